@@ -1,0 +1,57 @@
+import { connect } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
+
+import type { Component } from '../contracts/vocabulary.ts';
+
+export interface Bus extends AsyncDisposable {
+  readonly nats: NatsConnection;
+}
+
+/**
+ * Logs in to NATS as one component, with an inbox prefix of its own so that its NATS user can
+ * read its own replies and nobody else's. Reconnects for ever; requests meanwhile fail as `unavailable`.
+ */
+export async function connectBus({
+  url,
+  name,
+}: {
+  url: string;
+  name: Component | 'provision';
+}): Promise<Bus> {
+  const { servers, user, pass } = parseNatsUrl(url);
+  const nats = await connect({
+    servers,
+    name,
+    inboxPrefix: `_INBOX_${name}`,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+    reconnectJitter: 50,
+    timeout: 5_000,
+    ...(user === undefined ? {} : { user, pass }),
+  });
+  return {
+    nats,
+    async [Symbol.asyncDispose]() {
+      // A draining connection flushes what was published; a lost server must not keep us from stopping.
+      await Promise.race([nats.drain().catch(() => undefined), delay(2_000)]);
+      await nats.close();
+    },
+  };
+}
+
+/** `nats://user:password@host:port[,host:port]`; credentials are percent-decoded. */
+function parseNatsUrl(url: string): { servers: string[]; user?: string; pass?: string } {
+  const [first = '', ...others] = url.split(',');
+  const parsed = new URL(first);
+  const servers = [parsed.host, ...others.map((other) => other.replace(/^nats:\/\//, ''))];
+  if (parsed.username === '') return { servers };
+  return {
+    servers,
+    user: decodeURIComponent(parsed.username),
+    pass: decodeURIComponent(parsed.password),
+  };
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}

@@ -1,0 +1,134 @@
+import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentelemetry/api';
+import { headers as createHeaders } from '@nats-io/transport-node';
+import type { Msg } from '@nats-io/transport-node';
+import type { z } from 'zod';
+
+import { AppError, errorCodes } from '#errors';
+import { subjectOf } from '../contracts/define.ts';
+import type { Contract, EndpointSpec } from '../contracts/define.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { Bus } from './connect.ts';
+import { deadlineIn } from './deadline.ts';
+import type { Deadline } from './deadline.ts';
+import { ERROR_CODE_HEADER, ERROR_HEADER, TIMEOUT_HEADER, traceGetter } from './headers.ts';
+
+export type Handlers<C extends Contract> = {
+  readonly [Name in keyof C['endpoints']]: (
+    request: z.output<C['endpoints'][Name]['request']>,
+    deadline: Deadline,
+  ) => Promise<z.input<C['endpoints'][Name]['response']>>;
+};
+
+type AnyHandler = (request: unknown, deadline: Deadline) => Promise<unknown>;
+
+interface Serving {
+  readonly logger: Logger;
+  /** Requests in hand at most; one more is answered `unavailable` at once. */
+  readonly inFlightMax?: number;
+}
+
+const tracer = trace.getTracer('bus');
+/** NATS refuses a larger message, so a larger reply becomes a typed error instead of silence. */
+const replyBytesMax = 4 * 1024 * 1024 - 4096;
+
+/** Answers a contract's endpoints until disposed, when it stops listening and finishes the requests in hand. */
+export function serve<C extends Contract>(
+  bus: Bus,
+  contract: C,
+  handlers: Handlers<C>,
+  { logger, inFlightMax = 1024 }: Serving,
+): AsyncDisposable {
+  const inFlight = new Set<Promise<void>>();
+  const subscriptions = Object.entries(contract.endpoints).map(([name, endpoint]) =>
+    bus.nats.subscribe(subjectOf(contract, name), {
+      queue: contract.owner,
+      callback: (failure, message) => {
+        if (failure) {
+          logger.error({ err: failure, endpoint: name }, 'subscription failed');
+          return;
+        }
+        if (inFlight.size >= inFlightMax) {
+          const busy = new AppError('unavailable', `The ${contract.owner} component is busy.`, {
+            details: { component: contract.owner, busy: true },
+          });
+          respondError(message, busy);
+          return;
+        }
+        const handler = (handlers as Record<string, AnyHandler>)[name] as AnyHandler;
+        const answered = answer(message, endpoint, { handler, logger });
+        inFlight.add(answered);
+        void answered.finally(() => inFlight.delete(answered));
+      },
+    }),
+  );
+
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled(subscriptions.map((subscription) => subscription.drain()));
+      await Promise.allSettled(inFlight);
+    },
+  };
+}
+
+/** Never rejects: every outcome, foreseen or not, becomes a reply. */
+async function answer(
+  message: Msg,
+  endpoint: EndpointSpec,
+  { handler, logger }: { handler: AnyHandler; logger: Logger },
+): Promise<void> {
+  const parent = propagation.extract(context.active(), message.headers, traceGetter);
+  await tracer.startActiveSpan(message.subject, { kind: SpanKind.SERVER }, parent, async (span) => {
+    try {
+      const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER)) || endpoint.timeoutMs;
+      const request = parseRequest(endpoint, message);
+      const response = await handler(request, deadlineIn(Math.min(timeoutMs, endpoint.timeoutMs)));
+      respond(message, endpoint.hot ? response : endpoint.response.parse(response));
+    } catch (thrown) {
+      const error = AppError.from(thrown);
+      span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
+      if (error.code === 'internal') {
+        logger.error({ err: error.cause ?? error, subject: message.subject }, 'request failed');
+      }
+      respondError(message, error);
+    } finally {
+      span.end();
+    }
+  });
+}
+
+function respond(message: Msg, response: unknown): void {
+  const body = JSON.stringify(response);
+  if (Buffer.byteLength(body) > replyBytesMax) {
+    throw new AppError('too_large', 'The answer is too large to return; ask for less of it.');
+  }
+  message.respond(body);
+}
+
+function parseRequest(endpoint: EndpointSpec, message: Msg): unknown {
+  const parsed = endpoint.request.safeParse(parseJson(message));
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.slice(0, 20).map((issue) => ({
+    path: issue.path.join('.'),
+    message: issue.message,
+  }));
+  throw new AppError('invalid_request', 'The request does not match the contract.', {
+    details: { issues },
+  });
+}
+
+function parseJson(message: Msg): unknown {
+  try {
+    return message.json();
+  } catch (cause) {
+    throw new AppError('invalid_request', 'The request is not JSON.', { cause });
+  }
+}
+
+function respondError(message: Msg, error: AppError): void {
+  const headers = createHeaders();
+  // Header values are one line; the full text is in the body.
+  headers.set(ERROR_HEADER, error.code);
+  headers.set(ERROR_CODE_HEADER, String(errorCodes[error.code].httpStatus));
+  const { code, message: text, details } = error;
+  message.respond(JSON.stringify({ code, message: text, details }), { headers });
+}

@@ -1,0 +1,6 @@
+export { deriveBaseUrl } from './base-url.ts';
+export { ConfigError, defineConfig, loadConfig } from './load.ts';
+export type { Config, ConfigSpec, Environment } from './load.ts';
+export { SecretText } from './secret.ts';
+export { settings } from './settings.ts';
+export type { Setting, SettingName } from './settings.ts';

@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+
+import { distance } from 'fastest-levenshtein';
+
+import { components } from '../contracts/vocabulary.ts';
+import type { Component } from '../contracts/vocabulary.ts';
+import { settings } from './settings.ts';
+import type { Setting, SettingName, SettingValue } from './settings.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+export type Config<N extends SettingName> = { readonly [K in N]: SettingValue<K> };
+
+/** Every wrong setting at once, a sentence each. Nothing starts with it. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** What a component reads, in the order it is written in its `config.ts`. */
+export interface ConfigSpec<N extends SettingName> {
+  readonly component: Component | 'provision' | 'start';
+  readonly names: readonly N[];
+}
+
+export function defineConfig<const N extends SettingName>(
+  component: ConfigSpec<N>['component'],
+  names: readonly N[],
+): ConfigSpec<N> {
+  return { component, names };
+}
+
+/**
+ * Reads a component's settings. A malformed one, a missing one, and one that looks like ours but
+ * is not (a typing error would otherwise be silently without effect) are refused by name.
+ */
+export function loadConfig<N extends SettingName>(
+  { component, names }: ConfigSpec<N>,
+  environment: Environment,
+): Config<N> {
+  const problems = findUnknown(environment);
+  const values: Partial<Record<SettingName, unknown>> = {};
+  for (const name of names) {
+    const found = readSetting(name, component, environment);
+    if ('problem' in found) {
+      problems.push(found.problem);
+      continue;
+    }
+    const result = settings[name].schema.safeParse(found.value);
+    if (result.success) values[name] = result.data;
+    else problems.push(describe(name, found, result.error.issues[0]?.message ?? 'is not valid'));
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return values as Config<N>;
+}
+
+type Found = { source: string; value: string | undefined };
+
+function readSetting(
+  name: SettingName,
+  component: string,
+  environment: Environment,
+): Found | { problem: string } {
+  const setting: Setting = settings[name];
+  const candidates = setting.perComponent ? [`${component.toUpperCase()}_${name}`, name] : [name];
+  for (const source of candidates) {
+    const value = environment[source];
+    if (value !== undefined && value !== '') return { source, value };
+    const file = setting.secret ? environment[`${source}_FILE`] : undefined;
+    if (file === undefined) continue;
+    try {
+      return { source: `${source}_FILE`, value: readFileSync(file, 'utf8').trim() };
+    } catch {
+      return { problem: `${source}_FILE names a file that cannot be read: ${file}` };
+    }
+  }
+  return { source: candidates[0] ?? name, value: undefined };
+}
+
+function describe(name: SettingName, { source, value }: Found, message: string): string {
+  const setting: Setting = settings[name];
+  if (value === undefined) return `${source} is not set. ${setting.doc}`;
+  const shown = setting.secret ? '' : ` (it is ${JSON.stringify(value)})`;
+  return `${source} ${message.replace(/^Invalid .*$/, 'is not valid')}${shown}. ${setting.doc}`;
+}
+
+const known = new Set<string>(
+  Object.entries<Setting>(settings).flatMap(([name, setting]) => {
+    const names = setting.perComponent
+      ? [
+          name,
+          ...components.map((component) => `${component.toUpperCase()}_${name}`),
+          `PROVISION_${name}`,
+        ]
+      : [name];
+    return setting.secret ? [...names, ...names.map((each) => `${each}_FILE`)] : names;
+  }),
+);
+/** Beginnings that only our settings have. */
+const ours = /^(RATE|CAP|EGRESS|APPROVALS|EXECUTOR|PERMIT|GAP|PRINCIPAL|MASTER|WEBHOOK|TEMPLATES)_/;
+/** Names of others that look like ours. */
+const others = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS']);
+
+function findUnknown(environment: Environment): string[] {
+  return Object.keys(environment)
+    .filter((name) => !known.has(name) && !others.has(name))
+    .flatMap((name) => {
+      const nearest = [...known].toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? '';
+      const isTypo = name.length >= 6 && distance(name, nearest) <= 2;
+      if (!isTypo && !ours.test(name)) return [];
+      const hint = distance(name, nearest) <= 6 ? ` Did you mean ${nearest}?` : '';
+      return [`${name} is not a setting of the gateway.${hint} See .env.example.`];
+    });
+}

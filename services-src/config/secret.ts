@@ -1,0 +1,26 @@
+import { inspect } from 'node:util';
+
+/** A secret setting: whatever prints it prints `[REDACTED]`. */
+export class SecretText {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return '[REDACTED]';
+  }
+
+  toJSON(): string {
+    return '[REDACTED]';
+  }
+
+  [inspect.custom](): string {
+    return '[REDACTED]';
+  }
+}

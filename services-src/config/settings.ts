@@ -1,0 +1,203 @@
+import { z } from 'zod';
+
+import { SecretText } from './secret.ts';
+
+export interface Setting {
+  readonly schema: z.ZodType;
+  /** One sentence for `.env.example`. */
+  readonly doc: string;
+  readonly example: string;
+  /** May also be given as `<NAME>_FILE`, the path of a file that holds it. */
+  readonly secret?: true;
+  /** May be given per component, as `<COMPONENT>_<NAME>`. */
+  readonly perComponent?: true;
+}
+
+const whole = (fallback: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().max(max))
+    .default(fallback);
+const text = z.string().min(1, 'must not be empty');
+const secretKey = z
+  .string()
+  .min(43, 'must hold at least 256 random bits: 43 characters of base64url or 64 of hex')
+  .transform((value) => new SecretText(value));
+
+/** Every setting there is. Nothing else is read from the environment. */
+export const settings = {
+  HOST: {
+    schema: text.default('127.0.0.1'),
+    doc: 'Address the gateway listens on.',
+    example: '127.0.0.1',
+  },
+  PORT: {
+    schema: whole(8080, 65_535),
+    doc: 'Port the gateway listens on; 0 picks a free one.',
+    example: '8080',
+  },
+  BASE_URL: {
+    schema: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .optional(),
+    doc: 'What the gateway calls itself in every URL it hands out; by default made from HOST and PORT.',
+    example: 'https://gateway.example.com',
+  },
+  DATA_DIR: {
+    schema: text.default('.data'),
+    doc: 'Embedded Postgres, embedded NATS and key files.',
+    example: '.data',
+  },
+  DATABASE_URL: {
+    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
+    doc: 'Postgres to use instead of the embedded one; each component may have its own (AUTH_DATABASE_URL, …).',
+    example: 'postgres://owner:password@db/gateway',
+    secret: true,
+    perComponent: true,
+  },
+  DATABASE_CONNECTIONS_MAX: {
+    schema: whole(6, 200),
+    doc: 'Postgres connections of one component at most.',
+    example: '6',
+  },
+  NATS_URL: {
+    schema: z.string().regex(/^nats:\/\//, 'must be a nats:// URL'),
+    doc: 'NATS to use instead of the embedded one; each component may have its own (AUTH_NATS_URL, …).',
+    example: 'nats://auth:password@nats:4222',
+    secret: true,
+    perComponent: true,
+  },
+  NATS_REPLICAS: {
+    schema: whole(1, 5),
+    doc: 'Copies of the event stream in a NATS cluster; read at migration only.',
+    example: '3',
+  },
+  MASTER_KEY: {
+    schema: z
+      .string()
+      .min(1)
+      .transform((value) => new SecretText(value)),
+    doc: 'Key-encryption keys of the vault, newest first, comma-separated: base64url of 32 bytes each. Executor only.',
+    example: '(made in DATA_DIR)',
+    secret: true,
+  },
+  PERMIT_KEY: {
+    schema: secretKey,
+    doc: 'Signs permits; policy and executor.',
+    example: '(made in DATA_DIR)',
+    secret: true,
+  },
+  GAP_KEY: {
+    schema: secretKey,
+    doc: 'Signs gaps; policy, approvals and executor.',
+    example: '(made in DATA_DIR)',
+    secret: true,
+  },
+  PRINCIPAL_KEY: {
+    schema: secretKey,
+    doc: 'Signs principals; auth and the components that decide by them.',
+    example: '(made in DATA_DIR)',
+    secret: true,
+  },
+  WEBHOOK_KEY: {
+    schema: secretKey,
+    doc: 'Webhook signing secrets are derived from it, so that none is stored; notifier only.',
+    example: '(made in DATA_DIR)',
+    secret: true,
+  },
+  RATE_IDENTITY_PER_MINUTE: {
+    schema: whole(600, 10_000_000),
+    doc: 'Requests of one identity per minute; 0 = no limit.',
+    example: '600',
+  },
+  RATE_USER_PER_MINUTE: {
+    schema: whole(1200, 10_000_000),
+    doc: 'Requests of one user and all its agents per minute; 0 = no limit.',
+    example: '1200',
+  },
+  RATE_SIGN_IN_PER_MINUTE: {
+    schema: whole(30, 1_000_000),
+    doc: 'Sign-in attempts per address and minute; 0 = no limit.',
+    example: '30',
+  },
+  CAP_REQUEST_BODY_BYTES: {
+    schema: whole(1_048_576, 4_000_000),
+    doc: 'Body of a request to the gateway.',
+    example: '1048576',
+  },
+  CAP_RESPONSE_INLINE_BYTES: {
+    schema: whole(524_288, 3_000_000),
+    doc: 'Upstream body that is returned inside the answer.',
+    example: '524288',
+  },
+  APPROVALS_OPEN_PER_REQUESTER: {
+    schema: whole(20, 10_000),
+    doc: 'Open approvals of one identity.',
+    example: '20',
+  },
+  APPROVALS_OPEN_PER_SUBTREE: {
+    schema: whole(50, 100_000),
+    doc: "Open approvals of an agent's subtree.",
+    example: '50',
+  },
+  EXECUTOR_IN_FLIGHT_MAX: {
+    schema: whole(256, 10_000),
+    doc: 'Calls that one executor has under way at most.',
+    example: '256',
+  },
+  TRUSTED_PROXIES: {
+    schema: z.string().default(''),
+    doc: 'Comma list of CIDRs whose forwarding headers count for addresses.',
+    example: '10.0.0.0/8',
+  },
+  EGRESS_ALLOW: {
+    schema: z.string().default(''),
+    doc: 'Comma list of host:port, CIDR or CIDR:port that may be reached although private, and by plain http. Metadata addresses never.',
+    example: '127.0.0.1:4010',
+  },
+  EGRESS_PROXY: {
+    schema: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+    doc: 'Forward proxy for outbound calls (CONNECT to the vetted address).',
+    example: 'http://proxy.internal:3128',
+  },
+  EGRESS_CA_FILE: {
+    schema: text.optional(),
+    doc: 'PEM file of further certificate authorities for outbound calls.',
+    example: '/etc/ssl/private-ca.pem',
+  },
+  TEMPLATES_DIR: {
+    schema: text.default('service-templates'),
+    doc: 'Folder of the built-in registry.',
+    example: 'service-templates',
+  },
+  LOG_LEVEL: {
+    schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    doc: 'trace, debug, info, warn, error or silent.',
+    example: 'info',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+    doc: 'OTLP/HTTP collector for traces and metrics; off when not set.',
+    example: 'http://127.0.0.1:4318',
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    schema: z
+      .string()
+      .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
+      .transform(Number)
+      .default(0.05),
+    doc: 'Share of calls that are traced.',
+    example: '0.05',
+  },
+  HEALTH_PORT: {
+    schema: whole(0, 65_535).optional(),
+    doc: 'Port on which a component process answers /health/live and /health/ready; none when not set.',
+    example: '9090',
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof settings;
+export type SettingValue<N extends SettingName> = z.output<(typeof settings)[N]['schema']>;

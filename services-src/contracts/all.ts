@@ -1,0 +1,33 @@
+import { approvals } from './bus/approvals.ts';
+import { audit } from './bus/audit.ts';
+import { auth } from './bus/auth.ts';
+import { executor } from './bus/executor.ts';
+import { notifier } from './bus/notifier.ts';
+import { policy } from './bus/policy.ts';
+import { registry } from './bus/registry.ts';
+import { actionRoutes } from './http/actions.ts';
+import { approvalRoutes } from './http/approvals.ts';
+import { auditRoutes } from './http/audit.ts';
+import { identityRoutes } from './http/identities.ts';
+import { ruleRoutes } from './http/rules.ts';
+import { secretRoutes } from './http/secrets.ts';
+import { serviceRoutes } from './http/services.ts';
+import { statusRoutes } from './http/status.ts';
+import { webhookRoutes } from './http/webhooks.ts';
+
+/** Every bus contract: the NATS permissions are generated from them. */
+export const busContracts = { auth, registry, policy, executor, approvals, notifier, audit };
+
+/** Every REST route: the OpenAPI document is generated from them. */
+export const httpRoutes = {
+  ...identityRoutes,
+  ...secretRoutes,
+  ...serviceRoutes,
+  ...actionRoutes,
+  ...approvalRoutes,
+  ...ruleRoutes,
+  ...webhookRoutes,
+  ...auditRoutes,
+  ...statusRoutes,
+};
+export type RouteName = keyof typeof httpRoutes;

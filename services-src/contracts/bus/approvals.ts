@@ -1,0 +1,137 @@
+import { z } from 'zod';
+
+import { call, callOptions, callResult } from '../call.ts';
+import { defineContract } from '../define.ts';
+import {
+  approvalResponse,
+  approvalStatus,
+  pendingApproval,
+  resolveApprovalBody,
+} from '../http/approvals.ts';
+import { signedGap } from '../permit.ts';
+import { callContext, id, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+
+const done = z.strictObject({});
+const byId = z.strictObject({ principal: signedPrincipal, id });
+
+/** What a call with a gap, or a resume by `approval_id`, is answered with. */
+const callState = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('pending'), envelope: pendingApproval }),
+  z.strictObject({ kind: z.literal('denied'), reason: z.string(), approvalId: id }),
+  z.strictObject({
+    kind: z.literal('called'),
+    result: callResult,
+    description: z.string(),
+    auditId: id,
+  }),
+]);
+
+/** Suspension: the approval and execution state machines, their clocks and the replay. */
+export const approvals = defineContract('approvals', {
+  /** Raises an approval for a signed gap, or answers with the open or decided one of the identical call. */
+  raise: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      gap: signedGap,
+      call,
+      options: callOptions,
+      context: callContext,
+    }),
+    response: callState,
+    errors: [
+      'unauthenticated',
+      'too_many_open_approvals',
+      'invalid_params',
+      'filter_invalid',
+      'idempotency_key_reused',
+      'execution_in_progress',
+      'outcome_unknown',
+      'too_large',
+      'expired',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 15_000,
+  },
+  /** `approval_id` alone: the envelope again, the denial, the stored result, or the run of an allowed call (spec: Replay after allowance). */
+  resume: {
+    request: z.strictObject({ principal: signedPrincipal, id, context: callContext }),
+    response: callState,
+    errors: [
+      'not_found',
+      'not_in_your_chain',
+      'expired',
+      'approval_stale',
+      'execution_in_progress',
+      'outcome_unknown',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 120_000,
+  },
+  get: {
+    request: byId,
+    response: approvalResponse,
+    errors: ['not_found', 'not_in_your_chain'],
+    callers: ['gateway'],
+    timeoutMs: 2_000,
+  },
+  list: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      page: pageRequest,
+      status: z.enum(['open', ...approvalStatus.options]).nullable(),
+      requesterId: id.nullable(),
+      assignedToMe: z.boolean(),
+      service: z.string().max(67).nullable(),
+    }),
+    response: pageOf(approvalResponse),
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  resolve: {
+    request: byId.extend({ body: resolveApprovalBody, context: callContext }),
+    response: approvalResponse,
+    errors: [
+      'not_found',
+      'not_in_your_chain',
+      'exceeds_authority',
+      'self_approval_disabled',
+      'already_resolved',
+      'already_at_top',
+      'remember_keys_not_offered',
+      'invalid_params',
+      'expired',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
+  },
+  cancel: {
+    request: byId.extend({ context: callContext }),
+    response: approvalResponse,
+    errors: ['not_found', 'not_in_your_chain', 'already_resolved'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** `POST /v1/approvals/{id}/call`: an ancestor runs an allowed call that has not run; answers with its end state. */
+  run: {
+    request: byId.extend({ context: callContext }),
+    response: approvalResponse,
+    errors: [
+      'not_found',
+      'not_in_your_chain',
+      'approval_stale',
+      'execution_in_progress',
+      'expired',
+      'conflict',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 120_000,
+  },
+  ping: {
+    request: done,
+    response: done,
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 1_000,
+  },
+});

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+import { auditRecord } from '../audit.ts';
+import { defineContract } from '../define.ts';
+import { auditQuery, auditVerification } from '../http/audit.ts';
+import { pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+
+const done = z.strictObject({});
+
+/** The fifth layer: an append-only, hash-chained record of everything that happened. */
+export const audit = defineContract('audit', {
+  list: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      page: pageRequest,
+      filter: auditQuery.omit({ limit: true, cursor: true }),
+    }),
+    response: pageOf(auditRecord),
+    errors: ['forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
+  },
+  verify: {
+    request: z.strictObject({ principal: signedPrincipal }),
+    response: auditVerification,
+    errors: ['forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 60_000,
+  },
+  ping: {
+    request: done,
+    response: done,
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 1_000,
+  },
+});

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+
+import { defineContract } from '../define.ts';
+import {
+  agentKey,
+  createAgentBody,
+  createAgentKeyBody,
+  createSubagentBody,
+  createdAgentKey,
+  identity,
+  me,
+} from '../http/identities.ts';
+import {
+  callContext,
+  chainLink,
+  id,
+  pageOf,
+  pageRequest,
+  principal,
+  role,
+  signedPrincipal,
+} from '../vocabulary.ts';
+
+export const orgSettings = z.strictObject({
+  approvalTtlSeconds: z.int().positive(),
+  autoBubbleSeconds: z.int().min(0),
+  rememberTtlSeconds: z.int().positive(),
+  selfRememberMaxSeconds: z.int().positive(),
+  durableReadAudit: z.boolean(),
+});
+export type OrgSettings = z.infer<typeof orgSettings>;
+
+const done = z.strictObject({});
+
+/** What every change says about its caller; `context` goes into the audit row. */
+const change = z.strictObject({ principal: signedPrincipal, context: callContext });
+
+/** Who someone is, and what they may act as. Owns orgs, users, agents, keys and sessions. */
+export const auth = defineContract('auth', {
+  /** Turns a bearer or a session token into a principal. `unauthenticated` for anything unknown, expired or revoked. */
+  authenticate: {
+    request: z.strictObject({
+      kind: z.enum(['bearer', 'session']),
+      token: z.string().min(1).max(512),
+    }),
+    response: z.strictObject({ principal: signedPrincipal, claims: principal }),
+    errors: ['unauthenticated', 'identity_archived'],
+    callers: ['gateway'],
+    timeoutMs: 2_000,
+    hot: true,
+  },
+  /** Consumes a one-time sign-in link and opens a dashboard session. */
+  signIn: {
+    request: z.strictObject({
+      token: z.string().min(1).max(200),
+      userAgent: z.string().max(500).nullable(),
+      context: callContext,
+    }),
+    response: z.strictObject({ sessionToken: z.string(), expiresAt: z.iso.datetime() }),
+    errors: ['expired'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  signOut: {
+    request: change,
+    response: done,
+    errors: ['unauthenticated', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** An identity's chain as it stands now, for re-checks at resolve and replay. */
+  getChain: {
+    request: z.strictObject({ orgId: id, identityId: id }),
+    response: z.strictObject({
+      /** False when it or an ancestor is archived, revoked or expired. */
+      active: z.boolean(),
+      chain: z.array(chainLink).min(1).max(9),
+      role: role.nullable(),
+    }),
+    errors: ['not_found'],
+    callers: ['policy', 'approvals'],
+    timeoutMs: 2_000,
+  },
+  getOrgSettings: {
+    request: z.strictObject({ orgId: id }),
+    response: orgSettings,
+    errors: ['not_found'],
+    callers: ['approvals', 'policy', 'executor'],
+    timeoutMs: 2_000,
+  },
+  getMe: {
+    request: z.strictObject({ principal: signedPrincipal }),
+    response: me,
+    errors: ['unauthenticated'],
+    callers: ['gateway'],
+    timeoutMs: 2_000,
+  },
+  listIdentities: {
+    request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
+    response: pageOf(identity),
+    errors: ['unauthenticated'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  getIdentity: {
+    request: z.strictObject({ principal: signedPrincipal, id }),
+    response: identity,
+    errors: ['unauthenticated', 'not_found'],
+    callers: ['gateway', 'policy'],
+    timeoutMs: 2_000,
+  },
+  createAgent: {
+    request: change.extend({ body: createAgentBody }),
+    response: identity,
+    errors: ['unauthenticated', 'conflict', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  createSubagent: {
+    request: change.extend({ body: createSubagentBody }),
+    response: identity,
+    errors: ['unauthenticated', 'conflict', 'forbidden', 'not_found', 'invalid_params'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  revokeIdentity: {
+    request: change.extend({ id }),
+    response: identity,
+    errors: ['unauthenticated', 'not_found', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  listAgentKeys: {
+    request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
+    response: pageOf(agentKey),
+    errors: ['unauthenticated', 'not_found', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  createAgentKey: {
+    request: change.extend({ id, body: createAgentKeyBody }),
+    response: createdAgentKey,
+    errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict', 'invalid_params'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  revokeAgentKey: {
+    request: change.extend({ id, keyId: id }),
+    response: done,
+    errors: ['unauthenticated', 'not_found', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  ping: {
+    request: done,
+    response: done,
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 1_000,
+  },
+});

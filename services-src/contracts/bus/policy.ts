@@ -1,0 +1,184 @@
+import { z } from 'zod';
+
+import { call, callOptions } from '../call.ts';
+import { defineContract } from '../define.ts';
+import { validateReply } from '../http/actions.ts';
+import { createRuleBody, rule } from '../http/rules.ts';
+import { signedGap, signedPermit } from '../permit.ts';
+import { id, pageOf, pageRequest, permissionKey, risk, signedPrincipal } from '../vocabulary.ts';
+
+/** What the gateway needs of a decision to write its own audit row and answer. */
+const summary = {
+  service: z.string().max(100),
+  template: z.string().max(100).nullable(),
+  action: z.string().max(300),
+  permissionKeys: z.array(permissionKey).max(20),
+  risk,
+  nonRead: z.boolean(),
+  description: z.string().max(2000),
+};
+
+const done = z.strictObject({});
+
+/** Decides, and performs nothing. */
+export const policy = defineContract('policy', {
+  /** Validates the call, derives its keys and walks the chain (decisions: The walk). */
+  decide: {
+    request: z.strictObject({ principal: signedPrincipal, call, options: callOptions }),
+    response: z.discriminatedUnion('outcome', [
+      z.strictObject({
+        outcome: z.literal('permit'),
+        permit: signedPermit,
+        auditId: id,
+        ...summary,
+      }),
+      z.strictObject({ outcome: z.literal('gap'), gap: signedGap, ...summary }),
+      z.strictObject({ outcome: z.literal('denied'), reason: z.string().max(1000), ...summary }),
+    ]),
+    errors: [
+      'unauthenticated',
+      'forbidden',
+      'invalid_params',
+      'filter_invalid',
+      'unknown_service',
+      'unknown_action',
+      'action_disabled',
+      'credential_missing',
+      'needs_authentication',
+      'missing_scopes',
+      'risk_exceeded',
+      'host_not_allowed',
+      'invalid_request',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
+    hot: true,
+  },
+  /** The dry run of `POST /v1/actions/validate`: no side effect, no audit row, nothing outbound. */
+  explain: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      call,
+      options: callOptions,
+      asIdentityId: id.nullable(),
+    }),
+    response: validateReply,
+    errors: [
+      'unauthenticated',
+      'forbidden',
+      'not_found',
+      'invalid_params',
+      'filter_invalid',
+      'unknown_service',
+      'unknown_action',
+      'action_disabled',
+      'credential_missing',
+      'risk_exceeded',
+      'host_not_allowed',
+      'invalid_request',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
+  },
+  /**
+   * Re-checks an allowed call before its replay and signs the permit: chain active, no deny
+   * since, keys outside the gap still allowed, an agent resolver still covers the gap, action
+   * enabled, service, template version and credential unchanged. `approval_stale` names what changed.
+   */
+  permitReplay: {
+    request: z.strictObject({
+      gap: signedGap,
+      approvalId: id,
+      executionId: id,
+      resolverId: id,
+      /** `via: self`: the resolver is the requester by its self-approval switch. */
+      self: z.boolean(),
+    }),
+    response: z.discriminatedUnion('outcome', [
+      z.strictObject({ outcome: z.literal('permit'), permit: signedPermit, auditId: id }),
+      z.strictObject({ outcome: z.literal('denied'), reason: z.string().max(1000) }),
+    ]),
+    errors: [
+      'approval_stale',
+      'identity_archived',
+      'credential_missing',
+      'action_disabled',
+      'unknown_service',
+    ],
+    callers: ['approvals'],
+    timeoutMs: 5_000,
+  },
+  /**
+   * Does the identity's authority (decisions: Words) cover these keys? `untilMs` is when the
+   * rule that holds them ends (milliseconds since the epoch), null for no end.
+   */
+  checkAuthority: {
+    request: z.strictObject({
+      orgId: id,
+      identityId: id,
+      gap: signedGap,
+      keys: z.array(permissionKey).min(1).max(50),
+    }),
+    response: z.strictObject({
+      covers: z.boolean(),
+      uncovered: z.array(permissionKey),
+      untilMs: z.int().nullable(),
+    }),
+    errors: ['not_found'],
+    callers: ['approvals'],
+    timeoutMs: 3_000,
+  },
+  /** Plants the rules of an `allow_remember`; idempotent by approval and pattern. */
+  plantRules: {
+    request: z.strictObject({
+      orgId: id,
+      approvalId: id,
+      placementId: id,
+      patterns: z
+        .array(z.strictObject({ pattern: permissionKey, exact: z.boolean() }))
+        .min(1)
+        .max(40),
+      serviceId: id.nullable(),
+      credentialId: id.nullable(),
+      createdBy: id,
+      via: z.literal('self').nullable(),
+      expiresAt: z.iso.datetime().nullable(),
+    }),
+    response: z.strictObject({ ruleIds: z.array(id) }),
+    errors: [],
+    callers: ['approvals'],
+    timeoutMs: 3_000,
+  },
+  listRules: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      identityId: id.nullable(),
+      page: pageRequest,
+    }),
+    response: pageOf(rule),
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  createRule: {
+    request: z.strictObject({ principal: signedPrincipal, body: createRuleBody }),
+    response: rule,
+    errors: ['forbidden', 'not_found', 'invalid_params'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  deleteRule: {
+    request: z.strictObject({ principal: signedPrincipal, id }),
+    response: done,
+    errors: ['forbidden', 'not_found'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  ping: {
+    request: done,
+    response: done,
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 1_000,
+  },
+});

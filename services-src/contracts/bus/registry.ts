@@ -1,0 +1,139 @@
+import { z } from 'zod';
+
+import { templateReference } from '../call.ts';
+import { defineContract } from '../define.ts';
+import {
+  connectedService,
+  createServiceBody,
+  serviceDetail,
+  template,
+  templateDetail,
+  updateServiceBody,
+} from '../http/services.ts';
+import { compiledTemplate } from '../template.ts';
+import {
+  host,
+  id,
+  nameReference,
+  pageOf,
+  pageRequest,
+  signedPrincipal,
+  tier,
+} from '../vocabulary.ts';
+
+/** A connected service as policy and executor need it. */
+export const serviceRecord = z.strictObject({
+  id,
+  /** As it stands in permission keys: `github`, or `org/github` for the org's. */
+  name: z.string().max(67),
+  tier,
+  ownerId: id.nullable(),
+  template: templateReference,
+  status: z.enum(['ready', 'needs_credentials', 'needs_reauth', 'disabled']),
+  autoAllowReads: z.boolean(),
+  baseUrl: z.string().max(2000),
+  hosts: z.array(host).max(50),
+  /** Secret by security scheme, as references (`github_token`, `org/github_token`). */
+  secrets: z.record(z.string(), nameReference),
+});
+export type ServiceRecord = z.infer<typeof serviceRecord>;
+
+const done = z.strictObject({});
+const byName = z.strictObject({ principal: signedPrincipal, name: nameReference });
+
+/** Templates and the services connected from them. */
+export const registry = defineContract('registry', {
+  /**
+   * The service a name stands for: the user's own, else the org's; `org/name` the org's.
+   * `unknown_service` carries `available` (at most 50 names) and `did_you_mean`.
+   */
+  resolveService: {
+    request: z.strictObject({ orgId: id, userId: id, name: nameReference }),
+    response: serviceRecord,
+    errors: ['unknown_service'],
+    callers: ['policy', 'executor'],
+    timeoutMs: 2_000,
+  },
+  /** One compiled version; never changes, so callers keep it. */
+  getCompiledTemplate: {
+    request: z.strictObject({ orgId: id, template: templateReference }),
+    response: compiledTemplate,
+    errors: ['not_found'],
+    callers: ['policy', 'executor'],
+    timeoutMs: 3_000,
+  },
+  /** Connected services of the user and the org, and templates, one of whose hosts is this host: deny rules of any of them apply (decisions: The walk, 1). */
+  findByHost: {
+    request: z.strictObject({ orgId: id, userId: id, host }),
+    response: z.strictObject({
+      services: z.array(serviceRecord).max(200),
+      templates: z.array(templateReference).max(200),
+    }),
+    errors: [],
+    callers: ['policy'],
+    timeoutMs: 2_000,
+  },
+  listServices: {
+    request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
+    response: pageOf(connectedService),
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  getService: {
+    request: byName,
+    response: serviceDetail,
+    errors: ['unknown_service'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  createService: {
+    request: z.strictObject({ principal: signedPrincipal, body: createServiceBody }),
+    response: connectedService,
+    errors: [
+      'forbidden',
+      'conflict',
+      'not_found',
+      'credential_missing',
+      'host_not_allowed',
+      'invalid_params',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
+  },
+  updateService: {
+    request: byName.extend({ body: updateServiceBody }),
+    response: connectedService,
+    errors: ['unknown_service', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  deleteService: {
+    request: byName,
+    response: done,
+    errors: ['unknown_service', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  listTemplates: {
+    request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
+    response: pageOf(template),
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  getTemplate: {
+    request: z.strictObject({ principal: signedPrincipal, key: z.string().max(63) }),
+    response: templateDetail,
+    errors: ['not_found'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  ping: {
+    request: done,
+    response: done,
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 1_000,
+  },
+});

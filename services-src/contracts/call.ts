@@ -1,0 +1,82 @@
+import { z } from 'zod';
+
+import { httpMethod, id, json, name, nameReference } from './vocabulary.ts';
+
+/** A JSON object as an agent sends it; what may be in it is the action's own schema. */
+export const params = z.record(z.string().max(200), json);
+
+/** A secret that a verb or raw call asks to have injected (spec: raw HTTP, per-call secret injection). */
+export const perCallSecret = z.strictObject({
+  name: nameReference,
+  in: z.enum(['header', 'query']),
+  key: z.string().min(1).max(200),
+  prefix: z.string().max(100).optional(),
+});
+
+/** Service plus action: `{service, action, params}` of `POST /v1/actions/call`. */
+export const actionCall = z.strictObject({
+  kind: z.literal('action'),
+  service: nameReference,
+  action: z.string().min(1).max(128),
+  params,
+  filter: z.string().max(2000).nullable(),
+});
+
+/** A verb call on a connected service, or raw HTTP when `service` is `http` and `target` the full URL. */
+export const httpCall = z.strictObject({
+  kind: z.literal('http'),
+  service: z.union([z.literal('http'), nameReference]),
+  method: httpMethod,
+  /** A path below the service's base URL, or for `http` an absolute URL. */
+  target: z.string().min(1).max(8192),
+  query: z.record(z.string().max(200), z.union([z.string(), z.array(z.string())])),
+  headers: z.record(z.string().max(200), z.string().max(8192)),
+  body: json,
+  secrets: z.array(perCallSecret).max(10),
+  filter: z.string().max(2000).nullable(),
+});
+
+/** What is asked for. Its digest (`digestOf`) is what permits and gaps are bound to. */
+export const call = z.discriminatedUnion('kind', [actionCall, httpCall]);
+export type Call = z.infer<typeof call>;
+export type ActionCall = z.infer<typeof actionCall>;
+export type HttpCall = z.infer<typeof httpCall>;
+
+/** How it is asked for: not part of the digest. */
+export const callOptions = z.strictObject({
+  timeoutMs: z.int().min(1).max(110_000),
+  maxRisk: z.enum(['read', 'write']).nullable(),
+  /** `Idempotency-Key`; ignored on reads. */
+  idempotencyKey: z.string().min(1).max(200).nullable(),
+});
+export type CallOptions = z.infer<typeof callOptions>;
+
+/** The upstream's answer in its public form (decisions: Calling actions). */
+export const callResult = z.strictObject({
+  status_code: z.int().min(100).max(599),
+  headers: z.record(z.string(), z.string()),
+  /** JSON when the upstream sent JSON, else text; null when empty or omitted. */
+  body: json,
+  duration_ms: z.number(),
+  filtered_body: json.optional(),
+  filter_error: z.string().max(500).optional(),
+  /** Why `body` is null although the upstream sent one. */
+  body_omitted: z
+    .strictObject({
+      reason: z.enum(['too_large', 'binary', 'incomplete']),
+      content_type: z.string().max(200),
+      size: z.int().nullable(),
+    })
+    .optional(),
+  /** Params of the following call when the upstream said there is a next page. */
+  next: params.optional(),
+});
+export type CallResult = z.infer<typeof callResult>;
+
+export const templateReference = z.strictObject({
+  key: name.or(z.literal('http')),
+  tier: z.enum(['user', 'org', 'global']),
+  ownerId: id.nullable(),
+  version: z.int().min(1),
+});
+export type TemplateReference = z.infer<typeof templateReference>;

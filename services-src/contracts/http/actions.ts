@@ -1,0 +1,142 @@
+import { z } from 'zod';
+
+import { callResult, params, perCallSecret } from '../call.ts';
+import { httpMethod, id, json, permissionKey, risk } from '../vocabulary.ts';
+import { approvalResponse, pendingApproval } from './approvals.ts';
+import { defineRoutes } from './define.ts';
+
+/**
+ * `POST /v1/actions/call` (spec: REST resources). One of three shapes: `service, action, params`;
+ * `service, method, path, …`; or `approval_id` alone. Which fields go together is checked by the
+ * gateway, so that the message can say which one is out of place.
+ */
+export const callBody = z.strictObject({
+  service: z.string().max(67).optional(),
+  action: z.string().max(128).optional(),
+  params: z.union([params, z.string().max(1_048_576), z.null()]).optional(),
+  method: httpMethod.optional(),
+  path: z.string().max(8192).optional(),
+  /** Alias of `path` for raw HTTP. */
+  url: z.string().max(8192).optional(),
+  query: z.record(z.string().max(200), z.union([z.string(), z.array(z.string())])).optional(),
+  headers: z.record(z.string().max(200), z.string().max(8192)).optional(),
+  body: json.optional(),
+  secrets: z.array(perCallSecret).max(10).optional(),
+  approval_id: id.optional(),
+  filter: z.string().max(2000).optional(),
+  verbose: z.boolean().optional(),
+  timeout_ms: z.int().min(1).max(110_000).optional(),
+  max_risk: z.enum(['read', 'write']).optional(),
+});
+export type CallBody = z.infer<typeof callBody>;
+
+export const calledReply = z.strictObject({
+  status: z.literal('called'),
+  result: callResult.partial({ headers: true }),
+  action_description: z.string(),
+  audit_id: id,
+});
+
+/** A result, not an error (spec: Errors, 2). */
+export const deniedReply = z.strictObject({
+  status: z.literal('denied'),
+  reason: z.string(),
+  approval_id: id.optional(),
+});
+
+export const callReply = z.discriminatedUnion('status', [calledReply, deniedReply]);
+
+export const validateBody = callBody
+  .omit({ approval_id: true, verbose: true })
+  .extend({ as_identity_id: id.optional() });
+
+/** Decisions: Dry run. */
+export const validateReply = z.strictObject({
+  outcome: z.enum(['allowed', 'would_require_approval', 'denied']),
+  why: z.array(
+    z.strictObject({
+      key: permissionKey,
+      effect: z.enum(['allow', 'deny', 'gap']),
+      rule_id: id.optional(),
+      identity_id: id.optional(),
+      by: z.enum(['rule', 'read', 'user']).optional(),
+    }),
+  ),
+  permission_keys: z.array(permissionKey),
+  uncovered_keys: z.array(permissionKey),
+  grantors: z.array(z.strictObject({ id, kind: z.string(), name: z.string() })),
+  risk,
+  action_description: z.string(),
+  /** The redacted request, as an approver would see it. */
+  request: approvalResponse.shape.request,
+});
+
+export const actionRoutes = defineRoutes({
+  callAction: {
+    method: 'POST',
+    path: '/v1/actions/call',
+    summary: 'Call an action of a service, or raw HTTP; suspends when nothing permits it',
+    tag: 'Actions',
+    access: 'actions:call',
+    body: callBody,
+    responses: { 200: callReply, 202: pendingApproval },
+    errors: [
+      'invalid_params',
+      'filter_invalid',
+      'forbidden',
+      'not_in_your_chain',
+      'missing_scopes',
+      'risk_exceeded',
+      'identity_archived',
+      'host_not_allowed',
+      'not_found',
+      'unknown_service',
+      'unknown_action',
+      'action_disabled',
+      'conflict',
+      'approval_stale',
+      'idempotency_key_reused',
+      'execution_in_progress',
+      'expired',
+      'needs_authentication',
+      'reauth_required',
+      'credential_missing',
+      'too_many_open_approvals',
+      'upstream_unreachable',
+      'upstream_refused_address',
+      'upstream_incomplete',
+      'response_too_large',
+      'upstream_timeout',
+      'outcome_unknown',
+    ],
+    audit: [
+      'action.intent',
+      'action.outcome',
+      'action.denied',
+      'action.refused',
+      'approval.raised',
+    ],
+  },
+  validateAction: {
+    method: 'POST',
+    path: '/v1/actions/validate',
+    summary: 'What would happen to this call, and why; nothing is sent',
+    tag: 'Actions',
+    access: 'actions:read',
+    body: validateBody,
+    responses: { 200: validateReply },
+    errors: [
+      'invalid_params',
+      'filter_invalid',
+      'forbidden',
+      'host_not_allowed',
+      'not_found',
+      'unknown_service',
+      'unknown_action',
+      'action_disabled',
+      'credential_missing',
+      'risk_exceeded',
+    ],
+    audit: 'none',
+  },
+});

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+
+import { disclosedField } from '../audit.ts';
+import { callResult } from '../call.ts';
+import { derivedKey, suggestedTier } from '../permit.ts';
+import {
+  id,
+  identityKind,
+  identityReference,
+  json,
+  pageOf,
+  pageQuery,
+  permissionKey,
+  riskLevel,
+  timestamp,
+} from '../vocabulary.ts';
+import { defineRoutes } from './define.ts';
+
+export const approvalStatus = z.enum(['pending', 'bubbled', 'allowed', 'denied', 'expired']);
+export type ApprovalStatus = z.infer<typeof approvalStatus>;
+
+/** Spec: Execution record. */
+export const execution = z.strictObject({
+  id,
+  status: z.enum(['pending', 'executing', 'executed', 'failed', 'cancelled', 'expired']),
+  runtime: z.enum(['http', 'mcp']),
+  triggered_by: z.enum(['user', 'agent', 'auto']).nullable(),
+  http_status_code: z.int().optional(),
+  result: callResult.optional(),
+  /** Set when `failed`: the typed error, as a call would have answered it. */
+  error: z.strictObject({ error: z.string(), message: z.string() }).optional(),
+  created_at: timestamp,
+  started_at: timestamp.nullable(),
+  finished_at: timestamp.nullable(),
+  expires_at: timestamp,
+});
+export type Execution = z.infer<typeof execution>;
+
+/** The redacted request as the approver sees it; `too_large` instead when it is over 100 KiB. */
+export const shownRequest = z.union([
+  z.strictObject({ method: z.string(), url: z.string(), params: json, body: json }),
+  z.strictObject({ too_large: z.literal(true), method: z.string(), url: z.string() }),
+]);
+export type ShownRequest = z.infer<typeof shownRequest>;
+
+/** Spec: Approval (`ApprovalResponse`), with the further fields of the decisions. */
+export const approvalResponse = z.strictObject({
+  id,
+  status: approvalStatus,
+  relationship: z.enum(['self', 'downstream', 'not_in_your_chain']),
+  risk: riskLevel,
+  permission_keys: z.array(permissionKey),
+  suggested_tiers: z.array(suggestedTier),
+  derived_keys: z.array(derivedKey),
+  expires_at: timestamp,
+  execution: execution.optional(),
+  requester: identityReference,
+  resolver_id: id,
+  may_resolve: z.array(id),
+  placement: z.strictObject({ id, kind: identityKind, name: z.string() }),
+  service: z.string(),
+  template: z.string().nullable(),
+  action: z.string(),
+  action_description: z.string(),
+  request: shownRequest,
+  disclosed: z.array(disclosedField),
+  reason: z.string().nullable(),
+  created_at: timestamp,
+  resolved_at: timestamp.nullable(),
+  resolved_by: identityReference.nullable(),
+  resolution: z.enum(['allow', 'allow_remember', 'deny']).nullable(),
+  auto_call_on_approve: z.boolean(),
+  cascaded_approval_ids: z.array(id).optional(),
+});
+export type ApprovalResponse = z.infer<typeof approvalResponse>;
+
+/** Spec: Pending-approval envelope. */
+export const pendingApproval = z.strictObject({
+  status: z.literal('pending_approval'),
+  approval_id: id,
+  approval_url: z.url(),
+  action_description: z.string(),
+  expires_at: timestamp,
+  relationship: z.enum(['self', 'downstream']),
+  suggested_tiers: z.array(suggestedTier),
+  auto_call_on_approve: z.boolean(),
+  risk: riskLevel,
+  permission_keys: z.array(permissionKey),
+});
+export type PendingApproval = z.infer<typeof pendingApproval>;
+
+export const resolveApprovalBody = z.strictObject({
+  resolution: z.enum(['allow', 'allow_once', 'allow_remember', 'allow_always', 'deny', 'bubble']),
+  remember_keys: z.array(permissionKey).min(1).max(20).optional(),
+  /** `<n>(s|m|h|d)`, combinable, 1 minute to 365 days. */
+  ttl: z.string().max(40).optional(),
+  reason: z.string().max(500).optional(),
+  cascade: z.boolean().optional(),
+});
+export type ResolveApprovalBody = z.infer<typeof resolveApprovalBody>;
+
+export const approvalsQuery = pageQuery.extend({
+  /** `open` is pending and bubbled together. */
+  status: z.enum(['open', ...approvalStatus.options]).optional(),
+  requester: id.optional(),
+  assigned: z.literal('me').optional(),
+  service: z.string().max(67).optional(),
+});
+
+const byId = z.strictObject({ id });
+
+export const approvalRoutes = defineRoutes({
+  listApprovals: {
+    method: 'GET',
+    path: '/v1/approvals',
+    summary: 'Approvals the caller may see, newest first',
+    tag: 'Approvals',
+    access: 'approvals',
+    query: approvalsQuery,
+    responses: { 200: pageOf(approvalResponse) },
+    errors: [],
+    audit: 'none',
+  },
+  getApproval: {
+    method: 'GET',
+    path: '/v1/approvals/{id}',
+    summary: 'State, gated action and requester of an approval',
+    tag: 'Approvals',
+    access: 'approvals',
+    params: byId,
+    responses: { 200: approvalResponse },
+    errors: ['not_found', 'not_in_your_chain'],
+    audit: 'none',
+  },
+  resolveApproval: {
+    method: 'POST',
+    path: '/v1/approvals/{id}/resolve',
+    summary: 'Decide an approval: allow, allow_remember, deny or bubble',
+    tag: 'Approvals',
+    access: 'approvals',
+    params: byId,
+    body: resolveApprovalBody,
+    responses: { 200: approvalResponse },
+    errors: [
+      'not_found',
+      'not_in_your_chain',
+      'exceeds_authority',
+      'self_approval_disabled',
+      'already_resolved',
+      'already_at_top',
+      'remember_keys_not_offered',
+      'expired',
+    ],
+    audit: ['approval.resolved'],
+  },
+  cancelApproval: {
+    method: 'POST',
+    path: '/v1/approvals/{id}/cancel',
+    summary: 'Withdraw an open approval, or stop an allowed call that has not run',
+    tag: 'Approvals',
+    access: 'approvals',
+    params: byId,
+    responses: { 200: approvalResponse },
+    errors: ['not_found', 'not_in_your_chain', 'already_resolved'],
+    audit: ['approval.resolved', 'execution.finished'],
+  },
+  callApproval: {
+    method: 'POST',
+    path: '/v1/approvals/{id}/call',
+    summary: 'Run an allowed call that has not run yet',
+    tag: 'Approvals',
+    access: 'approvals',
+    params: byId,
+    responses: { 200: approvalResponse },
+    errors: [
+      'not_found',
+      'not_in_your_chain',
+      'approval_stale',
+      'execution_in_progress',
+      'expired',
+      'conflict',
+    ],
+    audit: ['execution.finished'],
+  },
+});

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+import { auditRecord } from '../audit.ts';
+import { id, pageOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
+import { defineRoutes } from './define.ts';
+
+export const auditQuery = pageQuery.extend({
+  identity_id: id.optional(),
+  user_id: id.optional(),
+  approval_id: id.optional(),
+  service: z.string().max(100).optional(),
+  type: z.string().max(60).optional(),
+  outcome: z.enum(['started', 'called', 'pending_approval', 'denied', 'failed']).optional(),
+  risk: risk.optional(),
+  since: timestamp.optional(),
+  until: timestamp.optional(),
+});
+
+export const auditVerification = z.strictObject({
+  valid: z.boolean(),
+  rows_checked: z.int(),
+  /** The first row whose hash does not fit, when there is one. */
+  first_bad_seq: z.int().nullable(),
+});
+
+export const auditRoutes = defineRoutes({
+  listAudit: {
+    method: 'GET',
+    path: '/v1/audit',
+    summary: 'Audit records the caller may see, newest first',
+    tag: 'Audit',
+    access: 'user',
+    query: auditQuery,
+    responses: { 200: pageOf(auditRecord) },
+    errors: [],
+    audit: 'none',
+  },
+  verifyAudit: {
+    method: 'GET',
+    path: '/v1/audit/verify',
+    summary: "Check the hash chain of the org's audit log",
+    tag: 'Audit',
+    access: 'user',
+    responses: { 200: auditVerification },
+    errors: ['forbidden'],
+    audit: 'none',
+  },
+});

@@ -1,0 +1,14 @@
+import { z } from 'zod';
+
+import { errorCodes } from '../errors.ts';
+import type { ErrorCode } from '../errors.ts';
+
+/** Spec: Errors, 1. `message` says what to do; further members depend on the code. */
+export const errorEnvelope = z
+  .object({
+    error: z.enum(Object.keys(errorCodes) as [ErrorCode, ...ErrorCode[]]),
+    message: z.string(),
+    request_id: z.string(),
+  })
+  .catchall(z.json());
+export type ErrorEnvelope = z.infer<typeof errorEnvelope>;

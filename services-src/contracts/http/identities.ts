@@ -1,0 +1,188 @@
+import { z } from 'zod';
+
+import {
+  id,
+  identityKind,
+  name,
+  pageOf,
+  pageQuery,
+  role,
+  scope,
+  timestamp,
+} from '../vocabulary.ts';
+import { defineRoutes } from './define.ts';
+
+/** Decisions: Identities, roles, keys, sessions. */
+export const identity = z.strictObject({
+  id,
+  org_id: id,
+  kind: identityKind,
+  name: z.string(),
+  parent_id: id.nullable(),
+  owner_id: id,
+  depth: z.int(),
+  path: z.array(z.string()),
+  inherit_permissions: z.boolean(),
+  auto_call_on_approve: z.boolean(),
+  status: z.enum(['active', 'archived', 'revoked']),
+  created_at: timestamp,
+  last_active_at: timestamp.nullable(),
+  expires_at: timestamp.nullable(),
+  /** Users only. */
+  email: z.string().nullable().optional(),
+  role: role.optional(),
+});
+export type Identity = z.infer<typeof identity>;
+
+export const me = identity.extend({
+  org: z.strictObject({ id, name: z.string() }),
+  scopes: z.array(scope),
+  credential: z.strictObject({ kind: z.string(), id }),
+});
+export type Me = z.infer<typeof me>;
+
+export const createAgentBody = z.strictObject({
+  name,
+  auto_call_on_approve: z.boolean().optional(),
+});
+export const createSubagentBody = z.strictObject({
+  name,
+  parent_id: id.optional(),
+  inherit_permissions: z.boolean().optional(),
+  /** `<n>(s|m|h|d)`, combinable: `24h`, `1d12h`. */
+  ttl: z.string().max(40).optional(),
+});
+
+export const agentKey = z.strictObject({
+  id,
+  identity_id: id,
+  name: z.string(),
+  /** The first characters, enough to recognise it by. */
+  hint: z.string(),
+  created_at: timestamp,
+  expires_at: timestamp.nullable(),
+  last_used_at: timestamp.nullable(),
+});
+export const createdAgentKey = agentKey.extend({
+  /** The key itself: shown this once. */
+  key: z.string(),
+});
+export const createAgentKeyBody = z.strictObject({
+  name: z.string().min(1).max(100),
+  expires_at: timestamp.optional(),
+});
+
+const byId = z.strictObject({ id });
+
+export const identityRoutes = defineRoutes({
+  getMe: {
+    method: 'GET',
+    path: '/v1/identities/me',
+    summary: "The caller's own identity",
+    tag: 'Identities',
+    access: 'any',
+    responses: { 200: me },
+    errors: [],
+    audit: 'none',
+  },
+  listIdentities: {
+    method: 'GET',
+    path: '/v1/identities',
+    summary: 'Identities the caller may see: the org for admins and auditors, else its own subtree',
+    tag: 'Identities',
+    access: 'agents',
+    query: pageQuery,
+    responses: { 200: pageOf(identity) },
+    errors: [],
+    audit: 'none',
+  },
+  getIdentity: {
+    method: 'GET',
+    path: '/v1/identities/{id}',
+    summary: 'One identity',
+    tag: 'Identities',
+    access: 'agents',
+    params: byId,
+    responses: { 200: identity },
+    errors: ['not_found'],
+    audit: 'none',
+  },
+  createAgent: {
+    method: 'POST',
+    path: '/v1/identities/agents',
+    summary: 'Create an agent owned by the signed-in user',
+    tag: 'Identities',
+    access: 'user',
+    body: createAgentBody,
+    responses: { 201: identity },
+    errors: ['conflict', 'forbidden'],
+    audit: ['identity.created'],
+  },
+  createSubagent: {
+    method: 'POST',
+    path: '/v1/identities/subagents',
+    summary: 'Create a subagent below an agent',
+    tag: 'Identities',
+    access: 'agents',
+    body: createSubagentBody,
+    responses: { 201: identity },
+    errors: ['conflict', 'forbidden', 'not_found', 'invalid_params'],
+    audit: ['identity.created'],
+  },
+  revokeIdentity: {
+    method: 'POST',
+    path: '/v1/identities/{id}/revoke',
+    summary: 'Revoke an identity, its subtree and their keys, for good',
+    tag: 'Identities',
+    access: 'user',
+    params: byId,
+    responses: { 200: identity },
+    errors: ['not_found', 'forbidden'],
+    audit: ['identity.revoked'],
+  },
+  listAgentKeys: {
+    method: 'GET',
+    path: '/v1/identities/{id}/keys',
+    summary: 'Keys of an agent or subagent, without their values',
+    tag: 'Identities',
+    access: 'agents',
+    params: byId,
+    query: pageQuery,
+    responses: { 200: pageOf(agentKey) },
+    errors: ['not_found', 'forbidden'],
+    audit: 'none',
+  },
+  createAgentKey: {
+    method: 'POST',
+    path: '/v1/identities/{id}/keys',
+    summary: 'Create an agent key; its value is in this answer only',
+    tag: 'Identities',
+    access: 'agents',
+    params: byId,
+    body: createAgentKeyBody,
+    responses: { 201: createdAgentKey },
+    errors: ['not_found', 'forbidden', 'conflict', 'invalid_params'],
+    audit: ['agent_key.created'],
+  },
+  revokeAgentKey: {
+    method: 'DELETE',
+    path: '/v1/identities/{id}/keys/{key_id}',
+    summary: 'Revoke an agent key',
+    tag: 'Identities',
+    access: 'agents',
+    params: z.strictObject({ id, key_id: id }),
+    responses: { 204: null },
+    errors: ['not_found', 'forbidden'],
+    audit: ['agent_key.revoked'],
+  },
+  signOut: {
+    method: 'POST',
+    path: '/v1/sign-out',
+    summary: 'End the dashboard session',
+    tag: 'Identities',
+    access: 'user',
+    responses: { 204: null },
+    errors: [],
+    audit: ['session.ended'],
+  },
+});

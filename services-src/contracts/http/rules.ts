@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+import { id, pageOf, pageQuery, permissionKey, risk, timestamp } from '../vocabulary.ts';
+import { defineRoutes } from './define.ts';
+
+/** Allow or deny of a key pattern, on one identity or the whole org (decisions: Rules). */
+export const rule = z.strictObject({
+  id,
+  org_id: id,
+  /** Null: the whole org. */
+  identity_id: id.nullable(),
+  effect: z.enum(['allow', 'deny']),
+  pattern: permissionKey,
+  exact: z.boolean(),
+  service_id: id.nullable(),
+  credential_id: id.nullable(),
+  risk_at_least: risk.nullable(),
+  via: z.literal('self').nullable(),
+  created_by: id,
+  approval_id: id.nullable(),
+  expires_at: timestamp.nullable(),
+  created_at: timestamp,
+  last_used_at: timestamp.nullable(),
+  use_count: z.int(),
+});
+export type Rule = z.infer<typeof rule>;
+
+export const createRuleBody = z.strictObject({
+  identity_id: id.nullable(),
+  effect: z.enum(['allow', 'deny']),
+  pattern: permissionKey,
+  risk_at_least: risk.optional(),
+  expires_at: timestamp.optional(),
+});
+
+export const ruleRoutes = defineRoutes({
+  listRules: {
+    method: 'GET',
+    path: '/v1/rules',
+    summary: 'Rules on identities the caller may see, newest first',
+    tag: 'Rules',
+    access: 'user',
+    query: pageQuery.extend({ identity_id: id.optional() }),
+    responses: { 200: pageOf(rule) },
+    errors: [],
+    audit: 'none',
+  },
+  createRule: {
+    method: 'POST',
+    path: '/v1/rules',
+    summary: 'Allow or deny a key pattern for an identity or the org',
+    tag: 'Rules',
+    access: 'user',
+    body: createRuleBody,
+    responses: { 201: rule },
+    errors: ['forbidden', 'not_found', 'invalid_params'],
+    audit: ['rule.created'],
+  },
+  deleteRule: {
+    method: 'DELETE',
+    path: '/v1/rules/{id}',
+    summary: 'Delete a rule',
+    tag: 'Rules',
+    access: 'user',
+    params: z.strictObject({ id }),
+    responses: { 204: null },
+    errors: ['forbidden', 'not_found'],
+    audit: ['rule.deleted'],
+  },
+});

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+import { components } from '../vocabulary.ts';
+import { defineRoutes } from './define.ts';
+
+export const status = z.strictObject({
+  status: z.enum(['ok', 'degraded']),
+  components: z.record(
+    z.enum(components),
+    z.strictObject({ status: z.enum(['ok', 'unavailable']), latency_ms: z.number().nullable() }),
+  ),
+});
+
+export const health = z.strictObject({ status: z.enum(['ok', 'unavailable']) });
+
+export const statusRoutes = defineRoutes({
+  getStatus: {
+    method: 'GET',
+    path: '/v1/status',
+    summary: 'Each component and its state',
+    tag: 'Status',
+    access: 'any',
+    responses: { 200: status },
+    errors: [],
+    audit: 'none',
+  },
+  getLive: {
+    method: 'GET',
+    path: '/health/live',
+    summary: 'The process runs',
+    tag: 'Status',
+    access: 'public',
+    responses: { 200: health },
+    errors: [],
+    audit: 'none',
+  },
+  getReady: {
+    method: 'GET',
+    path: '/health/ready',
+    summary: 'The gateway can serve: the bus is connected',
+    tag: 'Status',
+    access: 'public',
+    responses: { 200: health, 503: health },
+    errors: [],
+    audit: 'none',
+  },
+});

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+
+import { httpMethod, json, risk, templateTier } from './vocabulary.ts';
+
+/**
+ * A template compiled once per version into plain data (decisions: Compile).
+ * Policy and executor hold it by (tier, owner, key, version); nothing in it is code.
+ */
+
+/** `Create issue {title}[ with labels {labels}]`: an optional part is dropped when one of its parameters is absent. */
+const simplePart = z.union([
+  z.strictObject({ text: z.string() }),
+  z.strictObject({ param: z.string() }),
+]);
+export const descriptionPart = z.union([
+  simplePart,
+  z.strictObject({ optional: z.array(simplePart).max(50) }),
+]);
+export type DescriptionPart = z.infer<typeof descriptionPart>;
+
+export const jsonSchema = z.record(z.string(), json);
+
+/** `in: body` is a top-level property of the body, or the whole body when `wholeBody` is set on the action. */
+export const compiledParam = z.strictObject({
+  name: z.string().min(1).max(200),
+  in: z.enum(['path', 'query', 'header', 'body']),
+  required: z.boolean(),
+  description: z.string().max(4000),
+  schema: jsonSchema,
+  /** Query arrays: repeated (`a=1&a=2`) when true, comma-joined when false. */
+  explode: z.boolean(),
+  /** Path and query values keep RFC 3986 reserved characters (a `/` in a path, for one). */
+  allowReserved: z.boolean(),
+  /** Turns an opaque id into a readable name for the approver (spec: Parameter entry, resolve). */
+  resolve: z.strictObject({ get: z.string().max(1000), pick: z.string().max(200) }).nullable(),
+});
+export type CompiledParam = z.infer<typeof compiledParam>;
+
+export const discloseEntry = z.strictObject({
+  label: z.string().min(1).max(100),
+  filter: z.string().min(1).max(2000),
+  /** Null means the cap of every disclosed value (10 KiB). */
+  maxChars: z.int().min(1).max(10_240).nullable(),
+});
+
+export const compiledAction = z.strictObject({
+  key: z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,127}$/),
+  method: httpMethod,
+  /** Path template below the server URL, with `{param}` placeholders. */
+  path: z.string().min(1).max(2000),
+  summary: z.string().max(1000),
+  description: z.array(descriptionPart).max(100),
+  risk,
+  scopeParam: z.string().max(200).nullable(),
+  params: z.array(compiledParam).max(500),
+  /** JSON Schema of the whole `params` object: closed (`additionalProperties: false`), with `required`. */
+  paramsSchema: jsonSchema,
+  body: z
+    .strictObject({
+      mediaType: z.string().max(200),
+      /** True when one param named `body` is the body itself, false when params with `in: body` are its properties. */
+      wholeBody: z.boolean(),
+      required: z.boolean(),
+    })
+    .nullable(),
+  disclose: z.array(discloseEntry).max(50),
+  redact: z.array(z.string().max(500)).max(100),
+  responseType: z.enum(['json', 'binary']),
+  /** Minimum OAuth scopes; null means no minimum beyond an active credential. */
+  minimumScopes: z.array(z.string().max(300)).max(100).nullable(),
+  disabled: z.boolean(),
+});
+export type CompiledAction = z.infer<typeof compiledAction>;
+
+export const authMethod = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('apiKey'),
+    scheme: z.string().max(100),
+    in: z.enum(['header', 'query']),
+    name: z.string().min(1).max(200),
+    prefix: z.string().max(100),
+    /** `basic`: the secret is `user:password` and is sent base64-encoded after the prefix. */
+    encoding: z.enum(['raw', 'basic']),
+    defaultSecretName: z.string().max(63),
+  }),
+  z.strictObject({
+    type: z.literal('oauth2'),
+    scheme: z.string().max(100),
+    provider: z.string().max(100),
+    authorizationUrl: z.string().max(2000),
+    tokenUrl: z.string().max(2000),
+    scopes: z.array(z.string().max(300)).max(500),
+  }),
+]);
+export type AuthMethod = z.infer<typeof authMethod>;
+
+export const serverVariable = z.strictObject({
+  name: z.string().max(100),
+  description: z.string().max(1000),
+  default: z.string().max(200).nullable(),
+  enum: z.array(z.string().max(200)).max(200).nullable(),
+});
+
+export const compiledTemplate = z.strictObject({
+  key: z.string().max(63),
+  tier: templateTier,
+  /** The user or org that owns it; null for the built-in ones. */
+  ownerId: z.uuid().nullable(),
+  /** Counts up with every change of the document, from 1. */
+  version: z.int().min(1),
+  title: z.string().max(200),
+  description: z.string().max(2000),
+  category: z.string().max(100),
+  runtime: z.enum(['http', 'mcp', 'platform']),
+  /** Base URL with `{variable}` parts; null for the pseudo-service `http`, whose callers bring the full URL. */
+  server: z
+    .strictObject({
+      url: z.string().max(2000),
+      variables: z.array(serverVariable).max(20),
+      /** A self-hosted product: the connecting admin may give another base URL. */
+      baseUrlAllowed: z.boolean(),
+    })
+    .nullable(),
+  /** Hosts of all `servers` without variables, as they stand in permission keys. */
+  hosts: z.array(z.string().max(262)).max(50),
+  auth: z.array(authMethod).max(20),
+  /** OpenAPI's AND inside OR: any one of these lists of schemes is enough; empty means no credential. */
+  security: z.array(z.array(z.string().max(100)).max(5)).max(20),
+  actions: z.record(z.string(), compiledAction),
+});
+export type CompiledTemplate = z.infer<typeof compiledTemplate>;

@@ -1,0 +1,4 @@
+export { openDatabase } from './open.ts';
+export type { Database, Sql, Transaction } from './open.ts';
+export { migrate } from './migrate.ts';
+export { cursorOf, parseCursor } from './cursor.ts';

@@ -1,0 +1,81 @@
+import { SpanKind, trace } from '@opentelemetry/api';
+import postgres from 'postgres';
+
+/** A pool or a transaction: what repository functions take first. */
+export type Sql = postgres.ISql;
+
+export interface Transaction extends postgres.TransactionSql {
+  /** Called by `appendEvent`: the relay is woken as soon as this transaction has committed. */
+  markEvents(): void;
+}
+
+export interface Database extends postgres.Sql, AsyncDisposable {
+  /** Commits when `work` resolves and rolls back when it throws. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** Calls back after each commit that stored events; the relay listens. */
+  onEventsCommitted(listener: () => void): void;
+}
+
+const tracer = trace.getTracer('database');
+
+/**
+ * Opens a pool on one component's schema.
+ *
+ * Statements time out after ten seconds, so that a stuck lock becomes an error and not a hang;
+ * idle connections close after a minute, because each costs the server some 3 MiB.
+ */
+export function openDatabase({
+  url,
+  schema,
+  connectionsMax,
+}: {
+  url: string;
+  schema: string;
+  connectionsMax: number;
+}): Database {
+  const socketDir = new URL(url).searchParams.get('host');
+  const sql = postgres(url, {
+    // libpq's way to name the folder of a Unix socket, which this client takes as an option only.
+    ...(socketDir === null ? {} : { host: socketDir }),
+    max: connectionsMax,
+    idle_timeout: 60,
+    connect_timeout: 5,
+    // Reconnecting is quick: a restarted server is used again within a second.
+    backoff: (attempt) => Math.min(1, 0.05 * 2 ** attempt),
+    onnotice: () => undefined,
+    connection: {
+      application_name: schema,
+      search_path: schema,
+      statement_timeout: 10_000,
+      idle_in_transaction_session_timeout: 15_000,
+    },
+  });
+  const listeners = new Set<() => void>();
+
+  return Object.assign(sql, {
+    transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+      return tracer.startActiveSpan(
+        `${schema} transaction`,
+        { kind: SpanKind.CLIENT },
+        async (span) => {
+          try {
+            let hasEvents = false;
+            const result = await sql.begin((inner) =>
+              work(Object.assign(inner, { markEvents: () => void (hasEvents = true) })),
+            );
+            if (hasEvents) for (const listener of listeners) listener();
+            return result as T;
+          } finally {
+            span.end();
+          }
+        },
+      );
+    },
+    onEventsCommitted(listener: () => void) {
+      listeners.add(listener);
+    },
+    async [Symbol.asyncDispose]() {
+      await sql.end({ timeout: 5 });
+    },
+  });
+}

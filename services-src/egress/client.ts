@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext, getCACertificates } from 'node:tls';
+import type { SecureContext } from 'node:tls';
+
+import type { EgressAllow } from './allow.ts';
+import { createConnector } from './connect.ts';
+import { Exchange } from './exchange.ts';
+import type { EgressResponse } from './exchange.ts';
+import { cancelled, closed, invalid } from './failures.ts';
+import { createGuard, parseUrl, systemResolve } from './guard.ts';
+import type { Resolve } from './guard.ts';
+import { outgoingHeaders } from './headers.ts';
+import type { HeaderInput } from './headers.ts';
+import { createOwnAddresses } from './own.ts';
+import { Pools } from './pools.ts';
+import { parseProxy } from './proxy.ts';
+
+export interface EgressOptions {
+  /** From EGRESS_ALLOW, by `parseEgressAllow`. */
+  readonly allow: EgressAllow;
+  /** EGRESS_PROXY: a CONNECT proxy. Other proxy variables of the environment are ignored. */
+  readonly proxy?: string | undefined;
+  /** EGRESS_CA_FILE: PEM certificates trusted besides the default ones. */
+  readonly caFile?: string | undefined;
+  /** `host:port` of everything this installation listens on; refused even where `allow` says yes. */
+  readonly ownAddresses?: readonly string[];
+  readonly connectionsPerOrigin?: number;
+  readonly originsMax?: number;
+  /** Bound of opening one connection (DNS, TCP, TLS), whichever request waits for it. */
+  readonly connectTimeoutMs?: number;
+  /** For tests; otherwise the system's resolver. */
+  readonly resolve?: Resolve;
+}
+
+export interface EgressRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers?: HeaderInput;
+  readonly body?: Uint8Array | undefined;
+  /** Until the request is on a live connection, waiting for a free one included. Default 5 s. */
+  readonly connectTimeoutMs?: number;
+  /** From then until the head of the answer. Default 30 s. */
+  readonly firstByteTimeoutMs?: number;
+  /** For everything. Default 60 s. */
+  readonly totalTimeoutMs?: number;
+  /** Of the decoded body. Default 10 MiB. */
+  readonly maxBytes?: number;
+  /** Decoded to received bytes, after the first MiB. Default 100. */
+  readonly maxRatio?: number;
+  /** What a body beyond the limits does: fail with `response_too_large`, or be cut. Default `refuse`. */
+  readonly overflow?: 'refuse' | 'truncate';
+  readonly signal?: AbortSignal | undefined;
+  /** The last moment to change one's mind: called just before the first byte. What it throws is
+   *  what the call throws, and nothing is sent. */
+  readonly beforeSend?: (() => void) | undefined;
+  /** Called when the request has been handed to the connection. */
+  readonly onSent?: (() => void) | undefined;
+}
+
+/** The one way out. Everything that leaves the installation goes through it. */
+export interface Egress extends AsyncDisposable {
+  /**
+   * Sends one request, once, and collects its answer; a redirect is an answer. Every failure of its
+   * own is an `AppError`; `mayHaveLeft(error)` says whether the upstream may have seen the request.
+   */
+  request(request: EgressRequest): Promise<EgressResponse>;
+}
+
+const mebibyte = 1024 * 1024;
+const methodName = /^[A-Z][A-Z-]{0,31}$/;
+/** CONNECT and TRACE speak to the machinery between, not to an API. */
+const forbiddenMethods = new Set(['CONNECT', 'TRACE']);
+
+export function openEgress(options: EgressOptions): Egress {
+  const guard = createGuard({
+    allow: options.allow,
+    own: createOwnAddresses(options.ownAddresses ?? []),
+    resolve: options.resolve ?? systemResolve,
+  });
+  const secureContext = createTrust(options.caFile);
+  const proxy = options.proxy ? parseProxy(options.proxy) : undefined;
+  const timeoutMs = options.connectTimeoutMs ?? 10_000;
+  const pools = new Pools({
+    connect: (target) => createConnector(target, { guard, secureContext, proxy, timeoutMs }),
+    connectionsPerOrigin: options.connectionsPerOrigin ?? 64,
+    originsMax: options.originsMax ?? 256,
+  });
+  let isClosed = false;
+
+  return {
+    async request(request) {
+      if (isClosed) throw closed();
+      checkMethod(request.method);
+      if (request.signal?.aborted) throw cancelled(request.signal.reason, 'nothing_sent');
+      const url = parseUrl(request.url);
+      const headers = outgoingHeaders(request.headers ?? []);
+      const pool = pools.get(url.origin, () => guard.target(url));
+      const exchange = new Exchange(withDefaults(request));
+      const { method } = request;
+      const body = request.body === undefined ? null : asBuffer(request.body);
+      try {
+        pool.dispatch({ method, path: url.pathname + url.search, headers, body }, exchange);
+      } catch (error) {
+        exchange.onResponseError(undefined, error);
+      }
+      return await exchange.response;
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await pools[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function checkMethod(method: string): void {
+  if (!methodName.test(method) || forbiddenMethods.has(method)) {
+    throw invalid('The method must be an upper-case HTTP method other than CONNECT and TRACE.');
+  }
+}
+
+function withDefaults(request: EgressRequest) {
+  return {
+    method: request.method,
+    connectTimeoutMs: request.connectTimeoutMs ?? 5000,
+    firstByteTimeoutMs: request.firstByteTimeoutMs ?? 30_000,
+    totalTimeoutMs: request.totalTimeoutMs ?? 60_000,
+    maxBytes: request.maxBytes ?? 10 * mebibyte,
+    maxRatio: request.maxRatio ?? 100,
+    overflow: request.overflow ?? ('refuse' as const),
+    signal: request.signal,
+    beforeSend: request.beforeSend,
+    onSent: request.onSent,
+  };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Made once: reading some 150 certificates for every connection would cost more than the handshake. */
+function createTrust(caFile: string | undefined): SecureContext {
+  if (caFile === undefined) return createSecureContext();
+  return createSecureContext({
+    ca: [...getCACertificates('default'), readFileSync(caFile, 'utf8')],
+  });
+}

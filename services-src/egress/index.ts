@@ -1,0 +1,10 @@
+export { parseEgressAllow } from './allow.ts';
+export type { EgressAllow } from './allow.ts';
+export { openEgress } from './client.ts';
+export type { Egress, EgressOptions, EgressRequest } from './client.ts';
+export type { EgressResponse } from './exchange.ts';
+export { mayHaveLeft, receivedHead } from './failures.ts';
+export type { ResponseHead } from './failures.ts';
+export type { Resolve } from './guard.ts';
+export { isDroppedHeader } from './headers.ts';
+export type { HeaderInput, HeaderPair } from './headers.ts';

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+import { needs } from '../../test/support/needs.ts';
+
+const namespaces = needs('network namespaces');
+
+interface Report {
+  readonly tried: number;
+  readonly forbidden: number;
+  readonly live: number;
+  readonly reached: readonly string[];
+  readonly falseRefusals: readonly string[];
+}
+
+describe('the guarded client, where every address has a listener', () => {
+  it.runIf(namespaces.available)(
+    'reaches none that is forbidden, by any spelling',
+    async () => {
+      const script = fileURLToPath(new URL('canary.testing.ts', import.meta.url));
+      const { stdout } = await promisify(execFile)('unshare', ['-rn', process.execPath, script]);
+      const report: Report = JSON.parse(stdout);
+      expect(report.reached).toEqual([]);
+      expect(report.falseRefusals).toEqual([]);
+      expect(report.tried).toBeGreaterThan(2000);
+      // The listeners are no use if nobody could have reached them. Multicast and broadcast never can.
+      expect(report.live).toBeGreaterThanOrEqual(report.forbidden - 8);
+    },
+    60_000,
+  );
+
+  // A name of its own, so that a report shows what was not looked at.
+  it.skipIf(namespaces.available)('skipped: needs network namespaces', () => {});
+});

@@ -1,0 +1,119 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { failureOf, openLoopback, startConnectProxy } from './calls.testing.ts';
+import { createCertificate } from './certificate.testing.ts';
+import { answerOk, startRawUpstream } from './upstream.testing.ts';
+
+const certificate = createCertificate('up.test');
+const resolve = async () => ['127.0.0.1'];
+
+async function withCaFile<T>(use: (caFile: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'egress-'));
+  try {
+    const caFile = join(folder, 'ca.pem');
+    await writeFile(caFile, certificate.cert);
+    return await use(caFile);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe('TLS', () => {
+  it('verifies the name against the default authorities and EGRESS_CA_FILE', async () => {
+    await using upstream = await startRawUpstream({
+      tls: certificate,
+      answer: (socket) => answerOk(socket),
+    });
+    await withCaFile(async (caFile) => {
+      await using trusting = openLoopback({ resolve, caFile });
+      const url = `https://up.test:${upstream.port}/`;
+      expect(await trusting.request({ method: 'GET', url })).toMatchObject({ status: 200 });
+      const other = trusting.request({
+        method: 'POST',
+        url: `https://other.test:${upstream.port}/`,
+      });
+      expect(await failureOf(other)).toMatchObject({ code: 'upstream_unreachable', left: false });
+    });
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      await using egress = openLoopback({ resolve });
+      const call = egress.request({ method: 'POST', url: `https://up.test:${upstream.port}/` });
+      expect(await failureOf(call)).toMatchObject({ code: 'upstream_unreachable', left: false });
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    }
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it('goes through EGRESS_PROXY to the vetted address, still verified by name', async () => {
+    await using upstream = await startRawUpstream({
+      tls: certificate,
+      answer: (socket) => answerOk(socket),
+    });
+    await using plain = await startRawUpstream({ answer: (socket) => answerOk(socket, 'plain') });
+    await using proxy = await startConnectProxy();
+    await withCaFile(async (caFile) => {
+      await using egress = openLoopback({
+        resolve,
+        caFile,
+        proxy: `http://user:p%40ss@127.0.0.1:${proxy.port}`,
+      });
+      const secure = `https://up.test:${upstream.port}/`;
+      expect(await egress.request({ method: 'GET', url: secure })).toMatchObject({ status: 200 });
+      const cleartext = `http://up.test:${plain.port}/`;
+      expect(await egress.request({ method: 'GET', url: cleartext })).toMatchObject({
+        status: 200,
+      });
+      const refused = egress.request({ method: 'POST', url: 'http://up.test:1/' });
+      expect(await failureOf(refused)).toMatchObject({ code: 'upstream_unreachable', left: false });
+      const forbidden = egress.request({ method: 'POST', url: 'https://10.0.0.1/' });
+      expect(await failureOf(forbidden)).toMatchObject({ code: 'upstream_refused_address' });
+    });
+    const credentials = Buffer.from('user:p@ss').toString('base64');
+    expect(proxy.heads).toEqual(
+      [upstream.port, plain.port, 1].map(
+        (port) =>
+          `CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n` +
+          `proxy-authorization: Basic ${credentials}\r\n\r\n`,
+      ),
+    );
+  });
+
+  it('goes through a proxy that itself speaks TLS', async () => {
+    await using upstream = await startRawUpstream({
+      tls: certificate,
+      answer: (socket) => answerOk(socket),
+    });
+    const proxyCertificate = createCertificate('localhost');
+    await using proxy = await startConnectProxy(proxyCertificate);
+    await withCaFile(async (caFile) => {
+      await writeFile(caFile, certificate.cert + proxyCertificate.cert);
+      await using egress = openLoopback({
+        resolve,
+        caFile,
+        proxy: `https://localhost:${proxy.port}`,
+      });
+      for (let n = 0; n < 3; n += 1) {
+        const url = `https://up.test:${upstream.port}/${n}`;
+        expect(await egress.request({ method: 'GET', url })).toMatchObject({ status: 200 });
+      }
+    });
+    expect(proxy.heads.length).toBeGreaterThan(0);
+  });
+
+  it('ignores the proxy variables of the environment', async () => {
+    await using upstream = await startRawUpstream({ answer: (socket) => answerOk(socket) });
+    const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'];
+    for (const name of names) process.env[name] = 'http://127.0.0.1:1';
+    try {
+      await using egress = openLoopback();
+      const url = `http://127.0.0.1:${upstream.port}/`;
+      expect(await egress.request({ method: 'GET', url })).toMatchObject({ status: 200 });
+    } finally {
+      for (const name of names) delete process.env[name];
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { mkdir, stat } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import type { Server } from 'node:net';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { EmbeddedError } from './embedded-error.ts';
+
+const ANSWER_TIMEOUT_MS = 1_000;
+const POLL_MS = 50;
+
+/**
+ * Makes this process the only user of a data folder (created if missing) until disposed.
+ *
+ * The lock is a socket in Linux's abstract namespace, named after the folder's
+ * device and inode: taking it is one atomic system call, the kernel drops it when
+ * the process dies in whatever way, and the folder can be renamed meanwhile. A lock
+ * file would need a race-free takeover after SIGKILL, which plain files do not offer.
+ * The owner answers connections with its pid, for the sentence of the refused.
+ *
+ * Its reach is one network namespace: two containers that share a volume do not see
+ * each other.
+ */
+export async function lockDataDir(
+  dataDir: string,
+  { waitMs = 0 }: { waitMs?: number } = {},
+): Promise<AsyncDisposable> {
+  await makeDir(dataDir);
+  const { dev, ino } = await stat(dataDir);
+  const address = `\0agent-action-gateway:${dev}:${ino}`;
+
+  const until = performance.now() + waitMs;
+  let server = await listen(address);
+  while (!server && performance.now() < until) {
+    await sleep(POLL_MS);
+    server = await listen(address);
+  }
+  if (!server) {
+    const owner = await askOwner(address);
+    throw new EmbeddedError(
+      `${resolve(dataDir)} is in use by ${owner}. Stop it first, or choose another DATA_DIR.`,
+    );
+  }
+  // The lock lasts as long as the process has something else to do.
+  server.unref();
+  const held = server;
+  return { [Symbol.asyncDispose]: () => closeServer(held) };
+}
+
+async function makeDir(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new EmbeddedError(
+      `${resolve(path)} cannot be made (${reason}). Choose another DATA_DIR.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** Undefined if somebody has the address. */
+async function listen(address: string): Promise<Server | undefined> {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy()); // the asker has gone: nothing to tell it
+    socket.end(String(process.pid));
+  });
+  try {
+    server.listen(address);
+    await once(server, 'listening');
+    return server;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return undefined;
+  }
+}
+
+async function askOwner(address: string): Promise<string> {
+  const socket = connect(address);
+  socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer')));
+  try {
+    return `process ${Number(await text(socket))}`;
+  } catch {
+    // A stopped or busy owner does not answer; that it holds the lock is certain all the same.
+    return 'another process';
+  }
+}
+
+async function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  server.close();
+  await once(server, 'close');
+}

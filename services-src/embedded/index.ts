@@ -1,0 +1,9 @@
+/** Real Postgres and NATS as child processes, for running the whole product with one command. */
+export { EmbeddedError } from './embedded-error.ts';
+export { openKeyFile } from './key-file.ts';
+export { lockDataDir } from './data-dir-lock.ts';
+export type { EmbeddedLogger } from './server-process.ts';
+export { startNats } from './nats.ts';
+export type { EmbeddedNats, StartNatsOptions } from './nats.ts';
+export { startPostgres } from './postgres.ts';
+export type { EmbeddedPostgres, StartPostgresOptions } from './postgres.ts';

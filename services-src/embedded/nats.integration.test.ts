@@ -1,0 +1,138 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { chmod, chown, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+import { openCacheDir } from './cache-dir.ts';
+import { startNats } from './index.ts';
+import { findNatsServer } from './nats-binary.ts';
+import { isAlive } from './orphan.ts';
+import {
+  NOBODY,
+  endStarter,
+  isRoot,
+  openTemporaryDir,
+  silent,
+  startInProcess,
+} from './sandbox.testing.ts';
+
+const config = 'accounts { a { jetstream: enabled, users: [{ user: u, password: p }] } }';
+const start = (dataDir: string) => startNats({ dataDir, config, logger: silent });
+
+/** Stores one message; answers how many there are. */
+async function store(url: string): Promise<number> {
+  const connection = await connect({ servers: url, user: 'u', pass: 'p' });
+  try {
+    const manager = await jetstreamManager(connection);
+    await manager.streams.add({ name: 'KEPT', subjects: ['kept'] });
+    await connection.request('kept', 'x');
+    return (await manager.streams.info('KEPT')).state.messages;
+  } finally {
+    await connection.close();
+  }
+}
+
+describe('embedded NATS', { timeout: 120_000 }, () => {
+  test('starts on loopback, keeps its streams, and leaves nothing running', async () => {
+    await using dir = await openTemporaryDir();
+    let pid: number;
+    {
+      await using server = await start(dir.path);
+      pid = server.pid;
+      expect(server.url).toMatch(/^nats:\/\/127\.0\.0\.1:\d+$/);
+      expect(await store(server.url)).toBe(1);
+    }
+    expect(await isAlive(pid)).toBe(false);
+
+    await using server = await start(dir.path);
+    expect(await store(server.url)).toBe(2);
+  });
+
+  test('lets nobody in without a password, which only its user can read', async () => {
+    await using dir = await openTemporaryDir();
+    await using server = await start(dir.path);
+
+    await expect(connect({ servers: server.url, reconnect: false })).rejects.toThrow(
+      /authorization/i,
+    );
+    expect((await stat(join(dir.path, 'nats/nats.conf'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('stops what a killed start left running', async () => {
+    await using dir = await openTemporaryDir();
+    await using killed = await startInProcess(dir.path, { what: 'nats' });
+    expect(await store(killed.server.url)).toBe(1);
+    await endStarter(killed.child, 'SIGKILL');
+    expect(await isAlive(killed.server.pid)).toBe(true);
+
+    await using server = await start(dir.path);
+    expect(await isAlive(killed.server.pid)).toBe(false);
+    expect(await store(server.url)).toBe(2);
+  });
+
+  test('refuses a folder that a live process uses, and names it', async () => {
+    await using dir = await openTemporaryDir();
+    await using first = await startInProcess(dir.path, { what: 'nats' });
+
+    await expect(start(dir.path)).rejects.toThrow(`is in use by process ${first.child.pid}`);
+  });
+
+  test('quotes the server when the config is wrong', async () => {
+    await using dir = await openTemporaryDir();
+
+    await expect(
+      startNats({ dataDir: dir.path, config: 'accounts {', logger: silent }),
+    ).rejects.toThrow(/NATS ended with code 1[^]*Parse error on line/);
+  });
+
+  test('says what to install where there is none and none can be fetched', async () => {
+    await using dir = await openTemporaryDir();
+    const environment = { PATH: dir.path, HOME: dir.path };
+
+    await expect(findNatsServer({ environment, logger: silent, systemDirs: [] })).rejects.toThrow(
+      /^nats-server is missing: install version 2\.9 or newer .*apt-get install nats-server.* NATS_URL.*ENOENT/,
+    );
+  });
+
+  test('passes over a program on the path that is too old', async () => {
+    await using dir = await openTemporaryDir();
+    const old = join(dir.path, 'nats-server');
+    await writeFile(old, '#!/bin/sh\necho nats-server: v2.1.9\n', { mode: 0o755 });
+    const cached = join(dir.path, 'agent-action-gateway');
+    await mkdir(cached);
+    const program = join(cached, `nats-server-${process.arch}`);
+    await writeFile(program, '#!/bin/sh\necho nats-server: v2.10.1\n', { mode: 0o755 });
+
+    const environment = { PATH: dir.path, XDG_CACHE_HOME: dir.path };
+    expect(await findNatsServer({ environment, logger: silent, systemDirs: [] })).toBe(program);
+  });
+});
+
+describe('the folder for programs', () => {
+  const mode = 0o755;
+
+  test('is the first that is ours alone', async () => {
+    await using dir = await openTemporaryDir();
+    const writable = join(dir.path, 'writable');
+    const linked = join(dir.path, 'linked');
+    const good = join(dir.path, 'deep/good');
+    await mkdir(writable);
+    await chmod(writable, 0o777);
+    await symlink(dir.path, linked);
+    await writeFile(join(dir.path, 'file'), '');
+    const candidates = [writable, linked, join(dir.path, 'file/x'), good];
+
+    expect(await openCacheDir(candidates, { mode })).toBe(good);
+    expect((await stat(good)).mode & 0o777).toBe(mode);
+  });
+
+  test.runIf(isRoot)('is never one that another user has planted', async () => {
+    await using dir = await openTemporaryDir();
+    const planted = join(dir.path, 'planted');
+    await mkdir(planted);
+    await chown(planted, NOBODY.uid, NOBODY.gid);
+
+    await expect(openCacheDir([planted], { mode })).rejects.toThrow(`tried ${planted}`);
+  });
+});

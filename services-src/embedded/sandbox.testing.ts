@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+
+export const silent = { info() {}, warn() {}, error() {} };
+
+export const isRoot = process.geteuid?.() === 0;
+
+/** An ordinary user, for tests that run as root. */
+export const NOBODY = { uid: 65_534, gid: 65_534 };
+
+export interface TemporaryDir extends AsyncDisposable {
+  readonly path: string;
+}
+
+export async function openTemporaryDir({
+  mode = 0o700,
+  owner,
+}: { mode?: number; owner?: typeof NOBODY | undefined } = {}): Promise<TemporaryDir> {
+  const path = await mkdtemp('/tmp/embedded-test-');
+  if (owner) await chown(path, owner.uid, owner.gid);
+  await chmod(path, mode);
+  return {
+    path,
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
+
+export interface Starter extends AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly server: { readonly pid: number; readonly url: string };
+}
+
+/** A process of its own that starts a server and holds it; a refusal is thrown as its words. */
+export async function startInProcess(
+  dataDir: string,
+  { what = 'postgres', user, script }: StarterOptions = {},
+): Promise<Starter> {
+  const file = script ?? fileURLToPath(new URL('starter.testing.ts', import.meta.url));
+  const child = spawn(process.execPath, [file, dataDir, what], {
+    ...user,
+    cwd: '/',
+    env: { ...process.env, ...(user && { HOME: '/nonexistent' }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const errors = text(child.stderr as Readable);
+  const lines = createInterface({ input: child.stdout as Readable });
+  const line = await new Promise<string | undefined>((settle) => {
+    lines.once('line', settle);
+    lines.once('close', () => settle(undefined));
+  });
+  if (line === undefined) throw new Error(await errors);
+  return {
+    child,
+    server: JSON.parse(line) as Starter['server'],
+    [Symbol.asyncDispose]: () => endStarter(child, 'SIGTERM'),
+  };
+}
+
+interface StarterOptions {
+  readonly what?: 'postgres' | 'nats';
+  readonly user?: typeof NOBODY | undefined;
+  /** A copy of the starter elsewhere. */
+  readonly script?: string;
+}
+
+export async function endStarter(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill(signal);
+  await once(child, 'exit');
+}
+
+/** The rows of the last statement. */
+export async function query(url: string, statement: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}

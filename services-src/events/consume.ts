@@ -1,0 +1,118 @@
+import { jetstream } from '@nats-io/jetstream';
+import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+
+import type { Bus } from '#bus';
+import type { Transaction } from '#database';
+import type { Logger } from '#telemetry';
+import { event as eventSchema, eventsStream } from '../contracts/events.ts';
+import type { Event, durableConsumers } from '../contracts/events.ts';
+
+interface ConsumeOptions {
+  readonly bus: Bus;
+  readonly durable: keyof typeof durableConsumers;
+  /** Commits the effect of a batch; called again with the same events after a failure. */
+  readonly handle: (events: Event[]) => Promise<void>;
+  readonly logger: Logger;
+}
+
+const batchMax = 256;
+const redeliverAfterMs = 1_000;
+
+/**
+ * Feeds a durable consumer's events to `handle` in batches, and acknowledges them after it has
+ * committed. Delivery is at least once, in any order: `handle` must be idempotent by event id.
+ */
+export function consumeEvents({ bus, durable, handle, logger }: ConsumeOptions): AsyncDisposable {
+  let stopped = false;
+  let messages: ConsumerMessages | undefined;
+
+  const run = async () => {
+    while (!stopped) {
+      try {
+        const consumer = await jetstream(bus.nats).consumers.get(eventsStream, durable);
+        messages = await consumer.consume({ max_messages: batchMax });
+        await pump(messages, { handle, logger });
+      } catch (error) {
+        if (!stopped) logger.warn({ err: error, durable }, 'events cannot be read yet');
+      }
+      if (!stopped) await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  };
+  const running = run();
+
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      await messages?.close();
+      await running;
+    },
+  };
+}
+
+/** Collects what arrives while a batch is in hand, so that a backlog is worked off in few transactions. */
+async function pump(
+  messages: ConsumerMessages,
+  options: Pick<ConsumeOptions, 'handle' | 'logger'>,
+): Promise<void> {
+  let waiting: JsMsg[] = [];
+  let working: Promise<void> | undefined;
+
+  const work = async () => {
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, batchMax);
+      await process(batch, options);
+    }
+    working = undefined;
+  };
+  for await (const message of messages) {
+    waiting.push(message);
+    working ??= Promise.resolve().then(work);
+  }
+  await working;
+}
+
+async function process(
+  batch: JsMsg[],
+  { handle, logger }: Pick<ConsumeOptions, 'handle' | 'logger'>,
+): Promise<void> {
+  const parsed = batch.flatMap((message) => {
+    const result = eventSchema.safeParse(parseJson(message));
+    if (result.success) return [{ message, event: result.data }];
+    // Nothing can ever be made of it, so it must not come back for ever.
+    logger.error({ subject: message.subject, issues: result.error.issues }, 'event is malformed');
+    message.term();
+    return [];
+  });
+  if (parsed.length === 0) return;
+  try {
+    await handle(parsed.map(({ event }) => event));
+    for (const { message } of parsed) message.ack();
+  } catch (error) {
+    if (parsed.length > 1) {
+      // One bad event must not hold up the others.
+      for (const { message } of parsed) await process([message], { handle, logger });
+      return;
+    }
+    logger.warn({ err: error, subject: parsed[0]?.message.subject }, 'event not handled yet');
+    parsed[0]?.message.nak(redeliverAfterMs);
+  }
+}
+
+function parseJson(message: JsMsg): unknown {
+  try {
+    return message.json();
+  } catch {
+    return undefined; // Refused by the schema, which says where it came from.
+  }
+}
+
+/** Notes an event in the component's inbox; false when its effect was already committed. */
+export async function rememberEvent(tx: Transaction, event: Event): Promise<boolean> {
+  const rows = await tx`
+    insert into inbox (event_id)
+    values (${event.id})
+        on conflict do nothing
+    returning event_id
+  `;
+  return rows.length === 1;
+}

@@ -1,0 +1,42 @@
+import type { Bus } from '#bus';
+
+/**
+ * Calls `listener` for every message of a plain subscription (no queue: every replica hears it),
+ * with the subject and the parsed body, and with `null` when the bus reconnects, because
+ * messages may have been missed: drop every cache then.
+ */
+export function onEvents(
+  bus: Bus,
+  subjects: readonly string[],
+  listener: (message: { subject: string; body: unknown } | null) => void,
+): Disposable {
+  const subscriptions = subjects.map((subject) =>
+    bus.nats.subscribe(subject, {
+      callback: (failure, message) => {
+        if (failure) return listener(null);
+        listener({ subject: message.subject, body: parse(message.string()) });
+      },
+    }),
+  );
+  let disposed = false;
+  void (async () => {
+    for await (const status of bus.nats.status()) {
+      if (disposed) return;
+      if (status.type === 'reconnect') listener(null);
+    }
+  })();
+  return {
+    [Symbol.dispose]() {
+      disposed = true;
+      for (const subscription of subscriptions) subscription.unsubscribe();
+    },
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // Listeners treat an unreadable body like an unknown event.
+  }
+}

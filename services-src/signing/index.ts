@@ -1,0 +1,82 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+
+import type { z } from 'zod';
+
+import { AppError } from '#errors';
+
+/**
+ * Signed statements between components: principals, permits and gaps (architecture: Signatures).
+ *
+ * `base64url(json).base64url(hmac-sha-256)`. The purpose is part of what is signed, so that a
+ * permit can never be read as a principal even if two keys were set to the same value.
+ */
+export type Purpose = 'principal' | 'permit' | 'gap';
+
+export interface Signer<T> {
+  sign(statement: T): string;
+}
+
+export interface Verifier<T> {
+  /** Throws `unauthenticated` when the text was not signed with this key for this purpose. */
+  verify(signed: string): T;
+}
+
+/** HMAC keys are at least 256 bits, given in base64url or hex or as long random text. */
+export const signingKeyBytesMin = 32;
+
+export function createSigner<T>(purpose: Purpose, key: string): Signer<T> {
+  return {
+    sign(statement) {
+      const payload = Buffer.from(JSON.stringify(statement)).toString('base64url');
+      return `${payload}.${macOf(purpose, key, payload).toString('base64url')}`;
+    },
+  };
+}
+
+export function createVerifier<T>(
+  purpose: Purpose,
+  key: string,
+  schema: z.ZodType<T>,
+): Verifier<T> {
+  return {
+    verify(signed) {
+      const dot = signed.indexOf('.');
+      const payload = signed.slice(0, dot);
+      const given = Buffer.from(signed.slice(dot + 1), 'base64url');
+      const expected = macOf(purpose, key, payload);
+      if (dot < 1 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
+        throw new AppError('unauthenticated', `The ${purpose} of this request is not genuine.`);
+      }
+      return schema.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
+    },
+  };
+}
+
+function macOf(purpose: Purpose, key: string, payload: string): Buffer {
+  return createHmac('sha256', key).update(purpose).update('\0').update(payload).digest();
+}
+
+/**
+ * JSON with the keys of every object in code-unit order: the same call always gives the same
+ * text, however its writer ordered it. Deeper than 64 levels is refused.
+ */
+export function canonicalJson(value: unknown, depth = 0): string {
+  if (depth > 64)
+    throw new AppError('invalid_request', 'The call is nested deeper than 64 levels.');
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => canonicalJson(item ?? null, depth + 1)).join(',')}]`;
+  }
+  if (value !== null && typeof value === 'object') {
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .toSorted(([left], [right]) => (left < right ? -1 : 1))
+      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member, depth + 1)}`);
+    return `{${members.join(',')}}`;
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+/** SHA-256 of the canonical JSON, in hex: what a permit or a gap is bound to. */
+export function digestOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}
