@@ -6,6 +6,7 @@ import {
   chainLink,
   credentialReference,
   host,
+  httpMethod,
   id,
   identityKind,
   permissionKey,
@@ -53,10 +54,14 @@ export const derivedKey = z.strictObject({
   arg: z.string().max(4096),
 });
 
+export type DerivedKey = z.infer<typeof derivedKey>;
+
 export const suggestedTier = z.strictObject({
   keys: z.array(permissionKey).min(1).max(20),
   description: z.string().max(500),
 });
+
+export type SuggestedTier = z.infer<typeof suggestedTier>;
 
 /** What policy found out about a call, for the executor, the approval and the audit row alike. */
 const callFacts = z.strictObject({
@@ -101,6 +106,22 @@ export const ladderStep = z.strictObject({
   name: z.string().max(200),
   covers: z.boolean(),
 });
+export type LadderStep = z.infer<typeof ladderStep>;
+
+/**
+ * What policy needs at the replay to check deny rules again: they also match a call under the
+ * names of other services on its host (decisions: The walk, 1), found by method and path.
+ */
+export const otherNames = z.strictObject({
+  method: httpMethod,
+  /** As it stands in an `http` key. */
+  path: z.string().max(8192),
+  /** Names whose `arg` came from the query or the body, which are not at hand at the replay. */
+  known: z
+    .array(z.strictObject({ service: z.string(), action: z.string(), arg: z.string() }))
+    .max(50),
+});
+export type OtherNames = z.infer<typeof otherNames>;
 
 /** What no rule in reach allows. Signed by policy (GAP_KEY); approvals raises nothing else. */
 export const gap = callFacts.extend({
@@ -115,6 +136,7 @@ export const gap = callFacts.extend({
   lookUpsAllowed: z.boolean(),
   autoCallOnApprove: z.boolean(),
   issuedAt: z.int(),
+  otherNames: otherNames.optional(),
 });
 export type Gap = z.infer<typeof gap>;
 

@@ -33,8 +33,11 @@ export function openDatabase({
   schema: string;
   connectionsMax: number;
 }): Database {
-  const socketDir = new URL(url).searchParams.get('host');
-  const sql = postgres(url, {
+  const withoutSocket = new URL(url);
+  const socketDir = withoutSocket.searchParams.get('host');
+  // Whatever is left in the query would be sent to the server as a setting.
+  withoutSocket.searchParams.delete('host');
+  const sql = postgres(withoutSocket.href, {
     // libpq's way to name the folder of a Unix socket, which this client takes as an option only.
     ...(socketDir === null ? {} : { host: socketDir }),
     max: connectionsMax,

@@ -80,3 +80,18 @@ export function canonicalJson(value: unknown, depth = 0): string {
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
+
+/** Clocks of components may differ by this much (decisions: a larger difference is not ready). */
+const clockSkewMs = 1_000;
+
+/** A verified statement that has not expired. */
+export function verifyFresh<T extends { readonly expiresAt: number }>(
+  verifier: Verifier<T>,
+  signed: string,
+): T {
+  const statement = verifier.verify(signed);
+  if (statement.expiresAt + clockSkewMs < Date.now()) {
+    throw new AppError('unauthenticated', 'This request took too long to arrive; repeat it.');
+  }
+  return statement;
+}

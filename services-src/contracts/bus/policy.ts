@@ -5,7 +5,15 @@ import { defineContract } from '../define.ts';
 import { validateReply } from '../http/actions.ts';
 import { createRuleBody, rule } from '../http/rules.ts';
 import { signedGap, signedPermit } from '../permit.ts';
-import { id, pageOf, pageRequest, permissionKey, risk, signedPrincipal } from '../vocabulary.ts';
+import {
+  callContext,
+  id,
+  pageOf,
+  pageRequest,
+  permissionKey,
+  risk,
+  signedPrincipal,
+} from '../vocabulary.ts';
 
 /** What the gateway needs of a decision to write its own audit row and answer. */
 const summary = {
@@ -37,6 +45,7 @@ export const policy = defineContract('policy', {
     ]),
     errors: [
       'unauthenticated',
+      'identity_archived',
       'forbidden',
       'invalid_params',
       'filter_invalid',
@@ -65,6 +74,7 @@ export const policy = defineContract('policy', {
     response: validateReply,
     errors: [
       'unauthenticated',
+      'identity_archived',
       'forbidden',
       'not_found',
       'invalid_params',
@@ -99,6 +109,8 @@ export const policy = defineContract('policy', {
       z.strictObject({ outcome: z.literal('denied'), reason: z.string().max(1000) }),
     ]),
     errors: [
+      'unauthenticated',
+      'not_found',
       'approval_stale',
       'identity_archived',
       'credential_missing',
@@ -124,7 +136,7 @@ export const policy = defineContract('policy', {
       uncovered: z.array(permissionKey),
       untilMs: z.int().nullable(),
     }),
-    errors: ['not_found'],
+    errors: ['unauthenticated', 'not_found'],
     callers: ['approvals'],
     timeoutMs: 3_000,
   },
@@ -145,7 +157,7 @@ export const policy = defineContract('policy', {
       expiresAt: z.iso.datetime().nullable(),
     }),
     response: z.strictObject({ ruleIds: z.array(id) }),
-    errors: [],
+    errors: ['not_found'],
     callers: ['approvals'],
     timeoutMs: 3_000,
   },
@@ -156,21 +168,25 @@ export const policy = defineContract('policy', {
       page: pageRequest,
     }),
     response: pageOf(rule),
-    errors: [],
+    errors: ['unauthenticated', 'forbidden', 'not_found', 'invalid_request'],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
   createRule: {
-    request: z.strictObject({ principal: signedPrincipal, body: createRuleBody }),
+    request: z.strictObject({
+      principal: signedPrincipal,
+      body: createRuleBody,
+      context: callContext.optional(),
+    }),
     response: rule,
-    errors: ['forbidden', 'not_found', 'invalid_params'],
+    errors: ['unauthenticated', 'forbidden', 'not_found', 'invalid_params', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
   deleteRule: {
-    request: z.strictObject({ principal: signedPrincipal, id }),
+    request: z.strictObject({ principal: signedPrincipal, id, context: callContext.optional() }),
     response: done,
-    errors: ['forbidden', 'not_found'],
+    errors: ['unauthenticated', 'forbidden', 'not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },

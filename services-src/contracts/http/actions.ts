@@ -126,6 +126,7 @@ export const actionRoutes = defineRoutes({
     body: validateBody,
     responses: { 200: validateReply },
     errors: [
+      'identity_archived',
       'invalid_params',
       'filter_invalid',
       'forbidden',

@@ -63,10 +63,12 @@ export const agentKey = z.strictObject({
   expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
 });
+export type PublicAgentKey = z.infer<typeof agentKey>;
 export const createdAgentKey = agentKey.extend({
   /** The key itself: shown this once. */
   key: z.string(),
 });
+export type CreatedAgentKey = z.infer<typeof createdAgentKey>;
 export const createAgentKeyBody = z.strictObject({
   name: z.string().min(1).max(100),
   expires_at: timestamp.optional(),

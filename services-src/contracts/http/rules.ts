@@ -42,7 +42,7 @@ export const ruleRoutes = defineRoutes({
     access: 'user',
     query: pageQuery.extend({ identity_id: id.optional() }),
     responses: { 200: pageOf(rule) },
-    errors: [],
+    errors: ['forbidden', 'not_found'],
     audit: 'none',
   },
   createRule: {
@@ -53,7 +53,7 @@ export const ruleRoutes = defineRoutes({
     access: 'user',
     body: createRuleBody,
     responses: { 201: rule },
-    errors: ['forbidden', 'not_found', 'invalid_params'],
+    errors: ['forbidden', 'not_found', 'invalid_params', 'conflict'],
     audit: ['rule.created'],
   },
   deleteRule: {

@@ -1,0 +1,17 @@
+import { defineConfig } from '#config';
+import type { Config } from '#config';
+
+const names = [
+  'DATABASE_URL',
+  'DATABASE_CONNECTIONS_MAX',
+  'NATS_URL',
+  'LOG_LEVEL',
+  'PRINCIPAL_KEY',
+  'WEBHOOK_KEY',
+  'EGRESS_ALLOW',
+  'EGRESS_PROXY',
+  'EGRESS_CA_FILE',
+] as const;
+
+export const notifierConfig = defineConfig('notifier', names);
+export type NotifierConfig = Config<(typeof names)[number]>;

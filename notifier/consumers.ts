@@ -1,0 +1,7 @@
+import type { Event } from '#contracts/events';
+import type { Deps } from './deps.ts';
+import { recordEvents } from './usecases/record-events.ts';
+
+export function createConsumer(deps: Deps): (events: Event[]) => Promise<void> {
+  return (events) => recordEvents(deps, events);
+}

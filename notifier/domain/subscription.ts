@@ -1,0 +1,14 @@
+import { publicEventTypes } from '#contracts/events';
+
+/** What a subscription without `events` gets (decisions: Events). */
+export const defaultEvents = ['approval.*', 'execution.finished'];
+
+/** `approval.raised` is matched by itself and by `approval.*`. */
+export function subscribes(events: readonly string[], type: string): boolean {
+  return events.includes(type) || events.includes(`${type.split('.')[0]}.*`);
+}
+
+/** Patterns that match no event that subscribers can see. */
+export function unknownEvents(events: readonly string[]): string[] {
+  return events.filter((pattern) => !publicEventTypes.some((type) => subscribes([pattern], type)));
+}

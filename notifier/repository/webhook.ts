@@ -1,0 +1,214 @@
+import type { Webhook } from '#contracts/http/webhooks';
+import type { Sql } from '#database';
+
+interface WebhookRow {
+  id: string;
+  org_id: string;
+  subtree_of: string | null;
+  url: string;
+  events: string[];
+  description: string | null;
+  status: Webhook['status'];
+  disabled_reason: string | null;
+  created_by: string;
+  created_at: Date;
+}
+
+/** The public resource, and whose events it is limited to. */
+export interface StoredWebhook {
+  readonly webhook: Webhook;
+  readonly subtreeOf: string | null;
+}
+
+const columns = [
+  'id',
+  'org_id',
+  'subtree_of',
+  'url',
+  'events',
+  'description',
+  'status',
+  'disabled_reason',
+  'created_by',
+  'created_at',
+];
+
+export async function insertWebhook(
+  sql: Sql,
+  webhook: {
+    id: string;
+    orgId: string;
+    subtreeOf: string | null;
+    url: string;
+    events: string[];
+    description: string | null;
+    challenge: string;
+    createdBy: string;
+  },
+): Promise<StoredWebhook> {
+  const [row] = await sql<[WebhookRow]>`
+    insert into notifier.webhook
+           (id, org_id, subtree_of, url, events, description, challenge, created_by)
+    values (${webhook.id}, ${webhook.orgId}, ${webhook.subtreeOf}, ${webhook.url},
+            ${webhook.events}, ${webhook.description}, ${webhook.challenge}, ${webhook.createdBy})
+    returning ${sql(columns)}
+  `;
+  return toWebhook(row);
+}
+
+/** Subscriptions of the org, or of one member only; newest first. */
+export async function listWebhooks(
+  sql: Sql,
+  page: { orgId: string; subtreeOf: string | null; before: string | null; limit: number },
+): Promise<StoredWebhook[]> {
+  const rows = await sql<WebhookRow[]>`
+    select ${sql(columns)}
+      from notifier.webhook
+     where org_id = ${page.orgId}
+       and (${page.subtreeOf}::uuid is null or subtree_of = ${page.subtreeOf})
+       and (${page.before}::uuid is null or id < ${page.before})
+     order by id desc
+     limit ${page.limit}
+  `;
+  return rows.map(toWebhook);
+}
+
+export async function countWebhooks(sql: Sql, { orgId }: { orgId: string }): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*)::int as count
+      from notifier.webhook
+     where org_id = ${orgId}
+  `;
+  return row.count;
+}
+
+export async function findWebhook(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<StoredWebhook | undefined> {
+  const [row] = await sql<WebhookRow[]>`
+    select ${sql(columns)}
+      from notifier.webhook
+     where org_id = ${orgId}
+       and id = ${id}
+  `;
+  return row && toWebhook(row);
+}
+
+/** Subscriptions of an org that want anything at all: the disabled ones are left out. */
+export async function listLiveWebhooks(
+  sql: Sql,
+  { orgId }: { orgId: string },
+): Promise<StoredWebhook[]> {
+  const rows = await sql<WebhookRow[]>`
+    select ${sql(columns)}
+      from notifier.webhook
+     where org_id = ${orgId}
+       and status <> 'disabled'
+     limit 1000
+  `;
+  return rows.map(toWebhook);
+}
+
+/** What the endpoint must answer the handshake with. */
+export async function getChallenge(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<string> {
+  const [row] = await sql<[{ challenge: string }]>`
+    select challenge
+      from notifier.webhook
+     where org_id = ${orgId}
+       and id = ${id}
+  `;
+  return row.challenge;
+}
+
+export async function deleteWebhook(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<boolean> {
+  const result = await sql`
+    delete from notifier.webhook
+     where org_id = ${orgId}
+       and id = ${id}
+  `;
+  return result.count === 1;
+}
+
+/** From pending to active, once; false when it was not pending. */
+export async function activateWebhook(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<boolean> {
+  const result = await sql`
+    update notifier.webhook
+       set status = 'active', failing_since = null
+     where org_id = ${orgId}
+       and id = ${id}
+       and status = 'pending_verification'
+  `;
+  return result.count === 1;
+}
+
+/** A disabled subscription is verified again from the start. */
+export async function reopenWebhook(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<void> {
+  await sql`
+    update notifier.webhook
+       set status = 'pending_verification', disabled_reason = null, failing_since = null
+     where org_id = ${orgId}
+       and id = ${id}
+       and status = 'disabled'
+  `;
+}
+
+export async function disableWebhook(
+  sql: Sql,
+  { orgId, id, reason }: { orgId: string; id: string; reason: string },
+): Promise<boolean> {
+  const result = await sql`
+    update notifier.webhook
+       set status = 'disabled', disabled_reason = ${reason}
+     where org_id = ${orgId}
+       and id = ${id}
+       and status <> 'disabled'
+  `;
+  return result.count === 1;
+}
+
+/** Notes that a delivery got through. */
+export async function markHealthy(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<void> {
+  await sql`
+    update notifier.webhook
+       set failing_since = null
+     where org_id = ${orgId}
+       and id = ${id}
+       and failing_since is not null
+  `;
+}
+
+/** Notes a failure, and says for how many seconds there has been nothing else. */
+export async function markFailing(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    update notifier.webhook
+       set failing_since = coalesce(failing_since, now())
+     where org_id = ${orgId}
+       and id = ${id}
+    returning extract(epoch from now() - failing_since)::float8 as seconds
+  `;
+  return row?.seconds ?? 0;
+}
+
+function toWebhook(row: WebhookRow): StoredWebhook {
+  const { subtree_of: subtreeOf, created_at: createdAt, ...webhook } = row;
+  return { subtreeOf, webhook: { ...webhook, created_at: createdAt.toISOString() } };
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+
+import type { DescriptionPart } from '../contracts/template.ts';
+import { renderDescription } from './index.ts';
+
+const createIssue: DescriptionPart[] = [
+  { text: 'Create issue "' },
+  { param: 'title' },
+  { text: '"' },
+  { optional: [{ text: ' with ' }, { param: 'labels' }, { text: ' in ' }, { param: 'repo' }] },
+];
+
+describe('renderDescription', () => {
+  test('fills in parameters', () => {
+    const params = { title: 'Crash', labels: 'bug', repo: 'acme/site' };
+
+    expect(renderDescription(createIssue, params)).toBe(
+      'Create issue "Crash" with bug in acme/site',
+    );
+  });
+
+  test.for<[what: string, params: Record<string, unknown>]>([
+    ['when all of its parameters are absent', { title: 'Crash' }],
+    ['when one of its parameters is absent', { title: 'Crash', labels: 'bug' }],
+    ['when one is undefined', { title: 'Crash', labels: undefined, repo: 'acme/site' }],
+  ])('drops an optional segment %s', ([, params]) => {
+    expect(renderDescription(createIssue, params)).toBe('Create issue "Crash"');
+  });
+
+  test.for<[value: unknown, text: string]>([
+    [0, '0'],
+    [false, 'false'],
+    [null, 'null'],
+    ['', ''],
+    [['a', 'b'], '["a","b"]'],
+    [{ a: 1 }, '{"a":1}'],
+  ])('shows %j', ([value, text]) => {
+    expect(renderDescription([{ text: '<' }, { param: 'v' }, { text: '>' }], { v: value })).toBe(
+      `<${text}>`,
+    );
+  });
+
+  test('does not take inherited properties for parameters', () => {
+    expect(renderDescription([{ param: 'toString' }], {})).toBe('');
+  });
+
+  test('cuts a value after 120 characters, never inside one', () => {
+    const rendered = renderDescription([{ param: 'v' }], { v: '🐟'.repeat(500) });
+
+    expect(rendered).toBe(`${'🐟'.repeat(120)}…`);
+  });
+
+  test('leaves a value of 120 characters whole', () => {
+    expect(renderDescription([{ param: 'v' }], { v: 'a'.repeat(120) })).toBe('a'.repeat(120));
+  });
+
+  test.for<[what: string, value: string, shown: string]>([
+    ['line breaks', 'a\nb', 'a\\u000ab'],
+    ['terminal escapes', '\u001b[2J', '\\u001b[2J'],
+    ['right-to-left override', 'a\u202eb', 'a\\u202eb'],
+    ['isolates', '\u2066a\u2069', '\\u2066a\\u2069'],
+    ['zero-width space', 'a\u200bb', 'a\\u200bb'],
+    ['line separator', 'a\u2028b', 'a\\u2028b'],
+    ['soft hyphen', 'a\u00adb', 'a\\u00adb'],
+    ['tag characters', 'a\u{e0041}', 'a\\u{e0041}'],
+    ['lone surrogates', 'a\ud800b', 'a\\ud800b'],
+  ])('shows %s as an escape', ([, value, shown]) => {
+    expect(renderDescription([{ param: 'v' }], { v: value })).toBe(shown);
+  });
+
+  test('shows other scripts as they are', () => {
+    expect(renderDescription([{ param: 'v' }], { v: 'Grüße, 世界 – שלום' })).toBe(
+      'Grüße, 世界 – שלום',
+    );
+  });
+});

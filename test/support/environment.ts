@@ -1,0 +1,91 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import pg from 'pg';
+import { pino } from 'pino';
+import { inject } from 'vitest';
+
+import { connectBus, natsAccounts } from '#bus';
+import type { Bus } from '#bus';
+import { components } from '#contracts/vocabulary';
+import type { Component } from '#contracts/vocabulary';
+import { provisionBus, schemaOwners } from '../../provision.ts';
+import { startNats } from '../../services-src/embedded/index.ts';
+
+export interface TestEnvironment extends AsyncDisposable {
+  /** What `loadConfig` reads: database, bus and keys of every component. */
+  readonly variables: Record<string, string>;
+  readonly keys: { PERMIT_KEY: string; GAP_KEY: string; PRINCIPAL_KEY: string };
+  /** Superuser URL of this environment's own database. */
+  readonly adminUrl: string;
+  /** A bus logged in as a component, closed with the environment. */
+  connect(component: Component): Promise<Bus>;
+}
+
+/** A database of its own with every schema, and a NATS server of its own: nothing is shared between test files. */
+export async function createTestEnvironment(): Promise<TestEnvironment> {
+  await using startup = new AsyncDisposableStack();
+  const dataDir = await mkdtemp(join(tmpdir(), 'aag-environment-'));
+  startup.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const password = 'CANARY-bus-password';
+  const nats = startup.use(
+    await startNats({
+      dataDir,
+      logger: pino({ level: 'error' }),
+      config: natsAccounts(() => password),
+    }),
+  );
+  const natsUrl = (user: string) => nats.url.replace('nats://', `nats://${user}:${password}@`);
+  await provisionBus({ natsUrl: natsUrl('provision'), replicas: 1 });
+
+  const serverUrl = inject('adminUrl');
+  const database = `test_${randomUUID().replaceAll('-', '')}`;
+  await administer(
+    serverUrl,
+    `create database ${database} template template_gateway strategy file_copy`,
+  );
+  startup.defer(() => administer(serverUrl, `drop database ${database} with (force)`));
+  const adminUrl = serverUrl.replace('/postgres?', `/${database}?`);
+
+  const newKey = () => randomBytes(32).toString('base64url');
+  const keys = { PERMIT_KEY: newKey(), GAP_KEY: newKey(), PRINCIPAL_KEY: newKey() };
+  const variables: Record<string, string> = {
+    ...keys,
+    MASTER_KEY: newKey(),
+    WEBHOOK_KEY: newKey(),
+    LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
+    PORT: '0',
+  };
+  for (const component of components) {
+    variables[`${component.toUpperCase()}_NATS_URL`] = natsUrl(component);
+  }
+  for (const component of schemaOwners) {
+    const url = new URL(adminUrl);
+    url.username = component;
+    url.password = 'CANARY-role-password';
+    variables[`${component.toUpperCase()}_DATABASE_URL`] = url.href;
+  }
+
+  const running = startup.move();
+  return {
+    variables,
+    keys,
+    adminUrl,
+    async connect(component) {
+      return running.use(await connectBus({ url: natsUrl(component), name: component }));
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

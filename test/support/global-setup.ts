@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import pg from 'pg';
+import { pino } from 'pino';
+import type { TestProject } from 'vitest/node';
+
+import { provisionDatabase, schemaOwners } from '../../provision.ts';
+import { startPostgres } from '../../services-src/embedded/index.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Superuser URL of the run's Postgres; database `template_gateway` has every schema migrated. */
+    adminUrl: string;
+  }
+}
+
+/** One Postgres for a whole run; each test file copies its database from a migrated template. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await using startup = new AsyncDisposableStack();
+  const dataDir = await mkdtemp(join(tmpdir(), 'aag-test-'));
+  startup.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const logger = pino({ level: 'error' });
+  const postgres = startup.use(
+    await startPostgres({ dataDir, logger, durable: false, maxConnections: 200 }),
+  );
+
+  const client = new pg.Client({ connectionString: postgres.adminUrl });
+  await client.connect();
+  await client.query('create database template_gateway');
+  await client.end();
+  await provisionDatabase({
+    adminUrl: postgres.adminUrl.replace('/postgres?', '/template_gateway?'),
+    // Roles belong to the server, so one password serves all databases of the run.
+    roles: Object.fromEntries(
+      schemaOwners.map((user) => [user, { user, password: 'CANARY-role-password' }]),
+    ),
+  });
+
+  project.provide('adminUrl', postgres.adminUrl);
+  const running = startup.move();
+  return () => running.disposeAsync();
+}
