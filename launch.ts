@@ -68,7 +68,7 @@ export async function startBacking(
   await using startup = new AsyncDisposableStack();
   const home = resolve(dataDir);
   await mkdir(home, { recursive: true, mode: 0o700 });
-  startup.use(await lockDataDir(home));
+  startup.use(await lockDataDir(home, { waitMs: 10_000 }));
   const logger = createLogger({ component: 'embedded', level: environment['LOG_LEVEL'] ?? 'warn' });
   const passwords = await openKeyFile(home, [
     ...keyNames,

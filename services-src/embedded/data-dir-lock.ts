@@ -20,12 +20,14 @@ const POLL_MS = 50;
  * file would need a race-free takeover after SIGKILL, which plain files do not offer.
  * The owner answers connections with its pid, for the sentence of the refused.
  *
+ * It is waited for a little, since a process that is being stopped needs that long to let go.
+ *
  * Its reach is one network namespace: two containers that share a volume do not see
  * each other.
  */
 export async function lockDataDir(
   dataDir: string,
-  { waitMs = 0 }: { waitMs?: number } = {},
+  { waitMs = 3_000 }: { waitMs?: number } = {},
 ): Promise<AsyncDisposable> {
   await makeDir(dataDir);
   const { dev, ino } = await stat(dataDir);

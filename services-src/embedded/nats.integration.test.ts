@@ -4,18 +4,12 @@ import { chmod, chown, mkdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
+import { needs } from '../../test/support/needs.ts';
 import { openCacheDir } from './cache-dir.ts';
 import { startNats } from './index.ts';
 import { findNatsServer } from './nats-binary.ts';
 import { isAlive } from './orphan.ts';
-import {
-  NOBODY,
-  endStarter,
-  isRoot,
-  openTemporaryDir,
-  silent,
-  startInProcess,
-} from './sandbox.testing.ts';
+import { NOBODY, endStarter, openTemporaryDir, silent, startInProcess } from './sandbox.testing.ts';
 
 const config = 'accounts { a { jetstream: enabled, users: [{ user: u, password: p }] } }';
 const start = (dataDir: string) => startNats({ dataDir, config, logger: silent });
@@ -127,12 +121,13 @@ describe('the folder for programs', () => {
     expect((await stat(good)).mode & 0o777).toBe(mode);
   });
 
-  test.runIf(isRoot)('is never one that another user has planted', async () => {
+  const root = needs('root');
+  test.runIf(root.available)(`is never one that another user has planted${root.note}`, async () => {
     await using dir = await openTemporaryDir();
-    const planted = join(dir.path, 'planted');
-    await mkdir(planted);
-    await chown(planted, NOBODY.uid, NOBODY.gid);
+    const theirs = join(dir.path, 'theirs');
+    await mkdir(theirs);
+    await chown(theirs, NOBODY.uid, NOBODY.gid);
 
-    await expect(openCacheDir([planted], { mode })).rejects.toThrow(`tried ${planted}`);
+    await expect(openCacheDir([theirs], { mode })).rejects.toThrow(`tried ${theirs}`);
   });
 });

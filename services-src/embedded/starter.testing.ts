@@ -5,6 +5,8 @@ const [dataDir = '', what = 'postgres'] = process.argv.slice(2);
 const logger = { info() {}, warn() {}, error() {} };
 const config = 'accounts { a { jetstream: enabled, users: [{ user: u, password: p }] } }';
 
+const stopped = new Promise((settle) => process.once('SIGTERM', settle));
+
 await using _lock = await lockDataDir(dataDir);
 await using server =
   what === 'nats'
@@ -12,4 +14,4 @@ await using server =
     : await startPostgres({ dataDir, logger });
 const url = 'url' in server ? server.url : server.adminUrl;
 process.stdout.write(`${JSON.stringify({ pid: server.pid, url })}\n`);
-await new Promise((stopped) => process.once('SIGTERM', stopped));
+await stopped;

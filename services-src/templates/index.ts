@@ -38,7 +38,7 @@ function isGiven(params: Readonly<Record<string, unknown>>, name: string): boole
 function renderValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   // Cut before splitting: of a long text only the beginning is ever looked at.
-  const characters = [...text.slice(0, 2 * VALUE_CHARACTERS_MAX + 2)];
+  const characters = Array.from(text.slice(0, 2 * VALUE_CHARACTERS_MAX + 2));
   const isCut = characters.length > VALUE_CHARACTERS_MAX;
   const shown = characters.slice(0, VALUE_CHARACTERS_MAX).join('');
   return escapeInvisible(shown) + (isCut ? '…' : '');

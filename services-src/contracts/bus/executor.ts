@@ -139,6 +139,8 @@ export const executor = defineContract('executor', {
     response: z.strictObject({
       secrets: z.array(
         z.strictObject({
+          /** The name as it was asked for, and as it stands in permission keys (`org/` for the org's). */
+          asked: nameReference,
           reference: nameReference,
           id,
           allowedHosts: z.array(host),

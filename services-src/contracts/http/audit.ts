@@ -14,14 +14,23 @@ export const auditQuery = pageQuery.extend({
   risk: risk.optional(),
   since: timestamp.optional(),
   until: timestamp.optional(),
+  /** Found in the description, whatever its case. */
+  text: z.string().min(1).max(200).optional(),
 });
+export type AuditQuery = z.infer<typeof auditQuery>;
 
 export const auditVerification = z.strictObject({
   valid: z.boolean(),
   rows_checked: z.int(),
   /** The first row whose hash does not fit, when there is one. */
   first_bad_seq: z.int().nullable(),
+  /**
+   * The newest record when the check began. Note it elsewhere: a log that no longer has this
+   * `seq` with this `hash` was cut.
+   */
+  head: z.strictObject({ seq: z.int(), hash: z.string().length(64) }).nullable(),
 });
+export type AuditVerification = z.infer<typeof auditVerification>;
 
 export const auditRoutes = defineRoutes({
   listAudit: {
@@ -32,7 +41,7 @@ export const auditRoutes = defineRoutes({
     access: 'user',
     query: auditQuery,
     responses: { 200: pageOf(auditRecord) },
-    errors: [],
+    errors: ['forbidden'],
     audit: 'none',
   },
   verifyAudit: {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { errorCodes } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
+import { json } from '../vocabulary.ts';
 
 /** Spec: Errors, 1. `message` says what to do; further members depend on the code. */
 export const errorEnvelope = z
@@ -10,5 +11,5 @@ export const errorEnvelope = z
     message: z.string(),
     request_id: z.string(),
   })
-  .catchall(z.json());
+  .catchall(json);
 export type ErrorEnvelope = z.infer<typeof errorEnvelope>;

@@ -1,0 +1,19 @@
+import { defineConfig } from '#config';
+import type { Config } from '#config';
+
+export const approvalsConfig = defineConfig('approvals', [
+  'DATABASE_URL',
+  'DATABASE_CONNECTIONS_MAX',
+  'NATS_URL',
+  'LOG_LEVEL',
+  'PRINCIPAL_KEY',
+  'GAP_KEY',
+  'HOST',
+  'PORT',
+  // The approval URL is made from it, never from a request.
+  'BASE_URL',
+  'APPROVALS_OPEN_PER_REQUESTER',
+  'APPROVALS_OPEN_PER_SUBTREE',
+]);
+
+export type ApprovalsConfig = Config<(typeof approvalsConfig.names)[number]>;

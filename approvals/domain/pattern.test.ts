@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+
+import { covers } from './pattern.ts';
+
+describe('covers', () => {
+  test.for<[pattern: string, exact: boolean, key: string, expected: boolean]>([
+    ['github:issues.create:acme/site', true, 'github:issues.create:acme/site', true],
+    ['github:issues.create:acme/site', true, 'github:issues.create:acme/api', false],
+    ['github:issues.create:*', true, 'github:issues.create:acme/site', false],
+    ['github:issues.create:*', true, 'github:issues.create:*', true],
+    ['github:issues.create:*', false, 'github:issues.create:acme/site', true],
+    ['github:issues.create:*', false, 'github:issues.close:acme/site', false],
+    ['github:*:*', false, 'github:issues.close:acme/site', true],
+    ['github:*:*', false, 'gitlab:issues.close:acme/site', false],
+    ['github:issues.create:acme/*', false, 'github:issues.create:acme/site', true],
+    ['github:issues.create:acme/*', false, 'github:issues.create:acme/a/b', false],
+    ['github:issues.create:acme/**', false, 'github:issues.create:acme/a/b', true],
+    ['github:issues.create:acme/**/end', false, 'github:issues.create:acme/a/b/end', true],
+    ['github:issues.create:acme/**/end', false, 'github:issues.create:acme/a/b/ending', false],
+    ['http:GET:api.example.com/**', false, 'http:GET:api.example.com/v1/x', true],
+    ['http:GET:api.example.com/**', false, 'http:POST:api.example.com/v1/x', false],
+    ['http:GET:api.example.com/**', false, 'http:GET:api.example.com.evil.com/v1', false],
+    ['http:ANY:api.example.com/**', false, 'http:DELETE:api.example.com/v1/x', true],
+    ['http:ANY:api.example.com:8443/**', false, 'http:GET:api.example.com:8443/', true],
+    ['github:ANY:x', false, 'github:GET:x', false],
+    ['github', false, 'github:a:b', false],
+    ['github:a:b', false, 'github', false],
+  ])('%s (exact: %s) and %s: %s', ([pattern, exact, key, expected]) => {
+    expect(covers({ pattern, exact }, key)).toBe(expected);
+  });
+
+  test('a hostile pattern and key end quickly', () => {
+    const pattern = `a:b:${'*a'.repeat(500)}b`;
+
+    expect(covers({ pattern, exact: false }, `a:b:${'a'.repeat(4000)}`)).toBe(false);
+  });
+});

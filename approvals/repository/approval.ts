@@ -1,0 +1,164 @@
+import type { Sql, Transaction } from '#database';
+import type { Approval, Card } from '../domain/approval.ts';
+import type { LadderStep } from '../domain/ladder.ts';
+import { selectApprovals, toApproval } from './approval-row.ts';
+import type { ApprovalRow } from './approval-row.ts';
+
+export interface ApprovalKey {
+  readonly orgId: string;
+  readonly approvalId: string;
+}
+
+interface IdenticalCall {
+  readonly orgId: string;
+  readonly requesterId: string;
+  readonly callDigest: string;
+}
+
+export interface NewApproval extends IdenticalCall {
+  readonly id: string;
+  readonly userId: string;
+  readonly subtreeId: string;
+  readonly chain: readonly string[];
+  readonly resolverId: string;
+  readonly ladder: readonly LadderStep[];
+  readonly autoBubbleSeconds: number;
+  /** Whether somebody stands above the resolver, so that the clock can move it up. */
+  readonly canBubble: boolean;
+  readonly placementId: string;
+  readonly service: string;
+  readonly serviceId: string | null;
+  readonly credentialId: string | null;
+  readonly risk: Approval['risk'];
+  readonly nonRead: boolean;
+  readonly requestDigest: string;
+  readonly timeoutMs: number;
+  readonly autoCallOnApprove: boolean;
+  readonly card: Card;
+  readonly gap: string;
+  readonly sealedCall: string;
+  readonly ttlSeconds: number;
+}
+
+export async function findApproval(
+  sql: Sql,
+  { orgId, approvalId }: ApprovalKey,
+): Promise<Approval | undefined> {
+  const [row] = await sql<ApprovalRow[]>`
+    ${selectApprovals(sql, { withResults: true })}
+     where a.org_id = ${orgId}
+       and a.id = ${approvalId}
+  `;
+  return row && toApproval(row);
+}
+
+/**
+ * What the identical call of this requester already came to: the approval that is open, or
+ * allowed and not yet run, or the denial of the last ten minutes. A cancelled or revoked one is
+ * nobody's decision about the call, so it does not count.
+ */
+export async function findIdenticalCall(
+  sql: Sql,
+  { orgId, requesterId, callDigest }: IdenticalCall,
+): Promise<Approval | undefined> {
+  const [row] = await sql<ApprovalRow[]>`
+    ${selectApprovals(sql, { withResults: true })}
+     where a.org_id = ${orgId}
+       and a.requester_id = ${requesterId}
+       and a.call_digest = ${callDigest}
+       and (   (a.status in ('pending', 'bubbled') and a.expires_at > now())
+            or (a.status = 'allowed' and e.status = 'pending' and e.expires_at > now())
+            or (a.status = 'allowed' and e.status = 'executing')
+            or (a.status = 'denied' and a.resolution = 'deny'
+                and a.resolved_at > now() - interval '10 minutes'))
+     order by a.id desc
+     limit 1
+  `;
+  return row && toApproval(row);
+}
+
+/** Serialises raising within one agent's subtree until the transaction ends: the limits are counted under it. */
+export async function lockSubtree(
+  tx: Transaction,
+  { orgId, subtreeId }: { orgId: string; subtreeId: string },
+): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`raise ${orgId} ${subtreeId}`}, 0))`;
+}
+
+export async function countOpenApprovals(
+  sql: Sql,
+  { orgId, requesterId, subtreeId }: { orgId: string; requesterId: string; subtreeId: string },
+): Promise<{ ofRequester: number; inSubtree: number }> {
+  const [row] = await sql<{ of_requester: number; in_subtree: number }[]>`
+    select count(*) filter (where requester_id = ${requesterId})::int as of_requester,
+           count(*)::int as in_subtree
+      from approvals.approval
+     where org_id = ${orgId}
+       and subtree_id = ${subtreeId}
+       and status in ('pending', 'bubbled')
+       and expires_at > now()
+  `;
+  return { ofRequester: row?.of_requester ?? 0, inSubtree: row?.in_subtree ?? 0 };
+}
+
+/** False when an approval of this id exists already. */
+export async function insertApproval(sql: Sql, approval: NewApproval): Promise<boolean> {
+  const bubblesIn = approval.canBubble ? approval.autoBubbleSeconds : null;
+  const rows = await sql`
+    insert into approvals.approval
+      (id, org_id, status, requester_id, user_id, subtree_id, chain, resolver_id, ladder,
+       auto_bubble_seconds, bubble_at, placement_id, service, service_id, credential_id, risk,
+       non_read, call_digest, request_digest, timeout_ms, auto_call_on_approve, card, gap,
+       sealed_call, expires_at)
+    values
+      (${approval.id}, ${approval.orgId}, 'pending', ${approval.requesterId}, ${approval.userId},
+       ${approval.subtreeId}, ${[...approval.chain]}::uuid[], ${approval.resolverId},
+       ${sql.json([...approval.ladder])}, ${approval.autoBubbleSeconds},
+       now() + make_interval(secs => ${bubblesIn}), ${approval.placementId}, ${approval.service},
+       ${approval.serviceId}, ${approval.credentialId}, ${approval.risk}, ${approval.nonRead},
+       ${approval.callDigest}, ${approval.requestDigest}, ${approval.timeoutMs},
+       ${approval.autoCallOnApprove}, ${JSON.stringify(approval.card)}, ${approval.gap},
+       ${approval.sealedCall}, now() + make_interval(secs => ${approval.ttlSeconds}))
+    on conflict (id) do nothing
+    returning id
+  `;
+  return rows.length === 1;
+}
+
+/** Policy's signed gap and the sealed call; undefined once they are erased. */
+export async function findFrozenCall(
+  sql: Sql,
+  { orgId, approvalId }: ApprovalKey,
+): Promise<{ gap: string; sealedCall: string; resolvedById: string | null } | undefined> {
+  const [row] = await sql<{ gap: string; sealed_call: string; resolved_by_id: string | null }[]>`
+    select gap, sealed_call, resolved_by_id
+      from approvals.approval
+     where org_id = ${orgId}
+       and id = ${approvalId}
+       and sealed_call is not null
+  `;
+  return row && { gap: row.gap, sealedCall: row.sealed_call, resolvedById: row.resolved_by_id };
+}
+
+/** Policy's signed gap alone, for the questions that come before a decision. */
+export async function findGap(
+  sql: Sql,
+  { orgId, approvalId }: ApprovalKey,
+): Promise<string | undefined> {
+  const [row] = await sql<{ gap: string | null }[]>`
+    select gap
+      from approvals.approval
+     where org_id = ${orgId}
+       and id = ${approvalId}
+  `;
+  return row?.gap ?? undefined;
+}
+
+export async function eraseFrozenCall(sql: Sql, { orgId, approvalId }: ApprovalKey): Promise<void> {
+  await sql`
+    update approvals.approval
+       set gap = null, sealed_call = null
+     where org_id = ${orgId}
+       and id = ${approvalId}
+  `;
+}

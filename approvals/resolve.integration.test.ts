@@ -1,0 +1,462 @@
+import { v7 as uuidv7 } from 'uuid';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
+import { createWorld } from './world.testing.ts';
+import type { World } from './world.testing.ts';
+
+type Name =
+  | 'ann'
+  | 'bot'
+  | 'helper'
+  | 'sibling'
+  | 'bob'
+  | 'bobsBot'
+  | 'admin'
+  | 'adminsBot'
+  | 'auditor'
+  | 'stranger';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({ replicas: 2 });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await world.sql`truncate approvals.approval, approvals.execution, approvals.outbox`;
+  const { neighbours, bot, helper } = world;
+  neighbours.planted.length = 0;
+  neighbours.plantingFails = false;
+  neighbours.authority.clear();
+  neighbours.authority.set(bot.id, { prefixes: ['github:'], untilMs: null });
+  bot.active = true;
+  helper.active = true;
+  world.admin.active = true;
+});
+
+const key = 'github:issues.create:acme/site';
+
+describe('who may resolve', () => {
+  test.for<[who: Name, allowed: boolean, code?: string]>([
+    ['ann', true],
+    ['bot', true],
+    ['admin', true],
+    ['helper', false, 'self_approval_disabled'],
+    ['sibling', false, 'not_in_your_chain'],
+    ['bob', false, 'not_in_your_chain'],
+    ['bobsBot', false, 'not_in_your_chain'],
+    ['adminsBot', false, 'not_in_your_chain'],
+    ['auditor', false, 'not_in_your_chain'],
+    ['stranger', false, 'not_found'],
+  ])('%s: %s', async ([who, isAllowed, code]) => {
+    const { helper, suspend, resolve, get, ann } = world;
+    for (const resolution of ['allow', 'allow_remember', 'deny', 'bubble'] as const) {
+      const id = await suspend(helper, { covering: [world.bot], arg: `acme/${resolution}` });
+      const resolving = resolve(world[who], id, { resolution });
+      if (isAllowed)
+        await expect(resolving).resolves.toMatchObject({ id, relationship: 'downstream' });
+      else {
+        await expect(resolving).rejects.toMatchObject({ code });
+        expect((await get(ann, id)).status).toBe('pending');
+      }
+    }
+  });
+
+  test('an approval of another org is told apart from no approval by nobody', async () => {
+    const { helper, stranger, suspend, resolve, cancel, run, resume, get } = world;
+    const id = await suspend(helper);
+    const foreign = await resolve(stranger, id, { resolution: 'allow' }).catch(
+      (error: unknown) => error,
+    );
+    const random = await resolve(stranger, uuidv7(), { resolution: 'allow' }).catch(
+      (error: unknown) => error,
+    );
+
+    expect(foreign).toEqual(random);
+    for (const doing of [cancel, run, resume, get]) {
+      await expect(doing(stranger, id)).rejects.toMatchObject({ code: 'not_found' });
+    }
+  });
+
+  test('an auditor decides nothing, not even for its own agent', async () => {
+    const { auditor, auditorsBot, suspend, resolve } = world;
+    const id = await suspend(auditorsBot);
+
+    await expect(resolve(auditor, id, { resolution: 'allow' })).rejects.toMatchObject({
+      code: 'not_in_your_chain',
+    });
+  });
+
+  test('an admin that is not active any more decides nothing', async () => {
+    const { admin, helper, suspend, resolve } = world;
+    const id = await suspend(helper);
+    admin.active = false;
+
+    await expect(resolve(admin, id, { resolution: 'allow' })).rejects.toMatchObject({
+      code: 'not_in_your_chain',
+    });
+  });
+
+  test('nothing is allowed for a requester whose chain is not active any more', async () => {
+    const { bot, ann, helper, suspend, resolve, get } = world;
+    const id = await suspend(helper);
+    bot.active = false;
+
+    await expect(resolve(ann, id, { resolution: 'allow' })).rejects.toMatchObject({
+      code: 'already_resolved',
+      details: { status: 'denied', reason: 'requester_revoked' },
+    });
+    expect(await get(ann, id)).toMatchObject({
+      status: 'denied',
+      reason: 'requester_revoked',
+      resolution: null,
+    });
+  });
+});
+
+describe('a decision', () => {
+  test('20 at once have one winner; the others learn who it was', async () => {
+    const { ann, admin, bot, helper, suspend, resolve, eventsOf, sql } = world;
+    for (let round = 0; round < 5; round += 1) {
+      const id = await suspend(helper, { arg: `acme/${round}`, auto: false });
+      const settled = await Promise.allSettled(
+        Array.from({ length: 20 }, (_, index) =>
+          resolve([ann, admin, bot][index % 3] ?? ann, id, {
+            resolution: index % 2 === 0 ? 'allow' : 'deny',
+          }),
+        ),
+      );
+      const winners = settled.filter((each) => each.status === 'fulfilled');
+      expect(winners).toHaveLength(1);
+      const won = winners[0]?.value;
+      for (const each of settled) {
+        if (each.status === 'fulfilled') continue;
+        expect(each.reason).toMatchObject({
+          code: 'already_resolved',
+          details: {
+            status: won?.status,
+            resolution: won?.resolution,
+            resolved_by: { id: won?.resolved_by?.id },
+          },
+        });
+      }
+      expect((await eventsOf(id)).map((event) => event.type)).toEqual([
+        'approval.raised',
+        'approval.resolved',
+      ]);
+      const executions = await sql`select id from approvals.execution where approval_id = ${id}`;
+      expect(executions).toHaveLength(won?.status === 'allowed' ? 1 : 0);
+    }
+  });
+
+  test('allow shows the execution to come and is audited against the user', async () => {
+    const { ann, helper, suspend, resolve, eventsOf } = world;
+    const id = await suspend(helper, { auto: false });
+    const approval = await resolve(ann, id, { resolution: 'allow_once', reason: 'fine' });
+
+    expect(approval).toMatchObject({
+      status: 'allowed',
+      resolution: 'allow',
+      reason: 'fine',
+      resolved_by: { id: ann.id, name: 'ann', path: ['ann'] },
+      execution: { status: 'pending', runtime: 'http', triggered_by: null },
+    });
+    const execution = approval.execution as NonNullable<typeof approval.execution>;
+    expect(approval.expires_at).toBe(execution.expires_at);
+    expect(Date.parse(execution.expires_at) - Date.parse(execution.created_at)).toBe(900_000);
+    expect((await eventsOf(id)).at(-1)).toMatchObject({
+      type: 'approval.resolved',
+      audience: [ann.id, world.bot.id, helper.id],
+      data: {
+        approval_id: id,
+        status: 'allowed',
+        resolution: 'allow',
+        execution: { id: execution.id },
+      },
+      audit: {
+        user_id: ann.id,
+        identity: { id: ann.id },
+        decision: { by: 'approval', approval_id: id },
+      },
+    });
+  });
+
+  test('deny keeps its reason, leaves no execution and erases the call', async () => {
+    const { ann, helper, suspend, resolve, resume, sql, eventsOf } = world;
+    const id = await suspend(helper);
+    const approval = await resolve(ann, id, { resolution: 'deny', reason: 'too risky' });
+
+    expect(approval).toMatchObject({ status: 'denied', reason: 'too risky', resolution: 'deny' });
+    expect(approval).not.toHaveProperty('execution');
+    expect(await resume(helper, id)).toEqual({
+      kind: 'denied',
+      reason: 'too risky',
+      approvalId: id,
+    });
+    expect(await sql`select gap, sealed_call from approvals.approval where id = ${id}`).toEqual([
+      { gap: null, sealed_call: null },
+    ]);
+    expect((await eventsOf(id)).at(-1)).toMatchObject({
+      data: { reason: 'too risky' },
+      audit: { outcome: 'denied' },
+    });
+  });
+
+  test('a denial without a reason says who denied', async () => {
+    const { ann, helper, suspend, resolve, resume } = world;
+    const id = await suspend(helper);
+    await resolve(ann, id, { resolution: 'deny' });
+
+    expect(await resume(helper, id)).toMatchObject({ kind: 'denied', reason: 'Denied by ann.' });
+  });
+
+  test('after the time to decide nothing can be decided, swept or not', async () => {
+    const { ann, helper, suspend, resolve, sql, until, get } = world;
+    const id = await suspend(helper);
+    await sql`update approvals.approval set expires_at = now() where id = ${id}`;
+    await expect(resolve(ann, id, { resolution: 'allow' })).rejects.toMatchObject({
+      code: 'expired',
+    });
+
+    await until(
+      () => get(ann, id),
+      (approval) => approval.status === 'expired',
+    );
+    await expect(resolve(ann, id, { resolution: 'allow' })).rejects.toMatchObject({
+      code: 'expired',
+    });
+    expect(await sql`select id from approvals.execution`).toHaveLength(0);
+  });
+});
+
+describe('allow_remember', () => {
+  test("plants the narrowest tier for the org's default time, and says so in an internal event", async () => {
+    const { ann, helper, suspend, resolve, neighbours, eventsOf } = world;
+    const id = await suspend(helper, { auto: false });
+    const approval = await resolve(ann, id, { resolution: 'allow_remember' });
+
+    expect(approval).toMatchObject({ resolution: 'allow_remember', cascaded_approval_ids: [] });
+    const [planted] = neighbours.planted;
+    expect(planted).toMatchObject({
+      approvalId: id,
+      placementId: helper.id,
+      patterns: [{ pattern: key, exact: true }],
+      createdBy: ann.id,
+      via: null,
+    });
+    const expiresAt = Date.parse(planted?.expiresAt ?? '');
+    expect(expiresAt - Date.parse(approval.resolved_at ?? '')).toBe(2_592_000_000);
+    const remembered = (await eventsOf(id)).find((event) => event.type === 'approval.remembered');
+    expect(remembered?.data).toMatchObject({
+      placement_id: helper.id,
+      patterns: [{ pattern: key, exact: true }],
+      service_id: planted?.serviceId,
+      credential_id: planted?.credentialId,
+      created_by: ann.id,
+      via: null,
+      expires_at: planted?.expiresAt,
+    });
+  });
+
+  test('a broader tier, a ttl, and allow_always without an end', async () => {
+    const { ann, helper, suspend, resolve, neighbours } = world;
+    const first = await suspend(helper, { auto: false });
+    await resolve(ann, first, {
+      resolution: 'allow_remember',
+      remember_keys: ['github:*:*'],
+      ttl: '24h',
+    });
+    const second = await suspend(helper, { auto: false, arg: 'acme/other' });
+    await resolve(ann, second, { resolution: 'allow_always' });
+
+    expect(neighbours.planted[0]).toMatchObject({
+      patterns: [{ pattern: 'github:*:*', exact: false }],
+    });
+    expect(neighbours.planted[1]).toMatchObject({ expiresAt: null });
+  });
+
+  test.for<[rule: string, body: object, code: string]>([
+    [
+      'a key that no tier offers',
+      { resolution: 'allow_remember', remember_keys: ['gitlab:*:*'] },
+      'remember_keys_not_offered',
+    ],
+    ['a ttl beyond a year', { resolution: 'allow_remember', ttl: '9999d' }, 'invalid_params'],
+    ['a ttl below a minute', { resolution: 'allow_remember', ttl: '1s' }, 'invalid_params'],
+    ['a ttl for a single call', { resolution: 'allow', ttl: '24h' }, 'invalid_params'],
+    ['an unknown decision', { resolution: 'perhaps' }, 'invalid_request'],
+  ])('refuses %s and changes nothing', async ([, body, code]) => {
+    const { ann, helper, suspend, resolve, get, neighbours } = world;
+    const id = await suspend(helper);
+
+    await expect(resolve(ann, id, body as never)).rejects.toMatchObject({ code });
+    expect((await get(ann, id)).status).toBe('pending');
+    expect(neighbours.planted).toEqual([]);
+  });
+
+  test('stands although policy cannot plant the rule now: the event will', async () => {
+    const { ann, helper, suspend, resolve, neighbours, eventsOf } = world;
+    neighbours.plantingFails = true;
+    const id = await suspend(helper, { auto: false });
+
+    await expect(resolve(ann, id, { resolution: 'allow_remember' })).resolves.toMatchObject({
+      status: 'allowed',
+    });
+    expect((await eventsOf(id)).map((event) => event.type)).toContain('approval.remembered');
+  });
+});
+
+describe('an agent that resolves', () => {
+  test('hands up, and learns why, what its authority does not cover', async () => {
+    const { bot, ann, helper, neighbours, suspend, resolve, get, eventsOf } = world;
+    neighbours.authority.delete(bot.id);
+    const id = await suspend(helper, { covering: [bot] });
+
+    await expect(resolve(bot, id, { resolution: 'allow' })).rejects.toMatchObject({
+      code: 'exceeds_authority',
+      details: { uncovered: [key], resolver_id: ann.id },
+    });
+    expect(await get(ann, id)).toMatchObject({ status: 'bubbled', resolver_id: ann.id });
+    expect((await eventsOf(id)).at(-1)).toMatchObject({
+      type: 'approval.bubbled',
+      data: { from: bot.id, to: ann.id, by: 'agent' },
+    });
+    await expect(resolve(bot, id, { resolution: 'deny' })).resolves.toMatchObject({
+      status: 'denied',
+    });
+  });
+
+  test('may remember only what its authority covers', async () => {
+    const { bot, helper, neighbours, suspend, resolve } = world;
+    neighbours.authority.set(bot.id, { prefixes: [key], untilMs: null });
+    const id = await suspend(helper, { covering: [bot], auto: false });
+
+    await expect(
+      resolve(bot, id, { resolution: 'allow_remember', remember_keys: ['github:*:*'], ttl: '24h' }),
+    ).rejects.toMatchObject({ code: 'exceeds_authority', details: { uncovered: ['github:*:*'] } });
+  });
+
+  test('gives no rule that outlives its own, and none without end', async () => {
+    const { bot, helper, neighbours, suspend, resolve } = world;
+    const untilMs = Date.now() + 3_600_000;
+    neighbours.authority.set(bot.id, { prefixes: ['github:'], untilMs });
+    const id = await suspend(helper, { covering: [bot], auto: false });
+
+    await expect(
+      resolve(bot, id, { resolution: 'allow_remember', ttl: '2h' }),
+    ).rejects.toMatchObject({
+      code: 'exceeds_authority',
+      details: { until: new Date(untilMs).toISOString() },
+    });
+    await expect(resolve(bot, id, { resolution: 'allow_always' })).rejects.toMatchObject({
+      code: 'exceeds_authority',
+    });
+    await resolve(bot, id, { resolution: 'allow_remember' });
+    expect(neighbours.planted[0]).toMatchObject({
+      createdBy: bot.id,
+      expiresAt: new Date(untilMs).toISOString(),
+    });
+  });
+});
+
+describe('bubble', () => {
+  test('goes to the next ancestor, and not beyond the user', async () => {
+    const { bot, ann, helper, suspend, resolve, get, eventsOf } = world;
+    const id = await suspend(helper, { covering: [bot] });
+    expect(await resolve(bot, id, { resolution: 'bubble' })).toMatchObject({
+      status: 'bubbled',
+      resolver_id: ann.id,
+    });
+
+    await expect(resolve(ann, id, { resolution: 'bubble' })).rejects.toMatchObject({
+      code: 'already_at_top',
+    });
+    expect((await eventsOf(id)).at(-1)?.data).toEqual({
+      approval_id: id,
+      from: bot.id,
+      to: ann.id,
+      by: 'agent',
+    });
+    expect(await resolve(ann, id, { resolution: 'allow' })).toMatchObject({ status: 'allowed' });
+    expect((await get(ann, id)).resolver_id).toBe(ann.id);
+  });
+
+  test('ten at once move it once', async () => {
+    const { bot, ann, helper, suspend, resolve, eventsOf } = world;
+    const id = await suspend(helper, { covering: [bot] });
+    await Promise.allSettled(
+      Array.from({ length: 10 }, () => resolve(ann, id, { resolution: 'bubble' })),
+    );
+
+    expect((await eventsOf(id)).map((event) => event.type)).toEqual([
+      'approval.raised',
+      'approval.bubbled',
+    ]);
+  });
+});
+
+describe('cascade', () => {
+  test('allows what the new rule covers at the same placement and risk, and nothing else', async () => {
+    const { ann, helper, sibling, bobsBot, suspend, resolve, get, eventsOf } = world;
+    const first = await suspend(helper, { arg: 'acme/a', auto: false });
+    const covered = await suspend(helper, { arg: 'acme/b', auto: false });
+    const riskier = await suspend(helper, { arg: 'acme/c', risk: 'delete', auto: false });
+    const elsewhere = await suspend(sibling, { arg: 'acme/d', auto: false });
+    const otherCredential = await suspend(helper, {
+      arg: 'acme/e',
+      auto: false,
+      change: { injections: [] },
+    });
+    const others = await suspend(bobsBot, { arg: 'acme/f', auto: false });
+
+    const approval = await resolve(ann, first, {
+      resolution: 'allow_remember',
+      remember_keys: ['github:issues.create:*'],
+      ttl: '1h',
+    });
+
+    expect(approval.cascaded_approval_ids).toEqual([covered]);
+    expect(await get(ann, covered)).toMatchObject({
+      status: 'allowed',
+      resolution: 'allow',
+      resolved_by: { id: ann.id },
+    });
+    for (const id of [riskier, elsewhere, otherCredential])
+      expect((await get(ann, id)).status).toBe('pending');
+    expect((await get(world.bob, others)).status).toBe('pending');
+    expect((await eventsOf(covered)).map((event) => event.type)).toEqual([
+      'approval.raised',
+      'approval.resolved',
+    ]);
+  });
+
+  test('is switched off by cascade: false, and does not happen for a single call', async () => {
+    const { ann, helper, suspend, resolve, get } = world;
+    const ids = [
+      await suspend(helper, { arg: 'acme/a', auto: false }),
+      await suspend(helper, { arg: 'acme/b', auto: false }),
+      await suspend(helper, { arg: 'acme/c', auto: false }),
+    ] as const;
+    await resolve(ann, ids[0], {
+      resolution: 'allow_remember',
+      remember_keys: ['github:*:*'],
+      cascade: false,
+    });
+    await resolve(ann, ids[1], { resolution: 'allow' });
+
+    expect((await get(ann, ids[2])).status).toBe('pending');
+  });
+
+  test('stops at twenty', async () => {
+    await using wide = await createWorld({ variables: { APPROVALS_OPEN_PER_REQUESTER: '30' } });
+    const first = await wide.suspend(wide.helper, { arg: 'acme/first', auto: false });
+    for (let index = 0; index < 22; index += 1)
+      await wide.suspend(wide.helper, { arg: `acme/${index}`, auto: false });
+    const approval = await wide.resolve(wide.ann, first, {
+      resolution: 'allow_remember',
+      remember_keys: ['github:*:*'],
+    });
+
+    expect(approval.cascaded_approval_ids).toHaveLength(20);
+    expect((await wide.list(wide.ann, { status: 'open' })).items).toHaveLength(2);
+  });
+});

@@ -1,0 +1,117 @@
+import { LRUCache } from 'lru-cache';
+
+import { connectBus, createClient, serve } from '#bus';
+import type { Client, Deadline } from '#bus';
+import { approvals } from '#contracts/bus/approvals';
+import { auth } from '#contracts/bus/auth';
+import type { OrgSettings } from '#contracts/bus/auth';
+import { executor } from '#contracts/bus/executor';
+import { policy } from '#contracts/bus/policy';
+import { gap } from '#contracts/permit';
+import { principal } from '#contracts/vocabulary';
+import { openDatabase } from '#database';
+import { AppError } from '#errors';
+import { startRelay } from '#events';
+import { repeat } from '#process';
+import type { RunningComponent } from '#process';
+import { createVerifier } from '#signing';
+import { createLogger } from '#telemetry';
+import type { ApprovalsConfig } from './config.ts';
+import { listen } from './consumers.ts';
+import type { Deps, DepsWithReplays } from './deps.ts';
+import { createHandlers } from './handlers.ts';
+import { createReplays } from './replays.ts';
+import { denyRevokedOverdue } from './usecases/deny-revoked.ts';
+import { runClocks } from './usecases/run-clocks.ts';
+
+const clockEveryMs = 1_000;
+const chainChecksMax = 100;
+const principalSkewMs = 1_000;
+
+/**
+ * Wires the approvals component together and starts answering.
+ *
+ * Disposing the result stops it in the reverse order: no new requests, the requests in hand
+ * finish, clocks stop, replays in hand finish or are left to another replica, then the relay,
+ * the bus and the database close.
+ */
+export async function startApprovals(config: ApprovalsConfig): Promise<RunningComponent> {
+  const logger = createLogger({ component: 'approvals', level: config.LOG_LEVEL });
+
+  await using startup = new AsyncDisposableStack();
+  const db = startup.use(
+    openDatabase({
+      url: config.DATABASE_URL,
+      schema: 'approvals',
+      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    }),
+  );
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'approvals' }));
+  startup.use(startRelay({ db, bus, owner: 'approvals', logger }));
+
+  const authClient = createClient(bus, auth);
+  const settings = createSettingsCache(authClient);
+  const base: Deps = {
+    db,
+    logger,
+    auth: authClient,
+    policy: createClient(bus, policy),
+    executor: createClient(bus, executor),
+    verifyPrincipal: createPrincipalCheck(config),
+    gaps: createVerifier('gap', config.GAP_KEY.reveal(), gap),
+    getOrgSettings: settings.get,
+    now: Date.now,
+    baseUrl: config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`,
+    limits: {
+      openPerRequester: config.APPROVALS_OPEN_PER_REQUESTER,
+      openPerSubtree: config.APPROVALS_OPEN_PER_SUBTREE,
+    },
+  };
+  const deps: DepsWithReplays = { ...base, replays: startup.use(createReplays(base)) };
+  startup.use(startClocks(deps));
+  startup.use(listen(bus, base, settings.drop));
+  startup.use(serve(bus, approvals, createHandlers(deps), { logger }));
+
+  logger.info('started');
+  const running = startup.move();
+  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function startClocks(deps: DepsWithReplays): AsyncDisposable {
+  return repeat(clockEveryMs, async () => {
+    try {
+      const { chainChecks } = await runClocks(deps);
+      if (chainChecks) await denyRevokedOverdue(deps, chainChecksMax);
+    } catch (error) {
+      deps.logger.warn({ err: error }, 'clocks could not be looked at yet');
+    }
+  });
+}
+
+function createPrincipalCheck(config: ApprovalsConfig): Deps['verifyPrincipal'] {
+  const verifier = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
+  return (signed) => {
+    const claims = verifier.verify(signed);
+    if (claims.expiresAt + principalSkewMs >= Date.now()) return claims;
+    throw new AppError(
+      'unauthenticated',
+      'The sign-in behind this request has expired; try again.',
+    );
+  };
+}
+
+/** Org settings, at most a second old, dropped when `auth` says that something changed. */
+function createSettingsCache(client: Client<typeof auth>) {
+  // Promises, so that many calls at once ask once, and a drop meanwhile disturbs none of them.
+  const cache = new LRUCache<string, Promise<OrgSettings>>({ max: 1_000, ttl: 1_000 });
+  const ask = (orgId: string, deadline: Deadline) => {
+    const asked = client.getOrgSettings({ orgId }, deadline);
+    cache.set(orgId, asked);
+    asked.catch(() => cache.delete(orgId));
+    return asked;
+  };
+  return {
+    get: (orgId: string, deadline: Deadline) => cache.get(orgId) ?? ask(orgId, deadline),
+    drop: () => cache.clear(),
+  };
+}

@@ -1,0 +1,16 @@
+import type { ApprovalResponse } from '#contracts/http/approvals';
+import type { Deps } from '../deps.ts';
+import { presentApproval } from '../domain/present.ts';
+import { notFound } from '../domain/refusals.ts';
+import { readerOf } from '../domain/relationship.ts';
+import { findApproval } from '../repository/approval.ts';
+
+export async function getApproval(
+  { db, verifyPrincipal }: Deps,
+  { principal: signed, id }: { principal: string; id: string },
+): Promise<ApprovalResponse> {
+  const viewer = verifyPrincipal(signed);
+  const approval = await findApproval(db, { orgId: viewer.orgId, approvalId: id });
+  if (!approval) throw notFound();
+  return presentApproval(approval, readerOf(approval, viewer));
+}

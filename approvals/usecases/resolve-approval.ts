@@ -1,0 +1,220 @@
+import type { Deadline } from '#bus';
+import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
+import type { CallContext, Principal } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { authorityOf, exceedsAuthority } from '../deciding/authority.ts';
+import type { Authority } from '../deciding/authority.ts';
+import { cascade } from '../deciding/cascade.ts';
+import { mayDecide } from '../deciding/standing.ts';
+import type { Deps, DepsWithReplays } from '../deps.ts';
+import { actorOf } from '../domain/announce.ts';
+import type { Actor, Remembered } from '../domain/announce.ts';
+import { isOpen } from '../domain/approval.ts';
+import type { Approval } from '../domain/approval.ts';
+import { parseDecision } from '../domain/decision.ts';
+import type { Decision, Remember } from '../domain/decision.ts';
+import { nextResolver } from '../domain/ladder.ts';
+import { outlives, ruleExpiry } from '../domain/lifetime.ts';
+import { presentApproval } from '../domain/present.ts';
+import { alreadyResolved, notFound } from '../domain/refusals.ts';
+import { rememberedPatterns } from '../domain/remember.ts';
+import { findApproval } from '../repository/approval.ts';
+import {
+  allowApproval,
+  bubbleApproval,
+  denyApproval,
+  denyRevoked,
+} from '../transitions/approval.ts';
+
+interface ResolveRequest {
+  readonly principal: string;
+  readonly id: string;
+  readonly body: ResolveApprovalBody;
+  readonly context: CallContext;
+}
+
+interface Deciding {
+  readonly deps: DepsWithReplays;
+  readonly approval: Approval;
+  readonly decider: Principal;
+  readonly actor: Actor;
+  readonly deadline: Deadline;
+}
+
+/** Records a decision on an open approval and announces it, or changes nothing. */
+export async function resolveApproval(
+  deps: DepsWithReplays,
+  { principal: signed, id, body, context }: ResolveRequest,
+  deadline: Deadline,
+): Promise<ApprovalResponse> {
+  const decider = deps.verifyPrincipal(signed);
+  const decision = parseDecision(body);
+  const approval = await findApproval(deps.db, { orgId: decider.orgId, approvalId: id });
+  if (!approval) throw notFound();
+  const isLive = await mayDecide(deps, { approval, decider }, deadline);
+  if (!isOpen(approval)) throw alreadyResolved(approval);
+  if (!isLive) {
+    await denyRevoked(deps.db, approval);
+    throw await refusalOf(deps, approval);
+  }
+  const deciding = { deps, approval, decider, actor: actorOf(decider, context), deadline };
+  const response = await decide(deciding, decision);
+  deps.logger.info(
+    {
+      approvalId: id,
+      deciderId: decider.identityId,
+      granted: decision.kind === 'allow',
+      reason: body.resolution,
+      permission_key: approval.card.permissionKeys,
+    },
+    'approval decided',
+  );
+  return response;
+}
+
+async function decide(deciding: Deciding, decision: Decision): Promise<ApprovalResponse> {
+  switch (decision.kind) {
+    case 'bubble':
+      return bubble(deciding);
+    case 'deny':
+      return deny(deciding, decision.reason);
+    case 'allow':
+      return allow(deciding, decision);
+  }
+}
+
+async function bubble({ deps, approval, decider, actor }: Deciding): Promise<ApprovalResponse> {
+  if (!nextResolver(approval.ladder, approval.resolverId)) {
+    throw new AppError(
+      'already_at_top',
+      'This approval is with the user already; allow or deny it.',
+    );
+  }
+  const by = decider.kind === 'user' ? 'user' : 'agent';
+  const bubbled = await deps.db.transaction((tx) => bubbleApproval(tx, approval, { by, actor }));
+  if (bubbled) return presentApproval(bubbled, 'downstream');
+  // Somebody was faster: decided, or handed up, which is what was asked for.
+  const now = await findApproval(deps.db, { orgId: approval.orgId, approvalId: approval.id });
+  if (now && isOpen(now) && now.resolverId !== approval.resolverId)
+    return presentApproval(now, 'downstream');
+  throw await refusalOf(deps, approval);
+}
+
+async function deny(
+  { deps, approval, actor }: Deciding,
+  reason: string | null,
+): Promise<ApprovalResponse> {
+  const key = { orgId: approval.orgId, approvalId: approval.id };
+  const denied = await denyApproval(deps.db, key, { actor, resolution: 'deny', reason });
+  if (!denied) throw await refusalOf(deps, approval);
+  return presentApproval(denied, 'downstream');
+}
+
+async function allow(
+  deciding: Deciding,
+  { reason, remember }: Decision & { kind: 'allow' },
+): Promise<ApprovalResponse> {
+  const { deps, approval, decider, actor, deadline } = deciding;
+  const patterns = remember && rememberedPatterns(approval.card, remember.keys);
+  const keys = patterns?.map(({ pattern }) => pattern) ?? [];
+  const authority = await authorityOf(deps, { approval, decider, keys }, deadline);
+  await assertAuthority(deciding, { authority, remember });
+  const settings = remember && (await deps.getOrgSettings(approval.orgId, deadline));
+
+  const allowed = await allowApproval(deps.db, approval, {
+    actor,
+    reason,
+    cascadedFrom: null,
+    remember:
+      remember && patterns && settings
+        ? (resolvedAt) => ({
+            patterns,
+            createdBy: decider.identityId,
+            via: null,
+            expiresAt: ruleExpiry(remember.ttlSeconds, resolvedAt, {
+              until: authority.until,
+              defaultTtlSeconds: settings.rememberTtlSeconds,
+            }),
+          })
+        : null,
+  });
+  if (!allowed) throw await refusalOf(deps, approval);
+  deps.replays.wake();
+  const response = presentApproval(allowed.approval, 'downstream');
+  if (!remember || !allowed.remembered) return response;
+  const { remembered } = allowed;
+  await plant(deps, { approval, remembered }, deadline);
+  if (!remember.cascade) return { ...response, cascaded_approval_ids: [] };
+  return { ...response, cascaded_approval_ids: await cascadeFrom(deciding, remembered) };
+}
+
+/** An agent whose authority does not reach also hands the approval up, if it was the one asked. */
+async function assertAuthority(
+  { deps, approval, decider, actor }: Deciding,
+  { authority, remember }: { authority: Authority; remember: Remember | null },
+): Promise<void> {
+  if (decider.kind === 'user') return;
+  if (!authority.covers) {
+    const isAsked = approval.resolverId === decider.identityId;
+    const bubbled = isAsked
+      ? await deps.db.transaction((tx) => bubbleApproval(tx, approval, { by: 'agent', actor }))
+      : undefined;
+    throw exceedsAuthority({
+      uncovered: [...authority.uncovered],
+      resolver_id: bubbled?.resolverId ?? approval.resolverId,
+    });
+  }
+  if (remember?.ttlSeconds === 'forever') {
+    throw exceedsAuthority({ issues: [{ path: 'ttl', message: 'an agent must give a ttl' }] });
+  }
+  if (remember && outlives(remember.ttlSeconds, { until: authority.until, nowMs: deps.now() })) {
+    throw exceedsAuthority({ until: authority.until?.toISOString() });
+  }
+}
+
+/** Now, so that the next call finds the rule; should it fail, the event plants it. */
+async function plant(
+  deps: Deps,
+  { approval, remembered }: { approval: Approval; remembered: Remembered },
+  deadline: Deadline,
+): Promise<void> {
+  try {
+    await deps.policy.plantRules(
+      {
+        orgId: approval.orgId,
+        approvalId: approval.id,
+        placementId: approval.placementId,
+        patterns: remembered.patterns.map((pattern) => ({ ...pattern })),
+        serviceId: approval.serviceId,
+        credentialId: approval.credentialId,
+        createdBy: remembered.createdBy,
+        via: remembered.via,
+        expiresAt: remembered.expiresAt?.toISOString() ?? null,
+      },
+      deadline,
+    );
+  } catch (error) {
+    deps.logger.warn({ err: error, approvalId: approval.id }, 'rule is planted by its event');
+  }
+}
+
+/** The decision stands whatever becomes of the cascade. */
+async function cascadeFrom(
+  { deps, approval, decider, actor, deadline }: Deciding,
+  { patterns }: Remembered,
+): Promise<string[]> {
+  try {
+    const cascaded = await cascade(deps, { approval, patterns, decider, actor }, deadline);
+    if (cascaded.length > 0) deps.replays.wake();
+    return cascaded;
+  } catch (error) {
+    deps.logger.warn({ err: error, approvalId: approval.id }, 'cascade interrupted');
+    return [];
+  }
+}
+
+/** What to tell whoever came too late: the decision that won. */
+async function refusalOf({ db }: Deps, { orgId, id }: Approval): Promise<AppError> {
+  const now = await findApproval(db, { orgId, approvalId: id });
+  return now ? alreadyResolved(now) : notFound();
+}

@@ -1,0 +1,18 @@
+import type { Bus } from '#bus';
+import { consumeEvents } from '#events';
+import type { Logger } from '#telemetry';
+import type { Deps } from './deps.ts';
+import { recordEvents } from './usecases/record-events.ts';
+
+/** Every event of every component, each acknowledged once its record is stored. */
+export function startConsumers(
+  deps: Deps,
+  { bus, logger }: { bus: Bus; logger: Logger },
+): AsyncDisposable {
+  return consumeEvents({
+    bus,
+    durable: 'audit',
+    handle: (events) => recordEvents(deps, events),
+    logger,
+  });
+}

@@ -1,0 +1,9 @@
+import type { Principal } from '#contracts/vocabulary';
+import type { Database } from '#database';
+
+/** What the use cases are given. */
+export interface Deps {
+  readonly db: Database;
+  /** The caller a signed principal vouches for; `unauthenticated` when it is not genuine or too old. */
+  readonly readPrincipal: (signed: string) => Principal;
+}

@@ -1,0 +1,33 @@
+import type { Event } from '#contracts/events';
+import type { UnchainedRecord } from './chain.ts';
+
+/** The record that an event asks for; undefined when it asks for none. */
+export function recordOf(event: Event): UnchainedRecord | undefined {
+  if (event.audit === null) return undefined;
+  const entry = storable(event.audit);
+  return {
+    ...entry,
+    id: event.id.toLowerCase(),
+    org_id: event.org_id.toLowerCase(),
+    type: event.type,
+    at: new Date(event.created_at).toISOString(),
+    user_id: entry.user_id?.toLowerCase() ?? null,
+    approval_id: entry.approval_id?.toLowerCase() ?? null,
+    execution_id: entry.execution_id?.toLowerCase() ?? null,
+  };
+}
+
+/**
+ * What Postgres gives back exactly as it got it. Text there has no NUL and no lone surrogate;
+ * a caller that sends one must neither stop the log nor make its hash wrong.
+ */
+function storable<T>(value: T): T {
+  if (typeof value === 'string') {
+    return value.toWellFormed().replaceAll('\0', '\u{FFFD}') as T;
+  }
+  if (Array.isArray(value)) return value.map(storable) as T;
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, storable(member)]),
+  ) as T;
+}

@@ -1,0 +1,37 @@
+import { connectBus, serve } from '#bus';
+import { audit } from '#contracts/bus/audit';
+import { principal } from '#contracts/vocabulary';
+import { openDatabase } from '#database';
+import type { RunningComponent } from '#process';
+import { createVerifier, verifyFresh } from '#signing';
+import { createLogger } from '#telemetry';
+import type { AuditConfig } from './config.ts';
+import { startConsumers } from './consumers.ts';
+import type { Deps } from './deps.ts';
+import { createHandlers } from './handlers.ts';
+
+/**
+ * Wires the audit component together, starts recording and answering. Disposing the result
+ * stops it in the reverse order.
+ */
+export async function startAudit(config: AuditConfig): Promise<RunningComponent> {
+  const logger = createLogger({ component: 'audit', level: config.LOG_LEVEL });
+
+  await using startup = new AsyncDisposableStack();
+  const db = startup.use(
+    openDatabase({
+      url: config.DATABASE_URL,
+      schema: 'audit',
+      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    }),
+  );
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit' }));
+  const principals = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
+  const deps: Deps = { db, readPrincipal: (signed) => verifyFresh(principals, signed) };
+  startup.use(startConsumers(deps, { bus, logger }));
+  startup.use(serve(bus, audit, createHandlers(deps), { logger }));
+
+  logger.info('started');
+  const running = startup.move();
+  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

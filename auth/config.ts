@@ -1,0 +1,15 @@
+import { defineConfig } from '#config';
+import type { Config } from '#config';
+
+export const authConfig = defineConfig('auth', [
+  'DATABASE_URL',
+  'DATABASE_CONNECTIONS_MAX',
+  'NATS_URL',
+  'PRINCIPAL_KEY',
+  'BASE_URL',
+  'HOST',
+  'PORT',
+  'LOG_LEVEL',
+]);
+
+export type AuthConfig = Config<(typeof authConfig)['names'][number]>;

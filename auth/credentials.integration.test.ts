@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { onEvents } from '#events';
+import { event as eventSchema } from '#contracts/events';
+import type { Event } from '#contracts/events';
+import { createSigner } from '#signing';
+import { auth } from '#contracts/bus/auth';
+import { context, createAuthWorld, soon } from './world.testing.ts';
+import type { AuthWorld, Person } from './world.testing.ts';
+
+const bearer = (token: string) => ({ kind: 'bearer', token }) as const;
+const page = { limit: 50, cursor: null };
+
+/** One component for all tests: each makes an org of its own. */
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await createAuthWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe('an agent key', () => {
+  test('makes a principal with the whole chain and every scope but user', async () => {
+    const ann = await world.user({ name: 'ann', role: 'admin' });
+    const bot = await world.agent(ann, 'bot');
+    const sub = await world.subagent(bot, 'sub');
+
+    const reply = await world.client.authenticate(bearer(sub.token), soon());
+
+    expect(auth.endpoints.authenticate.response.safeParse(reply).success).toBe(true);
+    expect(reply.claims).toMatchObject({
+      orgId: ann.orgId,
+      kind: 'subagent',
+      userId: ann.id,
+      role: null,
+      chain: [
+        { id: ann.id, kind: 'user', name: 'ann' },
+        { id: bot.id, kind: 'agent', name: 'bot' },
+        { id: sub.id, kind: 'subagent', name: 'sub', inheritPermissions: false },
+      ],
+      credential: { kind: 'agent_key', clientId: null },
+      scopes: ['actions:read', 'actions:call', 'approvals', 'agents'],
+    });
+  });
+
+  test('that is mistyped, cut or made up is refused', async () => {
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const { token } = await world.agent(ann, 'bot');
+    const last = token.endsWith('A') ? 'B' : 'A';
+
+    for (const wrong of [`${token.slice(0, -1)}${last}`, token.slice(0, -1), 'x', "' or 1=1 --"]) {
+      await expect(world.client.authenticate(bearer(wrong), soon())).rejects.toMatchObject({
+        code: 'unauthenticated',
+      });
+    }
+  });
+
+  test('is stored as a hash only, and shown by its first characters', async () => {
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+
+    const { items } = await world.client.listAgentKeys(
+      { principal: ann.principal, id: bot.id, page },
+      soon(),
+    );
+    expect(items).toMatchObject([{ name: 'first', hint: bot.token.slice(0, 10) }]);
+
+    const secret = bot.token.slice(10);
+    const dump = await world.db`
+      select k.*::text as row from auth.agent_key k
+      union all select o.*::text from auth.outbox o
+    `;
+    expect(JSON.stringify(dump)).not.toContain(secret);
+  });
+
+  test('is refused as soon as it is revoked, and cannot be revoked twice', async () => {
+    const { client } = world;
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+    const keyId = bot.claims.credential.id;
+    const request = { principal: ann.principal, id: bot.id, keyId, context };
+
+    await client.revokeAgentKey(request, soon());
+
+    await expect(client.authenticate(bearer(bot.token), soon())).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+    await expect(client.revokeAgentKey(request, soon())).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+
+  test('ends at its expiry, which must be in the future', async () => {
+    const { client, db } = world;
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+    const create = (expires_at: string) =>
+      client.createAgentKey(
+        { principal: ann.principal, id: bot.id, body: { name: 'k', expires_at }, context },
+        soon(),
+      );
+
+    await expect(create('2020-01-01T00:00:00Z')).rejects.toMatchObject({ code: 'invalid_params' });
+    const { id, key } = await create('2999-01-01T00:00:00Z');
+    await db`update auth.agent_key set expires_at = now() where id = ${id}`;
+    await expect(client.authenticate(bearer(key), soon())).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+  });
+
+  test('is one of at most twenty', async () => {
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+    const body = { name: 'k' };
+
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 25 }, () =>
+        world.client.createAgentKey(
+          { principal: ann.principal, id: bot.id, body, context },
+          soon(),
+        ),
+      ),
+    );
+
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
+  });
+
+  test.for([
+    ['archived', { status: 'archived' }, 'identity_archived'],
+    ['revoked', { status: 'revoked' }, 'unauthenticated'],
+    ['expired', { expires_at: new Date(0) }, 'unauthenticated'],
+  ] as const)('below an ancestor that is %s is refused', async ([, change, code]) => {
+    const { client, db } = world;
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+    const body = { name: 'sub' };
+    const sub = await client.createSubagent({ principal: bot.principal, body, context }, soon());
+    const { key } = await client.createAgentKey(
+      { principal: bot.principal, id: sub.id, body: { name: 'k' }, context },
+      soon(),
+    );
+
+    await db`update auth.identity set ${db(change)} where id = ${bot.id}`;
+
+    await expect(client.authenticate(bearer(key), soon())).rejects.toMatchObject({ code });
+    const chain = await world.approvals.getChain({ orgId: ann.orgId, identityId: sub.id }, soon());
+    expect(chain).toMatchObject({ active: false, role: null });
+    expect(chain.chain.map(({ name }) => name)).toEqual(['ann', 'bot', 'sub']);
+  });
+});
+
+describe('revoking an identity', () => {
+  test('ends its subtree, keys and sessions at once, on every replica, and names them all', async () => {
+    const { client, environment } = world;
+    await world.startReplica();
+    const admin = await world.user({ name: 'root', role: 'admin' });
+    const ann = await world.user({ name: 'ann', role: 'member', orgId: admin.orgId });
+    const bot = await world.agent(ann, 'bot');
+    const sub = await world.subagent(bot, 'sub');
+    const bus = await environment.connect('gateway');
+    const announced = Promise.withResolvers<Event>();
+    using _ = onEvents(bus, ['evt.auth.>'], (message) => {
+      const parsed = eventSchema.safeParse(message?.body);
+      if (parsed.data?.type === 'identity.revoked') announced.resolve(parsed.data);
+    });
+    await bus.nats.flush();
+
+    const reply = await client.revokeIdentity(
+      { principal: admin.principal, id: ann.id, context },
+      soon(),
+    );
+
+    expect(reply).toMatchObject({ id: ann.id, status: 'revoked' });
+    const event = await announced.promise;
+    expect(event).toMatchObject({
+      org_id: admin.orgId,
+      audience: [ann.id],
+      data: { identity_id: ann.id, name: 'ann', revoked_ids: [ann.id, bot.id, sub.id] },
+      audit: { user_id: admin.id, request_id: 'req-1', description: 'root revoked the user ann.' },
+    });
+    const attempts: [kind: 'bearer' | 'session', person: Person][] = [
+      ['bearer', bot],
+      ['bearer', sub],
+      ['session', ann],
+    ];
+    for (const [kind, { token }] of attempts) {
+      await expect
+        .poll(() => client.authenticate({ kind, token }, soon()).catch(({ code }) => code))
+        .toBe('unauthenticated');
+    }
+  });
+
+  test('twice is no error and is announced once', async () => {
+    const { client, db } = world;
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+    const request = { principal: ann.principal, id: bot.id, context };
+
+    await Promise.all([1, 2, 3].map(() => client.revokeIdentity(request, soon())));
+
+    const [events] = await db`
+      select count(*)::integer as n from auth.outbox where type = 'identity.revoked' and org_id = ${ann.orgId}
+    `;
+    expect(events).toEqual({ n: 1 });
+  });
+
+  test('leaves no live child, however many are being made below it', async () => {
+    const { client, db } = world;
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+    const create = (name: string) =>
+      client.createSubagent({ principal: bot.principal, body: { name }, context }, soon());
+
+    await Promise.allSettled([
+      ...Array.from({ length: 10 }, (_, i) => create(`before${i}`)),
+      client.revokeIdentity({ principal: ann.principal, id: bot.id, context }, soon()),
+      ...Array.from({ length: 10 }, (_, i) => create(`after${i}`)),
+    ]);
+
+    const live = await db`
+      select name from auth.identity where parent_id = ${bot.id} and status <> 'revoked'
+    `;
+    expect([...live]).toEqual([]);
+  });
+});
+
+describe('a principal', () => {
+  test('that is forged, changed or too old is refused', async () => {
+    const { client, environment } = world;
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const list = (principal: string) => client.listIdentities({ principal, page }, soon());
+    const [payload = '', mac = ''] = ann.principal.split('.');
+    const claims = JSON.stringify({ ...ann.claims, role: 'admin' });
+    const raised = `${Buffer.from(claims).toString('base64url')}.${mac}`;
+    const stale = { ...ann.claims, expiresAt: Date.now() - 2_000 };
+
+    await list(ann.principal);
+    for (const wrong of [
+      raised,
+      `${payload}.${'A'.repeat(43)}`,
+      createSigner('principal', 'another key of at least 32 bytes!!').sign(ann.claims),
+      createSigner('permit', environment.keys.PRINCIPAL_KEY).sign(ann.claims),
+      createSigner('principal', environment.keys.PRINCIPAL_KEY).sign(stale),
+    ]) {
+      await expect(list(wrong)).rejects.toMatchObject({ code: 'unauthenticated' });
+    }
+  });
+});
+
+describe('activity', () => {
+  test('is written when the component stops, at the latest', async () => {
+    await using world = await createAuthWorld();
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+
+    await world.running[Symbol.asyncDispose]();
+
+    const [seen] = await world.db`
+      select i.last_active_at is not null as identity, k.last_used_at is not null as key
+        from auth.identity i
+        join auth.agent_key k on k.identity_id = i.id
+       where i.id = ${bot.id}
+    `;
+    expect(seen).toEqual({ identity: true, key: true });
+  });
+});
+
+describe('org settings', () => {
+  test('start with the documented defaults; another id is not found', async () => {
+    const { orgId } = await world.user({ name: 'ann', role: 'member' });
+
+    expect(await world.approvals.getOrgSettings({ orgId }, soon())).toEqual({
+      approvalTtlSeconds: 86_400,
+      autoBubbleSeconds: 300,
+      rememberTtlSeconds: 2_592_000,
+      selfRememberMaxSeconds: 86_400,
+      durableReadAudit: false,
+    });
+    await expect(
+      world.approvals.getOrgSettings({ orgId: randomUUID() }, soon()),
+    ).rejects.toMatchObject({ code: 'not_found' });
+  });
+});

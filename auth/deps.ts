@@ -1,0 +1,18 @@
+import type { Principal } from '#contracts/vocabulary';
+import type { Database } from '#database';
+import type { Signer } from '#signing';
+import type { ActivityLog } from './activity.ts';
+import type { CredentialCache } from './credential-cache.ts';
+import type { AuthenticateReply } from './usecases/authenticate.ts';
+
+/** What the use cases are given. */
+export interface Deps {
+  readonly db: Database;
+  readonly signer: Signer<Principal>;
+  /** The caller a signed principal vouches for; `unauthenticated` when it is not genuine or too old. */
+  readonly readPrincipal: (signed: string) => Principal;
+  readonly credentials: CredentialCache<AuthenticateReply>;
+  readonly activity: ActivityLog;
+  readonly now: () => number;
+  readonly randomBytes: (length: number) => Uint8Array;
+}

@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+
+import { standingOf } from './identity.ts';
+import type { LiveLink } from './identity.ts';
+
+const active: LiveLink = {
+  id: 'a',
+  kind: 'agent',
+  name: 'bot',
+  inheritPermissions: false,
+  status: 'active',
+  expired: false,
+};
+const archived: LiveLink = { ...active, status: 'archived' };
+const revoked: LiveLink = { ...active, status: 'revoked' };
+const expired: LiveLink = { ...active, expired: true };
+
+describe('standing of a chain', () => {
+  test.for<[rule: string, links: LiveLink[], expected: string]>([
+    ['every link active', [active, active], 'active'],
+    ['itself archived', [active, archived], 'archived'],
+    ['an ancestor archived', [archived, active], 'archived'],
+    ['an ancestor revoked', [revoked, active], 'dead'],
+    ['itself expired', [active, expired], 'dead'],
+    ['revoked below an archived ancestor', [archived, revoked], 'dead'],
+  ])('%s', ([, links, expected]) => {
+    expect(standingOf(links)).toBe(expected);
+  });
+});

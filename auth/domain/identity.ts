@@ -1,0 +1,50 @@
+import type { IdentityKind, Role } from '#contracts/vocabulary';
+
+export type IdentityStatus = 'active' | 'archived' | 'revoked';
+
+export interface Identity {
+  readonly id: string;
+  readonly orgId: string;
+  readonly kind: IdentityKind;
+  readonly name: string;
+  readonly parentId: string | null;
+  readonly ownerId: string;
+  readonly depth: number;
+  /** Ids from its user down to itself. */
+  readonly lineage: readonly string[];
+  /** Names from its user down to itself. */
+  readonly path: readonly string[];
+  readonly inheritPermissions: boolean;
+  readonly autoCallOnApprove: boolean;
+  readonly status: IdentityStatus;
+  readonly role: Role | null;
+  readonly email: string | null;
+  readonly createdBy: string | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly lastActiveAt: Date | null;
+}
+
+/** One link of a chain with what decides whether it may act. */
+export interface LiveLink {
+  readonly id: string;
+  readonly kind: IdentityKind;
+  readonly name: string;
+  readonly inheritPermissions: boolean;
+  readonly status: IdentityStatus;
+  readonly expired: boolean;
+}
+
+/** How a whole chain stands: an identity acts only while it and every ancestor may. */
+export type Standing = 'active' | 'archived' | 'dead';
+
+export function standingOf(links: readonly LiveLink[]): Standing {
+  if (links.some((link) => link.expired || link.status === 'revoked')) return 'dead';
+  return links.some((link) => link.status === 'archived') ? 'archived' : 'active';
+}
+
+export const depthMax = 8;
+export const subagentsPerAgentMax = 64;
+export const agentsPerUserMax = 1_000;
+export const keysPerIdentityMax = 20;
+export const subagentTtlSecondsMax = 365 * 86_400;

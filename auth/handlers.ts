@@ -1,0 +1,37 @@
+import type { Handlers } from '#bus';
+import type { auth } from '#contracts/bus/auth';
+import type { Deps } from './deps.ts';
+import { authenticate } from './usecases/authenticate.ts';
+import { createAgentKey } from './usecases/create-agent-key.ts';
+import { createAgent } from './usecases/create-agent.ts';
+import { createSubagent } from './usecases/create-subagent.ts';
+import { getChain } from './usecases/get-chain.ts';
+import { getIdentity } from './usecases/get-identity.ts';
+import { getMe } from './usecases/get-me.ts';
+import { getOrgSettings } from './usecases/get-org-settings.ts';
+import { listAgentKeys } from './usecases/list-agent-keys.ts';
+import { listIdentities } from './usecases/list-identities.ts';
+import { revokeAgentKey } from './usecases/revoke-agent-key.ts';
+import { revokeIdentity } from './usecases/revoke-identity.ts';
+import { signIn } from './usecases/sign-in.ts';
+import { signOut } from './usecases/sign-out.ts';
+
+export function createHandlers(deps: Deps): Handlers<typeof auth> {
+  return {
+    authenticate: (request) => authenticate(deps, request),
+    signIn: (request) => signIn(deps, request),
+    signOut: (request) => signOut(deps, request),
+    getChain: (request) => getChain(deps, request),
+    getOrgSettings: (request) => getOrgSettings(deps, request),
+    getMe: (request) => getMe(deps, request),
+    listIdentities: (request) => listIdentities(deps, request),
+    getIdentity: (request) => getIdentity(deps, request),
+    createAgent: (request) => createAgent(deps, request),
+    createSubagent: (request) => createSubagent(deps, request),
+    revokeIdentity: (request) => revokeIdentity(deps, request),
+    listAgentKeys: (request) => listAgentKeys(deps, request),
+    createAgentKey: (request) => createAgentKey(deps, request),
+    revokeAgentKey: (request) => revokeAgentKey(deps, request),
+    ping: async () => ({}),
+  };
+}

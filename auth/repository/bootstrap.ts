@@ -1,0 +1,37 @@
+import type { Sql } from '#database';
+
+/** Statements of the first start. They look across orgs, because there may be none yet. */
+
+/** Replicas that start at once do so one after another. */
+export async function lockBootstrap(sql: Sql): Promise<void> {
+  await sql`
+    select pg_advisory_xact_lock(hashtext('auth bootstrap'))
+  `;
+}
+
+export interface DeploymentState {
+  readonly hasUsers: boolean;
+  /** Whether any user ever opened a session. */
+  readonly hasSignedIn: boolean;
+}
+
+export async function readDeploymentState(sql: Sql): Promise<DeploymentState> {
+  const [row] = await sql<{ has_users: boolean; has_signed_in: boolean }[]>`
+    select count(*) > 0 as has_users, count(last_sign_in_at) > 0 as has_signed_in
+      from auth.identity
+     where kind = 'user'
+  `;
+  return { hasUsers: row?.has_users ?? false, hasSignedIn: row?.has_signed_in ?? false };
+}
+
+export async function findFirstAdmin(sql: Sql): Promise<{ orgId: string; id: string } | undefined> {
+  const [row] = await sql<{ org_id: string; id: string }[]>`
+    select org_id, id
+      from auth.identity
+     where role = 'admin'
+       and status = 'active'
+     order by id
+     limit 1
+  `;
+  return row && { orgId: row.org_id, id: row.id };
+}

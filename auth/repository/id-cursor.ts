@@ -1,0 +1,15 @@
+import { validate } from 'uuid';
+
+import { parseCursor } from '#database';
+import { AppError } from '#errors';
+
+/** The id after which a page goes on; null from the beginning. */
+export function parseIdCursor(cursor: string | null): string | null {
+  if (cursor === null) return null;
+  const [id = ''] = parseCursor(cursor, 1);
+  if (validate(id)) return id;
+  throw new AppError(
+    'invalid_request',
+    'The cursor is not one we handed out; start again without a cursor.',
+  );
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+
+import { connectBus, serve } from '#bus';
+import { deriveBaseUrl } from '#config';
+import { auth } from '#contracts/bus/auth';
+import { principal } from '#contracts/vocabulary';
+import { openDatabase } from '#database';
+import { startRelay } from '#events';
+import type { RunningComponent } from '#process';
+import { repeat } from '#process';
+import { createSigner, createVerifier, verifyFresh } from '#signing';
+import { createLogger } from '#telemetry';
+import { startActivityLog } from './activity.ts';
+import type { AuthConfig } from './config.ts';
+import { dropCredentialsOnChange } from './consumers.ts';
+import { createCredentialCache } from './credential-cache.ts';
+import type { Deps } from './deps.ts';
+import { createHandlers } from './handlers.ts';
+import { issueFirstSignInLink } from './usecases/issue-first-sign-in-link.ts';
+import { prune } from './usecases/prune.ts';
+
+export type RunningAuth = RunningComponent & {
+  /** One-time link of the first admin; null once somebody has signed in. */
+  readonly firstSignInUrl: string | null;
+};
+
+const pruneEveryMs = 3_600_000;
+
+/**
+ * Wires the auth component together, makes a fresh deployment usable and starts answering.
+ * Disposing the result stops it in the reverse order.
+ */
+export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
+  const logger = createLogger({ component: 'auth', level: config.LOG_LEVEL });
+
+  await using startup = new AsyncDisposableStack();
+  const db = startup.use(
+    openDatabase({
+      url: config.DATABASE_URL,
+      schema: 'auth',
+      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    }),
+  );
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'auth' }));
+  startup.use(startRelay({ db, bus, owner: 'auth', logger }));
+
+  const principalKey = config.PRINCIPAL_KEY.reveal();
+  const principals = createVerifier('principal', principalKey, principal);
+  const deps: Deps = {
+    db,
+    signer: createSigner('principal', principalKey),
+    readPrincipal: (signed) => verifyFresh(principals, signed),
+    // Half of the second that a revocation may take when its event is lost; the rest is the gateway's.
+    credentials: createCredentialCache({ entriesMax: 10_000, ttlMs: 500 }),
+    activity: startup.use(startActivityLog({ db, logger })),
+    now: Date.now,
+    randomBytes,
+  };
+  startup.use(dropCredentialsOnChange(bus, deps.credentials));
+  const firstSignInUrl = await issueFirstSignInLink(deps, { baseUrl: deriveBaseUrl(config) });
+  startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
+  startup.use(serve(bus, auth, createHandlers(deps), { logger }));
+
+  logger.info('started');
+  const running = startup.move();
+  return { logger, firstSignInUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

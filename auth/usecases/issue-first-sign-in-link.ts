@@ -1,0 +1,51 @@
+import { v7 as uuidv7 } from 'uuid';
+
+import { blankAuditEntry } from '#contracts/audit';
+import type { Transaction } from '#database';
+import { appendEvent } from '#events';
+import type { Deps } from '../deps.ts';
+import { hashOf } from '../domain/checked-token.ts';
+import { formatSignInToken } from '../domain/dashboard-session.ts';
+import { findFirstAdmin, lockBootstrap, readDeploymentState } from '../repository/bootstrap.ts';
+import { insertUser } from '../repository/identities.ts';
+import { insertOrg } from '../repository/orgs.ts';
+import { insertSignInLink, invalidateSignInLinks } from '../repository/sign-in-links.ts';
+
+/**
+ * Makes a fresh deployment usable: the first start without any user creates the org and its
+ * admin, and every start gives that admin a new one-time link (older ones end) until somebody
+ * has signed in. Null from then on.
+ */
+export async function issueFirstSignInLink(
+  { db, randomBytes }: Pick<Deps, 'db' | 'randomBytes'>,
+  { baseUrl }: { baseUrl: string },
+): Promise<string | null> {
+  return db.transaction(async (tx) => {
+    await lockBootstrap(tx);
+    const { hasUsers, hasSignedIn } = await readDeploymentState(tx);
+    if (hasSignedIn) return null;
+    const admin = hasUsers ? await findFirstAdmin(tx) : await createFirstAdmin(tx);
+    if (admin === undefined) return null;
+
+    const { orgId, id: identityId } = admin;
+    const token = formatSignInToken(randomBytes(32));
+    await invalidateSignInLinks(tx, { orgId, identityId });
+    await insertSignInLink(tx, { id: uuidv7(), orgId, identityId, hash: hashOf(token) });
+    return `${baseUrl}/sign-in?token=${token}`;
+  });
+}
+
+async function createFirstAdmin(tx: Transaction): Promise<{ orgId: string; id: string }> {
+  const orgId = uuidv7();
+  const id = uuidv7();
+  await insertOrg(tx, { id: orgId, name: 'default' });
+  await insertUser(tx, { orgId, id, name: 'admin', role: 'admin' });
+  await appendEvent(tx, {
+    type: 'identity.created',
+    orgId,
+    audience: [id],
+    data: { identity_id: id, kind: 'user', name: 'admin', parent_id: null, owner_id: id },
+    audit: { ...blankAuditEntry('The first start created the org and its admin.'), user_id: id },
+  });
+  return { orgId, id };
+}

@@ -1,0 +1,42 @@
+import type { PublicAgentKey } from '#contracts/http/identities';
+import { cursorOf } from '#database';
+import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
+import { canListKeysOf, canSee } from '../domain/access.ts';
+import { presentAgentKey } from '../domain/present-agent-key.ts';
+import { listAgentKeys as listRows } from '../repository/agent-keys.ts';
+import { parseIdCursor } from '../repository/id-cursor.ts';
+import { findIdentity } from '../repository/identities.ts';
+
+interface ListFields {
+  readonly principal: string;
+  readonly id: string;
+  readonly page: { readonly limit: number; readonly cursor: string | null };
+}
+
+/** The keys of one identity that were not revoked, without their values. */
+export async function listAgentKeys(
+  { db, readPrincipal }: Deps,
+  { principal, id, page }: ListFields,
+): Promise<{ items: PublicAgentKey[]; next_cursor: string | null }> {
+  const caller = readPrincipal(principal);
+  const identity = await findIdentity(db, { orgId: caller.orgId, id });
+  if (identity === undefined || !canSee(caller, identity)) {
+    throw new AppError('not_found', 'There is no such identity among those you may see.');
+  }
+  if (!canListKeysOf(caller, identity)) {
+    throw new AppError('forbidden', 'An agent sees the keys of subagents that it created itself.');
+  }
+  const rows = await listRows(db, {
+    orgId: caller.orgId,
+    identityId: id,
+    afterId: parseIdCursor(page.cursor),
+    limit: page.limit + 1,
+  });
+  const items = rows.slice(0, page.limit);
+  const last = rows.length > page.limit ? items.at(-1) : undefined;
+  return {
+    items: items.map(presentAgentKey),
+    next_cursor: last === undefined ? null : cursorOf([last.id]),
+  };
+}

@@ -1,0 +1,14 @@
+import type { Logger } from '#telemetry';
+import type { Deps } from '../deps.ts';
+import { pruneSessions } from '../repository/sessions.ts';
+import { pruneSignInLinks } from '../repository/sign-in-links.ts';
+
+/** Removes what ended long ago. Any replica may, at any time. */
+export async function prune({ db }: Pick<Deps, 'db'>, logger: Logger): Promise<void> {
+  try {
+    await pruneSessions(db);
+    await pruneSignInLinks(db);
+  } catch (error) {
+    logger.warn({ err: error }, 'ended sessions could not be pruned yet');
+  }
+}

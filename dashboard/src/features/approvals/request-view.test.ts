@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+
+import { toRequestView } from './request-view.ts';
+
+const request = (url: string, body: unknown = null) =>
+  toRequestView({ method: 'POST', url, params: null, body: body as null });
+
+describe('where a request goes', () => {
+  test.each([
+    ['https://api.github.com/repos/acme/site', 'api.github.com', '/repos/acme/site'],
+    ['https://api.example.com', 'api.example.com', '/'],
+    ['https://bücher.example/x', 'xn--bcher-kva.example', '/x'],
+    ['https://аpple.com/pay', 'xn--pple-43d.com', '/pay'],
+    ['https://api.example.com:8443/v1', 'api.example.com:8443', '/v1'],
+    ['https://api.example.com:443/v1', 'api.example.com', '/v1'],
+    ['https://api.github.com@evil.example/x', 'evil.example', '/x'],
+  ])('%s goes to %s', (url, host, path) => {
+    expect(request(url)).toMatchObject({ host, path });
+  });
+
+  test('a path is shown as it is sent, not tidied up', () => {
+    expect(request('https://a.example/x/%2e%2e/%E2%80%AE/[REDACTED]/y').path).toBe(
+      '/x/%2e%2e/%E2%80%AE/[REDACTED]/y',
+    );
+  });
+
+  test('an address that is redacted or no address is shown whole, without a host', () => {
+    expect(request('[REDACTED]')).toMatchObject({ host: null, path: '[REDACTED]', query: [] });
+    expect(request('https://good.example\\@evil.example/')).toMatchObject({ host: null });
+    expect(request('javascript:alert(1)')).toMatchObject({
+      host: null,
+      path: 'javascript:alert(1)',
+    });
+  });
+
+  test('a query is read pair by pair', () => {
+    expect(request('https://a.example/?q=is%3Aopen+bug&flag&x=a%3Db%26c&bad=%E0%A4').query).toEqual([
+      { name: 'q', value: 'is:open bug' },
+      { name: 'flag', value: '' },
+      { name: 'x', value: 'a=b&c' },
+      { name: 'bad', value: '%E0%A4' },
+    ]);
+  });
+
+  test('plain http is told apart', () => {
+    expect(request('http://127.0.0.1:9000/x').isPlainHttp).toBe(true);
+    expect(request('https://a.example/x').isPlainHttp).toBe(false);
+  });
+});
+
+describe('what a request carries', () => {
+  test('JSON is indented', () => {
+    expect(request('https://a.example/', { a: [1] }).body).toEqual({
+      kind: 'json',
+      text: '{\n  "a": [\n    1\n  ]\n}',
+    });
+  });
+
+  test('text stays text', () => {
+    expect(request('https://a.example/', 'a=b').body).toEqual({ kind: 'text', text: 'a=b' });
+  });
+
+  test.each([[false, 'false'], [0, '0']])('%s is a body', (body, text) => {
+    expect(request('https://a.example/', body).body).toEqual({ kind: 'json', text });
+  });
+
+  test('one that is too large shows no part of it', () => {
+    const view = toRequestView({
+      too_large: true,
+      method: 'PUT',
+      url: 'https://a.example/file',
+    });
+
+    expect(view).toMatchObject({ isTooLarge: true, body: { kind: 'none' }, host: 'a.example' });
+  });
+});

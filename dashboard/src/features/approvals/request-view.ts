@@ -1,0 +1,69 @@
+import type { ApprovalResponse } from '#contracts/http/approvals';
+
+type ShownRequest = ApprovalResponse['request'];
+
+/** Where a request goes and what it carries, taken apart so that nothing of it can look like another part. */
+export interface RequestView {
+  readonly method: string;
+  /** As DNS sees it (A-labels), with a port that is not the scheme's own; null when the URL is redacted. */
+  readonly host: string | null;
+  /** Percent-encoded, as sent. Without a host: the whole address as it was given. */
+  readonly path: string;
+  readonly query: readonly { readonly name: string; readonly value: string }[];
+  readonly isPlainHttp: boolean;
+  readonly body: { readonly kind: 'none' | 'json' | 'text'; readonly text: string };
+  /** Too large to be shown whole, and never shown in part (decisions: Frozen call). */
+  readonly isTooLarge: boolean;
+}
+
+export function toRequestView(request: ShownRequest): RequestView {
+  const { host, path, query, isPlainHttp } = takeApart(request.url);
+  const isTooLarge = 'too_large' in request;
+  return {
+    method: request.method,
+    host,
+    path,
+    query: query.map(decodePair),
+    isPlainHttp,
+    body: isTooLarge ? { kind: 'none', text: '' } : toBody(request.body),
+    isTooLarge,
+  };
+}
+
+/**
+ * The parts as they stand in the text: `URL` would tidy a path up and so show another one than is
+ * sent. Only the host is taken from it, for its A-labels.
+ */
+function takeApart(url: string) {
+  const match = /^(https?):\/\/[^/?#\\]+(\/[^?#\\]*)?(?:\?([^#]*))?$/i.exec(url);
+  if (match === null || !URL.canParse(url)) {
+    return { host: null, path: url, query: [], isPlainHttp: false };
+  }
+  const [, scheme = '', path = '/', query = ''] = match;
+  return {
+    host: new URL(url).host,
+    path,
+    query: query === '' ? [] : query.split('&'),
+    isPlainHttp: scheme.toLowerCase() === 'http',
+  };
+}
+
+function decodePair(pair: string): { name: string; value: string } {
+  const at = pair.indexOf('=');
+  if (at === -1) return { name: decode(pair), value: '' };
+  return { name: decode(pair.slice(0, at)), value: decode(pair.slice(at + 1)) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text; // Not UTF-8: shown as it is sent.
+  }
+}
+
+function toBody(body: unknown): RequestView['body'] {
+  if (body === null || body === undefined) return { kind: 'none', text: '' };
+  if (typeof body === 'string') return { kind: 'text', text: body };
+  return { kind: 'json', text: JSON.stringify(body, null, 2) };
+}

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+
+import { agoText, countdownText, durationText } from './time-text.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+describe('countdown', () => {
+  test.each([
+    [72 * hour, '3 days'],
+    [51 * hour + 59 * minute, '2 days 3 h'],
+    [47 * hour, '47 h'],
+    [23 * hour + 41 * minute + 30 * second, '23 h 41 min'],
+    [hour, '1 h'],
+    [59 * minute + 59 * second, '59 min'],
+    [10 * minute, '10 min'],
+    [10 * minute - 1, '10:00'],
+    [4 * minute + 7 * second, '4:07'],
+    [1, '0:01'],
+    [0, 'no time'],
+    [-5, 'no time'],
+  ])('%d ms are %s', (leftMs, text) => {
+    expect(countdownText(leftMs)).toBe(text);
+  });
+});
+
+describe('a time in the past', () => {
+  test.each([
+    [-3 * second, 'just now'],
+    [59 * second, 'just now'],
+    [5 * minute, '5 min ago'],
+    [3 * hour, '3 h ago'],
+    [50 * hour, '2 days ago'],
+  ])('%d ms are %s', (agoMs, text) => {
+    expect(agoText(agoMs)).toBe(text);
+  });
+});
+
+test.each([
+  [83.6, '84 ms'],
+  [1234, '1.2 s'],
+])('a duration of %d ms is %s', (durationMs, text) => {
+  expect(durationText(durationMs)).toBe(text);
+});

@@ -1,0 +1,33 @@
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** What is left, as coarse as it may be without misleading: `2 days 3 h`, `23 h 41 min`, `12 min`, `4:07`. */
+export function countdownText(leftMs: number): string {
+  if (leftMs <= 0) return 'no time';
+  if (leftMs >= 2 * dayMs) {
+    const hours = Math.floor((leftMs % dayMs) / hourMs);
+    return `${Math.floor(leftMs / dayMs)} days${hours > 0 ? ` ${hours} h` : ''}`;
+  }
+  if (leftMs >= hourMs) {
+    const minutes = Math.floor((leftMs % hourMs) / minuteMs);
+    return `${Math.floor(leftMs / hourMs)} h${minutes > 0 ? ` ${minutes} min` : ''}`;
+  }
+  if (leftMs >= 10 * minuteMs) return `${Math.floor(leftMs / minuteMs)} min`;
+  const seconds = Math.ceil(leftMs / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/** `just now`, `5 min ago`, `3 h ago`, `2 days ago`. */
+export function agoText(agoMs: number): string {
+  if (agoMs < minuteMs) return 'just now';
+  if (agoMs < hourMs) return `${Math.floor(agoMs / minuteMs)} min ago`;
+  if (agoMs < 2 * dayMs) return `${Math.floor(agoMs / hourMs)} h ago`;
+  return `${Math.floor(agoMs / dayMs)} days ago`;
+}
+
+/** Milliseconds as a reader takes them in: `84 ms`, `1.2 s`. */
+export function durationText(durationMs: number): string {
+  if (durationMs < 1000) return `${Math.round(durationMs)} ms`;
+  return `${(durationMs / 1000).toFixed(1)} s`;
+}

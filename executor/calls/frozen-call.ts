@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+import { disclosedField } from '#contracts/audit';
+import { call } from '#contracts/call';
+import { callTarget, injection } from '#contracts/permit';
+import type { Permit } from '#contracts/permit';
+import type { Database } from '#database';
+import { AppError } from '#errors';
+import { canonicalJson } from '#signing';
+import type { Binding } from '../domain/sealing.ts';
+import type { Vault } from '../vault/vault.ts';
+
+/** All that the replay needs to build the approved request again. Credentials stand in it by id, never by value. */
+const frozenCall = z.strictObject({
+  call,
+  timeoutMs: z.int(),
+  target: callTarget,
+  injections: z.array(injection),
+  requestDigest: z.string(),
+  /** What the approver saw, for the audit row of the execution. */
+  disclosed: z.array(disclosedField),
+});
+export type FrozenCall = z.infer<typeof frozenCall>;
+
+export async function freezeCall(
+  { db, vault }: { db: Database; vault: Vault },
+  { orgId, approvalId, frozen }: { orgId: string; approvalId: string; frozen: FrozenCall },
+): Promise<string> {
+  const sealed = await vault.seal(db, bindingOf({ orgId, approvalId }), JSON.stringify(frozen));
+  return sealed.toString('base64url');
+}
+
+/** Opens what `freezeCall` sealed for this very approval; `approval_stale` for anything else. */
+export async function thawCall(
+  { db, vault }: { db: Database; vault: Vault },
+  { orgId, approvalId, sealedCall }: { orgId: string; approvalId: string; sealedCall: string },
+): Promise<FrozenCall> {
+  let text: string;
+  try {
+    text = await vault.unseal(
+      db,
+      bindingOf({ orgId, approvalId }),
+      Buffer.from(sealedCall, 'base64url'),
+    );
+  } catch (cause) {
+    if (AppError.from(cause).code === 'unavailable') throw cause;
+    throw stale('The approved call cannot be opened any more', cause);
+  }
+  return frozenCall.parse(JSON.parse(text));
+}
+
+/** The permit of a replay must speak of the approved template version, service and credential (threat P4). */
+export function requireUnchanged(frozen: FrozenCall, { target, injections }: Permit): void {
+  if (canonicalJson(frozen.target) !== canonicalJson(target)) {
+    throw stale('The service or its template changed since the approval');
+  }
+  if (canonicalJson(frozen.injections) !== canonicalJson(injections)) {
+    throw stale('Another credential would be used than when it was approved');
+  }
+}
+
+export function stale(what: string, cause?: unknown): AppError {
+  return new AppError('approval_stale', `${what}; nothing was sent. Ask for approval again.`, {
+    cause,
+  });
+}
+
+function bindingOf({ orgId, approvalId }: { orgId: string; approvalId: string }): Binding {
+  return { orgId, recordId: approvalId, version: 1, purpose: 'frozen_call' };
+}

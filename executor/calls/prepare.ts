@@ -1,0 +1,78 @@
+import type { Deadline } from '#bus';
+import type { Call } from '#contracts/call';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import { AppError } from '#errors';
+import { digestOf } from '#signing';
+import type { Deps } from '../deps.ts';
+import { requireHost } from '../domain/base-url.ts';
+import { buildHttpRequest, httpKeyOf } from '../domain/build-http-request.ts';
+import { buildActionRequest } from '../domain/build-request.ts';
+import { findOperation } from '../domain/operation.ts';
+import type { BuiltRequest } from '../domain/request.ts';
+import type { CallFacts } from './facts.ts';
+
+export interface PreparedCall {
+  readonly request: BuiltRequest;
+  readonly template: CompiledTemplate | undefined;
+  /** The action that is called; of a verb call the one it amounts to, if any. */
+  readonly action: CompiledAction | undefined;
+  /** Null for raw calls. */
+  readonly baseUrl: string | null;
+}
+
+/** Builds the request that policy's facts speak of, and refuses to build any other. */
+export async function prepareCall(
+  { getTemplate }: Pick<Deps, 'getTemplate'>,
+  { facts, call }: { facts: CallFacts; call: Call },
+  deadline: Deadline,
+): Promise<PreparedCall> {
+  if (digestOf(call) !== facts.callDigest) throw notTheCall();
+  const { target, callDigest, hosts } = facts;
+  const baseUrl = target.kind === 'raw' ? null : target.baseUrl;
+  const template =
+    target.kind === 'raw'
+      ? undefined
+      : await getTemplate({ orgId: facts.orgId, template: target.template }, deadline);
+  if (template && template.runtime !== 'http') {
+    throw new AppError(
+      'invalid_params',
+      `Services of runtime ${template.runtime} cannot be called yet.`,
+    );
+  }
+
+  if (call.kind === 'action') {
+    const action = template?.actions[call.action];
+    const isTarget =
+      target.kind === 'action' && target.action === call.action && target.service === call.service;
+    if (!isTarget || action === undefined) throw notTheCall();
+    const request = buildActionRequest({
+      action,
+      params: call.params,
+      baseUrl: target.baseUrl,
+      callDigest,
+    });
+    requireHost(request.url, hosts);
+    return { request, template, action, baseUrl };
+  }
+
+  if (target.kind === 'action') throw notTheCall();
+  const request = buildHttpRequest({ call, baseUrl, callDigest });
+  requireHost(request.url, hosts);
+  // What is sent is, byte for byte, what the walk decided on.
+  if (!facts.keys.includes(httpKeyOf(request))) throw notTheCall();
+  return { request, template, action: operationOf(template, request, baseUrl), baseUrl };
+}
+
+function operationOf(
+  template: CompiledTemplate | undefined,
+  { method, url }: BuiltRequest,
+  baseUrl: string | null,
+): CompiledAction | undefined {
+  if (template === undefined || baseUrl === null) return undefined;
+  const prefix = new URL(baseUrl).pathname.replace(/\/+$/, '');
+  return findOperation(template, { method, path: new URL(url).pathname.slice(prefix.length) });
+}
+
+function notTheCall(): AppError {
+  return new AppError('unauthenticated', 'The call is not the one that was decided on.');
+}

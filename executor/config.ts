@@ -1,0 +1,23 @@
+import { defineConfig } from '#config';
+import type { Config } from '#config';
+
+export const executorConfig = defineConfig('executor', [
+  'DATABASE_URL',
+  'DATABASE_CONNECTIONS_MAX',
+  'NATS_URL',
+  'LOG_LEVEL',
+  'PRINCIPAL_KEY',
+  'PERMIT_KEY',
+  'GAP_KEY',
+  'MASTER_KEY',
+  'EXECUTOR_IN_FLIGHT_MAX',
+  'CAP_RESPONSE_INLINE_BYTES',
+  'EGRESS_ALLOW',
+  'EGRESS_PROXY',
+  'EGRESS_CA_FILE',
+  // Where the gateway listens: never called from here, or a call could come back to us.
+  'HOST',
+  'PORT',
+  'BASE_URL',
+]);
+export type ExecutorConfig = Config<(typeof executorConfig)['names'][number]>;

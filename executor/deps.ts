@@ -1,0 +1,44 @@
+import type { Deadline } from '#bus';
+import type { OrgSettings } from '#contracts/bus/auth';
+import type { TemplateReference } from '#contracts/call';
+import type { Gap, Permit } from '#contracts/permit';
+import type { CompiledTemplate } from '#contracts/template';
+import type { Principal } from '#contracts/vocabulary';
+import type { Database } from '#database';
+import type { Egress } from '#egress';
+import type { Publisher } from '#events';
+import type { Logger } from '#telemetry';
+import type { JqPool } from './jq/pool.ts';
+import type { LookUpNames } from './calls/look-up-names.ts';
+import type { Vault } from './vault/vault.ts';
+
+/** What the use cases are given. */
+export interface Deps {
+  readonly db: Database;
+  readonly egress: Egress;
+  readonly jq: JqPool;
+  readonly vault: Vault;
+  /** Straight to the stream, for reads, which have no row of their own. */
+  readonly publisher: Publisher;
+  readonly logger: Logger;
+  /** Upstream bodies up to this size are part of the answer. */
+  readonly inlineBytesMax: number;
+  readonly slots: Slots;
+  readonly lookUpNames: LookUpNames;
+  /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */
+  verifyPrincipal(signed: string): Principal;
+  verifyPermit(signed: string): Permit;
+  verifyGap(signed: string): Gap;
+  getTemplate(
+    at: { orgId: string; template: TemplateReference },
+    deadline: Deadline,
+  ): Promise<CompiledTemplate>;
+  /** Undefined when auth does not answer: the stricter way then. */
+  findOrgSettings(orgId: string): Promise<OrgSettings | undefined>;
+}
+
+/** Calls under way are limited, so that a slow upstream cannot fill the executor's memory. */
+export interface Slots {
+  /** Throws `unavailable` (`busy`) when all are taken; give it back by disposing it. */
+  take(): Disposable;
+}

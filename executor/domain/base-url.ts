@@ -1,0 +1,53 @@
+import { AppError } from '#errors';
+
+/** Origin and path prefix of a connected service's base URL; the prefix has no slash at its end. */
+export interface BaseUrl {
+  readonly origin: string;
+  readonly prefix: string;
+}
+
+export function parseBaseUrl(text: string): BaseUrl {
+  const url = URL.parse(text);
+  const isPlain =
+    url !== null &&
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    url.username === '' &&
+    url.password === '' &&
+    url.search === '' &&
+    url.hash === '' &&
+    !url.hostname.endsWith('.');
+  if (!isPlain) {
+    throw new AppError(
+      'host_not_allowed',
+      'The base URL of the service cannot be used; connect it again.',
+    );
+  }
+  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
+}
+
+/**
+ * The text as a URL, provided that the parser of the platform reads it exactly as written: what
+ * was checked and what is sent are then the same, whoever parses it.
+ */
+export function exactUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || url.href !== text) {
+    throw new AppError(
+      'invalid_params',
+      'The parameters do not make a URL that has only one reading.',
+      {
+        details: { issues: [{ path: 'params', message: 'would change the path of the request' }] },
+      },
+    );
+  }
+  return url;
+}
+
+/** The call leaves for no other host than those of its permit. */
+export function requireHost(url: string, hosts: readonly string[]): void {
+  const { host } = new URL(url);
+  if (hosts.includes(host)) return;
+  throw new AppError('host_not_allowed', `Calls to ${host} are not permitted by this decision.`, {
+    details: { host },
+  });
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+
+import type { HttpCall } from '#contracts/call';
+import { buildHttpRequest, httpKeyOf } from './build-http-request.ts';
+
+const callDigest = 'd'.repeat(64);
+const raw: HttpCall = {
+  kind: 'http',
+  service: 'http',
+  method: 'GET',
+  target: 'https://api.example.com/v1',
+  query: {},
+  headers: {},
+  body: null,
+  secrets: [],
+  filter: null,
+};
+
+function build(parts: Partial<HttpCall>, baseUrl: string | null = null) {
+  return buildHttpRequest({ call: { ...raw, ...parts }, baseUrl, callDigest });
+}
+
+describe('the URL of a raw call', () => {
+  test.for<[target: string, url: string]>([
+    ['https://api.example.com', 'https://api.example.com/'],
+    ['HTTPS://API.Example.COM:443/a', 'https://api.example.com/a'],
+    ['https://api.example.com./a', 'https://api.example.com/a'],
+    ['https://api.example.com:8443/a', 'https://api.example.com:8443/a'],
+    ['https://bücher.example/a', 'https://xn--bcher-kva.example/a'],
+    ['https://api.example.com/%41%7e%c3%bc', 'https://api.example.com/A~%C3%BC'],
+    ['https://api.example.com/ü|"', 'https://api.example.com/%C3%BC%7C%22'],
+    ['https://api.example.com/*', 'https://api.example.com/%2A'],
+    ['https://api.example.com/%2A%25', 'https://api.example.com/%2A%25'],
+    ['https://api.example.com//a/', 'https://api.example.com//a/'],
+    [
+      "https://api.example.com/a?b='c'&d=%zz".replace('%zz', '%5b'),
+      'https://api.example.com/a?b=%27c%27&d=%5B',
+    ],
+    ['https://api.example.com/a?', 'https://api.example.com/a'],
+  ])('%s is sent as %s', ([target, url]) => {
+    expect(build({ target }).url).toBe(url);
+  });
+
+  test.for([
+    'ftp://api.example.com/',
+    'file:///etc/passwd',
+    'https:api.example.com',
+    '//api.example.com/',
+    'https://user:pw@api.example.com/',
+    'https://api.example.com@evil.example/',
+    'https://api.example.com\\@evil.example/',
+    'https://api.example.com/a b',
+    'https://api.example.com/a\tb',
+    'https://api.example.com/\nb',
+    'https://api.example.com/#x',
+    'https://api.example.com/../x',
+    'https://api.example.com/a/%2e%2e/b',
+    'https://api.example.com/a/.%2E/b',
+    'https://api.example.com/a/..;/b',
+    'https://api.example.com/a%2Fb',
+    'https://api.example.com/a%5cb',
+    'https://api.example.com/a%00b',
+    'https://api.example.com/a%zz',
+    'https://api.example.com/a?_method=DELETE',
+    'https://api.example.com/a?%5Fmethod=DELETE',
+    'https://api.example.com/\ud800',
+    'https://',
+  ])('%s is refused', (target) => {
+    expect(() => build({ target })).toThrow(expect.objectContaining({ code: 'invalid_params' }));
+  });
+
+  test('the query of the call is appended, encoded', () => {
+    expect(build({ query: { q: 'a&b', tag: ['1', '2'] } }).url).toBe(
+      'https://api.example.com/v1?q=a%26b&tag=1&tag=2',
+    );
+    expect(() => build({ query: { _method: 'DELETE' } })).toThrow('would change the method');
+  });
+
+  test('a path below a service stays at its host', () => {
+    const baseUrl = 'https://api.example.com/v1';
+
+    expect(build({ target: '/a?b=1' }, baseUrl).url).toBe('https://api.example.com/v1/a?b=1');
+    expect(build({ target: '//evil.example/a' }, baseUrl).url).toBe(
+      'https://api.example.com/v1//evil.example/a',
+    );
+    for (const target of ['https://evil.example/', 'a', '@evil.example/', '/../admin']) {
+      expect(() => build({ target }, baseUrl), target).toThrow();
+    }
+  });
+
+  test('its permission key is made of the bytes that are sent', () => {
+    expect(
+      httpKeyOf(build({ method: 'DELETE', target: 'https://API.example.com:443/a%41*?q=1' })),
+    ).toBe('http:DELETE:api.example.com/aA%2A');
+  });
+});
+
+describe('headers and body of a raw call', () => {
+  test('headers are the caller’s, in lower case, each once', () => {
+    const { headers } = build({ headers: { 'X-A': '1', Accept: 'text/html' } });
+
+    expect(headers).toEqual([
+      ['x-a', '1'],
+      ['accept', 'text/html'],
+    ]);
+    expect(() => build({ headers: { 'X-A': '1', 'x-a': '2' } })).toThrow('given twice');
+  });
+
+  test.for([
+    'Host',
+    'Connection',
+    'Content-Length',
+    'X-HTTP-Method-Override',
+    'X-Method-Override',
+    'bad name',
+    '',
+  ])('the header "%s" is refused', (name) => {
+    expect(() => build({ headers: { [name]: 'x' } })).toThrow(
+      expect.objectContaining({ code: 'invalid_params' }),
+    );
+  });
+
+  test('an object is JSON unless its content type says form; a text is sent as it is', () => {
+    const text = (parts: Partial<HttpCall>) => Buffer.from(build(parts).body ?? []).toString();
+
+    expect(text({ method: 'POST', body: { a: 1 } })).toBe('{"a":1}');
+    expect(
+      text({
+        method: 'POST',
+        body: { a: '1 2' },
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      }),
+    ).toBe('a=1%202');
+    expect(
+      text({
+        method: 'POST',
+        body: '{"a":12345678901234567890}',
+        headers: { 'content-type': 'application/json' },
+      }),
+    ).toBe('{"a":12345678901234567890}');
+    expect(build({}).body).toBeNull();
+  });
+});

@@ -1,0 +1,55 @@
+import type { HttpCall } from '#contracts/call';
+import { httpUrl } from './http-url.ts';
+import { invalidParam } from './encode.ts';
+import { encodeBody } from './request-body.ts';
+import { requestHeader } from './request-headers.ts';
+import type { BuiltRequest, HeaderPair } from './request.ts';
+
+/** Builds the request of a raw or verb call: what the caller wrote, checked and normalised, and nothing else. */
+export function buildHttpRequest({
+  call,
+  baseUrl,
+  callDigest,
+}: {
+  call: HttpCall;
+  baseUrl: string | null;
+  callDigest: string;
+}): BuiltRequest {
+  const { method, body: value } = call;
+  const url = httpUrl({ target: call.target, baseUrl, query: call.query });
+  const headers: HeaderPair[] = [];
+  for (const [name, text] of Object.entries(call.headers)) {
+    const header = requestHeader(name, text);
+    if (headers.some(([known]) => known === header[0])) throw invalidParam(name, 'is given twice');
+    headers.push(header);
+  }
+  const find = (name: string) => headers.find(([known]) => known === name)?.[1];
+  if (find('accept') === undefined) headers.push(['accept', '*/*']);
+  let body: Uint8Array | null = null;
+  if (value !== null) {
+    const mediaType =
+      find('content-type') ??
+      (typeof value === 'string' ? 'text/plain; charset=utf-8' : 'application/json');
+    // A text is sent as it is, whatever it is called: the caller has encoded it.
+    const encoded =
+      typeof value === 'string'
+        ? { contentType: mediaType, bytes: Buffer.from(value) }
+        : encodeBody(value, mediaType, `gateway-${callDigest.slice(0, 32)}`);
+    body = encoded.bytes;
+    const others = headers.filter(([name]) => name !== 'content-type');
+    headers.splice(0, headers.length, ...others, ['content-type', encoded.contentType]);
+  }
+  return {
+    method,
+    url,
+    headers,
+    body,
+    projection: { method, url, params: { ...call.query }, body: value },
+  };
+}
+
+/** The permission key that a raw or verb call needs: what is sent must be what was decided on. */
+export function httpKeyOf({ method, url }: Pick<BuiltRequest, 'method' | 'url'>): string {
+  const { host, pathname } = new URL(url);
+  return `http:${method}:${host}${pathname}`;
+}

@@ -1,0 +1,48 @@
+import type { CompiledParam } from '#contracts/template';
+import type { JsonValue } from '#contracts/vocabulary';
+import type { Params } from './request.ts';
+
+/** One entry of a Link header (RFC 8288 §3). */
+const linkEntry =
+  /<([^<>]{1,4096})>((?:\s*;\s*[a-z*]{1,40}\s*=\s*(?:"[^"]{0,500}"|[^\s",;]{1,500}))*)/gi;
+
+/**
+ * The params of the following call, when the upstream says by `Link: rel=next` that there is one:
+ * what was given, with the query parameters of the link. Its path is left alone, because many
+ * APIs name the same resource in another way there.
+ */
+export function nextParams(
+  link: string | undefined,
+  { params, given, url }: { params: readonly CompiledParam[]; given: Params; url: string },
+): Params | undefined {
+  const target = link === undefined ? undefined : findNext(link.slice(0, 8192));
+  const next = target === undefined ? null : URL.parse(target, url);
+  if (next === null || next.host !== new URL(url).host) return undefined;
+  const changed: [string, JsonValue][] = [];
+  for (const param of params) {
+    if (param.in !== 'query') continue;
+    const texts = next.searchParams.getAll(param.name);
+    if (texts.length > 0) changed.push([param.name, typed(param, texts)]);
+  }
+  return changed.length === 0 ? undefined : { ...given, ...Object.fromEntries(changed) };
+}
+
+function findNext(link: string): string | undefined {
+  for (const [, target, attributes = ''] of link.matchAll(linkEntry)) {
+    const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]+))/i.exec(attributes);
+    const names = (rel?.[1] ?? rel?.[2] ?? '').toLowerCase().split(/\s+/);
+    if (names.includes('next')) return target;
+  }
+  return undefined;
+}
+
+function typed({ schema, explode }: CompiledParam, texts: readonly string[]): JsonValue {
+  const types = [schema['type']].flat();
+  if (types.includes('array')) return explode ? [...texts] : (texts[0] ?? '').split(',');
+  const text = texts[0] ?? '';
+  const number = Number(text);
+  const isNumeric = types.includes('integer') || types.includes('number');
+  if (isNumeric && text !== '' && Number.isSafeInteger(number)) return number;
+  if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+
+import type { CompiledAction } from '#contracts/template';
+import { actionOf } from './action.testing.ts';
+import { buildActionRequest } from './build-request.ts';
+import { redactedParams, showRequest } from './redact.ts';
+
+const baseUrl = 'https://api.example.com';
+const base = actionOf({
+  method: 'POST',
+  path: '/users/{id}',
+  body: { mediaType: 'application/json', wholeBody: false, required: true },
+  params: [
+    { name: 'id', in: 'path' },
+    { name: 'token', in: 'query' },
+    { name: 'user', in: 'body', schema: { type: 'object' } },
+    { name: 'notes', in: 'body', schema: { type: 'array' } },
+  ],
+});
+const params = {
+  id: '7',
+  token: 'CANARY-t',
+  user: { name: 'Ann', password: 'CANARY-p' },
+  notes: [{ text: 'CANARY-n', at: 1 }],
+};
+
+function show(redact: string[], action: CompiledAction = base) {
+  const redacting = { ...action, redact };
+  const { projection } = buildActionRequest({
+    action: redacting,
+    params,
+    baseUrl,
+    callDigest: 'd'.repeat(64),
+  });
+  return showRequest(projection, { action: redacting, baseUrl, fromAction: true });
+}
+
+describe('the shown request', () => {
+  test('shows everything when nothing is redacted', () => {
+    expect(show([])).toMatchObject({ url: `${baseUrl}/users/7?token=CANARY-t`, params });
+  });
+
+  test.for<[path: string, canary: string]>([
+    ['body.user.password', 'CANARY-p'],
+    ['params.user.password', 'CANARY-p'],
+    ['body.user', 'CANARY-p'],
+    ['user.password', 'CANARY-p'],
+    ['body.notes.text', 'CANARY-n'],
+    ['body.notes.0.text', 'CANARY-n'],
+    ['body.notes[0].text', 'CANARY-n'],
+    ['body.notes[].text', 'CANARY-n'],
+    ['body.notes.*.text', 'CANARY-n'],
+    ['params.token', 'CANARY-t'],
+  ])('%s is gone from params, body and URL alike', ([path, canary]) => {
+    const shown = show([path]);
+
+    expect(JSON.stringify(shown)).not.toContain(canary);
+    expect(JSON.stringify(shown)).toContain('[REDACTED]');
+    expect(shown.method).toBe('POST');
+  });
+
+  test('`body` and `params` and `url` take the whole of it', () => {
+    expect(JSON.stringify(show(['body']))).not.toMatch(/CANARY-[pn]/);
+    expect(JSON.stringify(show(['params']))).not.toContain('CANARY');
+    expect(show(['url']).url).toBe('[REDACTED]');
+  });
+
+  test('a redacted path parameter is gone from the URL', () => {
+    expect(show(['params.id']).url).toBe(`${baseUrl}/users/[REDACTED]?token=CANARY-t`);
+  });
+
+  test('a request over 100 KiB is called too large, never cut', () => {
+    const projection = {
+      method: 'POST' as const,
+      url: baseUrl,
+      params: {},
+      body: 'x'.repeat(110_000),
+    };
+
+    expect(
+      showRequest(projection, { action: undefined, baseUrl: null, fromAction: false }),
+    ).toEqual({
+      too_large: true,
+      method: 'POST',
+      url: baseUrl,
+    });
+  });
+
+  test('names the params that a sentence may not show', () => {
+    expect([
+      ...redactedParams({ ...base, redact: ['body.user.password', 'params.token'] }),
+    ]).toEqual(['user', 'token']);
+  });
+});

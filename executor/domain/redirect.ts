@@ -1,0 +1,39 @@
+import type { CompiledTemplate } from '#contracts/template';
+import { exactUrl, parseBaseUrl } from './base-url.ts';
+import { findOperation } from './operation.ts';
+
+export const redirectsMax = 5;
+const redirecting = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Where a GET or HEAD action follows a redirect to: only within its origin and only to the same
+ * operation, because another one was not decided on (decisions: Redirects). Otherwise undefined,
+ * and the 3xx is the answer.
+ */
+export function redirectTarget({
+  status,
+  location,
+  url,
+  template,
+  actionKey,
+  baseUrl,
+}: {
+  status: number;
+  location: string | undefined;
+  url: string;
+  template: CompiledTemplate;
+  actionKey: string;
+  baseUrl: string;
+}): string | undefined {
+  if (!redirecting.has(status) || location === undefined) return undefined;
+  const target = URL.parse(location, url);
+  if (target === null || target.origin !== new URL(url).origin) return undefined;
+  if (target.username !== '' || target.password !== '') return undefined;
+  target.hash = '';
+  const { prefix } = parseBaseUrl(baseUrl);
+  if (!target.pathname.startsWith(`${prefix}/`)) return undefined;
+  const action = template.actions[actionKey];
+  const path = target.pathname.slice(prefix.length);
+  const found = findOperation(template, { method: action?.method ?? '', path });
+  return found !== undefined && found.key === actionKey ? exactUrl(target.href).href : undefined;
+}

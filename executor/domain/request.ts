@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+
+import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
+
+export type HeaderPair = readonly [name: string, value: string];
+export type Params = Record<string, JsonValue>;
+
+/** What the disclose filters read and the approver sees of a request (spec: `disclose`). */
+export interface Projection {
+  readonly method: HttpMethod;
+  readonly url: string;
+  readonly params: Params;
+  readonly body: JsonValue;
+}
+
+/** A request as it will be sent, but for credentials and what belongs to the transport. */
+export interface BuiltRequest {
+  readonly method: HttpMethod;
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array | null;
+  readonly projection: Projection;
+}
+
+/** SHA-256 over method, URL, headers and body bytes: what a person approved is what is sent. */
+export function requestDigestOf({ method, url, headers, body }: BuiltRequest): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([method, url, headers]))
+    .update('\n');
+  return hash.update(body ?? new Uint8Array()).digest('hex');
+}

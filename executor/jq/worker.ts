@@ -1,0 +1,26 @@
+import { parentPort, workerData } from 'node:worker_threads';
+
+import { createInterpreter } from './interpreter.ts';
+import type { WorkerJob, WorkerReport, WorkerSettings } from './protocol.ts';
+
+// Its language would otherwise become the interpreter's $ENV.LANG.
+Reflect.deleteProperty(globalThis, 'navigator');
+
+const port = parentPort!;
+const report = (message: WorkerReport) => port.postMessage(message);
+const settings: WorkerSettings = workerData;
+const interpreter = await createInterpreter(settings);
+
+port.on('message', ({ filters, input }: WorkerJob) => {
+  for (const filter of filters) {
+    const result = interpreter.run(filter, input);
+    const retire = interpreter.isSpent;
+    // Sent one by one, so that the pool can tell which of several filters hangs.
+    report({ kind: 'result', result, retire });
+    if (retire) return port.close();
+  }
+});
+
+// The first run compiles and optimises; no caller's deadline should pay for that.
+interpreter.run('[.. | numbers] | add | tojson | test("[0-9]")', '[1, {"a": 2}]');
+report({ kind: 'ready' });

@@ -1,0 +1,380 @@
+import { gzipSync } from 'node:zlib';
+
+import { jetstream } from '@nats-io/jetstream';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
+import { executor } from '#contracts/bus/executor';
+import type { Call, CallOptions } from '#contracts/call';
+import type { Event } from '#contracts/events';
+import { canary, context, createWorld, options, soon } from './world.testing.ts';
+import type { World } from './world.testing.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => world.upstream.reset());
+
+async function execute(
+  call: Call,
+  { permit, more }: { permit?: string; more?: Partial<CallOptions> } = {},
+) {
+  const request = {
+    permit: permit ?? world.permitOf(call),
+    call,
+    options: { ...options, ...more },
+    context,
+  };
+  const done = executor.endpoints.execute.response.parse(
+    await world.gateway.execute(request, soon()),
+  );
+  if (done.kind !== 'called') throw new Error('suspended');
+  return done;
+}
+
+/** What the stream EVENTS holds of a call, read by the audit component's own consumer. */
+async function streamed(auditId: string): Promise<Event | undefined> {
+  const bus = await world.environment.connect('audit');
+  const consumer = await jetstream(bus.nats).consumers.get('EVENTS', 'audit');
+  const messages = await consumer.fetch({ max_messages: 200, expires: 1_000 });
+  let found: Event | undefined;
+  for await (const message of messages) {
+    const event = message.json<Event>();
+    message.ack();
+    if (event.data['audit_id'] === auditId) found = event;
+    if (found) break;
+  }
+  return found;
+}
+
+describe('an allowed read', () => {
+  test('is sent once, and its audit event is in the stream before the answer', async () => {
+    const call = world.actionCall('get', { id: 'a/b' });
+    const done = await execute(call);
+
+    expect(done).toMatchObject({
+      replayed: false,
+      result: { status_code: 200, body: { ok: true } },
+    });
+    expect(world.upstream.hits).toHaveLength(1);
+    expect(world.upstream.hits[0]).toMatchObject({ method: 'GET', url: '/things/a%2Fb' });
+    expect(world.upstream.hits[0]?.headers['user-agent']).toBe('agent-action-gateway');
+    const event = await streamed(done.auditId);
+    expect(event?.audit).toMatchObject({
+      outcome: 'called',
+      http_status: 200,
+      user_id: world.userId,
+      identity: { id: world.agentId, path: ['ann', 'bot'] },
+      service: 'acme',
+      template: 'acme',
+      action: 'get',
+      permission_keys: ['acme:get:*'],
+      risk: 'read',
+      request_id: 'req-1',
+      ip: '192.0.2.1',
+    });
+    expect(event?.audience).toEqual([world.userId, world.agentId]);
+  });
+
+  test('leaves no row behind, unless the org wants its reads on disk', async () => {
+    const call = world.actionCall('get', { id: '1' });
+    await execute(call);
+    expect(await world.sql`select 1 from executor.dispatch`).toHaveLength(0);
+    expect(await world.outbox('action.outcome')).toHaveLength(0);
+
+    world.settings.durableReadAudit = true;
+    await expect
+      .poll(
+        async () => {
+          await execute(call);
+          return world.outbox('action.outcome');
+        },
+        { timeout: 5_000, interval: 300 },
+      )
+      .not.toHaveLength(0);
+    world.settings.durableReadAudit = false;
+  });
+
+  test('is sent again when the connection was lost, and not when it was answered', async () => {
+    let failures = 2;
+    world.upstream.answer((_hit, reply) => {
+      failures -= 1;
+      if (failures >= 0) reply.destroy();
+      else reply.writeHead(500).end('down');
+    });
+
+    const { result } = await execute(world.actionCall('get', { id: '1' }));
+
+    expect(result).toMatchObject({ status_code: 500, body: 'down' });
+    expect(world.upstream.hits).toHaveLength(3);
+  });
+
+  test('fails with a typed error that names its audit row after three lost connections', async () => {
+    world.upstream.answer((_hit, reply) => reply.destroy());
+
+    await expect(execute(world.actionCall('get', { id: '1' }))).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+      details: { audit_id: expect.any(String) },
+    });
+    expect(world.upstream.hits).toHaveLength(3);
+  });
+
+  test('ends at its deadline', async () => {
+    world.upstream.answer(() => {});
+
+    await expect(
+      execute(world.actionCall('get', { id: '1' }), { more: { timeoutMs: 100 } }),
+    ).rejects.toMatchObject({ code: 'upstream_timeout' });
+  });
+
+  test('follows a redirect within its operation, with its credential, and no other', async () => {
+    const value = canary();
+    const secret = await world.gateway.createSecret(
+      {
+        principal: world.admin,
+        body: { name: 'redirected', value, allowed_hosts: [world.upstream.host] },
+      },
+      soon(),
+    );
+    const secrets = [{ id: secret.id, name: 'redirected' }];
+    const call = world.actionCall('get', { id: 'old' });
+    world.upstream.answer((hit, reply) => {
+      if (hit.url === '/things/old') reply.writeHead(302, { location: '/things/new' }).end();
+      else if (hit.url === '/things/out') reply.writeHead(302, { location: '/trigger' }).end();
+      else reply.end('there');
+    });
+
+    expect((await execute(call, { permit: world.permitOf(call, { secrets }) })).result.body).toBe(
+      'there',
+    );
+    expect(world.upstream.hits.map(({ headers }) => headers.authorization)).toEqual([
+      `Bearer ${value}`,
+      `Bearer ${value}`,
+    ]);
+    const out = await execute(world.actionCall('get', { id: 'out' }));
+    expect(out.result).toMatchObject({ status_code: 302, headers: { location: '/trigger' } });
+  });
+
+  test('follows at most five redirects', async () => {
+    let next = 0;
+    world.upstream.answer((_hit, reply) => {
+      next += 1;
+      reply.writeHead(302, { location: `/things/${next}` }).end();
+    });
+
+    expect((await execute(world.actionCall('get', { id: '0' }))).result.status_code).toBe(302);
+    expect(world.upstream.hits).toHaveLength(6);
+  });
+});
+
+describe('the answer', () => {
+  test('is filtered, and says so when the filter fails or there is nothing to filter', async () => {
+    world.upstream.answer((hit, reply) => {
+      if (hit.url.endsWith('text')) return reply.end('plain');
+      reply.setHeader('content-type', 'application/json');
+      return reply.end('{"items":[{"n":1},{"n":2}]}');
+    });
+    const filtered = async (id: string, filter: string) =>
+      (await execute(world.actionCall('get', { id }, filter))).result;
+
+    expect((await filtered('1', '.items | length')).filtered_body).toBe(2);
+    expect((await filtered('1', '.items[].n')).filtered_body).toEqual([1, 2]);
+    expect((await filtered('1', '.items | error("no")')).filter_error).toEqual(expect.any(String));
+    expect((await filtered('1', 'def f: f; f')).filter_error).toEqual(expect.any(String));
+    expect((await filtered('text', '.')).filter_error).toContain('not JSON');
+  });
+
+  test('is not asked for at all with a filter that is no jq', async () => {
+    await expect(execute(world.actionCall('get', { id: '1' }, '.items['))).rejects.toMatchObject({
+      code: 'filter_invalid',
+    });
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
+  test('is named, not mangled, when it is too large, binary or a bomb', async () => {
+    const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0]);
+    world.upstream.answer((hit, reply) => {
+      if (hit.url === '/file') return reply.end('text all the same');
+      if (hit.url.endsWith('png')) return reply.setHeader('content-type', 'image/png').end(png);
+      reply.setHeader('content-type', 'text/plain');
+      if (!hit.url.endsWith('bomb')) return reply.end('x'.repeat(600_000));
+      reply.setHeader('content-encoding', 'gzip');
+      return reply.end(gzipSync(Buffer.alloc(50_000_000)));
+    });
+    const omitted = async (call: Call) => (await execute(call)).result.body_omitted;
+
+    expect(await omitted(world.actionCall('get', { id: 'png' }))).toEqual({
+      reason: 'binary',
+      content_type: 'image/png',
+      size: 5,
+    });
+    expect(await omitted(world.actionCall('download'))).toMatchObject({ reason: 'binary' });
+    expect(await omitted(world.actionCall('get', { id: 'big' }))).toMatchObject({
+      reason: 'too_large',
+      size: 600_000,
+    });
+    expect(await omitted(world.actionCall('get', { id: 'bomb' }))).toMatchObject({
+      reason: 'too_large',
+    });
+  });
+
+  test('never repeats an injected credential, in any spelling', async () => {
+    const value = canary();
+    const secret = await world.gateway.createSecret(
+      {
+        principal: world.admin,
+        body: { name: 'echoed', value, allowed_hosts: [world.upstream.host] },
+      },
+      soon(),
+    );
+    const spellings = [
+      value,
+      Buffer.from(`Bearer ${value}`).toString('base64'),
+      Buffer.from(value).toString('base64url'),
+      Buffer.from(value).toString('hex'),
+      encodeURIComponent(value),
+      value.replace('C', String.raw`\u0043`),
+    ];
+    world.upstream.answer((hit, reply) => {
+      reply
+        .setHeader('content-type', 'application/json')
+        .setHeader('x-echo', hit.headers.authorization ?? '');
+      reply.setHeader('set-cookie', `t=${value}`);
+      reply.end(`{"all":["${spellings.join('","')}"]}`);
+    });
+    const call = world.actionCall('get', { id: '1' }, '.all[0]');
+    const permit = world.permitOf(call, { secrets: [{ id: secret.id, name: 'echoed' }] });
+    const { result } = await execute(call, { permit });
+
+    expect(world.upstream.hits[0]?.headers.authorization).toBe(`Bearer ${value}`);
+    const answer = JSON.stringify(result);
+    for (const spelling of [...spellings.slice(0, 5), 'CANARY'])
+      expect(answer).not.toContain(spelling);
+    expect(result.headers['x-echo']).toBe('Bearer [REDACTED]');
+    expect(result.filtered_body).toBe('[REDACTED]');
+  });
+});
+
+describe('what is refused before anything leaves', () => {
+  test('a forged, expired or foreign permit', async () => {
+    const call = world.actionCall('get', { id: '1' });
+    const other = world.actionCall('get', { id: '2' });
+    const [payload, mac] = world.permitOf(call).split('.');
+
+    await expect(execute(call, { permit: `${payload}x.${mac}` })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+    await expect(execute(call, { permit: world.permitOf(other) })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+    await expect(execute(call, { permit: world.gapOf(call) })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+    await expect(
+      execute(call, { permit: world.permitOf(call, { expiresAt: Date.now() - 6_000 }) }),
+    ).rejects.toMatchObject({ code: 'unavailable' });
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
+  test('a host, path or key other than the permitted one', async () => {
+    const call = world.actionCall('get', { id: '1' });
+    const raw = world.rawCall({ target: `${world.upstream.baseUrl}/a` });
+
+    await expect(
+      execute(call, { permit: world.permitOf(call, { hosts: ['api.example.com'] }) }),
+    ).rejects.toMatchObject({ code: 'host_not_allowed' });
+    await expect(
+      execute(raw, {
+        permit: world.permitOf(raw, { keys: [`http:GET:${world.upstream.host}/b`] }),
+      }),
+    ).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(execute(world.actionCall('get', { id: '..' }))).rejects.toMatchObject({
+      code: 'invalid_params',
+    });
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
+  test('a private address that the operator did not allow', async () => {
+    const call = world.rawCall({ target: 'http://169.254.169.254/latest' });
+    const parts = { hosts: ['169.254.169.254'], keys: ['http:GET:169.254.169.254/latest'] };
+
+    await expect(execute(call, { permit: world.permitOf(call, parts) })).rejects.toMatchObject({
+      code: 'upstream_refused_address',
+    });
+  });
+
+  test('a secret for another host, of another user or that is gone', async () => {
+    const call = world.actionCall('get', { id: '1' });
+    const created = async (name: string, allowed_hosts: string[]) =>
+      world.gateway.createSecret(
+        { principal: world.admin, body: { name, value: canary(), allowed_hosts } },
+        soon(),
+      );
+    const withSecret = (id: string, parts = {}) =>
+      execute(call, { permit: world.permitOf(call, { secrets: [{ id, name: 'x' }], ...parts }) });
+    const elsewhere = await created('elsewhere', ['api.example.com']);
+    const nowhere = await created('nowhere', []);
+    const gone = await created('gone', [world.upstream.host]);
+    await world.gateway.deleteSecret({ principal: world.admin, id: gone.id }, soon());
+
+    await expect(withSecret(elsewhere.id)).rejects.toMatchObject({ code: 'host_not_allowed' });
+    await expect(withSecret(nowhere.id)).rejects.toMatchObject({ code: 'host_not_allowed' });
+    await expect(withSecret(gone.id)).rejects.toMatchObject({ code: 'credential_missing' });
+    await expect(withSecret(elsewhere.id, { userId: world.agentId })).rejects.toMatchObject({
+      code: 'credential_missing',
+    });
+    await expect(withSecret(elsewhere.id, { orgId: world.agentId })).rejects.toMatchObject({
+      code: 'credential_missing',
+    });
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
+  test('a secret without hosts goes only with a raw call whose key says so', async () => {
+    const value = canary();
+    const { id } = await world.gateway.createSecret(
+      { principal: world.admin, body: { name: 'free', value } },
+      soon(),
+    );
+    const { host, baseUrl } = world.upstream;
+    const secrets = [{ id, name: 'free' }];
+    const call = world.rawCall({
+      target: `${baseUrl}/a`,
+      secrets: [{ name: 'free', in: 'header', key: 'Authorization' }],
+    });
+    const keys = [`http:GET:${host}/a`, `secret:free:${host}`];
+
+    await expect(
+      execute(call, { permit: world.permitOf(call, { secrets }) }),
+    ).rejects.toMatchObject({
+      code: 'host_not_allowed',
+    });
+    await execute(call, { permit: world.permitOf(call, { secrets, keys }) });
+    expect(world.upstream.hits.map(({ headers }) => headers.authorization)).toEqual([
+      `Bearer ${value}`,
+    ]);
+  });
+});
+
+test('a full executor says so before anything is recorded', async () => {
+  await using small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
+  small.upstream.answer((_hit, reply) => void setTimeout(() => reply.end('late'), 300));
+  const call = small.actionCall('create', { title: 't' });
+  const all = await Promise.allSettled(
+    Array.from({ length: 6 }, () =>
+      small.gateway.execute({ permit: small.permitOf(call), call, options, context }, soon()),
+    ),
+  );
+
+  const refused = all.filter((each) => each.status === 'rejected');
+  expect(refused).toHaveLength(4);
+  for (const { reason } of refused) {
+    expect(reason).toMatchObject({
+      code: 'unavailable',
+      details: { component: 'executor', busy: true },
+    });
+  }
+  expect(await small.sql`select 1 from executor.dispatch`).toHaveLength(2);
+  expect(small.upstream.hits).toHaveLength(2);
+});

@@ -1,0 +1,24 @@
+import type { Sql } from '#database';
+
+export interface KeyCheck {
+  readonly masterKey: string;
+  readonly sealed: Buffer;
+}
+
+/** Stores the check of the first start, and returns the one that stands: another replica may have been first. */
+export async function rememberKeyCheck(
+  sql: Sql,
+  { masterKey, sealed }: KeyCheck,
+): Promise<KeyCheck> {
+  await sql`
+    insert into executor.key_check (master_key, sealed)
+    values (${masterKey}, ${sealed})
+        on conflict (id) do nothing
+  `;
+  const [row] = await sql<{ master_key: string; sealed: Buffer }[]>`
+    select master_key, sealed
+      from executor.key_check
+  `;
+  if (!row) throw new Error('key_check has no row');
+  return { masterKey: row.master_key, sealed: row.sealed };
+}

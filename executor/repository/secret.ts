@@ -1,0 +1,173 @@
+import type { Tier } from '#contracts/vocabulary';
+import { parseCursor } from '#database';
+import type { Sql } from '#database';
+
+export interface StoredSecret {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: Tier;
+  readonly ownerId: string | null;
+  readonly description: string | null;
+  readonly currentVersion: number;
+  readonly allowedHosts: string[];
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly createdBy: string;
+}
+
+interface SecretRow {
+  id: string;
+  name: string;
+  tier: Tier;
+  owner_id: string | null;
+  description: string | null;
+  current_version: number;
+  allowed_hosts: string[];
+  created_at: Date;
+  updated_at: Date;
+  created_by: string;
+}
+
+const columns = [
+  'id',
+  'name',
+  'tier',
+  'owner_id',
+  'description',
+  'current_version',
+  'allowed_hosts',
+  'created_at',
+  'updated_at',
+  'created_by',
+];
+
+export interface NewSecret {
+  readonly id: string;
+  readonly orgId: string;
+  readonly name: string;
+  readonly ownerId: string | null;
+  readonly description: string | null;
+  /** Null keeps the hosts of the earlier version; a new secret then has none. */
+  readonly allowedHosts: string[] | null;
+  readonly createdBy: string;
+}
+
+/**
+ * Makes a secret, or counts up the version of the one with its name. The row stays locked until
+ * the transaction ends, so two writers get two versions.
+ */
+export async function upsertSecret(sql: Sql, secret: NewSecret): Promise<StoredSecret> {
+  const { id, orgId, name, ownerId, description, allowedHosts, createdBy } = secret;
+  const tier: Tier = ownerId === null ? 'org' : 'user';
+  const target =
+    ownerId === null
+      ? sql`(org_id, name) where tier = 'org'`
+      : sql`(org_id, owner_id, name) where tier = 'user'`;
+  const [row] = await sql<SecretRow[]>`
+    insert into executor.secret as stored
+           (id, org_id, name, tier, owner_id, description, allowed_hosts, created_by)
+    values (${id}, ${orgId}, ${name}, ${tier}, ${ownerId}, ${description}, ${allowedHosts ?? []}, ${createdBy})
+        on conflict ${target}
+        do update set current_version = stored.current_version + 1,
+                      description = coalesce(${description}, stored.description),
+                      allowed_hosts = coalesce(${allowedHosts}::text[], stored.allowed_hosts),
+                      updated_at = now()
+    returning ${sql(columns)}
+  `;
+  if (!row) throw new Error('upsert of a secret returned no row');
+  return toSecret(row);
+}
+
+export async function findSecret(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<StoredSecret | undefined> {
+  const [row] = await sql<SecretRow[]>`
+    select ${sql(columns)}
+      from executor.secret
+     where org_id = ${orgId}
+       and id = ${id}
+  `;
+  return row && toSecret(row);
+}
+
+/** The user's own and the org's secrets of these names. */
+export async function listSecretsByName(
+  sql: Sql,
+  { orgId, userId, names }: { orgId: string; userId: string; names: string[] },
+): Promise<StoredSecret[]> {
+  const rows = await sql<SecretRow[]>`
+    select ${sql(columns)}
+      from executor.secret
+     where org_id = ${orgId}
+       and name in ${sql(names)}
+       and (tier = 'org' or owner_id = ${userId})
+     limit 100
+  `;
+  return rows.map(toSecret);
+}
+
+/** Newest first: what a user can use, or with `userId` null everything in the org. */
+export async function listSecrets(
+  sql: Sql,
+  {
+    orgId,
+    userId,
+    limit,
+    cursor,
+  }: { orgId: string; userId: string | null; limit: number; cursor: string | null },
+): Promise<StoredSecret[]> {
+  const [before] = cursor === null ? [] : parseCursor(cursor, 1);
+  const rows = await sql<SecretRow[]>`
+    select ${sql(columns)}
+      from executor.secret
+     where org_id = ${orgId}
+       and ${userId === null ? sql`true` : sql`(tier = 'org' or owner_id = ${userId})`}
+       and ${before === undefined ? sql`true` : sql`id < ${before}::uuid`}
+     order by id desc
+     limit ${limit}
+  `;
+  return rows.map(toSecret);
+}
+
+export async function addSecretHosts(
+  sql: Sql,
+  { orgId, id, hosts }: { orgId: string; id: string; hosts: string[] },
+): Promise<void> {
+  await sql`
+    update executor.secret
+       set allowed_hosts = (select array_agg(distinct host) from unnest(allowed_hosts || ${hosts}::text[]) as host),
+           updated_at = now()
+     where org_id = ${orgId}
+       and id = ${id}
+  `;
+}
+
+/** Deletes a secret with all its versions; false when it was already gone. */
+export async function deleteSecret(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<boolean> {
+  const rows = await sql`
+    delete from executor.secret
+     where org_id = ${orgId}
+       and id = ${id}
+    returning id
+  `;
+  return rows.length === 1;
+}
+
+function toSecret(row: SecretRow): StoredSecret {
+  return {
+    id: row.id,
+    name: row.name,
+    tier: row.tier,
+    ownerId: row.owner_id,
+    description: row.description,
+    currentVersion: row.current_version,
+    allowedHosts: row.allowed_hosts,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    createdBy: row.created_by,
+  };
+}

@@ -1,0 +1,145 @@
+import { connectBus, createClient, serve } from '#bus';
+import { ConfigError } from '#config';
+import { auth } from '#contracts/bus/auth';
+import { executor } from '#contracts/bus/executor';
+import { registry } from '#contracts/bus/registry';
+import { gap, permit } from '#contracts/permit';
+import { principal } from '#contracts/vocabulary';
+import type { Principal } from '#contracts/vocabulary';
+import { openDatabase } from '#database';
+import { openEgress, parseEgressAllow } from '#egress';
+import type { EgressAllow } from '#egress';
+import { AppError } from '#errors';
+import { onEvents, openPublisher, startRelay } from '#events';
+import { repeat } from '#process';
+import type { RunningComponent } from '#process';
+import { createVerifier } from '#signing';
+import { createLogger } from '#telemetry';
+import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
+import { createLookUpNames } from './calls/look-up-names.ts';
+import type { ExecutorConfig } from './config.ts';
+import { parseMasterKeys } from './domain/sealing.ts';
+import type { MasterKey } from './domain/sealing.ts';
+import { createHandlers } from './handlers.ts';
+import { createJqPool } from './jq/pool.ts';
+import { createSlots } from './slots.ts';
+import { sweepDispatches } from './usecases/sweep-dispatches.ts';
+import { openVault } from './vault/vault.ts';
+
+const sweepEveryMs = 5_000;
+const clockSkewMs = 1_000;
+
+/**
+ * Wires the executor together and starts answering.
+ *
+ * Disposing the result stops it in the reverse order: no new requests, the calls under way
+ * finish, their events are relayed, then the sockets, the bus and the database close.
+ */
+export async function startExecutor(config: ExecutorConfig): Promise<RunningComponent> {
+  const logger = createLogger({ component: 'executor', level: config.LOG_LEVEL });
+  const masterKeys = masterKeysOf(config);
+  const allow = egressAllowOf(config);
+
+  await using startup = new AsyncDisposableStack();
+  const db = startup.use(
+    openDatabase({
+      url: config.DATABASE_URL,
+      schema: 'executor',
+      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    }),
+  );
+  const vault = await openVault({ db, masterKeys });
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor' }));
+  const egress = startup.use(
+    openEgress({
+      allow,
+      proxy: config.EGRESS_PROXY,
+      caFile: config.EGRESS_CA_FILE,
+      ownAddresses: ownAddressesOf(config),
+    }),
+  );
+  const jq = startup.use(createJqPool());
+  startup.use(startRelay({ db, bus, owner: 'executor', logger }));
+
+  const templates = createTemplateCache(createClient(bus, registry));
+  startup.use(
+    onEvents(bus, ['evt.registry.>', 'evt.executor.secret.>'], (message) => {
+      if (message === null || message.subject.startsWith('evt.registry.')) templates.clear();
+      if (message === null || message.subject.startsWith('evt.executor.'))
+        vault.forget(secretIdOf(message?.body));
+    }),
+  );
+  startup.use(
+    repeat(sweepEveryMs, async () => {
+      try {
+        await sweepDispatches({ db, logger });
+      } catch (error) {
+        logger.warn({ err: error }, 'dispatches could not be swept yet');
+      }
+    }),
+  );
+
+  const principals = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
+  const permits = createVerifier('permit', config.PERMIT_KEY.reveal(), permit);
+  const gaps = createVerifier('gap', config.GAP_KEY.reveal(), gap);
+  const handlers = createHandlers({
+    db,
+    egress,
+    jq,
+    vault,
+    publisher: openPublisher(bus, 'executor'),
+    logger,
+    inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
+    slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
+    lookUpNames: createLookUpNames({ egress, vault }),
+    verifyPrincipal: (signed) => requireLive(principals.verify(signed)),
+    verifyPermit: (signed) => permits.verify(signed),
+    verifyGap: (signed) => gaps.verify(signed),
+    getTemplate: templates.get,
+    findOrgSettings: createOrgSettingsCache(createClient(bus, auth), logger),
+  });
+  startup.use(serve(bus, executor, handlers, { logger }));
+
+  logger.info('started');
+  const running = startup.move();
+  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function requireLive(caller: Principal): Principal {
+  if (Date.now() <= caller.expiresAt + clockSkewMs) return caller;
+  throw new AppError(
+    'unauthenticated',
+    'The caller was authenticated too long ago; authenticate again.',
+  );
+}
+
+function masterKeysOf({ MASTER_KEY }: ExecutorConfig): readonly [MasterKey, ...MasterKey[]] {
+  const keys = parseMasterKeys(MASTER_KEY.reveal());
+  if (keys) return keys;
+  throw new ConfigError(
+    'MASTER_KEY must be a comma list of keys, newest first, each 32 random bytes in base64url.',
+  );
+}
+
+function egressAllowOf({ EGRESS_ALLOW }: ExecutorConfig): EgressAllow {
+  try {
+    return parseEgressAllow(EGRESS_ALLOW);
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : 'EGRESS_ALLOW is not valid.');
+  }
+}
+
+/** A call that came back to us would be one of our own, and could go round for ever. */
+function ownAddressesOf({ HOST, PORT, BASE_URL }: ExecutorConfig): string[] {
+  const own = PORT === 0 ? [] : [`${HOST}:${PORT}`];
+  if (BASE_URL === undefined) return own;
+  const { hostname, port, protocol } = new URL(BASE_URL);
+  return [...own, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
+}
+
+function secretIdOf(body: unknown): string | null {
+  const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : null;
+  const id =
+    typeof data === 'object' && data !== null && 'secret_id' in data ? data.secret_id : null;
+  return typeof id === 'string' ? id : null;
+}

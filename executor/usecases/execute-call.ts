@@ -1,0 +1,46 @@
+import type { Deadline } from '#bus';
+import type { Call, CallOptions } from '#contracts/call';
+import type { CallContext } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { auditEntryOf } from '../calls/audit-entry.ts';
+import { checkFilter } from '../calls/check-filter.ts';
+import { loadCredentials } from '../calls/credentials.ts';
+import { requireLivePermit } from '../calls/facts.ts';
+import { prepareCall } from '../calls/prepare.ts';
+import { runNonRead } from '../calls/run-non-read.ts';
+import { runRead } from '../calls/run-read.ts';
+import type { Executed } from '../calls/run.ts';
+import { sendingTimeMs } from '../calls/send.ts';
+import type { Deps } from '../deps.ts';
+import { isNonRead } from '../domain/retry.ts';
+
+/** Runs one permitted call. Everything that can be refused is refused before anything is recorded or sent. */
+export async function executeCall(
+  deps: Deps,
+  {
+    permit: signedPermit,
+    call,
+    options,
+    context,
+  }: { permit: string; call: Call; options: CallOptions; context: CallContext },
+  deadline: Deadline,
+): Promise<Executed> {
+  using _slot = deps.slots.take();
+  const permit = deps.verifyPermit(signedPermit);
+  if (permit.approvalId !== null || permit.executionId !== null) {
+    throw new AppError(
+      'unauthenticated',
+      'A permit of a replay runs only the frozen call it was given for.',
+    );
+  }
+  const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
+  const credentials = await loadCredentials(deps, permit, prepared.request.url);
+  await checkFilter(deps, call.filter);
+  requireLivePermit(permit);
+
+  const { request } = prepared;
+  const entry = auditEntryOf(permit, { request, context, disclosed: [] });
+  const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
+  const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
+  return isNonRead(request.method, permit.nonRead) ? runNonRead(deps, run) : runRead(deps, run);
+}

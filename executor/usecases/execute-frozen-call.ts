@@ -1,0 +1,50 @@
+import type { Deadline } from '#bus';
+import type { CallContext } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { auditEntryOf } from '../calls/audit-entry.ts';
+import { loadCredentials } from '../calls/credentials.ts';
+import { requireLivePermit } from '../calls/facts.ts';
+import { requireUnchanged, stale, thawCall } from '../calls/frozen-call.ts';
+import { prepareCall } from '../calls/prepare.ts';
+import { runNonRead } from '../calls/run-non-read.ts';
+import { runRead } from '../calls/run-read.ts';
+import type { Executed } from '../calls/run.ts';
+import { sendingTimeMs } from '../calls/send.ts';
+import type { Deps } from '../deps.ts';
+import { requestDigestOf } from '../domain/request.ts';
+import { isNonRead } from '../domain/retry.ts';
+
+/** Runs an approved call: builds it again from what was sealed, and sends it only if it is what was approved, byte for byte. */
+export async function executeFrozenCall(
+  deps: Deps,
+  {
+    permit: signedPermit,
+    sealedCall,
+    requestDigest,
+    context,
+  }: { permit: string; sealedCall: string; requestDigest: string; context: CallContext },
+  deadline: Deadline,
+): Promise<Executed> {
+  using _slot = deps.slots.take();
+  const permit = deps.verifyPermit(signedPermit);
+  const { orgId, approvalId } = permit;
+  if (approvalId === null) {
+    throw new AppError('unauthenticated', 'A frozen call runs only by the permit of its approval.');
+  }
+  const frozen = await thawCall(deps, { orgId, approvalId, sealedCall });
+  requireUnchanged(frozen, permit);
+  const { call } = frozen;
+  const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
+  const rebuilt = requestDigestOf(prepared.request);
+  if (rebuilt !== requestDigest || rebuilt !== frozen.requestDigest) {
+    throw stale('The request would no longer be the approved one');
+  }
+  const credentials = await loadCredentials(deps, permit, prepared.request.url);
+  requireLivePermit(permit);
+
+  const { request } = prepared;
+  const entry = auditEntryOf(permit, { request, context, disclosed: frozen.disclosed });
+  const timeoutMs = sendingTimeMs(frozen.timeoutMs, deadline);
+  const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
+  return isNonRead(request.method, permit.nonRead) ? runNonRead(deps, run) : runRead(deps, run);
+}

@@ -1,0 +1,18 @@
+import type { Deadline } from '#bus';
+import type { Call } from '#contracts/call';
+import type { ShownRequest } from '#contracts/http/approvals';
+import { prepareCall } from '../calls/prepare.ts';
+import type { Deps } from '../deps.ts';
+import { showRequest } from '../domain/redact.ts';
+
+/** The redacted request of a dry run: built, shown, and forgotten. */
+export async function showDryRequest(
+  deps: Deps,
+  { gapOrPermit, kind, call }: { gapOrPermit: string; kind: 'gap' | 'permit'; call: Call },
+  deadline: Deadline,
+): Promise<{ request: ShownRequest }> {
+  const facts = kind === 'gap' ? deps.verifyGap(gapOrPermit) : deps.verifyPermit(gapOrPermit);
+  const { request, action, baseUrl } = await prepareCall(deps, { facts, call }, deadline);
+  const fromAction = call.kind === 'action';
+  return { request: showRequest(request.projection, { action, baseUrl, fromAction }) };
+}

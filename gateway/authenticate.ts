@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { LRUCache } from 'lru-cache';
+
+import { deadlineIn } from '#bus';
+import type { Client } from '#bus';
+import type { auth } from '#contracts/bus/auth';
+import type { Principal } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { isOwnOrigin, readCookie } from './domain/site.ts';
+import type { Site } from './domain/site.ts';
+
+/** Who calls: the principal as auth signed it, and what it says. */
+export interface Caller {
+  readonly principal: string;
+  readonly claims: Principal;
+}
+
+export interface Credential {
+  readonly kind: 'bearer' | 'session';
+  readonly token: string;
+}
+
+export interface Authenticator {
+  /** Throws `unauthenticated` for anything unknown, expired or revoked. */
+  authenticate(credential: Credential): Promise<Caller>;
+  /** Forgets everybody: somebody's credential, chain or role has changed. */
+  forget(): void;
+}
+
+const cachedMsMax = 1_000;
+const cachedEntriesMax = 20_000;
+/** A principal goes out only with enough time left for the components behind us to accept it. */
+const remainingMsMin = 4_000;
+const tokenCharactersMax = 512;
+
+/**
+ * Looks tokens up at auth: one look-up at a time per token, kept for at most a second counted
+ * from before it was asked, so that a revocation holds within a second (decisions: Lifetimes).
+ */
+export function createAuthenticator(client: Client<typeof auth>): Authenticator {
+  const cache = new LRUCache<string, Promise<Caller>>({ max: cachedEntriesMax, ttl: cachedMsMax });
+
+  const lookUp = (key: string, { kind, token }: Credential): Promise<Caller> => {
+    // Not the deadline of one request: others may be waiting for the same answer.
+    const found = client.authenticate({ kind, token }, deadlineIn(2_000));
+    cache.set(key, found);
+    found.catch(() => {
+      if (cache.peek(key) === found) cache.delete(key);
+    });
+    return found;
+  };
+
+  return {
+    async authenticate(credential) {
+      if (credential.token.length > tokenCharactersMax) throw notAccepted();
+      const key = createHash('sha256')
+        .update(credential.kind)
+        .update('\0')
+        .update(credential.token)
+        .digest('base64');
+      const caller = await (cache.get(key) ?? lookUp(key, credential));
+      if (caller.claims.expiresAt - Date.now() >= remainingMsMin) return caller;
+      return lookUp(key, credential);
+    },
+    forget: () => cache.clear(),
+  };
+}
+
+function notAccepted(): AppError {
+  return new AppError('unauthenticated', 'The credential is not valid; sign in or use another key.');
+}
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * The credential of a request: a bearer, else the session cookie. With both, the bearer alone
+ * counts; with the cookie, an unsafe method must come from our own pages.
+ */
+export function readCredential(
+  site: Site,
+  { method, headers }: { method: string; headers: IncomingHttpHeaders },
+): Credential {
+  const { authorization } = headers;
+  if (authorization !== undefined) {
+    const token = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization)?.[1];
+    if (token !== undefined) return { kind: 'bearer', token };
+    throw new AppError(
+      'unauthenticated',
+      'The Authorization header is not a bearer token; send "Authorization: Bearer <token>".',
+    );
+  }
+  const token = readCookie(headers.cookie, site.cookieName);
+  if (token === undefined || token === '') {
+    throw new AppError(
+      'unauthenticated',
+      'No credential was sent; use "Authorization: Bearer <token>" or sign in.',
+    );
+  }
+  if (!safeMethods.has(method) && !isOwnOrigin(site, headers)) {
+    throw new AppError(
+      'forbidden',
+      `A session may change things only from the gateway's own pages; send "Origin: ${site.origin}", or use a bearer token.`,
+    );
+  }
+  return { kind: 'session', token };
+}

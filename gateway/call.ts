@@ -1,0 +1,203 @@
+import { deadlineIn } from '#bus';
+import { executor as executorContract } from '#contracts/bus/executor';
+import type { CallResult } from '#contracts/call';
+import type { ErrorCode } from '#contracts/errors';
+import type { PendingApproval } from '#contracts/http/approvals';
+import type { CallContext } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { inSpan } from '#telemetry';
+import type { Caller } from './authenticate.ts';
+import type { AskedCall } from './domain/call-body.ts';
+import type { Deps } from './deps.ts';
+import { recordDenied, recordRefused } from './record.ts';
+import { awaitDecision } from './wait.ts';
+
+/** What a call ends as, whichever surface it came by. */
+export type CallOutcome =
+  | {
+      readonly kind: 'called';
+      readonly result: CallResult;
+      readonly description: string;
+      readonly auditId: string;
+    }
+  | { readonly kind: 'pending'; readonly envelope: PendingApproval }
+  | { readonly kind: 'denied'; readonly reason: string; readonly approvalId: string | null };
+
+export interface IncomingCall {
+  /** Reads the request into a call; throws `invalid_request`. */
+  readonly parse: () => AskedCall;
+  /** Who calls, as of now: asked again while a call waits, because a principal lives for seconds. */
+  readonly authenticate: () => Promise<Caller>;
+  readonly waitMs: number;
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal;
+  readonly context: CallContext;
+}
+
+type Decision = Awaited<ReturnType<CallDeps['policy']['decide']>>;
+type Permitted = Extract<Decision, { outcome: 'permit' }>;
+type Fresh = Extract<AskedCall, { kind: 'fresh' }>;
+export type CallDeps = Pick<
+  Deps,
+  'policy' | 'executor' | 'approvals' | 'publisher' | 'feed' | 'stopping'
+>;
+
+/** How much longer than the upstream the executor may take to answer. */
+const executorExtraMs = 8_000;
+const resumeMsMax = 120_000;
+/** Pauses before a full executor is asked again (decisions: Settings, EXECUTOR_IN_FLIGHT_MAX). */
+const busyPausesMs = [50, 150, 400];
+
+/**
+ * The five layers every action call passes, in order, over REST and MCP alike (spec: What the
+ * service does, 4): transport, authentication, permission, execution, audit.
+ */
+export async function performCall(deps: CallDeps, incoming: IncomingCall): Promise<CallOutcome> {
+  const { context } = incoming;
+
+  // 1. Transport: what was sent becomes one call, or a typed error that names the field.
+  const asked = await inSpan('transport', {}, async () => incoming.parse());
+
+  // 2. Authentication: the credential becomes a principal that auth has signed.
+  const caller = await inSpan('authentication', {}, () => incoming.authenticate());
+
+  if (asked.kind === 'resume') {
+    const state = await inSpan('execution', {}, () =>
+      deps.approvals.resume(
+        { principal: caller.principal, id: asked.approvalId, context },
+        deadlineIn(resumeMsMax),
+      ),
+    );
+    return awaitDecision(deps, incoming, state);
+  }
+
+  // 3. Permission: policy walks the chain and signs what it decided. 5. Refusals are recorded here.
+  const { call, options } = asked;
+  const decision = await refusing(deps, { caller, asked, context }, null, () =>
+    inSpan('permission', { 'aag.service': call.service }, () =>
+      deps.policy.decide({ principal: caller.principal, call, options }, deadlineIn(5_000)),
+    ),
+  );
+
+  switch (decision.outcome) {
+    case 'denied': {
+      // 5. Audit: nothing ran, so the gateway itself writes the record, before it answers.
+      const { reason } = decision;
+      await recordDenied(deps, { caller, context, summary: decision, reason, approvalId: null });
+      return { kind: 'denied', reason, approvalId: null };
+    }
+    case 'permit':
+      // 4. and 5. Execution: the executor sends, and commits its audit events before it answers.
+      return execute(deps, { incoming, caller, asked, decision });
+    case 'gap': {
+      // 4. and 5. Suspension: approvals keeps the call, and its event is the audit record.
+      const state = await refusing(deps, { caller, asked, context }, decision, () =>
+        inSpan('execution', { 'aag.suspended': true }, () =>
+          deps.approvals.raise(
+            { principal: caller.principal, gap: decision.gap, call, options, context },
+            deadlineIn(15_000),
+          ),
+        ),
+      );
+      if (state.kind === 'denied') {
+        const { reason, approvalId } = state;
+        await recordDenied(deps, { caller, context, summary: decision, reason, approvalId });
+      }
+      return awaitDecision(deps, incoming, state);
+    }
+  }
+}
+
+/** Records a typed refusal before it is answered. What never reached a decision is no refusal. */
+async function refusing<T>(
+  deps: CallDeps,
+  { caller, asked, context }: { caller: Caller; asked: Fresh; context: CallContext },
+  decision: Decision | null,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const error = AppError.from(thrown);
+    if (!undecided.has(error.code)) {
+      await recordRefused(deps, { caller, context, call: asked.call, summary: decision, error });
+    }
+    throw error;
+  }
+}
+
+const undecided = new Set<ErrorCode>(['unavailable', 'internal', 'unauthenticated']);
+
+interface Execution {
+  readonly incoming: IncomingCall;
+  readonly caller: Caller;
+  readonly asked: Fresh;
+  readonly decision: Permitted;
+}
+
+async function execute(
+  deps: CallDeps,
+  { incoming, caller, asked, decision }: Execution,
+): Promise<CallOutcome> {
+  const { call, options } = asked;
+  const { context } = incoming;
+  const done = await inSpan('execution', {}, async () => {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await deps.executor.execute(
+          { permit: decision.permit, call, options, context },
+          deadlineIn(options.timeoutMs + executorExtraMs),
+        );
+      } catch (thrown) {
+        const error = AppError.from(thrown);
+        const pauseMs = busyPausesMs[attempt];
+        if (!neverArrived(error) || pauseMs === undefined) throw settle(error, decision);
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  });
+  if (done.kind === 'called') {
+    const { result, auditId } = done;
+    return { kind: 'called', result, auditId, description: decision.description };
+  }
+  // The idempotency key belongs to a suspended call: its approval's present state is the answer.
+  const state = await deps.approvals.resume(
+    { principal: caller.principal, id: done.approvalId, context },
+    deadlineIn(resumeMsMax),
+  );
+  return awaitDecision(deps, incoming, state);
+}
+
+/** A full executor, or none: refused before any dispatch row, so the same permit may be used again. */
+function neverArrived({ code, details }: AppError): boolean {
+  return code === 'unavailable' && details['component'] === 'executor' && details['lost'] !== true;
+}
+
+const declaredErrors: ReadonlySet<ErrorCode> = new Set(executorContract.endpoints.execute.errors);
+
+/**
+ * Once a non-read may have left, nothing may look like a safe retry (decisions: Calling
+ * actions): a lost answer, and any error that the executor does not answer on purpose.
+ */
+function settle(error: AppError, decision: Permitted): AppError {
+  const isLost = error.code === 'unavailable' && error.details['lost'] === true;
+  if (decision.nonRead && (isLost || !declaredErrors.has(error.code))) {
+    return new AppError(
+      'outcome_unknown',
+      'The call may have been made, but its answer was lost. Do not repeat it; look at what it should have changed.',
+      { details: { audit_id: decision.auditId }, cause: error },
+    );
+  }
+  if (isLost) {
+    return new AppError(
+      'unavailable',
+      'The answer was lost on its way. This was a read, so it is safe to try again.',
+      { cause: error },
+    );
+  }
+  return error;
+}
+
+export type CallState = Awaited<
+  ReturnType<CallDeps['approvals']['resume'] | CallDeps['approvals']['raise']>
+>;

@@ -1,0 +1,38 @@
+import type { Bus, Client } from '#bus';
+import type { approvals } from '#contracts/bus/approvals';
+import type { audit } from '#contracts/bus/audit';
+import type { auth } from '#contracts/bus/auth';
+import type { executor } from '#contracts/bus/executor';
+import type { notifier } from '#contracts/bus/notifier';
+import type { policy } from '#contracts/bus/policy';
+import type { registry } from '#contracts/bus/registry';
+import type { Publisher } from '#events';
+import type { Logger } from '#telemetry';
+import type { Authenticator } from './authenticate.ts';
+import type { Site } from './domain/site.ts';
+import type { Feed } from './feed.ts';
+import type { RateLimits } from './rate-limits.ts';
+
+/** The components behind the edge. */
+export interface Neighbours {
+  readonly auth: Client<typeof auth>;
+  readonly registry: Client<typeof registry>;
+  readonly policy: Client<typeof policy>;
+  readonly executor: Client<typeof executor>;
+  readonly approvals: Client<typeof approvals>;
+  readonly notifier: Client<typeof notifier>;
+  readonly audit: Client<typeof audit>;
+}
+
+export interface Deps extends Neighbours {
+  readonly bus: Bus;
+  readonly authenticator: Authenticator;
+  readonly publisher: Publisher;
+  readonly feed: Feed;
+  readonly rates: RateLimits;
+  /** Known once the port is. */
+  readonly site: () => Site;
+  /** Aborted when the gateway begins to stop: streams end, waiting calls answer what they know. */
+  readonly stopping: AbortSignal;
+  readonly logger: Logger;
+}

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+
+import { describe, expect, test } from 'vitest';
+
+import type { CallBody } from '#contracts/http/actions';
+import { call } from '#contracts/call';
+import { parseCallBody, parseCallHeaders } from './call-body.ts';
+
+const plain = { idempotencyKey: null, waitMs: 0 };
+const parse = (body: CallBody) => parseCallBody(body, plain);
+
+describe('the body of a call', () => {
+  test('with an action becomes an action call with its defaults', () => {
+    expect(parse({ service: 'github', action: 'issues.get' })).toEqual({
+      kind: 'fresh',
+      call: { kind: 'action', service: 'github', action: 'issues.get', params: {}, filter: null },
+      options: { timeoutMs: 30_000, maxRisk: null, idempotencyKey: null },
+    });
+  });
+
+  test('with a method and a path becomes a verb call', () => {
+    const asked = parse({ service: 'org/github', method: 'GET', path: '/user', query: { a: ['1'] } });
+
+    expect(asked).toMatchObject({
+      kind: 'fresh',
+      call: { kind: 'http', service: 'org/github', method: 'GET', target: '/user', body: null },
+    });
+  });
+
+  test.for(['path', 'url'] as const)('for http takes the full URL as %s', (field) => {
+    const asked = parse({ service: 'http', method: 'POST', [field]: 'https://a.example/b', body: [1] });
+
+    expect(asked).toMatchObject({ call: { target: 'https://a.example/b', body: [1] } });
+  });
+
+  test('with approval_id alone resumes', () => {
+    const approvalId = randomUUID();
+
+    expect(parse({ approval_id: approvalId })).toEqual({ kind: 'resume', approvalId });
+    expect(parse({ approval_id: approvalId, verbose: true })).toEqual({ kind: 'resume', approvalId });
+  });
+
+  test('carries its options', () => {
+    const body: CallBody = { service: 'a', action: 'b', timeout_ms: 5, max_risk: 'read', filter: '.x' };
+
+    expect(parseCallBody(body, { idempotencyKey: 'k', waitMs: 0 })).toMatchObject({
+      call: { filter: '.x' },
+      options: { timeoutMs: 5, maxRisk: 'read', idempotencyKey: 'k' },
+    });
+  });
+
+  test.for<[name: string, params: CallBody['params'], parsed: object]>([
+    ['null', null, {}],
+    ['a JSON string', '{"a": {"b": [1]}}', { a: { b: [1] } }],
+    ['the JSON string null', 'null', {}],
+    ['an object', { a: 1 }, { a: 1 }],
+  ])('takes params given as %s', ([, params, parsed]) => {
+    expect(parse({ service: 'a', action: 'b', params })).toMatchObject({ call: { params: parsed } });
+  });
+
+  test('is a valid call of the contract in every shape', () => {
+    const bodies: CallBody[] = [
+      { service: 'a', action: 'b' },
+      { service: 'a', method: 'DELETE', path: '/x' },
+      { service: 'http', method: 'GET', url: 'https://a.example' },
+    ];
+    for (const body of bodies) {
+      const asked = parse(body);
+      expect(asked.kind === 'fresh' && call.safeParse(asked.call).success).toBe(true);
+    }
+  });
+
+  test.for<[name: string, body: CallBody, path: string]>([
+    ['nothing', {}, 'service'],
+    ['a service alone', { service: 'github' }, 'action'],
+    ['an empty action', { service: 'github', action: '' }, 'action'],
+    ['an action without service', { action: 'a' }, 'service'],
+    ['a service that is no name', { service: 'Git Hub', action: 'a' }, 'service'],
+    ['an action and a path', { service: 'github', action: 'a', path: '/x' }, 'path'],
+    ['params beside a method', { service: 'github', method: 'GET', path: '/', params: {} }, 'params'],
+    ['a method without path', { service: 'github', method: 'GET' }, 'path'],
+    ['a path without method', { service: 'github', path: '/x' }, 'method'],
+    ['a path that is no path', { service: 'github', method: 'GET', path: 'x' }, 'path'],
+    ['a url for a service', { service: 'github', method: 'GET', url: 'https://a.example' }, 'url'],
+    ['an action of http', { service: 'http', action: 'a' }, 'action'],
+    ['http without url', { service: 'http', method: 'GET' }, 'url'],
+    ['http with a path only', { service: 'http', method: 'GET', path: '/x' }, 'path'],
+    ['http with both', { service: 'http', method: 'GET', path: 'https://a', url: 'https://a' }, 'path'],
+    ['http of another scheme', { service: 'http', method: 'GET', url: 'file:///etc/passwd' }, 'url'],
+    ['approval_id and service', { approval_id: randomUUID(), service: 'github' }, 'service'],
+    ['approval_id and params', { approval_id: randomUUID(), params: {} }, 'params'],
+    ['params that are no object', { service: 'a', action: 'b', params: '[1]' }, 'params'],
+    ['params that are no JSON', { service: 'a', action: 'b', params: '{' }, 'params'],
+    ['params that poison', { service: 'a', action: 'b', params: '{"__proto__":{}}' }, 'params'],
+  ])('%s is refused, naming the field', ([, body, path]) => {
+    expect(() => parse(body)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        details: { issues: expect.arrayContaining([expect.objectContaining({ path })]) },
+      }),
+    );
+  });
+
+  test('suggests the lower-case name of a service', () => {
+    expect(() => parse({ service: 'GitHub', action: 'a' })).toThrow(
+      expect.objectContaining({
+        details: { issues: [expect.objectContaining({ did_you_mean: 'github' })] },
+      }),
+    );
+  });
+});
+
+describe('the headers of a call', () => {
+  test.for<[prefer: string | string[] | undefined, waitMs: number]>([
+    [undefined, 0],
+    ['wait=5', 5_000],
+    ['respond-async, wait=10', 10_000],
+    ['wait="7"', 7_000],
+    ['WAIT = 3', 3_000],
+    ['wait=999', 60_000],
+    ['wait=0', 0],
+    ['wait=-1', 0],
+    ['wait=soon', 0],
+    ['handling=lenient', 0],
+    [['return=minimal', 'wait=2'], 2_000],
+  ])('Prefer: %s waits %d ms', ([prefer, waitMs]) => {
+    expect(parseCallHeaders({ prefer }).waitMs).toBe(waitMs);
+  });
+
+  test('an Idempotency-Key is taken as it is', () => {
+    expect(parseCallHeaders({ 'idempotency-key': 'order-17' }).idempotencyKey).toBe('order-17');
+    expect(parseCallHeaders({}).idempotencyKey).toBeNull();
+  });
+
+  test.for(['', 'two words', 'ü', 'x'.repeat(201)])('the Idempotency-Key "%s" is refused', (key) => {
+    expect(() => parseCallHeaders({ 'idempotency-key': key })).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    );
+  });
+});

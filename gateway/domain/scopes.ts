@@ -1,0 +1,16 @@
+import type { Access } from '#contracts/http/define';
+import type { Principal, Scope } from '#contracts/vocabulary';
+
+/** What else a scope allows (decisions: Scopes). */
+const implied: Partial<Record<Scope, readonly Scope[]>> = {
+  'actions:call': ['actions:read'],
+  mcp: ['actions:call', 'actions:read', 'approvals', 'agents'],
+  user: ['actions:call', 'actions:read', 'approvals', 'agents'],
+};
+
+/** Whether a caller's credential opens a route. A dashboard session opens all of them. */
+export function mayUse(claims: Principal, access: Access): boolean {
+  if (access === 'public' || access === 'any') return true;
+  if (claims.credential.kind === 'session') return true;
+  return claims.scopes.some((scope) => scope === access || implied[scope]?.includes(access));
+}

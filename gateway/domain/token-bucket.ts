@@ -1,0 +1,36 @@
+/** How much of a quota per minute is left, and as of when. */
+export interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+export interface Taken {
+  readonly allowed: boolean;
+  /** Whole requests left. */
+  readonly remaining: number;
+  /** Until the quota is whole again. */
+  readonly resetSeconds: number;
+  /** Until the next request will be allowed; 0 when this one was. */
+  readonly retryAfterSeconds: number;
+}
+
+/** A new bucket holds a whole minute's quota. */
+export function fullBucket(perMinute: number, nowMs: number): Bucket {
+  return { tokens: perMinute, atMs: nowMs };
+}
+
+/** Refills for the time passed and takes one token. A quota that shrank since takes effect at once. */
+export function takeToken(bucket: Bucket, perMinute: number, nowMs: number): Taken {
+  const perMs = perMinute / 60_000;
+  const passedMs = Math.max(0, nowMs - bucket.atMs);
+  bucket.tokens = Math.min(perMinute, bucket.tokens + passedMs * perMs);
+  bucket.atMs = nowMs;
+  const allowed = bucket.tokens >= 1;
+  if (allowed) bucket.tokens -= 1;
+  return {
+    allowed,
+    remaining: Math.floor(bucket.tokens),
+    resetSeconds: Math.ceil((perMinute - bucket.tokens) / perMs / 1000),
+    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)),
+  };
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+
+import { callBody } from '#contracts/http/actions';
+import { createRuleBody } from '#contracts/http/rules';
+import { validate } from './validate.ts';
+
+describe('validation', () => {
+  test('returns what the schema makes of the value', () => {
+    expect(validate(z.strictObject({ limit: z.coerce.number() }), { limit: '7' }, 'query')).toEqual({
+      limit: 7,
+    });
+  });
+
+  test.for<[name: string, schema: z.ZodType, value: unknown, issue: object]>([
+    [
+      'an unknown field, with the nearest one',
+      callBody,
+      { servce: 'github' },
+      { path: 'servce', message: 'is not a known field', did_you_mean: 'service' },
+    ],
+    [
+      'an unknown field of a list member',
+      callBody,
+      { secrets: [{ name: 'a', in: 'header', key: 'x', prefx: 'y' }] },
+      { path: 'secrets.0.prefx', did_you_mean: 'prefix' },
+    ],
+    [
+      'a wrong type',
+      callBody,
+      { service: 5 },
+      { path: 'service', message: 'has the wrong type', expected: 'string' },
+    ],
+    [
+      'a missing field',
+      createRuleBody,
+      { identity_id: null, effect: 'allow' },
+      { path: 'pattern', message: 'is required', expected: 'string' },
+    ],
+    [
+      'a value outside a list, with the nearest one',
+      createRuleBody,
+      { identity_id: null, effect: 'alow', pattern: 'a:b:c' },
+      { path: 'effect', expected: 'allow, deny', did_you_mean: 'allow' },
+    ],
+    [
+      'none of several types',
+      callBody,
+      { params: 5 },
+      { path: 'params', message: 'has the wrong type', expected: 'record or string or null' },
+    ],
+  ])('names %s', ([, schema, value, issue]) => {
+    expect(() => validate(schema, value, 'body')).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        details: { issues: expect.arrayContaining([expect.objectContaining(issue)]) },
+      }),
+    );
+  });
+
+  test('names at most twenty issues, and cuts long names', () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 500 }, (_, index) => [`${index}${'x'.repeat(5_000)}`, 1]),
+    );
+    try {
+      validate(callBody, many, 'body');
+      expect.unreachable();
+    } catch (thrown) {
+      const { issues } = (thrown as { details: { issues: { path: string }[] } }).details;
+      expect(issues).toHaveLength(20);
+      expect(issues.every(({ path }) => path.length <= 200)).toBe(true);
+    }
+  });
+
+  test('never repeats a value', () => {
+    expect(() => validate(callBody, { service: ['CANARY-4'] }, 'body')).toThrow(
+      expect.objectContaining({
+        message: expect.not.stringContaining('CANARY'),
+        details: expect.not.objectContaining({ input: expect.anything() }),
+      }),
+    );
+  });
+});

@@ -1,0 +1,405 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { AppError } from '#errors';
+import { agent, ask, createStage, user } from './neighbours.testing.ts';
+import type { Stage } from './neighbours.testing.ts';
+import type { RunningGateway } from './start.ts';
+
+let stage: Stage;
+let gateway: RunningGateway;
+let url: string;
+
+beforeAll(async () => {
+  stage = await createStage();
+  gateway = await stage.gateway({ CAP_REQUEST_BODY_BYTES: '20000' });
+  url = gateway.url;
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await stage[Symbol.asyncDispose]();
+});
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const emptyPage = { items: [], next_cursor: null };
+
+describe('authentication at the edge', () => {
+  test('without a credential an address answers 401 with a plain challenge', async () => {
+    const { status, headers, body } = await ask(url, '/v1/identities');
+
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toBe('Bearer');
+    expect(body).toEqual({
+      error: 'unauthenticated',
+      message: expect.any(String),
+      request_id: expect.stringMatching(uuid),
+    });
+    expect(headers.get('x-request-id')).toBe(body['request_id']);
+  });
+
+  test('a wrong bearer is told so in the challenge', async () => {
+    const { status, headers } = await ask(url, '/v1/identities', { token: 'nonsense' });
+
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toMatch(/^Bearer error="invalid_token", /);
+  });
+
+  test.for(['Basic YTpi', 'Bearer', 'Bearer two words', `Bearer ${'x'.repeat(600)}`])(
+    'the Authorization header %s is refused',
+    async (authorization) => {
+      const { status } = await ask(url, '/v1/identities', { headers: { authorization } });
+
+      expect(status).toBe(401);
+    },
+  );
+
+  test('a bearer reaches the component behind the route, as the principal auth signed', async () => {
+    const claims = agent();
+    const token = stage.tokenFor(claims);
+    let asked: unknown;
+    stage.neighbours.auth.listIdentities = async (request) => {
+      asked = request;
+      return emptyPage;
+    };
+
+    const { status, body } = await ask(url, '/v1/identities?limit=7', { token });
+
+    expect(status).toBe(200);
+    expect(body).toEqual(emptyPage);
+    expect(asked).toMatchObject({ page: { limit: 7, cursor: null } });
+    const { principal } = asked as { principal: string };
+    const payload = Buffer.from(principal.split('.')[0] ?? '', 'base64url').toString();
+    expect(JSON.parse(payload)).toMatchObject({ identityId: claims.identityId });
+  });
+
+  test('a credential without the scope gets 403 with the scope it lacks', async () => {
+    const token = stage.tokenFor({ scopes: ['actions:read'] });
+
+    const { status, headers, body } = await ask(url, '/v1/approvals', { token });
+
+    expect(status).toBe(403);
+    expect(body).toMatchObject({ error: 'insufficient_scope', scope: 'approvals' });
+    expect(headers.get('www-authenticate')).toContain('scope="approvals"');
+  });
+
+  test('an agent key may not do what needs a person', async () => {
+    const token = stage.tokenFor();
+
+    const { status, body } = await ask(url, '/v1/secrets', {
+      token,
+      body: { name: 'github_token', value: 'CANARY-1' },
+    });
+
+    expect(status).toBe(403);
+    expect(body['error']).toBe('insufficient_scope');
+  });
+
+  test('a look-up is shared and kept, until auth announces a change', async () => {
+    const token = stage.tokenFor();
+    stage.neighbours.auth.listIdentities = async () => emptyPage;
+    const before = stage.lookUps.count;
+    await Promise.all(Array.from({ length: 5 }, () => ask(url, '/v1/identities', { token })));
+    expect(stage.lookUps.count - before).toBe(1);
+
+    stage.accounts.delete(token);
+    stage.buses.auth.nats.publish('evt.auth.identity.revoked', '{}');
+    await stage.buses.auth.nats.flush();
+
+    await expect.poll(async () => (await ask(url, '/v1/identities', { token })).status).toBe(401);
+  });
+});
+
+describe('a dashboard session', () => {
+  const signedIn = () => {
+    const token = stage.tokenFor(user());
+    return { cookie: `theme=dark; gateway_session=${token}` };
+  };
+
+  test('may read with its cookie alone', async () => {
+    stage.neighbours.auth.listIdentities = async () => emptyPage;
+
+    const { status } = await ask(url, '/v1/identities', { headers: signedIn() });
+
+    expect(status).toBe(200);
+  });
+
+  test.for<[name: string, headers: Record<string, string>, status: number]>([
+    ['our own Origin', { origin: 'OWN' }, 201],
+    ['Sec-Fetch-Site: same-origin', { 'sec-fetch-site': 'same-origin' }, 201],
+    ['no Origin', {}, 403],
+    ['a foreign Origin', { origin: 'https://evil.example' }, 403],
+    ['the Origin null', { origin: 'null' }, 403],
+    ['a foreign site', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['a sibling site', { origin: 'https://evil.example', 'sec-fetch-site': 'same-site' }, 403],
+  ])('with %s: may it write?', async ([, headers, expected]) => {
+    stage.neighbours.executor.createSecret = async () => ({ ...secretOf(), version: 1 });
+    const own = headers['origin'] === 'OWN' ? { origin: new URL(url).origin } : headers;
+
+    const { status, body } = await ask(url, '/v1/secrets', {
+      body: { name: 'github_token', value: 'CANARY-1' },
+      headers: { ...signedIn(), ...own },
+    });
+
+    expect(status).toBe(expected);
+    if (expected === 403) expect(body['error']).toBe('forbidden');
+  });
+
+  test('beside a bearer does not count', async () => {
+    const { status } = await ask(url, '/v1/identities', { token: 'wrong', headers: signedIn() });
+
+    expect(status).toBe(401);
+  });
+
+  test('ends with sign-out, which takes the cookie back', async () => {
+    stage.neighbours.auth.signOut = async () => ({});
+
+    const { status, headers } = await ask(url, '/v1/sign-out', {
+      method: 'POST',
+      headers: { ...signedIn(), origin: new URL(url).origin },
+    });
+
+    expect(status).toBe(204);
+    expect(headers.get('set-cookie')).toMatch(/^gateway_session=; Path=\/; Max-Age=0; HttpOnly/);
+  });
+});
+
+describe('bad input', () => {
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
+    ask(url, '/v1/actions/call', { token: stage.tokenFor(), method: 'POST', body, headers });
+
+  test('an unknown field is named, with the nearest known one', async () => {
+    const { status, body } = await post({ service: 'github', acton: 'issues.get' });
+
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: 'invalid_request',
+      issues: [{ path: 'acton', message: 'is not a known field', did_you_mean: 'action' }],
+    });
+  });
+
+  test.for<[name: string, body: unknown]>([
+    ['broken JSON', '{"service": '],
+    ['a number alone', '12'],
+    ['an empty body', ''],
+    ['65 levels', `${'['.repeat(65)}${']'.repeat(65)}`],
+    ['__proto__', '{"__proto__": {"admin": true}}'],
+    ['constructor', '{"params": {"constructor": {"prototype": {}}}}'],
+    ['text that is not UTF-8', new Uint8Array([0x22, 0xff, 0xfe, 0x22])],
+    ['a wrong type', { service: 5, action: 'a' }],
+  ])('%s is refused as invalid_request', async ([, sent]) => {
+    const { status, body, headers } = await post(sent);
+
+    expect(status).toBe(400);
+    expect(body['error']).toBe('invalid_request');
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
+  test('a body over the cap is too_large', async () => {
+    const { status, body } = await post({ service: 'github', action: 'x'.repeat(30_000) });
+
+    expect(status).toBe(413);
+    expect(body['error']).toBe('too_large');
+  });
+
+  test.for<[name: string, headers: Record<string, string>]>([
+    ['text', { 'content-type': 'text/plain' }],
+    ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['a compressed body', { 'content-encoding': 'gzip' }],
+  ])('%s is unsupported_media_type', async ([, headers]) => {
+    const { status, body } = await post('{}', headers);
+
+    expect(status).toBe(415);
+    expect(body['error']).toBe('unsupported_media_type');
+  });
+
+  test('nothing of a body is read for a stranger', async () => {
+    const { status } = await ask(url, '/v1/actions/call', { body: '{"broken' });
+
+    expect(status).toBe(401);
+  });
+
+  test('an id that is none, and a query parameter nobody knows, are invalid_request', async () => {
+    const token = stage.tokenFor();
+
+    const wrongId = await ask(url, '/v1/approvals/12', { token });
+    const wrongQuery = await ask(url, '/v1/approvals?stauts=open', { token });
+    const noQuery = await ask(url, '/v1/status?verbose=1', { token });
+
+    expect(wrongId).toMatchObject({ status: 400, body: { issues: [{ path: 'id' }] } });
+    expect(wrongQuery).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: 'stauts', did_you_mean: 'status' }] },
+    });
+    expect(noQuery).toMatchObject({ status: 400, body: { issues: [{ path: 'verbose' }] } });
+  });
+
+  test('a body where none belongs is refused, an empty object is not', async () => {
+    const claims = user();
+    const path = `/v1/identities/${randomUUID()}/revoke`;
+    const headers = {
+      cookie: `gateway_session=${stage.tokenFor(claims)}`,
+      origin: new URL(url).origin,
+    };
+    stage.neighbours.auth.revokeIdentity = async () => {
+      throw new AppError('not_found', 'There is no such identity.');
+    };
+
+    const refused = await ask(url, path, { body: { force: true }, headers });
+    const accepted = await ask(url, path, { body: {}, headers });
+
+    expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: 'force' }] } });
+    expect(accepted.status).toBe(404);
+  });
+});
+
+describe('addresses', () => {
+  test.for(['/v1/nothing', '/v1', '/v1/approvals/a/b/c', '/oauth/x', '/mcp/x'])(
+    '%s is a typed 404',
+    async (path) => {
+      const { status, body, headers } = await ask(url, path, { headers: { accept: 'text/html' } });
+
+      expect(status).toBe(404);
+      expect(body).toMatchObject({ error: 'not_found', request_id: expect.stringMatching(uuid) });
+      expect(headers.get('content-type')).toContain('application/json');
+    },
+  );
+
+  test.for<[method: string, path: string, allow: string]>([
+    ['GET', '/v1/actions/call', 'POST'],
+    ['DELETE', '/v1/rules', 'GET, HEAD, POST'],
+    ['OPTIONS', '/v1/approvals', 'GET, HEAD'],
+    ['HEAD', '/v1/events', 'GET'],
+    ['PUT', '/v1/openapi.json', 'GET, HEAD'],
+  ])('%s %s is 405 and says what is allowed', async ([method, path, allow]) => {
+    const response = await fetch(new URL(path, url), { method });
+
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe(allow);
+    if (method !== 'HEAD') {
+      expect(await response.json()).toMatchObject({ error: 'invalid_request' });
+    }
+  });
+
+  test('HEAD answers as GET without its body', async () => {
+    const response = await fetch(new URL('/health/live', url), { method: 'HEAD' });
+
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe('');
+  });
+
+  test('a URL that cannot be decoded is invalid_request', async () => {
+    const { status, body } = await ask(url, '/v1/services/%zz', { token: stage.tokenFor() });
+
+    expect(status).toBe(400);
+    expect(body['error']).toBe('invalid_request');
+  });
+
+  test('a name with a slash is one percent-encoded segment', async () => {
+    let asked: unknown;
+    stage.neighbours.registry.getService = async ({ name }) => {
+      asked = name;
+      throw new AppError('unknown_service', 'There is no service org/github.', {
+        details: { available: ['jira'] },
+      });
+    };
+
+    const { status, body } = await ask(url, '/v1/services/org%2Fgithub', {
+      token: stage.tokenFor(),
+    });
+
+    expect(asked).toBe('org/github');
+    expect(status).toBe(404);
+    expect(body).toMatchObject({ error: 'unknown_service', available: ['jira'] });
+  });
+});
+
+describe('errors of components', () => {
+  test('an unforeseen one leaks nothing', async () => {
+    stage.neighbours.auth.listIdentities = async () => {
+      throw new Error('relation auth.identity does not exist');
+    };
+
+    const { status, body } = await ask(url, '/v1/identities', { token: stage.tokenFor() });
+
+    expect(status).toBe(500);
+    expect(Object.keys(body).toSorted()).toEqual(['error', 'message', 'request_id']);
+    expect(JSON.stringify(body)).not.toContain('relation');
+  });
+
+  test('an answer that breaks the contract is internal, and stays inside', async () => {
+    stage.neighbours.auth.listIdentities = async () => ({ items: [{ secret: 'CANARY-2' }] }) as never;
+
+    const { status, body } = await ask(url, '/v1/identities', { token: stage.tokenFor() });
+
+    expect(status).toBe(500);
+    expect(JSON.stringify(body)).not.toContain('CANARY');
+  });
+
+  test('a busy component is unavailable, named, and may be asked again', async () => {
+    stage.neighbours.auth.listIdentities = async () => {
+      throw new AppError('unavailable', 'The auth component is busy.', {
+        details: { component: 'auth', busy: true, lost: false },
+      });
+    };
+
+    const { status, body, headers } = await ask(url, '/v1/identities', { token: stage.tokenFor() });
+
+    expect(status).toBe(503);
+    expect(body).toEqual({
+      error: 'unavailable',
+      message: 'The auth component is busy.',
+      request_id: expect.any(String),
+      component: 'auth',
+    });
+    expect(headers.get('retry-after')).toBe('1');
+  });
+});
+
+describe('status and health', () => {
+  test('names each component; one that does not answer makes it degraded', async () => {
+    const { neighbours } = stage;
+    for (const component of Object.values(neighbours)) {
+      (component as { ping: () => Promise<object> }).ping = async () => ({});
+    }
+    delete neighbours.notifier.ping;
+
+    const { status, body } = await ask(url, '/v1/status', { token: stage.tokenFor() });
+
+    expect(status).toBe(200);
+    expect(body['status']).toBe('degraded');
+    expect(body['components']).toMatchObject({
+      gateway: { status: 'ok' },
+      policy: { status: 'ok', latency_ms: expect.any(Number) },
+      notifier: { status: 'unavailable', latency_ms: null },
+    });
+  });
+
+  test('health needs no credential', async () => {
+    expect(await ask(url, '/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
+    expect(await ask(url, '/health/ready')).toMatchObject({ status: 200, body: { status: 'ok' } });
+  });
+
+  test('the OpenAPI document is public', async () => {
+    const { status, body } = await ask(url, '/v1/openapi.json');
+
+    expect(status).toBe(200);
+    expect(body['openapi']).toBe('3.1.0');
+  });
+});
+
+function secretOf() {
+  const at = new Date().toISOString();
+  return {
+    id: randomUUID(),
+    name: 'github_token',
+    tier: 'user' as const,
+    owner_id: randomUUID(),
+    description: null,
+    current_version: 1,
+    allowed_hosts: [],
+    created_at: at,
+    updated_at: at,
+    created_by: randomUUID(),
+  };
+}

@@ -1,0 +1,288 @@
+import { STATUS_CODES } from 'node:http';
+
+import { httpRoutes } from '#contracts/all';
+import { errorCodes } from '#contracts/errors';
+import type { ErrorCode } from '#contracts/errors';
+import type { RouteSpec } from '#contracts/http/define';
+import { createSchemas, parametersOf } from './openapi-schemas.ts';
+import type { JsonSchema, Schemas } from './openapi-schemas.ts';
+import { eventsPath, eventsQuery } from './plugins/event-route.ts';
+
+export interface OpenapiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: JsonSchema;
+  readonly servers: readonly JsonSchema[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Record<string, Record<string, JsonSchema>>;
+  readonly components: Record<string, JsonSchema>;
+}
+
+/** What any route may answer beside its own errors. */
+const commonErrors: readonly ErrorCode[] = ['invalid_request', 'internal', 'unavailable'];
+const admissionErrors: readonly ErrorCode[] = [
+  'unauthenticated',
+  'insufficient_scope',
+  'forbidden',
+  'rate_limited',
+];
+const bodyErrors: readonly ErrorCode[] = ['too_large', 'unsupported_media_type'];
+
+const tags: Readonly<Record<string, string>> = {
+  Identities: 'Users, agents, subagents and their keys.',
+  Secrets: 'The vault: values go in and are never returned.',
+  Services: 'Templates, and the services connected from them.',
+  Actions: 'Calling third-party APIs.',
+  Approvals: 'Calls that wait for a person.',
+  Rules: 'What is allowed and denied without asking.',
+  Webhooks: 'Signed notifications to your own endpoints.',
+  Audit: 'The append-only record of everything that happened.',
+  Events: 'What happens, as it happens.',
+  Status: 'Health, and this document.',
+};
+
+/** The REST API as one OpenAPI 3.1 document, made from the route table alone. */
+export function createOpenapiDocument(): OpenapiDocument {
+  const schemas = createSchemas();
+  const paths: OpenapiDocument['paths'] = {};
+  const table: readonly [string, RouteSpec][] = Object.entries(httpRoutes);
+  for (const [name, spec] of table) {
+    const path = (paths[spec.path] ??= {});
+    path[spec.method.toLowerCase()] = operationOf(name, spec, schemas);
+  }
+  paths[eventsPath] = { get: streamEvents };
+  paths['/v1/openapi.json'] = { get: getOpenapi };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Agent Action Gateway',
+      version: 'v1',
+      description:
+        'The gateway through which AI agents act on third-party APIs for people. Every error is a typed envelope: `error` is a stable code, `message` says what to do.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'This gateway.' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: schemas.components,
+      responses: errorResponses(),
+      securitySchemes,
+      headers: sharedHeaders,
+    },
+  };
+}
+
+const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An access token or an agent key.',
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-gateway_session',
+    description:
+      'The dashboard session (`gateway_session` on loopback http). Unsafe methods also need our own `Origin`.',
+  },
+};
+
+const sharedHeaders = {
+  RequestId: {
+    description: 'Names this request in logs, traces and the audit log.',
+    schema: { type: 'string', format: 'uuid' },
+  },
+  RetryAfter: {
+    description: 'Seconds after which to try again.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+};
+const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+
+function operationOf(name: string, spec: RouteSpec, schemas: Schemas): JsonSchema {
+  const parameters = [
+    ...(spec.params === undefined ? [] : parametersOf(spec.params)).map((each) => ({
+      ...each,
+      in: 'path',
+    })),
+    ...(spec.query === undefined ? [] : parametersOf(spec.query)).map((each) => ({
+      ...each,
+      in: 'query',
+    })),
+    ...(name === 'callAction' ? callHeaders : []),
+  ];
+  return {
+    operationId: name,
+    summary: spec.summary,
+    description: describe(spec),
+    tags: [spec.tag],
+    ...(spec.access === 'public' ? { security: [] } : { security: [{ bearer: [] }, { session: [] }] }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(spec.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemas.refTo(spec.body) } },
+          },
+        }),
+    responses: { ...answersOf(spec, schemas), ...errorsOf(spec) },
+  };
+}
+
+function describe({ access, summary }: RouteSpec): string {
+  switch (access) {
+    case 'public':
+      return `${summary}. Needs no credential.`;
+    case 'any':
+      return `${summary}. Any credential will do.`;
+    case 'user':
+      return `${summary}. Needs a session, or a token with the scope \`user\`.`;
+    default:
+      return `${summary}. Needs the scope \`${access}\`.`;
+  }
+}
+
+function answersOf({ responses }: RouteSpec, schemas: Schemas): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, schema]) => [
+      status,
+      {
+        description: STATUS_CODES[status] ?? 'Answer',
+        headers: requestIdHeader,
+        ...(schema === null
+          ? {}
+          : { content: { 'application/json': { schema: schemas.refTo(schema) } } }),
+      },
+    ]),
+  );
+}
+
+/** The codes a route may answer with, by status. */
+function errorGroups({ access, body, errors, responses }: RouteSpec): [number, ErrorCode[]][] {
+  const codes = new Set<ErrorCode>([
+    ...commonErrors,
+    ...(access === 'public' ? [] : admissionErrors),
+    ...(body === undefined ? [] : bodyErrors),
+    ...errors,
+  ]);
+  const byStatus = Map.groupBy(codes, (code) => errorCodes[code].httpStatus);
+  return [...byStatus].filter(([status]) => responses[status] === undefined);
+}
+
+function errorsOf(spec: RouteSpec): JsonSchema {
+  return Object.fromEntries(
+    errorGroups(spec).map(([status, codes]) => [
+      String(status),
+      { $ref: `#/components/responses/${errorName(status, codes)}` },
+    ]),
+  );
+}
+
+function errorName(status: number, codes: readonly ErrorCode[]): string {
+  return [`Error${status}`, ...codes].join('.');
+}
+
+/** Every distinct group of codes once; routes refer to them. */
+function errorResponses(): JsonSchema {
+  const specs: readonly RouteSpec[] = [...Object.values(httpRoutes), streamSpec];
+  const entries = specs
+    .flatMap(errorGroups)
+    .map(([status, codes]) => [errorName(status, codes), errorAnswer(status, codes)] as const);
+  return Object.fromEntries(entries.toSorted(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function errorAnswer(status: number, codes: readonly ErrorCode[]): JsonSchema {
+  const isRetryable = codes.some((code) => errorCodes[code].retryable);
+  return {
+    description: `${STATUS_CODES[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+    headers: {
+      ...requestIdHeader,
+      ...(isRetryable && (status === 429 || status === 503)
+        ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
+        : {}),
+    },
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Error' },
+            { type: 'object', properties: { error: { type: 'string', enum: [...codes] } } },
+          ],
+        },
+      },
+    },
+  };
+}
+
+const callHeaders = [
+  {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: 'The same key, caller and body within 24 hours give the first answer again.',
+    schema: { type: 'string', minLength: 1, maxLength: 200 },
+  },
+  {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    description:
+      '`wait=N`: hold the answer of a suspended call until it is decided and replayed, at most N (60) seconds.',
+    schema: { type: 'string', maxLength: 100 },
+  },
+];
+
+const streamSpec: RouteSpec = {
+  method: 'GET',
+  path: eventsPath,
+  summary: 'Events of the caller as they happen, as Server-Sent Events',
+  tag: 'Events',
+  access: 'approvals',
+  query: eventsQuery,
+  responses: {},
+  errors: [],
+  audit: 'none',
+};
+
+const streamEvents: JsonSchema = {
+  operationId: 'streamEvents',
+  summary: streamSpec.summary,
+  description: `${describe(streamSpec)} Each event has an \`id\`; send the last one as \`Last-Event-ID\` to go on from there, for up to 7 days.`,
+  tags: ['Events'],
+  security: [{ bearer: [] }, { session: [] }],
+  parameters: [
+    ...parametersOf(eventsQuery).map((each) => ({ ...each, in: 'query' })),
+    {
+      name: 'Last-Event-ID',
+      in: 'header',
+      required: false,
+      description: 'The id of the last event that was read.',
+      schema: { type: 'string', pattern: '^\\d{1,15}$' },
+    },
+  ],
+  responses: {
+    200: {
+      description: 'The stream: `data` of each event is `{id, type, created_at, org_id, data}`.',
+      headers: requestIdHeader,
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
+    ...errorsOf(streamSpec),
+  },
+};
+
+const getOpenapi: JsonSchema = {
+  operationId: 'getOpenapi',
+  summary: 'This document',
+  description: 'This document. Needs no credential.',
+  tags: ['Status'],
+  security: [],
+  responses: {
+    200: {
+      description: 'OpenAPI 3.1.',
+      headers: requestIdHeader,
+      content: { 'application/json': { schema: { type: 'object' } } },
+    },
+    500: { $ref: `#/components/responses/${errorName(500, ['internal'])}` },
+  },
+};

@@ -1,0 +1,123 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import { AppError, errorCodes } from '#errors';
+import type { ErrorCode, ErrorDetails } from '#errors';
+import type { Logger } from '#telemetry';
+
+/** Statuses of the edge itself that the table of codes has no row for. */
+const statusOfEdge = { method_not_allowed: 405 } as const;
+
+/** The only place where an error becomes an HTTP status and a body (decisions: Errors). */
+export function registerErrorHandler(app: FastifyInstance, logger: Logger): void {
+  app.setErrorHandler((thrown: unknown, request, reply) => {
+    sendError(toAppError(thrown), { request, reply, logger });
+  });
+}
+
+export function sendError(
+  error: AppError,
+  { request, reply, logger }: { request: FastifyRequest; reply: FastifyReply; logger: Logger },
+): void {
+  if (error.code === 'internal') {
+    logger.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
+  }
+  const { edge } = error.details;
+  const status =
+    edge === 'method_not_allowed' ? statusOfEdge[edge] : errorCodes[error.code].httpStatus;
+  void reply
+    .code(status)
+    .headers(headersOf(error, request.headers.authorization !== undefined))
+    .send(toEnvelope(error, request.id));
+}
+
+/** `{error, message, request_id, …details}`. What components tell each other about a failure stays inside. */
+export function toEnvelope(error: AppError, requestId: string): Record<string, unknown> {
+  const {
+    lost: _lost,
+    busy: _busy,
+    edge: _edge,
+    component,
+    error: _error,
+    message: _message,
+    request_id: _requestId,
+    ...details
+  } = error.details;
+  return {
+    error: error.code,
+    message: error.message,
+    request_id: requestId,
+    ...(error.code === 'unavailable' && component !== undefined ? { component } : {}),
+    ...details,
+  };
+}
+
+function headersOf(error: AppError, hadAuthorization: boolean): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const retryAfter = error.details['retry_after'];
+  if (typeof retryAfter === 'number') headers['retry-after'] = String(retryAfter);
+  else if (error.code === 'unavailable') headers['retry-after'] = '1';
+  if (error.code === 'unauthenticated') {
+    // RFC 6750 §3.1: no error code when the request had no authentication information at all.
+    headers['www-authenticate'] = hadAuthorization
+      ? `Bearer error="invalid_token", error_description="${quotable(error.message)}"`
+      : 'Bearer';
+  }
+  if (error.code === 'insufficient_scope') {
+    const scope = String(error.details['scope'] ?? '');
+    headers['www-authenticate'] =
+      `Bearer error="insufficient_scope", scope="${quotable(scope)}", error_description="${quotable(error.message)}"`;
+  }
+  return headers;
+}
+
+function quotable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, "'");
+}
+
+interface Foreseen {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** What Fastify itself refuses, in our codes. */
+const frameworkErrors: Readonly<Record<string, Foreseen>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: {
+    code: 'too_large',
+    message: 'The body is larger than this server accepts; send less.',
+  },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+    code: 'unsupported_media_type',
+    message: 'The body must be JSON; send "Content-Type: application/json".',
+  },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
+    code: 'invalid_request',
+    message: 'The body is not as long as its Content-Length says; send it again.',
+  },
+  FST_ERR_BAD_URL: {
+    code: 'invalid_request',
+    message: 'The URL is not valid; percent-encode what is not plain ASCII.',
+  },
+};
+
+export function toAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const code = (thrown as Partial<FastifyError> | null)?.code;
+  const foreseen = code === undefined ? undefined : frameworkErrors[code];
+  if (foreseen !== undefined) return new AppError(foreseen.code, foreseen.message, { cause: thrown });
+  return AppError.from(thrown);
+}
+
+export function notFound(): AppError {
+  return new AppError(
+    'not_found',
+    'There is nothing at this address; the addresses are listed in /v1/openapi.json.',
+  );
+}
+
+/** 405: the code says what is wrong with the request, the status and `Allow` say it to HTTP. */
+export function methodNotAllowed(allowed: readonly string[]): AppError {
+  const details: ErrorDetails = { edge: 'method_not_allowed', allow: [...allowed] };
+  return new AppError('invalid_request', `This address accepts ${allowed.join(', ')} only.`, {
+    details,
+  });
+}

@@ -1,0 +1,178 @@
+import { trace } from '@opentelemetry/api';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import { deadlineIn } from '#bus';
+import { httpRoutes } from '#contracts/all';
+import type { RouteName } from '#contracts/all';
+import type { Access, RouteSpec } from '#contracts/http/define';
+import type { CallContext } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { inSpan } from '#telemetry';
+import { readCredential } from '../authenticate.ts';
+import type { Caller, Credential } from '../authenticate.ts';
+import type { Deps } from '../deps.ts';
+import { mayUse } from '../domain/scopes.ts';
+import { invalidRequest, validate } from '../domain/validate.ts';
+import type { RouteHandler } from '../route.ts';
+import { createHandlers } from '../routes/index.ts';
+import { methodNotAllowed } from './error-handler.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set for routes that are not public, before their body is read. */
+    admitted: Admitted | null;
+  }
+}
+
+export interface Admitted {
+  readonly credential: Credential;
+  readonly caller: Caller;
+}
+
+interface RoutesOptions {
+  /** Tests parse every answer with its schema; in production the component already did. */
+  readonly checkAnswers: boolean;
+}
+
+/** No request takes longer: every component behind a route answers or times out sooner. */
+const requestMsMax = 125_000;
+const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as const;
+
+/** Binds a handler to every route of the table. */
+export function registerRoutes(app: FastifyInstance, deps: Deps, options: RoutesOptions): void {
+  app.decorateRequest('admitted', null);
+  const handlers = createHandlers(deps);
+  const table: readonly [string, RouteSpec][] = Object.entries(httpRoutes);
+  for (const [name, spec] of table) {
+    const handler = handlers[name as RouteName] as unknown as RouteHandler<RouteSpec>;
+    app.route({
+      method: spec.method,
+      url: toFastifyPath(spec.path),
+      ...(spec.access === 'public' ? {} : { onRequest: admission(deps, spec.access) }),
+      handler: serveRoute(deps, spec, { handler, ...options }),
+    });
+  }
+  refuseOtherMethods(
+    app,
+    table.map(([, { method, path }]) => ({ method, url: toFastifyPath(path) })),
+  );
+}
+
+/** `/v1/approvals/{id}` as Fastify writes it. */
+function toFastifyPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** Answers 405 with the methods that an address does have. */
+export function refuseOtherMethods(
+  app: FastifyInstance,
+  routes: readonly { readonly method: string; readonly url: string }[],
+  { head = true }: { readonly head?: boolean } = {},
+): void {
+  const byUrl = Map.groupBy(routes, ({ url }) => url);
+  for (const [url, own] of byUrl) {
+    const allowed = own.flatMap(({ method }) => 
+      method === 'GET' && head ? ['GET', 'HEAD'] : [method],
+    );
+    app.route({
+      method: methods.filter((method) => !allowed.includes(method)),
+      url,
+      exposeHeadRoute: false,
+      onRequest: async (_request, reply) => {
+        void reply.header('allow', allowed.join(', '));
+        throw methodNotAllowed(allowed);
+      },
+      handler: async () => undefined,
+    });
+  }
+}
+
+/** Authentication, rate limits and scope, before a byte of the body is read. */
+export function admission(deps: Deps, access: Access) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const credential = readCredential(deps.site(), request);
+    const caller = await deps.authenticator.authenticate(credential);
+    const { headers, refusal } = deps.rates.ofCaller(caller);
+    void reply.headers(headers);
+    if (refusal !== null) throw refusal;
+    if (!mayUse(caller.claims, access)) {
+      throw new AppError(
+        'insufficient_scope',
+        `This needs the scope ${access}; sign in, or use a credential that has it.`,
+        { details: { scope: access } },
+      );
+    }
+    request.admitted = { credential, caller };
+  };
+}
+
+function serveRoute(
+  deps: Deps,
+  spec: RouteSpec,
+  { handler, checkAnswers }: RoutesOptions & { handler: RouteHandler<RouteSpec> },
+) {
+  return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    inSpan(`${spec.method} ${spec.path}`, {}, async () => {
+      const { admitted } = request;
+      const answered = await handler({
+        params: spec.params && (validate(spec.params, request.params, 'path') as never),
+        query: checkedQuery(spec, request.query) as never,
+        body: checkedBody(spec, request.body) as never,
+        // Null exactly for public routes, as the handler's type says.
+        caller: (admitted?.caller ?? null) as Caller,
+        authenticate: () => deps.authenticator.authenticate((admitted as Admitted).credential),
+        headers: request.headers,
+        context: contextOf(request),
+        deadline: deadlineIn(requestMsMax),
+        get signal() {
+          return goneSignal(reply);
+        },
+      });
+      const { status, body, headers } = answered;
+      if (checkAnswers) spec.responses[status]?.parse(body);
+      if (deps.stopping.aborted) void reply.header('connection', 'close');
+      if (headers !== undefined) void reply.headers(headers);
+      return reply.code(status).send(body);
+    });
+}
+
+function checkedQuery(spec: RouteSpec, query: unknown): unknown {
+  if (spec.query !== undefined) return validate(spec.query, query, 'query');
+  const given = Object.keys(query as object);
+  if (given.length === 0) return undefined;
+  const issues = given.map((path) => ({ path, message: 'is not a known parameter' }));
+  throw invalidRequest('This address takes no query parameters; leave them out.', issues);
+}
+
+function checkedBody(spec: RouteSpec, body: unknown): unknown {
+  if (spec.body !== undefined) {
+    if (body === undefined) {
+      throw invalidRequest('This address needs a JSON body.', [{ path: '', message: 'is required' }]);
+    }
+    return validate(spec.body, body, 'body');
+  }
+  if (body === undefined || body === null) return undefined;
+  const given = typeof body === 'object' ? Object.keys(body) : [''];
+  if (given.length === 0) return undefined;
+  const issues = given.map((path) => ({ path, message: 'is not a known field' }));
+  throw invalidRequest('This address takes no body; leave it out.', issues);
+}
+
+const addressCharactersMax = 64;
+
+export function contextOf(request: FastifyRequest): CallContext {
+  return {
+    requestId: request.id,
+    traceId: trace.getActiveSpan()?.spanContext().traceId ?? null,
+    ip: request.ip.slice(0, addressCharactersMax),
+  };
+}
+
+/** Aborts when the connection is gone before the answer was sent. */
+export function goneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}

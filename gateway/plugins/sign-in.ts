@@ -1,0 +1,99 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import { deadlineIn } from '#bus';
+import { AppError, errorCodes } from '#errors';
+import type { Deps } from '../deps.ts';
+import { isForeignOrigin, sessionCookie } from '../domain/site.ts';
+import { toAppError } from './error-handler.ts';
+import { contextOf, refuseOtherMethods } from './routes.ts';
+import { confirmPage, messagePage, pageHeaders } from './sign-in-pages.ts';
+
+const tokenPattern = /^[A-Za-z0-9_-]{1,200}$/;
+const formBytesMax = 4096;
+const cookieSecondsMax = 7 * 24 * 60 * 60;
+
+/**
+ * `/sign-in?token=…`: the one-time link, for people. Opening it shows a button; only pressing
+ * that uses the link up and opens the session (decisions: Sign-in).
+ */
+export async function signInPages(app: FastifyInstance, deps: Deps): Promise<void> {
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: formBytesMax },
+    (_request, body, next) => next(null, new URLSearchParams(body as string)),
+  );
+  app.setErrorHandler((thrown: unknown, request, reply) => showError(deps, request, reply, thrown));
+
+  app.get('/sign-in', (request, reply) => {
+    const { token } = request.query as { token?: unknown };
+    if (typeof token !== 'string' || !tokenPattern.test(token)) return showMissing(reply);
+    return reply.headers(pageHeaders).send(confirmPage(token));
+  });
+
+  app.post('/sign-in', async (request, reply) => {
+    const { headers, refusal } = deps.rates.ofSignIn(request.ip);
+    void reply.headers(headers);
+    if (refusal !== null) throw refusal;
+    // Somebody else's page must not sign a person in as somebody else.
+    if (isForeignOrigin(deps.site(), request.headers)) {
+      throw new AppError('forbidden', 'Open the sign-in link itself and press the button there.');
+    }
+    const token = request.body instanceof URLSearchParams ? request.body.get('token') : null;
+    if (token === null || !tokenPattern.test(token)) return showMissing(reply);
+
+    const { sessionToken, expiresAt } = await deps.auth.signIn(
+      {
+        token,
+        userAgent: request.headers['user-agent']?.slice(0, 500) ?? null,
+        context: contextOf(request),
+      },
+      deadlineIn(5_000),
+    );
+    const seconds = Math.floor((Date.parse(expiresAt) - Date.now()) / 1000);
+    const maxAge = Math.max(0, Math.min(seconds, cookieSecondsMax));
+    return reply
+      .header('set-cookie', sessionCookie(deps.site(), sessionToken, maxAge))
+      .redirect('/', 303);
+  });
+
+  refuseOtherMethods(app, [
+    { method: 'GET', url: '/sign-in' },
+    { method: 'POST', url: '/sign-in' },
+  ]);
+}
+
+function showMissing(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(400)
+    .headers(pageHeaders)
+    .send(
+      messagePage(
+        'Use your sign-in link',
+        'The gateway prints a one-time sign-in link in the terminal when it starts. Open the whole link, including what follows token=.',
+      ),
+    );
+}
+
+/** What went wrong, for a person; the details are in the log under the request id. */
+function showError(
+  { logger }: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  thrown: unknown,
+): void {
+  const error = toAppError(thrown);
+  if (error.code === 'internal') {
+    logger.error({ err: error.cause ?? error, requestId: request.id }, 'sign-in failed');
+  }
+  const { retry_after: seconds, edge } = error.details;
+  if (typeof seconds === 'number') void reply.header('retry-after', String(seconds));
+  const title = error.code === 'expired' ? 'This link no longer works' : 'Signing in did not work';
+  const message =
+    error.code === 'expired'
+      ? 'It was used already or is too old. Ask for a new link, or restart the gateway to print one while nobody has signed in yet.'
+      : error.message;
+  void reply
+    .code(edge === 'method_not_allowed' ? 405 : errorCodes[error.code].httpStatus)
+    .headers(pageHeaders)
+    .send(messagePage(title, message));
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+
+import { agent } from './neighbours.testing.ts';
+import { createRateLimits } from './rate-limits.ts';
+
+const caller = { principal: 'signed', claims: agent() };
+const sibling = { principal: 'signed', claims: { ...caller.claims, identityId: 'another' } };
+
+describe('rate limits', () => {
+  test('refuse an identity over its quota, with the time to wait', () => {
+    const limits = limitsOf({ identityPerMinute: 2 });
+    limits.ofCaller(caller);
+    const last = limits.ofCaller(caller);
+    const { refusal, headers } = limits.ofCaller(caller);
+
+    expect(last.refusal).toBeNull();
+    expect(refusal).toMatchObject({ code: 'rate_limited', details: { retry_after: 30 } });
+    expect(headers).toEqual({ ratelimit: '"identity";r=0;t=60', 'ratelimit-policy': '"identity";q=2;w=60' });
+  });
+
+  test('refuse all agents of a user together', () => {
+    const limits = limitsOf({ identityPerMinute: 10, userPerMinute: 1 });
+
+    expect(limits.ofCaller(caller).refusal).toBeNull();
+    expect(limits.ofCaller(sibling).refusal).toMatchObject({ code: 'rate_limited' });
+  });
+
+  test('leave one identity alone when another is over its quota', () => {
+    const limits = limitsOf({ identityPerMinute: 1 });
+    limits.ofCaller(caller);
+
+    expect(limits.ofCaller(caller).refusal).not.toBeNull();
+    expect(limits.ofCaller(sibling).refusal).toBeNull();
+  });
+
+  test('are shared by the replicas that live', () => {
+    let replicas = 1;
+    const limits = limitsOf({ identityPerMinute: 10, replicas: () => replicas });
+    expect(limits.ofCaller(caller).headers['ratelimit-policy']).toContain('q=10');
+
+    replicas = 5;
+    expect(limits.ofCaller(caller).headers['ratelimit-policy']).toContain('q=2');
+    replicas = 100;
+    expect(limits.ofCaller(caller).headers['ratelimit-policy']).toContain('q=1');
+  });
+
+  test('of zero are none', () => {
+    const limits = limitsOf({});
+
+    expect(limits.ofCaller(caller)).toEqual({ headers: {}, refusal: null });
+    expect(limits.ofSignIn('127.0.0.1')).toEqual({ headers: {}, refusal: null });
+  });
+
+  test('of sign-in are kept per address', () => {
+    const limits = limitsOf({ signInPerMinute: 1 });
+    limits.ofSignIn('192.0.2.1');
+
+    expect(limits.ofSignIn('192.0.2.1').refusal).toMatchObject({ code: 'rate_limited' });
+    expect(limits.ofSignIn('192.0.2.2').refusal).toBeNull();
+  });
+});
+
+function limitsOf(quotas: Partial<Parameters<typeof createRateLimits>[0]>) {
+  return createRateLimits({
+    identityPerMinute: 0,
+    userPerMinute: 0,
+    signInPerMinute: 0,
+    replicas: () => 1,
+    now: () => 0,
+    ...quotas,
+  });
+}

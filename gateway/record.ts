@@ -1,0 +1,118 @@
+import { blankAuditEntry } from '#contracts/audit';
+import type { AuditEntry } from '#contracts/audit';
+import type { Call } from '#contracts/call';
+import type { CallContext, Principal, Risk } from '#contracts/vocabulary';
+import type { AppError } from '#errors';
+import { createEvent } from '#events';
+import type { Publisher } from '#events';
+import { inSpan } from '#telemetry';
+import type { Caller } from './authenticate.ts';
+
+/** What policy says about a call it decided. */
+interface Summary {
+  readonly service: string;
+  readonly template: string | null;
+  readonly action: string;
+  readonly permissionKeys: readonly string[];
+  readonly risk: Risk;
+  readonly description: string;
+}
+
+interface Recording {
+  readonly caller: Caller;
+  readonly context: CallContext;
+}
+
+/**
+ * The fifth layer for a call that a rule or a person denied: no other component saw it, so the
+ * gateway writes its audit event. Throws `unavailable` when it cannot be stored.
+ */
+export async function recordDenied(
+  { publisher }: { publisher: Publisher },
+  {
+    caller,
+    context,
+    summary,
+    reason,
+    approvalId,
+  }: Recording & { summary: Summary; reason: string; approvalId: string | null },
+): Promise<void> {
+  const entry: AuditEntry = {
+    ...entryOf(caller.claims, context, `Denied: ${summary.description} (${reason})`),
+    ...factsOf(summary),
+    outcome: 'denied',
+    approval_id: approvalId,
+  };
+  await publish(publisher, caller.claims, { type: 'action.denied', entry });
+}
+
+/** The same for a call that was refused with a typed error before anything ran. */
+export async function recordRefused(
+  { publisher }: { publisher: Publisher },
+  {
+    caller,
+    context,
+    call,
+    summary,
+    error,
+  }: Recording & { call: Call; summary: Summary | null; error: AppError },
+): Promise<void> {
+  const entry: AuditEntry = {
+    ...entryOf(caller.claims, context, `Refused: ${error.message}`),
+    ...(summary === null ? asAsked(call) : factsOf(summary)),
+    outcome: 'failed',
+    error: error.code,
+  };
+  await publish(publisher, caller.claims, { type: 'action.refused', entry });
+}
+
+function publish(
+  publisher: Publisher,
+  claims: Principal,
+  { type, entry }: { type: 'action.denied' | 'action.refused'; entry: AuditEntry },
+): Promise<void> {
+  const event = createEvent({
+    type,
+    orgId: claims.orgId,
+    audience: claims.chain.map((link) => link.id),
+    data: { service: entry.service, action: entry.action },
+    audit: entry,
+  });
+  return inSpan('audit', {}, () => publisher.publish(event));
+}
+
+function entryOf(claims: Principal, context: CallContext, description: string): AuditEntry {
+  const { credential, chain } = claims;
+  return {
+    ...blankAuditEntry(description.slice(0, 2000)),
+    user_id: claims.userId,
+    identity: {
+      id: claims.identityId,
+      kind: claims.kind,
+      name: chain.at(-1)?.name ?? '',
+      path: chain.map((link) => link.name),
+    },
+    credential: { kind: credential.kind, id: credential.id, client_id: credential.clientId },
+    request_id: context.requestId,
+    trace_id: context.traceId,
+    ip: context.ip,
+  };
+}
+
+function factsOf(summary: Summary): Partial<AuditEntry> {
+  return {
+    service: summary.service,
+    template: summary.template,
+    action: summary.action,
+    permission_keys: [...summary.permissionKeys],
+    risk: summary.risk,
+  };
+}
+
+/** A refused call was never resolved: what it named is all there is. Nothing of its body is kept. */
+function asAsked(call: Call): Partial<AuditEntry> {
+  return {
+    service: call.service,
+    action: call.kind === 'action' ? call.action : call.method,
+  };
+}

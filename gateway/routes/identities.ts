@@ -1,0 +1,32 @@
+import type { identityRoutes } from '#contracts/http/identities';
+import type { Deps } from '../deps.ts';
+import { sessionCookie } from '../domain/site.ts';
+import { answer, done, pageOf } from '../route.ts';
+import type { HandlersOf } from '../route.ts';
+
+export function identityHandlers({ auth, site }: Deps): HandlersOf<typeof identityRoutes> {
+  return {
+    getMe: ({ caller: { principal }, deadline }) => answer(200, auth.getMe({ principal }, deadline)),
+    listIdentities: ({ caller: { principal }, query, deadline }) =>
+      answer(200, auth.listIdentities({ principal, page: pageOf(query) }, deadline)),
+    getIdentity: ({ caller: { principal }, params: { id }, deadline }) =>
+      answer(200, auth.getIdentity({ principal, id }, deadline)),
+    createAgent: ({ caller: { principal }, body, context, deadline }) =>
+      answer(201, auth.createAgent({ principal, body, context }, deadline)),
+    createSubagent: ({ caller: { principal }, body, context, deadline }) =>
+      answer(201, auth.createSubagent({ principal, body, context }, deadline)),
+    revokeIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
+      answer(200, auth.revokeIdentity({ principal, id, context }, deadline)),
+    listAgentKeys: ({ caller: { principal }, params: { id }, query, deadline }) =>
+      answer(200, auth.listAgentKeys({ principal, id, page: pageOf(query) }, deadline)),
+    createAgentKey: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
+      answer(201, auth.createAgentKey({ principal, id, body, context }, deadline)),
+    revokeAgentKey: ({ caller: { principal }, params, context, deadline }) =>
+      done(auth.revokeAgentKey({ principal, id: params.id, keyId: params.key_id, context }, deadline)),
+    async signOut({ caller: { principal, claims }, context, deadline }) {
+      const answered = await done(auth.signOut({ principal, context }, deadline));
+      if (claims.credential.kind !== 'session') return answered;
+      return { ...answered, headers: { 'set-cookie': sessionCookie(site(), '', 0) } };
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { RouteName, httpRoutes } from '#contracts/all';
+import type { Deps } from '../deps.ts';
+import type { RouteHandler } from '../route.ts';
+import { actionHandlers } from './actions.ts';
+import { approvalHandlers } from './approvals.ts';
+import { auditHandlers } from './audit.ts';
+import { identityHandlers } from './identities.ts';
+import { ruleHandlers } from './rules.ts';
+import { secretHandlers } from './secrets.ts';
+import { serviceHandlers } from './services.ts';
+import { statusHandlers } from './status.ts';
+import { webhookHandlers } from './webhooks.ts';
+
+type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRoutes)[Name]> };
+
+/** A handler for every route of the table. A route without one does not compile. */
+export function createHandlers(deps: Deps): AllHandlers {
+  return {
+    ...identityHandlers(deps),
+    ...secretHandlers(deps),
+    ...serviceHandlers(deps),
+    ...actionHandlers(deps),
+    ...approvalHandlers(deps),
+    ...ruleHandlers(deps),
+    ...webhookHandlers(deps),
+    ...auditHandlers(deps),
+    ...statusHandlers(deps),
+  };
+}

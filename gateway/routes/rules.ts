@@ -1,0 +1,21 @@
+import type { ruleRoutes } from '#contracts/http/rules';
+import type { Deps } from '../deps.ts';
+import { answer, done, pageOf } from '../route.ts';
+import type { HandlersOf } from '../route.ts';
+
+export function ruleHandlers({ policy }: Deps): HandlersOf<typeof ruleRoutes> {
+  return {
+    listRules: ({ caller: { principal }, query, deadline }) =>
+      answer(
+        200,
+        policy.listRules(
+          { principal, identityId: query.identity_id ?? null, page: pageOf(query) },
+          deadline,
+        ),
+      ),
+    createRule: ({ caller: { principal }, body, deadline }) =>
+      answer(201, policy.createRule({ principal, body }, deadline)),
+    deleteRule: ({ caller: { principal }, params: { id }, deadline }) =>
+      done(policy.deleteRule({ principal, id }, deadline)),
+  };
+}

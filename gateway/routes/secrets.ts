@@ -1,0 +1,19 @@
+import type { secretRoutes } from '#contracts/http/secrets';
+import type { Deps } from '../deps.ts';
+import { answer, done, pageOf } from '../route.ts';
+import type { HandlersOf } from '../route.ts';
+
+export function secretHandlers({ executor }: Deps): HandlersOf<typeof secretRoutes> {
+  return {
+    listSecrets: ({ caller: { principal }, query, deadline }) =>
+      answer(200, executor.listSecrets({ principal, page: pageOf(query) }, deadline)),
+    createSecret: ({ caller: { principal }, body, deadline }) =>
+      answer(201, executor.createSecret({ principal, body }, deadline)),
+    getSecret: ({ caller: { principal }, params: { id }, deadline }) =>
+      answer(200, executor.getSecret({ principal, id }, deadline)),
+    listSecretVersions: ({ caller: { principal }, params: { id }, query, deadline }) =>
+      answer(200, executor.listSecretVersions({ principal, id, page: pageOf(query) }, deadline)),
+    deleteSecret: ({ caller: { principal }, params: { id }, deadline }) =>
+      done(executor.deleteSecret({ principal, id }, deadline)),
+  };
+}

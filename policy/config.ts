@@ -1,0 +1,14 @@
+import { defineConfig } from '#config';
+import type { Config } from '#config';
+
+export const policyConfig = defineConfig('policy', [
+  'DATABASE_URL',
+  'DATABASE_CONNECTIONS_MAX',
+  'NATS_URL',
+  'PRINCIPAL_KEY',
+  'PERMIT_KEY',
+  'GAP_KEY',
+  'LOG_LEVEL',
+]);
+
+export type PolicyConfig = Config<(typeof policyConfig)['names'][number]>;

@@ -1,0 +1,41 @@
+import { Script, createContext } from 'node:vm';
+
+/**
+ * Regular expressions of templates run on text of agents: one that backtracks without end must
+ * not stop a component that decides for everybody. What is short and simple runs as it is; the
+ * rest in a context that V8 interrupts, at some 0.2 ms each.
+ */
+export class BoundedRegExp {
+  readonly #regexp: RegExp;
+  readonly #isSimple: boolean;
+
+  constructor(pattern: string, flags: string) {
+    this.#regexp = new RegExp(pattern, flags);
+    // One repetition, and none of a group, takes at most quadratic time.
+    const repetitions = pattern.replaceAll(/\\./g, '').match(/[*+]|\{\d*,\d*\}/g)?.length ?? 0;
+    this.#isSimple = repetitions <= 1 && !/\)(?:[*+]|\{)/.test(pattern);
+  }
+
+  /** A pattern that takes too long does not match: what nobody can check is not let through. */
+  test(text: string): boolean {
+    if (this.#isSimple && text.length <= SIMPLE_CHARACTERS_MAX) return this.#regexp.test(text);
+    sandbox.regexp = this.#regexp;
+    sandbox.text = text;
+    try {
+      return script.runInContext(context, { timeout: TIMEOUT_MS }) === true;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === TIMEOUT_CODE) return false;
+      throw error;
+    } finally {
+      sandbox.text = '';
+    }
+  }
+}
+
+const SIMPLE_CHARACTERS_MAX = 1_000;
+const TIMEOUT_MS = 50;
+const TIMEOUT_CODE = 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+
+const sandbox: { regexp: RegExp | null; text: string } = { regexp: null, text: '' };
+const context = createContext(sandbox);
+const script = new Script('regexp.test(text)');

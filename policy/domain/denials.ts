@@ -1,0 +1,56 @@
+import type { DerivedKey } from '#contracts/permit';
+import type { ChainLink, Risk } from '#contracts/vocabulary';
+import { isAtLeast } from './deny-names.ts';
+import type { RatedName } from './deny-names.ts';
+import { couldMatch, matchesKey } from './patterns.ts';
+import type { Rule, Standing } from './rules.ts';
+
+/** What the walk asks about a call (decisions: The walk). */
+export interface WalkedCall {
+  readonly keys: readonly DerivedKey[];
+  readonly risk: Risk;
+  readonly serviceId: string | null;
+  readonly credentialIds: readonly string[];
+  /** A read of a service that allows reads: needs no rule, where the caller's chain lets it. */
+  readonly isOpenRead: boolean;
+  /** Further names under which deny rules, and they alone, match. */
+  readonly denyNames: readonly RatedName[];
+}
+
+export interface Denial {
+  readonly rule: Rule;
+  /** The key of the call that it matched, or the first one when it matched by another name. */
+  readonly key: string;
+}
+
+/** Step 1. Deny wins: on the org or any identity of the chain, whatever the order and specificity. */
+export function findDenial(standing: Standing, call: WalkedCall): Denial | undefined {
+  for (const rule of standing.rules) {
+    if (rule.effect !== 'deny') continue;
+    if (isAtLeastRisk(rule, call.risk)) {
+      const key = call.keys.find((each) => matchesKey(rule.pattern, each));
+      if (key !== undefined) return { rule, key: key.key };
+    }
+    const name = call.denyNames.find(
+      (each) => isAtLeastRisk(rule, each.risk) && couldMatch(rule.pattern, each),
+    );
+    if (name !== undefined) return { rule, key: call.keys[0]?.key ?? rule.pattern.text };
+  }
+  return undefined;
+}
+
+export function isAtLeastRisk({ riskAtLeast }: Rule, risk: Risk): boolean {
+  return riskAtLeast === null || isAtLeast(risk, riskAtLeast);
+}
+
+/** The sentence the caller reads as `reason`. */
+export function denialReason({ rule, key }: Denial, chain: readonly ChainLink[]): string {
+  const owner = chain.find(({ id }) => id === rule.identityId);
+  const whose = owner === undefined ? 'the org' : `${owner.kind} ${owner.name}`;
+  const text = `A deny rule of ${whose} (${rule.pattern.text}) refuses ${key}.`;
+  return text.length > REASON_CHARACTERS_MAX
+    ? `${text.slice(0, REASON_CHARACTERS_MAX - 1)}…`
+    : text;
+}
+
+const REASON_CHARACTERS_MAX = 1000;

@@ -1,0 +1,125 @@
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import type { JsonValue, Risk } from '#contracts/vocabulary';
+import { argumentText } from './action-path.ts';
+import { encodeArgument, encodeName, withoutOrg } from './keys.ts';
+import { findOperations, isSameMethod } from './operations.ts';
+import type { FoundOperation } from './operations.ts';
+import type { DenyName } from './patterns.ts';
+
+/** A request as it will reach its host, as far as policy knows it. */
+export interface SentRequest {
+  readonly method: string;
+  /** Normalised, from the root of the host. */
+  readonly path: string;
+  /** Undefined at a replay, where only path and method are at hand. */
+  readonly query: Readonly<Record<string, JsonValue>> | undefined;
+  readonly body: JsonValue | undefined;
+}
+
+/** A deny name with the risk that its template gives it. */
+export interface RatedName extends DenyName {
+  readonly risk: Risk;
+}
+
+/** A service or template through which the same host can be reached. */
+export interface Neighbour {
+  /** Every name it goes by: instance name, the same without `org/`, template key. */
+  readonly names: readonly string[];
+  /** Path of its base URL, without a slash at its end. */
+  readonly prefix: string;
+  readonly template: CompiledTemplate;
+}
+
+export function namesOf(service: string, templateKey: string): string[] {
+  return [...new Set([service, withoutOrg(service), templateKey])];
+}
+
+/** The names of an action call itself: its service's, all of them, with the argument if it has one. */
+export function ownNames(
+  services: readonly string[],
+  { action, arg, risk }: { action: string; arg: string | undefined; risk: Risk },
+): RatedName[] {
+  return services.map((service) => ({
+    service: encodeName(service),
+    action: encodeName(action),
+    arg: arg === undefined ? undefined : encodeArgument(arg),
+    risk,
+  }));
+}
+
+/** The names that a request also has as an operation of a neighbour (decisions: The walk, 1). */
+export function neighbourNames(
+  { names, prefix, template }: Neighbour,
+  request: SentRequest,
+  risk: Risk,
+): RatedName[] {
+  const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
+  const path = isBelow ? request.path.slice(prefix.length) : undefined;
+  const found =
+    path === undefined ? [] : findOperations(template, { method: request.method, path });
+  const operations =
+    found.length === 0
+      ? [{ action: unknownAction(template, request.method), arg: undefined, risk }]
+      : found.map((operation) => ({
+          action: encodeName(operation.action.key),
+          arg: argumentOf(operation, request),
+          risk: higher(risk, operation.action.risk),
+        }));
+  return names.flatMap((service) =>
+    operations.map((operation) => ({ service: encodeName(service), ...operation })),
+  );
+}
+
+function unknownAction(template: CompiledTemplate, method: string): DenyName['action'] {
+  const isPossible = (action: CompiledAction) => isSameMethod(action.method, method);
+  const actions = Object.values(template.actions);
+  return {
+    among: actions.filter(isPossible).map((action) => action.key),
+    notAmong: actions.filter((action) => !isPossible(action)).map((action) => action.key),
+  };
+}
+
+function argumentOf(
+  { action, pathValues }: FoundOperation,
+  { query, body }: SentRequest,
+): string | undefined {
+  const param = action.params.find((each) => each.name === action.scopeParam);
+  if (param === undefined) return undefined;
+  const { name } = param;
+  const value =
+    param.in === 'path'
+      ? pathValues[name]
+      : param.in === 'query'
+        ? memberOf(query, name)
+        : param.in === 'body'
+          ? bodyValue(action, body, name)
+          : undefined;
+  return value === undefined ? undefined : encodeArgument(argumentText(value, JSON.stringify));
+}
+
+function bodyValue(
+  action: CompiledAction,
+  body: JsonValue | undefined,
+  name: string,
+): JsonValue | undefined {
+  return action.body?.wholeBody === true ? body : memberOf(body, name);
+}
+
+/** Only a single plain value is certain to be read the same way by the upstream. */
+function memberOf(value: unknown, name: string): JsonValue | undefined {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined;
+  if (!Object.hasOwn(value, name)) return undefined;
+  const member: unknown = (value as Record<string, unknown>)[name];
+  const isPlain = ['string', 'number', 'boolean'].includes(typeof member);
+  return isPlain ? (member as JsonValue) : undefined;
+}
+
+const order: readonly Risk[] = ['read', 'write', 'delete'];
+
+export function higher(left: Risk, right: Risk): Risk {
+  return order.indexOf(left) >= order.indexOf(right) ? left : right;
+}
+
+export function isAtLeast(risk: Risk, least: Risk): boolean {
+  return order.indexOf(risk) >= order.indexOf(least);
+}

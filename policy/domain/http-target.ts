@@ -1,0 +1,137 @@
+import type { HttpCall } from '#contracts/call';
+import { hostOf, parseBaseUrl } from './hosts.ts';
+import { invalidParam } from './invalid-call.ts';
+
+/** Where a verb or raw call goes, as it stands in its permission key. */
+export interface HttpTarget {
+  readonly host: string;
+  readonly path: string;
+}
+
+/**
+ * Normalises the target of a verb or raw call once (RFC 3986 §6.2.2) and refuses whatever two
+ * parsers could read differently. The executor sends exactly this path.
+ */
+export function parseHttpTarget(target: string, baseUrl: string | null): HttpTarget {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u0020\u007f\\]/.test(target) || !target.isWellFormed()) {
+    throw invalidParam('path', 'must not hold spaces, control characters or backslashes');
+  }
+  if (target.includes('#')) throw invalidParam('path', 'must not have a fragment ("#…")');
+  const [beforeQuery = '', ...query] = target.split('?');
+  refuseOverrideIn(queryNames(query.join('?')));
+  const { host, path } = baseUrl === null ? splitUrl(beforeQuery) : below(baseUrl, beforeQuery);
+  return { host, path: normalisePath(path) };
+}
+
+/** Refuses what would make the upstream run another method than the key says, or is no header. */
+export function checkHttpParts({ headers, query, body, secrets }: HttpCall): void {
+  refuseOverrideIn(Object.keys(query));
+  for (const [name, value] of Object.entries(headers)) {
+    checkHeaderName(`headers.${name}`, name);
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value) || !value.isWellFormed()) {
+      throw invalidParam(`headers.${name}`, 'holds control characters, which a header cannot carry');
+    }
+    const isForm = name.toLowerCase() === 'content-type' && /form/i.test(value);
+    if (isForm && typeof body === 'string') refuseOverrideIn(queryNames(body));
+    if (isForm && body !== null && typeof body === 'object') refuseOverrideIn(Object.keys(body));
+  }
+  for (const [index, secret] of secrets.entries()) {
+    const path = `secrets.${index}`;
+    if (secret.in === 'query') refuseOverrideIn([secret.key]);
+    else checkHeaderName(`${path}.key`, secret.key);
+    if (!/^[\u0020-\u007e]*$/.test(secret.prefix ?? '')) {
+      throw invalidParam(`${path}.prefix`, 'may hold printable ASCII characters only');
+    }
+  }
+}
+
+function splitUrl(text: string): HttpTarget {
+  const match = /^(https?):\/\/([^/]+)(\/.*)?$/i.exec(text);
+  const [, scheme = '', authority = '', path = '/'] = match ?? [];
+  const url = match === null ? null : URL.parse(`${scheme}://${authority}`);
+  const host = url === null ? '' : hostOf(url);
+  if (url === null || authority.includes('@') || host === '') {
+    throw invalidParam('path', 'must be an absolute http or https URL without user and password');
+  }
+  return { host, path };
+}
+
+function below(baseUrl: string, path: string): HttpTarget {
+  if (!path.startsWith('/')) {
+    throw invalidParam('path', 'must begin with "/", below the base URL of the service');
+  }
+  const base = parseBaseUrl(baseUrl);
+  return { host: base.host, path: base.prefix + path };
+}
+
+/** RFC 3986 §3.3 `pchar`, without `*`, which a permission key spells `%2A`. */
+const plain = /[A-Za-z0-9\-._~!$&'()+,;=:@]/;
+const unreserved = /[A-Za-z0-9\-._~]/;
+
+export function normalisePath(path: string): string {
+  return path
+    .split('/')
+    .map((segment) => {
+      const normal = normaliseSegment(segment);
+      if (/%(?:2F|5C|[01][0-9A-F]|7F)/.test(normal)) {
+        throw invalidParam('path', 'must not hold an encoded slash, backslash or control character');
+      }
+      // Some servers drop `;…` before they resolve dot segments.
+      const [name = ''] = normal.split(';');
+      if (name === '.' || name === '..') {
+        throw invalidParam('path', 'must not hold "." or ".." segments');
+      }
+      return normal;
+    })
+    .join('/');
+}
+
+/** Decodes what needs no encoding, encodes what does, triplets in upper case; nothing twice. */
+function normaliseSegment(segment: string): string {
+  return segment.replace(/%([0-9A-Fa-f]{2})?|[^%]/gu, (part, hex: string | undefined) => {
+    if (!part.startsWith('%')) return plain.test(part) ? part : encode(part);
+    if (hex === undefined) {
+      throw invalidParam('path', 'holds a "%" that is not followed by two hexadecimal digits');
+    }
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return unreserved.test(character) ? character : `%${hex.toUpperCase()}`;
+  });
+}
+
+/** `encodeURIComponent` leaves `*` as it is. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll('*', '%2A');
+}
+
+function checkHeaderName(path: string, name: string): void {
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+    throw invalidParam(path, 'is not a header name');
+  }
+  // `_` too: CGI servers read `X_HTTP_METHOD_OVERRIDE` as the same header.
+  if (/^x-(?:http-)?method(?:-override)?$/.test(name.toLowerCase().replaceAll('_', '-'))) {
+    throw invalidParam(path, 'would change the method of the request, which is refused');
+  }
+}
+
+function queryNames(query: string): string[] {
+  return query
+    .split('&')
+    .map((pair) => decodeLeniently((pair.split('=')[0] ?? '').replaceAll('+', ' ')));
+}
+
+function refuseOverrideIn(names: readonly string[]): void {
+  const name = names.find((candidate) => /^_method(?:\[|$)/i.test(candidate));
+  if (name !== undefined) {
+    throw invalidParam(name, 'would change the method of the request, which is refused');
+  }
+}
+
+function decodeLeniently(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // Not UTF-8: then it is no name that we look for.
+  }
+}

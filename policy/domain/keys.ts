@@ -1,0 +1,72 @@
+import type { DerivedKey } from '#contracts/permit';
+
+/** Longest permission key; the contracts refuse a longer one. */
+export const KEY_CHARACTERS_MAX = 4096;
+
+/** `arg` of an action that has no `scope_param`, or was called without it: the whole action. */
+export const WHOLE_ACTION = '*';
+
+/**
+ * Derived text never holds what means something in a rule (decisions: Keys): `%`, `*` and
+ * control characters become UTF-8 percent triplets, so that no caller can mint a wildcard.
+ */
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const inArgument = /[%*\u0000-\u001f\u007f-\u009f]/g;
+/** Service and action may hold no `:` either: a key is split at its first two. */
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const inName = /[%*:\u0000-\u001f\u007f-\u009f]/g;
+
+export function encodeName(text: string): string {
+  return text.replace(inName, encodeCharacter);
+}
+
+export function encodeArgument(text: string): string {
+  return text.replace(inArgument, encodeCharacter);
+}
+
+/** `service:action:arg`; an undefined argument is the whole action. */
+export function actionKey(service: string, action: string, argument?: string): DerivedKey {
+  return keyOf({
+    service: encodeName(service),
+    action: encodeName(action),
+    arg: argument === undefined ? WHOLE_ACTION : encodeArgument(argument),
+  });
+}
+
+/** `http:{VERB}:{host}{path}`. Host and path are normalised already and hold triplets of their own. */
+export function httpKey(method: string, host: string, path: string): DerivedKey {
+  return keyOf({ service: 'http', action: method, arg: `${host}${path}`.replaceAll('*', '%2A') });
+}
+
+/** `secret:{name}:{host}`: a secret approved for one host cannot be sent to another. */
+export function secretKey(name: string, host: string): DerivedKey {
+  return keyOf({ service: 'secret', action: encodeName(name), arg: encodeArgument(host) });
+}
+
+/** The three segments of a key or pattern, split at the first two `:`; undefined when there are fewer. */
+export function splitKey(key: string): Omit<DerivedKey, 'key'> | undefined {
+  const first = key.indexOf(':');
+  const second = key.indexOf(':', first + 1);
+  if (first < 0 || second < 0) return undefined;
+  return {
+    service: key.slice(0, first),
+    action: key.slice(first + 1, second),
+    arg: key.slice(second + 1),
+  };
+}
+
+/** `github` for `org/github`: deny rules on the one also match the other. */
+export function withoutOrg(name: string): string {
+  return name.startsWith('org/') ? name.slice('org/'.length) : name;
+}
+
+function keyOf(segments: Omit<DerivedKey, 'key'>): DerivedKey {
+  return { key: `${segments.service}:${segments.action}:${segments.arg}`, ...segments };
+}
+
+function encodeCharacter(character: string): string {
+  const bytes = new TextEncoder().encode(character);
+  return [...bytes]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+    .join('');
+}

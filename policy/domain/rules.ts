@@ -1,0 +1,48 @@
+import type { ChainLink, Risk } from '#contracts/vocabulary';
+import type { Pattern } from './patterns.ts';
+
+/** A live rule as the walk needs it. */
+export interface Rule {
+  readonly id: string;
+  /** Null: the whole org. */
+  readonly identityId: string | null;
+  readonly effect: 'allow' | 'deny';
+  readonly pattern: Pattern;
+  /** Set when planted by an approval: another service or credential does not inherit it. */
+  readonly serviceId: string | null;
+  readonly credentialId: string | null;
+  readonly riskAtLeast: Risk | null;
+  readonly via: 'self' | null;
+  /** The creator's chain, the user first and the creator last. The tree of identities never changes. */
+  readonly creatorChain: readonly string[];
+  readonly expiresAtMs: number | null;
+}
+
+/** An identity as it stands now: its chain, and every live rule of the org and of that chain. */
+export interface Standing {
+  readonly chain: readonly ChainLink[];
+  readonly rules: readonly Rule[];
+  /** Identities of the chain whose (user, client) binding has `self_approve_enabled`. */
+  readonly selfApproving: ReadonlySet<string>;
+}
+
+/** By identity: the caller's own, and those of agents off its chain that made rules on it. */
+export type Standings = ReadonlyMap<string, Standing>;
+
+export function creatorOf({ creatorChain }: Rule): string {
+  return creatorChain.at(-1) ?? '';
+}
+
+/** Made by an agent or subagent by allowing a descendant's approval; else by a user. */
+export function isAgentMade({ creatorChain }: Rule): boolean {
+  return creatorChain.length > 1;
+}
+
+/** Agents that made rules on this chain without standing on it themselves. */
+export function creatorsElsewhere({ chain, rules }: Standing): string[] {
+  const onChain = new Set(chain.map(({ id }) => id));
+  const creators = rules
+    .filter((rule) => rule.effect === 'allow' && isAgentMade(rule))
+    .map(creatorOf);
+  return [...new Set(creators.filter((id) => !onChain.has(id)))];
+}

@@ -1,0 +1,159 @@
+import type { ErrorObject } from 'ajv/dist/2020.js';
+
+import type { JsonValue } from '#contracts/vocabulary';
+import type { Issue } from './invalid-call.ts';
+import { nearestName } from './nearest.ts';
+
+const ISSUES_MAX = 20;
+const EXPECTED_CHARACTERS_MAX = 500;
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** What a validator found, as issues that say what to do (decisions: Errors, `invalid_params`). */
+export function describeIssues(
+  errors: readonly ErrorObject[],
+  { schema, params }: { schema: Schema; params: Record<string, JsonValue> },
+): Issue[] {
+  const unknown = errors
+    .filter((error) => error.keyword === 'additionalProperties' && error.instancePath === '')
+    .map((error) => String(error.params['additionalProperty']));
+  const issues = errors
+    .filter((error) => !isInsideAlternative(error, errors))
+    .map((error) => describe(error, { schema, unknown, given: Object.keys(params) }));
+  const seen = new Set<string>();
+  return issues
+    .filter(({ path, message }) => {
+      const text = `${path} ${message}`;
+      if (seen.has(text)) return false;
+      seen.add(text);
+      return true;
+    })
+    .slice(0, ISSUES_MAX);
+}
+
+interface Known {
+  readonly schema: Schema;
+  /** Names at the top that the action does not have. */
+  readonly unknown: readonly string[];
+  readonly given: readonly string[];
+}
+
+function describe(error: ErrorObject, known: Known): Issue {
+  const at = pathOf(error.instancePath);
+  switch (error.keyword) {
+    case 'required':
+      return describeRequired(error, at, known);
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return describeUnknown(error, at, known);
+    case 'enum':
+    case 'const':
+      return describeChoice(error, at);
+    case 'type':
+      return { path: at, message: 'has the wrong type', expected: listed(error.params['type']) };
+    case 'format':
+      return {
+        path: at,
+        message: 'is not in the right format',
+        expected: String(error.params['format']),
+      };
+    case 'anyOf':
+    case 'oneOf':
+      return {
+        path: at,
+        message: 'fits none of the forms it may have',
+        ...expectedTypes(error.parentSchema?.[error.keyword]),
+      };
+    default:
+      return { path: at, message: error.message ?? 'is not valid' };
+  }
+}
+
+function describeRequired(error: ErrorObject, at: string, known: Known): Issue {
+  const name = String(error.params['missingProperty']);
+  const meant = at === '' ? nearestName(name, known.unknown) : undefined;
+  const type = propertySchema(error.parentSchema, name)?.['type'];
+  return {
+    path: join(at, name),
+    message: meant === undefined ? 'is required' : `is required; "${meant}" is not a parameter`,
+    ...(type === undefined ? {} : { expected: listed(type) }),
+  };
+}
+
+function describeUnknown(error: ErrorObject, at: string, known: Known): Issue {
+  const name = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty']);
+  const properties = Object.keys(asSchema(error.parentSchema?.['properties']) ?? {});
+  const free = at === '' ? properties.filter((each) => !known.given.includes(each)) : properties;
+  const meant = nearestName(name, free);
+  return {
+    path: join(at, name),
+    message: at === '' ? 'is not a parameter of this action' : 'is not a known property',
+    ...(meant === undefined ? {} : { did_you_mean: meant }),
+  };
+}
+
+function describeChoice(error: ErrorObject, at: string): Issue {
+  const given: unknown = error.data;
+  const allowed: unknown[] =
+    error.keyword === 'const'
+      ? [error.params['allowedValue']]
+      : [error.params['allowedValues'] ?? []].flat();
+  const texts = allowed.filter((value) => typeof value === 'string');
+  const meant = typeof given === 'string' ? nearestName(given, texts) : undefined;
+  return {
+    path: at,
+    message: 'is not one of the allowed values',
+    expected: cut(`one of ${allowed.map((value) => JSON.stringify(value)).join(', ')}`),
+    ...(meant === undefined ? {} : { did_you_mean: meant }),
+  };
+}
+
+/** Why each of several alternatives does not fit says less than that none does. */
+function isInsideAlternative(error: ErrorObject, all: readonly ErrorObject[]): boolean {
+  return all.some(
+    (other) =>
+      other !== error &&
+      (other.keyword === 'anyOf' || other.keyword === 'oneOf') &&
+      error.schemaPath.startsWith(`${other.schemaPath}/`),
+  );
+}
+
+function expectedTypes(alternatives: unknown): { expected?: string } {
+  if (!Array.isArray(alternatives)) return {};
+  const types = alternatives.flatMap((each) => asSchema(each)?.['type'] ?? []);
+  return types.length === 0 ? {} : { expected: listed(types) };
+}
+
+function propertySchema(parent: unknown, name: string): Schema | undefined {
+  const properties = asSchema(asSchema(parent)?.['properties']);
+  return properties !== undefined && Object.hasOwn(properties, name)
+    ? asSchema(properties[name])
+    : undefined;
+}
+
+function asSchema(value: unknown): Schema | undefined {
+  return value !== null && typeof value === 'object' ? (value as Schema) : undefined;
+}
+
+function listed(types: unknown): string {
+  return cut([...new Set([types].flat().map(String))].join(' or '));
+}
+
+function cut(text: string): string {
+  return text.length > EXPECTED_CHARACTERS_MAX
+    ? `${text.slice(0, EXPECTED_CHARACTERS_MAX - 1)}…`
+    : text;
+}
+
+/** `/labels/0` as `labels.0`. */
+function pathOf(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
+}
+
+function join(at: string, name: string): string {
+  return at === '' ? name : `${at}.${name}`;
+}

@@ -1,0 +1,136 @@
+import type { ActionCall } from '#contracts/call';
+import type { ServiceRecord } from '#contracts/bus/registry';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import type { JsonValue } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { canonicalJson } from '#signing';
+import { renderDescription } from '#templates';
+import { actionPath, argumentText, withDefaults } from '../domain/action-path.ts';
+import type { Params } from '../domain/action-path.ts';
+import { namesOf, ownNames } from '../domain/deny-names.ts';
+import type { SentRequest } from '../domain/deny-names.ts';
+import { parseBaseUrl } from '../domain/hosts.ts';
+import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
+import { KEY_CHARACTERS_MAX, actionKey } from '../domain/keys.ts';
+import { nearestName } from '../domain/nearest.ts';
+import { findUnfaithful } from '../domain/plain-json.ts';
+import type { Lookups, Owner } from '../lookups/lookups.ts';
+import type { CallFacts } from './call-facts.ts';
+import { cutDescription, isSafeMethod } from './call-facts.ts';
+import { findServiceCredentials } from './credentials.ts';
+import { getConnectedService } from './services.ts';
+
+/** Facts of a service plus action; refuses what could not work whoever allowed it. */
+export async function establishActionFacts(
+  lookups: Lookups,
+  owner: Owner,
+  call: ActionCall,
+): Promise<CallFacts> {
+  const { service, template } = await getConnectedService(lookups, owner, call.service);
+  const action = getAction(template, service, call.action);
+  const issues = [
+    ...findUnfaithful(call.params, ''),
+    ...lookups.getValidator(template, action)(call.params),
+  ];
+  if (issues.length > 0) throw invalidParams(issues);
+
+  const params = withDefaults(action, call.params);
+  const arg = argumentOf(action, params);
+  const key = actionKey(service.name, action.key, arg);
+  if (key.key.length > KEY_CHARACTERS_MAX) {
+    throw invalidParam(action.scopeParam ?? 'params', 'is too long to be part of a permission key');
+  }
+  const base = parseBaseUrl(service.baseUrl);
+  const request = requestOf(action, params, base.prefix);
+  const injections = await findServiceCredentials(lookups, {
+    owner,
+    service,
+    template,
+    host: base.host,
+    isKeyed: false,
+  });
+  const { risk } = action;
+  const isSafe = isSafeMethod(action.method);
+  return {
+    target: {
+      kind: 'action',
+      service: service.name,
+      serviceId: service.id,
+      template: service.template,
+      action: action.key,
+      baseUrl: service.baseUrl,
+    },
+    service: service.name,
+    template: template.key,
+    action: action.key,
+    serviceId: service.id,
+    injections,
+    host: base.host,
+    keys: [key],
+    risk,
+    nonRead: !isSafe || risk !== 'read' || template.runtime === 'mcp',
+    description: cutDescription(renderDescription(action.description, params)),
+    isOpenRead: isOpenRead(service, action),
+    allowsReads: service.autoAllowReads,
+    ownNames: ownNames(namesOf(service.name, template.key), { action: action.key, arg, risk }),
+    request,
+  };
+}
+
+/** Step 3 of the walk: who wrote the template vouches for a read that is no GET. */
+export function isOpenRead(service: ServiceRecord, action: CompiledAction): boolean {
+  const isVouchedFor = isSafeMethod(action.method) || service.template.tier !== 'user';
+  return service.autoAllowReads && action.risk === 'read' && isVouchedFor;
+}
+
+function getAction(
+  template: CompiledTemplate,
+  service: ServiceRecord,
+  name: string,
+): CompiledAction {
+  const action = Object.hasOwn(template.actions, name) ? template.actions[name] : undefined;
+  if (action === undefined) {
+    const enabled = Object.values(template.actions).filter(({ disabled }) => !disabled);
+    const meant = nearestName(
+      name,
+      enabled.map(({ key }) => key),
+    );
+    const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`;
+    throw new AppError('unknown_action', `The service ${service.name} has no such action.${hint}`, {
+      details: { action: name, ...(meant === undefined ? {} : { did_you_mean: meant }) },
+    });
+  }
+  if (action.disabled) throw actionDisabled(service.name, name);
+  return action;
+}
+
+export function actionDisabled(service: string, action: string): AppError {
+  return new AppError(
+    'action_disabled',
+    `The action ${action} of ${service} is disabled. Use another action, or ask an admin to enable it.`,
+  );
+}
+
+/** Undefined: the whole action, because it declares no scope or was called without it. */
+function argumentOf(action: CompiledAction, params: Params): string | undefined {
+  const { scopeParam } = action;
+  if (scopeParam === null || !Object.hasOwn(params, scopeParam)) return undefined;
+  const value = params[scopeParam];
+  return value === undefined ? undefined : argumentText(value, canonicalJson);
+}
+
+function requestOf(action: CompiledAction, params: Params, prefix: string): SentRequest {
+  const membersIn = (place: string) =>
+    Object.fromEntries(
+      action.params.flatMap((param): [string, JsonValue][] => {
+        const value = params[param.name];
+        return param.in === place && value !== undefined ? [[param.name, value]] : [];
+      }),
+    );
+  return {
+    method: action.method,
+    path: prefix + actionPath(action, params),
+    query: membersIn('query'),
+    body: action.body?.wholeBody === true ? params['body'] : membersIn('body'),
+  };
+}

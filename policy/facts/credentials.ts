@@ -1,0 +1,143 @@
+import type { ServiceRecord } from '#contracts/bus/registry';
+import type { HttpCall } from '#contracts/call';
+import type { Injection } from '#contracts/permit';
+import type { AuthMethod, CompiledTemplate } from '#contracts/template';
+import { AppError } from '#errors';
+import { mayGoTo } from '../domain/hosts.ts';
+import { invalidParam } from '../domain/invalid-call.ts';
+import type { Lookups, Owner, SecretDescription } from '../lookups/lookups.ts';
+
+interface ServiceCredentials {
+  readonly owner: Owner;
+  readonly service: ServiceRecord;
+  readonly template: CompiledTemplate;
+  readonly host: string;
+  /** The call needs a `secret:{name}:{host}` key for each of them. */
+  readonly isKeyed: boolean;
+}
+
+type ApiKey = Extract<AuthMethod, { type: 'apiKey' }>;
+
+/**
+ * The credentials that a service puts on its requests: the first of the template's alternatives
+ * (OpenAPI's OR of ANDs) for which every secret is there and may go to the host.
+ */
+export async function findServiceCredentials(
+  lookups: Lookups,
+  { owner, service, template, host, isKeyed }: ServiceCredentials,
+): Promise<Injection[]> {
+  if (template.security.length === 0) return [];
+  const known = await lookups.describeSecrets(owner, referencesOf(service, template));
+  let refusal: AppError | undefined;
+  for (const schemes of template.security) {
+    if (schemes.length === 0) continue;
+    const injections = schemes.map((scheme) => {
+      const method = template.auth.find((each) => each.scheme === scheme);
+      const reference = service.secrets[scheme];
+      const secret = reference === undefined ? undefined : findSecret(known, reference);
+      if (method?.type !== 'apiKey' || secret === undefined) {
+        return missing(reference ?? defaultSecretName(method), service.name);
+      }
+      if (!mayGoTo(secret, host, { isKeyed })) return hostRefused(secret.reference, host);
+      return injectionOf(method, secret);
+    });
+    const failed = injections.find((each) => each instanceof AppError);
+    if (failed === undefined) return injections.filter((each) => !(each instanceof AppError));
+    // That a secret may not go there says more than that another one is missing.
+    if (refusal?.code !== 'host_not_allowed') refusal = failed;
+  }
+  const isOptional = template.security.some((schemes) => schemes.length === 0);
+  if (refusal === undefined || (isOptional && refusal.code === 'credential_missing')) return [];
+  throw refusal;
+}
+
+/** The secrets that a verb or raw call asks for itself. */
+export async function findCallSecrets(
+  lookups: Lookups,
+  { owner, secrets, host }: { owner: Owner; secrets: HttpCall['secrets']; host: string },
+): Promise<Injection[]> {
+  const names = [...new Set(secrets.map(({ name }) => name))];
+  const known = await lookups.describeSecrets(owner, names);
+  return secrets.map(({ name, in: place, key, prefix }) => {
+    const secret = findSecret(known, name);
+    if (secret === undefined) throw missing(name, null);
+    if (!mayGoTo(secret, host, { isKeyed: true })) throw hostRefused(secret.reference, host);
+    return {
+      secretId: secret.id,
+      secretName: secret.reference,
+      in: place,
+      key,
+      prefix: prefix ?? '',
+      encoding: 'raw',
+    };
+  });
+}
+
+const INJECTIONS_MAX = 10;
+
+/** Two credentials in one place would overwrite each other. */
+export function checkPlaces(injections: readonly Injection[]): void {
+  if (injections.length > INJECTIONS_MAX) {
+    throw invalidParam('secrets', `with the service's own may be at most ${INJECTIONS_MAX}`);
+  }
+  const places = new Set<string>();
+  for (const { in: place, key } of injections) {
+    const name = `${place} ${key.toLowerCase()}`;
+    if (places.has(name)) {
+      throw invalidParam('secrets', `would put two credentials into the ${place} "${key}"`);
+    }
+    places.add(name);
+  }
+}
+
+/** A user's own secret comes before the org's of the same name, as the executor found it. */
+export function findSecret(
+  known: readonly SecretDescription[],
+  reference: string,
+): SecretDescription | undefined {
+  return (
+    known.find((secret) => secret.reference === reference) ??
+    known.find((secret) => secret.reference === `org/${reference}`)
+  );
+}
+
+function referencesOf(service: ServiceRecord, template: CompiledTemplate): string[] {
+  const schemes = new Set(template.security.flat());
+  const references = Object.entries(service.secrets)
+    .filter(([scheme]) => schemes.has(scheme))
+    .map(([, reference]) => reference);
+  return [...new Set(references)].slice(0, 20);
+}
+
+function injectionOf(method: ApiKey, secret: SecretDescription): Injection {
+  return {
+    secretId: secret.id,
+    secretName: secret.reference,
+    in: method.in,
+    key: method.name,
+    prefix: method.prefix,
+    encoding: method.encoding,
+  };
+}
+
+function defaultSecretName(method: AuthMethod | undefined): string {
+  if (method === undefined) return 'unknown';
+  return method.type === 'apiKey' ? method.defaultSecretName : method.provider;
+}
+
+function missing(secret: string, service: string | null): AppError {
+  const whose = service === null ? 'The call' : `The service ${service}`;
+  return new AppError(
+    'credential_missing',
+    `${whose} needs the secret "${secret}". Create it or ask its owner for it, then call again.`,
+    { details: { secret } },
+  );
+}
+
+function hostRefused(secret: string, host: string): AppError {
+  return new AppError(
+    'host_not_allowed',
+    `The secret "${secret}" may not be sent to ${host}. Its owner can add the host to it.`,
+    { details: { secret, host } },
+  );
+}

@@ -1,0 +1,37 @@
+import type { Call, CallOptions } from '#contracts/call';
+import { AppError } from '#errors';
+import { isAtLeast } from '../domain/deny-names.ts';
+import type { Lookups, Owner } from '../lookups/lookups.ts';
+import { establishActionFacts } from './action-facts.ts';
+import type { CallFacts } from './call-facts.ts';
+import { establishHttpFacts } from './http-facts.ts';
+
+/**
+ * Everything that is checked before the walk, so that a person is never asked about a call that
+ * cannot work (decisions: Before the walk).
+ */
+export async function establishFacts(
+  lookups: Lookups,
+  owner: Owner,
+  { call, options }: { call: Call; options: CallOptions },
+): Promise<CallFacts> {
+  if (call.kind === 'action' && call.service === 'http') {
+    throw new AppError(
+      'unknown_action',
+      'Raw HTTP has no actions. Send method and path instead of action and params.',
+    );
+  }
+  const facts =
+    call.kind === 'action'
+      ? await establishActionFacts(lookups, owner, call)
+      : await establishHttpFacts(lookups, owner, call);
+  const { maxRisk } = options;
+  if (maxRisk !== null && facts.risk !== maxRisk && isAtLeast(facts.risk, maxRisk)) {
+    throw new AppError(
+      'risk_exceeded',
+      `This call is a ${facts.risk}, and the request limits it to ${maxRisk}. Raise max_risk if you mean it.`,
+      { details: { risk: facts.risk, max_risk: maxRisk } },
+    );
+  }
+  return facts;
+}

@@ -1,0 +1,115 @@
+import type { HttpCall } from '#contracts/call';
+import type { CallTarget, Injection } from '#contracts/permit';
+import type { JsonValue } from '#contracts/vocabulary';
+import { checkHttpParts, parseHttpTarget } from '../domain/http-target.ts';
+import type { HttpTarget } from '../domain/http-target.ts';
+import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
+import { KEY_CHARACTERS_MAX, httpKey, secretKey } from '../domain/keys.ts';
+import { findUnfaithful } from '../domain/plain-json.ts';
+import type { Lookups, Owner } from '../lookups/lookups.ts';
+import type { CallFacts } from './call-facts.ts';
+import { cutDescription, isSafeMethod, riskOfMethod } from './call-facts.ts';
+import { checkPlaces, findCallSecrets, findServiceCredentials } from './credentials.ts';
+import { getConnectedService } from './services.ts';
+
+/** Facts of a verb call on a connected service, or of raw HTTP. */
+export async function establishHttpFacts(
+  lookups: Lookups,
+  owner: Owner,
+  call: HttpCall,
+): Promise<CallFacts> {
+  checkHttpParts(call);
+  const issues = findUnfaithful(call.body, 'body');
+  if (issues.length > 0) throw invalidParams(issues);
+
+  const { target, to, template, service } =
+    call.service === 'http'
+      ? raw(call)
+      : await verb(lookups, owner, call);
+  const own =
+    service === null
+      ? []
+      : await findServiceCredentials(lookups, { owner, ...service, host: to.host, isKeyed: true });
+  const asked = await findCallSecrets(lookups, { owner, secrets: call.secrets, host: to.host });
+  const injections = [...own, ...asked];
+  checkPlaces(injections);
+
+  const key = httpKey(call.method, to.host, to.path);
+  if (key.key.length > KEY_CHARACTERS_MAX) {
+    throw invalidParam('path', 'is too long to be part of a permission key');
+  }
+  const risk = riskOfMethod(call.method);
+  return {
+    target,
+    service: service?.service.name ?? 'http',
+    template,
+    action: call.method,
+    serviceId: service?.service.id ?? null,
+    injections,
+    host: to.host,
+    keys: [key, ...secretKeys(injections, to.host)],
+    risk,
+    nonRead: !isSafeMethod(call.method),
+    description: cutDescription(`${call.method} ${to.host}${to.path}`),
+    isOpenRead: false,
+    allowsReads: false,
+    ownNames: [],
+    request: {
+      method: call.method,
+      path: to.path,
+      query: queryOf(call),
+      body: call.body,
+    },
+  };
+}
+
+interface Destination {
+  readonly target: CallTarget;
+  readonly to: HttpTarget;
+  readonly template: string | null;
+  readonly service: Awaited<ReturnType<typeof getConnectedService>> | null;
+}
+
+function raw(call: HttpCall): Destination {
+  const to = parseHttpTarget(call.target, null);
+  return { target: { kind: 'raw' }, to, template: null, service: null };
+}
+
+async function verb(lookups: Lookups, owner: Owner, call: HttpCall): Promise<Destination> {
+  const connected = await getConnectedService(lookups, owner, call.service);
+  const { service, template } = connected;
+  return {
+    target: {
+      kind: 'verb',
+      service: service.name,
+      serviceId: service.id,
+      template: service.template,
+      baseUrl: service.baseUrl,
+    },
+    to: parseHttpTarget(call.target, service.baseUrl),
+    template: template.key,
+    service: connected,
+  };
+}
+
+function secretKeys(injections: readonly Injection[], host: string) {
+  const names = new Set(injections.map(({ secretName }) => secretName));
+  return [...names].map((name) => secretKey(name, host));
+}
+
+/** Both ways of giving a query in one record; a name that is there twice becomes a list. */
+function queryOf({ target, query }: HttpCall): Record<string, JsonValue> {
+  const mark = target.indexOf('?');
+  const pairs = [
+    ...new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
+    ...Object.entries(query).flatMap(([name, values]) =>
+      [values].flat().map((value): [string, string] => [name, value]),
+    ),
+  ];
+  const merged = new Map<string, JsonValue>();
+  for (const [name, value] of pairs) {
+    const earlier = merged.get(name);
+    merged.set(name, earlier === undefined ? value : [earlier, value].flat());
+  }
+  return Object.fromEntries(merged);
+}

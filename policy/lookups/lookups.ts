@@ -1,0 +1,160 @@
+import { LRUCache } from 'lru-cache';
+
+import { deadlineIn } from '#bus';
+import type { Client, Deadline } from '#bus';
+import type { auth } from '#contracts/bus/auth';
+import type { executor } from '#contracts/bus/executor';
+import type { registry, ServiceRecord } from '#contracts/bus/registry';
+import type { TemplateReference } from '#contracts/call';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import type { ChainLink } from '#contracts/vocabulary';
+import type { Database } from '#database';
+import type { Rule } from '../domain/rules.ts';
+import { compileValidator } from '../domain/validate-params.ts';
+import type { ParamsValidator } from '../domain/validate-params.ts';
+import { listLiveRules } from '../repository/rules.ts';
+
+export interface SecretDescription {
+  readonly reference: string;
+  readonly id: string;
+  readonly allowedHosts: readonly string[];
+}
+
+export interface Chain {
+  readonly active: boolean;
+  readonly chain: readonly ChainLink[];
+}
+
+export interface HostMembers {
+  readonly services: readonly ServiceRecord[];
+  readonly templates: readonly TemplateReference[];
+}
+
+/** A tenant's user: services and secrets are looked up in its name. */
+export interface Owner {
+  readonly orgId: string;
+  readonly userId: string;
+}
+
+export type Topic = 'chains' | 'services' | 'secrets' | 'rules';
+
+/** What others know. Each answer is at most a second old, and dropped at once by the event that changes it. */
+export interface Lookups {
+  getChain(orgId: string, identityId: string): Promise<Chain>;
+  /** Every live rule of the org and of these identities, which are the chain of the last one. */
+  listRules(orgId: string, chainIds: readonly string[]): Promise<readonly Rule[]>;
+  getService(owner: Owner, name: string): Promise<ServiceRecord>;
+  findByHost(owner: Owner, host: string): Promise<HostMembers>;
+  describeSecrets(owner: Owner, names: readonly string[]): Promise<readonly SecretDescription[]>;
+  /** A compiled version never changes: kept for as long as there is room. */
+  getTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
+  getValidator(template: CompiledTemplate, action: CompiledAction): ParamsValidator;
+  drop(topic: Topic): void;
+}
+
+interface Sources {
+  readonly db: Database;
+  readonly auth: Client<typeof auth>;
+  readonly registry: Client<typeof registry>;
+  readonly executor: Client<typeof executor>;
+}
+
+/** How long an answer may be used when its event is lost (decisions: Lifetimes). */
+const TTL_MS = 1_000;
+const LOOK_UP_TIMEOUT_MS = 2_000;
+
+export function createLookups({ db, auth, registry, executor }: Sources): Lookups {
+  const chains = createCache(10_000, ([orgId = '', identityId = '']) =>
+    auth.getChain({ orgId, identityId }, lookUpDeadline()),
+  );
+  const rules = createCache(10_000, ([orgId = '', ...identityIds]) =>
+    listLiveRules(db, { orgId, identityIds }),
+  );
+  const services = createCache(10_000, ([orgId = '', userId = '', name = '']) =>
+    registry.resolveService({ orgId, userId, name }, lookUpDeadline()),
+  );
+  const hosts = createCache(2_000, ([orgId = '', userId = '', host = '']) =>
+    registry.findByHost({ orgId, userId, host }, lookUpDeadline()),
+  );
+  const secrets = createCache(10_000, async ([orgId = '', userId = '', ...names]) => {
+    const described = await executor.describeSecrets({ orgId, userId, names }, lookUpDeadline());
+    return described.secrets;
+  });
+  const templates = new LRUCache<string, CompiledTemplate, FetchTemplate>({
+    max: 500,
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { context }) =>
+      registry.getCompiledTemplate(context, lookUpDeadline()),
+  });
+  const validators = new LRUCache<string, ParamsValidator>({ max: 2_000 });
+  const byTopic: Record<Topic, readonly { clear(): void }[]> = {
+    chains: [chains],
+    services: [services, hosts],
+    secrets: [secrets],
+    rules: [rules],
+  };
+
+  return {
+    getChain: (orgId, identityId) => chains.get([orgId, identityId]),
+    listRules: (orgId, chainIds) => rules.get([orgId, ...chainIds]),
+    getService: ({ orgId, userId }, name) => services.get([orgId, userId, name]),
+    findByHost: ({ orgId, userId }, host) => hosts.get([orgId, userId, host]),
+    describeSecrets: async ({ orgId, userId }, names) =>
+      names.length === 0 ? [] : secrets.get([orgId, userId, ...names.toSorted()]),
+    async getTemplate(orgId, template) {
+      const key = templateId(template);
+      return (
+        templates.get(key) ?? templates.forceFetch(key, { context: { orgId, template } })
+      );
+    },
+    getValidator(template, action) {
+      const key = `${templateId(template)} ${action.key}`;
+      let validator = validators.get(key);
+      if (validator === undefined) {
+        validator = compileValidator(action.paramsSchema);
+        validators.set(key, validator);
+      }
+      return validator;
+    },
+    drop(topic) {
+      for (const cache of byTopic[topic]) cache.clear();
+    },
+  };
+}
+
+interface FetchTemplate {
+  readonly orgId: string;
+  readonly template: TemplateReference;
+}
+
+function templateId({ tier, ownerId, key, version }: TemplateReference | CompiledTemplate): string {
+  return `${tier} ${ownerId ?? ''} ${key} ${version}`;
+}
+
+/** A look-up serves everybody who waits for it, so it has a deadline of its own. */
+function lookUpDeadline(): Deadline {
+  return deadlineIn(LOOK_UP_TIMEOUT_MS);
+}
+
+/**
+ * Answers by key, one look-up at a time for each. What was asked for before a `clear` is still
+ * answered to those who asked, and not kept.
+ */
+function createCache<Value extends object>(
+  max: number,
+  lookUp: (parts: readonly string[]) => Promise<Value>,
+): { get(parts: readonly string[]): Promise<Value>; clear(): void } {
+  const cache = new LRUCache<string, Value>({
+    max,
+    ttl: TTL_MS,
+    ignoreFetchAbort: true,
+    fetchMethod: (key) => lookUp(key.split('\n')),
+  });
+  return {
+    async get(parts) {
+      const key = parts.join('\n');
+      return cache.get(key) ?? cache.forceFetch(key);
+    },
+    clear: () => cache.clear(),
+  };
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from '#config';
+import type { Config } from '#config';
+
+export const registryConfig = defineConfig('registry', [
+  'DATABASE_URL',
+  'DATABASE_CONNECTIONS_MAX',
+  'NATS_URL',
+  'PRINCIPAL_KEY',
+  'TEMPLATES_DIR',
+  'EGRESS_ALLOW',
+  'LOG_LEVEL',
+]);
+
+export type RegistryConfig = Config<(typeof registryConfig)['names'][number]>;

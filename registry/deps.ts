@@ -1,0 +1,18 @@
+import type { Client } from '#bus';
+import type { executor } from '#contracts/bus/executor';
+import type { Principal } from '#contracts/vocabulary';
+import type { Database } from '#database';
+import type { Logger } from '#telemetry';
+import type { Catalog } from './catalog.ts';
+
+/** What the use cases are given. */
+export interface Deps {
+  readonly db: Database;
+  readonly executor: Pick<Client<typeof executor>, 'describeSecrets' | 'allowSecretHosts'>;
+  readonly catalog: Catalog;
+  readonly logger: Logger;
+  /** Throws `unauthenticated` when the text was not signed by auth, or too long ago. */
+  readonly verifyPrincipal: (signed: string) => Principal;
+  /** The operator lets services be reached at this host by plain http (setting EGRESS_ALLOW). */
+  readonly isPlainHttpAllowed: (host: string) => boolean;
+}

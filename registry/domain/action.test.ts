@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+
+import { compile, put } from '../test-support/compile-example.ts';
+import type { Change } from '../test-support/compile-example.ts';
+import { jsonBody, listNotes } from '../test-support/example-document.ts';
+import type { ExampleDocument } from '../test-support/example-document.ts';
+import type { FindingCode } from './findings.ts';
+
+const parameters = (document: ExampleDocument) => listNotes(document)['parameters'] as object[];
+
+describe('paths and operations', () => {
+  test.for<[what: string, code: FindingCode, change: Change]>([
+    ['a path without its slash', 'path_invalid', (d) => put(d.paths, 'notes', {})],
+    ['a path with a query', 'path_invalid', (d) => put(d.paths, '/notes?a=b', {})],
+    ['a path with dot segments', 'path_invalid', (d) => put(d.paths, '/a/../notes', {})],
+    ['a path with empty segments', 'path_invalid', (d) => put(d.paths, '/a//notes', {})],
+    ['a path with percent signs', 'path_invalid', (d) => put(d.paths, '/a%2Fb', {})],
+    ['a placeholder twice', 'path_invalid', (d) => put(d.paths, '/{a}/{a}', {})],
+    ['an unnamed placeholder', 'path_invalid', (d) => put(d.paths, '/a/{}', {})],
+    ['the same path twice', 'path_duplicate', (d) => put(d.paths, '/projects/{other}/notes', {})],
+    [
+      'a reference instead of a path',
+      'unsupported',
+      (d) => put(d.paths, '/a', { $ref: '#/components/pathItems/a' }),
+    ],
+    ['a server of its own', 'unsupported', (d) => put(d.paths, '/a', { servers: [] })],
+    ['the method trace', 'unsupported', (d) => put(d.paths, '/a', { trace: {} })],
+    ['a misspelled method', 'unknown_field', (d) => put(d.paths, '/a', { gett: {} })],
+    ['a server of an operation', 'unsupported', (d) => put(listNotes(d), 'servers', [])],
+    ['callbacks', 'unsupported', (d) => put(listNotes(d), 'callbacks', {})],
+    [
+      'no operationId',
+      'required_field_missing',
+      (d) => put(listNotes(d), 'operationId', undefined),
+    ],
+    [
+      'an operationId with a colon',
+      'operation_id_invalid',
+      (d) => put(listNotes(d), 'operationId', 'a:b'),
+    ],
+    [
+      'an operationId with a star',
+      'operation_id_invalid',
+      (d) => put(listNotes(d), 'operationId', 'a*'),
+    ],
+    [
+      'an operationId too long',
+      'operation_id_invalid',
+      (d) => put(listNotes(d), 'operationId', 'a'.repeat(129)),
+    ],
+    [
+      'an operationId of JavaScript',
+      'operation_id_invalid',
+      (d) => put(listNotes(d), 'operationId', 'constructor'),
+    ],
+    [
+      'an operationId twice',
+      'operation_id_duplicate',
+      (d) => put(listNotes(d), 'operationId', 'create_note'),
+    ],
+    ['no summary', 'required_field_missing', (d) => put(listNotes(d), 'summary', undefined)],
+    [
+      'a summary with an open bracket',
+      'summary_invalid',
+      (d) => put(listNotes(d), 'summary', 'a [b {topic}'),
+    ],
+    [
+      'a summary with an unknown parameter',
+      'summary_param_unknown',
+      (d) => put(listNotes(d), 'summary', '{projet}'),
+    ],
+    ['an unknown risk', 'risk_invalid', (d) => put(listNotes(d), 'risk', 'low')],
+    [
+      'a scope_param that is no parameter',
+      'scope_param_unknown',
+      (d) => put(listNotes(d), 'scope_param', 'projet'),
+    ],
+    ['a misspelled extension', 'unknown_field', (d) => put(listNotes(d), 'scope_parm', 'project')],
+    ['an unknown response_type', 'wrong_type', (d) => put(listNotes(d), 'response_type', 'text')],
+    ['disabled that is no flag', 'wrong_type', (d) => put(listNotes(d), 'disabled', 'yes')],
+    [
+      'a body of a GET',
+      'body_invalid',
+      (d) => put(listNotes(d), 'requestBody', jsonBody({ type: 'object' })),
+    ],
+    [
+      'a scope_param with a default',
+      'scope_param_unsuited',
+      (d) => {
+        put(listNotes(d), 'scope_param', 'topic');
+        put(parameters(d)[1] ?? {}, 'schema', { type: 'string', default: 'all' });
+      },
+    ],
+  ])('refuses %s', ([, code, change]) => {
+    expect(compile(change).report.errors.map((finding) => finding.code)).toContain(code);
+  });
+
+  test('suggests the parameter that was probably meant', () => {
+    const { report } = compile((d) => put(listNotes(d), 'scope_param', 'projet'));
+
+    expect(report.errors[0]?.message).toContain('Did you mean "project"?');
+  });
+
+  test.for<[what: string, code: FindingCode, change: Change]>([
+    [
+      'a parameter that may be absent outside of brackets',
+      'summary_invalid',
+      (d) => put(listNotes(d), 'summary', 'List {topic}'),
+    ],
+    [
+      'a DELETE that is called a read',
+      'risk_understated',
+      (d) => put(d.paths, '/a', { delete: { operationId: 'a', summary: 'A', risk: 'read' } }),
+    ],
+    [
+      'a list as scope_param',
+      'scope_param_unsuited',
+      (d) => {
+        put(listNotes(d), 'scope_param', 'topic');
+        put(parameters(d)[1] ?? {}, 'schema', { type: 'array', items: { type: 'string' } });
+      },
+    ],
+  ])('warns of %s', ([, code, change]) => {
+    const { report } = compile(change);
+
+    expect(report).toMatchObject({ valid: true, warnings: [{ code }] });
+  });
+
+  test.for<[method: string, risk: string]>([
+    ['get', 'read'],
+    ['head', 'read'],
+    ['options', 'read'],
+    ['post', 'write'],
+    ['put', 'write'],
+    ['patch', 'write'],
+    ['delete', 'delete'],
+  ])('%s is of risk %s when nothing is said', ([method, risk]) => {
+    const { template } = compile((d) =>
+      put(d.paths, '/a', { [method]: { operationId: 'a', summary: 'A' } }),
+    );
+
+    expect(template?.actions['a']).toMatchObject({ method: method.toUpperCase(), risk });
+  });
+
+  test('compiles an action', () => {
+    const { template } = compile((d) => {
+      put(listNotes(d), 'response_type', 'binary');
+      put(listNotes(d), 'disabled', true);
+    });
+
+    expect(template?.actions['list_notes']).toEqual({
+      key: 'list_notes',
+      method: 'GET',
+      path: '/projects/{project}/notes',
+      summary: 'List notes of {project}[ about {topic}]',
+      description: [
+        { text: 'List notes of ' },
+        { param: 'project' },
+        { optional: [{ text: ' about ' }, { param: 'topic' }] },
+      ],
+      risk: 'read',
+      scopeParam: 'project',
+      params: [
+        expect.objectContaining({
+          name: 'project',
+          in: 'path',
+          required: true,
+          allowReserved: false,
+        }),
+        expect.objectContaining({ name: 'topic', in: 'query', required: false, explode: true }),
+      ],
+      paramsSchema: {
+        type: 'object',
+        properties: { project: { type: 'string', minLength: 1 }, topic: { type: 'string' } },
+        required: ['project'],
+        additionalProperties: false,
+      },
+      body: null,
+      disclose: [],
+      redact: [],
+      responseType: 'binary',
+      minimumScopes: null,
+      disabled: true,
+    });
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+
+import type { DescriptionPart } from '#contracts/template';
+import { parametersOf, parseDescription } from './description.ts';
+
+describe('parseDescription', () => {
+  test.for<[text: string, parts: DescriptionPart[]]>([
+    ['', []],
+    ['List issues', [{ text: 'List issues' }]],
+    ['Read {id}', [{ text: 'Read ' }, { param: 'id' }]],
+    ['{a}{b}', [{ param: 'a' }, { param: 'b' }]],
+    [
+      'a[ by {b}]c',
+      [{ text: 'a' }, { optional: [{ text: ' by ' }, { param: 'b' }] }, { text: 'c' }],
+    ],
+    ['[{a} and {b}]', [{ optional: [{ param: 'a' }, { text: ' and ' }, { param: 'b' }] }]],
+    ['\\[x\\] \\{y\\} \\\\', [{ text: '[x] {y} \\' }]],
+    ['[\\[{a}\\]]', [{ optional: [{ text: '[' }, { param: 'a' }, { text: ']' }] }]],
+    ['{ a }', [{ param: 'a' }]],
+    ['{filter.name}', [{ param: 'filter.name' }]],
+  ])('%s', ([text, parts]) => {
+    expect(parseDescription(text)).toEqual({ ok: true, parts });
+  });
+
+  test.for<[text: string, problem: string]>([
+    ['a [b {c}', 'never closed'],
+    ['a b] {c}', 'closes nothing'],
+    ['[a [b {c}]]', 'inside another'],
+    ['[a]', 'names no parameter'],
+    ['{}', 'names no parameter'],
+    ['{ }', 'names no parameter'],
+    ['{a', 'stands alone'],
+    ['a}', 'stands alone'],
+    ['{a{b}}', 'stands alone'],
+    ['a\\b', 'stands alone'],
+    ['a\\', 'stands alone'],
+  ])('refuses %s', ([text, problem]) => {
+    expect(parseDescription(text)).toEqual({
+      ok: false,
+      problem: expect.stringContaining(problem),
+    });
+  });
+});
+
+describe('parametersOf', () => {
+  test('tells parameters that only stand in optional segments from the others', () => {
+    const parsed = parseDescription('{a}[ with {b} and {a}]');
+
+    expect(parsed.ok && [...parametersOf(parsed.parts)]).toEqual([
+      ['a', { optional: false }],
+      ['b', { optional: true }],
+    ]);
+  });
+});

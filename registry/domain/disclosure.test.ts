@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+
+import { compile, put } from '../test-support/compile-example.ts';
+import { createNote, jsonBody } from '../test-support/example-document.ts';
+import type { CompileOptions } from './context.ts';
+import type { FindingCode } from './findings.ts';
+
+function compileNote(changes: Record<string, unknown>, options: Partial<CompileOptions> = {}) {
+  const { report, template } = compile((document) => {
+    for (const [key, value] of Object.entries(changes)) put(createNote(document), key, value);
+  }, options);
+  return { report, action: template?.actions['create_note'] };
+}
+
+describe('disclose', () => {
+  test('compiles labels, filters and limits', () => {
+    const { action } = compileNote({
+      disclose: [
+        { label: 'Title', filter: '.body.title' },
+        { label: 'Text', filter: '.body.text', max_chars: 200 },
+      ],
+    });
+
+    expect(action?.disclose).toEqual([
+      { label: 'Title', filter: '.body.title', maxChars: null },
+      { label: 'Text', filter: '.body.text', maxChars: 200 },
+    ]);
+  });
+
+  test.for<[what: string, code: FindingCode, disclose: unknown]>([
+    ['an object', 'wrong_type', { label: 'a', filter: '.a' }],
+    ['entries that are texts', 'disclose_invalid', ['.body.title']],
+    ['an entry without label', 'required_field_missing', [{ filter: '.a' }]],
+    ['an entry without filter', 'required_field_missing', [{ label: 'a' }]],
+    ['a label without end', 'out_of_bounds', [{ label: 'a'.repeat(101), filter: '.a' }]],
+    ['a misspelled limit', 'unknown_field', [{ label: 'a', filter: '.a', maxchars: 5 }]],
+    ['a limit of nothing', 'disclose_invalid', [{ label: 'a', filter: '.a', max_chars: 0 }]],
+    [
+      'a limit above the cap',
+      'disclose_invalid',
+      [{ label: 'a', filter: '.a', max_chars: 10_241 }],
+    ],
+    [
+      'a limit that is no integer',
+      'disclose_invalid',
+      [{ label: 'a', filter: '.a', max_chars: 1.5 }],
+    ],
+    [
+      'too many entries',
+      'out_of_bounds',
+      Array.from({ length: 51 }, () => ({ label: 'a', filter: '.a' })),
+    ],
+  ])('refuses %s', ([, code, disclose]) => {
+    expect(compileNote({ disclose }).report.errors.map((finding) => finding.code)).toContain(code);
+  });
+
+  test('asks what it is given whether a filter is jq', () => {
+    const checkFilter = (filter: string) => (filter === '.a |' ? 'unexpected end' : undefined);
+    const disclose = [{ label: 'A', filter: '.a |' }];
+
+    expect(compileNote({ disclose }, { checkFilter }).report.errors).toEqual([
+      expect.objectContaining({
+        code: 'disclose_invalid',
+        message: expect.stringContaining('unexpected end'),
+      }),
+    ]);
+    expect(compileNote({ disclose }).report.valid).toBe(true);
+  });
+});
+
+describe('redact', () => {
+  test.for<[path: string, expected: string[]]>([
+    ['body.text', ['body.text', 'params.text']],
+    ['params.text', ['params.text', 'body.text']],
+    ['body.text.*.secret', ['body.text.*.secret', 'params.text.*.secret']],
+    ['params.project', ['params.project']],
+    ['url', ['url']],
+    ['body', ['body', 'params']],
+    ['params', ['params', 'body']],
+  ])('%s removes a value wherever it stands', ([path, expected]) => {
+    expect(compileNote({ redact: [path] }).action?.redact).toEqual(expected);
+  });
+
+  test('covers a body that is one parameter', () => {
+    const changes = {
+      requestBody: jsonBody({ type: 'object' }),
+      summary: 'Write',
+      redact: ['body.a.b'],
+    };
+
+    expect(compileNote(changes).action?.redact).toEqual(['body.a.b', 'params.body.a.b']);
+  });
+
+  test.for<[path: unknown]>([
+    ['text'],
+    ['headers.Authorization'],
+    ['method'],
+    ['body.txet'],
+    ['params.txet'],
+    ['body..text'],
+    ['body.'],
+    ['.body.text'],
+    [''],
+    [7],
+    [null],
+  ])('refuses %j, which would keep what it means to remove', ([path]) => {
+    expect(compileNote({ redact: [path] }).report.errors).toEqual([
+      expect.objectContaining({ code: 'redact_invalid' }),
+    ]);
+  });
+});

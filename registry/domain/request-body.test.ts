@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest';
+
+import type { CompiledAction } from '#contracts/template';
+import { compile, put } from '../test-support/compile-example.ts';
+import { createNote, jsonBody } from '../test-support/example-document.ts';
+import type { ExampleDocument } from '../test-support/example-document.ts';
+import type { FindingCode } from './findings.ts';
+
+function compileBody(body: unknown, more: (d: ExampleDocument) => void = () => undefined) {
+  const { report, template } = compile((document) => {
+    put(createNote(document), 'requestBody', body);
+    put(createNote(document), 'summary', 'Write');
+    put(createNote(document), 'redact', undefined);
+    more(document);
+  });
+  return { report, action: template?.actions['create_note'] };
+}
+
+function bodyParams(action: CompiledAction | undefined): string[] {
+  return (action?.params ?? []).filter((param) => param.in === 'body').map((param) => param.name);
+}
+
+const note = {
+  type: 'object',
+  required: ['title'],
+  properties: {
+    title: { type: 'string', description: 'In one line.' },
+    text: { type: 'string' },
+    id: { type: 'string', readOnly: true },
+  },
+};
+
+describe('request body', () => {
+  test('of an object becomes one parameter per property', () => {
+    const { report, action } = compileBody(jsonBody(note));
+
+    expect(report).toEqual({ valid: true, errors: [], warnings: [] });
+    expect(action?.body).toEqual({
+      mediaType: 'application/json',
+      wholeBody: false,
+      required: true,
+    });
+    expect(bodyParams(action)).toEqual(['title', 'text']);
+    expect(action?.paramsSchema).toEqual({
+      type: 'object',
+      properties: {
+        project: { type: 'string', minLength: 1 },
+        title: { type: 'string', description: 'In one line.' },
+        text: { type: 'string' },
+      },
+      required: ['project', 'title'],
+      additionalProperties: false,
+    });
+  });
+
+  test('that is optional must still be complete when any of it is given', () => {
+    const { action } = compileBody(jsonBody(note, false));
+
+    expect(action?.paramsSchema).toMatchObject({
+      required: ['project'],
+      dependentRequired: { title: [], text: ['title'] },
+    });
+  });
+
+  test('keeps the condition that one of several properties is there', () => {
+    const anyOf = [{ required: ['title'] }, { required: ['text'] }];
+    const { action } = compileBody(jsonBody({ ...note, required: [], anyOf }));
+
+    expect(action?.body?.wholeBody).toBe(false);
+    expect(action?.paramsSchema).toMatchObject({ anyOf });
+  });
+
+  test.for<[what: string, schema: unknown]>([
+    ['a list', { type: 'array', items: { type: 'string' } }],
+    ['a text', { type: 'string' }],
+    ['an object of free form', { type: 'object' }],
+    ['an object with further properties', { ...note, additionalProperties: true }],
+    ['an object with alternatives', { ...note, oneOf: [{ properties: { a: {} } }] }],
+    ['an object with conditions', { ...note, if: { required: ['text'] } }],
+    [
+      'a property called like a parameter',
+      { type: 'object', properties: { project: { type: 'string' } } },
+    ],
+  ])('is one parameter when it is %s', ([, schema]) => {
+    const { report, action } = compileBody(jsonBody(schema));
+
+    expect(report.valid).toBe(true);
+    expect(action?.body).toEqual({
+      mediaType: 'application/json',
+      wholeBody: true,
+      required: true,
+    });
+    expect(bodyParams(action)).toEqual(['body']);
+    expect(action?.paramsSchema['required']).toEqual(['project', 'body']);
+  });
+
+  test('with a property called body is split like any other', () => {
+    const schema = { type: 'object', required: ['body'], properties: { body: { type: 'string' } } };
+    const { action } = compileBody(jsonBody(schema));
+
+    expect(action?.body?.wholeBody).toBe(false);
+    expect(bodyParams(action)).toEqual(['body']);
+  });
+
+  test.for<[types: string[], chosen: string, wholeBody: boolean]>([
+    [['application/xml', 'application/json'], 'application/json', false],
+    [
+      ['application/x-www-form-urlencoded', 'application/vnd.a+json'],
+      'application/vnd.a+json',
+      false,
+    ],
+    [
+      ['multipart/form-data', 'application/x-www-form-urlencoded'],
+      'application/x-www-form-urlencoded',
+      false,
+    ],
+    [['multipart/form-data'], 'multipart/form-data', false],
+    [['application/octet-stream'], 'application/octet-stream', true],
+  ])('of %j is sent as %s', ([types, mediaType, wholeBody]) => {
+    const content = Object.fromEntries(types.map((type) => [type, { schema: note }]));
+    const { action } = compileBody({ required: true, content });
+
+    expect(action?.body).toMatchObject({ mediaType, wholeBody });
+  });
+
+  test('reads how a property becomes a readable name', () => {
+    const resolve = { get: '/people/{owner}', pick: 'name' };
+    const schema = { type: 'object', properties: { owner: { type: 'string', resolve } } };
+    const { report, action } = compileBody(jsonBody(schema));
+
+    expect(report.warnings).toEqual([]);
+    expect(action?.params.at(-1)).toMatchObject({
+      name: 'owner',
+      schema: { type: 'string' },
+      resolve,
+    });
+  });
+
+  test('may be a shared schema', () => {
+    const { action } = compileBody(jsonBody({ $ref: '#/components/schemas/Note' }), (d) => {
+      d.components.schemas['Note'] = note;
+    });
+
+    expect(bodyParams(action)).toEqual(['title', 'text']);
+  });
+
+  test.for<[what: string, code: FindingCode, body: unknown]>([
+    ['without content', 'body_invalid', { required: true }],
+    ['without media type', 'body_invalid', { content: {} }],
+    ['with a malformed media type', 'body_invalid', { content: { 'a/b\r\nX: y': { schema: {} } } }],
+    [
+      'with a misspelled field',
+      'unknown_field',
+      { requird: true, content: { 'application/json': {} } },
+    ],
+    ['with a schema that is no schema', 'schema_invalid', jsonBody({ type: 'objekt' })],
+    [
+      'with a property that is no schema',
+      'schema_invalid',
+      jsonBody({ type: 'object', properties: { a: 7 } }),
+    ],
+    [
+      'with a remote reference',
+      'ref_remote',
+      jsonBody({ $ref: 'https://example.com/schema.json' }),
+    ],
+  ])('is refused %s', ([, code, body]) => {
+    expect(compileBody(body).report.errors.map((finding) => finding.code)).toContain(code);
+  });
+});
+
+describe('schemas', () => {
+  test('that contain themselves accept anything from the second round on', () => {
+    const { report, action } = compileBody(jsonBody({ $ref: '#/components/schemas/Tree' }), (d) => {
+      d.components.schemas['Tree'] = {
+        type: 'object',
+        properties: { children: { type: 'array', items: { $ref: '#/components/schemas/Tree' } } },
+      };
+    });
+
+    expect(report).toMatchObject({ valid: true, warnings: [{ code: 'ref_cycle' }] });
+    expect(action?.paramsSchema['properties']).toMatchObject({
+      children: { type: 'array', items: {} },
+    });
+  });
+
+  test('that unfold without end are refused', () => {
+    const { report } = compileBody(jsonBody({ $ref: '#/components/schemas/L0' }), (d) => {
+      for (let level = 0; level < 20; level += 1) {
+        const next = { $ref: `#/components/schemas/L${level + 1}` };
+        d.components.schemas[`L${level}`] = {
+          type: 'object',
+          properties: { a: next, b: next, c: next },
+        };
+      }
+      d.components.schemas['L20'] = { type: 'string' };
+    });
+
+    expect(report.errors.map((finding) => finding.code)).toEqual(['too_complex']);
+  });
+
+  test('that are referred to with words of their own keep both', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        described: { $ref: '#/components/schemas/Id', description: 'Of the note.' },
+        narrowed: { $ref: '#/components/schemas/Id', minLength: 3 },
+      },
+    };
+    const { action } = compileBody(jsonBody(schema), (d) => {
+      d.components.schemas['Id'] = { type: 'string', description: 'An id.' };
+    });
+
+    expect(action?.paramsSchema['properties']).toMatchObject({
+      described: { type: 'string', description: 'Of the note.' },
+      narrowed: { minLength: 3, allOf: [{ type: 'string', description: 'An id.' }] },
+    });
+  });
+
+  test('lose examples and other annotations, and warn of what is not JSON Schema', () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'string', example: 'x', nullable: true, enmu: ['y'] } },
+    };
+    const { report, action } = compileBody(jsonBody(schema));
+
+    expect(action?.paramsSchema['properties']).toMatchObject({ a: { type: 'string' } });
+    expect(report.warnings.map(({ path }) => path.split('/').at(-1))).toEqual(['nullable', 'enmu']);
+  });
+});

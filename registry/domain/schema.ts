@@ -1,0 +1,247 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { AnySchema } from 'ajv/dist/2020.js';
+
+import type { JsonValue } from '#contracts/vocabulary';
+import { isObject } from './context.ts';
+import type { Context, JsonObject, Place } from './context.ts';
+import { lookUpReference } from './references.ts';
+
+/** References repeat what they name, so few lines can unfold to very much. */
+export const SCHEMA_NODES_MAX = 50_000;
+const PATTERN_CHARACTERS_MAX = 500;
+
+/** Keywords whose value is one schema, a list of schemas, or a map of schemas (JSON Schema 2020-12). */
+const schemaKeywords = new Set([
+  'items',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  'propertyNames',
+  'contains',
+  'not',
+  'if',
+  'then',
+  'else',
+]);
+const schemaListKeywords = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
+const schemaMapKeywords = new Set(['properties', 'patternProperties', 'dependentSchemas']);
+const plainKeywords = new Set([
+  'type',
+  'enum',
+  'const',
+  'default',
+  'title',
+  'description',
+  'format',
+  'required',
+  'dependentRequired',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minContains',
+  'maxContains',
+  'minProperties',
+  'maxProperties',
+  'readOnly',
+  'writeOnly',
+  'deprecated',
+  'contentEncoding',
+  'contentMediaType',
+]);
+/** Say nothing about what is valid, and would only make the compiled template larger. */
+const droppedKeywords = new Set([
+  'example',
+  'examples',
+  'externalDocs',
+  'xml',
+  'discriminator',
+  '$comment',
+]);
+const annotations = new Set([
+  'title',
+  'description',
+  'default',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]);
+
+/**
+ * A self-contained copy of a schema: references are replaced by what they
+ * name, so that policy and agents need no second document. Where a schema
+ * contains itself, anything is accepted from the second round on.
+ */
+export function expandSchema(
+  context: Context,
+  at: Place,
+  open: readonly string[] = [],
+): JsonValue | undefined {
+  const { findings, budget } = context;
+  if (typeof at.value === 'boolean') return at.value;
+  if (!isObject(at.value)) {
+    findings.error('schema_invalid', at.path, 'A schema must be an object, true or false.');
+    return undefined;
+  }
+  budget.schemaNodes -= 1;
+  if (budget.schemaNodes < 0) {
+    // Said once: every reference after it would say it again.
+    if (budget.schemaNodes === -1) {
+      const message = `The schemas unfold to more than ${SCHEMA_NODES_MAX} parts. Describe only what callers need.`;
+      findings.error('too_complex', at.path.slice(0, 3), message);
+    }
+    return undefined;
+  }
+  const expanded: JsonObject = {};
+  for (const [keyword, value] of Object.entries(at.value)) {
+    if (keyword === '$ref') continue;
+    const part = expandKeyword(context, { value, path: [...at.path, keyword] }, { keyword, open });
+    if (part !== undefined) expanded[keyword] = part;
+  }
+  if (!('$ref' in at.value)) return expanded;
+  return mergeReference(context, { at: at as Place<JsonObject>, siblings: expanded, open });
+}
+
+function expandKeyword(
+  context: Context,
+  { value, path }: Place,
+  { keyword, open }: { keyword: string; open: readonly string[] },
+): JsonValue | undefined {
+  if (plainKeywords.has(keyword)) return value;
+  if (schemaKeywords.has(keyword)) return expandSchema(context, { value, path }, open);
+  if (schemaListKeywords.has(keyword) && Array.isArray(value)) {
+    return value.map(
+      (item, index) => expandSchema(context, { value: item, path: [...path, index] }, open) ?? true,
+    );
+  }
+  if (schemaMapKeywords.has(keyword) && isObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [
+        name,
+        expandSchema(context, { value: item, path: [...path, name] }, open) ?? true,
+      ]),
+    );
+  }
+  reportKeyword(context, { value, path }, keyword);
+  return undefined;
+}
+
+function reportKeyword({ findings }: Context, { path }: Place, keyword: string): void {
+  if (droppedKeywords.has(keyword) || keyword.startsWith('x-')) return;
+  if (keyword === 'nullable') {
+    const message =
+      '"nullable" is of OpenAPI 3.0 and ignored. Write type: [string, "null"] instead.';
+    findings.warn('schema_keyword_unknown', path, message);
+    return;
+  }
+  if (schemaListKeywords.has(keyword) || schemaMapKeywords.has(keyword)) {
+    findings.error(
+      'schema_invalid',
+      path,
+      `"${keyword}" holds schemas in a ${schemaListKeywords.has(keyword) ? 'list' : 'map'}.`,
+    );
+    return;
+  }
+  findings.warn(
+    'schema_keyword_unknown',
+    path,
+    `"${keyword}" is ignored. Remove it, or express it with the keywords of JSON Schema.`,
+  );
+}
+
+interface ReferenceUse {
+  readonly at: Place<JsonObject>;
+  readonly siblings: JsonObject;
+  readonly open: readonly string[];
+}
+
+function mergeReference(
+  context: Context,
+  { at, siblings, open }: ReferenceUse,
+): JsonValue | undefined {
+  const path = [...at.path, '$ref'];
+  const name = at.value['$ref'] ?? null;
+  const target = lookUpReference(context, { value: name, path });
+  if (target === undefined || typeof name !== 'string') return undefined;
+  if (open.includes(name)) {
+    const message = `${name} contains itself; from here on any value is accepted.`;
+    context.findings.warn('ref_cycle', path, message);
+    return siblings;
+  }
+  const referred = expandSchema(context, target, [...open, name]);
+  if (!isObject(referred)) return referred;
+  const narrows = Object.keys(siblings).some((keyword) => !annotations.has(keyword));
+  return narrows ? { ...siblings, allOf: [referred] } : { ...referred, ...siblings };
+}
+
+let shared: Ajv2020 | undefined;
+
+function validator(): Ajv2020 {
+  shared ??= new Ajv2020({ strict: false, validateFormats: false, logger: false });
+  return shared;
+}
+
+/** Reports what would keep a schema from being compiled, wherever in it that is. */
+export function checkSchema({ findings }: Context, { value, path }: Place): boolean {
+  if (validator().validateSchema(value as AnySchema) !== true) {
+    const [problem] = validator().errors ?? [];
+    const where = problem?.instancePath ? ` at ${problem.instancePath}` : '';
+    findings.error(
+      'schema_invalid',
+      path,
+      `The schema${where} ${problem?.message ?? 'is not valid'}.`,
+    );
+    return false;
+  }
+  const pattern = unusablePattern(value);
+  if (pattern === undefined) return true;
+  findings.error(
+    'schema_invalid',
+    path,
+    `The pattern "${pattern.slice(0, 80)}" is no regular expression of at most ${PATTERN_CHARACTERS_MAX} characters.`,
+  );
+  return false;
+}
+
+/** Why a value does not meet a schema that `checkSchema` has passed; undefined when it does. */
+export function mismatch(schema: JsonObject, value: JsonValue): string | undefined {
+  const ajv = validator();
+  const isMet = ajv.validate(schema, value);
+  const text = isMet ? undefined : ajv.errorsText(ajv.errors, { dataVar: 'value' });
+  ajv.removeSchema(schema);
+  return text;
+}
+
+function unusablePattern(schema: JsonValue): string | undefined {
+  if (Array.isArray(schema)) return firstDefined(schema.map(unusablePattern));
+  if (!isObject(schema)) return undefined;
+  const own = typeof schema['pattern'] === 'string' ? [schema['pattern']] : [];
+  const bad = [...own, ...Object.keys(patternMap(schema))].find((pattern) => !isPattern(pattern));
+  return bad ?? firstDefined(Object.values(schema).map(unusablePattern));
+}
+
+function patternMap(schema: JsonObject): JsonObject {
+  return isObject(schema['patternProperties']) ? schema['patternProperties'] : {};
+}
+
+function isPattern(pattern: string): boolean {
+  if (pattern.length > PATTERN_CHARACTERS_MAX) return false;
+  try {
+    RegExp(pattern, 'u');
+    return true;
+  } catch {
+    // RegExp has no way of asking but trying.
+    return false;
+  }
+}
+
+function firstDefined<Value>(values: (Value | undefined)[]): Value | undefined {
+  return values.find((value) => value !== undefined);
+}

@@ -1,0 +1,64 @@
+import type { ServiceRecord } from '#contracts/bus/registry';
+import type { TemplateReference } from '#contracts/call';
+import type { Principal, Tier } from '#contracts/vocabulary';
+
+/** A connected service: a named instance of a template, bound to secrets. */
+export interface Service {
+  readonly id: string;
+  readonly orgId: string;
+  readonly tier: Tier;
+  readonly ownerId: string | null;
+  readonly name: string;
+  readonly template: TemplateReference;
+  readonly title: string;
+  readonly baseUrl: string;
+  readonly hosts: readonly string[];
+  readonly autoAllowReads: boolean;
+  /** Secret by security scheme, as references (`github_token`, `org/github_token`). */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly createdAt: Date;
+}
+
+/** `org/github` skips a user's own service. */
+export function parseServiceName(reference: string): { name: string; isOrgOnly: boolean } {
+  const isOrgOnly = reference.startsWith('org/');
+  return { name: isOrgOnly ? reference.slice('org/'.length) : reference, isOrgOnly };
+}
+
+/** The name as it stands in permission keys, where `org/` is part of it. */
+export function nameInKeys({ tier, name }: Pick<Service, 'tier' | 'name'>): string {
+  return tier === 'org' ? `org/${name}` : name;
+}
+
+/** Agents never write what gates them, and auditors change nothing (decisions: The walk). */
+export function mayWriteServices(caller: Principal, tier: Tier): boolean {
+  if (caller.kind !== 'user' || caller.role === 'auditor') return false;
+  return tier === 'user' || caller.role === 'admin';
+}
+
+/**
+ * Another address than the template's binds credentials to a host somebody typed: an admin may
+ * give one for products that are self-hosted, and for any service of the org.
+ */
+export function mayGiveBaseUrl(
+  caller: Principal,
+  { tier, baseUrlAllowed }: { tier: Tier; baseUrlAllowed: boolean },
+): boolean {
+  return caller.kind === 'user' && caller.role === 'admin' && (baseUrlAllowed || tier === 'org');
+}
+
+/** What policy and executor are told. Whether its secrets exist is theirs to look at, call by call. */
+export function recordOf(service: Service): ServiceRecord {
+  return {
+    id: service.id,
+    name: nameInKeys(service),
+    tier: service.tier,
+    ownerId: service.ownerId,
+    template: service.template,
+    status: 'ready',
+    autoAllowReads: service.autoAllowReads,
+    baseUrl: service.baseUrl,
+    hosts: [...service.hosts],
+    secrets: { ...service.secrets },
+  };
+}

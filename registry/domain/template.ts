@@ -1,0 +1,234 @@
+import { compiledTemplate } from '#contracts/template';
+import type { AuthMethod, CompiledAction, CompiledTemplate } from '#contracts/template';
+import { reservedNames } from '#contracts/vocabulary';
+import type { HttpMethod } from '#contracts/vocabulary';
+import { compileAction } from './action.ts';
+import { isObject } from './context.ts';
+import type { CompileOptions, Context, JsonObject, Place } from './context.ts';
+import { checkFields } from './fields.ts';
+import type { Report } from './findings.ts';
+import { normalise } from './normalise.ts';
+import { checkPath } from './paths.ts';
+import { entriesOf, readObject, readText } from './reading.ts';
+import { SCHEMA_NODES_MAX } from './schema.ts';
+import { compileSecuritySchemes, readRequirements } from './security.ts';
+import { compileServers } from './servers.ts';
+import { parseSource } from './source.ts';
+
+export type { CompileOptions } from './context.ts';
+
+export interface CompileResult {
+  readonly report: Report;
+  /** The document with canonical extension names; undefined when it could not be read. */
+  readonly document: JsonObject | undefined;
+  /** Present exactly when the report has no errors. */
+  readonly template: CompiledTemplate | undefined;
+}
+
+const templateKey = /^[a-z][a-z0-9_-]{0,62}$/;
+const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
+const ACTIONS_MAX = 1_000;
+/** It crosses the bus in one message, whose limit is 4 MiB. */
+const COMPILED_BYTES_MAX = 3_000_000;
+
+/** Reads, checks and compiles a template document, reporting everything that is wrong with it. */
+export function compileTemplate(text: string, options: CompileOptions): CompileResult {
+  const { value, findings } = parseSource(text);
+  if (value === undefined || !isObject(value)) {
+    if (value !== undefined)
+      findings.error('wrong_type', [], 'A template must be an OpenAPI 3.1.0 document.');
+    return { report: findings.report(), document: undefined, template: undefined };
+  }
+  const document = normalise(value, findings) as JsonObject;
+  const budget = { schemaNodes: SCHEMA_NODES_MAX };
+  const compiled = compileDocument({ document, findings, options, budget });
+  if (compiled && findings.report().valid) checkLimits({ findings }, compiled);
+  const report = findings.report();
+  return { report, document, template: report.valid ? compiled : undefined };
+}
+
+function compileDocument(context: Context): CompiledTemplate | undefined {
+  const at: Place<JsonObject> = { value: context.document, path: [] };
+  checkFields(context, at, 'document');
+  checkVersion(context);
+  checkRuntime(context);
+  const info = compileInfo(context, at);
+  const servers = compileServers(context, at);
+  const auth = compileSecuritySchemes(context, at);
+  const security = compileSecurity(context, at, auth);
+  const actions = compilePaths(context, at, auth);
+  if (info === undefined || servers === undefined) return undefined;
+  const { tier, ownerId, version } = context.options;
+  return { ...info, ...servers, tier, ownerId, version, runtime: 'http', auth, security, actions };
+}
+
+function checkVersion({ document, findings }: Context): void {
+  if (document['openapi'] === '3.1.0') return;
+  const path = 'openapi' in document ? ['openapi'] : [];
+  findings.error(
+    'openapi_version',
+    path,
+    'Set "openapi" to "3.1.0"; other versions can be imported, not loaded.',
+  );
+}
+
+function checkRuntime({ document, findings }: Context): void {
+  const runtime = document['x-service-runtime'];
+  if (runtime !== undefined && runtime !== 'http') {
+    const message =
+      runtime === 'mcp' || runtime === 'platform'
+        ? `The runtime "${runtime}" is not available yet. Use http.`
+        : '"runtime" must be http.';
+    findings.error('runtime_unsupported', ['x-service-runtime'], message);
+  }
+  if ('x-service-mcp' in document) {
+    findings.error(
+      'runtime_unsupported',
+      ['x-service-mcp'],
+      'The runtime "mcp" is not available yet. Remove this block.',
+    );
+  }
+  if ('webhooks' in document) {
+    findings.error('unsupported', ['webhooks'], 'Webhooks are no actions. Remove them.');
+  }
+}
+
+type Info = Pick<CompiledTemplate, 'key' | 'title' | 'description' | 'category'>;
+
+function compileInfo(context: Context, document: Place<JsonObject>): Info | undefined {
+  const { findings, options } = context;
+  const at = readObject(context, document, 'info');
+  if (at === undefined) {
+    if (!('info' in document.value)) {
+      findings.error('required_field_missing', [], 'Add "info" with a title and a key.');
+    }
+    return undefined;
+  }
+  checkFields(context, at, 'info');
+  const title = readText(context, at, { key: 'title', max: 200, required: true });
+  const key = readText(context, at, { key: 'x-service-key', max: 63, required: true });
+  const description = readText(context, at, { key: 'description', max: 2000 }) ?? '';
+  const category = readText(context, at, { key: 'x-service-category', max: 100 }) ?? '';
+  if (key === undefined || title === undefined) return undefined;
+  const path = [...at.path, 'x-service-key'];
+  // A built-in file may take the place of the pseudo-service `http` (spec: Service template).
+  const mayBeHttp = key === 'http' && options.tier === 'global';
+  const isReserved = (reservedNames as readonly string[]).includes(key) && !mayBeHttp;
+  if (!templateKey.test(key)) {
+    const message =
+      'A key starts with a letter and holds only lower-case letters, digits, "_" and "-", at most 63.';
+    findings.error('key_invalid', path, message);
+  } else if (isReserved) {
+    findings.error('key_invalid', path, `"${key}" is a reserved name. Choose another key.`);
+  }
+  return { key, title, description, category };
+}
+
+/** Without a `security` of its own every scheme of the document is one way in (spec: Auth methods). */
+function compileSecurity(
+  context: Context,
+  at: Place<JsonObject>,
+  auth: readonly AuthMethod[],
+): string[][] {
+  const requirements = readRequirements(context, at, auth);
+  if (requirements === null) return auth.map(({ scheme }) => [scheme]);
+  return requirements.map(({ schemes }) => schemes);
+}
+
+function compilePaths(
+  context: Context,
+  document: Place<JsonObject>,
+  authMethods: readonly AuthMethod[],
+): Record<string, CompiledAction> {
+  const paths = readObject(context, document, 'paths');
+  const actions: Record<string, CompiledAction> = {};
+  const shapes = new Map<string, string>();
+  for (const [path, item] of paths ? entriesOf(paths) : []) {
+    if (path.startsWith('x-')) continue;
+    const pathItem = readPathItem(context, item);
+    if (pathItem === undefined || !checkPath(context, { value: path, path: item.path })) continue;
+    reportTwin(context, { path, item }, shapes);
+    for (const method of methods) {
+      const operation = readObject(context, pathItem, method);
+      if (operation === undefined) continue;
+      const action = compileAction(context, {
+        method: method.toUpperCase() as HttpMethod,
+        path: { value: path, path: item.path },
+        pathItem,
+        operation,
+        authMethods,
+      });
+      if (action) addAction(context, actions, { action, operation });
+    }
+  }
+  return actions;
+}
+
+function readPathItem(context: Context, item: Place): Place<JsonObject> | undefined {
+  const { findings } = context;
+  if (!isObject(item.value)) {
+    findings.error('wrong_type', item.path, 'A path must be an object with one entry per method.');
+    return undefined;
+  }
+  checkFields(context, item, 'path');
+  for (const key of ['$ref', 'servers', 'trace']) {
+    if (!(key in item.value)) continue;
+    const message = `"${key}" is not supported in a path. Remove it.`;
+    findings.error('unsupported', [...item.path, key], message);
+  }
+  return { value: item.value, path: item.path };
+}
+
+/** `/issues/{id}` and `/issues/{number}` are the same path (OpenAPI §4.8.8.1). */
+function reportTwin(
+  context: Context,
+  { path, item }: { path: string; item: Place },
+  shapes: Map<string, string>,
+): void {
+  const shape = path.replaceAll(/\{[^{}]*\}/g, '{}');
+  const twin = shapes.get(shape);
+  if (twin !== undefined) {
+    const message = `This is the same path as ${twin}. Put the operations of both into one.`;
+    context.findings.error('path_duplicate', item.path, message);
+  }
+  shapes.set(shape, path);
+}
+
+function addAction(
+  { findings }: Context,
+  actions: Record<string, CompiledAction>,
+  { action, operation }: { action: CompiledAction; operation: Place<JsonObject> },
+): void {
+  const path = [...operation.path, 'operationId'];
+  if (Object.hasOwn(actions, action.key)) {
+    findings.error(
+      'operation_id_duplicate',
+      path,
+      `"${action.key}" is the key of another action too. Rename one.`,
+    );
+  } else if (action.key === 'constructor' || action.key === 'prototype') {
+    findings.error('operation_id_invalid', path, 'Rename the action.');
+  } else if (Object.keys(actions).length === ACTIONS_MAX) {
+    findings.error('out_of_bounds', ['paths'], `Keep at most ${ACTIONS_MAX} actions.`);
+  } else {
+    actions[action.key] = action;
+  }
+}
+
+/** The contract's own bounds, as a last check: what leaves the registry must parse elsewhere. */
+function checkLimits({ findings }: Pick<Context, 'findings'>, template: CompiledTemplate): void {
+  if (Buffer.byteLength(JSON.stringify(template)) > COMPILED_BYTES_MAX) {
+    const message = 'The actions and schemas take more than 3 MB when unfolded. Keep only what you need.';
+    findings.error('too_complex', [], message);
+    return;
+  }
+  const parsed = compiledTemplate.safeParse(template);
+  for (const issue of parsed.error?.issues ?? []) {
+    const where = issue.path.map(String).join('.');
+    findings.error(
+      'out_of_bounds',
+      [],
+      `The compiled template breaks a limit at ${where}: ${issue.message}.`,
+    );
+  }
+}

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+
+import { deriveBaseUrl } from './base-url.ts';
+
+test.for([
+  [{ HOST: '127.0.0.1', PORT: 8080 }, 'http://127.0.0.1:8080'],
+  [{ HOST: '0.0.0.0', PORT: 80 }, 'http://127.0.0.1:80'],
+  [{ HOST: '::', PORT: 8080 }, 'http://127.0.0.1:8080'],
+  [{ HOST: '::1', PORT: 8080 }, 'http://[::1]:8080'],
+  [{ HOST: '0.0.0.0', PORT: 1, BASE_URL: 'https://g.example' }, 'https://g.example'],
+] as const)('%j is called %s', ([settings, url]) => {
+  expect(deriveBaseUrl(settings)).toBe(url);
+});

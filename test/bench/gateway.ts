@@ -1,0 +1,107 @@
+import { components } from '#contracts/vocabulary';
+import { startBacking } from '../../launch.ts';
+import { signIn } from '../support/http.ts';
+import type { Caller } from '../support/http.ts';
+import type { Subject } from './measure.ts';
+import { startProgram } from './processes.ts';
+
+interface Options {
+  readonly dataDir: string;
+  readonly upstreamUrl: string;
+  readonly environment?: Record<string, string>;
+}
+
+const settingsOf = ({ upstreamUrl, environment }: Options) => ({
+  PATH: process.env['PATH'],
+  LOG_LEVEL: 'warn',
+  TEMPLATES_DIR: 'test/bench/templates',
+  EGRESS_ALLOW: new URL(upstreamUrl).host,
+  RATE_IDENTITY_PER_MINUTE: '0',
+  RATE_USER_PER_MINUTE: '0',
+  ...environment,
+});
+
+/** Everything in one process, as `npm start` runs it. */
+export async function startEmbedded(options: Options): Promise<Subject & AsyncDisposable> {
+  await using startup = new AsyncDisposableStack();
+  const program = startup.use(
+    startProgram(['start.ts'], { ...settingsOf(options), PORT: '0', DATA_DIR: options.dataDir }),
+  );
+  const signInUrl = await program.find(/Sign in: (\S+)/);
+  const subject = await prepare('gateway, embedded', signInUrl, options.upstreamUrl);
+  const running = startup.move();
+  return { ...subject, roots: [program.pid], [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** One process per component, each with its `main.ts`, on the same servers. */
+export async function startDistributed(options: Options): Promise<Subject & AsyncDisposable> {
+  await using startup = new AsyncDisposableStack();
+  const port = '18437';
+  const settings = { ...settingsOf(options), PORT: port };
+  const backing = startup.use(await startBacking({ ...settings }, { dataDir: options.dataDir }));
+  const programs = components.map((component) =>
+    startup.use(startProgram([`${component}/main.ts`], backing.environment)),
+  );
+  const auth = programs[components.indexOf('auth')];
+  const signInUrl = (await auth?.find(/Sign in: (\S+)/)) ?? '';
+  await untilReady(`http://127.0.0.1:${port}/health/ready`);
+  const subject = await prepare('gateway, process per component', signInUrl, options.upstreamUrl);
+  const running = startup.move();
+  return {
+    ...subject,
+    roots: [...backing.pids, ...programs.map(({ pid }) => pid)],
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Connects the upstream, and lets one agent create items without being asked. */
+async function prepare(name: string, signInUrl: string, upstreamUrl: string): Promise<Subject> {
+  const { origin } = new URL(signInUrl);
+  const user = await signIn(signInUrl);
+  const agent = await created(user, '/v1/identities/agents', { name: 'bench' });
+  const { key } = await created(user, `/v1/identities/${agent['id']}/keys`, { name: 'bench' });
+  await created(user, '/v1/secrets', {
+    name: 'bench_token',
+    value: 'CANARY-bench-token',
+    tier: 'org',
+    allowed_hosts: [new URL(upstreamUrl).host],
+  });
+  await created(user, '/v1/services', { template: 'bench', tier: 'org', base_url: upstreamUrl });
+  await created(user, '/v1/rules', {
+    identity_id: agent['id'],
+    effect: 'allow',
+    pattern: 'org/bench:create_item:*',
+  });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const call = (body: unknown) => ({
+    url: `${origin}/v1/actions/call`,
+    method: 'POST' as const,
+    headers,
+    body: JSON.stringify({ service: 'bench', ...(body as object) }),
+  });
+  return {
+    name,
+    roots: [],
+    get: call({ action: 'get_item', params: { id: '42' } }),
+    post: call({ action: 'create_item', params: { name: 'item' } }),
+  };
+}
+
+async function created(user: Caller, path: string, body: unknown): Promise<Record<string, string>> {
+  const reply = await user.post(path, body);
+  if (reply.status !== 201)
+    throw new Error(`${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
+  return reply.body as Record<string, string>;
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (let round = 0; round < 300; round += 1) {
+    const isReady = await fetch(url).then(
+      (reply) => reply.ok,
+      () => false,
+    );
+    if (isReady) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${url} was not ready within 30 s`);
+}

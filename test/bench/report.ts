@@ -1,0 +1,127 @@
+import type { Figures } from './measure.ts';
+
+export interface Memory {
+  readonly afterTenThousand: number;
+  readonly afterFiftyThousand: number;
+}
+
+export interface Run {
+  readonly figures: readonly Figures[];
+  /** Median of one call alone, in milliseconds, by `subject call`. */
+  readonly alone: ReadonlyMap<string, number>;
+  readonly memory: Memory;
+  readonly layers: ReadonlyMap<string, ReadonlyMap<string, { medianMs: number; count: number }>>;
+}
+
+/** The targets of this run, each a ratio of figures measured side by side. */
+export function targetsOf({
+  figures,
+  alone,
+  memory,
+}: Run): { name: string; value: string; holds: boolean }[] {
+  const at = (subject: string, concurrency: number) =>
+    figures.find(
+      (each) => each.subject === subject && each.call === 'GET' && each.concurrency === concurrency,
+    )?.perSecond ?? 0;
+  const share = at('gateway, embedded', 32) / at('bare Fastify proxy', 32);
+  const times =
+    (alone.get('gateway, embedded GET') ?? Infinity) / (alone.get('bare Fastify proxy GET') ?? 1);
+  const growth = memory.afterFiftyThousand / memory.afterTenThousand - 1;
+  return [
+    {
+      name: 'allowed GET, embedded, 32 in flight: share of the proxy’s throughput, at least 15 %',
+      value: `${(share * 100).toFixed(1)} %`,
+      holds: share >= 0.15,
+    },
+    {
+      name: 'allowed GET, embedded, alone: median against the proxy’s, at most 8 times',
+      value: `${times.toFixed(1)} ×`,
+      holds: times <= 8,
+    },
+    {
+      name: 'memory of the embedded whole after 10,000 calls, at most 450 MiB',
+      value: `${memory.afterTenThousand.toFixed(0)} MiB`,
+      holds: memory.afterTenThousand <= 450,
+    },
+    {
+      name: 'growth from call 10,000 to call 50,000, at most 5 %',
+      value: `${(growth * 100).toFixed(1)} %`,
+      holds: growth <= 0.05,
+    },
+  ];
+}
+
+export function renderReport(run: Run): string {
+  const rows = run.figures.map((each) =>
+    [
+      each.subject,
+      each.call,
+      each.concurrency,
+      each.perSecond.toFixed(0),
+      each.p50,
+      each.p99,
+      each.cpuSecondsPerThousand.toFixed(2),
+      each.pssMebibytes.toFixed(0),
+    ].join(' | '),
+  );
+  const alone = [...run.alone].map(([name, ms]) => `| ${name} | ${ms.toFixed(2)} |`);
+  const layers = [...run.layers].map(([call, medians]) =>
+    [
+      `### ${call}`,
+      '',
+      '| Span | Median, ms | Seen |',
+      '|---|---|---|',
+      ...[...medians]
+        .toSorted(([, left], [, right]) => right.medianMs - left.medianMs)
+        .map(([name, { medianMs, count }]) => `| ${name} | ${medianMs.toFixed(2)} | ${count} |`),
+    ].join('\n'),
+  );
+  return `# Performance
+
+Written by \`npm run bench\`. Everything below comes from one run on one machine: two cores that
+the load generator, the upstream, Postgres and NATS shared with what is measured. Read the
+ratios; absolute figures say as much about the machine as about the gateway.
+
+## Targets
+
+| Target | Here | |
+|---|---|---|
+${targetsOf(run)
+  .map(({ name, value, holds }) => `| ${name} | ${value} | ${holds ? 'holds' : '**missed**'} |`)
+  .join('\n')}
+
+## Throughput, latency, cost
+
+The same upstream answers at once with 250 bytes of JSON. *direct*: no proxy at all. *bare
+Fastify proxy*: adds one header and does nothing else. *gateway*: agent key, permission walk,
+vault credential, egress guard, audit; a POST also has its intent and its outcome committed to
+Postgres before it is answered. Latencies are in whole milliseconds (the load generator's
+marks); CPU and memory are of all processes of the subject, Postgres and NATS included.
+
+| Subject | Call | In flight | Calls/s | p50 ms | p99 ms | CPU s per 1,000 | PSS MiB |
+|---|---|---|---|---|---|---|---|
+${rows.map((row) => `| ${row} |`).join('\n')}
+
+One call at a time, median:
+
+| Subject and call | ms |
+|---|---|
+${alone.join('\n')}
+
+Memory of the embedded whole: ${run.memory.afterTenThousand.toFixed(0)} MiB after 10,000 calls,
+${run.memory.afterFiftyThousand.toFixed(0)} MiB after 50,000.
+
+## Where a call's time goes
+
+Medians of the spans of calls made one at a time, all of them traced. A span contains those
+that it calls: \`execution\` contains the executor's \`rpc.executor.v1.execute\`, which contains the
+outbound request.
+
+${layers.join('\n\n')}
+
+## Repeat it
+
+\`npm run bench\` takes about five minutes, starts everything it needs and ends by itself. It exits
+with 1 when a target is missed.
+`;
+}
