@@ -61,7 +61,14 @@ export default defineConfig({
     'typescript/no-floating-promises': 'error',
     'typescript/no-misused-promises': 'error',
     'typescript/only-throw-error': 'error',
-    'typescript/switch-exhaustiveness-check': 'error',
+    'typescript/switch-exhaustiveness-check': [
+      'error',
+      { considerDefaultExhaustiveForUnions: true },
+    ],
+    'no-unused-vars': [
+      'error',
+      { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+    ],
     'typescript/no-explicit-any': 'error',
     'no-restricted-imports': ['error', { patterns: [otherComponents, sqlOutsideRepositories] }],
   },
@@ -122,6 +129,9 @@ export default defineConfig({
         'max-lines': 'off',
         'vitest/expect-expect': 'off', // some suites assert through a helper
         'vitest/no-conditional-expect': 'off',
+        'vitest/valid-expect': 'off', // its second argument says which row of a table failed
+        'vitest/require-to-throw-message': 'off',
+        'typescript/no-unnecessary-type-assertion': 'off',
         'typescript/no-base-to-string': 'off',
       },
     },

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await world.sql`truncate approvals.approval, approvals.execution, approvals.outbox`;
+  await world.clear();
   world.bot.active = true;
   world.neighbours.asked.length = 0;
 });

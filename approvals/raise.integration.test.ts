@@ -11,10 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await world.sql`truncate approvals.approval, approvals.execution`;
+  await world.clear();
   world.neighbours.keys.clear();
   world.neighbours.settings.autoBubbleSeconds = 300;
-  world.neighbours.sends = async () => new Promise(() => undefined);
 });
 
 describe('raise', () => {

@@ -23,7 +23,7 @@ export interface Replays extends AsyncDisposable {
 }
 
 /** Replays in the background and for waiting callers; each has its own share, so that neither starves the other. */
-const backgroundMax = 16;
+const backgroundMax = 32;
 const waitedForMax = 64;
 const renewEveryMs = 5_000;
 /** A replay may take two minutes; a stopping process waits this long, and another replica takes over the rest. */

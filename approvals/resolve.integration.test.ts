@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await world.sql`truncate approvals.approval, approvals.execution, approvals.outbox`;
+  await world.clear();
   const { neighbours, bot, helper } = world;
   neighbours.planted.length = 0;
   neighbours.plantingFails = false;

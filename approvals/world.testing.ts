@@ -71,8 +71,9 @@ export async function createWorld({
     ...variables,
   });
   const started: RunningComponent[] = [];
+  const own = startup.use(new AsyncDisposableStack());
   const startReplica = async () => {
-    const replica = startup.use(await startApprovals(config));
+    const replica = own.use(await startApprovals(config));
     started.push(replica);
     return replica;
   };
@@ -290,7 +291,7 @@ function createCallers({
     raiseRequest,
     raise,
     /** The id of a newly raised approval. */
-    async suspend(person: Person, spec: CallSpec = {}): Promise<string> {
+    suspend: async (person: Person, spec: CallSpec = {}): Promise<string> => {
       const state = await raise(person, spec);
       if (state.kind !== 'pending') throw new Error(`expected an envelope, got ${state.kind}`);
       return state.envelope.approval_id;
@@ -321,14 +322,20 @@ function createCallers({
 
 function createReaders(sql: Database) {
   return {
+    /** Deletes rather than truncates: the clocks of running replicas hold locks of their own. */
+    clear: async () => {
+      await sql`delete from approvals.execution`;
+      await sql`delete from approvals.approval`;
+      await sql`delete from approvals.outbox`;
+    },
     /** The events of an approval in the order they were stored. */
-    async eventsOf(approvalId: string): Promise<Event[]> {
+    eventsOf: async (approvalId: string): Promise<Event[]> => {
       const rows = await sql<{ body: string }[]>`select body from approvals.outbox order by id`;
       return rows
         .map((row) => JSON.parse(row.body) as Event)
         .filter((event) => (event.data['approval_id'] ?? event.data['id']) === approvalId);
     },
-    async until<T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> {
+    until: async <T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> => {
       for (let waited = 0; ; waited += 50) {
         const value = await read();
         if (isDone(value)) return value;

@@ -109,6 +109,18 @@ describe('an agent key', () => {
     });
   });
 
+  test.for(['', 'x'.repeat(101), 'a\0b', 'a\nb'])('cannot be named %j', async (name) => {
+    const ann = await world.user({ name: 'ann', role: 'member' });
+    const bot = await world.agent(ann, 'bot');
+
+    await expect(
+      world.client.createAgentKey(
+        { principal: ann.principal, id: bot.id, body: { name }, context },
+        soon(),
+      ),
+    ).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
   test('is one of at most twenty', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');

@@ -137,13 +137,14 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
   };
   startup.use(serve(authBus, auth, authHandlers as Handlers<typeof auth>, { logger }));
 
-  const allVariables = {
+  const allVariables: Record<string, string> = {
     ...environment.variables,
     EGRESS_ALLOW: '127.0.0.1/32',
     ...variables,
   };
   const start = () => startExecutor(loadConfig(executorConfig, allVariables));
-  startup.use(await start());
+  const first = await start();
+  startup.use(first);
   const sql = startup.use(
     openDatabase({ url: environment.adminUrl, schema: 'executor', connectionsMax: 3 }),
   );
@@ -177,6 +178,7 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
     sql,
     announced,
     start,
+    stopExecutor: () => first[Symbol.asyncDispose](),
     /** Audit events of calls, from the outbox: what non-reads leave. */
     async outbox(type: string): Promise<Event[]> {
       const rows = await sql<{ body: string }[]>`

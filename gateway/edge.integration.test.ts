@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { AppError } from '#errors';
-import { agent, ask, createStage, user } from './neighbours.testing.ts';
+import { ask, createStage } from './neighbours.testing.ts';
 import type { Stage } from './neighbours.testing.ts';
+import { agent, user } from './principals.testing.ts';
 import type { RunningGateway } from './start.ts';
 
 let stage: Stage;

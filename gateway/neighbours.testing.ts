@@ -5,14 +5,15 @@ import type { Bus, Handlers } from '#bus';
 import { loadConfig } from '#config';
 import { busContracts } from '#contracts/all';
 import { feedSubject } from '#contracts/events';
-import type { Event, FeedItem } from '#contracts/events';
-import type { Principal, Scope } from '#contracts/vocabulary';
+import type { FeedItem } from '#contracts/events';
+import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { createSigner } from '#signing';
 import { createLogger } from '#telemetry';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { gatewayConfig } from './config.ts';
+import { agent } from './principals.testing.ts';
 import type { ServerOptions } from './server.ts';
 import { startGateway } from './start.ts';
 import type { RunningGateway } from './start.ts';
@@ -102,61 +103,6 @@ export async function createStage(): Promise<Stage> {
       return startGateway(config, { checkAnswers: true, ...options });
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
-}
-
-const agentScopes: Scope[] = ['actions:call', 'approvals', 'agents'];
-
-/** An agent of a user, with an agent key. */
-export function agent(): Principal {
-  const [orgId, userId, identityId] = [randomUUID(), randomUUID(), randomUUID()];
-  return {
-    orgId,
-    identityId,
-    kind: 'agent',
-    userId,
-    role: null,
-    chain: [
-      { id: userId, kind: 'user', name: 'ann', inheritPermissions: false },
-      { id: identityId, kind: 'agent', name: 'deploy-bot', inheritPermissions: false },
-    ],
-    autoCallOnApprove: true,
-    credential: { kind: 'agent_key', id: randomUUID(), clientId: null },
-    scopes: agentScopes,
-    expiresAt: Date.now() + 10_000,
-  };
-}
-
-/** A user in the dashboard. */
-export function user(role: Principal['role'] = 'member'): Principal {
-  const base = agent();
-  return {
-    ...base,
-    identityId: base.userId,
-    kind: 'user',
-    role,
-    chain: base.chain.slice(0, 1),
-    credential: { kind: 'session', id: randomUUID(), clientId: null },
-    scopes: [],
-  };
-}
-
-export function feedItemOf(
-  claims: Principal,
-  position: number,
-  event: Partial<Omit<Event, 'audit'>> = {},
-): FeedItem {
-  return {
-    position,
-    event: {
-      id: randomUUID(),
-      type: 'approval.raised',
-      created_at: new Date().toISOString(),
-      org_id: claims.orgId,
-      audience: claims.chain.map((link) => link.id),
-      data: { position },
-      ...event,
-    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { agent } from './neighbours.testing.ts';
+import { agent } from './principals.testing.ts';
 import { createRateLimits } from './rate-limits.ts';
 
 const caller = { principal: 'signed', claims: agent() };

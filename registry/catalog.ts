@@ -24,16 +24,23 @@ export function createCatalog(): Catalog {
     list: () => [...byKey.values()],
     find: (key) => byKey.get(key),
     replace(templates) {
-      const all = [rawHttpTemplate, ...templates].map((template) => [template.key, template] as const);
+      const all = [rawHttpTemplate, ...templates].map(
+        (template) => [template.key, template] as const,
+      );
       // A built-in file with the key `http` comes later and takes the place of the pseudo-service.
-      byKey = new Map(all.toSorted(([left], [right]) => (left < right ? -1 : Number(left > right))));
+      byKey = new Map(
+        all.toSorted(([left], [right]) => (left < right ? -1 : Number(left > right))),
+      );
     },
     versions: new LRUCache({ max: versionsMax }),
   };
 }
 
 /** A version of one owner; the org keeps an org's reference from reading another's. */
-export function versionKey(orgId: string, { tier, ownerId, key, version }: TemplateReference): string {
+export function versionKey(
+  orgId: string,
+  { tier, ownerId, key, version }: TemplateReference,
+): string {
   return `${tier === 'global' ? '' : orgId} ${tier} ${ownerId ?? ''} ${key} ${version}`;
 }
 

@@ -4,7 +4,7 @@ import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import type { Approval } from '../domain/approval.ts';
 import { alreadyResolved } from '../domain/refusals.ts';
-import { findGap } from '../repository/approval.ts';
+import { findApproval, findGap } from '../repository/approval.ts';
 
 export interface Authority {
   readonly covers: boolean;
@@ -27,7 +27,10 @@ export async function authorityOf(
   if (decider.kind === 'user') return unlimited;
   const { orgId, id: approvalId, card } = approval;
   const gap = await findGap(deps.db, { orgId, approvalId });
-  if (gap === undefined) throw alreadyResolved(approval);
+  // Erased: it was decided, or ended, while we looked.
+  if (gap === undefined) {
+    throw alreadyResolved((await findApproval(deps.db, { orgId, approvalId })) ?? approval);
+  }
   const { covers, uncovered, untilMs } = await deps.policy.checkAuthority(
     {
       orgId,

@@ -69,19 +69,9 @@ export function announceBubbled(
   };
 }
 
-const resolvedSentence = {
-  allowed: 'Allowed',
-  denied: 'Denied',
-  expired: 'Expired undecided',
-} as const;
-
 /** Every move out of the open states: by a person, an agent, a cancel, a revocation or the clock. */
 export function announceResolved(approval: Approval, actor: Actor | null): Announcement {
   const { status, execution, reason } = approval;
-  const sentence =
-    status === 'allowed' || status === 'denied'
-      ? resolvedSentence[status]
-      : resolvedSentence.expired;
   return {
     ...subjectOf(approval, 'approval.resolved'),
     data: dataOf({
@@ -93,7 +83,10 @@ export function announceResolved(approval: Approval, actor: Actor | null): Annou
       ...(execution ? { execution: presentExecution(execution) } : {}),
     }),
     audit: {
-      ...auditOf(approval, { sentence: `${sentence}: ${approval.card.description}`, actor }),
+      ...auditOf(approval, {
+        sentence: `${sentenceOf(approval)}: ${approval.card.description}`,
+        actor,
+      }),
       ...(status === 'denied' ? { outcome: 'denied' as const } : {}),
       ...(status === 'expired' ? { outcome: 'failed' as const, error: 'expired' } : {}),
       decision: status === 'allowed' ? decidedBy(approval) : null,
@@ -123,12 +116,16 @@ export function announceRemembered(
   };
 }
 
+/** What is replayed by itself is done in the requester's name. */
 export function announceStarted(approval: Approval, actor: Actor | null): Announcement {
   return {
     ...subjectOf(approval, 'execution.started'),
     data: { approval_id: approval.id, execution_id: approval.execution?.id ?? '' },
     audit: {
-      ...auditOf(approval, { sentence: `Replaying: ${approval.card.description}`, actor }),
+      ...auditOf(approval, {
+        sentence: `Replaying: ${approval.card.description}`,
+        actor: actor ?? requesterOf(approval),
+      }),
       outcome: 'started',
       decision: decidedBy(approval),
     },
@@ -149,7 +146,7 @@ export function announceFinished(approval: Approval, actor: Actor | null): Annou
     audit: {
       ...auditOf(approval, {
         sentence: `Replay ${execution.status}: ${approval.card.description}`,
-        actor,
+        actor: actor ?? requesterOf(approval),
       }),
       ...finishedFacts(execution),
       decision: decidedBy(approval),
@@ -167,6 +164,12 @@ function finishedFacts(execution: Execution): Partial<AuditEntry> {
   }
   const error = execution.error?.error ?? execution.status;
   return error === deniedError ? { outcome: 'denied' } : { outcome: 'failed', error };
+}
+
+function sentenceOf({ status, resolution }: Approval): string {
+  if (status === 'allowed')
+    return resolution === 'allow_remember' ? 'Allowed and remembered' : 'Allowed';
+  return status === 'denied' ? 'Denied' : 'Expired undecided';
 }
 
 function subjectOf(approval: Approval, type: EventType) {

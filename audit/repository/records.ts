@@ -107,7 +107,7 @@ export async function listRecords(
      where org_id = ${orgId}
        ${ofUserId === null ? sql`` : sql`and user_id = ${ofUserId}`}
        ${beforeSeq === null ? sql`` : sql`and seq < ${beforeSeq}`}
-       ${identity_id === undefined ? sql`` : sql`and identity ->> 'id' = ${identity_id}`}
+       ${identity_id === undefined ? sql`` : sql`and identity ->> 'id' = ${identity_id.toLowerCase()}`}
        ${user_id === undefined ? sql`` : sql`and user_id = ${user_id}`}
        ${approval_id === undefined ? sql`` : sql`and approval_id = ${approval_id}`}
        ${service === undefined ? sql`` : sql`and service = ${service}`}

@@ -22,6 +22,10 @@ export async function listRecords(
   if (ofUserId === undefined) {
     throw new AppError('forbidden', 'Only users read the audit log; ask yours.');
   }
+  // No stored text holds a NUL, and Postgres refuses to look for one.
+  if (Object.values(filter).some((value) => value?.includes('\0'))) {
+    return { items: [], next_cursor: null };
+  }
   const beforeSeq = page.cursor === null ? null : parseSeq(page.cursor);
   const rows = await listRows(
     db,

@@ -47,7 +47,7 @@ describe('validation', () => {
       'none of several types',
       callBody,
       { params: 5 },
-      { path: 'params', message: 'has the wrong type', expected: 'record or string or null' },
+      { path: 'params', message: 'has the wrong type', expected: 'object or string or null' },
     ],
   ])('names %s', ([, schema, value, issue]) => {
     expect(() => validate(schema, value, 'body')).toThrow(

@@ -50,7 +50,7 @@ function describe(issue: z.core.$ZodIssue, schema: z.ZodType): Issue[] {
       });
     }
     case 'invalid_type':
-      return [{ path, message: wrong(issue, 'has the wrong type'), expected: issue.expected }];
+      return [{ path, message: wrong(issue, 'has the wrong type'), expected: typeName(issue.expected) }];
     case 'invalid_value': {
       const expected = issue.values.map(String);
       const given = typeof issue.input === 'string' ? nearestName(issue.input, expected) : undefined;
@@ -66,7 +66,9 @@ function describe(issue: z.core.$ZodIssue, schema: z.ZodType): Issue[] {
     case 'invalid_union': {
       const nested = issue.errors.flat();
       const here = nested.filter((each) => each.path.length === 0 && each.code === 'invalid_type');
-      const expected = [...new Set(here.map((each) => ('expected' in each ? each.expected : '')))];
+      const expected = [
+        ...new Set(here.map((each) => ('expected' in each ? typeName(each.expected) : ''))),
+      ];
       const deeper = nested.find((each) => each.path.length > 0);
       if (deeper !== undefined) {
         return describe({ ...deeper, path: [...issue.path, ...deeper.path] }, schema);
@@ -82,6 +84,11 @@ function describe(issue: z.core.$ZodIssue, schema: z.ZodType): Issue[] {
 
 function wrong(issue: z.core.$ZodIssue, message: string): string {
   return issue.input === undefined ? 'is required' : message;
+}
+
+/** In the words of JSON. */
+function typeName(expected: string): string {
+  return expected === 'record' ? 'object' : expected;
 }
 
 /** The member names a schema knows at a place; empty where anything goes. */

@@ -1,5 +1,5 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import type { JsonValue, Risk } from '#contracts/vocabulary';
+import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
 import { argumentText } from './action-path.ts';
 import { encodeArgument, encodeName, withoutOrg } from './keys.ts';
 import { findOperations, isSameMethod } from './operations.ts';
@@ -8,7 +8,7 @@ import type { DenyName } from './patterns.ts';
 
 /** A request as it will reach its host, as far as policy knows it. */
 export interface SentRequest {
-  readonly method: string;
+  readonly method: HttpMethod;
   /** Normalised, from the root of the host. */
   readonly path: string;
   /** Undefined at a replay, where only path and method are at hand. */

@@ -42,7 +42,7 @@ export async function findServiceCredentials(
       return injectionOf(method, secret);
     });
     const failed = injections.find((each) => each instanceof AppError);
-    if (failed === undefined) return injections.filter((each) => !(each instanceof AppError));
+    if (failed === undefined) return injections.flatMap((each) => (each instanceof AppError ? [] : each));
     // That a secret may not go there says more than that another one is missing.
     if (refusal?.code !== 'host_not_allowed') refusal = failed;
   }

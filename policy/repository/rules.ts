@@ -60,6 +60,8 @@ const columns = [
   'last_used_at',
   'use_count',
 ];
+const walkedColumns = [...columns, 'creator_chain'];
+const guardedColumns = [...columns, 'owner_id', 'made_by_admin'];
 
 /** Every live rule of the org and of these identities, deny rules included: none may be missing. */
 export async function listLiveRules(
@@ -67,7 +69,7 @@ export async function listLiveRules(
   { orgId, identityIds }: { orgId: string; identityIds: readonly string[] },
 ): Promise<Rule[]> {
   const rows = await sql<(RuleRow & { creator_chain: string[] })[]>`
-    select ${sql([...columns, 'creator_chain'])}
+    select ${sql(walkedColumns)}
       from policy.rule
      where org_id = ${orgId}
        and (identity_id is null or identity_id = any(${[...identityIds]}::uuid[]))
@@ -122,7 +124,7 @@ export async function findRule(
   { orgId, id }: { orgId: string; id: string },
 ): Promise<(PublicRule & { ownerId: string | null; madeByAdmin: boolean }) | undefined> {
   const [row] = await sql<(RuleRow & { owner_id: string | null; made_by_admin: boolean })[]>`
-    select ${sql([...columns, 'owner_id', 'made_by_admin'])}
+    select ${sql(guardedColumns)}
       from policy.rule
      where org_id = ${orgId}
        and id = ${id}

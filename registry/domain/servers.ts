@@ -131,7 +131,8 @@ export function resolveServer(
 ): { baseUrl: string; host: string } {
   const address = baseUrl ?? fillIn(server, variables);
   const parsed = parseBaseUrl(address, isPlainHttpAllowed);
-  if (typeof parsed === 'string') throw invalid(baseUrl === undefined ? 'variables' : 'base_url', parsed);
+  if (typeof parsed === 'string')
+    throw invalid(baseUrl === undefined ? 'variables' : 'base_url', parsed);
   const meant = /^https?:\/\/([^/:]*)/.exec(address)?.[1]?.toLowerCase();
   if (baseUrl === undefined && parsed.hostname !== meant) {
     throw invalid('variables', 'The variables do not form a host name. Correct them.');

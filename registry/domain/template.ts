@@ -218,7 +218,8 @@ function addAction(
 /** The contract's own bounds, as a last check: what leaves the registry must parse elsewhere. */
 function checkLimits({ findings }: Pick<Context, 'findings'>, template: CompiledTemplate): void {
   if (Buffer.byteLength(JSON.stringify(template)) > COMPILED_BYTES_MAX) {
-    const message = 'The actions and schemas take more than 3 MB when unfolded. Keep only what you need.';
+    const message =
+      'The actions and schemas take more than 3 MB when unfolded. Keep only what you need.';
     findings.error('too_complex', [], message);
     return;
   }

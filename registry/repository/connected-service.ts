@@ -61,7 +61,7 @@ export async function findServiceByName(
   return row && toService(row);
 }
 
-/** By name, the user's own before the org's of the same name; after the last row of the page before. */
+/** In order of their names, after the last row of the page before. */
 export async function listServices(
   sql: Sql,
   {

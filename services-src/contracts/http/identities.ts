@@ -70,7 +70,11 @@ export const createdAgentKey = agentKey.extend({
 });
 export type CreatedAgentKey = z.infer<typeof createdAgentKey>;
 export const createAgentKeyBody = z.strictObject({
-  name: z.string().min(1).max(100),
+  name: z
+    .string()
+    .min(1)
+    .max(100)
+    .regex(/^\P{Cc}*$/u, 'must hold no control characters'),
   expires_at: timestamp.optional(),
 });
 

@@ -20,6 +20,7 @@ describe('a rule covers another waiting call', () => {
     ['below a host', 'http:POST:a.example/**', 'http:POST:a.example/x/y', true],
     ['another host', 'http:POST:a.example/**', 'http:POST:b.example/x', false],
     ['a dot is a dot', 'http:POST:a.example/**', 'http:POST:axexample/x', false],
+    ['a dash is a dash', 'http:POST:a-b.example/**', 'http:POST:a-b.example/x', true],
     ['one segment', 'http:POST:a.example/*/x', 'http:POST:a.example/b/c/x', false],
     ['any verb', 'http:ANY:a.example/**', 'http:PUT:a.example/x', true],
     ['ANY is no verb elsewhere', 'github:ANY:x', 'github:list:x', false],

@@ -45,7 +45,7 @@ function matchesArg(pattern: string, arg: string): boolean {
 }
 
 function escape(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
 /** Three segments, split at the first two colons. */

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+
+import { blankAuditEntry } from '#contracts/audit';
+import { chainAfter, chainStart, checkChain } from './chain.ts';
+import type { UnchainedRecord } from './chain.ts';
+
+const record = (n: number): UnchainedRecord => ({
+  ...blankAuditEntry(`something happened, ${n}`),
+  id: `0198c0de-0000-7000-8000-00000000000${n}`,
+  org_id: '0198c0de-0000-7000-8000-0000000000ff',
+  at: '2026-01-01T00:00:00.000Z',
+  type: 'action.outcome',
+});
+const chain = chainAfter(chainStart, [record(1), record(2), record(3), record(4)]);
+
+describe('a chain', () => {
+  test('counts from one and links each record to the one before', () => {
+    expect(chain.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    expect(chain.map(({ prev_hash }) => prev_hash)).toEqual([
+      '0'.repeat(64),
+      ...chain.slice(0, 3).map(({ hash }) => hash),
+    ]);
+  });
+
+  test('is checked in one go or in parts', () => {
+    const head = { seq: 4, hash: chain[3]?.hash };
+    expect(checkChain(chainStart, chain)).toEqual({ head });
+    const first = checkChain(chainStart, chain.slice(0, 2));
+    expect('head' in first && checkChain(first.head, chain.slice(2))).toEqual({ head });
+  });
+
+  test('hashes the same record to the same value for ever, whatever null members are added', () => {
+    expect(chain[0]?.hash).toMatchInlineSnapshot(
+      `"dcb31f7b79789ee61e1c900222f263521e64b3e02e52ebfccde1ed530a96ca50"`,
+    );
+    const [first] = chain;
+    const later = { ...first, added_later: null } as unknown as NonNullable<typeof first>;
+    expect(checkChain(chainStart, [later])).toEqual({ head: { seq: 1, hash: first?.hash } });
+  });
+
+  test('breaks where a record is changed, missing, swapped or inserted', () => {
+    const [one, two, three, four] = chain as [
+      (typeof chain)[number],
+      (typeof chain)[number],
+      (typeof chain)[number],
+      (typeof chain)[number],
+    ];
+    const inserted = { ...two, seq: 3 };
+
+    for (const [records, firstBadSeq] of [
+      [[one, { ...two, description: 'nothing happened' }, three], 2],
+      [[one, { ...two, approval_id: two.id }, three], 2],
+      [[one, three, four], 2],
+      [[two, three, four], 1],
+      [[one, { ...three, seq: 2 }, { ...two, seq: 3 }, four], 2],
+      [[one, two, inserted, { ...three, seq: 4 }], 3],
+      [[one, two, three, { ...four, hash: three.hash }], 4],
+    ] as const) {
+      expect(checkChain(chainStart, records)).toEqual({ firstBadSeq });
+    }
+  });
+});

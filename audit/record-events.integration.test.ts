@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { auditRecord } from '#contracts/audit';
+import { recordEvents } from './usecases/record-events.ts';
+import { createAuditWorld, eventOf, firstPage, soon } from './world.testing.ts';
+import type { AuditWorld } from './world.testing.ts';
+
+let world: AuditWorld;
+beforeAll(async () => {
+  world = await createAuditWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const deps = () => ({ db: world.db, readPrincipal: () => expect.unreachable() });
+
+describe('recording', () => {
+  test('keeps every field of the event that asked for it', async () => {
+    const orgId = randomUUID();
+    const userId = randomUUID();
+    const event = eventOf(orgId, {
+      user_id: userId,
+      identity: { id: randomUUID(), kind: 'agent', name: 'bot', path: ['ann', 'bot'] },
+      credential: { kind: 'agent_key', id: randomUUID(), client_id: null },
+      service: 'github',
+      template: 'github',
+      action: 'issues.create',
+      permission_keys: ['github:issues.create:acme/site', 'secret:token:api.github.com'],
+      risk: 'write',
+      decision: { by: 'rule', rule_id: randomUUID(), approval_id: null },
+      outcome: 'called',
+      http_status: 201,
+      duration_ms: 12.345678901234567,
+      disclosed: [{ label: 'Title', value: 'Ünïcode 🎉', truncated: false }],
+      approval_id: randomUUID(),
+      execution_id: randomUUID(),
+      request_id: 'req-1',
+      trace_id: 'abc',
+      ip: '::1',
+    });
+    await world.publish([event]);
+    await expect.poll(() => world.countRecords(orgId)).toBe(1);
+
+    const principal = world.principal({ orgId, role: 'member', userId });
+    const { items } = await world.client.list({ principal, page: firstPage, filter: {} }, soon());
+
+    expect(auditRecord.parse(items[0])).toEqual({
+      ...event.audit,
+      id: event.id,
+      org_id: orgId,
+      type: event.type,
+      at: event.created_at,
+      seq: 1,
+      prev_hash: '0'.repeat(64),
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  test('takes an event without an audit entry for nothing to record', async () => {
+    const orgId = randomUUID();
+    await recordEvents(deps(), [{ ...eventOf(orgId), audit: null }]);
+    expect(await world.countRecords(orgId)).toBe(0);
+  });
+
+  test('makes one record of an event, however often and wherever it is delivered', async () => {
+    const orgId = randomUUID();
+    const events = Array.from({ length: 10 }, () => eventOf(orgId));
+
+    await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        recordEvents(deps(), [...events.slice(i), ...events.slice(0, i), ...events.slice(0, 3)]),
+      ),
+    );
+    await world.publish(events);
+    const last = eventOf(orgId, { description: 'the last' });
+    await world.publish([last, last]);
+
+    await expect.poll(() => world.countRecords(orgId)).toBe(11);
+  });
+
+  test('by three replicas of many orgs at once keeps every chain whole', async () => {
+    await using replicas = new AsyncDisposableStack();
+    replicas.use(await world.startReplica());
+    replicas.use(await world.startReplica());
+    const orgIds = Array.from({ length: 5 }, () => randomUUID());
+    const events = Array.from({ length: 600 }, (_, i) => eventOf(orgIds[i % 5] ?? ''));
+
+    await world.publish([...events, ...events.slice(0, 100)]);
+
+    for (const orgId of orgIds) {
+      await expect.poll(() => world.countRecords(orgId), { timeout: 15_000 }).toBe(120);
+      const principal = world.principal({ orgId, role: 'auditor' });
+      expect(await world.client.verify({ principal }, soon())).toMatchObject({
+        valid: true,
+        rows_checked: 120,
+        head: { seq: 120 },
+      });
+    }
+  });
+
+  test('text that Postgres cannot hold neither stops the log nor breaks its chain', async () => {
+    const orgId = randomUUID();
+    const odd = 'NUL \0 and half a pair \ud83c';
+    await recordEvents(deps(), [
+      eventOf(orgId, {
+        description: odd,
+        disclosed: [{ label: odd, value: odd, truncated: false }],
+        permission_keys: [`svc:act:${odd}`],
+      }),
+      eventOf(orgId),
+    ]);
+
+    const principal = world.principal({ orgId, role: 'admin' });
+    expect(await world.client.verify({ principal }, soon())).toMatchObject({
+      valid: true,
+      rows_checked: 2,
+    });
+  });
+});
+
+describe("the component's own role", () => {
+  test.for([
+    `update audit.record set description = 'x'`,
+    'delete from audit.record',
+    'truncate audit.record',
+    'drop table audit.record',
+    'alter table audit.record disable trigger all',
+  ])('may not: %s', async (statement) => {
+    await expect(world.db.unsafe(statement)).rejects.toMatchObject({ code: '42501' });
+  });
+});

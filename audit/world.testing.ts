@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+
+import { jetstream } from '@nats-io/jetstream';
+
+import { createClient, deadlineIn } from '#bus';
+import type { Client } from '#bus';
+import { loadConfig } from '#config';
+import { blankAuditEntry } from '#contracts/audit';
+import type { AuditEntry } from '#contracts/audit';
+import { audit } from '#contracts/bus/audit';
+import { eventSubject } from '#contracts/events';
+import type { Event } from '#contracts/events';
+import type { Principal, Role } from '#contracts/vocabulary';
+import { openDatabase } from '#database';
+import type { Database } from '#database';
+import { createEvent } from '#events';
+import { createSigner } from '#signing';
+import { createTestEnvironment } from '../test/support/environment.ts';
+import type { TestEnvironment } from '../test/support/environment.ts';
+import { auditConfig } from './config.ts';
+import { startAudit } from './start.ts';
+
+export const soon = () => deadlineIn(20_000);
+export const firstPage = { limit: 200, cursor: null };
+
+export interface AuditWorld extends AsyncDisposable {
+  readonly environment: TestEnvironment;
+  readonly client: Client<typeof audit>;
+  /** As the component's own role, and as a superuser who tampers. */
+  readonly db: Database;
+  readonly superuser: Database;
+  startReplica(): Promise<AsyncDisposable>;
+  principal(fields: { orgId: string; role: Role | null; userId?: string }): string;
+  /** Publishes without a message id, so that JetStream lets a second one of the same event through. */
+  publish(events: readonly Event[]): Promise<void>;
+  countRecords(orgId: string): Promise<number>;
+}
+
+/** An event that asks for a record in the audit log of `orgId`. */
+export function eventOf(orgId: string, entry: Partial<AuditEntry> = {}): Event {
+  return createEvent({
+    type: 'action.outcome',
+    orgId,
+    audience: [],
+    data: {},
+    audit: { ...blankAuditEntry('Something happened.'), ...entry },
+  });
+}
+
+export async function createAuditWorld(): Promise<AuditWorld> {
+  await using startup = new AsyncDisposableStack();
+  const environment = startup.use(await createTestEnvironment());
+  const config = loadConfig(auditConfig, environment.variables);
+  const open = (url: string) =>
+    startup.use(openDatabase({ url, schema: 'audit', connectionsMax: 2 }));
+  const db = open(config.DATABASE_URL);
+  const superuser = open(environment.adminUrl);
+  startup.use(await startAudit(config));
+  const client = createClient(await environment.connect('gateway'), audit);
+  const stream = jetstream((await environment.connect('executor')).nats);
+  const signer = createSigner<Principal>('principal', environment.keys.PRINCIPAL_KEY);
+
+  const stack = startup.move();
+  return {
+    environment,
+    client,
+    db,
+    superuser,
+    startReplica: async () => stack.use(await startAudit(config)),
+    principal({ orgId, role, userId = randomUUID() }) {
+      const kind = role === null ? 'agent' : 'user';
+      return signer.sign({
+        orgId,
+        identityId: userId,
+        kind,
+        userId,
+        role,
+        chain: [{ id: userId, kind, name: 'someone', inheritPermissions: false }],
+        autoCallOnApprove: true,
+        credential: { kind: 'session', id: randomUUID(), clientId: null },
+        scopes: ['user'],
+        expiresAt: Date.now() + 10_000,
+      });
+    },
+    async publish(events) {
+      await Promise.all(
+        events.map((event) =>
+          stream.publish(eventSubject('executor', event.type), JSON.stringify(event)),
+        ),
+      );
+    },
+    async countRecords(orgId) {
+      const [row] = await db<{ n: number }[]>`
+        select count(*)::integer as n
+          from audit.record
+         where org_id = ${orgId}
+      `;
+      return row?.n ?? 0;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

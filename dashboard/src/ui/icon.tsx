@@ -1,0 +1,111 @@
+import type { JSX } from 'solid-js';
+import { Dynamic } from 'solid-js/web';
+
+/** Drawn on a 20 × 20 grid in lines, in the colour of the text beside them. */
+const shapes = {
+  alert: () => (
+    <>
+      <path d="M10 3 1.9 17h16.2L10 3Z" />
+      <path d="M10 8.5v3.7M10 14.6v.1" />
+    </>
+  ),
+  back: () => <path d="m12 4-6 6 6 6" />,
+  bot: () => (
+    <>
+      <rect x="3.5" y="7" width="13" height="9.5" rx="2.5" />
+      <path d="M10 3.5V7M7.3 11v1.5M12.7 11v1.5M1.8 10.8v2.5M18.2 10.8v2.5" />
+    </>
+  ),
+  check: () => <path d="m4 10.5 4 4 8-9" />,
+  chevron: () => <path d="m6 8 4 4 4-4" />,
+  clock: () => (
+    <>
+      <circle cx="10" cy="10" r="7.2" />
+      <path d="M10 5.8V10l2.8 1.8" />
+    </>
+  ),
+  cross: () => <path d="m5 5 10 10M15 5 5 15" />,
+  eye: () => (
+    <>
+      <path d="M1.8 10S4.8 4.6 10 4.6 18.2 10 18.2 10 15.2 15.4 10 15.4 1.8 10 1.8 10Z" />
+      <circle cx="10" cy="10" r="2.4" />
+    </>
+  ),
+  keyboard: () => (
+    <>
+      <rect x="1.8" y="5" width="16.4" height="10" rx="2" />
+      <path d="M5 8.2h.1M8.3 8.2h.1M11.6 8.2h.1M14.9 8.2h.1M6.5 11.8h7" />
+    </>
+  ),
+  pencil: () => <path d="m12.6 4.2 3.2 3.2-8.6 8.6-4 .8.8-4 8.6-8.6Z" />,
+  repeat: () => (
+    <>
+      <path d="M3.5 9V8a3 3 0 0 1 3-3h9.3M13 2l3 3-3 3" />
+      <path d="M16.5 11v1a3 3 0 0 1-3 3H4.2M7 18l-3-3 3-3" />
+    </>
+  ),
+  trash: () => (
+    <path d="M3.5 5.5h13M8 5.3V3.2h4v2.1M5.2 5.5l.7 11.3h8.2l.7-11.3M8.3 9v4.5M11.7 9v4.5" />
+  ),
+  user: () => (
+    <>
+      <circle cx="10" cy="6.8" r="3.3" />
+      <path d="M3.6 16.8c.7-3.2 3.2-4.8 6.4-4.8s5.7 1.6 6.4 4.8" />
+    </>
+  ),
+} satisfies Record<string, () => JSX.Element>;
+
+export type IconName = keyof typeof shapes;
+
+/** Always beside words that say the same, so it is hidden from those who do not see it. */
+export function Icon(props: { name: IconName; class?: string }) {
+  return (
+    <svg
+      class={props.class ?? 'size-5 shrink-0'}
+      viewBox="0 0 20 20"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.7"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
+      <Dynamic component={shapes[props.name]} />
+    </svg>
+  );
+}
+
+export function Logo() {
+  return (
+    <svg class="size-8 shrink-0" viewBox="0 0 32 32" aria-hidden="true" fill="none">
+      <rect class="fill-accent" width="32" height="32" rx="8" />
+      <path
+        class="stroke-on-accent"
+        d="M9 24V12a7 7 0 0 1 14 0v12"
+        stroke-width="3"
+        stroke-linecap="round"
+      />
+      <path
+        class="stroke-on-accent"
+        d="m12.5 18.5 2.7 2.7 4.6-5.2"
+        stroke-width="2.6"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
+    </svg>
+  );
+}
+
+export function Spinner() {
+  return (
+    <svg class="size-5 shrink-0 animate-spin" viewBox="0 0 20 20" aria-hidden="true" fill="none">
+      <circle class="stroke-line" cx="10" cy="10" r="7.5" stroke-width="2.5" />
+      <path
+        class="stroke-accent"
+        d="M10 2.5a7.5 7.5 0 0 1 7.5 7.5"
+        stroke-width="2.5"
+        stroke-linecap="round"
+      />
+    </svg>
+  );
+}

@@ -1,0 +1,60 @@
+import { Show } from 'solid-js';
+import type { JSX } from 'solid-js';
+
+import { ApiError } from '../api/client.ts';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+import type { IconName } from './icon.tsx';
+import { VisibleText } from './visible-text.tsx';
+
+const tones = {
+  info: { box: 'border-low bg-low-soft', icon: 'text-low', name: 'clock' },
+  good: { box: 'border-accent bg-accent-soft', icon: 'text-accent', name: 'check' },
+  warning: { box: 'border-medium-band bg-medium-soft', icon: 'text-medium', name: 'alert' },
+  bad: { box: 'border-high bg-high-soft', icon: 'text-high', name: 'alert' },
+} as const satisfies Record<string, { box: string; icon: string; name: IconName }>;
+
+export function Notice(props: {
+  tone: keyof typeof tones;
+  role?: 'alert' | 'status';
+  children: JSX.Element;
+}) {
+  return (
+    <div
+      role={props.role}
+      class={`flex gap-3 rounded-lg border-l-4 px-4 py-3 text-ink ${tones[props.tone].box}`}
+    >
+      <Icon
+        name={tones[props.tone].name}
+        class={`mt-0.5 size-5 shrink-0 ${tones[props.tone].icon}`}
+      />
+      <div class="min-w-0 grow">{props.children}</div>
+    </div>
+  );
+}
+
+/** What went wrong, what to do, and the id under which the operator finds it. */
+export function ErrorNotice(props: { error: Error; onRetry?: () => void }) {
+  const requestId = () => (props.error instanceof ApiError ? props.error.requestId : null);
+  return (
+    <Notice tone="bad" role="alert">
+      <p class="font-medium">
+        <VisibleText text={props.error.message} />
+      </p>
+      <Show when={requestId()}>
+        {(id) => (
+          <p class="mt-1 text-sm">
+            Request id: <code class="font-mono break-all select-all">{id()}</code>
+          </p>
+        )}
+      </Show>
+      <Show when={props.onRetry}>
+        {(retry) => (
+          <Button class="mt-3" onClick={() => retry()()}>
+            Try again
+          </Button>
+        )}
+      </Show>
+    </Notice>
+  );
+}

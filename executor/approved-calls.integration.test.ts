@@ -1,0 +1,291 @@
+import { v7 as uuidv7 } from 'uuid';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
+import type { Call } from '#contracts/call';
+import type { Gap, Permit } from '#contracts/permit';
+import { actionOf } from './domain/action.testing.ts';
+import { actions, canary, context, createWorld, options, soon } from './world.testing.ts';
+import type { World } from './world.testing.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => world.upstream.reset());
+
+const create = () =>
+  world.actionCall('create', { title: 'Hello, wide world', password: canary(), room: 'C07' });
+
+async function preview(call: Call, parts: Partial<Gap> & Parameters<World['gapOf']>[1] = {}) {
+  const approvalId = uuidv7();
+  const gap = world.gapOf(call, parts);
+  const found = await world.approvals.preview({ gap, call, options, approvalId }, soon());
+  if (found.kind !== 'preview') throw new Error('seen');
+  return { ...found, approvalId, gap };
+}
+
+/** The permit of a replay says of the call what its gap said. */
+function replayPermit(
+  call: Call,
+  { gap, approvalId }: { gap: string; approvalId: string },
+  parts: Partial<Permit> = {},
+): string {
+  const facts = JSON.parse(Buffer.from(gap.split('.')[0] ?? '', 'base64url').toString()) as Gap;
+  const { target, injections } = facts;
+  const executionId = uuidv7();
+  return world.permitOf(call, {
+    target,
+    injections,
+    approvalId,
+    executionId,
+    dispatchId: executionId,
+    ...parts,
+  });
+}
+
+describe('a preview', () => {
+  test('shows the redacted request, discloses from the unredacted one, and sends nothing', async () => {
+    const call = create();
+    const { request, disclosed, description, requestDigest, sealedCall } = await preview(call);
+
+    expect(request).toEqual({
+      method: 'POST',
+      url: `${world.upstream.baseUrl}/things`,
+      params: { title: 'Hello, wide world', password: '[REDACTED]', room: 'C07' },
+      body: { title: 'Hello, wide world', password: '[REDACTED]', room: 'C07' },
+    });
+    expect(disclosed).toMatchObject([
+      { label: 'Title', value: 'Hello, w', truncated: true },
+      { label: 'Password', value: '43', truncated: false },
+      { label: 'Broken', value: '', error: expect.any(String) },
+    ]);
+    expect(description).toBe('Create Hello, wide world in C07');
+    expect(requestDigest).toMatch(/^[0-9a-f]{64}$/);
+    const opened = Buffer.from(sealedCall, 'base64url').toString('latin1');
+    expect(`${JSON.stringify(request)}${opened}`).not.toContain('CANARY');
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
+  test('looks names up with the service’s credential where reads are allowed, once', async () => {
+    const value = canary();
+    const secret = await world.gateway.createSecret(
+      {
+        principal: world.admin,
+        body: { name: 'lookup', value, allowed_hosts: [world.upstream.host] },
+      },
+      soon(),
+    );
+    const secrets = [{ id: secret.id, name: 'lookup' }];
+    world.upstream.answer((hit, reply) => {
+      reply.setHeader('content-type', 'application/json');
+      reply.end(JSON.stringify({ room: { name: `general ${hit.headers.authorization}` } }));
+    });
+
+    const first = await preview(create(), { secrets, lookUpsAllowed: true });
+    const second = await preview(create(), { secrets, lookUpsAllowed: true });
+
+    expect(first.description).toBe('Create Hello, wide world in general Bearer [REDACTED] (C07)');
+    expect(second.description).toBe(first.description);
+    expect(world.upstream.hits.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+      ['/rooms/C07', `Bearer ${value}`],
+    ]);
+  });
+
+  test('shows the raw id when the name cannot be had', async () => {
+    world.upstream.answer((_hit, reply) => reply.writeHead(500).end('{"room":{"name":"no"}}'));
+
+    expect((await preview(create(), { lookUpsAllowed: true })).description).toContain('in C07');
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('of a large request is called too large, never cut', async () => {
+    const call = world.actionCall('create', { title: 'x'.repeat(110_000) });
+
+    expect((await preview(call)).request).toEqual({
+      too_large: true,
+      method: 'POST',
+      url: `${world.upstream.baseUrl}/things`,
+    });
+  });
+
+  test('is made only for the call of a genuine gap', async () => {
+    const [call, other] = [create(), create()];
+    const approvalId = uuidv7();
+    const ask = (gap: string) =>
+      world.approvals.preview({ gap, call, options, approvalId }, soon());
+
+    await expect(ask(world.gapOf(other))).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(ask(world.permitOf(call))).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  test('of a dry run shows the same request', async () => {
+    const call = create();
+    const { request } = await preview(call);
+
+    for (const kind of ['gap', 'permit'] as const) {
+      const gapOrPermit = kind === 'gap' ? world.gapOf(call) : world.permitOf(call);
+      expect(await world.policy.showRequest({ gapOrPermit, kind, call }, soon())).toEqual({
+        request,
+      });
+    }
+  });
+});
+
+describe('an approved call', () => {
+  async function replay(
+    call: Call,
+    frozen: Awaited<ReturnType<typeof preview>>,
+    changed: { permit?: Partial<Permit>; sealedCall?: string; requestDigest?: string } = {},
+  ) {
+    const { sealedCall, requestDigest } = { ...frozen, ...changed };
+    const permit = replayPermit(call, frozen, changed.permit);
+    return world.approvals.executeFrozen({ permit, sealedCall, requestDigest, context }, soon());
+  }
+
+  test('is sent as it was approved, with the credential of the moment, and audited with what was disclosed', async () => {
+    const old = canary();
+    const secret = await world.gateway.createSecret(
+      {
+        principal: world.admin,
+        body: { name: 'rotated', value: old, allowed_hosts: [world.upstream.host] },
+      },
+      soon(),
+    );
+    const call = create();
+    const frozen = await preview(call, { secrets: [{ id: secret.id, name: 'rotated' }] });
+    const value = canary();
+    await world.gateway.createSecret(
+      { principal: world.admin, body: { name: 'rotated', value } },
+      soon(),
+    );
+    const done = await replay(call, frozen);
+
+    expect(done).toMatchObject({ kind: 'called', replayed: false });
+    expect(world.upstream.hits).toHaveLength(1);
+    expect(world.upstream.hits[0]?.headers.authorization).toBe(`Bearer ${value}`);
+    expect(world.upstream.hits[0]?.body).toBe(
+      JSON.stringify(call.kind === 'action' && call.params),
+    );
+    const outcome = (await world.outbox('action.outcome')).at(-1);
+    expect(outcome?.audit).toMatchObject({
+      approval_id: frozen.approvalId,
+      execution_id: expect.any(String),
+      disclosed: [{ label: 'Title' }, { label: 'Password' }, { label: 'Broken' }],
+    });
+  });
+
+  test('is sent once, however many replay it', async () => {
+    const call = create();
+    const frozen = await preview(call);
+    const permit = replayPermit(call, frozen);
+    const { sealedCall, requestDigest } = frozen;
+    await Promise.allSettled(
+      Array.from({ length: 20 }, () =>
+        world.approvals.executeFrozen({ permit, sealedCall, requestDigest, context }, soon()),
+      ),
+    );
+
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test.for<
+    [
+      what: string,
+      changed: (frozen: Awaited<ReturnType<typeof preview>>) => Parameters<typeof replay>[2],
+    ]
+  >([
+    ['another credential', () => ({ permit: { injections: [injection()] } })],
+    ['another service', () => ({ permit: { target: targetWith({ serviceId: uuidv7() }) } })],
+    [
+      'another base URL',
+      () => ({ permit: { target: targetWith({ baseUrl: 'http://127.0.0.1:9' }) } }),
+    ],
+    ['another template version', () => ({ permit: { target: targetWith({ version: 2 }) } })],
+    ['another approval', () => ({ permit: { approvalId: uuidv7() } })],
+    ['another org', () => ({ permit: { orgId: uuidv7() } })],
+    ['another digest', () => ({ requestDigest: 'a'.repeat(64) })],
+    ['a changed seal', ({ sealedCall }) => ({ sealedCall: `${sealedCall.slice(0, -4)}AAAA` })],
+  ])('is stale with %s, and nothing is sent', async ([, changed]) => {
+    const call = create();
+    const frozen = await preview(call);
+
+    await expect(replay(call, frozen, changed(frozen))).rejects.toMatchObject({
+      code: 'approval_stale',
+    });
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
+  test('is stale when its template would build other bytes', async () => {
+    const call = create();
+    const frozen = await preview(call);
+    await using other = await createWorldWith(
+      actions.map((action) =>
+        action.key === 'create' ? actionOf({ ...action, path: '/others' }) : action,
+      ),
+    );
+    expect(other).toBeDefined();
+
+    await expect(replay(call, frozen)).rejects.toMatchObject({ code: 'approval_stale' });
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
+  test('is not run by a permit for another call, nor by one that is no replay', async () => {
+    const call = create();
+    const frozen = await preview(call);
+
+    await expect(replay(create(), frozen)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(replay(call, frozen, { permit: { approvalId: null } })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+    await expect(
+      world.gateway.execute({ permit: replayPermit(call, frozen), call, options, context }, soon()),
+    ).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+});
+
+function injection(): Permit['injections'][number] {
+  return {
+    secretId: uuidv7(),
+    secretName: 'x',
+    in: 'header',
+    key: 'a',
+    prefix: '',
+    encoding: 'raw',
+  };
+}
+
+function targetWith({
+  version = 1,
+  ...parts
+}: {
+  version?: number;
+  serviceId?: string;
+  baseUrl?: string;
+}): Permit['target'] {
+  const call = world.actionCall('create', {});
+  const gap = world.gapOf(call);
+  const { target } = JSON.parse(
+    Buffer.from(gap.split('.')[0] ?? '', 'base64url').toString(),
+  ) as Permit;
+  if (target.kind !== 'action') throw new Error('not an action');
+  return { ...target, ...parts, template: { ...target.template, version } };
+}
+
+/** Swaps what the registry answers, as a registry would that lost its mind: versions never change. */
+async function createWorldWith(changed: typeof actions): Promise<AsyncDisposable> {
+  const before = world.template.current;
+  const { nats } = await world.environment.connect('registry');
+  const swap = async (template: typeof before) => {
+    world.template.current = template;
+    nats.publish('evt.registry.registry.changed', '{}');
+    await nats.flush();
+  };
+  await swap({
+    ...before,
+    actions: Object.fromEntries(changed.map((action) => [action.key, action])),
+  });
+  return { [Symbol.asyncDispose]: () => swap(before) };
+}

@@ -1,0 +1,430 @@
+import { randomUUID } from 'node:crypto';
+
+import { describe, expect, test } from 'vitest';
+
+import type { PendingApproval } from '#contracts/http/approvals';
+import type { Event, FeedItem } from '#contracts/events';
+import { AppError } from '#errors';
+import { performCall } from './call.ts';
+import type { CallDeps, IncomingCall } from './call.ts';
+import { agent, feedItemOf } from './principals.testing.ts';
+
+const claims = agent();
+const caller = { principal: 'signed', claims };
+const context = { requestId: 'r1', traceId: null, ip: '192.0.2.1' };
+const auditId = randomUUID();
+const approvalId = randomUUID();
+const summary = {
+  service: 'github',
+  template: 'github',
+  action: 'issues.create',
+  permissionKeys: ['github:issues.create:acme/site'],
+  risk: 'write' as const,
+  nonRead: true,
+  description: 'Create issue "Hello"',
+};
+const permit = { outcome: 'permit' as const, permit: 'signed-permit', auditId, ...summary };
+const gap = { outcome: 'gap' as const, gap: 'signed-gap', ...summary };
+const result = { status_code: 201, headers: {}, body: { number: 1 }, duration_ms: 12 };
+const called = { kind: 'called' as const, result, auditId, replayed: false };
+const envelope = { status: 'pending_approval', approval_id: approvalId } as PendingApproval;
+
+describe('a permitted call', () => {
+  test('is executed with the permit and answered with its description and audit id', async () => {
+    const stage = start({ decide: () => permit, execute: () => called });
+
+    expect(await stage.perform()).toEqual({
+      kind: 'called',
+      result,
+      auditId,
+      description: summary.description,
+    });
+    expect(stage.calls).toEqual(['decide', 'execute']);
+    expect(stage.published).toEqual([]);
+  });
+
+  test('is asked for again, at most three times, while the executor is busy', async () => {
+    const busy = new AppError('unavailable', 'busy', {
+      details: { component: 'executor', busy: true },
+    });
+    let left = 3;
+    const stage = start({
+      decide: () => permit,
+      execute() {
+        left -= 1;
+        if (left >= 0) throw busy;
+        return called;
+      },
+    });
+    expect((await stage.perform()).kind).toBe('called');
+
+    const full = start({
+      decide: () => permit,
+      execute() {
+        throw busy;
+      },
+    });
+    await expect(full.perform()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(full.calls.filter((name) => name === 'execute')).toHaveLength(4);
+  });
+
+  test.for<[name: string, thrown: unknown]>([
+    ['a lost answer', lost()],
+    ['an answer nobody can read', new SyntaxError('Unexpected end of JSON input')],
+    ['an error the executor never answers on purpose', new AppError('internal', 'x')],
+  ])('that is no read and ends in %s is outcome_unknown, and not asked again', async ([, thrown]) => {
+    const stage = start({
+      decide: () => permit,
+      execute() {
+        throw thrown;
+      },
+    });
+
+    await expect(stage.perform()).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      details: { audit_id: auditId },
+    });
+    expect(stage.calls.filter((name) => name === 'execute')).toHaveLength(1);
+  });
+
+  test('that is a read and whose answer is lost may be tried again', async () => {
+    const stage = start({
+      decide: () => ({ ...permit, nonRead: false, risk: 'read' }),
+      execute() {
+        throw lost();
+      },
+    });
+
+    await expect(stage.perform()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(stage.calls.filter((name) => name === 'execute')).toHaveLength(1);
+  });
+
+  test('keeps the errors the executor answers on purpose', async () => {
+    const stage = start({
+      decide: () => permit,
+      execute() {
+        throw new AppError('credential_missing', 'x', { details: { secret: 'github_token' } });
+      },
+    });
+
+    await expect(stage.perform()).rejects.toMatchObject({ code: 'credential_missing' });
+  });
+
+  test('whose idempotency key is that of a suspended one answers with its present state', async () => {
+    const stage = start({
+      decide: () => permit,
+      execute: () => ({ kind: 'suspended', approvalId }),
+      resume: () => ({ kind: 'pending', envelope }),
+    });
+
+    expect(await stage.perform()).toEqual({ kind: 'pending', envelope });
+  });
+});
+
+describe('a denied call', () => {
+  test('is a result, and recorded before it is answered', async () => {
+    const stage = start({ decide: () => ({ outcome: 'denied', reason: 'Not at night', ...summary }) });
+
+    expect(await stage.perform()).toEqual({
+      kind: 'denied',
+      reason: 'Not at night',
+      approvalId: null,
+    });
+    expect(stage.published).toMatchObject([
+      {
+        type: 'action.denied',
+        org_id: claims.orgId,
+        audience: [claims.userId, claims.identityId],
+        audit: {
+          outcome: 'denied',
+          user_id: claims.userId,
+          identity: { id: claims.identityId, path: ['ann', 'deploy-bot'] },
+          credential: { kind: 'agent_key' },
+          service: 'github',
+          permission_keys: summary.permissionKeys,
+          risk: 'write',
+          description: 'Denied: Create issue "Hello" (Not at night)',
+          request_id: 'r1',
+          ip: '192.0.2.1',
+        },
+      },
+    ]);
+  });
+
+  test('that cannot be recorded is unavailable', async () => {
+    const stage = start({ decide: () => ({ outcome: 'denied', reason: 'no', ...summary }) });
+    stage.deps.publisher.publish = () => Promise.reject(new AppError('unavailable', 'x'));
+
+    await expect(stage.perform()).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  test('by an approval of minutes ago names it', async () => {
+    const stage = start({
+      decide: () => gap,
+      raise: () => ({ kind: 'denied', reason: 'no', approvalId }),
+    });
+
+    expect(await stage.perform()).toMatchObject({ kind: 'denied', approvalId });
+    expect(stage.published).toMatchObject([{ audit: { approval_id: approvalId } }]);
+  });
+});
+
+describe('a refused call', () => {
+  test('is recorded with its code', async () => {
+    const stage = start({
+      decide() {
+        throw new AppError('unknown_action', 'No such action.');
+      },
+    });
+
+    await expect(stage.perform()).rejects.toMatchObject({ code: 'unknown_action' });
+    expect(stage.published).toMatchObject([
+      {
+        type: 'action.refused',
+        audit: { outcome: 'failed', error: 'unknown_action', service: 'github', action: 'a' },
+      },
+    ]);
+    expect(JSON.stringify(stage.published)).not.toContain('CANARY');
+  });
+
+  test('when its approval cannot be raised is recorded with what was decided', async () => {
+    const stage = start({
+      decide: () => gap,
+      raise() {
+        throw new AppError('too_many_open_approvals', 'x');
+      },
+    });
+
+    await expect(stage.perform()).rejects.toMatchObject({ code: 'too_many_open_approvals' });
+    expect(stage.published).toMatchObject([
+      { audit: { error: 'too_many_open_approvals', action: 'issues.create' } },
+    ]);
+  });
+
+  test.for(['unavailable', 'internal', 'unauthenticated'] as const)(
+    '%s is no refusal and leaves no record',
+    async (code) => {
+      const stage = start({
+        decide() {
+          throw new AppError(code, 'x');
+        },
+      });
+
+      await expect(stage.perform()).rejects.toMatchObject({ code });
+      expect(stage.published).toEqual([]);
+    },
+  );
+});
+
+describe('a suspended call', () => {
+  test('answers with its envelope at once when nobody waits', async () => {
+    const stage = start({ decide: () => gap, raise: () => ({ kind: 'pending', envelope }) });
+
+    expect(await stage.perform()).toEqual({ kind: 'pending', envelope });
+    expect(stage.calls).toEqual(['decide', 'raise']);
+  });
+
+  test('waits until it was allowed and replayed', async () => {
+    const stage = suspended(approval('pending'));
+    const outcome = stage.perform({ waitMs: 60_000 });
+    await stage.reads(1);
+
+    stage.become(approval('allowed', { status: 'pending' }), 'approval.resolved');
+    await stage.reads(2);
+    stage.become(approval('allowed', { status: 'executed' }), 'execution.finished');
+
+    expect(await outcome).toMatchObject({ kind: 'called', result });
+  });
+
+  test('misses no decision that falls before the row is read', async () => {
+    const stage = suspended(approval('allowed', { status: 'executed' }));
+
+    expect(await stage.perform({ waitMs: 60_000 })).toMatchObject({ kind: 'called' });
+    expect(stage.calls).toEqual(['decide', 'raise', 'get', 'resume']);
+  });
+
+  test('without auto-call ends its wait when it is allowed, and is not run', async () => {
+    const stage = suspended({
+      ...approval('allowed', { status: 'pending' }),
+      auto_call_on_approve: false,
+    });
+
+    expect(await stage.perform({ waitMs: 60_000 })).toMatchObject({ kind: 'pending' });
+    expect(stage.calls).not.toContain('resume');
+  });
+
+  test('is not woken by the events of others', async () => {
+    const stage = suspended(approval('pending'));
+    const outcome = stage.perform({ waitMs: 300 });
+    await stage.reads(1);
+
+    stage.announce(feedItemOf(claims, 1, { type: 'approval.resolved', data: { approval_id: 'x' } }));
+    stage.announce(feedItemOf(claims, 2, { type: 'rule.created', data: { approval_id: approvalId } }));
+
+    expect(await outcome).toMatchObject({ kind: 'pending' });
+    expect(stage.calls.filter((name) => name === 'get').length).toBeLessThanOrEqual(2);
+  });
+
+  test('reads again when the feed may have lost something', async () => {
+    const stage = suspended(approval('pending'));
+    const outcome = stage.perform({ waitMs: 60_000 });
+    await stage.reads(1);
+
+    stage.row.now = approval('denied');
+    stage.announce(null);
+
+    expect(await outcome).toMatchObject({ kind: 'denied' });
+  });
+
+  test('keeps waiting while approvals does not answer', async () => {
+    const stage = suspended(approval('pending'));
+    stage.row.now = null;
+    const outcome = stage.perform({ waitMs: 60_000 });
+    await stage.reads(1);
+
+    stage.become(approval('allowed', { status: 'executed' }), 'execution.finished');
+
+    expect(await outcome).toMatchObject({ kind: 'called' });
+  });
+
+  test.for<[name: string, end: (stage: ReturnType<typeof suspended>) => void]>([
+    ['the client is gone', (stage) => stage.gone.abort()],
+    ['the gateway stops', (stage) => stage.stopping.abort()],
+  ])('answers what it knows when %s', async ([, end]) => {
+    const stage = suspended(approval('pending'));
+    const outcome = stage.perform({ waitMs: 60_000 });
+    await stage.reads(1);
+
+    end(stage);
+
+    expect(await outcome).toMatchObject({ kind: 'pending' });
+    expect(stage.listeners.size).toBe(0);
+  });
+
+  test('asks who calls again before each look: a principal lives for seconds', async () => {
+    const stage = suspended(approval('pending'));
+    const outcome = stage.perform({ waitMs: 60_000 });
+    await stage.reads(1);
+    stage.authenticated.fails = true;
+
+    stage.become(approval('allowed', { status: 'executed' }), 'execution.finished');
+
+    await expect(outcome).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+});
+
+describe('a resume by approval_id', () => {
+  test('asks approvals alone', async () => {
+    const stage = start({ resume: () => ({ kind: 'pending', envelope }) });
+
+    expect(await stage.perform({ parse: () => ({ kind: 'resume', approvalId }) })).toEqual({
+      kind: 'pending',
+      envelope,
+    });
+    expect(stage.calls).toEqual(['resume']);
+  });
+});
+
+function lost(): AppError {
+  return new AppError('unavailable', 'x', { details: { component: 'executor', lost: true } });
+}
+
+function approval(status: string, execution?: { status: string }) {
+  return {
+    id: approvalId,
+    status,
+    auto_call_on_approve: true,
+    expires_at: '2030-01-01T00:00:00Z',
+    ...(execution === undefined ? {} : { execution }),
+  };
+}
+
+type Answers = Partial<Record<'decide' | 'execute' | 'raise' | 'resume' | 'get', () => unknown>>;
+
+/** The neighbours of the five layers, answering what a test says. */
+function start(answers: Answers) {
+  const calls: string[] = [];
+  const published: Event[] = [];
+  const listeners = new Set<(item: FeedItem | null) => void>();
+  const gone = new AbortController();
+  const stopping = new AbortController();
+  const authenticated = { fails: false };
+  const endpoint = (name: keyof Answers) => async () => {
+    calls.push(name);
+    return answers[name]?.();
+  };
+  const deps = {
+    policy: { decide: endpoint('decide') },
+    executor: { execute: endpoint('execute') },
+    approvals: { raise: endpoint('raise'), resume: endpoint('resume'), get: endpoint('get') },
+    publisher: { publish: async (event: Event) => void published.push(event) },
+    feed: {
+      subscribe(listener: (item: FeedItem | null) => void) {
+        listeners.add(listener);
+        return { [Symbol.dispose]: () => void listeners.delete(listener) };
+      },
+    },
+    stopping: stopping.signal,
+  } as unknown as CallDeps;
+  const incoming: IncomingCall = {
+    parse: () => ({
+      kind: 'fresh',
+      call: {
+        kind: 'action',
+        service: 'github',
+        action: 'a',
+        params: { body: 'CANARY-5' },
+        filter: null,
+      },
+      options: { timeoutMs: 1_000, maxRisk: null, idempotencyKey: null },
+    }),
+    async authenticate() {
+      if (authenticated.fails) throw new AppError('unauthenticated', 'x');
+      return caller;
+    },
+    waitMs: 0,
+    signal: gone.signal,
+    context,
+  };
+  return {
+    deps: deps as CallDeps & { publisher: { publish: (event: Event) => Promise<void> } },
+    calls,
+    published,
+    listeners,
+    gone,
+    stopping,
+    authenticated,
+    announce: (item: FeedItem | null) => listeners.forEach((listener) => listener(item)),
+    perform: (given: Partial<IncomingCall> = {}) => performCall(deps, { ...incoming, ...given }),
+  };
+}
+
+/** A call that is suspended, and whose approval is `now`; null while it cannot be read. */
+function suspended(first: object) {
+  const row: { now: object | null } = { now: first };
+  const stage = start({
+    decide: () => gap,
+    raise: () => ({ kind: 'pending', envelope }),
+    get() {
+      if (row.now === null) throw new AppError('unavailable', 'x');
+      return row.now;
+    },
+    resume() {
+      const { status } = row.now as { status: string };
+      if (status === 'denied') return { kind: 'denied', reason: 'no', approvalId };
+      return { kind: 'called', result, description: 'd', auditId };
+    },
+  });
+  return {
+    ...stage,
+    row,
+    become(next: object, type: 'approval.resolved' | 'execution.finished') {
+      row.now = next;
+      stage.announce(feedItemOf(claims, 1, { type, data: { approval_id: approvalId } }));
+    },
+    reads: (count: number) =>
+      expect
+        .poll(() => stage.calls.filter((name) => name === 'get').length)
+        .toBeGreaterThanOrEqual(count),
+  };
+}

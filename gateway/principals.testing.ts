@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Event, FeedItem } from '#contracts/events';
+import type { Principal, Scope } from '#contracts/vocabulary';
+
+const agentScopes: Scope[] = ['actions:call', 'approvals', 'agents'];
+
+/** An agent of a user, with an agent key. */
+export function agent(): Principal {
+  const [orgId, userId, identityId] = [randomUUID(), randomUUID(), randomUUID()];
+  return {
+    orgId,
+    identityId,
+    kind: 'agent',
+    userId,
+    role: null,
+    chain: [
+      { id: userId, kind: 'user', name: 'ann', inheritPermissions: false },
+      { id: identityId, kind: 'agent', name: 'deploy-bot', inheritPermissions: false },
+    ],
+    autoCallOnApprove: true,
+    credential: { kind: 'agent_key', id: randomUUID(), clientId: null },
+    scopes: agentScopes,
+    expiresAt: Date.now() + 10_000,
+  };
+}
+
+/** A user in the dashboard. */
+export function user(role: Principal['role'] = 'member'): Principal {
+  const base = agent();
+  return {
+    ...base,
+    identityId: base.userId,
+    kind: 'user',
+    role,
+    chain: base.chain.slice(0, 1),
+    credential: { kind: 'session', id: randomUUID(), clientId: null },
+    scopes: [],
+  };
+}
+
+export function feedItemOf(
+  claims: Principal,
+  position: number,
+  event: Partial<Omit<Event, 'audit'>> = {},
+): FeedItem {
+  return {
+    position,
+    event: {
+      id: randomUUID(),
+      type: 'approval.raised',
+      created_at: new Date().toISOString(),
+      org_id: claims.orgId,
+      audience: claims.chain.map((link) => link.id),
+      data: { position },
+      ...event,
+    },
+  };
+}

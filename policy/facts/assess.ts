@@ -1,0 +1,41 @@
+import type { Principal } from '#contracts/vocabulary';
+import type { WalkedCall } from '../domain/denials.ts';
+import type { Standings } from '../domain/rules.ts';
+import { walk } from '../domain/walk.ts';
+import type { Verdict } from '../domain/walk.ts';
+import type { Lookups } from '../lookups/lookups.ts';
+import type { CallFacts } from './call-facts.ts';
+import { findOtherNames } from './other-names.ts';
+
+/** The verdict of the walk on a call, with the call as it was walked. */
+export interface Assessment {
+  readonly verdict: Verdict | { readonly outcome: 'user' };
+  readonly walked: WalkedCall;
+}
+
+/** Walks the chain, or does not: a call made by a user alone skips it (spec: What the service does, 5). */
+export async function assess(
+  lookups: Lookups,
+  standings: Standings,
+  { facts, caller }: { facts: CallFacts; caller: Caller },
+): Promise<Assessment> {
+  const walked: WalkedCall = {
+    keys: facts.keys,
+    risk: facts.risk,
+    serviceId: facts.serviceId,
+    credentialIds: facts.injections.map(({ secretId }) => secretId),
+    isOpenRead: facts.isOpenRead,
+    denyNames: [],
+  };
+  if (caller.kind === 'user') return { verdict: { outcome: 'user' }, walked };
+  const others = await findOtherNames(lookups, standings, {
+    owner: caller,
+    host: facts.host,
+    risk: facts.risk,
+    request: facts.request,
+  });
+  const named = { ...walked, denyNames: [...facts.ownNames, ...others] };
+  return { verdict: walk(standings, caller.identityId, named), walked: named };
+}
+
+export type Caller = Pick<Principal, 'orgId' | 'userId' | 'identityId' | 'kind'>;

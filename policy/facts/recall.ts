@@ -1,0 +1,74 @@
+import type { ServiceRecord } from '#contracts/bus/registry';
+import type { Gap } from '#contracts/permit';
+import { AppError } from '#errors';
+import type { WalkedCall } from '../domain/denials.ts';
+import { namesOf, ownNames } from '../domain/deny-names.ts';
+import type { RatedName } from '../domain/deny-names.ts';
+import { WHOLE_ACTION } from '../domain/keys.ts';
+import type { Standings } from '../domain/rules.ts';
+import type { Lookups } from '../lookups/lookups.ts';
+import { isOpenRead } from './action-facts.ts';
+import { findOtherNames, recallArguments } from './other-names.ts';
+
+/** A suspended call as the walk sees it now: what the gap says, under the rules and services of today. */
+export async function recallCall(
+  lookups: Lookups,
+  standings: Standings,
+  gap: Gap,
+): Promise<WalkedCall> {
+  return {
+    keys: gap.derivedKeys,
+    risk: gap.risk,
+    serviceId: gap.target.kind === 'raw' ? null : gap.target.serviceId,
+    credentialIds: gap.injections.map(({ secretId }) => secretId),
+    isOpenRead: await wasOpenRead(lookups, gap),
+    denyNames: [...ownNamesOf(gap), ...(await otherNamesOf(lookups, standings, gap))],
+  };
+}
+
+function ownNamesOf({ target, derivedKeys, risk }: Gap): RatedName[] {
+  const [key] = derivedKeys;
+  if (target.kind !== 'action' || key === undefined) return [];
+  const names = namesOf(target.service, target.template.key);
+  // Segments of a derived key are encoded already, and encoding them again must change nothing.
+  return ownNames(names, { action: target.action, arg: undefined, risk }).map((name) => ({
+    ...name,
+    arg: key.arg === WHOLE_ACTION ? undefined : key.arg,
+  }));
+}
+
+async function otherNamesOf(
+  lookups: Lookups,
+  standings: Standings,
+  { otherNames, orgId, userId, hosts, risk }: Gap,
+): Promise<RatedName[]> {
+  const [host] = hosts;
+  if (otherNames === undefined || host === undefined) return [];
+  const { method, path, known } = otherNames;
+  const names = await findOtherNames(lookups, standings, {
+    owner: { orgId, userId },
+    host,
+    risk,
+    request: { method, path, query: undefined, body: undefined },
+  });
+  return recallArguments(names, known);
+}
+
+async function wasOpenRead(lookups: Lookups, gap: Gap): Promise<boolean> {
+  if (gap.target.kind !== 'action') return false;
+  const service = await findService(lookups, gap);
+  if (service === undefined || service.id !== gap.target.serviceId) return false;
+  const template = await lookups.getTemplate(gap.orgId, gap.target.template);
+  const action = template.actions[gap.target.action];
+  return action !== undefined && isOpenRead(service, action);
+}
+
+async function findService(lookups: Lookups, gap: Gap): Promise<ServiceRecord | undefined> {
+  if (gap.target.kind === 'raw') return undefined;
+  try {
+    return await lookups.getService(gap, gap.target.service);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unknown_service') return undefined;
+    throw error;
+  }
+}

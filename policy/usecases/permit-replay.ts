@@ -1,0 +1,112 @@
+import type { Handlers } from '#bus';
+import type { policy } from '#contracts/bus/policy';
+import type { Gap, Permit } from '#contracts/permit';
+import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
+import { findAuthority, findCover } from '../domain/authority.ts';
+import { denialReason, findDenial } from '../domain/denials.ts';
+import type { WalkedCall } from '../domain/denials.ts';
+import type { Standings } from '../domain/rules.ts';
+import { buildPermit, factsOfGap } from '../domain/statements.ts';
+import { checkUnchanged } from '../facts/check-unchanged.ts';
+import { recallCall } from '../facts/recall.ts';
+import { stale } from '../facts/stale.ts';
+import { loadStanding, loadStandings, withCreatorsElsewhere } from '../facts/standings.ts';
+
+interface ReplayRequest {
+  readonly gap: string;
+  readonly approvalId: string;
+  readonly executionId: string;
+  readonly resolverId: string;
+  readonly self: boolean;
+}
+type Replayed = Awaited<ReturnType<Handlers<typeof policy>['permitReplay']>>;
+
+/**
+ * Whether a call that was allowed may still run, now that it is about to (decisions: Frozen call).
+ * An approval covers the gap and nothing else: all the rest is checked again.
+ */
+export async function permitReplay(deps: Deps, request: ReplayRequest): Promise<Replayed> {
+  const { lookups } = deps;
+  const gap = deps.gapVerifier.verify(request.gap);
+  const chainIds = gap.chain.map(({ id }) => id);
+  const standings = await loadStandings(lookups, gap.orgId, chainIds);
+  await checkUnchanged(lookups, gap);
+  const call = await recallCall(lookups, standings, gap);
+  const standing = standings.get(gap.identityId);
+  const chain = standing?.chain ?? gap.chain;
+
+  const denial = standing && findDenial(standing, call);
+  if (denial !== undefined) {
+    deps.logger.info(
+      { granted: false, reason: 'denied', permission_key: denial.key, approvalId: request.approvalId },
+      'replay decided',
+    );
+    return { outcome: 'denied', reason: denialReason(denial, chain) };
+  }
+  checkCovered(standings, { gap, call });
+  await checkResolver(deps, request, gap);
+
+  const jti = deps.newId();
+  const permit: Permit = buildPermit(
+    { ...factsOfGap(gap), chain: [...chain] },
+    {
+      jti,
+      now: deps.now(),
+      decision: { by: 'approval', rule_id: null, approval_id: request.approvalId },
+      replay: request,
+    },
+  );
+  deps.logger.debug({ granted: true, reason: 'approval', ...request, gap: undefined }, 'replay decided');
+  return { outcome: 'permit', permit: deps.permitSigner.sign(permit), auditId: jti };
+}
+
+/** The approval covers the gap; what a rule or the read allowance covered must still be covered. */
+function checkCovered(standings: Standings, { gap, call }: { gap: Gap; call: WalkedCall }): void {
+  for (const key of gap.derivedKeys) {
+    if (gap.uncoveredKeys.includes(key.key)) continue;
+    const cover = findCover({ standings, call, need: { kind: 'key', key } }, gap.identityId);
+    if (cover === null) {
+      throw stale('permission', `Nothing allows ${key.key} any more, and nobody was asked for it.`);
+    }
+  }
+}
+
+/** A user's word holds; an agent's only while it is active and its authority covers what it allowed. */
+async function checkResolver(
+  { lookups }: Deps,
+  { resolverId, self }: ReplayRequest,
+  gap: Gap,
+): Promise<void> {
+  if (self) return;
+  const resolver = await loadResolver(lookups, gap.orgId, resolverId);
+  const link = resolver.chain.at(-1);
+  if (link?.kind === 'user') return;
+  if (!gap.chain.slice(0, -1).some(({ id }) => id === resolverId)) {
+    throw stale('resolver', 'The agent that allowed the call is not above the one that makes it.');
+  }
+  const standings = await withCreatorsElsewhere(
+    lookups,
+    gap.orgId,
+    new Map([[resolverId, resolver]]),
+  );
+  const call = await recallCall(lookups, standings, gap);
+  const uncovered = gap.derivedKeys.filter(({ key }) => gap.uncoveredKeys.includes(key));
+  for (const key of uncovered) {
+    const cover = findAuthority({ standings, call, need: { kind: 'key', key } }, resolverId);
+    if (cover === null) {
+      throw stale('resolver', `The agent that allowed the call may not do ${key.key} itself any more.`);
+    }
+  }
+}
+
+async function loadResolver(lookups: Deps['lookups'], orgId: string, resolverId: string) {
+  try {
+    return await loadStanding(lookups, orgId, resolverId);
+  } catch (error) {
+    const isGone =
+      error instanceof AppError && (error.code === 'identity_archived' || error.code === 'not_found');
+    if (isGone) throw stale('resolver', 'Who allowed the call is archived or revoked by now.');
+    throw error;
+  }
+}

@@ -1,0 +1,28 @@
+import type { ConnectedService } from '#contracts/http/services';
+import type { CompiledTemplate } from '#contracts/template';
+import { enabledActions } from './present-template.ts';
+import type { Service } from './service.ts';
+
+/** A service as its callers see it; `existing` are the references of secrets that are there. */
+export function presentService(
+  service: Service,
+  { template, existing }: { template: CompiledTemplate; existing: ReadonlySet<string> },
+): ConnectedService {
+  const isComplete = Object.values(service.secrets).every((reference) => existing.has(reference));
+  return {
+    id: service.id,
+    name: service.name,
+    template: service.template.key,
+    template_version: service.template.version,
+    title: service.title,
+    status: isComplete ? 'ready' : 'needs_credentials',
+    actions_count: enabledActions(template).length,
+    tier: service.tier,
+    owner_id: service.ownerId,
+    base_url: service.baseUrl,
+    hosts: [...service.hosts],
+    auto_allow_reads: service.autoAllowReads,
+    credentials: { secrets: { ...service.secrets } },
+    created_at: service.createdAt.toISOString(),
+  };
+}

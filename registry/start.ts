@@ -1,0 +1,91 @@
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { connectBus, createClient, serve } from '#bus';
+import { ConfigError } from '#config';
+import { executor } from '#contracts/bus/executor';
+import { registry } from '#contracts/bus/registry';
+import { principal } from '#contracts/vocabulary';
+import { openDatabase } from '#database';
+import { parseEgressAllow } from '#egress';
+import { startRelay } from '#events';
+import { repeat } from '#process';
+import type { RunningComponent } from '#process';
+import { createVerifier, verifyFresh } from '#signing';
+import { createLogger } from '#telemetry';
+import { createCatalog } from './catalog.ts';
+import type { RegistryConfig } from './config.ts';
+import type { Deps } from './deps.ts';
+import { createHandlers } from './handlers.ts';
+import { createPlainHttpCheck } from './plain-http.ts';
+import { openTemplateFolder } from './template-folder.ts';
+import type { TemplateFolder } from './template-folder.ts';
+import { loadBuiltInTemplates } from './usecases/load-built-in-templates.ts';
+import type { LoadedFiles } from './usecases/load-built-in-templates.ts';
+
+/** A changed template is in use this much later, without a restart. */
+const pollEveryMs = 2_000;
+const ownTemplates = 'service-templates';
+
+/**
+ * Wires the registry together, loads the built-in templates and starts answering.
+ * Disposing the result stops it in the reverse order.
+ */
+export async function startRegistry(config: RegistryConfig): Promise<RunningComponent> {
+  const logger = createLogger({ component: 'registry', level: config.LOG_LEVEL });
+
+  await using startup = new AsyncDisposableStack();
+  const db = startup.use(
+    openDatabase({
+      url: config.DATABASE_URL,
+      schema: 'registry',
+      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    }),
+  );
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'registry' }));
+  startup.use(startRelay({ db, bus, owner: 'registry', logger }));
+
+  const verifier = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
+  const deps: Deps = {
+    db,
+    executor: createClient(bus, executor),
+    catalog: createCatalog(),
+    logger,
+    verifyPrincipal: (signed) => verifyFresh(verifier, signed),
+    isPlainHttpAllowed: createPlainHttpCheck(parseEgressAllow(config.EGRESS_ALLOW)),
+  };
+  startup.use(await followTemplates(deps, folderOf(config)));
+  startup.use(serve(bus, registry, createHandlers(deps), { logger }));
+
+  logger.info('started');
+  const running = startup.move();
+  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** The templates that come with the program are found from wherever it is started. */
+function folderOf({ TEMPLATES_DIR: path }: RegistryConfig): TemplateFolder {
+  const own = fileURLToPath(new URL(`../${ownTemplates}`, import.meta.url));
+  return openTemplateFolder(path === ownTemplates ? own : resolve(path));
+}
+
+/** Loads the folder now, and again whenever something in it has changed. */
+async function followTemplates(deps: Deps, folder: TemplateFolder): Promise<AsyncDisposable> {
+  const loaded: LoadedFiles = new Map();
+  let known: string;
+  try {
+    known = await folder.signature();
+  } catch {
+    throw new ConfigError('TEMPLATES_DIR names a folder that cannot be read. Correct it.');
+  }
+  await loadBuiltInTemplates(deps, await folder.read(), loaded);
+  return repeat(pollEveryMs, async () => {
+    try {
+      const signature = await folder.signature();
+      if (signature === known) return;
+      await loadBuiltInTemplates(deps, await folder.read(), loaded);
+      known = signature;
+    } catch (error) {
+      deps.logger.warn({ err: error }, 'templates could not be read again yet');
+    }
+  });
+}

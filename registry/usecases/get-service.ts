@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+
+import type { Deadline } from '#bus';
+import type { serviceDetail } from '#contracts/http/services';
+import type { Deps } from '../deps.ts';
+import { presentService } from '../domain/present-service.ts';
+import { presentActions } from '../domain/present-template.ts';
+import { findExistingSecrets } from '../lookups/existing-secrets.ts';
+import { getServiceByName } from '../lookups/service-by-name.ts';
+import { getTemplateVersion } from '../lookups/template-version.ts';
+
+/** One connected service with the actions of the version it is pinned to. */
+export async function getService(
+  deps: Deps,
+  { principal, name }: { principal: string; name: string },
+  deadline: Deadline,
+): Promise<z.infer<typeof serviceDetail>> {
+  const { orgId, userId } = deps.verifyPrincipal(principal);
+  const service = await getServiceByName(deps.db, { orgId, userId, name });
+  const references = Object.values(service.secrets);
+  const [template, found] = await Promise.all([
+    getTemplateVersion(deps, { orgId, template: service.template }),
+    findExistingSecrets(deps.executor, { orgId, userId, references }, deadline),
+  ]);
+  return {
+    ...presentService(service, { template, existing: new Set(found.keys()) }),
+    description: template.description,
+    actions: presentActions(template),
+  };
+}
