@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 
 import pg from 'pg';
@@ -158,7 +160,10 @@ export async function launch(
 ): Promise<Running & { pids: readonly number[] }> {
   checkSettings(environment);
   await using startup = new AsyncDisposableStack();
-  const backing = startup.use(await startBacking(environment, options));
+  // Links are made before the gateway listens, so a free port is chosen first.
+  const known =
+    environment['PORT'] === '0' ? { ...environment, PORT: await freePort() } : environment;
+  const backing = startup.use(await startBacking(known, options));
   const all = startup.use(await startComponents(backing.environment));
   const running = startup.move();
   return {
@@ -221,6 +226,16 @@ function busVariables(
       url.replace('nats://', `nats://${user}:${encodeURIComponent(passwordOf(user))}@`),
     ]),
   );
+}
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('there is no free port');
+  return String(address.port);
 }
 
 async function createDatabase(adminUrl: string): Promise<void> {

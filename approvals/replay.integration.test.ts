@@ -46,12 +46,17 @@ const unavailable = (details: AppError['details']) =>
   new AppError('unavailable', 'Not now.', { details });
 
 /** As a process leaves it that was killed: executing, with a lease that has passed. */
-async function killedWhileExecuting(id: string, { asked }: { asked: boolean }): Promise<string> {
+async function killedWhileExecuting(
+  id: string,
+  { asked, overdue = false }: { asked: boolean; overdue?: boolean },
+): Promise<string> {
+  // In one statement, because the clocks of two replicas are running.
   const [row] = await world.sql<{ id: string }[]>`
     update approvals.execution
        set status = 'executing', started_at = now(), triggered_by = 'auto', attempts = 1,
            fence = nextval('approvals.execution_fence'), lease_until = now() - interval '1 second',
-           asked_at = case when ${asked} then now() end
+           asked_at = case when ${asked} then now() end,
+           expires_at = case when ${overdue} then now() - interval '1 second' else expires_at end
      where approval_id = ${id}
     returning id
   `;
@@ -330,8 +335,7 @@ describe('recovery', () => {
     ['that only reads says so', true, 'read', 'unavailable'],
   ])('after 15 minutes nothing is sent any more: a call %s', async ([, asked, risk, error]) => {
     const id = await allowed({ risk });
-    await killedWhileExecuting(id, { asked });
-    await world.sql`update approvals.execution set expires_at = now() - interval '1 second' where approval_id = ${id}`;
+    await killedWhileExecuting(id, { asked, overdue: true });
 
     expect(await ended(id)).toMatchObject({
       status: 'allowed',

@@ -24,7 +24,7 @@ import { createTestEnvironment } from '../test/support/environment.ts';
 import { approvalsConfig } from './config.ts';
 import { startApprovals } from './start.ts';
 
-export interface Person {
+interface Person {
   readonly id: string;
   readonly orgId: string;
   readonly chain: ChainLink[];
@@ -33,7 +33,7 @@ export interface Person {
 }
 
 /** What `executeFrozen` does for a call; gets the execution id and how often it was asked about it before. */
-export type Sends = (executionId: string, askedBefore: number) => Promise<CallResult>;
+type Sends = (executionId: string, askedBefore: number) => Promise<CallResult>;
 
 export const answered: CallResult = {
   status_code: 201,
@@ -250,7 +250,7 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
   };
 }
 
-export interface CallSpec {
+interface CallSpec {
   readonly arg?: string;
   readonly risk?: Gap['risk'];
   readonly auto?: boolean;

@@ -5,10 +5,16 @@ import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { executor } from '#contracts/bus/executor';
+import { blankAuditEntry } from '#contracts/audit';
 import type { Call } from '#contracts/call';
 import type { Permit } from '#contracts/permit';
+import { digestOf } from '#signing';
 import { createLogger } from '#telemetry';
+import { openEgress, parseEgressAllow } from '#egress';
 import { AppError } from '#errors';
+import { Lease } from './calls/lease.ts';
+import { sendOnce } from './calls/send.ts';
+import { buildHttpRequest } from './domain/build-http-request.ts';
 import { insertDispatch } from './repository/dispatch.ts';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
 import { canary, context, createWorld, options, soon } from './world.testing.ts';
@@ -183,8 +189,6 @@ async function abandon(
   call: Call,
   { dispatchId, ageSeconds }: { dispatchId: string; ageSeconds: number },
 ) {
-  const { digestOf } = await import('#signing');
-  const { blankAuditEntry } = await import('#contracts/audit');
   await insertDispatch(world.sql, {
     dispatchId,
     orgId: world.orgId,
@@ -236,6 +240,45 @@ describe('a dispatch whose executor died', () => {
     const outcomes = await outcomesOf('left behind');
     expect(outcomes).toHaveLength(before + 5);
     expect(outcomes.at(-1)?.audit).toMatchObject({ outcome: 'failed', error: 'outcome_unknown' });
+  });
+
+  test('answers its own late outcome as unknown when another has decided so', async () => {
+    const call = create();
+    const dispatchId = uuidv7();
+    const permit = world.permitOf(call, { dispatchId });
+    const asked = Promise.withResolvers<() => void>();
+    world.upstream.answer((_hit, reply) => asked.resolve(() => reply.end('late')));
+    const zombie = execute(call, permit).catch(codeOf);
+    const finish = await asked.promise;
+    await world.sql`
+      update executor.dispatch set lease_until = now() where dispatch_id = ${dispatchId}
+    `;
+    await expect(execute(call, permit)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    finish();
+
+    expect(await zombie).toBe('outcome_unknown');
+    const ids = (await world.outbox('action.outcome')).map(({ data }) => data['audit_id']);
+    expect(ids.filter((id) => id === ids.at(-1))).toHaveLength(1);
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('sends nothing once its lease has passed', async () => {
+    using passed = new Lease(performance.now() - 15_000, async () => true);
+    using alive = new Lease(performance.now(), async () => true);
+    await using egress = openEgress({ allow: parseEgressAllow('127.0.0.1/32') });
+    const { baseUrl } = world.upstream;
+    const call = world.rawCall({ method: 'POST', target: `${baseUrl}/x`, body: 1 });
+    const request = buildHttpRequest({ call, baseUrl: null, callDigest: '0'.repeat(64) });
+    const prepared = { request, template: undefined, action: undefined, baseUrl: null };
+    const payload = world.permitOf(call).split('.')[0] ?? '';
+    const facts = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Permit;
+    const sending = { facts, prepared, credentials: [], timeoutMs: 5_000 };
+    const send = (lease: Lease) =>
+      sendOnce({ egress, inlineBytesMax: 1_000 }, sending, () => lease.requireAlive());
+
+    expect(await send(passed)).toMatchObject({ kind: 'unsent', error: { code: 'unavailable' } });
+    expect(world.upstream.hits).toHaveLength(0);
+    expect((await send(alive)).kind).toBe('answered');
   });
 
   test('outcomes and keys are erased after a day', async () => {

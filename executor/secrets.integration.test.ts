@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -235,6 +237,13 @@ describe('what neighbours ask about secrets', () => {
   });
 });
 
+/** `npm run vault:rotate`, as an operator runs it. */
+async function rotate(MASTER_KEY: string): Promise<void> {
+  const env = { PATH: process.env['PATH'], ...world.variables, MASTER_KEY };
+  const { stdout } = await promisify(execFile)(process.execPath, ['executor/rotate.ts'], { env });
+  expect(stdout).toMatch(/^Rewrapped \d+ data keys/);
+}
+
 describe('the vault', () => {
   test('is not deceived by ciphertexts that change places', async () => {
     const { host } = world.upstream;
@@ -292,6 +301,32 @@ describe('the vault', () => {
     await expect(start('not a key')).rejects.toBeInstanceOf(ConfigError);
     await using rotated = await start(`${other},${world.variables['MASTER_KEY']}`);
     expect(rotated).toBeDefined();
+  });
+
+  test('puts its data keys under a new master key while calls go on; the old one opens nothing then', async () => {
+    const old = world.variables['MASTER_KEY'] ?? '';
+    const fresh = randomBytes(32).toString('base64url');
+    const { id } = await store({ name: 'rotating', allowed_hosts: [world.upstream.host] });
+    await world.stopExecutor();
+    const start = (MASTER_KEY: string) =>
+      startExecutor(loadConfig(executorConfig, { ...world.variables, MASTER_KEY }));
+    const call = world.actionCall('get', { id: '1' });
+    const use = () =>
+      world.gateway.execute(
+        { permit: world.permitOf(call, { secrets: [{ id, name: 'x' }] }), call, options, context },
+        soon(),
+      );
+
+    {
+      await using _both = await start(`${fresh},${old}`);
+      await Promise.all([use(), rotate(`${fresh},${old}`), rotate(`${fresh},${old}`), use()]);
+      expect((await use()).kind).toBe('called');
+    }
+    {
+      await using _newest = await start(fresh);
+      expect((await use()).kind).toBe('called');
+    }
+    await expect(start(old)).rejects.toBeInstanceOf(ConfigError);
   });
 
   test('keeps nothing readable: no value stands in any table or event', async () => {

@@ -18,12 +18,11 @@ import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
 import type { ExecutorConfig } from './config.ts';
-import { parseMasterKeys } from './domain/sealing.ts';
-import type { MasterKey } from './domain/sealing.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
 import { createSlots } from './slots.ts';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
+import { readMasterKeys } from './vault/master-keys.ts';
 import { openVault } from './vault/vault.ts';
 
 const sweepEveryMs = 5_000;
@@ -37,7 +36,7 @@ const clockSkewMs = 1_000;
  */
 export async function startExecutor(config: ExecutorConfig): Promise<RunningComponent> {
   const logger = createLogger({ component: 'executor', level: config.LOG_LEVEL });
-  const masterKeys = masterKeysOf(config);
+  const masterKeys = readMasterKeys(config.MASTER_KEY);
   const allow = egressAllowOf(config);
 
   await using startup = new AsyncDisposableStack();
@@ -110,14 +109,6 @@ function requireLive(caller: Principal): Principal {
   throw new AppError(
     'unauthenticated',
     'The caller was authenticated too long ago; authenticate again.',
-  );
-}
-
-function masterKeysOf({ MASTER_KEY }: ExecutorConfig): readonly [MasterKey, ...MasterKey[]] {
-  const keys = parseMasterKeys(MASTER_KEY.reveal());
-  if (keys) return keys;
-  throw new ConfigError(
-    'MASTER_KEY must be a comma list of keys, newest first, each 32 random bytes in base64url.',
   );
 }
 

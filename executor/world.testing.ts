@@ -38,7 +38,7 @@ export interface Hit {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
-export type Answers = (hit: Hit, reply: ServerResponse) => void;
+export type Answers = (hit: Hit, reply: ServerResponse) => unknown;
 
 /** A third-party API that keeps its own log of what reached it. */
 export async function startUpstream() {

@@ -71,7 +71,9 @@ describe('the credential of a request', () => {
     readCredential(site, { method, headers });
 
   test('is the bearer when there is one, whatever else was sent', () => {
-    expect(read({ authorization: 'bearer  aak_1', cookie: 'gateway_session=s' }, 'POST')).toEqual(bearer);
+    expect(read({ authorization: 'bearer  aak_1', cookie: 'gateway_session=s' }, 'POST')).toEqual(
+      bearer,
+    );
   });
 
   test('is else the session cookie of this site', () => {
@@ -80,12 +82,17 @@ describe('the credential of a request', () => {
     expect(() => read({ cookie: 'gateway_session=' })).toThrow(AppError);
   });
 
-  test.for(['POST', 'PUT', 'PATCH', 'DELETE'])('a cookie with %s needs our own Origin', (method) => {
-    const cookie = 'gateway_session=s';
+  test.for(['POST', 'PUT', 'PATCH', 'DELETE'])(
+    'a cookie with %s needs our own Origin',
+    (method) => {
+      const cookie = 'gateway_session=s';
 
-    expect(() => read({ cookie }, method)).toThrow(expect.objectContaining({ code: 'forbidden' }));
-    expect(read({ cookie, origin: site.origin }, method)).toMatchObject({ kind: 'session' });
-  });
+      expect(() => read({ cookie }, method)).toThrow(
+        expect.objectContaining({ code: 'forbidden' }),
+      );
+      expect(read({ cookie, origin: site.origin }, method)).toMatchObject({ kind: 'session' });
+    },
+  );
 });
 
 function start({ fails = false, livesMs = 10_000 } = {}) {

@@ -69,7 +69,10 @@ export function createAuthenticator(client: Client<typeof auth>): Authenticator 
 }
 
 function notAccepted(): AppError {
-  return new AppError('unauthenticated', 'The credential is not valid; sign in or use another key.');
+  return new AppError(
+    'unauthenticated',
+    'The credential is not valid; sign in or use another key.',
+  );
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -329,7 +329,8 @@ describe('errors of components', () => {
   });
 
   test('an answer that breaks the contract is internal, and stays inside', async () => {
-    stage.neighbours.auth.listIdentities = async () => ({ items: [{ secret: 'CANARY-2' }] }) as never;
+    stage.neighbours.auth.listIdentities = async () =>
+      ({ items: [{ secret: 'CANARY-2' }] }) as never;
 
     const { status, body } = await ask(url, '/v1/identities', { token: stage.tokenFor() });
 

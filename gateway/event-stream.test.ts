@@ -146,7 +146,7 @@ function start({ stored = [], after, types = null, onPage }: Staging) {
     logger: createLogger({ component: 'test', level: 'silent' }),
   } as unknown as StreamDeps;
   let text = '';
-  const sink = {
+  const sink: Sink & { writableLength: number; isEnded: boolean; isDestroyed: boolean } = {
     writableLength: 0,
     writableNeedDrain: false,
     isEnded: false,
@@ -162,7 +162,7 @@ function start({ stored = [], after, types = null, onPage }: Staging) {
     destroy() {
       this.isDestroyed = true;
     },
-  } satisfies Sink & object;
+  };
   const ended = streamEvents(deps, {
     sink,
     types,
@@ -178,7 +178,9 @@ function start({ stored = [], after, types = null, onPage }: Staging) {
     gone,
     ended,
     announce: (item: FeedItem | null) => listeners.forEach((listener) => listener(item)),
-    written: (part: string) => expect.poll(() => text).toContain(part),
+    async written(part: string) {
+      await expect.poll(() => text).toContain(part);
+    },
     positions: () => [...text.matchAll(/id: (\d+)\nevent/g)].map(([, id]) => Number(id)),
     async end() {
       gone.abort();

@@ -4,7 +4,12 @@ import { httpRoutes } from '#contracts/all';
 import { auditRecord, disclosedField } from '#contracts/audit';
 import { callResult, perCallSecret } from '#contracts/call';
 import { calledReply, deniedReply } from '#contracts/http/actions';
-import { approvalResponse, execution, pendingApproval, shownRequest } from '#contracts/http/approvals';
+import {
+  approvalResponse,
+  execution,
+  pendingApproval,
+  shownRequest,
+} from '#contracts/http/approvals';
 import type { RouteSpec } from '#contracts/http/define';
 import { errorEnvelope } from '#contracts/http/errors';
 import { agentKey, createdAgentKey, identity, me } from '#contracts/http/identities';
@@ -81,7 +86,8 @@ export function createSchemas(): Schemas {
       add(`${title}Body`, body);
       requests.add(names.get(body) ?? '');
     }
-    for (const schema of Object.values(responses)) if (schema !== null) add(`${title}Reply`, schema);
+    for (const schema of Object.values(responses))
+      if (schema !== null) add(`${title}Reply`, schema);
   }
 
   const { schemas } = z.toJSONSchema(registry, { ...generation, uri: refOf });
@@ -142,7 +148,9 @@ function reachable(
 ): Set<string> {
   const found = new Set(from);
   for (const name of found) {
-    const references = JSON.stringify(components[name]).matchAll(/"#\/components\/schemas\/(\w+)"/g);
+    const references = JSON.stringify(components[name]).matchAll(
+      /"#\/components\/schemas\/(\w+)"/g,
+    );
     // A set's iteration reaches what is added on the way.
     for (const [, reference = ''] of references) found.add(reference);
   }

@@ -57,7 +57,13 @@ describe('the OpenAPI document', () => {
 
   test('says of every operation who may call it, its path parameters and how it fails', () => {
     for (const { path, operation } of operations) {
-      const { parameters = [], responses, security, tags, summary } = operation as {
+      const {
+        parameters = [],
+        responses,
+        security,
+        tags,
+        summary,
+      } = operation as {
         parameters?: { name: string; in: string; required: boolean }[];
         responses: Record<string, unknown>;
         security: unknown[];

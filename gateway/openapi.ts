@@ -116,7 +116,9 @@ function operationOf(name: string, spec: RouteSpec, schemas: Schemas): JsonSchem
     summary: spec.summary,
     description: describe(spec),
     tags: [spec.tag],
-    ...(spec.access === 'public' ? { security: [] } : { security: [{ bearer: [] }, { session: [] }] }),
+    ...(spec.access === 'public'
+      ? { security: [] }
+      : { security: [{ bearer: [] }, { session: [] }] }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(spec.body === undefined
       ? {}

@@ -15,7 +15,10 @@ describe('rate limits', () => {
 
     expect(last.refusal).toBeNull();
     expect(refusal).toMatchObject({ code: 'rate_limited', details: { retry_after: 30 } });
-    expect(headers).toEqual({ ratelimit: '"identity";r=0;t=60', 'ratelimit-policy': '"identity";q=2;w=60' });
+    expect(headers).toEqual({
+      ratelimit: '"identity";r=0;t=60',
+      'ratelimit-policy': '"identity";q=2;w=60',
+    });
   });
 
   test('refuse all agents of a user together', () => {

@@ -68,7 +68,9 @@ function toLimited(all: readonly (Applied | null)[]): RateLimited {
     ratelimit: applied
       .map(({ policy, remaining, resetSeconds }) => `"${policy}";r=${remaining};t=${resetSeconds}`)
       .join(', '),
-    'ratelimit-policy': applied.map(({ policy, share }) => `"${policy}";q=${share};w=60`).join(', '),
+    'ratelimit-policy': applied
+      .map(({ policy, share }) => `"${policy}";q=${share};w=60`)
+      .join(', '),
   };
   const refusing = applied.filter((each) => !each.allowed);
   if (refusing.length === 0) return { headers, refusal: null };

@@ -22,7 +22,9 @@ export interface RouteInput<Spec extends RouteSpec> {
   readonly signal: AbortSignal;
 }
 
-type Part<Spec, Name extends string> = Spec extends { readonly [N in Name]: infer S extends z.ZodType }
+type Part<Spec, Name extends string> = Spec extends {
+  readonly [N in Name]: infer S extends z.ZodType;
+}
   ? z.output<S>
   : undefined;
 

@@ -47,7 +47,8 @@ export async function createServer(
       headersTimeout: limits.headersTimeout,
       connectionsCheckingInterval: limits.connectionsCheckingInterval,
       maxHeaderSize: limits.maxHeaderSize,
-      requireHostHeader: true,
+      // Our own check answers a missing Host, with a sentence.
+      requireHostHeader: false,
       insecureHTTPParser: false,
     },
     requestTimeout: limits.requestTimeout,

@@ -104,7 +104,8 @@ function siteOf(config: GatewayConfig, port: number): Site {
 
 function portOf(app: FastifyInstance): number {
   const address = app.server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server does not listen');
+  if (address === null || typeof address === 'string')
+    throw new Error('the server does not listen');
   return address.port;
 }
 

@@ -4,7 +4,7 @@ import type { Approval } from '../domain/approval.ts';
 import { selectApprovals, toApproval } from './approval-row.ts';
 import type { ApprovalRow } from './approval-row.ts';
 
-export interface ApprovalFilter {
+interface ApprovalFilter {
   readonly orgId: string;
   /** Only approvals of requesters at or below this identity; null is the whole org. */
   readonly visibleTo: { readonly userId: string; readonly identityId: string } | null;

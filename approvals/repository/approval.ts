@@ -15,7 +15,7 @@ interface IdenticalCall {
   readonly callDigest: string;
 }
 
-export interface NewApproval extends IdenticalCall {
+interface NewApproval extends IdenticalCall {
   readonly id: string;
   readonly userId: string;
   readonly subtreeId: string;

@@ -6,7 +6,7 @@ import type { Approval } from '../domain/approval.ts';
 // The clocks serve every org, so these statements alone are not bound to one: they look for
 // what is due, and carry each row's own org_id along.
 
-export interface Due {
+interface Due {
   readonly replays: boolean;
   readonly approvalExpiries: boolean;
   readonly executionExpiries: boolean;

@@ -43,3 +43,36 @@ export async function listMasterKeysInUse(sql: Sql): Promise<string[]> {
   `;
   return rows.map((row) => row.master_key);
 }
+
+/** Of every org: data keys that another master key than this one wraps. */
+export async function listDataKeysNotUnder(
+  sql: Sql,
+  { masterKey, limit }: { masterKey: string; limit: number },
+): Promise<(WrappedDataKey & { orgId: string })[]> {
+  const rows = await sql<(DataKeyRow & { org_id: string })[]>`
+    select org_id, master_key, wrapped
+      from executor.data_key
+     where master_key <> ${masterKey}
+     order by org_id
+     limit ${limit}
+  `;
+  return rows.map((row) => ({
+    orgId: row.org_id,
+    masterKey: row.master_key,
+    wrapped: row.wrapped,
+  }));
+}
+
+/** Puts a data key under another master key, unless somebody else has done so since it was read. */
+export async function rewrapDataKey(
+  sql: Sql,
+  { orgId, from, to }: { orgId: string; from: WrappedDataKey; to: WrappedDataKey },
+): Promise<void> {
+  await sql`
+    update executor.data_key
+       set master_key = ${to.masterKey}, wrapped = ${to.wrapped}
+     where org_id = ${orgId}
+       and master_key = ${from.masterKey}
+       and wrapped = ${from.wrapped}
+  `;
+}

@@ -22,3 +22,12 @@ export async function rememberKeyCheck(
   if (!row) throw new Error('key_check has no row');
   return { masterKey: row.master_key, sealed: row.sealed };
 }
+
+/** The check under the newest master key: the older ones may be taken away after it. */
+export async function replaceKeyCheck(sql: Sql, { masterKey, sealed }: KeyCheck): Promise<void> {
+  await sql`
+    update executor.key_check
+       set master_key = ${masterKey}, sealed = ${sealed}
+     where id = 1
+  `;
+}

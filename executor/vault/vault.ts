@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
-import { ConfigError } from '#config';
 import type { Tier } from '#contracts/vocabulary';
 import type { Database, Sql } from '#database';
 import { keyBytes, nonceBytes, seal, unseal } from '../domain/sealing.ts';
-import type { Binding, MasterKey } from '../domain/sealing.ts';
-import { findDataKey, insertDataKey, listMasterKeysInUse } from '../repository/data-key.ts';
-import { rememberKeyCheck } from '../repository/key-check.ts';
+import type { Binding } from '../domain/sealing.ts';
+import { findDataKey, insertDataKey } from '../repository/data-key.ts';
 import { findSealedSecret } from '../repository/secret-version.ts';
 import type { SealedSecret } from '../repository/secret-version.ts';
+import { checkMasterKeys, unwrapDataKey, wrapDataKey } from './master-keys.ts';
+import type { MasterKeys } from './master-keys.ts';
 
 /** A secret as the sender needs it. Its value is decrypted by each `reveal`, and kept nowhere. */
 export interface UsableSecret {
@@ -30,8 +30,6 @@ export interface Vault {
   forget(secretId: string | null): void;
 }
 
-/** No org has this id: it stands where a ciphertext belongs to the whole deployment. */
-const deployment = '00000000-0000-0000-0000-000000000000';
 const cachedMs = 1_000;
 
 /** Opens the vault, or refuses with one sentence when the master key is not the one it was made with. */
@@ -40,31 +38,18 @@ export async function openVault({
   masterKeys,
 }: {
   db: Database;
-  masterKeys: readonly [MasterKey, ...MasterKey[]];
+  masterKeys: MasterKeys;
 }): Promise<Vault> {
-  const [newest] = masterKeys;
   await checkMasterKeys(db, masterKeys);
 
-  const unwrap = (
-    orgId: string,
-    { masterKey, wrapped }: { masterKey: string; wrapped: Buffer },
-  ) => {
-    const key = masterKeys.find((each) => each.id === masterKey);
-    if (key === undefined) throw new Error(`no master key ${masterKey} to open a data key with`);
-    return unseal(key.bytes, wrapped, dataKeyBinding(orgId));
-  };
   const dataKeyOf = async (sql: Sql, orgId: string) => {
     const known = await findDataKey(sql, { orgId });
-    if (known) return unwrap(orgId, known);
-    const binding = dataKeyBinding(orgId);
-    const wrapped = seal(newest.bytes, randomBytes(keyBytes), {
-      binding,
-      nonce: randomBytes(nonceBytes),
-    });
-    await insertDataKey(sql, { orgId, masterKey: newest.id, wrapped });
+    if (known) return unwrapDataKey(masterKeys, { orgId, ...known });
+    const wrapped = wrapDataKey(masterKeys, { orgId, dataKey: randomBytes(keyBytes) });
+    await insertDataKey(sql, { orgId, ...wrapped });
     const stored = await findDataKey(sql, { orgId });
     if (!stored) throw new Error('the data key of an org vanished');
-    return unwrap(orgId, stored);
+    return unwrapDataKey(masterKeys, { orgId, ...stored });
   };
 
   const secrets = new LRUCache<string, SealedSecret, { orgId: string; secretId: string }>({
@@ -85,10 +70,11 @@ export async function openVault({
     async findSecret({ orgId, secretId }) {
       const found = await secrets.fetch(`${orgId} ${secretId}`, { context: { orgId, secretId } });
       if (!found) return undefined;
-      const { tier, ownerId, allowedHosts } = found;
+      const { tier, ownerId, allowedHosts, version, sealed } = found;
       const reveal = () => {
-        const binding = secretBinding({ orgId, secretId, version: found.version });
-        return unseal(unwrap(orgId, found), found.sealed, binding).toString('utf8');
+        const dataKey = unwrapDataKey(masterKeys, { orgId, ...found });
+        const binding = secretBinding({ orgId, secretId, version });
+        return unseal(dataKey, sealed, binding).toString('utf8');
       };
       return { tier, ownerId, allowedHosts, reveal };
     },
@@ -109,41 +95,4 @@ export function secretBinding({
   version: number;
 }): Binding {
   return { orgId, recordId: secretId, version, purpose: 'secret' };
-}
-
-function dataKeyBinding(orgId: string): Binding {
-  return { orgId, recordId: orgId, version: 1, purpose: 'data_key' };
-}
-
-async function checkMasterKeys(
-  db: Database,
-  masterKeys: readonly [MasterKey, ...MasterKey[]],
-): Promise<void> {
-  const [newest] = masterKeys;
-  const binding: Binding = {
-    orgId: deployment,
-    recordId: deployment,
-    version: 1,
-    purpose: 'key_check',
-  };
-  const sealed = seal(newest.bytes, Buffer.from('vault'), {
-    binding,
-    nonce: randomBytes(nonceBytes),
-  });
-  const check = await rememberKeyCheck(db, { masterKey: newest.id, sealed });
-  const inUse = await listMasterKeysInUse(db);
-  const known = new Map(masterKeys.map((key) => [key.id, key]));
-  const checkKey = known.get(check.masterKey);
-  if (checkKey === undefined || inUse.some((id) => !known.has(id))) throw wrongMasterKey();
-  try {
-    unseal(checkKey.bytes, check.sealed, binding);
-  } catch {
-    throw wrongMasterKey();
-  }
-}
-
-function wrongMasterKey(): ConfigError {
-  return new ConfigError(
-    'MASTER_KEY does not open this vault: give the key it was made with (of several, every one still in use, newest first), or start with an empty database.',
-  );
 }

@@ -19,7 +19,12 @@ describe('the body of a call', () => {
   });
 
   test('with a method and a path becomes a verb call', () => {
-    const asked = parse({ service: 'org/github', method: 'GET', path: '/user', query: { a: ['1'] } });
+    const asked = parse({
+      service: 'org/github',
+      method: 'GET',
+      path: '/user',
+      query: { a: ['1'] },
+    });
 
     expect(asked).toMatchObject({
       kind: 'fresh',
@@ -28,7 +33,12 @@ describe('the body of a call', () => {
   });
 
   test.for(['path', 'url'] as const)('for http takes the full URL as %s', (field) => {
-    const asked = parse({ service: 'http', method: 'POST', [field]: 'https://a.example/b', body: [1] });
+    const asked = parse({
+      service: 'http',
+      method: 'POST',
+      [field]: 'https://a.example/b',
+      body: [1],
+    });
 
     expect(asked).toMatchObject({ call: { target: 'https://a.example/b', body: [1] } });
   });
@@ -37,11 +47,20 @@ describe('the body of a call', () => {
     const approvalId = randomUUID();
 
     expect(parse({ approval_id: approvalId })).toEqual({ kind: 'resume', approvalId });
-    expect(parse({ approval_id: approvalId, verbose: true })).toEqual({ kind: 'resume', approvalId });
+    expect(parse({ approval_id: approvalId, verbose: true })).toEqual({
+      kind: 'resume',
+      approvalId,
+    });
   });
 
   test('carries its options', () => {
-    const body: CallBody = { service: 'a', action: 'b', timeout_ms: 5, max_risk: 'read', filter: '.x' };
+    const body: CallBody = {
+      service: 'a',
+      action: 'b',
+      timeout_ms: 5,
+      max_risk: 'read',
+      filter: '.x',
+    };
 
     expect(parseCallBody(body, { idempotencyKey: 'k', waitMs: 0 })).toMatchObject({
       call: { filter: '.x' },
@@ -55,7 +74,9 @@ describe('the body of a call', () => {
     ['the JSON string null', 'null', {}],
     ['an object', { a: 1 }, { a: 1 }],
   ])('takes params given as %s', ([, params, parsed]) => {
-    expect(parse({ service: 'a', action: 'b', params })).toMatchObject({ call: { params: parsed } });
+    expect(parse({ service: 'a', action: 'b', params })).toMatchObject({
+      call: { params: parsed },
+    });
   });
 
   test('is a valid call of the contract in every shape', () => {
@@ -77,7 +98,11 @@ describe('the body of a call', () => {
     ['an action without service', { action: 'a' }, 'service'],
     ['a service that is no name', { service: 'Git Hub', action: 'a' }, 'service'],
     ['an action and a path', { service: 'github', action: 'a', path: '/x' }, 'path'],
-    ['params beside a method', { service: 'github', method: 'GET', path: '/', params: {} }, 'params'],
+    [
+      'params beside a method',
+      { service: 'github', method: 'GET', path: '/', params: {} },
+      'params',
+    ],
     ['a method without path', { service: 'github', method: 'GET' }, 'path'],
     ['a path without method', { service: 'github', path: '/x' }, 'method'],
     ['a path that is no path', { service: 'github', method: 'GET', path: 'x' }, 'path'],
@@ -85,8 +110,16 @@ describe('the body of a call', () => {
     ['an action of http', { service: 'http', action: 'a' }, 'action'],
     ['http without url', { service: 'http', method: 'GET' }, 'url'],
     ['http with a path only', { service: 'http', method: 'GET', path: '/x' }, 'path'],
-    ['http with both', { service: 'http', method: 'GET', path: 'https://a', url: 'https://a' }, 'path'],
-    ['http of another scheme', { service: 'http', method: 'GET', url: 'file:///etc/passwd' }, 'url'],
+    [
+      'http with both',
+      { service: 'http', method: 'GET', path: 'https://a', url: 'https://a' },
+      'path',
+    ],
+    [
+      'http of another scheme',
+      { service: 'http', method: 'GET', url: 'file:///etc/passwd' },
+      'url',
+    ],
     ['approval_id and service', { approval_id: randomUUID(), service: 'github' }, 'service'],
     ['approval_id and params', { approval_id: randomUUID(), params: {} }, 'params'],
     ['params that are no object', { service: 'a', action: 'b', params: '[1]' }, 'params'],
@@ -132,9 +165,12 @@ describe('the headers of a call', () => {
     expect(parseCallHeaders({}).idempotencyKey).toBeNull();
   });
 
-  test.for(['', 'two words', 'ü', 'x'.repeat(201)])('the Idempotency-Key "%s" is refused', (key) => {
-    expect(() => parseCallHeaders({ 'idempotency-key': key })).toThrow(
-      expect.objectContaining({ code: 'invalid_request' }),
-    );
-  });
+  test.for(['', 'two words', 'ü', 'x'.repeat(201)])(
+    'the Idempotency-Key "%s" is refused',
+    (key) => {
+      expect(() => parseCallHeaders({ 'idempotency-key': key })).toThrow(
+        expect.objectContaining({ code: 'invalid_request' }),
+      );
+    },
+  );
 });

@@ -56,7 +56,9 @@ export function parseCall(body: Omit<CallBody, 'approval_id' | 'verbose'>): Call
   if (service === 'http') return parseRaw(body);
   if (isVerb && isAction) {
     const [kept, extra] =
-      body.action === undefined ? (['method', actionFields] as const) : (['action', verbFields] as const);
+      body.action === undefined
+        ? (['method', actionFields] as const)
+        : (['action', verbFields] as const);
     refuse(
       extra
         .filter((field) => body[field] !== undefined)
@@ -119,7 +121,11 @@ function parseVerb(body: CallBody, service: string): HttpCall {
   if (body.path === undefined) {
     if (body.url === undefined) issues.push({ path: 'path', message: 'is required with method' });
   } else if (!body.path.startsWith('/')) {
-    issues.push({ path: 'path', message: 'must begin with /', expected: '/path/below/the/service' });
+    issues.push({
+      path: 'path',
+      message: 'must begin with /',
+      expected: '/path/below/the/service',
+    });
   }
   refuse(issues);
   return httpCall(body, service, body.path ?? '');

@@ -25,7 +25,10 @@ export function parseEventTypes(given: string | undefined): EventType[] | null {
     });
   }
   if (issues.length > 0) {
-    throw invalidRequest('The query string is not valid; correct the types named in issues.', issues);
+    throw invalidRequest(
+      'The query string is not valid; correct the types named in issues.',
+      issues,
+    );
   }
   return [...types];
 }

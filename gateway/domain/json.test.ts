@@ -23,7 +23,10 @@ describe('JSON from outside', () => {
     ['65 levels', `${'['.repeat(65)}${']'.repeat(65)}`],
     ['half a million levels', '['.repeat(250_000) + ']'.repeat(250_000)],
     ['10,001 keys', keys(10_001)],
-    ['keys spread over many objects', `[${Array.from({ length: 10_001 }, () => '{"a":1}').join()}]`],
+    [
+      'keys spread over many objects',
+      `[${Array.from({ length: 10_001 }, () => '{"a":1}').join()}]`,
+    ],
     ['__proto__', '{"__proto__":{"isAdmin":true}}'],
     ['__proto__ in disguise', '{"\\u005f_proto__":1}'],
     ['constructor, deep down', '{"a":[{"constructor":{}}]}'],

@@ -5,7 +5,15 @@ import type { Scope } from '#contracts/vocabulary';
 import { agent, user } from '../principals.testing.ts';
 import { mayUse } from './scopes.ts';
 
-const all: Access[] = ['public', 'any', 'actions:read', 'actions:call', 'approvals', 'agents', 'user'];
+const all: Access[] = [
+  'public',
+  'any',
+  'actions:read',
+  'actions:call',
+  'approvals',
+  'agents',
+  'user',
+];
 
 test.for<[scopes: Scope[], opened: Access[]]>([
   [[], ['public', 'any']],

@@ -7,9 +7,11 @@ import { validate } from './validate.ts';
 
 describe('validation', () => {
   test('returns what the schema makes of the value', () => {
-    expect(validate(z.strictObject({ limit: z.coerce.number() }), { limit: '7' }, 'query')).toEqual({
-      limit: 7,
-    });
+    expect(validate(z.strictObject({ limit: z.coerce.number() }), { limit: '7' }, 'query')).toEqual(
+      {
+        limit: 7,
+      },
+    );
   });
 
   test.for<[name: string, schema: z.ZodType, value: unknown, issue: object]>([

@@ -50,10 +50,13 @@ function describe(issue: z.core.$ZodIssue, schema: z.ZodType): Issue[] {
       });
     }
     case 'invalid_type':
-      return [{ path, message: wrong(issue, 'has the wrong type'), expected: typeName(issue.expected) }];
+      return [
+        { path, message: wrong(issue, 'has the wrong type'), expected: typeName(issue.expected) },
+      ];
     case 'invalid_value': {
       const expected = issue.values.map(String);
-      const given = typeof issue.input === 'string' ? nearestName(issue.input, expected) : undefined;
+      const given =
+        typeof issue.input === 'string' ? nearestName(issue.input, expected) : undefined;
       return [
         {
           path,

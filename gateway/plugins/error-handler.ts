@@ -63,9 +63,9 @@ function headersOf(error: AppError, hadAuthorization: boolean): Record<string, s
       : 'Bearer';
   }
   if (error.code === 'insufficient_scope') {
-    const scope = String(error.details['scope'] ?? '');
+    const scope = error.details['scope'];
     headers['www-authenticate'] =
-      `Bearer error="insufficient_scope", scope="${quotable(scope)}", error_description="${quotable(error.message)}"`;
+      `Bearer error="insufficient_scope", scope="${typeof scope === 'string' ? scope : ''}", error_description="${quotable(error.message)}"`;
   }
   return headers;
 }
@@ -103,14 +103,24 @@ export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const code = (thrown as Partial<FastifyError> | null)?.code;
   const foreseen = code === undefined ? undefined : frameworkErrors[code];
-  if (foreseen !== undefined) return new AppError(foreseen.code, foreseen.message, { cause: thrown });
+  if (foreseen !== undefined)
+    return new AppError(foreseen.code, foreseen.message, { cause: thrown });
+  const statusCode = (thrown as Partial<FastifyError> | null)?.statusCode ?? 500;
+  // The file server's refusals (a path outside, a hidden file) are no different from a missing file.
+  if (statusCode === 403 || statusCode === 404) return notFound(thrown);
+  if (statusCode >= 400 && statusCode < 500) {
+    return new AppError('invalid_request', 'The request is not valid; see the documentation.', {
+      cause: thrown,
+    });
+  }
   return AppError.from(thrown);
 }
 
-export function notFound(): AppError {
+export function notFound(cause?: unknown): AppError {
   return new AppError(
     'not_found',
     'There is nothing at this address; the addresses are listed in /v1/openapi.json.',
+    { cause },
   );
 }
 

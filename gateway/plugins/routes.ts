@@ -71,7 +71,7 @@ export function refuseOtherMethods(
 ): void {
   const byUrl = Map.groupBy(routes, ({ url }) => url);
   for (const [url, own] of byUrl) {
-    const allowed = own.flatMap(({ method }) => 
+    const allowed = own.flatMap(({ method }) =>
       method === 'GET' && head ? ['GET', 'HEAD'] : [method],
     );
     app.route({
@@ -147,7 +147,9 @@ function checkedQuery(spec: RouteSpec, query: unknown): unknown {
 function checkedBody(spec: RouteSpec, body: unknown): unknown {
   if (spec.body !== undefined) {
     if (body === undefined) {
-      throw invalidRequest('This address needs a JSON body.', [{ path: '', message: 'is required' }]);
+      throw invalidRequest('This address needs a JSON body.', [
+        { path: '', message: 'is required' },
+      ]);
     }
     return validate(spec.body, body, 'body');
   }

@@ -7,7 +7,10 @@ export function auditHandlers({ audit }: Deps): HandlersOf<typeof auditRoutes> {
   return {
     listAudit({ caller: { principal }, query, deadline }) {
       const { limit, cursor, ...filter } = query;
-      return answer(200, audit.list({ principal, page: pageOf({ limit, cursor }), filter }, deadline));
+      return answer(
+        200,
+        audit.list({ principal, page: pageOf({ limit, cursor }), filter }, deadline),
+      );
     },
     verifyAudit: ({ caller: { principal }, deadline }) =>
       answer(200, audit.verify({ principal }, deadline)),

@@ -6,7 +6,8 @@ import type { HandlersOf } from '../route.ts';
 
 export function identityHandlers({ auth, site }: Deps): HandlersOf<typeof identityRoutes> {
   return {
-    getMe: ({ caller: { principal }, deadline }) => answer(200, auth.getMe({ principal }, deadline)),
+    getMe: ({ caller: { principal }, deadline }) =>
+      answer(200, auth.getMe({ principal }, deadline)),
     listIdentities: ({ caller: { principal }, query, deadline }) =>
       answer(200, auth.listIdentities({ principal, page: pageOf(query) }, deadline)),
     getIdentity: ({ caller: { principal }, params: { id }, deadline }) =>
@@ -22,7 +23,9 @@ export function identityHandlers({ auth, site }: Deps): HandlersOf<typeof identi
     createAgentKey: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
       answer(201, auth.createAgentKey({ principal, id, body, context }, deadline)),
     revokeAgentKey: ({ caller: { principal }, params, context, deadline }) =>
-      done(auth.revokeAgentKey({ principal, id: params.id, keyId: params.key_id, context }, deadline)),
+      done(
+        auth.revokeAgentKey({ principal, id: params.id, keyId: params.key_id, context }, deadline),
+      ),
     async signOut({ caller: { principal, claims }, context, deadline }) {
       const answered = await done(auth.signOut({ principal, context }, deadline));
       if (claims.credential.kind !== 'session') return answered;

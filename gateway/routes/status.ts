@@ -52,9 +52,7 @@ function pings(
   };
 }
 
-async function measure(
-  ping: (deadline: Deadline) => Promise<unknown>,
-): Promise<ComponentState> {
+async function measure(ping: (deadline: Deadline) => Promise<unknown>): Promise<ComponentState> {
   const startedAt = performance.now();
   try {
     await ping(deadlineIn(pingMsMax));

@@ -20,10 +20,7 @@ export function webhookHandlers({ notifier }: Deps): HandlersOf<typeof webhookRo
     redeliver: ({ caller: { principal }, params, deadline }) =>
       answer(
         202,
-        notifier.redeliver(
-          { principal, id: params.id, deliveryId: params.delivery_id },
-          deadline,
-        ),
+        notifier.redeliver({ principal, id: params.id, deliveryId: params.delivery_id }, deadline),
       ),
   };
 }

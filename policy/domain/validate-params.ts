@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ErrorObject, Format, FormatDefinition, ValidateFunction } from 'ajv/dist/2020.js';
+import type { Format, FormatDefinition, ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
 import type { CompiledAction } from '#contracts/template';
@@ -74,10 +74,10 @@ function boundFormat(ajv: Ajv2020, name: string, format: Format | undefined): vo
     const definition = format as FormatDefinition<string>;
     if (definition.type !== undefined && definition.type !== 'string') return;
     const test = definition.validate;
-    ajv.addFormat(name, { ...definition, validate: bounded(test as Test) });
+    ajv.addFormat(name, { ...definition, validate: bounded(test) });
     return;
   }
-  ajv.addFormat(name, { type: 'string', validate: bounded(format as Test) });
+  ajv.addFormat(name, { type: 'string', validate: bounded(format) });
 }
 
 type Test = RegExp | ((text: string) => boolean);
@@ -86,5 +86,3 @@ function bounded(test: Test | string): (text: string) => boolean {
   const matches = typeof test === 'function' ? test : (text: string) => new RegExp(test).test(text);
   return (text) => text.length <= FORMAT_CHARACTERS_MAX && matches(text);
 }
-
-export type { ErrorObject };

@@ -48,8 +48,3 @@ create table policy.outbox (
   published_at timestamptz
 );
 create index outbox_unpublished_idx on policy.outbox (id) where published_at is null;
-
-create table policy.inbox (
-  event_id uuid primary key,
-  received_at timestamptz not null default now()
-);

@@ -57,7 +57,7 @@ export async function permitReplay(deps: Deps, request: ReplayRequest): Promise<
       replay: request,
     },
   );
-  deps.logger.debug({ granted: true, reason: 'approval', ...request, gap: undefined }, 'replay decided');
+  deps.logger.debug({ granted: true, reason: 'approval', approvalId: request.approvalId }, 'replay decided');
   return { outcome: 'permit', permit: deps.permitSigner.sign(permit), auditId: jti };
 }
 

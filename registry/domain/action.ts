@@ -224,7 +224,13 @@ function paramsSchemaOf(params: readonly DeclaredParam[], conditions: JsonObject
   };
 }
 
+/**
+ * What executor and policy need of a parameter. They fill in defaults; that of a property of the
+ * body is only a note on what the server does, and sending it could overwrite what is there.
+ */
 function withoutPlace(declared: DeclaredParam): CompiledParam {
   const { at: _at, ...param } = declared;
-  return param;
+  if (param.in !== 'body') return param;
+  const { default: _default, ...schema } = param.schema;
+  return { ...param, schema };
 }

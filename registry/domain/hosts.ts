@@ -7,12 +7,3 @@ export function hostOf(url: URL): string {
   const name = url.hostname.replace(/\.$/, '');
   return url.port === '' ? name : `${name}:${url.port}`;
 }
-
-/** The same for a host someone typed, with or without a port; undefined when it is none. */
-export function normaliseHost(text: string): string | undefined {
-  if (text.length > 262 || !/^[^\s/?#@\\%]+$/.test(text)) return undefined;
-  const address = `https://${text}`;
-  if (!URL.canParse(address)) return undefined;
-  const url = new URL(address);
-  return url.pathname === '/' && url.hostname !== '' ? hostOf(url) : undefined;
-}

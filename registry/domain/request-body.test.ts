@@ -123,6 +123,14 @@ describe('request body', () => {
     expect(action?.body).toMatchObject({ mediaType, wholeBody });
   });
 
+  test('keeps the default of a property as a note to callers, and never sends it', () => {
+    const state = { type: 'string', default: 'open' };
+    const { action } = compileBody(jsonBody({ type: 'object', properties: { state } }));
+
+    expect(action?.paramsSchema['properties']).toMatchObject({ state });
+    expect(action?.params.at(-1)?.schema).toEqual({ type: 'string' });
+  });
+
   test('reads how a property becomes a readable name', () => {
     const resolve = { get: '/people/{owner}', pick: 'name' };
     const schema = { type: 'object', properties: { owner: { type: 'string', resolve } } };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { AppError } from '#errors';
-import { hostOf, normaliseHost } from './hosts.ts';
+import { hostOf } from './hosts.ts';
 import { resolveServer } from './servers.ts';
 import type { Server, ServerChoice } from './servers.ts';
 
@@ -138,18 +138,5 @@ describe('hosts', () => {
     ['https://[::1]:8443', '[::1]:8443'],
   ])('%s is %s', ([url, host]) => {
     expect(hostOf(new URL(url))).toBe(host);
-  });
-
-  test.for<[text: string, host: string | undefined]>([
-    ['API.example.com.', 'api.example.com'],
-    ['api.example.com:8443', 'api.example.com:8443'],
-    ['bücher.example', 'xn--bcher-kva.example'],
-    ['api.example.com/path', undefined],
-    ['user@api.example.com', undefined],
-    ['https://api.example.com', undefined],
-    ['a b', undefined],
-    ['', undefined],
-  ])('someone types %j', ([text, host]) => {
-    expect(normaliseHost(text)).toBe(host);
   });
 });

@@ -41,6 +41,11 @@ export class AppError extends Error {
         cause: thrown,
       });
     }
+    if (isUnstorable(thrown)) {
+      return new AppError('invalid_request', 'Text must not contain the NUL character.', {
+        cause: thrown,
+      });
+    }
     return new AppError(
       'internal',
       'Something went wrong on our side. Quote the request id when you report it.',
@@ -65,6 +70,13 @@ const connectionLossCodes = new Set([
   '57P02',
   '57P03',
 ]);
+
+/** U+0000 in text or JSON, which Postgres cannot store. */
+const unstorableCodes = new Set(['22021', '22P05']);
+
+function isUnstorable(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && unstorableCodes.has(String(thrown.code));
+}
 
 function isConnectionLoss(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || !('code' in thrown)) return false;

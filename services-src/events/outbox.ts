@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 
 import type { Transaction } from '#database';
-import { eventTypes } from '../contracts/events.ts';
+import { event as eventSchema } from '../contracts/events.ts';
 import type { Event, EventType } from '../contracts/events.ts';
 import type { AuditEntry } from '../contracts/audit.ts';
 
@@ -14,6 +14,9 @@ export interface NewEvent {
   readonly audit: AuditEntry | null;
 }
 
+/** Longer sentences are cut: a record must not be refused for the length of its description. */
+const descriptionCharactersMax = 2_000;
+
 export function createEvent({ type, orgId, audience, data, audit }: NewEvent): Event {
   return {
     id: uuidv7(),
@@ -22,14 +25,19 @@ export function createEvent({ type, orgId, audience, data, audit }: NewEvent): E
     org_id: orgId,
     audience: [...audience],
     data,
-    audit,
+    audit: audit && {
+      ...audit,
+      description: audit.description.slice(0, descriptionCharactersMax),
+    },
   };
 }
 
-/** Stores an event in the component's outbox, in the transaction of the change it reports. */
+/**
+ * Stores an event in the component's outbox, in the transaction of the change it reports. One
+ * that its readers would refuse takes the change back with it: no audit, no action.
+ */
 export async function appendEvent(tx: Transaction, newEvent: NewEvent): Promise<Event> {
-  const event = createEvent(newEvent);
-  if (!Object.hasOwn(eventTypes, event.type)) throw new Error(`unknown event type ${event.type}`);
+  const event = eventSchema.parse(createEvent(newEvent));
   await tx`
     insert into outbox (id, org_id, type, body)
     values (${event.id}, ${event.org_id}, ${event.type}, ${JSON.stringify(event)})

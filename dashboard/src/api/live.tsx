@@ -28,18 +28,15 @@ export function Live(props: {
       });
     }, gatherMs);
   };
-  let losses = 0;
   const stream = openEventStream({
     onState: (next) => {
       setState(next);
       if (next !== 'lost') return;
-      losses += 1;
       // Perhaps because the session has ended.
       void queryClient.invalidateQueries({ queryKey: sessionKey });
     },
-    onOpen: () => {
-      if (losses > 0) refresh();
-    },
+    // The first time too: something may have happened between the first answers and this.
+    onOpen: refresh,
     onEvent: (type, data) => {
       refresh();
       props.onEvent(type, data);

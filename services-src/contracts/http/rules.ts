@@ -33,6 +33,8 @@ export const createRuleBody = z.strictObject({
   expires_at: timestamp.optional(),
 });
 
+export type CreateRuleBody = z.infer<typeof createRuleBody>;
+
 export const ruleRoutes = defineRoutes({
   listRules: {
     method: 'GET',

@@ -1,0 +1,104 @@
+import { Show, createEffect, on } from 'solid-js';
+
+import type { ApprovalResponse } from '#contracts/http/approvals';
+import { Icon } from '../../ui/icon.tsx';
+import { ErrorNotice, Notice } from '../../ui/notice.tsx';
+import { Ago } from '../../ui/times.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { visibleText } from '../../ui/visible-characters.ts';
+import { VisibleText } from '../../ui/visible-text.tsx';
+import { useMe } from '../session/session.tsx';
+import { isOpen, mayDecide } from './approval-view.ts';
+import { DecisionBar } from './decision-bar.tsx';
+import { Destination, DisclosedFields, RequestDetails, ServiceDetails } from './exactly-what.tsx';
+import { Outcome } from './outcome.tsx';
+import { RiskBadge, riskBand } from './risk-badge.tsx';
+import { useDecision } from './use-decision.ts';
+import { Who } from './who.tsx';
+
+/** Who wants what, exactly, where, for how long it can be decided, and the decision: in this order, without a click. */
+export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boolean }) {
+  const me = useMe();
+  const decision = useDecision(() => props.approval);
+  const permission = () => mayDecide(me(), props.approval);
+  let outcome: HTMLDivElement | undefined;
+
+  useTitle(() => visibleText(props.approval.action_description).slice(0, 80));
+  // Who has just decided goes on reading at what comes of it, wherever on the card they were.
+  createEffect(
+    on(decision.isDecidedHere, (isDecided) => {
+      if (!isDecided) return;
+      outcome?.focus({ preventScroll: true });
+      outcome?.scrollIntoView({ block: 'center' });
+    }),
+  );
+
+  return (
+    <article
+      class={`rounded-2xl border border-t-4 border-line bg-surface shadow-sm ${riskBand(props.approval.risk)}`}
+      aria-labelledby="card-title"
+      aria-busy={decision.deciding.isPending}
+    >
+      <header class="px-4 pt-4 pb-5 sm:px-6">
+        <div class="flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
+          <Who requester={props.approval.requester} />
+          <RiskBadge risk={props.approval.risk} />
+        </div>
+        <h1
+          id="card-title"
+          class="mt-4 text-xl leading-snug font-semibold text-balance sm:text-2xl"
+          dir="auto"
+          tabindex="-1"
+        >
+          <VisibleText text={props.approval.action_description} />
+        </h1>
+        <Destination request={props.approval.request} />
+        <p class="mt-3 text-sm text-ink-soft">
+          Asked <Ago at={props.approval.created_at} />
+          <Show when={props.approval.status === 'bubbled'}>, handed up by those below you</Show>
+        </p>
+      </header>
+
+      <Show when={props.isStale}>
+        <div class="px-4 pb-4 sm:px-6">
+          <Notice tone="warning">This may be out of date: the gateway does not answer.</Notice>
+        </div>
+      </Show>
+      <Show when={!isOpen(props.approval)}>
+        <div ref={outcome} tabindex="-1" class="scroll-mt-16 px-4 pb-5 sm:px-6">
+          <Outcome approval={props.approval} decision={decision} />
+        </div>
+      </Show>
+
+      <div class="divide-y divide-line border-t border-line">
+        <DisclosedFields fields={props.approval.disclosed} />
+        <RequestDetails request={props.approval.request} />
+        <ServiceDetails approval={props.approval} />
+      </div>
+
+      <Show when={decision.error()}>
+        {(error) => (
+          <div class="px-4 pb-4 sm:px-6">
+            <ErrorNotice error={error()} />
+          </div>
+        )}
+      </Show>
+      <Show when={isOpen(props.approval)}>
+        <Show
+          when={permission().yes}
+          fallback={
+            <p class="flex items-center gap-2 border-t border-line px-4 py-4 text-ink-soft sm:px-6">
+              <Icon name="eye" /> {permission().why}
+            </p>
+          }
+        >
+          <DecisionBar
+            approval={props.approval}
+            isDeciding={decision.deciding.isPending}
+            onDecide={decision.decide}
+          />
+        </Show>
+      </Show>
+    </article>
+  );
+}

@@ -1,0 +1,53 @@
+import { createSignal, createUniqueId, onMount } from 'solid-js';
+
+import { Button } from '../../ui/button.tsx';
+import type { Decide } from './use-decision.ts';
+
+const reasonMax = 500;
+
+/** A refusal, with what the agent is told. */
+export function DenyForm(props: { isDeciding: boolean; onDecide: Decide; onBack: () => void }) {
+  const [reason, setReason] = createSignal('');
+  const fieldId = createUniqueId();
+  let field: HTMLTextAreaElement | undefined;
+
+  const deny = () => {
+    const given = reason().trim();
+    props.onDecide({ resolution: 'deny', ...(given === '' ? {} : { reason: given }) });
+  };
+  onMount(() => field?.focus());
+
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        deny();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') props.onBack();
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) deny();
+      }}
+    >
+      <label for={fieldId} class="font-semibold">
+        Why not? <span class="font-normal text-ink-soft">The agent reads it; you may leave it out.</span>
+      </label>
+      <textarea
+        ref={field}
+        id={fieldId}
+        class="mt-2 block w-full rounded-lg border border-line-strong bg-surface px-3 py-2"
+        rows="3"
+        maxLength={reasonMax}
+        value={reason()}
+        onInput={(event) => setReason(event.currentTarget.value)}
+      />
+      <div class="mt-3 grid grid-cols-2 gap-2 sm:gap-3">
+        <Button disabled={props.isDeciding} onClick={() => props.onBack()}>
+          Back
+        </Button>
+        <Button type="submit" look="danger" disabled={props.isDeciding}>
+          {props.isDeciding ? 'Denying…' : 'Deny'}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,89 @@
+import { useMutation, useQueryClient } from '@tanstack/solid-query';
+import { createEffect, createSignal, on } from 'solid-js';
+
+import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
+import { isApiError } from '../../api/client.ts';
+import { announce } from '../../ui/announcer.tsx';
+import { useMe } from '../session/session.tsx';
+import { decisionText, isOpen } from './approval-view.ts';
+import { approvalKeys, callApproval, cancelApproval, resolveApproval } from './approvals.queries.ts';
+
+export type Decide = (body: ResolveApprovalBody) => void;
+
+/** What one person does with one approval, and what others do with it meanwhile. */
+export function useDecision(approval: () => ApprovalResponse) {
+  const me = useMe();
+  const queryClient = useQueryClient();
+  const [isDecidedHere, setDecidedHere] = createSignal(false);
+  const [isDecidedElsewhere, setDecidedElsewhere] = createSignal(false);
+
+  const take = (answer: ApprovalResponse) => {
+    queryClient.setQueryData(approvalKeys.one(answer.id), answer);
+  };
+  const refresh = () => queryClient.invalidateQueries({ queryKey: approvalKeys.all });
+
+  const deciding = useMutation(() => ({
+    mutationFn: resolveApproval,
+    onSuccess: (answer: ApprovalResponse) => {
+      if (!isOpen(answer)) setDecidedHere(true);
+      take(answer);
+    },
+    onSettled: refresh,
+  }));
+  const running = useMutation(() => ({
+    mutationFn: callApproval,
+    onSuccess: take,
+    onSettled: refresh,
+  }));
+  const stopping = useMutation(() => ({
+    mutationFn: cancelApproval,
+    onSuccess: take,
+    onSettled: refresh,
+  }));
+
+  createEffect(
+    on(
+      () => isOpen(approval()),
+      (nowOpen, wasOpen) => {
+        if (nowOpen || wasOpen !== true) return;
+        if (!isDecidedHere()) setDecidedElsewhere(true);
+        announce(`${decisionText(approval(), me().id)}.`);
+      },
+    ),
+  );
+  createEffect(
+    on(
+      () => approval().execution?.status,
+      (status, before) => {
+        if (before === undefined || status === before) return;
+        const sentence = status === undefined ? undefined : executionSentences[status];
+        if (sentence !== undefined) announce(sentence);
+      },
+      { defer: true },
+    ),
+  );
+
+  return {
+    deciding,
+    running,
+    stopping,
+    isDecidedHere,
+    isDecidedElsewhere,
+    decide: (body: ResolveApprovalBody) => {
+      if (!deciding.isPending) deciding.mutate({ id: approval().id, body });
+    },
+    /** What to show of a failure: that somebody was faster is shown as their decision. */
+    error: () => {
+      const { error } = deciding;
+      if (isApiError(error, 'already_resolved') || isApiError(error, 'expired')) return null;
+      return error ?? running.error ?? stopping.error;
+    },
+  };
+}
+
+const executionSentences: Readonly<Record<string, string>> = {
+  executed: 'The call has run.',
+  failed: 'The call failed.',
+  cancelled: 'The call was stopped.',
+  expired: 'The call was not run in time.',
+};

@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import type { HttpCall } from '#contracts/call';
+import { checkHttpParts, normalisePath, parseHttpTarget } from './http-target.ts';
+
+const plainCall: HttpCall = {
+  kind: 'http',
+  service: 'http',
+  method: 'POST',
+  target: 'https://api.example.com/',
+  query: {},
+  headers: {},
+  body: null,
+  secrets: [],
+  filter: null,
+};
+const refusal = expect.objectContaining({ code: 'invalid_params' });
+
+describe('parseHttpTarget of a full URL', () => {
+  test.for<[name: string, url: string, host: string, path: string]>([
+    ['host and path', 'https://api.example.com/v1/users', 'api.example.com', '/v1/users'],
+    ['no path is the root', 'https://api.example.com', 'api.example.com', '/'],
+    ['the host in lower case', 'https://API.Example.COM/A', 'api.example.com', '/A'],
+    ['the scheme in any case', 'HTTPS://a.example/x', 'a.example', '/x'],
+    ['an international name as A-label', 'https://bücher.example/x', 'xn--bcher-kva.example', '/x'],
+    ['a trailing dot dropped', 'https://a.example./x', 'a.example', '/x'],
+    ['the scheme\'s own port dropped', 'https://a.example:443/x', 'a.example', '/x'],
+    ['another port kept', 'https://a.example:8443/x', 'a.example:8443', '/x'],
+    ['http with its own port', 'http://a.example:80/x', 'a.example', '/x'],
+    ['http, 443 is another port', 'http://a.example:443/x', 'a.example:443', '/x'],
+    ['octal and hex addresses as what they are', 'https://0x7f.1/x', '127.0.0.1', '/x'],
+    ['fullwidth digits as what they are', 'https://１２７.0.0.1/x', '127.0.0.1', '/x'],
+    ['an IPv6 address', 'https://[::1]:8443/x', '[::1]:8443', '/x'],
+    ['the query left out', 'https://a.example/x?y=z#'.slice(0, -1), 'a.example', '/x'],
+  ])('%s', ([, url, host, path]) => {
+    expect(parseHttpTarget(url, null)).toEqual({ host, path });
+  });
+
+  test.for<[name: string, url: string]>([
+    ['no scheme', 'api.example.com/x'],
+    ['another scheme', 'ftp://a.example/x'],
+    ['user and password', 'https://user:pw@a.example/x'],
+    ['an @ alone', 'https://@a.example/x'],
+    ['no host', 'https:///x'],
+    ['a fragment', 'https://a.example/x#y'],
+    ['a backslash, which some parsers read as a slash', 'https://a.example\\@evil.example/'],
+    ['a tab, which some parsers drop', 'https://a.exa\tmple/'],
+    ['a newline', 'https://a.example/x\n'],
+    ['a space', 'https://a.example/x y'],
+    ['a lone surrogate', 'https://a.example/\ud800'],
+    ['an encoded slash', 'https://a.example/a%2Fb'],
+    ['an encoded slash in lower case', 'https://a.example/a%2fb'],
+    ['an encoded backslash', 'https://a.example/a%5Cb'],
+    ['an encoded newline', 'https://a.example/a%0Ab'],
+    ['an encoded NUL', 'https://a.example/a%00'],
+    ['a dot segment', 'https://a.example/a/../b'],
+    ['a single dot', 'https://a.example/a/./b'],
+    ['a dot segment at the end', 'https://a.example/a/..'],
+    ['an encoded dot segment', 'https://a.example/a/%2e%2E/b'],
+    ['a half-encoded dot segment', 'https://a.example/a/.%2e/b'],
+    ['a dot segment behind a path parameter', 'https://a.example/a/..;x=1/b'],
+    ['a percent sign that encodes nothing', 'https://a.example/100%'],
+    ['a method override in the query', 'https://a.example/x?a=1&_method=DELETE'],
+    ['an encoded method override', 'https://a.example/x?%5Fmethod=DELETE'],
+  ])('refuses %s', ([, url]) => {
+    expect(() => parseHttpTarget(url, null)).toThrow(refusal);
+  });
+});
+
+describe('parseHttpTarget below a base URL', () => {
+  const baseUrl = 'https://api.example.com/v3';
+
+  test('the path of the base URL comes first', () => {
+    expect(parseHttpTarget('/users?x=1', baseUrl)).toEqual({
+      host: 'api.example.com',
+      path: '/v3/users',
+    });
+  });
+
+  test.for(['//evil.example/x', '/@evil.example/', '/https://evil.example/'])(
+    '%s stays on the host of the service',
+    (target) => {
+      expect(parseHttpTarget(target, baseUrl).host).toBe('api.example.com');
+    },
+  );
+
+  test.for(['users', 'https://evil.example/', '@evil.example/', '.evil.example/', '', '/../v1'])(
+    'refuses %s',
+    (target) => {
+      expect(() => parseHttpTarget(target, baseUrl)).toThrow(refusal);
+    },
+  );
+});
+
+describe('normalisePath', () => {
+  test.for<[name: string, path: string, normal: string]>([
+    ['unreserved characters are decoded', '/%41%7e%2D', '/A~-'],
+    ['triplets are written in upper case', '/a%3ab', '/a%3Ab'],
+    ['nothing is encoded twice', '/a%20b', '/a%20b'],
+    ['what is encoded twice stays so', '/a%252Fb', '/a%252Fb'],
+    ['a wildcard is encoded', '/a*b', '/a%2Ab'],
+    ['an encoded wildcard is the same', '/a%2ab', '/a%2Ab'],
+    ['other text is encoded as UTF-8', '/é{}', '/%C3%A9%7B%7D'],
+    ['empty segments stay', '//a//', '//a//'],
+    ['sub-delimiters stay', "/a!$&'()+,;=:@", "/a!$&'()+,;=:@"],
+  ])('%s', ([, path, normal]) => {
+    expect(normalisePath(path)).toBe(normal);
+  });
+
+  test('normalising twice changes nothing, never leaves a wildcard, and is what a URL parser reads', () => {
+    const segment = fc.string({ unit: 'grapheme' }).filter((text) => !/[\\?#/%\s\p{Cc}]/u.test(text));
+    fc.assert(
+      fc.property(fc.array(segment), (segments) => {
+        const path = `/${segments.join('/')}`;
+        fc.pre(segments.every((each) => !['.', '..'].includes(each.split(';')[0] ?? '')));
+        fc.pre(path.isWellFormed());
+        const normal = normalisePath(path);
+        expect(normalisePath(normal)).toBe(normal);
+        expect(normal).not.toContain('*');
+        expect(new URL(`https://a.example${normal}`).pathname).toBe(normal);
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+});
+
+describe('checkHttpParts', () => {
+  test('an ordinary call passes', () => {
+    const call: HttpCall = {
+      ...plainCall,
+      headers: { Accept: 'application/json', 'X-Trace': 'é' },
+      query: { method: 'x' },
+      secrets: [{ name: 'token', in: 'header', key: 'X-Api-Key', prefix: 'Bearer ' }],
+    };
+
+    expect(() => checkHttpParts(call)).not.toThrow();
+  });
+
+  test.for<[name: string, part: Partial<HttpCall>]>([
+    ['X-HTTP-Method-Override', { headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
+    ['x-http-method', { headers: { 'x-http-method': 'DELETE' } }],
+    ['X-Method-Override', { headers: { 'X-Method-Override': 'DELETE' } }],
+    ['an override spelled for CGI', { headers: { X_HTTP_METHOD_OVERRIDE: 'DELETE' } }],
+    ['_method in the query', { query: { _method: 'DELETE' } }],
+    ['_Method in any case', { query: { _Method: 'DELETE' } }],
+    ['_method[] as a list', { query: { '_method[]': 'DELETE' } }],
+    ['a secret as an override', { secrets: [{ name: 's', in: 'header', key: 'X-HTTP-Method' }] }],
+    ['a secret as _method', { secrets: [{ name: 's', in: 'query', key: '_method' }] }],
+    [
+      '_method in a form',
+      {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: 'a=1&_method=DELETE',
+      },
+    ],
+    ['a header with a newline', { headers: { 'X-A': 'a\r\nX-B: c' } }],
+    ['a header name with a colon', { headers: { 'X-A:': 'a' } }],
+    ['a secret under no header name', { secrets: [{ name: 's', in: 'header', key: 'a b' }] }],
+    ['a prefix with a newline', { secrets: [{ name: 's', in: 'header', key: 'a', prefix: 'x\n' }] }],
+  ])('refuses %s', ([, part]) => {
+    expect(() => checkHttpParts({ ...plainCall, ...part })).toThrow(refusal);
+  });
+});

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { actionKey, httpKey, splitKey } from './keys.ts';
+import { compilePattern, couldMatch, coversAllOf, matchesKey } from './patterns.ts';
+import type { DenyName } from './patterns.ts';
+
+const matches = (pattern: string, key: string, exact = false) =>
+  matchesKey(compilePattern(pattern, exact), { key, ...splitOf(key) });
+
+function splitOf(key: string) {
+  const segments = splitKey(key);
+  if (segments === undefined) throw new Error(`${key} is no key`);
+  return segments;
+}
+
+describe('matchesKey', () => {
+  test.for<[pattern: string, key: string, expected: boolean]>([
+    ['github:issues.create:acme/site', 'github:issues.create:acme/site', true],
+    ['github:issues.create:acme/site', 'github:issues.create:acme/site2', false],
+    ['github:issues.create:acme/site', 'github:issues.create:acme/sit', false],
+    ['github:issues.create:acme/site', 'github:issues.create:Acme/site', false],
+    ['github:issues.create:acme/site', 'GitHub:issues.create:acme/site', false],
+    ['github:issues.create:acme/site', 'org/github:issues.create:acme/site', false],
+    ['github:issues.create:*', 'github:issues.create:acme/site', true],
+    ['github:issues.create:*', 'github:issues.create:*', true],
+    ['github:issues.create:*', 'github:issues.close:acme/site', false],
+    ['github:issues.create:acme', 'github:issues.create:*', false],
+    ['github:*:*', 'github:anything:at/all', true],
+    ['github:*:*', 'gitlab:anything:at/all', false],
+    ['*:*:*', 'gitlab:anything:at/all', true],
+    ['github:issues.create:acme/*', 'github:issues.create:acme/site', true],
+    ['github:issues.create:acme/*', 'github:issues.create:acme/', true],
+    ['github:issues.create:acme/*', 'github:issues.create:acme/site/deep', false],
+    ['github:issues.create:acme/**', 'github:issues.create:acme/site/deep', true],
+    ['github:issues.create:acme/**', 'github:issues.create:acme', false],
+    ['github:issues.create:*/site', 'github:issues.create:acme/site', true],
+    ['github:issues.create:*/site', 'github:issues.create:a/b/site', false],
+    ['github:issues.create:**/site', 'github:issues.create:a/b/site', true],
+    ['github:issues.create:a*b*c', 'github:issues.create:a-b-b-c', true],
+    ['github:issues.create:a*b*c', 'github:issues.create:a-b-/b-c', false],
+    ['github:issues.create:a**b*c', 'github:issues.create:a/x/b-c', true],
+    ['github:issues.create:a.c', 'github:issues.create:abc', false],
+    ['github:issues.create:[ab]', 'github:issues.create:a', false],
+    ['github:issues.create:a?', 'github:issues.create:ab', false],
+    // A derived key spells a literal `*` as `%2A`, and only a rule that does so too names it.
+    ['github:issues.create:%2A', 'github:issues.create:%2A', true],
+    ['github:issues.create:x', 'github:issues.create:%2A', false],
+    // In a service or action only a lone `*` is a wildcard.
+    ['git*:issues.create:x', 'github:issues.create:x', false],
+    ['github:issues.*:x', 'github:issues.create:x', false],
+    ['http:GET:api.example.com/**', 'http:GET:api.example.com/v1/users', true],
+    ['http:GET:api.example.com/**', 'http:GET:api.example.com.evil.example/', false],
+    ['http:GET:api.example.com/**', 'http:POST:api.example.com/v1/users', false],
+    ['http:GET:*.example.com/**', 'http:GET:api.example.com/v1', true],
+    ['http:GET:*.example.com/**', 'http:GET:evil.example/x.example.com/y', false],
+    ['http:ANY:api.example.com/**', 'http:DELETE:api.example.com/v1', true],
+    ['http:*:api.example.com/**', 'http:DELETE:api.example.com/v1', true],
+    ['http:GET:api.example.com:8443/v1', 'http:GET:api.example.com:8443/v1', true],
+    ['http:GET:api.example.com/v1', 'http:GET:api.example.com:8443/v1', false],
+    // `ANY` is a verb of raw HTTP alone.
+    ['github:ANY:*', 'github:issues.create:x', false],
+    ['secret:token:*', 'secret:token:api.example.com', true],
+    ['secret:token:api.example.com', 'secret:token:evil.example', false],
+    ['damaged', 'github:issues.create:x', false],
+  ])('%s against %s', ([pattern, key, expected]) => {
+    expect(matches(pattern, key)).toBe(expected);
+  });
+
+  test.for<[pattern: string, key: string, expected: boolean]>([
+    ['github:issues.create:*', 'github:issues.create:*', true],
+    ['github:issues.create:*', 'github:issues.create:acme', false],
+    ['github:*:*', 'github:issues.create:x', false],
+    ['http:ANY:a/**', 'http:GET:a/b', false],
+  ])('an exact rule %s has no wildcards, against %s', ([pattern, key, expected]) => {
+    expect(matches(pattern, key, true)).toBe(expected);
+  });
+
+  const name = fc.stringMatching(/^[a-z]{1,3}$/);
+  const argument = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '%', ':', '.', '\n') });
+
+  test('a rule without wildcards matches a key if and only if their bytes are equal', () => {
+    fc.assert(
+      fc.property(name, name, argument, argument, (service, action, left, right) => {
+        const rule = actionKey(service, action, left);
+        const key = actionKey(service, action, right);
+        const isEqual = Buffer.from(rule.key).equals(Buffer.from(key.key));
+        expect(matchesKey(compilePattern(rule.key, false), key)).toBe(isEqual);
+        expect(matchesKey(compilePattern(rule.key, true), key)).toBe(isEqual);
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  const glob = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '**') });
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '/') });
+
+  test('wildcards mean what the reference says', () => {
+    fc.assert(
+      fc.property(glob, text, (pattern, arg) => {
+        expect(matches(`s:a:${pattern}`, `s:a:${arg}`)).toBe(reference(pattern, arg));
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  test('long texts and patterns cross the words of the machine', () => {
+    const long = 'abcdefgh/'.repeat(40);
+
+    expect(matches(`s:a:${long}**${long}`, `s:a:${long}x/y${long}`)).toBe(true);
+    expect(matches(`s:a:${long}*${long}`, `s:a:${long}x/y${long}`)).toBe(false);
+    expect(matches(`s:a:${'a*'.repeat(500)}b`, `s:a:${'a'.repeat(4000)}`)).toBe(false);
+  });
+
+  test('what one pattern covers of another, it matches in every key of the other', () => {
+    let covered = 0;
+    fc.assert(
+      fc.property(glob, glob, text, (outer, inner, arg) => {
+        const pattern = compilePattern(`s:a:${outer}`, false);
+        if (!coversAllOf(pattern, compilePattern(`s:a:${inner}`, false))) return;
+        if (!matches(`s:a:${inner}`, `s:a:${arg}`)) return;
+        covered += 1;
+        expect(matches(`s:a:${outer}`, `s:a:${arg}`)).toBe(true);
+      }),
+      { numRuns: 10_000 },
+    );
+    expect(covered).toBeGreaterThan(100);
+  });
+});
+
+describe('coversAllOf', () => {
+  test.for<[outer: string, inner: string, expected: boolean]>([
+    ['github:*:*', 'github:issues.create:*', true],
+    ['github:issues.create:*', 'github:issues.create:*', true],
+    ['github:issues.create:*', 'github:*:*', false],
+    ['github:issues.create:acme/**', 'github:issues.create:acme/*', true],
+    ['github:issues.create:acme/*', 'github:issues.create:acme/**', false],
+    ['github:issues.create:acme/**', 'github:issues.create:*', false],
+    ['http:ANY:a.example/**', 'http:GET:a.example/**', true],
+    ['http:GET:a.example/**', 'http:ANY:a.example/**', false],
+    ['*:*:*', 'http:ANY:a.example/**', true],
+  ])('%s of %s', ([outer, inner, expected]) => {
+    expect(coversAllOf(compilePattern(outer, false), compilePattern(inner, false))).toBe(expected);
+  });
+
+  test('an exact rule covers nothing broader than itself', () => {
+    const exact = compilePattern('github:issues.create:*', true);
+
+    expect(coversAllOf(exact, compilePattern('github:issues.create:*', false))).toBe(false);
+    expect(coversAllOf(exact, exact)).toBe(true);
+  });
+});
+
+describe('couldMatch', () => {
+  const known: DenyName = { service: 'github', action: 'issues.create', arg: 'acme/site' };
+  const unknownArgument: DenyName = { ...known, arg: undefined };
+  const unlisted: DenyName = {
+    service: 'github',
+    action: { among: ['issues.create', 'repos.create'], notAmong: ['issues.list', 'repos.delete'] },
+    arg: undefined,
+  };
+
+  test.for<[name: string, pattern: string, deny: DenyName, expected: boolean]>([
+    ['a known name is matched like a key', 'github:issues.create:acme/*', known, true],
+    ['and refused like one', 'github:issues.create:other/*', known, false],
+    ['an unknown argument could be any', 'github:issues.create:other/*', unknownArgument, true],
+    ['but not of another action', 'github:issues.close:*', unknownArgument, false],
+    ['an unlisted operation could be one of its method', 'github:repos.create:x', unlisted, true],
+    ['not one of another method', 'github:repos.delete:*', unlisted, false],
+    ['but one that the template does not know', 'github:repos.transfer:*', unlisted, true],
+    ['any action', 'github:*:*', unlisted, true],
+    ['not another service', 'gitlab:*:*', unlisted, false],
+  ])('%s', ([, pattern, deny, expected]) => {
+    expect(couldMatch(compilePattern(pattern, false), deny)).toBe(expected);
+  });
+});
+
+test('a derived raw HTTP key is never longer or shorter than what is sent', () => {
+  expect(matchesKey(compilePattern('http:GET:a.example/%2A', false), httpKey('GET', 'a.example', '/*'))).toBe(true);
+});
+
+/** The obvious way: `*` is `[^/]*`, more of them `.*`, alone anything. Backtracks, so for short texts only. */
+function reference(pattern: string, text: string): boolean {
+  if (pattern === '*') return true;
+  const parts = pattern.match(/\*+|[^*]/g) ?? [];
+  const source = parts.map((part) => (part === '*' ? '[^/]*' : part.startsWith('*') ? '.*' : part));
+  return new RegExp(`^${source.join('')}$`, 's').test(text);
+}

@@ -1,0 +1,26 @@
+import type { Handlers } from '#bus';
+import type { policy } from '#contracts/bus/policy';
+import type { Deps } from './deps.ts';
+import { checkAuthority } from './usecases/check-authority.ts';
+import { createRule } from './usecases/create-rule.ts';
+import { decideCall } from './usecases/decide-call.ts';
+import { deleteRule } from './usecases/delete-rule.ts';
+import { explainCall } from './usecases/explain-call.ts';
+import { listRules } from './usecases/list-rules.ts';
+import { permitReplay } from './usecases/permit-replay.ts';
+import { plantRules } from './usecases/plant-rules.ts';
+
+/** Endpoint → use case. */
+export function createHandlers(deps: Deps): Handlers<typeof policy> {
+  return {
+    decide: (request) => decideCall(deps, request),
+    explain: (request, deadline) => explainCall(deps, request, deadline),
+    permitReplay: (request) => permitReplay(deps, request),
+    checkAuthority: (request) => checkAuthority(deps, request),
+    plantRules: (request, deadline) => plantRules(deps, request, deadline),
+    listRules: (request, deadline) => listRules(deps, request, deadline),
+    createRule: (request, deadline) => createRule(deps, request, deadline),
+    deleteRule: (request, deadline) => deleteRule(deps, request, deadline),
+    ping: () => Promise.resolve({}),
+  };
+}

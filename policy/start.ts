@@ -1,0 +1,73 @@
+import { v7 as newId } from 'uuid';
+
+import { connectBus, createClient, serve } from '#bus';
+import { auth } from '#contracts/bus/auth';
+import { executor } from '#contracts/bus/executor';
+import { policy } from '#contracts/bus/policy';
+import { registry } from '#contracts/bus/registry';
+import { gap } from '#contracts/permit';
+import { openDatabase } from '#database';
+import { startRelay } from '#events';
+import { repeat } from '#process';
+import type { RunningComponent } from '#process';
+import { createSigner, createVerifier } from '#signing';
+import { createLogger } from '#telemetry';
+import type { PolicyConfig } from './config.ts';
+import { dropLookupsOnChange, plantRememberedRules } from './consumers.ts';
+import type { Deps } from './deps.ts';
+import { createHandlers } from './handlers.ts';
+import { createLookups } from './lookups/lookups.ts';
+import { createPrincipalReader } from './principals.ts';
+import { startRuleUse } from './rule-use.ts';
+import { pruneRules } from './usecases/prune-rules.ts';
+
+const pruneEveryMs = 3_600_000;
+
+/**
+ * Wires the policy component together and starts answering.
+ *
+ * Disposing the result stops it in the reverse order: no new requests, the requests in hand
+ * finish, uses of rules are written down, then the bus and the database close.
+ */
+export async function startPolicy(config: PolicyConfig): Promise<RunningComponent> {
+  const logger = createLogger({ component: 'policy', level: config.LOG_LEVEL });
+
+  await using startup = new AsyncDisposableStack();
+  const db = startup.use(
+    openDatabase({
+      url: config.DATABASE_URL,
+      schema: 'policy',
+      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    }),
+  );
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'policy' }));
+  startup.use(startRelay({ db, bus, owner: 'policy', logger }));
+
+  const clients = {
+    auth: createClient(bus, auth),
+    registry: createClient(bus, registry),
+    executor: createClient(bus, executor),
+  };
+  const gapKey = config.GAP_KEY.reveal();
+  const deps: Deps = {
+    db,
+    logger,
+    ...clients,
+    lookups: createLookups({ db, ...clients }),
+    readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY.reveal()),
+    permitSigner: createSigner('permit', config.PERMIT_KEY.reveal()),
+    gapSigner: createSigner('gap', gapKey),
+    gapVerifier: createVerifier('gap', gapKey, gap),
+    ruleUse: startup.use(startRuleUse({ db, logger })),
+    now: Date.now,
+    newId,
+  };
+  startup.use(dropLookupsOnChange(bus, deps.lookups));
+  startup.use(plantRememberedRules(bus, deps));
+  startup.use(repeat(pruneEveryMs, () => pruneRules(deps)));
+  startup.use(serve(bus, policy, createHandlers(deps), { logger }));
+
+  logger.info('started');
+  const running = startup.move();
+  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
