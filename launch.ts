@@ -91,7 +91,7 @@ export async function startBacking(
       : startNats({
           dataDir: home,
           logger,
-          config: natsAccounts((user) => passwords[`NATS_${user}`]),
+          config: natsAccounts((user) => JSON.stringify(passwords[`NATS_${user}`])),
         }).then((server) => startup.use(server)),
   ]);
   if (postgres !== undefined) await createDatabase(postgres.adminUrl);

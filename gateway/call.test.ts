@@ -394,7 +394,7 @@ function start(answers: Answers) {
       return caller;
     },
     waitMs: 0,
-    signal: gone.signal,
+    signal: () => gone.signal,
     context,
   };
   return {

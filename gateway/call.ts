@@ -30,7 +30,7 @@ export interface IncomingCall {
   readonly authenticate: () => Promise<Caller>;
   readonly waitMs: number;
   /** Aborts when the client is gone. */
-  readonly signal: AbortSignal;
+  readonly signal: () => AbortSignal;
   readonly context: CallContext;
 }
 

@@ -315,6 +315,13 @@ describe('addresses', () => {
   });
 });
 
+test('a service of an impossible name is unknown, with the likely one', async () => {
+  const { status, body } = await ask(url, '/v1/services/GitHub', { token: stage.tokenFor() });
+
+  expect(status).toBe(404);
+  expect(body).toMatchObject({ error: 'unknown_service', did_you_mean: 'github' });
+});
+
 describe('errors of components', () => {
   test('an unforeseen one leaks nothing', async () => {
     stage.neighbours.auth.listIdentities = async () => {

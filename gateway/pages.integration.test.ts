@@ -213,6 +213,6 @@ describe('the dashboard', () => {
     const { status, text } = await load('/', {}, bare.url);
 
     expect(status).toBe(404);
-    expect(text).toContain('npm run build');
+    expect(text).toContain('npm start');
   });
 });

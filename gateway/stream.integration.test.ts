@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -99,6 +101,33 @@ describe('GET /v1/events', () => {
     });
   });
 });
+
+test('a reader that does not read is cut off, and others are not', async () => {
+  const claims = agent();
+  stage.neighbours.notifier.feedPosition = async () => ({ position: 1 });
+  await using other = await open({ token: stage.tokenFor(claims) });
+  await other.until('id: 1');
+  const { hostname, port } = new URL(url);
+  const stalled = connect({ host: hostname, port: Number(port) });
+  stalled.on('error', () => undefined);
+  const token = stage.tokenFor(claims);
+  stalled.write(
+    `GET /v1/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  );
+  await once(stalled, 'readable');
+
+  const padding = 'x'.repeat(900_000);
+  const sent = 24;
+  for (let position = 2; position < 2 + sent; position += 1) {
+    await stage.announce(feedItemOf(claims, position, { data: { padding } }));
+    await other.until(`id: ${position}\n`);
+  }
+
+  let received = 0;
+  stalled.on('data', (chunk: Buffer) => (received += chunk.length));
+  await once(stalled, 'close');
+  expect(received).toBeLessThan(sent * padding.length);
+}, 60_000);
 
 describe('POST /v1/actions/call', () => {
   const body = { service: 'github', action: 'issues.create', params: '{"title":"Hello"}' };

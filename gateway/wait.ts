@@ -23,7 +23,8 @@ export async function awaitDecision(
   let envelope = state.envelope;
 
   // Registered before the row is read, so that no decision falls between the two.
-  using news = listenFor(deps, incoming, envelope.approval_id);
+  const gone = incoming.signal();
+  using news = listenFor(deps, gone, envelope.approval_id);
   for (;;) {
     const approval = await readApproval(deps, incoming, envelope.approval_id);
     if (approval !== null) {
@@ -33,7 +34,7 @@ export async function awaitDecision(
       if (progress === 'deferred') break;
     }
     const leftMs = untilMs - performance.now();
-    if (leftMs <= 0 || incoming.signal.aborted || deps.stopping.aborted) break;
+    if (leftMs <= 0 || gone.aborted || deps.stopping.aborted) break;
     await news.next(Math.min(leftMs, rereadEveryMs));
   }
   return { kind: 'pending', envelope };
@@ -93,7 +94,7 @@ interface News extends Disposable {
   next(timeoutMs: number): Promise<void>;
 }
 
-function listenFor(deps: CallDeps, { signal }: IncomingCall, approvalId: string): News {
+function listenFor(deps: CallDeps, gone: AbortSignal, approvalId: string): News {
   let happened = false;
   let wake: (() => void) | undefined;
   const tell = () => {
@@ -103,7 +104,7 @@ function listenFor(deps: CallDeps, { signal }: IncomingCall, approvalId: string)
   const subscription = deps.feed.subscribe((item) => {
     if (item === null || concerns(item, approvalId)) tell();
   });
-  const ends = [signal, deps.stopping];
+  const ends = [gone, deps.stopping];
   for (const end of ends) end.addEventListener('abort', tell);
   return {
     async next(timeoutMs) {

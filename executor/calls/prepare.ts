@@ -43,7 +43,10 @@ export async function prepareCall(
   if (call.kind === 'action') {
     const action = template?.actions[call.action];
     const isTarget =
-      target.kind === 'action' && target.action === call.action && target.service === call.service;
+      target.kind === 'action' &&
+      target.action === call.action &&
+      // The org's service is `org/…` in facts, with or without it in the call.
+      [call.service, `org/${call.service}`].includes(target.service);
     if (!isTarget || action === undefined) throw notTheCall();
     const request = buildActionRequest({
       action,

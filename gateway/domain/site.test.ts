@@ -54,6 +54,9 @@ describe('Host', () => {
     [published, 'gateway.example.com:8443', false],
     [published, 'gateway.example.com.evil.example', false],
     [published, 'evil.example', false],
+    [site('http://localhost:9090', 8080), '127.0.0.1:9090', true],
+    [site('http://localhost:9090', 8080), '127.0.0.1:8080', true],
+    [site('http://localhost:9090', 8080), '127.0.0.1:9091', false],
   ])('of %o: is %s ours?', ([where, host, own]) => {
     expect(isOwnHost(where, host)).toBe(own);
   });

@@ -30,7 +30,10 @@ export function describeSite(baseUrl: string, listenPort: number): Site | { prob
   }
   const hosts = new Set([url.host]);
   // Whoever can name the gateway by loopback is on its machine; a rebound DNS name never looks like this.
-  for (const name of loopbackNames) hosts.add(new URL(`http://${name}:${listenPort}`).host);
+  for (const name of loopbackNames) {
+    hosts.add(new URL(`http://${name}:${listenPort}`).host);
+    if (isLoopback) hosts.add(new URL(`${url.protocol}//${name}:${url.port}`).host);
+  }
   return {
     baseUrl: url.origin,
     origin: url.origin,

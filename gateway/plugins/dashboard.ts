@@ -66,7 +66,7 @@ function sendMissing(reply: FastifyReply): FastifyReply {
     .send(
       messagePage(
         'The dashboard is not built yet',
-        'Run "npm run build" in the folder of the gateway and load this page again. The REST API under /v1 works without it.',
+        '"npm start" builds it when it is missing: stop the gateway, start it again, and load this page. The REST API under /v1 works without it.',
       ),
     );
 }

@@ -10,13 +10,15 @@ import type { HandlersOf, RouteAnswer } from '../route.ts';
 
 export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
   return {
-    async callAction({ body, headers, authenticate, signal, context }) {
+    async callAction(input) {
+      const { body, headers, authenticate, context } = input;
       const asked = parseCallHeaders(headers);
       const outcome = await performCall(deps, {
         parse: () => parseCallBody(body, asked),
         authenticate,
         waitMs: asked.waitMs,
-        signal,
+        // Only a call that waits asks for it.
+        signal: () => input.signal,
         context,
       });
       return presentOutcome(outcome, body);

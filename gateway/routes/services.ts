@@ -1,7 +1,18 @@
 import type { serviceRoutes } from '#contracts/http/services';
+import { nameReference } from '#contracts/vocabulary';
+import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { answer, done, pageOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
+
+/** No connected service can have such a name, so there is none. */
+function checkedName(name: string): string {
+  if (nameReference.safeParse(name).success) return name;
+  const lower = name.toLowerCase();
+  throw new AppError('unknown_service', 'No service has that name; list them at /v1/services.', {
+    details: nameReference.safeParse(lower).success ? { did_you_mean: lower } : {},
+  });
+}
 
 export function serviceHandlers({ registry }: Deps): HandlersOf<typeof serviceRoutes> {
   return {
@@ -10,11 +21,11 @@ export function serviceHandlers({ registry }: Deps): HandlersOf<typeof serviceRo
     createService: ({ caller: { principal }, body, deadline }) =>
       answer(201, registry.createService({ principal, body }, deadline)),
     getService: ({ caller: { principal }, params: { name }, deadline }) =>
-      answer(200, registry.getService({ principal, name }, deadline)),
+      answer(200, registry.getService({ principal, name: checkedName(name) }, deadline)),
     updateService: ({ caller: { principal }, params: { name }, body, deadline }) =>
-      answer(200, registry.updateService({ principal, name, body }, deadline)),
+      answer(200, registry.updateService({ principal, name: checkedName(name), body }, deadline)),
     deleteService: ({ caller: { principal }, params: { name }, deadline }) =>
-      done(registry.deleteService({ principal, name }, deadline)),
+      done(registry.deleteService({ principal, name: checkedName(name) }, deadline)),
     listTemplates: ({ caller: { principal }, query, deadline }) =>
       answer(200, registry.listTemplates({ principal, page: pageOf(query) }, deadline)),
     getTemplate: ({ caller: { principal }, params: { name }, deadline }) =>

@@ -43,6 +43,8 @@ export function permissionsOf(component: Component): NatsPermissions {
 /**
  * The `accounts` block of nats.conf. Users stand only inside it, so there is no implicit global
  * account (CVE-2023-47090); only `provision`, used at migration, may manage streams.
+ * `passwordOf` gives passwords as nats.conf writes them: quoted, or as `$VARIABLE`. An unquoted
+ * one is read as a number or a date when it happens to begin like one.
  */
 export function natsAccounts(passwordOf: (user: Component | 'provision') => string): string {
   const list = (subjects: readonly string[]) =>

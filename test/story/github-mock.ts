@@ -92,11 +92,14 @@ async function startPrism(document: string, startup: AsyncDisposableStack): Prom
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
-  for await (const chunk of child.stdout) {
-    if (!String(chunk).includes('listening')) continue;
-    child.stdout.resume();
-    return port;
-  }
+  // Read to the end: it logs every request, and a full pipe would stop it.
+  const listening = new Promise<boolean>((settle) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (chunk.includes('listening')) settle(true);
+    });
+    child.once('exit', () => settle(false));
+  });
+  if (await listening) return port;
   throw new Error('Prism ended before it listened');
 }
 

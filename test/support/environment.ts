@@ -34,7 +34,7 @@ export async function createTestEnvironment(): Promise<TestEnvironment> {
     await startNats({
       dataDir,
       logger: pino({ level: 'error' }),
-      config: natsAccounts(() => password),
+      config: natsAccounts(() => JSON.stringify(password)),
     }),
   );
   const natsUrl = (user: string) => nats.url.replace('nats://', `nats://${user}:${password}@`);

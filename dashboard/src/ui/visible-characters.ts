@@ -69,7 +69,7 @@ function isHarmless(text: string, found: string, at: number): boolean {
 function nameOf(found: string): string {
   const codePoint = found.codePointAt(0) ?? 0;
   if (/^\p{M}/u.test(found) && !unseen.test(found)) {
-    return `+${[...found].length} accents`;
+    return `+${Array.from(found).length} accents`;
   }
   return names[codePoint] ?? `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
 }
@@ -77,7 +77,7 @@ function nameOf(found: string): string {
 /** A run of the same mark becomes one, so that ten thousand of them stay one thing to look at. */
 function merge(segments: readonly Segment[]): Segment[] {
   const merged: Segment[] = [];
-  for (let at = 0; at < segments.length; ) {
+  for (let at = 0; at < segments.length;) {
     const segment = segments[at] as Segment;
     let end = at + 1;
     while (segment.kind === 'mark' && isSame(segments[end], segment)) end += 1;

@@ -65,7 +65,11 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
         </div>
       </Show>
       <Show when={!isOpen(props.approval)}>
-        <div ref={outcome} tabindex="-1" class="scroll-mt-16 px-4 pb-5 sm:px-6">
+        <div
+          ref={(element) => (outcome = element)}
+          tabindex="-1"
+          class="scroll-mt-16 px-4 pb-5 sm:px-6"
+        >
           <Outcome approval={props.approval} decision={decision} />
         </div>
       </Show>

@@ -36,8 +36,18 @@ export function OpenList(
                 Nothing is waiting for you.
               </p>
             </Show>
-            <Rows title="Waiting for you" items={props.queue.mine} {...props} />
-            <Rows title="With others first" items={props.queue.others} {...props} />
+            <Rows
+              title="Waiting for you"
+              items={props.queue.mine}
+              chosen={props.chosen}
+              href={props.href}
+            />
+            <Rows
+              title="With others first"
+              items={props.queue.others}
+              chosen={props.chosen}
+              href={props.href}
+            />
             <Show when={list().next_cursor}>
               <p class="px-1 py-3 text-sm text-ink-soft">
                 There are more: these are the 200 newest.
@@ -64,7 +74,7 @@ export function DecidedList(
 ) {
   return (
     <>
-      <Rows title="" items={props.items} {...props} />
+      <Rows title="" items={props.items} chosen={props.chosen} href={props.href} />
       <Switch>
         <Match when={props.query.error}>
           {(error) => <ErrorNotice error={error()} onRetry={() => void props.query.refetch()} />}

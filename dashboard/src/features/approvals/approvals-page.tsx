@@ -40,7 +40,9 @@ export function ApprovalsPage(props: { children?: JSX.Element }) {
     if (id !== undefined) navigate(addressOf(id));
   };
   useKeys(() => ({ j: move(1), k: move(-1) }));
-  useTitle(() => (ids().length > 0 && !showsDecided() ? `(${ids().length}) Approvals` : 'Approvals'));
+  useTitle(() =>
+    ids().length > 0 && !showsDecided() ? `(${ids().length}) Approvals` : 'Approvals',
+  );
 
   // The first one opens by itself, once: what is on the card never changes under the hand.
   createEffect(() => {

@@ -21,22 +21,19 @@ interface DecisionBarProps {
 /** Stays at the bottom of the window, where a thumb reaches it, however long the card is. */
 export function DecisionBar(props: DecisionBarProps) {
   const [mode, setMode] = createSignal<'choose' | 'remember' | 'deny'>('choose');
-  let allowButton: HTMLButtonElement | undefined;
-  let rememberButton: HTMLButtonElement | undefined;
-  let denyButton: HTMLButtonElement | undefined;
+  const me = useMe();
+  const buttons: Partial<Record<'allow' | 'remember' | 'deny', HTMLButtonElement>> = {};
 
   const allowOnce = () => props.onDecide({ resolution: 'allow' });
   const back = () => {
-    const button = () => (mode() === 'deny' ? denyButton : rememberButton);
-    const wasIn = mode();
+    const from = mode();
     setMode('choose');
-    queueMicrotask(() => (wasIn === 'deny' ? denyButton : rememberButton)?.focus());
-    return button;
+    if (from !== 'choose') buttons[from]?.focus();
   };
   // What cannot be undone takes two keys; everything else one.
   const allowByKey = () => {
     if (props.approval.risk !== 'high') return allowOnce();
-    allowButton?.focus();
+    buttons.allow?.focus();
     announce('High risk: press Enter to allow it once.');
   };
   useKeys(() => {
@@ -49,7 +46,7 @@ export function DecisionBar(props: DecisionBarProps) {
     <div class="sticky bottom-0 z-20 max-h-[85dvh] overflow-y-auto rounded-b-2xl border-t border-line bg-surface px-4 pt-3 pb-[max(1rem,env(safe-area-inset-bottom))] shadow-[0_-8px_24px_-16px_rgb(0_0_0/0.35)] sm:px-6">
       <div class="mb-3 flex items-center justify-between gap-3 text-sm">
         <Countdown until={props.approval.expires_at} after="left to decide" />
-        <Show when={mode() === 'choose' && mayHandUp(useMe()(), props.approval)}>
+        <Show when={mode() === 'choose' && mayHandUp(me(), props.approval)}>
           <Button
             look="quiet"
             class="text-sm"
@@ -70,7 +67,7 @@ export function DecisionBar(props: DecisionBarProps) {
         <Match when={mode() === 'choose'}>
           <div class="grid grid-cols-3 gap-2 sm:gap-3">
             <Button
-              ref={denyButton}
+              ref={(button) => (buttons.deny = button)}
               class="px-2!"
               disabled={props.isDeciding}
               aria-keyshortcuts="d"
@@ -79,7 +76,7 @@ export function DecisionBar(props: DecisionBarProps) {
               Deny <Key name="d" />
             </Button>
             <Button
-              ref={rememberButton}
+              ref={(button) => (buttons.remember = button)}
               class="px-2!"
               disabled={props.isDeciding}
               aria-keyshortcuts="r"
@@ -92,7 +89,7 @@ export function DecisionBar(props: DecisionBarProps) {
               <Key name="r" />
             </Button>
             <Button
-              ref={allowButton}
+              ref={(button) => (buttons.allow = button)}
               class="px-2!"
               look={props.approval.risk === 'high' ? 'danger' : 'primary'}
               disabled={props.isDeciding}

@@ -9,13 +9,11 @@ const reasonMax = 500;
 export function DenyForm(props: { isDeciding: boolean; onDecide: Decide; onBack: () => void }) {
   const [reason, setReason] = createSignal('');
   const fieldId = createUniqueId();
-  let field: HTMLTextAreaElement | undefined;
 
   const deny = () => {
     const given = reason().trim();
     props.onDecide({ resolution: 'deny', ...(given === '' ? {} : { reason: given }) });
   };
-  onMount(() => field?.focus());
 
   return (
     <form
@@ -29,10 +27,11 @@ export function DenyForm(props: { isDeciding: boolean; onDecide: Decide; onBack:
       }}
     >
       <label for={fieldId} class="font-semibold">
-        Why not? <span class="font-normal text-ink-soft">The agent reads it; you may leave it out.</span>
+        Why not?{' '}
+        <span class="font-normal text-ink-soft">The agent reads it; you may leave it out.</span>
       </label>
       <textarea
-        ref={field}
+        ref={(field) => onMount(() => field.focus())}
         id={fieldId}
         class="mt-2 block w-full rounded-lg border border-line-strong bg-surface px-3 py-2"
         rows="3"

@@ -58,11 +58,7 @@ export function Outcome(props: { approval: ApprovalResponse; decision: Decision 
       </Notice>
       <Show when={props.approval.status === 'allowed' && props.approval.execution}>
         {(execution) => (
-          <Replay
-            approval={props.approval}
-            execution={execution()}
-            decision={props.decision}
-          />
+          <Replay approval={props.approval} execution={execution()} decision={props.decision} />
         )}
       </Show>
       <NextLink currentId={props.approval.id} />
@@ -146,9 +142,7 @@ function Executed(props: { service: string; execution: Execution }) {
       <p class="font-semibold">
         <VisibleText text={props.service} /> answered {status() ?? ''}
         <Show when={props.execution.result}>
-          {(result) => (
-            <span class="font-normal"> in {durationText(result().duration_ms)}</span>
-          )}
+          {(result) => <span class="font-normal"> in {durationText(result().duration_ms)}</span>}
         </Show>
       </p>
       <Show when={props.execution.result}>

@@ -32,8 +32,6 @@ export function RememberForm(props: RememberFormProps) {
   const keys = () => props.approval.suggested_tiers[tierAt()]?.keys ?? [];
   const covered = createMemo(() => coveredBy(keys(), props.approval, open.data?.items ?? []));
   const durationId = createUniqueId();
-  const [firstTier, setFirstTier] = createSignal<HTMLInputElement>();
-  onMount(() => firstTier()?.focus());
 
   const submit = (event: Event) => {
     event.preventDefault();
@@ -63,7 +61,7 @@ export function RememberForm(props: RememberFormProps) {
               <label class="flex cursor-pointer gap-3 rounded-lg border border-line-strong p-3 has-checked:border-accent has-checked:bg-accent-soft">
                 <input
                   ref={(input) => {
-                    if (at() === 0) setFirstTier(input);
+                    if (at() === 0) onMount(() => input.focus());
                   }}
                   type="radio"
                   name="tier"

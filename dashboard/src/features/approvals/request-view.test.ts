@@ -34,12 +34,14 @@ describe('where a request goes', () => {
   });
 
   test('a query is read pair by pair', () => {
-    expect(request('https://a.example/?q=is%3Aopen+bug&flag&x=a%3Db%26c&bad=%E0%A4').query).toEqual([
-      { name: 'q', value: 'is:open bug' },
-      { name: 'flag', value: '' },
-      { name: 'x', value: 'a=b&c' },
-      { name: 'bad', value: '%E0%A4' },
-    ]);
+    expect(request('https://a.example/?q=is%3Aopen+bug&flag&x=a%3Db%26c&bad=%E0%A4').query).toEqual(
+      [
+        { name: 'q', value: 'is:open bug' },
+        { name: 'flag', value: '' },
+        { name: 'x', value: 'a=b&c' },
+        { name: 'bad', value: '%E0%A4' },
+      ],
+    );
   });
 
   test('plain http is told apart', () => {
@@ -60,7 +62,10 @@ describe('what a request carries', () => {
     expect(request('https://a.example/', 'a=b').body).toEqual({ kind: 'text', text: 'a=b' });
   });
 
-  test.each([[false, 'false'], [0, '0']])('%s is a body', (body, text) => {
+  test.each([
+    [false, 'false'],
+    [0, '0'],
+  ])('%s is a body', (body, text) => {
     expect(request('https://a.example/', body).body).toEqual({ kind: 'json', text });
   });
 

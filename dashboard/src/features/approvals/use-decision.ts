@@ -6,7 +6,12 @@ import { isApiError } from '../../api/client.ts';
 import { announce } from '../../ui/announcer.tsx';
 import { useMe } from '../session/session.tsx';
 import { decisionText, isOpen } from './approval-view.ts';
-import { approvalKeys, callApproval, cancelApproval, resolveApproval } from './approvals.queries.ts';
+import {
+  approvalKeys,
+  callApproval,
+  cancelApproval,
+  resolveApproval,
+} from './approvals.queries.ts';
 
 export type Decide = (body: ResolveApprovalBody) => void;
 

@@ -19,7 +19,10 @@ export function SignedOut(props: { isChecking: boolean; onCheck: () => void }) {
             The gateway printed a one-time sign-in link in the terminal where it was started. Open
             it in this browser:
           </p>
-          <p class="mt-4 overflow-x-auto rounded-lg bg-sunken px-4 py-3 font-mono text-sm" tabindex="0">
+          <p
+            class="mt-4 overflow-x-auto rounded-lg bg-sunken px-4 py-3 font-mono text-sm"
+            tabindex="0"
+          >
             <span class="text-ink-soft">Sign in: </span>
             {location.origin}/sign-in?token=…
           </p>

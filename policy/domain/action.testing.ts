@@ -1,0 +1,115 @@
+import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts/template';
+
+export function paramOf(
+  name: string,
+  place: CompiledParam['in'],
+  more: Partial<CompiledParam> = {},
+): CompiledParam {
+  return {
+    name,
+    in: place,
+    required: place === 'path',
+    description: '',
+    schema: { type: 'string' },
+    explode: place === 'query',
+    allowReserved: false,
+    resolve: null,
+    ...more,
+  };
+}
+
+/** An action with a closed schema made from its params, as the registry compiles it. */
+export function actionOf(key: string, more: Partial<CompiledAction> = {}): CompiledAction {
+  const params = more.params ?? [];
+  const required = params.filter((param) => param.required).map(({ name }) => name);
+  return {
+    key,
+    method: 'GET',
+    path: '/',
+    summary: key,
+    description: [{ text: key }],
+    risk: 'read',
+    scopeParam: null,
+    params,
+    paramsSchema: {
+      type: 'object',
+      properties: Object.fromEntries(params.map(({ name, schema }) => [name, schema])),
+      required,
+      additionalProperties: false,
+    },
+    body: null,
+    disclose: [],
+    redact: [],
+    responseType: 'json',
+    minimumScopes: null,
+    disabled: false,
+    ...more,
+  };
+}
+
+export function templateOf(
+  actions: readonly CompiledAction[],
+  more: Partial<CompiledTemplate> = {},
+): CompiledTemplate {
+  return {
+    key: 'github',
+    tier: 'global',
+    ownerId: null,
+    version: 1,
+    title: 'GitHub',
+    description: '',
+    category: '',
+    runtime: 'http',
+    server: { url: 'https://api.github.example', variables: [], baseUrlAllowed: false },
+    hosts: ['api.github.example'],
+    auth: [],
+    security: [],
+    actions: Object.fromEntries(actions.map((action) => [action.key, action])),
+    ...more,
+  };
+}
+
+const repository = [paramOf('owner', 'path'), paramOf('repo', 'path')];
+
+/** A small GitHub: what most tests call. */
+export const github = {
+  listIssues: actionOf('issues.list', {
+    path: '/repos/{owner}/{repo}/issues',
+    params: [...repository, paramOf('state', 'query', { schema: { enum: ['open', 'closed'] } })],
+    scopeParam: 'repo',
+  }),
+  createIssue: actionOf('issues.create', {
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/issues',
+    risk: 'write',
+    params: [
+      ...repository,
+      paramOf('title', 'body', { required: true }),
+      paramOf('labels', 'body', { schema: { type: 'array', items: { type: 'string' } } }),
+    ],
+    body: { mediaType: 'application/json', wholeBody: false, required: true },
+    scopeParam: 'repo',
+    description: [{ text: 'Create issue ' }, { param: 'title' }, { text: ' in ' }, { param: 'repo' }],
+  }),
+  deleteRepository: actionOf('repos.delete', {
+    method: 'DELETE',
+    path: '/repos/{owner}/{repo}',
+    risk: 'delete',
+    params: repository,
+    scopeParam: 'repo',
+  }),
+  getUser: actionOf('users.get', {
+    path: '/users/{name}',
+    params: [paramOf('name', 'path')],
+    scopeParam: 'name',
+  }),
+  getMe: actionOf('users.me', { path: '/users/me' }),
+  postMessage: actionOf('messages.post', {
+    method: 'POST',
+    path: '/messages',
+    risk: 'write',
+    params: [paramOf('channel', 'body', { required: true }), paramOf('text', 'body')],
+    body: { mediaType: 'application/json', wholeBody: false, required: true },
+    scopeParam: 'channel',
+  }),
+};

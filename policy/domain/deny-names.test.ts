@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+
+import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
+import { actionOf, github, paramOf, templateOf } from './action.testing.ts';
+import { isAtLeast, namesOf, neighbourNames, ownNames } from './deny-names.ts';
+import { findOperations } from './operations.ts';
+
+const template = templateOf(Object.values(github));
+const found = (method: string, path: string, within = template) =>
+  findOperations(within, { method, path }).map(({ action, pathValues }) => [action.key, pathValues]);
+
+describe('findOperations', () => {
+  test.for<[method: string, path: string, expected: unknown[]]>([
+    ['POST', '/repos/acme/site/issues', [['issues.create', { owner: 'acme', repo: 'site' }]]],
+    ['GET', '/repos/acme/site/issues', [['issues.list', { owner: 'acme', repo: 'site' }]]],
+    ['HEAD', '/repos/acme/site/issues', [['issues.list', { owner: 'acme', repo: 'site' }]]],
+    ['DELETE', '/repos/acme/site', [['repos.delete', { owner: 'acme', repo: 'site' }]]],
+    ['GET', '/users/ann', [['users.get', { name: 'ann' }]]],
+    ['GET', '/users/%61nn', [['users.get', { name: 'ann' }]]],
+    ['GET', '/users/me', [['users.me', {}]]],
+    ['DELETE', '/repos/acme/site/', [['repos.delete', { owner: 'acme', repo: 'site' }]]],
+    ['DELETE', '//repos//acme/site', [['repos.delete', { owner: 'acme', repo: 'site' }]]],
+    ['PATCH', '/repos/acme/site', []],
+    ['GET', '/zen', []],
+    ['GET', '/repos/acme', []],
+    ['GET', '/Users/ann', []],
+  ])('%s %s', ([method, path, expected]) => {
+    expect(found(method, path)).toEqual(expected);
+  });
+
+  test('a parameter that may hold slashes takes what is left', () => {
+    const files = templateOf([
+      actionOf('files.get', {
+        path: '/repos/{repo}/files/{path}/raw',
+        params: [paramOf('repo', 'path'), paramOf('path', 'path', { allowReserved: true })],
+      }),
+    ]);
+
+    expect(found('GET', '/repos/site/files/a/b/c.txt/raw', files)).toEqual([
+      ['files.get', { repo: 'site', path: 'a/b/c.txt' }],
+    ]);
+    expect(found('GET', '/repos/site/files/raw', files)).toEqual([]);
+  });
+
+  test('text around a parameter must be there', () => {
+    const range = templateOf([
+      actionOf('a.get', { path: '/x/{id}.json', params: [paramOf('id', 'path')] }),
+      actionOf('b.get', { path: '/y/{from}..{to}', params: [paramOf('from', 'path'), paramOf('to', 'path')] }),
+    ]);
+
+    expect(found('GET', '/x/7.json', range)).toEqual([['a.get', { id: '7' }]]);
+    expect(found('GET', '/x/.json', range)).toEqual([]);
+    expect(found('GET', '/y/1..2', range)).toEqual([['b.get', {}]]);
+  });
+});
+
+describe('neighbourNames', () => {
+  const names = (
+    method: HttpMethod,
+    path: string,
+    { prefix = '', query = {}, body = null }: { prefix?: string; query?: Record<string, JsonValue>; body?: JsonValue } = {},
+  ) => neighbourNames({ names: ['hub', 'github'], prefix, template }, { method, path, query, body }, 'read');
+
+  test('an operation is known by every name of the neighbour, with its argument and its risk', () => {
+    expect(names('DELETE', '/repos/acme/site')).toEqual([
+      { service: 'hub', action: 'repos.delete', arg: 'site', risk: 'delete' },
+      { service: 'github', action: 'repos.delete', arg: 'site', risk: 'delete' },
+    ]);
+  });
+
+  test.for<[name: string, body: JsonValue, arg: string | undefined]>([
+    ['a member of the body', { channel: 'C1' }, 'C1'],
+    ['a number as JSON', { channel: 7 }, '7'],
+    ['a wildcard is encoded', { channel: '*' }, '%2A'],
+    ['absent: unknown', {}, undefined],
+    ['a list: unknown', { channel: ['C1'] }, undefined],
+    ['a body that is text: unknown', '{"channel":"C1"}', undefined],
+  ])('the argument from %s', ([, body, arg]) => {
+    expect(names('POST', '/messages', { body })[0]).toMatchObject({ action: 'messages.post', arg });
+  });
+
+  test('below the prefix of the neighbour', () => {
+    expect(names('GET', '/api/v3/users/ann', { prefix: '/api/v3' })[0]).toMatchObject({ action: 'users.get' });
+    expect(names('GET', '/api/v30/users/ann', { prefix: '/api/v3' })[0]?.action).toBeTypeOf('object');
+  });
+
+  test('what the template does not list may be any operation of that method', () => {
+    const [name] = names('POST', '/graphql');
+
+    expect(name).toMatchObject({
+      action: {
+        among: ['issues.create', 'messages.post'],
+        notAmong: ['issues.list', 'repos.delete', 'users.get', 'users.me'],
+      },
+      arg: undefined,
+    });
+  });
+});
+
+test('a service goes by its name, without the org, and by its template', () => {
+  expect(namesOf('org/hub', 'github')).toEqual(['org/hub', 'hub', 'github']);
+  expect(namesOf('github', 'github')).toEqual(['github']);
+  expect(ownNames(['hub'], { action: 'a', arg: '*', risk: 'read' })).toEqual([
+    { service: 'hub', action: 'a', arg: '%2A', risk: 'read' },
+  ]);
+});
+
+test('risks are ordered', () => {
+  expect([isAtLeast('read', 'write'), isAtLeast('write', 'write'), isAtLeast('delete', 'write')]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});

@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+
+import type { ChainLink } from '#contracts/vocabulary';
+import { denialReason } from './denials.ts';
+import { actionKey, httpKey, secretKey } from './keys.ts';
+import type { Rule } from './rules.ts';
+import { walk } from './walk.ts';
+import { callOf, chainOf, createIssue, ruleOn, standing, standings } from './walk.testing.ts';
+
+const outcomeOf = (chain: ChainLink[], rules: readonly Rule[], call = callOf()) =>
+  walk(standings(standing(chain, rules)), chain.at(-1)?.id ?? '', call).outcome;
+
+const agent = chainOf('ann', 'bot');
+const sub = chainOf('ann', 'bot', 'sub');
+const heir = chainOf('ann', 'bot', 'sub+');
+
+describe('reach', () => {
+  test.for<[name: string, chain: ChainLink[], rules: Rule[], expected: string]>([
+    ['nothing allows: a gap', agent, [], 'gap'],
+    ['a rule on the caller', agent, [ruleOn('bot', 'allow github:issues.create:*')], 'allowed'],
+    ['a rule on the org reaches everybody', sub, [ruleOn(null, 'allow github:*:*')], 'allowed'],
+    ['an agent always reaches its user', agent, [ruleOn('ann', 'allow github:*:*')], 'allowed'],
+    ['a subagent that does not inherit reaches nobody', sub, [ruleOn('bot', 'allow *:*:*')], 'gap'],
+    ['not even its user', sub, [ruleOn('ann', 'allow *:*:*')], 'gap'],
+    ['a subagent that inherits reaches its agent', heir, [ruleOn('bot', 'allow github:*:*')], 'allowed'],
+    ['and through it the user', heir, [ruleOn('ann', 'allow github:*:*')], 'allowed'],
+    [
+      'inheriting stops at the first that does not',
+      chainOf('ann', 'bot', 'sub', 'leaf+'),
+      [ruleOn('bot', 'allow github:*:*')],
+      'gap',
+    ],
+    [
+      'but includes it',
+      chainOf('ann', 'bot', 'sub', 'leaf+'),
+      [ruleOn('sub', 'allow github:*:*')],
+      'allowed',
+    ],
+    ['a rule for another argument', agent, [ruleOn('bot', 'allow github:issues.create:acme/api')], 'gap'],
+    ['a rule for another service', agent, [ruleOn('bot', 'allow gitlab:*:*')], 'gap'],
+    ['a rule for the org\'s service of that name', agent, [ruleOn('bot', 'allow org/github:*:*')], 'gap'],
+  ])('%s', ([, chain, rules, expected]) => {
+    expect(outcomeOf(chain, rules)).toBe(expected);
+  });
+
+  test('every key must be allowed, and the uncovered ones are the gap', () => {
+    const keys = [httpKey('GET', 'a.example', '/x'), secretKey('token', 'a.example')];
+    const rules = [ruleOn('bot', 'allow http:GET:a.example/**')];
+    const verdict = walk(standings(standing(agent, rules)), 'bot', callOf({ keys }));
+
+    expect(verdict).toMatchObject({
+      outcome: 'gap',
+      keys: [{ cover: { by: 'rule' } }, { key: { key: 'secret:token:a.example' }, cover: null }],
+    });
+  });
+});
+
+describe('deny wins', () => {
+  const allowed = ruleOn('bot', 'allow github:issues.create:acme/site');
+
+  test.for<[name: string, deny: Rule]>([
+    ['on the caller', ruleOn('bot', 'deny github:issues.create:*')],
+    ['on its user, however broad', ruleOn('ann', 'deny *:*:*')],
+    ['on the org', ruleOn(null, 'deny github:*:*')],
+    ['of at least this risk', ruleOn(null, 'deny github:*:*', { riskAtLeast: 'write' })],
+  ])('%s', ([, deny]) => {
+    expect(outcomeOf(agent, [allowed, deny])).toBe('denied');
+    expect(outcomeOf(agent, [deny, allowed])).toBe('denied');
+  });
+
+  test('on an ancestor that the caller does not even inherit from', () => {
+    expect(outcomeOf(sub, [ruleOn('sub', 'allow *:*:*'), ruleOn('bot', 'deny github:*:*')])).toBe('denied');
+  });
+
+  test.for<[name: string, deny: Rule]>([
+    ['a deny for another argument', ruleOn('bot', 'deny github:issues.create:acme/api')],
+    ['a deny for more risk', ruleOn(null, 'deny github:*:*', { riskAtLeast: 'delete' })],
+  ])('%s does not concern the call', ([, deny]) => {
+    expect(outcomeOf(agent, [allowed, deny])).toBe('allowed');
+  });
+
+  test('a call is also denied by its other names, and allowed by none of them', () => {
+    const denyNames = [
+      { service: 'hub', action: 'issues.create', arg: undefined, risk: 'write' as const },
+    ];
+    const call = callOf({ denyNames });
+
+    expect(outcomeOf(agent, [allowed, ruleOn('ann', 'deny hub:*:*')], call)).toBe('denied');
+    expect(outcomeOf(agent, [allowed, ruleOn('ann', 'deny hub:issues.create:any')], call)).toBe('denied');
+    expect(outcomeOf(agent, [allowed, ruleOn('ann', 'deny hub:issues.close:*')], call)).toBe('allowed');
+    expect(outcomeOf(agent, [ruleOn('bot', 'allow hub:*:*')], call)).toBe('gap');
+  });
+
+  test('another name can be riskier than the call says it is', () => {
+    const denyNames = [
+      { service: 'hub', action: 'repos.delete', arg: undefined, risk: 'delete' as const },
+    ];
+    const deny = ruleOn(null, 'deny *:*:*', { riskAtLeast: 'delete' });
+
+    expect(outcomeOf(agent, [allowed, deny], callOf({ risk: 'read', denyNames }))).toBe('denied');
+    expect(outcomeOf(agent, [allowed, deny], callOf({ risk: 'read' }))).toBe('allowed');
+  });
+
+  test('the reason names whose rule it is', () => {
+    const deny = ruleOn('bot', 'deny github:*:*');
+
+    expect(denialReason({ rule: deny, key: createIssue.key }, agent)).toBe(
+      'A deny rule of agent bot (github:*:*) refuses github:issues.create:acme/site.',
+    );
+    expect(denialReason({ rule: ruleOn(null, 'deny github:*:*'), key: 'k' }, agent)).toContain('of the org');
+  });
+});
+
+describe('what binds a rule', () => {
+  test.for<[name: string, more: Partial<Rule>, expected: string]>([
+    ['the service it was planted for', { serviceId: 'service-1' }, 'allowed'],
+    ['another service of the same name', { serviceId: 'service-2' }, 'gap'],
+    ['the credential it was planted for', { credentialId: 'secret-1' }, 'allowed'],
+    ['another credential', { credentialId: 'secret-2' }, 'gap'],
+    ['self-approval, its switch off', { via: 'self' }, 'gap'],
+  ])('%s', ([, more, expected]) => {
+    expect(outcomeOf(agent, [ruleOn('bot', 'allow github:*:*', more)])).toBe(expected);
+  });
+
+  test('a rule made by self-approval counts while the switch of its identity is on', () => {
+    const rules = [ruleOn('bot', 'allow github:*:*', { via: 'self' })];
+    const on = standings(standing(agent, rules, ['bot']));
+    const other = standings(standing(agent, rules, ['ann']));
+
+    expect(walk(on, 'bot', callOf()).outcome).toBe('allowed');
+    expect(walk(other, 'bot', callOf()).outcome).toBe('gap');
+  });
+});
+
+describe('reads', () => {
+  const read = callOf({ risk: 'read', isOpenRead: true });
+
+  test.for<[name: string, chain: ChainLink[], expected: string]>([
+    ['an agent', agent, 'allowed'],
+    ['a subagent that inherits unbroken from one', chainOf('ann', 'bot', 'sub+', 'leaf+'), 'allowed'],
+    ['not a subagent that does not inherit', sub, 'gap'],
+    ['not below one that does not inherit', chainOf('ann', 'bot', 'sub', 'leaf+'), 'gap'],
+  ])('%s', ([, chain, expected]) => {
+    expect(outcomeOf(chain, [], read)).toBe(expected);
+  });
+
+  test('a deny refuses a read all the same', () => {
+    expect(outcomeOf(agent, [ruleOn('ann', 'deny github:*:*')], read)).toBe('denied');
+  });
+
+  test('a call that is not an open read needs a rule', () => {
+    expect(outcomeOf(agent, [], callOf({ risk: 'read' }))).toBe('gap');
+  });
+});
+
+/** Every chain of up to four, every set of up to two rules on any place, against the rules of the decisions in plain words. */
+describe('exhaustively', () => {
+  const chains = [
+    chainOf('ann', 'bot'),
+    ...['sub', 'sub+'].map((third) => chainOf('ann', 'bot', third)),
+    ...['sub', 'sub+'].flatMap((third) =>
+      ['leaf', 'leaf+'].map((fourth) => chainOf('ann', 'bot', third, fourth)),
+    ),
+  ];
+  const rules = [null, 'ann', 'bot', 'sub', 'leaf'].flatMap((place) =>
+    (['allow', 'deny'] as const).flatMap((effect) =>
+      ['github:issues.create:acme/site', 'github:*:*', 'gitlab:*:*'].map((pattern) =>
+        ruleOn(place, `${effect} ${pattern}`),
+      ),
+    ),
+  );
+  const key = actionKey('github', 'issues.create', 'acme/site');
+
+  test('chains, rules and reads', () => {
+    let checked = 0;
+    for (const chain of chains) {
+      for (const [index, first] of rules.entries()) {
+        for (const second of rules.slice(index)) {
+          for (const isOpenRead of [false, true]) {
+            // The rules that are loaded are those of the chain and the org.
+            const set = [first, second].filter(
+              ({ identityId }) => identityId === null || chain.some(({ id }) => id === identityId),
+            );
+            const call = callOf({ keys: [key], isOpenRead });
+            expect(outcomeOf(chain, set, call)).toBe(reference(chain, set, isOpenRead));
+            checked += 1;
+          }
+        }
+      }
+    }
+    expect(checked).toBe(chains.length * ((rules.length * (rules.length + 1)) / 2) * 2);
+  });
+
+  function reference(chain: ChainLink[], set: Rule[], isOpenRead: boolean): string {
+    const matching = set.filter(({ pattern }) => pattern.text.startsWith('github:'));
+    if (matching.some(({ effect }) => effect === 'deny')) return 'denied';
+    let current = chain.length - 1;
+    const reach: (string | null)[] = [null];
+    for (;;) {
+      const link = chain[current];
+      if (link === undefined) break;
+      reach.push(link.id);
+      if (link.kind === 'subagent' && !link.inheritPermissions) break;
+      current -= 1;
+    }
+    if (matching.some(({ identityId }) => reach.includes(identityId))) return 'allowed';
+    const readsReachAnAgent = reach.includes('bot');
+    return isOpenRead && readsReachAnAgent ? 'allowed' : 'gap';
+  }
+});
