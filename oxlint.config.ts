@@ -121,6 +121,7 @@ export default defineConfig({
         '**/*.testing.ts',
         '*.config.ts',
         'dashboard/vite.config.ts',
+        'deploy/generate.ts',
       ],
       rules: {
         'no-restricted-imports': 'off',

@@ -1,8 +1,13 @@
 /** `npm run generate`: writes the files that are made from the contracts and the settings. */
 import { writeFile } from 'node:fs/promises';
 
+import { createOpenapiDocument } from '../gateway/openapi.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
 
 const root = new URL('../', import.meta.url);
 await writeFile(new URL('deploy/nats.conf', root), renderNatsConf());
 await writeFile(new URL('.env.example', root), renderEnvExample());
+await writeFile(
+  new URL('docs/openapi.json', root),
+  `${JSON.stringify(createOpenapiDocument(), null, 2)}\n`,
+);

@@ -25,8 +25,12 @@ describe('the template cache', () => {
     await Promise.resolve();
 
     expect(waiting).toHaveLength(2);
-    for (const answer of waiting) answer(template);
+    const newer = templateOf([]);
+    waiting[1]?.(newer);
+    waiting[0]?.(template);
     expect(await first).toBe(template);
-    expect(await second).toBe(template);
+    expect(await second).toBe(newer);
+    expect(await cache.get(at, undefined as never)).toBe(newer);
+    expect(waiting).toHaveLength(2);
   });
 });

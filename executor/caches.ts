@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache';
-
 import { deadlineIn } from '#bus';
 import type { Client } from '#bus';
 import type { auth, OrgSettings } from '#contracts/bus/auth';
@@ -7,6 +5,7 @@ import type { registry } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
 import type { CompiledTemplate } from '#contracts/template';
 import type { Logger } from '#telemetry';
+import { createCache } from './caching.ts';
 import type { Deps } from './deps.ts';
 
 type TemplateAt = { orgId: string; template: TemplateReference };
@@ -16,21 +15,18 @@ export function createTemplateCache(client: Client<typeof registry>): {
   get: Deps['getTemplate'];
   clear(): void;
 } {
-  const templates = new LRUCache<string, CompiledTemplate, TemplateAt>({
+  const templates = createCache<TemplateAt, CompiledTemplate>({
     max: 300,
-    fetchMethod: (_key, _stale, { context }) =>
-      client.getCompiledTemplate(context, deadlineIn(3_000)),
+    fetch: (at) => client.getCompiledTemplate(at, deadlineIn(3_000)),
   });
   return {
     async get(at) {
       const { key, tier, ownerId, version } = at.template;
-      const found = await templates.fetch(`${at.orgId} ${tier} ${ownerId} ${key} ${version}`, {
-        context: at,
-      });
-      if (found === undefined) throw new Error('the template cache gave no template');
+      const found = await templates.get(`${at.orgId} ${tier} ${ownerId} ${key} ${version}`, at);
+      if (found === undefined) throw new Error('the registry gave no template');
       return found;
     },
-    clear: () => templates.clear(),
+    clear: () => templates.drop(() => true),
   };
 }
 
@@ -39,14 +35,14 @@ export function createOrgSettingsCache(
   client: Client<typeof auth>,
   logger: Logger,
 ): Deps['findOrgSettings'] {
-  const settings = new LRUCache<string, OrgSettings>({
+  const settings = createCache<string, OrgSettings>({
     max: 1_000,
-    ttl: 1_000,
-    fetchMethod: (orgId) => client.getOrgSettings({ orgId }, deadlineIn(1_000)),
+    ttlMs: 1_000,
+    fetch: (orgId) => client.getOrgSettings({ orgId }, deadlineIn(1_000)),
   });
   return async (orgId) => {
     try {
-      return await settings.fetch(orgId);
+      return await settings.get(orgId, orgId);
     } catch (error) {
       logger.warn({ err: error, orgId }, 'org settings are not known');
       return undefined;

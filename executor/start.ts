@@ -98,6 +98,8 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     findOrgSettings: createOrgSettingsCache(createClient(bus, auth), logger),
   });
   startup.use(serve(bus, executor, handlers, { logger }));
+  // The server has our subscriptions once it answers: whoever hears that we started can call us.
+  await bus.nats.flush();
 
   logger.info('started');
   const running = startup.move();

@@ -152,16 +152,24 @@ describe('a dashboard session', () => {
     expect(status).toBe(401);
   });
 
-  test('ends with sign-out, which takes the cookie back', async () => {
-    stage.neighbours.auth.signOut = async () => ({});
+  test('ends with sign-out at once, which takes the cookie back', async () => {
+    const token = stage.tokenFor(user());
+    const headers = { cookie: `gateway_session=${token}`, origin: new URL(url).origin };
+    stage.neighbours.auth.listIdentities = async () => emptyPage;
+    stage.neighbours.auth.signOut = async () => {
+      stage.accounts.delete(token);
+      return {};
+    };
+    expect((await ask(url, '/v1/identities', { headers })).status).toBe(200);
 
-    const { status, headers } = await ask(url, '/v1/sign-out', {
-      method: 'POST',
-      headers: { ...signedIn(), origin: new URL(url).origin },
-    });
+    const signedOut = await ask(url, '/v1/sign-out', { method: 'POST', headers });
+    const after = await ask(url, '/v1/identities', { headers });
 
-    expect(status).toBe(204);
-    expect(headers.get('set-cookie')).toMatch(/^gateway_session=; Path=\/; Max-Age=0; HttpOnly/);
+    expect(signedOut.status).toBe(204);
+    expect(signedOut.headers.get('set-cookie')).toMatch(
+      /^gateway_session=; Path=\/; Max-Age=0; HttpOnly/,
+    );
+    expect(after.status).toBe(401);
   });
 });
 

@@ -14,7 +14,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 
 describe('the OpenAPI document', () => {
-  test('is the one in docs/openapi.json (node gateway/write-openapi.ts writes it)', () => {
+  test('is the one in docs/openapi.json (npm run generate writes it)', () => {
     const stored = readFileSync(new URL('../docs/openapi.json', import.meta.url), 'utf8');
 
     expect(JSON.parse(text)).toEqual(JSON.parse(stored));

@@ -23,7 +23,7 @@ import { createRateLimits } from './rate-limits.ts';
 import { joinReplicas } from './replicas.ts';
 import { createServer, explainTrustedProxies } from './server.ts';
 import type { ServerOptions } from './server.ts';
-import { stopServer } from './stop-server.ts';
+import { prepareStop } from './stop-server.ts';
 
 export interface RunningGateway extends RunningComponent {
   /** What it calls itself; with PORT=0 the port it was given. */
@@ -75,7 +75,7 @@ export async function startGateway(
   ).catch((thrown: unknown) => {
     throw explainTrustedProxies(thrown, config);
   });
-  startup.defer(() => stopServer(app, stopping));
+  startup.defer(prepareStop(app, stopping));
   await listen(app, config);
   site = siteOf(config, portOf(app));
 

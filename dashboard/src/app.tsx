@@ -9,8 +9,10 @@ import { NotFound } from './shell/not-found.tsx';
 import { Shell } from './shell/shell.tsx';
 
 export function App() {
+  // Not in the attribute: that would make another one each time it is read.
+  const queryClient = createQueryClient();
   return (
-    <QueryClientProvider client={createQueryClient()}>
+    <QueryClientProvider client={queryClient}>
       <Router
         root={(props) => (
           <Session>

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
-import { LRUCache } from 'lru-cache';
-
 import type { Tier } from '#contracts/vocabulary';
 import type { Database, Sql } from '#database';
+import { createCache } from '../caching.ts';
 import { keyBytes, nonceBytes, seal, unseal } from '../domain/sealing.ts';
 import type { Binding } from '../domain/sealing.ts';
 import { findDataKey, insertDataKey } from '../repository/data-key.ts';
@@ -52,10 +51,10 @@ export async function openVault({
     return unwrapDataKey(masterKeys, { orgId, ...stored });
   };
 
-  const secrets = new LRUCache<string, SealedSecret, { orgId: string; secretId: string }>({
+  const secrets = createCache<{ orgId: string; secretId: string }, SealedSecret>({
     max: 5_000,
-    ttl: cachedMs,
-    fetchMethod: (_key, _stale, { context }) => findSealedSecret(db, context),
+    ttlMs: cachedMs,
+    fetch: (at) => findSealedSecret(db, at),
   });
 
   return {
@@ -68,7 +67,7 @@ export async function openVault({
       return unseal(dataKey, sealed, binding).toString('utf8');
     },
     async findSecret({ orgId, secretId }) {
-      const found = await secrets.fetch(`${orgId} ${secretId}`, { context: { orgId, secretId } });
+      const found = await secrets.get(`${orgId} ${secretId}`, { orgId, secretId });
       if (!found) return undefined;
       const { tier, ownerId, allowedHosts, version, sealed } = found;
       const reveal = () => {
@@ -79,8 +78,7 @@ export async function openVault({
       return { tier, ownerId, allowedHosts, reveal };
     },
     forget(secretId) {
-      if (secretId === null) return secrets.clear();
-      for (const key of secrets.keys()) if (key.endsWith(secretId)) secrets.delete(key);
+      secrets.drop((key) => secretId === null || key.endsWith(secretId));
     },
   };
 }

@@ -4,7 +4,13 @@ import { sessionCookie } from '../domain/site.ts';
 import { answer, done, pageOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
-export function identityHandlers({ auth, site }: Deps): HandlersOf<typeof identityRoutes> {
+export function identityHandlers({
+  auth,
+  authenticator,
+  site,
+}: Deps): HandlersOf<typeof identityRoutes> {
+  /** Here at once; on the other replicas with the event of auth. */
+  const thenForget = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     getMe: ({ caller: { principal }, deadline }) =>
       answer(200, auth.getMe({ principal }, deadline)),
@@ -17,17 +23,22 @@ export function identityHandlers({ auth, site }: Deps): HandlersOf<typeof identi
     createSubagent: ({ caller: { principal }, body, context, deadline }) =>
       answer(201, auth.createSubagent({ principal, body, context }, deadline)),
     revokeIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      answer(200, auth.revokeIdentity({ principal, id, context }, deadline)),
+      answer(200, thenForget(auth.revokeIdentity({ principal, id, context }, deadline))),
     listAgentKeys: ({ caller: { principal }, params: { id }, query, deadline }) =>
       answer(200, auth.listAgentKeys({ principal, id, page: pageOf(query) }, deadline)),
     createAgentKey: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
       answer(201, auth.createAgentKey({ principal, id, body, context }, deadline)),
     revokeAgentKey: ({ caller: { principal }, params, context, deadline }) =>
       done(
-        auth.revokeAgentKey({ principal, id: params.id, keyId: params.key_id, context }, deadline),
+        thenForget(
+          auth.revokeAgentKey(
+            { principal, id: params.id, keyId: params.key_id, context },
+            deadline,
+          ),
+        ),
       ),
     async signOut({ caller: { principal, claims }, context, deadline }) {
-      const answered = await done(auth.signOut({ principal, context }, deadline));
+      const answered = await done(thenForget(auth.signOut({ principal, context }, deadline)));
       if (claims.credential.kind !== 'session') return answered;
       return { ...answered, headers: { 'set-cookie': sessionCookie(site(), '', 0) } };
     },

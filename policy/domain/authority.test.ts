@@ -6,12 +6,12 @@ import { compilePattern } from './patterns.ts';
 import type { Rule, Standings } from './rules.ts';
 import { callOf, chainOf, createIssue, ruleOn, standing, standings } from './walk.testing.ts';
 
-const key: Need = { kind: 'key', key: createIssue };
+const key = { kind: 'key', key: createIssue } as const satisfies Need;
 const pattern = (text: string): Need => ({ kind: 'pattern', pattern: compilePattern(text, false) });
 
 const chain = chainOf('ann', 'bot', 'sub', 'leaf');
 const of = (...rules: Rule[]) => standings(standing(chain, rules));
-const authority = (all: Standings, id: string, need = key, call = callOf()) =>
+const authority = (all: Standings, id: string, need: Need = key, call = callOf()) =>
   findAuthority({ standings: all, call, need }, id);
 const cover = (all: Standings, id: string, call = callOf()) =>
   findCover({ standings: all, call, need: key }, id);

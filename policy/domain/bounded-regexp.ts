@@ -24,7 +24,7 @@ export class BoundedRegExp {
     try {
       return script.runInContext(context, { timeout: TIMEOUT_MS }) === true;
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === TIMEOUT_CODE) return false;
+      if (isTimeout(error)) return false;
       throw error;
     } finally {
       sandbox.text = '';
@@ -35,6 +35,13 @@ export class BoundedRegExp {
 const SIMPLE_CHARACTERS_MAX = 1_000;
 const TIMEOUT_MS = 50;
 const TIMEOUT_CODE = 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+
+/** The error comes from the other context, so it is no `instanceof` our `Error`. */
+function isTimeout(error: unknown): boolean {
+  return (
+    error !== null && typeof error === 'object' && 'code' in error && error.code === TIMEOUT_CODE
+  );
+}
 
 const sandbox: { regexp: RegExp | null; text: string } = { regexp: null, text: '' };
 const context = createContext(sandbox);

@@ -8,7 +8,7 @@ export function nearestName(given: string, known: readonly string[]): string | u
   const lower = given.toLowerCase();
   const candidate =
     known.find((name) => name.toLowerCase() === lower) ?? closest(given, known);
-  const allowed = Math.max(1, Math.floor(given.length / 3));
+  const allowed = given.length < 4 ? 1 : Math.max(2, Math.floor(given.length / 3));
   return candidate.toLowerCase() === lower || distance(given, candidate) <= allowed
     ? candidate
     : undefined;

@@ -108,13 +108,25 @@ describe('docker-compose.yml', () => {
     expect(logs.filter((line) => line.includes('CANARY-'))).toEqual([]);
   });
 
+  /** The health checks of the compose file. */
+  async function areHealthy(gatewayUrl: string): Promise<boolean> {
+    const ports = Object.values(services).flatMap(
+      ({ environment }) => environment?.['HEALTH_PORT'] ?? [],
+    );
+    const urls = [gatewayUrl, ...ports.map((port) => `http://127.0.0.1:${port}`)];
+    const answers = await Promise.all(urls.map(isUp));
+    return answers.every(Boolean);
+  }
+
   async function waitForLink(): Promise<string> {
     for (let round = 0; round < 300; round += 1) {
       const link = /Sign in: (\S+)/.exec(logs.join(''))?.[1];
-      if (link !== undefined && (await isUp(new URL(link).origin))) return link;
+      if (link !== undefined && (await areHealthy(new URL(link).origin))) return link;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    throw new Error(`no sign-in link, or no gateway, within 30 s:\n${logs.join('')}`);
+    throw new Error(
+      `no sign-in link, or a component that is not healthy, within 30 s:\n${logs.join('')}`,
+    );
   }
 });
 

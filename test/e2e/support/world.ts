@@ -9,6 +9,7 @@ import { openTables } from './database.ts';
 import type { Tables } from './database.ts';
 import { createPerson } from './people.ts';
 import type { Person } from './people.ts';
+import { freePort } from './port.ts';
 import { startUpstream } from './upstream.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -34,7 +35,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
   startup.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
   const environment = {
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
-    PORT: '0',
+    PORT: String(await freePort()),
     EGRESS_ALLOW: upstream.host,
     RATE_SIGN_IN_PER_MINUTE: '0',
     RATE_IDENTITY_PER_MINUTE: '0',

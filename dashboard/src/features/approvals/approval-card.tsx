@@ -26,11 +26,16 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
   useTitle(() => visibleText(props.approval.action_description).slice(0, 80));
   // Who has just decided goes on reading at what comes of it, wherever on the card they were.
   createEffect(
-    on(decision.isDecidedHere, (isDecided) => {
-      if (!isDecided) return;
-      outcome?.focus({ preventScroll: true });
-      outcome?.scrollIntoView({ block: 'center' });
-    }),
+    on(
+      () => decision.isDecidedHere() && !isOpen(props.approval),
+      (isDecided) => {
+        if (!isDecided) return;
+        requestAnimationFrame(() => {
+          outcome?.focus({ preventScroll: true });
+          outcome?.scrollIntoView({ block: 'nearest' });
+        });
+      },
+    ),
   );
 
   return (
@@ -46,7 +51,7 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
         </div>
         <h1
           id="card-title"
-          class="mt-4 text-xl leading-snug font-semibold text-balance sm:text-2xl"
+          class="mt-4 text-xl leading-snug font-semibold sm:text-2xl"
           dir="auto"
           tabindex="-1"
         >
@@ -74,7 +79,7 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
         </div>
       </Show>
 
-      <div class="divide-y divide-line border-t border-line">
+      <div class="divide-y divide-line border-t border-line [&_button]:scroll-mb-40 [&_summary]:scroll-mb-40">
         <DisclosedFields fields={props.approval.disclosed} />
         <RequestDetails request={props.approval.request} />
         <ServiceDetails approval={props.approval} />

@@ -9,7 +9,7 @@ import { Spinner } from '../../ui/icon.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
 import { Ago, Countdown } from '../../ui/times.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
-import { endedAt, statusWord } from './approval-view.ts';
+import { endedAt, isOpen, statusWord, tone } from './approval-view.ts';
 import { approvalKeys } from './approvals.queries.ts';
 import type { ApprovalList } from './approvals.queries.ts';
 import { RiskBadge } from './risk-badge.tsx';
@@ -97,6 +97,12 @@ export function DecidedList(
   );
 }
 
+const colours = {
+  good: 'text-accent',
+  bad: 'text-high',
+  warning: 'text-medium',
+} as const;
+
 function Loading() {
   return (
     <p class="flex items-center gap-3 px-1 py-6 text-ink-soft" role="status">
@@ -130,7 +136,6 @@ function Rows(props: ListProps & { title: string; items: ApprovalResponse[] }) {
 
 function Row(props: { approval: ApprovalResponse; href: string; isChosen: boolean }) {
   const queryClient = useQueryClient();
-  const isOpen = () => ['pending', 'bubbled'].includes(props.approval.status);
   return (
     <A
       href={props.href}
@@ -144,7 +149,7 @@ function Row(props: { approval: ApprovalResponse; href: string; isChosen: boolea
       <span class="flex items-center justify-between gap-2 text-sm">
         <RiskBadge risk={props.approval.risk} short />
         <Show
-          when={isOpen()}
+          when={isOpen(props.approval)}
           fallback={
             <span class="text-ink-soft">
               <Ago at={endedAt(props.approval)} />
@@ -162,11 +167,16 @@ function Row(props: { approval: ApprovalResponse; href: string; isChosen: boolea
       </span>
       <span class="mt-1 flex justify-between gap-2 text-sm text-ink-soft">
         <span class="truncate">
-          <VisibleText text={props.approval.requester.name} /> on{' '}
-          <VisibleText text={props.approval.service} />
+          <VisibleText text={props.approval.requester.name} />
+          {props.approval.service === 'http' ? ', direct HTTP' : ' on '}
+          <Show when={props.approval.service !== 'http'}>
+            <VisibleText text={props.approval.service} />
+          </Show>
         </span>
-        <Show when={!isOpen()}>
-          <span class="font-medium whitespace-nowrap text-ink">{statusWord(props.approval)}</span>
+        <Show when={!isOpen(props.approval)}>
+          <span class={`font-semibold whitespace-nowrap ${colours[tone(props.approval)]}`}>
+            {statusWord(props.approval)}
+          </span>
         </Show>
       </span>
     </A>

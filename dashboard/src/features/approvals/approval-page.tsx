@@ -34,7 +34,7 @@ export function ApprovalPage() {
   const shown = () => (approval.data?.id === params.id ? approval.data : undefined);
 
   return (
-    <div class="mx-auto max-w-3xl px-3 py-3 sm:px-6 lg:py-6 lg:pr-0">
+    <div class="mx-auto max-w-3xl px-3 py-3 sm:px-6 lg:px-8 lg:py-6">
       <A
         href={search.show === 'decided' ? '/approvals?show=decided' : '/approvals'}
         class="mb-2 inline-flex min-h-11 items-center gap-1 rounded-lg pr-3 font-medium text-ink-soft hover:text-ink lg:hidden"

@@ -4,7 +4,7 @@ import type { Me } from '#contracts/http/identities';
 export const riskWords = {
   low: { level: 'Low risk', does: 'reads' },
   med: { level: 'Medium risk', does: 'writes' },
-  high: { level: 'High risk', does: 'deletes or cannot be undone' },
+  high: { level: 'High risk', does: 'deletes' },
 } as const satisfies Record<ApprovalResponse['risk'], { level: string; does: string }>;
 
 export function isOpen(approval: Pick<ApprovalResponse, 'status'>): boolean {
@@ -84,6 +84,17 @@ export function decisionText(approval: ApprovalResponse, myId: string): string {
   const verb = status === 'denied' && reason === 'cancelled' ? 'Cancelled' : verbs[status];
   if (by === null) return verb;
   return `${verb} by ${by.id === myId ? 'you' : by.name}`;
+}
+
+/** Whether it went the way the agent asked for, as a colour says it. */
+export function tone({ status, execution }: ApprovalResponse): 'good' | 'bad' | 'warning' {
+  if (status === 'denied') return 'bad';
+  if (status !== 'allowed') return 'warning';
+  if (execution?.status === 'failed') {
+    return execution.error?.error === 'outcome_unknown' ? 'warning' : 'bad';
+  }
+  if (execution?.status === 'cancelled' || execution?.status === 'expired') return 'warning';
+  return (execution?.http_status_code ?? 200) < 400 ? 'good' : 'warning';
 }
 
 /** One word, for lists. */

@@ -65,10 +65,10 @@ export function DecisionBar(props: DecisionBarProps) {
           <DenyForm {...props} onBack={back} />
         </Match>
         <Match when={mode() === 'choose'}>
-          <div class="grid grid-cols-3 gap-2 sm:gap-3">
+          <div class="grid grid-cols-3 gap-2 sm:grid-cols-[1fr_1.5fr_1fr] sm:gap-3">
             <Button
               ref={(button) => (buttons.deny = button)}
-              class="px-2!"
+              class="px-1! max-sm:text-sm"
               disabled={props.isDeciding}
               aria-keyshortcuts="d"
               onClick={() => setMode('deny')}
@@ -77,7 +77,7 @@ export function DecisionBar(props: DecisionBarProps) {
             </Button>
             <Button
               ref={(button) => (buttons.remember = button)}
-              class="px-2!"
+              class="px-1! max-sm:text-sm"
               disabled={props.isDeciding}
               aria-keyshortcuts="r"
               onClick={() => setMode('remember')}
@@ -90,7 +90,7 @@ export function DecisionBar(props: DecisionBarProps) {
             </Button>
             <Button
               ref={(button) => (buttons.allow = button)}
-              class="px-2!"
+              class="px-1! max-sm:text-sm"
               look={props.approval.risk === 'high' ? 'danger' : 'primary'}
               disabled={props.isDeciding}
               aria-keyshortcuts="a"

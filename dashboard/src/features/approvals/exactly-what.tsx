@@ -46,7 +46,14 @@ export function Destination(props: { request: Request }) {
         )}
       </Show>
       <span class="text-ink-soft">
-        <VisibleText text={view().path} />
+        <For each={view().path.split(/(?<=\/)/)}>
+          {(part) => (
+            <>
+              <VisibleText text={part} />
+              <wbr />
+            </>
+          )}
+        </For>
       </span>
     </p>
   );
@@ -133,11 +140,11 @@ export function RequestDetails(props: { request: Request }) {
           <Field label="Query">
             <For each={view().query}>
               {({ name, value }) => (
-                <div class="font-mono text-sm">
-                  <span class="text-ink-soft">
-                    <VisibleText text={name} /> ={' '}
+                <div class="flex gap-2 font-mono text-sm">
+                  <span class="max-w-2/5 shrink-0 text-ink-soft">
+                    <VisibleText text={name} /> =
                   </span>
-                  <LongText class="inline" text={value} charactersMax={300} linesMax={4} />
+                  <LongText class="min-w-0" text={value} charactersMax={300} linesMax={4} />
                 </div>
               )}
             </For>

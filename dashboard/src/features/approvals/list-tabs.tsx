@@ -12,7 +12,7 @@ export function ListTabs(props: { showsDecided: boolean; openCount: number | und
     { href: '/approvals?show=decided', text: 'Decided', isCurrent: props.showsDecided },
   ];
   return (
-    <nav class="my-4 flex gap-1 rounded-xl bg-sunken p-1" aria-label="Which approvals">
+    <nav class="my-4 flex gap-1 rounded-xl bg-line p-1" aria-label="Which approvals">
       <For each={tabs()}>
         {(tab) => (
           <A

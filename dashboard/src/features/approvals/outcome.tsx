@@ -25,7 +25,7 @@ export function Outcome(props: { approval: ApprovalResponse; decision: Decision 
     return props.approval.status === 'denied' ? ('bad' as const) : ('warning' as const);
   };
   return (
-    <div class="grid gap-3">
+    <div class="grid grid-cols-[minmax(0,1fr)] gap-3">
       <Show when={props.decision.isDecidedElsewhere()}>
         <p class="text-sm font-medium text-medium">
           This was decided while you had it open; nothing of yours was applied.

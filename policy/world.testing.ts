@@ -1,0 +1,405 @@
+import { v7 as newId } from 'uuid';
+
+import { createClient, deadlineIn, serve } from '#bus';
+import type { Bus, Client, Handlers } from '#bus';
+import { loadConfig } from '#config';
+import { auth } from '#contracts/bus/auth';
+import { executor } from '#contracts/bus/executor';
+import { policy } from '#contracts/bus/policy';
+import { registry } from '#contracts/bus/registry';
+import type { ServiceRecord } from '#contracts/bus/registry';
+import type { ActionCall, Call, CallOptions, HttpCall } from '#contracts/call';
+import type { Contract } from '#contracts/define';
+import type { Rule } from '#contracts/http/rules';
+import { gap as gapSchema, permit as permitSchema } from '#contracts/permit';
+import type { Gap, Permit } from '#contracts/permit';
+import type { AuthMethod, CompiledTemplate } from '#contracts/template';
+import type { ChainLink, IdentityKind, Principal, Role } from '#contracts/vocabulary';
+import { openDatabase } from '#database';
+import type { Database } from '#database';
+import { AppError } from '#errors';
+import { createSigner, createVerifier } from '#signing';
+import { createLogger } from '#telemetry';
+import { createTestEnvironment } from '../test/support/environment.ts';
+import type { TestEnvironment } from '../test/support/environment.ts';
+import { policyConfig } from './config.ts';
+import { github, templateOf } from './domain/action.testing.ts';
+import { startPolicy } from './start.ts';
+
+export const soon = () => deadlineIn(10_000);
+export const options: CallOptions = { timeoutMs: 30_000, maxRisk: null, idempotencyKey: null };
+
+export interface Being extends ChainLink {
+  orgId: string;
+  parent: Being | null;
+  active: boolean;
+  role: Role | null;
+}
+
+/** What the neighbours know; tests change it and `settle` makes policy forget what it has heard. */
+export interface Neighbours {
+  readonly beings: Map<string, Being>;
+  readonly services: ServiceRecord[];
+  readonly templates: CompiledTemplate[];
+  readonly secrets: { reference: string; orgId: string; id: string; allowedHosts: string[] }[];
+}
+
+export interface PolicyWorld extends AsyncDisposable {
+  readonly environment: TestEnvironment;
+  readonly db: Database;
+  readonly gateway: Client<typeof policy>;
+  readonly approvals: Client<typeof policy>;
+  readonly neighbours: Neighbours;
+  /** How often each endpoint of a neighbour was asked. */
+  readonly asked: Map<string, number>;
+  startReplica(): Promise<AsyncDisposable>;
+  bus(component: 'auth' | 'registry' | 'executor' | 'approvals' | 'audit'): Promise<Bus>;
+  user(name?: string, more?: Partial<Being>): Being;
+  below(parent: Being, name: string, more?: Partial<Being>): Being;
+  sign(being: Being, more?: Partial<Principal>): string;
+  signGap(gap: Gap): string;
+  permitIn(reply: Decided): Permit;
+  gapIn(reply: Decided): Gap;
+  decide(being: Being, call: Call, more?: Partial<CallOptions>): Promise<Decided>;
+  rule(maker: Being, on: Being | null, text: string): Promise<Rule>;
+  /** Announces, as its neighbours would, that everything may have changed. */
+  settle(): Promise<void>;
+}
+export type Decided = Awaited<ReturnType<Client<typeof policy>['decide']>>;
+
+/** A running policy on its own Postgres and NATS, with stand-ins that answer its neighbours' contracts. */
+export async function createPolicyWorld(): Promise<PolicyWorld> {
+  await using startup = new AsyncDisposableStack();
+  const environment = startup.use(await createTestEnvironment());
+  const config = loadConfig(policyConfig, environment.variables);
+  const db = startup.use(
+    openDatabase({ url: config.DATABASE_URL, schema: 'policy', connectionsMax: 4 }),
+  );
+  const neighbours: Neighbours = { beings: new Map(), services: [], templates: [], secrets: [] };
+  const asked = new Map<string, number>();
+  const buses = {
+    auth: await environment.connect('auth'),
+    registry: await environment.connect('registry'),
+    executor: await environment.connect('executor'),
+    approvals: await environment.connect('approvals'),
+    audit: await environment.connect('audit'),
+  };
+  startup.use(standIn(buses.auth, auth, authHandlers(neighbours), asked));
+  startup.use(standIn(buses.registry, registry, registryHandlers(neighbours), asked));
+  startup.use(standIn(buses.executor, executor, executorHandlers(neighbours), asked));
+  startup.use(await startPolicy(config));
+  const gateway = createClient(await environment.connect('gateway'), policy);
+  const approvals = createClient(buses.approvals, policy);
+
+  const keys = environment.keys;
+  const principals = createSigner<Principal>('principal', keys.PRINCIPAL_KEY);
+  const gaps = createSigner<Gap>('gap', keys.GAP_KEY);
+  const gapVerifier = createVerifier('gap', keys.GAP_KEY, gapSchema);
+  const permits = createVerifier('permit', keys.PERMIT_KEY, permitSchema);
+  const orgId = newId();
+  const add = (being: Being): Being => {
+    neighbours.beings.set(being.id, being);
+    return being;
+  };
+  const sign = (being: Being, more: Partial<Principal> = {}) =>
+    principals.sign({ ...principalOf(being), ...more });
+  const replicas = startup.use(new AsyncDisposableStack());
+
+  const running = startup.move();
+  return {
+    environment,
+    db,
+    gateway,
+    approvals,
+    neighbours,
+    asked,
+    startReplica: async () => replicas.use(await startPolicy(config)),
+    bus: (component) => Promise.resolve(buses[component]),
+    user: (name = 'ann', more = {}) => add(beingOf('user', name, { orgId, role: 'member', ...more })),
+    below: (parent, name, more = {}) =>
+      add(
+        beingOf(parent.kind === 'user' ? 'agent' : 'subagent', name, {
+          orgId: parent.orgId,
+          parent,
+          ...more,
+        }),
+      ),
+    sign,
+    signGap: (gap) => gaps.sign(gap),
+    permitIn(reply) {
+      if (reply.outcome !== 'permit') throw new Error(`no permit but ${JSON.stringify(reply)}`);
+      return permits.verify(reply.permit);
+    },
+    gapIn(reply) {
+      if (reply.outcome !== 'gap') throw new Error(`no gap but ${JSON.stringify(reply)}`);
+      return gapVerifier.verify(reply.gap);
+    },
+    decide: (being, call, more = {}) =>
+      gateway.decide({ principal: sign(being), call, options: { ...options, ...more } }, soon()),
+    rule(maker, on, text) {
+      const [effect, pattern = ''] = text.split(' ');
+      const body = {
+        identity_id: on?.id ?? null,
+        effect: effect === 'deny' ? ('deny' as const) : ('allow' as const),
+        pattern,
+      };
+      return gateway.createRule({ principal: sign(maker), body }, soon());
+    },
+    async settle() {
+      for (const [component, subject] of announcements) {
+        const { nats } = buses[component];
+        nats.publish(subject, '{}');
+        await nats.flush();
+      }
+      // Policy has its own connection: a round trip through it comes after what was sent before.
+      await gateway.ping({}, soon());
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+const announcements = [
+  ['auth', 'evt.auth.identity.changed'],
+  ['registry', 'evt.registry.service.changed'],
+  ['executor', 'evt.executor.secret.changed'],
+] as const;
+
+function beingOf(kind: IdentityKind, name: string, more: Partial<Being>): Being {
+  return {
+    id: newId(),
+    kind,
+    name,
+    inheritPermissions: false,
+    orgId: '',
+    parent: null,
+    active: true,
+    role: null,
+    ...more,
+  };
+}
+
+export function chainOf(being: Being): Being[] {
+  return being.parent === null ? [being] : [...chainOf(being.parent), being];
+}
+
+const linkOf = ({ id, kind, name, inheritPermissions }: Being): ChainLink => ({
+  id,
+  kind,
+  name,
+  inheritPermissions,
+});
+
+function principalOf(being: Being): Principal {
+  return {
+    orgId: being.orgId,
+    identityId: being.id,
+    kind: being.kind,
+    userId: chainOf(being)[0]?.id ?? being.id,
+    role: being.role,
+    chain: chainOf(being).map(linkOf),
+    autoCallOnApprove: true,
+    credential: { kind: 'agent_key', id: newId(), clientId: null },
+    scopes: ['mcp'],
+    expiresAt: Date.now() + 5_000,
+  };
+}
+
+/** Answers the endpoints that policy asks, and no others. */
+function standIn<C extends Contract>(
+  bus: Bus,
+  contract: C,
+  handlers: Partial<Handlers<C>>,
+  asked: Map<string, number>,
+): AsyncDisposable {
+  const counted = Object.entries(handlers).map(([name, handler]) => [
+    name,
+    (...given: never[]) => {
+      asked.set(name, (asked.get(name) ?? 0) + 1);
+      return (handler as (...given: never[]) => unknown)(...given);
+    },
+  ]);
+  const endpoints = Object.fromEntries(
+    Object.entries(contract.endpoints).filter(([name]) => name in handlers),
+  );
+  const logger = createLogger({ component: 'stand-in', level: 'silent' });
+  return serve(bus, { ...contract, endpoints }, Object.fromEntries(counted) as never, { logger });
+}
+
+function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
+  const get = (orgId: string | null, id: string) => {
+    const being = beings.get(id);
+    if (being === undefined || (orgId !== null && being.orgId !== orgId)) {
+      throw new AppError('not_found', 'There is no such identity.');
+    }
+    return being;
+  };
+  return {
+    async getChain({ orgId, identityId }) {
+      const chain = chainOf(get(orgId, identityId));
+      return {
+        active: chain.every(({ active }) => active),
+        chain: chain.map(linkOf),
+        role: chain.at(-1)?.role ?? null,
+      };
+    },
+    async getIdentity({ principal: signed, id }) {
+      const payload = signed.split('.')[0] ?? '';
+      const caller = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Principal;
+      const being = get(caller.orgId, id);
+      const isOwn = chainOf(being).some((link) => link.id === caller.identityId);
+      if (!isOwn && caller.role !== 'admin' && caller.role !== 'auditor') {
+        throw new AppError('not_found', 'There is no such identity.');
+      }
+      return {
+        id,
+        org_id: being.orgId,
+        kind: being.kind,
+        name: being.name,
+        parent_id: being.parent?.id ?? null,
+        owner_id: chainOf(being)[0]?.id ?? id,
+        depth: chainOf(being).length - 1,
+        path: chainOf(being).map(({ name }) => name),
+        inherit_permissions: being.inheritPermissions,
+        auto_call_on_approve: true,
+        status: being.active ? 'active' : 'revoked',
+        created_at: new Date(0).toISOString(),
+        last_active_at: null,
+        expires_at: null,
+        ...(being.role === null ? {} : { role: being.role }),
+      };
+    },
+  };
+}
+
+function registryHandlers({ services, templates }: Neighbours): Partial<Handlers<typeof registry>> {
+  return {
+    async resolveService({ userId, name }) {
+      const own = services.find((each) => each.ownerId === userId && each.name === name);
+      const found = own ?? services.find((each) => [name, `org/${name}`].includes(each.name) && each.tier === 'org');
+      if (found === undefined) {
+        throw new AppError('unknown_service', 'There is no such service.', {
+          details: { available: services.map((each) => each.name) },
+        });
+      }
+      return found;
+    },
+    async getCompiledTemplate({ template: { key, tier, version } }) {
+      const found = templates.find(
+        (each) => each.key === key && each.tier === tier && each.version === version,
+      );
+      if (found === undefined) throw new AppError('not_found', 'There is no such template.');
+      return found;
+    },
+    async findByHost({ userId, host }) {
+      return {
+        services: services.filter(
+          (each) => each.hosts.includes(host) && (each.ownerId === userId || each.tier === 'org'),
+        ),
+        templates: templates
+          .filter((each) => each.hosts.includes(host))
+          .map(({ key, tier, ownerId, version }) => ({ key, tier, ownerId, version })),
+      };
+    },
+  };
+}
+
+function executorHandlers({ secrets }: Neighbours): Partial<Handlers<typeof executor>> {
+  return {
+    async describeSecrets({ orgId, names }) {
+      const found = names.flatMap((name) => {
+        const mine = secrets.filter((each) => each.orgId === orgId);
+        const secret =
+          mine.find((each) => each.reference === name) ??
+          mine.find((each) => each.reference === `org/${name}`);
+        return secret === undefined ? [] : [secret];
+      });
+      return {
+        secrets: found.map(({ reference, id, allowedHosts }) => ({
+          reference,
+          id,
+          allowedHosts,
+          version: 1,
+        })),
+      };
+    },
+    async showRequest({ call }) {
+      const url = call.kind === 'http' ? call.target : `https://shown.example/${call.action}`;
+      const method = call.kind === 'http' ? call.method : 'GET';
+      return { request: { method, url, params: {}, body: null } };
+    },
+  };
+}
+
+const bearer: AuthMethod = {
+  type: 'apiKey',
+  scheme: 'token',
+  in: 'header',
+  name: 'Authorization',
+  prefix: 'Bearer ',
+  encoding: 'raw',
+  defaultSecretName: 'github_token',
+};
+export const host = 'api.github.example';
+
+/** Connects the small GitHub of the tests for a user, with a token that may go to it. */
+export function connectGithub(
+  { neighbours }: PolicyWorld,
+  owner: Being,
+  more: Partial<ServiceRecord> = {},
+): ServiceRecord {
+  if (neighbours.templates.every(({ key }) => key !== 'github')) {
+    neighbours.templates.push(
+      templateOf(Object.values(github), { auth: [bearer], security: [['token']] }),
+    );
+  }
+  const reference = more.tier === 'org' ? 'org/github_token' : 'github_token';
+  const isKnown = neighbours.secrets.some(
+    (each) => each.orgId === owner.orgId && each.reference === reference,
+  );
+  if (!isKnown) {
+    neighbours.secrets.push({ reference, orgId: owner.orgId, id: newId(), allowedHosts: [host] });
+  }
+  const service: ServiceRecord = {
+    id: newId(),
+    name: 'github',
+    tier: 'user',
+    ownerId: more.tier === 'org' ? null : owner.id,
+    template: { key: 'github', tier: 'global', ownerId: null, version: 1 },
+    status: 'ready',
+    autoAllowReads: true,
+    baseUrl: `https://${host}`,
+    hosts: [host],
+    secrets: { token: reference },
+    ...more,
+  };
+  neighbours.services.push(service);
+  return service;
+}
+
+export const createIssue: ActionCall = {
+  kind: 'action',
+  service: 'github',
+  action: 'issues.create',
+  params: { owner: 'acme', repo: 'site', title: 'Broken' },
+  filter: null,
+};
+export const listIssues: ActionCall = {
+  ...createIssue,
+  action: 'issues.list',
+  params: { owner: 'acme', repo: 'site' },
+};
+
+export function httpCallOf(more: Partial<HttpCall>): HttpCall {
+  return {
+    kind: 'http',
+    service: 'http',
+    method: 'GET',
+    target: `https://${host}/zen`,
+    query: {},
+    headers: {},
+    body: null,
+    secrets: [],
+    filter: null,
+    ...more,
+  };
+}

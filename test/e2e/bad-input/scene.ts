@@ -1,0 +1,89 @@
+import type { Reply } from '../../support/http.ts';
+import type { Person } from '../support/people.ts';
+import { sendRaw } from '../support/raw.ts';
+import type { RawRequest } from '../support/raw.ts';
+import { createAgent, created, startWorld } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
+
+/** Who and what there is when bad input arrives: one call waits for its approval. */
+export interface Scene extends AsyncDisposable {
+  readonly world: World;
+  readonly url: string;
+  readonly admin: Person;
+  readonly member: Person;
+  /** The admin's agent, and the member's. */
+  readonly bot: Agent;
+  readonly other: Agent;
+  /** Admin of another org, with an approval of its own agent. */
+  readonly stranger: Person;
+  readonly strangersApproval: string;
+  /** Open; raised by `bot`. */
+  readonly approval: { readonly approval_id: string; readonly permission_keys: string[] };
+  /** A request with the bot's key, byte by byte. */
+  raw(request: RawRequest): Promise<Reply>;
+}
+
+export interface BadInput {
+  /** Continues "refuses …". */
+  readonly what: string;
+  readonly send: (scene: Scene) => Promise<Reply>;
+  readonly status: number;
+  readonly error: string;
+  /** What a person or a program can learn from the answer. */
+  readonly tells?: RegExp;
+}
+
+export const createIssue = (title: string) => ({
+  service: 'github',
+  action: 'create_issue',
+  params: { repository: 'acme/site', title },
+});
+
+export async function setScene(): Promise<Scene> {
+  await using startup = new AsyncDisposableStack();
+  const world = startup.use(await startWorld());
+  const { url, admin, upstream, tables } = world;
+  const { orgId } = admin;
+  const member = await world.person({ orgId, name: 'mia', role: 'member' });
+  const bot = await createAgent(url, admin, 'bot');
+  const other = await createAgent(url, member, 'bot');
+  created(
+    await admin.post('/v1/secrets', {
+      name: 'github_token',
+      value: 'CANARY-bad-input',
+      tier: 'org',
+      allowed_hosts: [upstream.host],
+    }),
+  );
+  const service = { template: 'github', tier: 'org', base_url: upstream.url };
+  created(await admin.post('/v1/services', service));
+  const approval = created(await bot.post('/v1/actions/call', createIssue('Waits')));
+
+  const strangersOrg = (await tables.query(
+    `insert into auth.org (id, name) values (gen_random_uuid(), 'other') returning id`,
+  )) as [{ id: string }];
+  const stranger = await world.person({ orgId: strangersOrg[0].id, name: 'eve', role: 'admin' });
+  const strangersBot = await createAgent(url, stranger, 'bot');
+  const { approval_id: strangersApproval } = created(
+    await strangersBot.post('/v1/actions/call', {
+      service: 'http',
+      method: 'POST',
+      url: `${upstream.url}/stranger`,
+    }),
+  );
+
+  const running = startup.move();
+  return {
+    ...{ world, url, admin, member, bot, other, stranger, strangersApproval, approval },
+    raw: (request) =>
+      sendRaw(url, {
+        ...request,
+        headers: {
+          authorization: `Bearer ${bot.key}`,
+          'content-type': 'application/json',
+          ...request.headers,
+        },
+      }),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
