@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 
@@ -69,7 +68,6 @@ export async function startBacking(
 ): Promise<Backing> {
   await using startup = new AsyncDisposableStack();
   const home = resolve(dataDir);
-  await mkdir(home, { recursive: true, mode: 0o700 });
   startup.use(await lockDataDir(home, { waitMs: 10_000 }));
   const logger = createLogger({ component: 'embedded', level: environment['LOG_LEVEL'] ?? 'warn' });
   const passwords = await openKeyFile(home, [
@@ -134,7 +132,7 @@ export async function startComponents(environment: Environment): Promise<Omit<Ru
     startComponent: (config: Config<N>) => Promise<R>,
   ) => startup.use(await startComponent(loadConfig(spec, environment)));
 
-  const [auth] = await Promise.all([
+  const starting = [
     start(authConfig, startAuth),
     start(registryConfig, startRegistry),
     start(executorConfig, startExecutor),
@@ -142,7 +140,10 @@ export async function startComponents(environment: Environment): Promise<Omit<Ru
     start(approvalsConfig, startApprovals),
     start(notifierConfig, startNotifier),
     start(auditConfig, startAudit),
-  ]);
+  ] as const;
+  // When one cannot start, the others are stopped, which they can be only once they have started.
+  await Promise.allSettled(starting);
+  const [auth] = await Promise.all(starting);
   const gateway = await start(gatewayConfig, startGateway);
 
   const running = startup.move();

@@ -14,6 +14,8 @@ export default defineConfig({
           name: 'unit',
           include: ['**/*.test.ts'],
           exclude: [...exclude, '**/*.integration.test.ts', '**/*.e2e.test.ts'],
+          // Property tests try ten thousand cases, on machines that do other things too.
+          testTimeout: 30_000,
         },
       },
       {

@@ -70,7 +70,7 @@ export async function startApprovals(config: ApprovalsConfig): Promise<RunningCo
   const deps: DepsWithReplays = { ...base, replays: startup.use(createReplays(base)) };
   startup.use(startClocks(deps));
   startup.use(listen(bus, base, settings.drop));
-  startup.use(serve(bus, approvals, createHandlers(deps), { logger }));
+  startup.use(await serve(bus, approvals, createHandlers(deps), { logger }));
 
   logger.info('started');
   const running = startup.move();

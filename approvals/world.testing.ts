@@ -59,7 +59,7 @@ export async function createWorld({
   const neighbours = createNeighbours(people);
   const neighbour = async <C extends Contract>(contract: C, handlers: Partial<Handlers<C>>) => {
     const bus = await environment.connect(contract.owner);
-    startup.use(serve(bus, contract, handlers as Handlers<C>, { logger }));
+    startup.use(await serve(bus, contract, handlers as Handlers<C>, { logger }));
   };
   await neighbour(auth, neighbours.auth);
   await neighbour(policy, neighbours.policy);

@@ -29,7 +29,7 @@ export async function startAudit(config: AuditConfig): Promise<RunningComponent>
   const principals = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
   const deps: Deps = { db, readPrincipal: (signed) => verifyFresh(principals, signed) };
   startup.use(startConsumers(deps, { bus, logger }));
-  startup.use(serve(bus, audit, createHandlers(deps), { logger }));
+  startup.use(await serve(bus, audit, createHandlers(deps), { logger }));
 
   logger.info('started');
   const running = startup.move();

@@ -59,7 +59,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
   const firstSignInUrl = await issueFirstSignInLink(deps, { baseUrl: deriveBaseUrl(config) });
   startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
-  startup.use(serve(bus, auth, createHandlers(deps), { logger }));
+  startup.use(await serve(bus, auth, createHandlers(deps), { logger }));
 
   logger.info('started');
   const running = startup.move();

@@ -24,8 +24,9 @@ describe('NATS permissions', () => {
       for (const subject of [...publish, ...subscribe]) {
         expect(['>', '$JS.>', '$JS.API.>', '_INBOX.>', 'rpc.>', 'evt.>']).not.toContain(subject);
       }
-      expect(publish.filter((subject) => subject.startsWith('evt.'))).toEqual([
+      expect(publish.filter((subject) => /^(evt|aud)\./.test(subject))).toEqual([
         `evt.${component}.>`,
+        `aud.${component}.>`,
       ]);
     }
   });

@@ -291,41 +291,53 @@ describe('a dispatch whose executor died', () => {
 
   test('a process that is killed in mid-call leaves exactly one hit and an unknown outcome', async () => {
     await using lonely = await createWorld();
-    // Its own process takes the call only while nobody else serves.
     const value = canary();
-    const secret = await lonely.gateway.createSecret(
-      {
-        principal: lonely.admin,
-        body: { name: 'killed', value, allowed_hosts: [lonely.upstream.host] },
-      },
-      soon(),
-    );
+    const body = { name: 'killed', value, allowed_hosts: [lonely.upstream.host] };
+    const { id } = await lonely.gateway.createSecret({ principal: lonely.admin, body }, soon());
     const call = lonely.actionCall('create', { title: 'killed' });
-    const permit = lonely.permitOf(call, { secrets: [{ id: secret.id, name: 'killed' }] });
+    const dispatchId = uuidv7();
+    // Signed when it is used: a permit lives for five seconds only.
+    const attempt = () => {
+      const permit = lonely.permitOf(call, { dispatchId, secrets: [{ id, name: 'killed' }] });
+      return lonely.gateway.execute({ permit, call, options, context }, soon());
+    };
     await lonely.stopExecutor();
-    const child = spawn(process.execPath, ['executor/main.ts'], {
-      env: { PATH: process.env['PATH'], ...lonely.variables, LOG_LEVEL: 'trace' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    child.stdout.on('data', (chunk) => void (output += chunk));
-    child.stderr.on('data', (chunk) => void (output += chunk));
-    await expect.poll(() => output, { timeout: 10_000 }).toContain('started');
-    lonely.upstream.answer(() => void child.kill('SIGKILL'));
-    const lost = lonely.gateway.execute({ permit, call, options, context }, soon()).catch(codeOf);
-    await once(child, 'exit');
+    await using child = startProcess(lonely.variables);
+    await expect.poll(child.output, { timeout: 30_000 }).toContain('started');
+    lonely.upstream.answer(() => child.kill());
+    const lost = attempt().catch(codeOf);
+    await child.exited;
 
     await using _successor = await lonely.start();
     await lonely.sql`update executor.dispatch set lease_until = now()`;
-    await expect(
-      lonely.gateway.execute({ permit, call, options, context }, soon()),
-    ).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(attempt()).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(lonely.upstream.hits).toHaveLength(1);
     expect(lonely.upstream.hits[0]?.headers.authorization).toBe(`Bearer ${value}`);
-    expect(output).not.toContain('CANARY');
-    void lost;
-  });
+    expect(child.output()).not.toContain('CANARY');
+    expect(await lost).toBe('unavailable');
+  }, 60_000);
 });
+
+/** The executor as its own process, with everything it says. Killed at the end if it still runs. */
+function startProcess(variables: Record<string, string>) {
+  const child = spawn(process.execPath, ['executor/main.ts'], {
+    env: { PATH: process.env['PATH'], ...variables, LOG_LEVEL: 'trace' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => void (output += chunk));
+  child.stderr.on('data', (chunk) => void (output += chunk));
+  const exited = once(child, 'exit');
+  return {
+    exited,
+    output: () => output,
+    kill: () => void child.kill('SIGKILL'),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
 
 describe('an idempotency key', () => {
   const keyed = (call: Call, key: string, parts: Partial<Permit> = {}) =>

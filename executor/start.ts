@@ -97,9 +97,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     getTemplate: templates.get,
     findOrgSettings: createOrgSettingsCache(createClient(bus, auth), logger),
   });
-  startup.use(serve(bus, executor, handlers, { logger }));
-  // The server has our subscriptions once it answers: whoever hears that we started can call us.
-  await bus.nats.flush();
+  startup.use(await serve(bus, executor, handlers, { logger }));
 
   logger.info('started');
   const running = startup.move();

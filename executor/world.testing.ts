@@ -120,7 +120,7 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
     getCompiledTemplate: async () => template.current,
   };
   startup.use(
-    serve(registryBus, registry, registryHandlers as Handlers<typeof registry>, { logger }),
+    await serve(registryBus, registry, registryHandlers as Handlers<typeof registry>, { logger }),
   );
   const authBus = await environment.connect('auth');
   const authHandlers: Partial<Handlers<typeof auth>> = {
@@ -135,7 +135,7 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
       };
     },
   };
-  startup.use(serve(authBus, auth, authHandlers as Handlers<typeof auth>, { logger }));
+  startup.use(await serve(authBus, auth, authHandlers as Handlers<typeof auth>, { logger }));
 
   const allVariables: Record<string, string> = {
     ...environment.variables,

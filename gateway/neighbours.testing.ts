@@ -78,7 +78,7 @@ export async function createStage(): Promise<Stage> {
         },
       ]),
     );
-    startup.use(serve(bus, contract, handlers as never, { logger }));
+    startup.use(await serve(bus, contract, handlers as never, { logger }));
   }
 
   const running = startup.move();

@@ -79,7 +79,7 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
     }),
   );
   startup.use(consumeEvents({ bus, durable: 'notifier', handle: createConsumer(deps), logger }));
-  startup.use(serve(bus, notifier, createHandlers(deps), { logger }));
+  startup.use(await serve(bus, notifier, createHandlers(deps), { logger }));
 
   logger.info('started');
   const running = startup.move();

@@ -65,7 +65,7 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
   startup.use(dropLookupsOnChange(bus, deps.lookups));
   startup.use(plantRememberedRules(bus, deps));
   startup.use(repeat(pruneEveryMs, () => pruneRules(deps)));
-  startup.use(serve(bus, policy, createHandlers(deps), { logger }));
+  startup.use(await serve(bus, policy, createHandlers(deps), { logger }));
 
   logger.info('started');
   const running = startup.move();

@@ -52,6 +52,7 @@ export interface PolicyWorld extends AsyncDisposable {
   readonly neighbours: Neighbours;
   /** How often each endpoint of a neighbour was asked. */
   readonly asked: Map<string, number>;
+  /** Another process of the component; the test that starts it stops it. */
   startReplica(): Promise<AsyncDisposable>;
   bus(component: 'auth' | 'registry' | 'executor' | 'approvals' | 'audit'): Promise<Bus>;
   user(name?: string, more?: Partial<Being>): Being;
@@ -84,9 +85,9 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     approvals: await environment.connect('approvals'),
     audit: await environment.connect('audit'),
   };
-  startup.use(standIn(buses.auth, auth, authHandlers(neighbours), asked));
-  startup.use(standIn(buses.registry, registry, registryHandlers(neighbours), asked));
-  startup.use(standIn(buses.executor, executor, executorHandlers(neighbours), asked));
+  startup.use(await standIn(buses.auth, auth, authHandlers(neighbours), asked));
+  startup.use(await standIn(buses.registry, registry, registryHandlers(neighbours), asked));
+  startup.use(await standIn(buses.executor, executor, executorHandlers(neighbours), asked));
   startup.use(await startPolicy(config));
   const gateway = createClient(await environment.connect('gateway'), policy);
   const approvals = createClient(buses.approvals, policy);
@@ -103,7 +104,6 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
   };
   const sign = (being: Being, more: Partial<Principal> = {}) =>
     principals.sign({ ...principalOf(being), ...more });
-  const replicas = startup.use(new AsyncDisposableStack());
 
   const running = startup.move();
   return {
@@ -113,9 +113,10 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     approvals,
     neighbours,
     asked,
-    startReplica: async () => replicas.use(await startPolicy(config)),
+    startReplica: () => startPolicy(config),
     bus: (component) => Promise.resolve(buses[component]),
-    user: (name = 'ann', more = {}) => add(beingOf('user', name, { orgId, role: 'member', ...more })),
+    user: (name = 'ann', more = {}) =>
+      add(beingOf('user', name, { orgId, role: 'member', ...more })),
     below: (parent, name, more = {}) =>
       add(
         beingOf(parent.kind === 'user' ? 'agent' : 'subagent', name, {
@@ -210,7 +211,7 @@ function standIn<C extends Contract>(
   contract: C,
   handlers: Partial<Handlers<C>>,
   asked: Map<string, number>,
-): AsyncDisposable {
+): Promise<AsyncDisposable> {
   const counted = Object.entries(handlers).map(([name, handler]) => [
     name,
     (...given: never[]) => {
@@ -275,7 +276,9 @@ function registryHandlers({ services, templates }: Neighbours): Partial<Handlers
   return {
     async resolveService({ userId, name }) {
       const own = services.find((each) => each.ownerId === userId && each.name === name);
-      const found = own ?? services.find((each) => [name, `org/${name}`].includes(each.name) && each.tier === 'org');
+      const found =
+        own ??
+        services.find((each) => [name, `org/${name}`].includes(each.name) && each.tier === 'org');
       if (found === undefined) {
         throw new AppError('unknown_service', 'There is no such service.', {
           details: { available: services.map((each) => each.name) },
@@ -311,10 +314,11 @@ function executorHandlers({ secrets }: Neighbours): Partial<Handlers<typeof exec
         const secret =
           mine.find((each) => each.reference === name) ??
           mine.find((each) => each.reference === `org/${name}`);
-        return secret === undefined ? [] : [secret];
+        return secret === undefined ? [] : [{ ...secret, asked: name }];
       });
       return {
-        secrets: found.map(({ reference, id, allowedHosts }) => ({
+        secrets: found.map(({ asked, reference, id, allowedHosts }) => ({
+          asked,
           reference,
           id,
           allowedHosts,

@@ -55,7 +55,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     isPlainHttpAllowed: createPlainHttpCheck(parseEgressAllow(config.EGRESS_ALLOW)),
   };
   startup.use(await followTemplates(deps, folderOf(config)));
-  startup.use(serve(bus, registry, createHandlers(deps), { logger }));
+  startup.use(await serve(bus, registry, createHandlers(deps), { logger }));
 
   logger.info('started');
   const running = startup.move();

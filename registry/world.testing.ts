@@ -118,7 +118,7 @@ async function serveVault(environment: TestEnvironment): Promise<FakeVault & Asy
   const bus = await environment.connect('executor');
   const has = (owner: string, reference: string) =>
     vault.secrets.get(owner)?.has(reference) === true;
-  const serving = serve(
+  const serving = await serve(
     bus,
     part,
     {

@@ -45,45 +45,24 @@ export async function listRecordedIds(
   return rows.map((row) => row.id);
 }
 
+/** One parameter however many records: a statement per number of rows would fill the server's cache. */
 export async function insertRecords(sql: Sql, records: readonly AuditRecord[]): Promise<void> {
   if (records.length === 0) return;
   await sql`
-    insert into audit.record ${sql(
-      records.map((record) => ({
-        ...record,
-        identity: jsonOrNull(sql, record.identity),
-        credential: jsonOrNull(sql, record.credential),
-        decision: jsonOrNull(sql, record.decision),
-        disclosed: sql.json(record.disclosed),
-      })),
-      'id',
-      'org_id',
-      'seq',
-      'at',
-      'type',
-      'user_id',
-      'identity',
-      'credential',
-      'service',
-      'template',
-      'action',
-      'permission_keys',
-      'risk',
-      'decision',
-      'outcome',
-      'error',
-      'http_status',
-      'duration_ms',
-      'description',
-      'disclosed',
-      'approval_id',
-      'execution_id',
-      'request_id',
-      'trace_id',
-      'ip',
-      'prev_hash',
-      'hash',
-    )}
+    insert into audit.record
+           (id, org_id, seq, at, type, user_id, identity, credential, service, template, action,
+            permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
+            disclosed, approval_id, execution_id, request_id, trace_id, ip, prev_hash, hash)
+    select id, org_id, seq, at, type, user_id, identity, credential, service, template, action,
+           permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
+           disclosed, approval_id, execution_id, request_id, trace_id, ip, prev_hash, hash
+      from jsonb_to_recordset(${sql.json(records as never)})
+        as r (id uuid, org_id uuid, seq bigint, at timestamptz, type text, user_id uuid,
+              identity jsonb, credential jsonb, service text, template text, action text,
+              permission_keys text[], risk text, decision jsonb, outcome text, error text,
+              http_status integer, duration_ms double precision, description text,
+              disclosed jsonb, approval_id uuid, execution_id uuid, request_id text,
+              trace_id text, ip text, prev_hash text, hash text)
   `;
 }
 
@@ -147,8 +126,4 @@ export async function listChainPart(
 
 function toRecord(row: RecordRow): AuditRecord {
   return { ...row, at: row.at.toISOString() };
-}
-
-function jsonOrNull(sql: Sql, value: Parameters<Sql['json']>[0] | null) {
-  return value === null ? null : sql.json(value);
 }

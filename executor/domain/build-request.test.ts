@@ -92,7 +92,7 @@ describe('the URL of an action', () => {
     );
   });
 
-  test('no argument moves the request to another host, path or query', () => {
+  test('no argument moves the request to another host, path or query', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (owner, state) => {
         let url: URL;

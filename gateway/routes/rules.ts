@@ -13,9 +13,9 @@ export function ruleHandlers({ policy }: Deps): HandlersOf<typeof ruleRoutes> {
           deadline,
         ),
       ),
-    createRule: ({ caller: { principal }, body, deadline }) =>
-      answer(201, policy.createRule({ principal, body }, deadline)),
-    deleteRule: ({ caller: { principal }, params: { id }, deadline }) =>
-      done(policy.deleteRule({ principal, id }, deadline)),
+    createRule: ({ caller: { principal }, body, context, deadline }) =>
+      answer(201, policy.createRule({ principal, body, context }, deadline)),
+    deleteRule: ({ caller: { principal }, params: { id }, context, deadline }) =>
+      done(policy.deleteRule({ principal, id, context }, deadline)),
   };
 }

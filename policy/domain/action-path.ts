@@ -48,5 +48,7 @@ function encodeValue(
   if (text.split(/[\\/]/).some((segment) => segment === '.' || segment === '..')) {
     throw invalidParam(name, 'must not hold "." or ".." as a part of a path');
   }
-  return allowReserved ? text.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(text);
+  return allowReserved
+    ? text.split('/').map(encodeURIComponent).join('/')
+    : encodeURIComponent(text);
 }

@@ -89,7 +89,12 @@ export const github = {
     ],
     body: { mediaType: 'application/json', wholeBody: false, required: true },
     scopeParam: 'repo',
-    description: [{ text: 'Create issue ' }, { param: 'title' }, { text: ' in ' }, { param: 'repo' }],
+    description: [
+      { text: 'Create issue ' },
+      { param: 'title' },
+      { text: ' in ' },
+      { param: 'repo' },
+    ],
   }),
   deleteRepository: actionOf('repos.delete', {
     method: 'DELETE',

@@ -28,7 +28,9 @@ describe('authority', () => {
   });
 
   test('leaves out what the identity made itself', () => {
-    expect(authority(of(ruleOn('bot', 'allow github:*:*', madeBy('ann', 'bot'))), 'bot')).toBeNull();
+    expect(
+      authority(of(ruleOn('bot', 'allow github:*:*', madeBy('ann', 'bot'))), 'bot'),
+    ).toBeNull();
   });
 
   test('leaves out what its descendants made', () => {
@@ -79,7 +81,9 @@ describe('a rule that an agent made', () => {
   const planted = ruleOn('sub', 'allow github:issues.create:*', madeBy('ann', 'bot'));
 
   test('counts while its maker holds the key itself', () => {
-    expect(cover(of(planted, ruleOn('bot', 'allow github:*:*')), 'sub')).toMatchObject({ by: 'rule' });
+    expect(cover(of(planted, ruleOn('bot', 'allow github:*:*')), 'sub')).toMatchObject({
+      by: 'rule',
+    });
   });
 
   test('no longer counts when the maker has lost it', () => {
@@ -109,13 +113,19 @@ describe('a rule that an agent made', () => {
     const own = ruleOn('other', 'allow github:*:*');
     const callers = standing(chainOf('ann', 'bot', 'sub+'), [byOther]);
 
-    expect(cover(standings(callers, standing(elsewhere, [byOther, own])), 'sub')).toMatchObject({ by: 'rule' });
+    expect(cover(standings(callers, standing(elsewhere, [byOther, own])), 'sub')).toMatchObject({
+      by: 'rule',
+    });
     expect(cover(standings(callers, standing(elsewhere, [byOther])), 'sub')).toBeNull();
     expect(cover(standings(callers), 'sub')).toBeNull();
   });
 
   test('and a deny on its maker alone ends it', () => {
-    const rules = [byOther, ruleOn('other', 'allow github:*:*'), ruleOn('other', 'deny github:*:*')];
+    const rules = [
+      byOther,
+      ruleOn('other', 'allow github:*:*'),
+      ruleOn('other', 'deny github:*:*'),
+    ];
     const callers = standing(chainOf('ann', 'bot', 'sub+'), [byOther]);
 
     expect(cover(standings(callers, standing(elsewhere, rules)), 'sub')).toBeNull();
@@ -137,7 +147,9 @@ describe('a rule that an agent made', () => {
 
   test('sixty makers that only hold each other up are seen through at once', () => {
     const names = Array.from({ length: 60 }, (_, index) => `maker${index}`);
-    const rules = names.map((name) => ruleOn('bot', 'allow github:*:*', madeBy('ann', 'bot', name)));
+    const rules = names.map((name) =>
+      ruleOn('bot', 'allow github:*:*', madeBy('ann', 'bot', name)),
+    );
     const all = standings(
       standing(chainOf('ann', 'bot', 'sub+'), rules),
       ...names.map((name) => standing(chainOf('ann', 'bot', `${name}+`), rules)),

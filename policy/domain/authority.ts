@@ -13,8 +13,7 @@ export type Need =
   | { readonly kind: 'pattern'; readonly pattern: Pattern };
 
 /** What lets a key through. Null: nothing, a gap. */
-export type Cover =
-  { readonly by: 'rule'; readonly rule: Rule } | { readonly by: 'read' } | null;
+export type Cover = { readonly by: 'rule'; readonly rule: Rule } | { readonly by: 'read' } | null;
 
 interface Question {
   readonly standings: Standings;

@@ -3,11 +3,14 @@ import { describe, expect, test } from 'vitest';
 import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
 import { actionOf, github, paramOf, templateOf } from './action.testing.ts';
 import { isAtLeast, namesOf, neighbourNames, ownNames } from './deny-names.ts';
-import { findOperations } from './operations.ts';
+import { findOperations } from '#templates';
 
 const template = templateOf(Object.values(github));
 const found = (method: string, path: string, within = template) =>
-  findOperations(within, { method, path }).map(({ action, pathValues }) => [action.key, pathValues]);
+  findOperations(within, { method, path }).map(({ action, pathValues }) => [
+    action.key,
+    pathValues,
+  ]);
 
 describe('findOperations', () => {
   test.for<[method: string, path: string, expected: unknown[]]>([
@@ -45,7 +48,10 @@ describe('findOperations', () => {
   test('text around a parameter must be there', () => {
     const range = templateOf([
       actionOf('a.get', { path: '/x/{id}.json', params: [paramOf('id', 'path')] }),
-      actionOf('b.get', { path: '/y/{from}..{to}', params: [paramOf('from', 'path'), paramOf('to', 'path')] }),
+      actionOf('b.get', {
+        path: '/y/{from}..{to}',
+        params: [paramOf('from', 'path'), paramOf('to', 'path')],
+      }),
     ]);
 
     expect(found('GET', '/x/7.json', range)).toEqual([['a.get', { id: '7' }]]);
@@ -58,8 +64,17 @@ describe('neighbourNames', () => {
   const names = (
     method: HttpMethod,
     path: string,
-    { prefix = '', query = {}, body = null }: { prefix?: string; query?: Record<string, JsonValue>; body?: JsonValue } = {},
-  ) => neighbourNames({ names: ['hub', 'github'], prefix, template }, { method, path, query, body }, 'read');
+    {
+      prefix = '',
+      query = {},
+      body = null,
+    }: { prefix?: string; query?: Record<string, JsonValue>; body?: JsonValue } = {},
+  ) =>
+    neighbourNames(
+      { names: ['hub', 'github'], prefix, template },
+      { method, path, query, body },
+      'read',
+    );
 
   test('an operation is known by every name of the neighbour, with its argument and its risk', () => {
     expect(names('DELETE', '/repos/acme/site')).toEqual([
@@ -80,8 +95,12 @@ describe('neighbourNames', () => {
   });
 
   test('below the prefix of the neighbour', () => {
-    expect(names('GET', '/api/v3/users/ann', { prefix: '/api/v3' })[0]).toMatchObject({ action: 'users.get' });
-    expect(names('GET', '/api/v30/users/ann', { prefix: '/api/v3' })[0]?.action).toBeTypeOf('object');
+    expect(names('GET', '/api/v3/users/ann', { prefix: '/api/v3' })[0]).toMatchObject({
+      action: 'users.get',
+    });
+    expect(names('GET', '/api/v30/users/ann', { prefix: '/api/v3' })[0]?.action).toBeTypeOf(
+      'object',
+    );
   });
 
   test('what the template does not list may be any operation of that method', () => {
@@ -106,9 +125,9 @@ test('a service goes by its name, without the org, and by its template', () => {
 });
 
 test('risks are ordered', () => {
-  expect([isAtLeast('read', 'write'), isAtLeast('write', 'write'), isAtLeast('delete', 'write')]).toEqual([
-    false,
-    true,
-    true,
-  ]);
+  expect([
+    isAtLeast('read', 'write'),
+    isAtLeast('write', 'write'),
+    isAtLeast('delete', 'write'),
+  ]).toEqual([false, true, true]);
 });

@@ -2,8 +2,8 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
 import { argumentText } from './action-path.ts';
 import { encodeArgument, encodeName, withoutOrg } from './keys.ts';
-import { findOperations, isSameMethod } from './operations.ts';
-import type { FoundOperation } from './operations.ts';
+import { findOperations, isSameMethod } from '#templates';
+import type { FoundOperation } from '#templates';
 import type { DenyName } from './patterns.ts';
 
 /** A request as it will reach its host, as far as policy knows it. */

@@ -25,7 +25,7 @@ describe('parseHttpTarget of a full URL', () => {
     ['the scheme in any case', 'HTTPS://a.example/x', 'a.example', '/x'],
     ['an international name as A-label', 'https://bücher.example/x', 'xn--bcher-kva.example', '/x'],
     ['a trailing dot dropped', 'https://a.example./x', 'a.example', '/x'],
-    ['the scheme\'s own port dropped', 'https://a.example:443/x', 'a.example', '/x'],
+    ["the scheme's own port dropped", 'https://a.example:443/x', 'a.example', '/x'],
     ['another port kept', 'https://a.example:8443/x', 'a.example:8443', '/x'],
     ['http with its own port', 'http://a.example:80/x', 'a.example', '/x'],
     ['http, 443 is another port', 'http://a.example:443/x', 'a.example:443', '/x'],
@@ -109,7 +109,9 @@ describe('normalisePath', () => {
   });
 
   test('normalising twice changes nothing, never leaves a wildcard, and is what a URL parser reads', () => {
-    const segment = fc.string({ unit: 'grapheme' }).filter((text) => !/[\\?#/%\s\p{Cc}]/u.test(text));
+    const segment = fc
+      .string({ unit: 'grapheme' })
+      .filter((text) => !/[\\?#/%\s\p{Cc}]/u.test(text));
     fc.assert(
       fc.property(fc.array(segment), (segments) => {
         const path = `/${segments.join('/')}`;
@@ -157,7 +159,10 @@ describe('checkHttpParts', () => {
     ['a header with a newline', { headers: { 'X-A': 'a\r\nX-B: c' } }],
     ['a header name with a colon', { headers: { 'X-A:': 'a' } }],
     ['a secret under no header name', { secrets: [{ name: 's', in: 'header', key: 'a b' }] }],
-    ['a prefix with a newline', { secrets: [{ name: 's', in: 'header', key: 'a', prefix: 'x\n' }] }],
+    [
+      'a prefix with a newline',
+      { secrets: [{ name: 's', in: 'header', key: 'a', prefix: 'x\n' }] },
+    ],
   ])('refuses %s', ([, part]) => {
     expect(() => checkHttpParts({ ...plainCall, ...part })).toThrow(refusal);
   });

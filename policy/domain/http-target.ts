@@ -31,7 +31,10 @@ export function checkHttpParts({ headers, query, body, secrets }: HttpCall): voi
     checkHeaderName(`headers.${name}`, name);
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value) || !value.isWellFormed()) {
-      throw invalidParam(`headers.${name}`, 'holds control characters, which a header cannot carry');
+      throw invalidParam(
+        `headers.${name}`,
+        'holds control characters, which a header cannot carry',
+      );
     }
     const isForm = name.toLowerCase() === 'content-type' && /form/i.test(value);
     if (isForm && typeof body === 'string') refuseOverrideIn(queryNames(body));
@@ -76,7 +79,10 @@ export function normalisePath(path: string): string {
     .map((segment) => {
       const normal = normaliseSegment(segment);
       if (/%(?:2F|5C|[01][0-9A-F]|7F)/.test(normal)) {
-        throw invalidParam('path', 'must not hold an encoded slash, backslash or control character');
+        throw invalidParam(
+          'path',
+          'must not hold an encoded slash, backslash or control character',
+        );
       }
       // Some servers drop `;…` before they resolve dot segments.
       const [name = ''] = normal.split(';');

@@ -10,9 +10,17 @@ describe('actionKey', () => {
     ['an empty argument is not the whole action', '', 'github:issues.create:'],
     ['a wildcard is data', '*', 'github:issues.create:%2A'],
     ['two wildcards are data', 'acme/**', 'github:issues.create:acme/%2A%2A'],
-    ['a percent sign is encoded, so that nothing decodes to a wildcard', '%2A', 'github:issues.create:%252A'],
+    [
+      'a percent sign is encoded, so that nothing decodes to a wildcard',
+      '%2A',
+      'github:issues.create:%252A',
+    ],
     ['a colon needs no encoding in the argument', 'a:b:c', 'github:issues.create:a:b:c'],
-    ['control characters are encoded', 'a\n\u0000\u007f\u0085b', 'github:issues.create:a%0A%00%7F%C2%85b'],
+    [
+      'control characters are encoded',
+      'a\n\u0000\u007f\u0085b',
+      'github:issues.create:a%0A%00%7F%C2%85b',
+    ],
     ['case is kept', 'Acme/Site', 'github:issues.create:Acme/Site'],
     ['no form of Unicode is changed into another', 'e\u0301é', 'github:issues.create:e\u0301é'],
   ])('%s', ([, argument, key]) => {

@@ -66,7 +66,5 @@ function keyOf(segments: Omit<DerivedKey, 'key'>): DerivedKey {
 
 function encodeCharacter(character: string): string {
   const bytes = new TextEncoder().encode(character);
-  return [...bytes]
-    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
-    .join('');
+  return [...bytes].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 }

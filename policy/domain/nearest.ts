@@ -6,8 +6,7 @@ const CHARACTERS_MAX = 200;
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   if (known.length === 0 || given.length > CHARACTERS_MAX) return undefined;
   const lower = given.toLowerCase();
-  const candidate =
-    known.find((name) => name.toLowerCase() === lower) ?? closest(given, known);
+  const candidate = known.find((name) => name.toLowerCase() === lower) ?? closest(given, known);
   const allowed = given.length < 4 ? 1 : Math.max(2, Math.floor(given.length / 3));
   return candidate.toLowerCase() === lower || distance(given, candidate) <= allowed
     ? candidate

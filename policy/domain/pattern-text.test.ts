@@ -37,7 +37,10 @@ describe('parsePattern', () => {
     ['http:GET:bücher.example/**', 'ASCII'],
   ])('%s is refused and told why', ([text, message]) => {
     expect(() => parsePattern(text)).toThrow(
-      expect.objectContaining({ code: 'invalid_params', message: expect.stringContaining(message) }),
+      expect.objectContaining({
+        code: 'invalid_params',
+        message: expect.stringContaining(message),
+      }),
     );
   });
 

@@ -138,7 +138,9 @@ describe('matchesKey', () => {
   test('a pattern covers what is made from it by narrowing its wildcards', () => {
     fc.assert(
       fc.property(fc.array(part, { minLength: 1 }), (parts) => {
-        const [outer, inner, arg] = [0, 1, 2].map((index) => parts.map((each) => each[index]).join(''));
+        const [outer, inner, arg] = [0, 1, 2].map((index) =>
+          parts.map((each) => each[index]).join(''),
+        );
         const pattern = compilePattern(`s:a:${outer}`, false);
         expect(coversAllOf(pattern, compilePattern(`s:a:${inner}`, false))).toBe(true);
         expect(matchesKey(pattern, actionKey('s', 'a', arg))).toBe(true);
@@ -196,7 +198,9 @@ describe('couldMatch', () => {
 });
 
 test('a derived raw HTTP key is never longer or shorter than what is sent', () => {
-  expect(matchesKey(compilePattern('http:GET:a.example/%2A', false), httpKey('GET', 'a.example', '/*'))).toBe(true);
+  expect(
+    matchesKey(compilePattern('http:GET:a.example/%2A', false), httpKey('GET', 'a.example', '/*')),
+  ).toBe(true);
 });
 
 /** The obvious way: `*` is `[^/]*`, more of them `.*`, alone anything. Backtracks, so for short texts only. */

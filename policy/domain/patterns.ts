@@ -56,7 +56,8 @@ export function coversAllOf(pattern: Pattern, other: Pattern): boolean {
   if (!coversName(pattern.service, other.service)) return false;
   if (!coversName(pattern.action, other.action)) return false;
   if (pattern.arg === null) return true;
-  if (other.arg === null) return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, '**');
+  if (other.arg === null)
+    return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, '**');
   if (typeof other.arg === 'string') return matchesArgument(pattern.arg, other.arg);
   const arg = splitKey(other.text)?.arg ?? '';
   return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, arg);

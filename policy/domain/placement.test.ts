@@ -22,9 +22,28 @@ describe('buildLadder', () => {
 
   test.for<[chain: string[], expected: [string, boolean][]]>([
     [['ann', 'bot'], [['ann', true]]],
-    [['ann', 'bot', 'sub'], [['bot', true], ['ann', true]]],
-    [['ann', 'bot', 'sub', 'leaf'], [['sub', false], ['bot', true], ['ann', true]]],
-    [['ann', 'bot', 'sub+', 'leaf'], [['bot', true], ['ann', true]]],
+    [
+      ['ann', 'bot', 'sub'],
+      [
+        ['bot', true],
+        ['ann', true],
+      ],
+    ],
+    [
+      ['ann', 'bot', 'sub', 'leaf'],
+      [
+        ['sub', false],
+        ['bot', true],
+        ['ann', true],
+      ],
+    ],
+    [
+      ['ann', 'bot', 'sub+', 'leaf'],
+      [
+        ['bot', true],
+        ['ann', true],
+      ],
+    ],
   ])('of %s', ([chain, expected]) => {
     expect(ladder(...chain)).toEqual(expected);
   });

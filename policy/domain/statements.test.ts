@@ -29,14 +29,28 @@ describe('mayGoTo', () => {
   const own = { reference: 'token', allowedHosts: ['a.example'] };
   const free = { reference: 'token', allowedHosts: [] };
 
-  test.for<[name: string, secret: typeof own | typeof free, host: string, isKeyed: boolean, expected: boolean]>([
+  test.for<
+    [
+      name: string,
+      secret: typeof own | typeof free,
+      host: string,
+      isKeyed: boolean,
+      expected: boolean,
+    ]
+  >([
     ['a host on its list', own, 'a.example', false, true],
     ['another host, key or not', own, 'b.example', true, false],
     ['the same host on another port', own, 'a.example:8443', true, false],
     ['a host above or below it', own, 'x.a.example', true, false],
     ['without a list, by a key', free, 'b.example', true, true],
     ['without a list, by a service', free, 'b.example', false, false],
-    ['of the org without a list, never', { ...free, reference: 'org/token' }, 'b.example', true, false],
+    [
+      'of the org without a list, never',
+      { ...free, reference: 'org/token' },
+      'b.example',
+      true,
+      false,
+    ],
   ])('%s', ([, secret, host, isKeyed, expected]) => {
     expect(mayGoTo(secret, host, { isKeyed })).toBe(expected);
   });
@@ -47,7 +61,9 @@ test('a base URL gives host and prefix', () => {
     host: 'api.example.com:8443',
     prefix: '/v3',
   });
-  expect(() => parseBaseUrl('nonsense')).toThrow(expect.objectContaining({ code: 'host_not_allowed' }));
+  expect(() => parseBaseUrl('nonsense')).toThrow(
+    expect.objectContaining({ code: 'host_not_allowed' }),
+  );
 });
 
 describe('nearestName', () => {

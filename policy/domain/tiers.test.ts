@@ -68,7 +68,9 @@ describe('suggestTiers', () => {
   });
 
   test('no tier is offered twice, and no sentence is longer than the contract has room for', () => {
-    const keys = Array.from({ length: 16 }, (_, index) => secretKey(`${'n'.repeat(60)}${index}`, 'a.example'));
+    const keys = Array.from({ length: 16 }, (_, index) =>
+      secretKey(`${'n'.repeat(60)}${index}`, 'a.example'),
+    );
     const tiers = suggestTiers([httpKey('GET', 'a.example', `/${'x'.repeat(3000)}`), ...keys]);
 
     expect(tiers).toHaveLength(3);

@@ -110,11 +110,11 @@ describe('compileValidator', () => {
   test('names of the prototype are no parameters', () => {
     const params = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}') as Params;
 
-    expect(issuesOf({}, params).map(({ path }) => path).toSorted()).toEqual([
-      '__proto__',
-      'constructor',
-      'toString',
-    ]);
+    expect(
+      issuesOf({}, params)
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual(['__proto__', 'constructor', 'toString']);
   });
 
   test('at most twenty issues are told', () => {

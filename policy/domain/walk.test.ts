@@ -22,7 +22,12 @@ describe('reach', () => {
     ['an agent always reaches its user', agent, [ruleOn('ann', 'allow github:*:*')], 'allowed'],
     ['a subagent that does not inherit reaches nobody', sub, [ruleOn('bot', 'allow *:*:*')], 'gap'],
     ['not even its user', sub, [ruleOn('ann', 'allow *:*:*')], 'gap'],
-    ['a subagent that inherits reaches its agent', heir, [ruleOn('bot', 'allow github:*:*')], 'allowed'],
+    [
+      'a subagent that inherits reaches its agent',
+      heir,
+      [ruleOn('bot', 'allow github:*:*')],
+      'allowed',
+    ],
     ['and through it the user', heir, [ruleOn('ann', 'allow github:*:*')], 'allowed'],
     [
       'inheriting stops at the first that does not',
@@ -36,9 +41,19 @@ describe('reach', () => {
       [ruleOn('sub', 'allow github:*:*')],
       'allowed',
     ],
-    ['a rule for another argument', agent, [ruleOn('bot', 'allow github:issues.create:acme/api')], 'gap'],
+    [
+      'a rule for another argument',
+      agent,
+      [ruleOn('bot', 'allow github:issues.create:acme/api')],
+      'gap',
+    ],
     ['a rule for another service', agent, [ruleOn('bot', 'allow gitlab:*:*')], 'gap'],
-    ['a rule for the org\'s service of that name', agent, [ruleOn('bot', 'allow org/github:*:*')], 'gap'],
+    [
+      "a rule for the org's service of that name",
+      agent,
+      [ruleOn('bot', 'allow org/github:*:*')],
+      'gap',
+    ],
   ])('%s', ([, chain, rules, expected]) => {
     expect(outcomeOf(chain, rules)).toBe(expected);
   });
@@ -69,7 +84,9 @@ describe('deny wins', () => {
   });
 
   test('on an ancestor that the caller does not even inherit from', () => {
-    expect(outcomeOf(sub, [ruleOn('sub', 'allow *:*:*'), ruleOn('bot', 'deny github:*:*')])).toBe('denied');
+    expect(outcomeOf(sub, [ruleOn('sub', 'allow *:*:*'), ruleOn('bot', 'deny github:*:*')])).toBe(
+      'denied',
+    );
   });
 
   test.for<[name: string, deny: Rule]>([
@@ -86,8 +103,12 @@ describe('deny wins', () => {
     const call = callOf({ denyNames });
 
     expect(outcomeOf(agent, [allowed, ruleOn('ann', 'deny hub:*:*')], call)).toBe('denied');
-    expect(outcomeOf(agent, [allowed, ruleOn('ann', 'deny hub:issues.create:any')], call)).toBe('denied');
-    expect(outcomeOf(agent, [allowed, ruleOn('ann', 'deny hub:issues.close:*')], call)).toBe('allowed');
+    expect(outcomeOf(agent, [allowed, ruleOn('ann', 'deny hub:issues.create:any')], call)).toBe(
+      'denied',
+    );
+    expect(outcomeOf(agent, [allowed, ruleOn('ann', 'deny hub:issues.close:*')], call)).toBe(
+      'allowed',
+    );
     expect(outcomeOf(agent, [ruleOn('bot', 'allow hub:*:*')], call)).toBe('gap');
   });
 
@@ -107,7 +128,9 @@ describe('deny wins', () => {
     expect(denialReason({ rule: deny, key: createIssue.key }, agent)).toBe(
       'A deny rule of agent bot (github:*:*) refuses github:issues.create:acme/site.',
     );
-    expect(denialReason({ rule: ruleOn(null, 'deny github:*:*'), key: 'k' }, agent)).toContain('of the org');
+    expect(denialReason({ rule: ruleOn(null, 'deny github:*:*'), key: 'k' }, agent)).toContain(
+      'of the org',
+    );
   });
 });
 
@@ -137,7 +160,11 @@ describe('reads', () => {
 
   test.for<[name: string, chain: ChainLink[], expected: string]>([
     ['an agent', agent, 'allowed'],
-    ['a subagent that inherits unbroken from one', chainOf('ann', 'bot', 'sub+', 'leaf+'), 'allowed'],
+    [
+      'a subagent that inherits unbroken from one',
+      chainOf('ann', 'bot', 'sub+', 'leaf+'),
+      'allowed',
+    ],
     ['not a subagent that does not inherit', sub, 'gap'],
     ['not below one that does not inherit', chainOf('ann', 'bot', 'sub', 'leaf+'), 'gap'],
   ])('%s', ([, chain, expected]) => {

@@ -41,7 +41,8 @@ export async function checkUnchanged(lookups: Lookups, gap: Gap): Promise<void> 
     if (error instanceof AppError && error.code === 'host_not_allowed') throw credentialChanged();
     throw error;
   });
-  const approved = target.kind === 'verb' ? gap.injections.slice(0, injections.length) : gap.injections;
+  const approved =
+    target.kind === 'verb' ? gap.injections.slice(0, injections.length) : gap.injections;
   if (!isDeepStrictEqual(injections, approved)) throw credentialChanged();
 }
 

@@ -42,7 +42,8 @@ export async function findServiceCredentials(
       return injectionOf(method, secret);
     });
     const failed = injections.find((each) => each instanceof AppError);
-    if (failed === undefined) return injections.flatMap((each) => (each instanceof AppError ? [] : each));
+    if (failed === undefined)
+      return injections.flatMap((each) => (each instanceof AppError ? [] : each));
     // That a secret may not go there says more than that another one is missing.
     if (refusal?.code !== 'host_not_allowed') refusal = failed;
   }
@@ -90,15 +91,11 @@ export function checkPlaces(injections: readonly Injection[]): void {
   }
 }
 
-/** A user's own secret comes before the org's of the same name, as the executor found it. */
 export function findSecret(
   known: readonly SecretDescription[],
   reference: string,
 ): SecretDescription | undefined {
-  return (
-    known.find((secret) => secret.reference === reference) ??
-    known.find((secret) => secret.reference === `org/${reference}`)
-  );
+  return known.find(({ asked }) => asked === reference);
 }
 
 function referencesOf(service: ServiceRecord, template: CompiledTemplate): string[] {

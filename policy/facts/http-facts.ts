@@ -23,9 +23,7 @@ export async function establishHttpFacts(
   if (issues.length > 0) throw invalidParams(issues);
 
   const { target, to, template, service } =
-    call.service === 'http'
-      ? raw(call)
-      : await verb(lookups, owner, call);
+    call.service === 'http' ? raw(call) : await verb(lookups, owner, call);
   const own =
     service === null
       ? []

@@ -97,7 +97,11 @@ async function nameAll(
       const template = await lookups.getTemplate(owner.orgId, reference);
       const address = baseUrl ?? template.server?.url.replaceAll(/\{[^{}]*\}/g, 'x');
       if (address === undefined) return [];
-      return neighbourNames({ names, prefix: parseBaseUrl(address).prefix, template }, request, risk);
+      return neighbourNames(
+        { names, prefix: parseBaseUrl(address).prefix, template },
+        request,
+        risk,
+      );
     }),
   );
   return named.flat();

@@ -77,7 +77,8 @@ async function findStanding(
     return await loadStanding(lookups, orgId, identityId);
   } catch (error) {
     const isGone =
-      error instanceof AppError && (error.code === 'identity_archived' || error.code === 'not_found');
+      error instanceof AppError &&
+      (error.code === 'identity_archived' || error.code === 'not_found');
     if (isGone) return undefined;
     throw error;
   }

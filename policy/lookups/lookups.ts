@@ -15,6 +15,8 @@ import type { ParamsValidator } from '../domain/validate-params.ts';
 import { listLiveRules } from '../repository/rules.ts';
 
 export interface SecretDescription {
+  /** The name as it was asked for, and as it stands in permission keys. */
+  readonly asked: string;
   readonly reference: string;
   readonly id: string;
   readonly allowedHosts: readonly string[];
@@ -103,9 +105,7 @@ export function createLookups({ db, auth, registry, executor }: Sources): Lookup
       names.length === 0 ? [] : secrets.get([orgId, userId, ...names.toSorted()]),
     async getTemplate(orgId, template) {
       const key = templateId(template);
-      return (
-        templates.get(key) ?? templates.forceFetch(key, { context: { orgId, template } })
-      );
+      return templates.get(key) ?? templates.forceFetch(key, { context: { orgId, template } });
     },
     getValidator(template, action) {
       const key = `${templateId(template)} ${action.key}`;

@@ -83,21 +83,16 @@ function checkMayWrite(caller: Principal): void {
 /** The chain of the identity the rule is for; empty for the org. */
 async function findPlace(
   { auth }: Deps,
-  {
-    caller,
-    signed,
-    identityId,
-  }: { caller: Principal; signed: string; identityId: string | null },
+  { caller, signed, identityId }: { caller: Principal; signed: string; identityId: string | null },
   deadline: Deadline,
 ): Promise<readonly ChainLink[]> {
   if (identityId === null) {
     if (caller.role === 'admin') return [];
     throw new AppError('forbidden', 'Only an admin makes rules for the whole org.');
   }
-  const [, { chain }] = await Promise.all([
-    auth.getIdentity({ principal: signed, id: identityId }, deadline),
-    auth.getChain({ orgId: caller.orgId, identityId }, deadline),
-  ]);
+  // In this order: what may not be seen is refused in the words for what does not exist.
+  await auth.getIdentity({ principal: signed, id: identityId }, deadline);
+  const { chain } = await auth.getChain({ orgId: caller.orgId, identityId }, deadline);
   if (caller.role !== 'admin' && chain[0]?.id !== caller.userId) {
     throw new AppError('not_found', 'There is no such identity among yours.');
   }

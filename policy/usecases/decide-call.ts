@@ -113,4 +113,3 @@ function log(
   if (granted) logger.debug(fields, 'call decided');
   else logger.info(fields, 'call decided');
 }
-

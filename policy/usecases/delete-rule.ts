@@ -28,7 +28,11 @@ export async function deleteRule(
   if (!isAdmin && (ownerId === null || madeByAdmin)) {
     throw new AppError('forbidden', 'An admin made this rule, so only an admin deletes it.');
   }
-  const chain = await findChain(deps, { orgId: caller.orgId, identityId: rule.identity_id }, deadline);
+  const chain = await findChain(
+    deps,
+    { orgId: caller.orgId, identityId: rule.identity_id },
+    deadline,
+  );
 
   await deps.db.transaction(async (tx) => {
     if (!(await deleteLiveRule(tx, { orgId: caller.orgId, id }))) throw notFound();

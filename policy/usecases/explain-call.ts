@@ -88,10 +88,12 @@ async function findSubject(
   if (asIdentityId === null || asIdentityId === caller.identityId) {
     return { ...caller, chainIds: caller.chain.map(({ id }) => id) };
   }
-  const [identity, { chain }] = await Promise.all([
-    auth.getIdentity({ principal: signed, id: asIdentityId }, deadline),
-    auth.getChain({ orgId: caller.orgId, identityId: asIdentityId }, deadline),
-  ]);
+  // In this order: what may not be seen is refused in the words for what does not exist.
+  const identity = await auth.getIdentity({ principal: signed, id: asIdentityId }, deadline);
+  const { chain } = await auth.getChain(
+    { orgId: caller.orgId, identityId: asIdentityId },
+    deadline,
+  );
   const chainIds = chain.map(({ id }) => id);
   if (!chainIds.includes(caller.identityId) && caller.role !== 'admin') {
     throw new AppError('not_found', 'There is no such identity among yours.');

@@ -19,10 +19,14 @@ export async function listRules(
 ): Promise<{ items: Rule[]; next_cursor: string | null }> {
   const caller = deps.readPrincipal(signed);
   if (caller.kind !== 'user') {
-    throw new AppError('forbidden', 'Rules are for users to see. Validate a call to learn what it needs.');
+    throw new AppError(
+      'forbidden',
+      'Rules are for users to see. Validate a call to learn what it needs.',
+    );
   }
   // Throws `not_found` for an identity that the caller may not see.
-  if (identityId !== null) await deps.auth.getIdentity({ principal: signed, id: identityId }, deadline);
+  if (identityId !== null)
+    await deps.auth.getIdentity({ principal: signed, id: identityId }, deadline);
   const seesAll = caller.role === 'admin' || caller.role === 'auditor';
   const items = await listRulePage(deps.db, {
     orgId: caller.orgId,

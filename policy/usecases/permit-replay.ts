@@ -39,7 +39,12 @@ export async function permitReplay(deps: Deps, request: ReplayRequest): Promise<
   const denial = standing && findDenial(standing, call);
   if (denial !== undefined) {
     deps.logger.info(
-      { granted: false, reason: 'denied', permission_key: denial.key, approvalId: request.approvalId },
+      {
+        granted: false,
+        reason: 'denied',
+        permission_key: denial.key,
+        approvalId: request.approvalId,
+      },
       'replay decided',
     );
     return { outcome: 'denied', reason: denialReason(denial, chain) };
@@ -57,7 +62,10 @@ export async function permitReplay(deps: Deps, request: ReplayRequest): Promise<
       replay: request,
     },
   );
-  deps.logger.debug({ granted: true, reason: 'approval', approvalId: request.approvalId }, 'replay decided');
+  deps.logger.debug(
+    { granted: true, reason: 'approval', approvalId: request.approvalId },
+    'replay decided',
+  );
   return { outcome: 'permit', permit: deps.permitSigner.sign(permit), auditId: jti };
 }
 
@@ -95,7 +103,10 @@ async function checkResolver(
   for (const key of uncovered) {
     const cover = findAuthority({ standings, call, need: { kind: 'key', key } }, resolverId);
     if (cover === null) {
-      throw stale('resolver', `The agent that allowed the call may not do ${key.key} itself any more.`);
+      throw stale(
+        'resolver',
+        `The agent that allowed the call may not do ${key.key} itself any more.`,
+      );
     }
   }
 }
@@ -105,7 +116,8 @@ async function loadResolver(lookups: Deps['lookups'], orgId: string, resolverId:
     return await loadStanding(lookups, orgId, resolverId);
   } catch (error) {
     const isGone =
-      error instanceof AppError && (error.code === 'identity_archived' || error.code === 'not_found');
+      error instanceof AppError &&
+      (error.code === 'identity_archived' || error.code === 'not_found');
     if (isGone) throw stale('resolver', 'Who allowed the call is archived or revoked by now.');
     throw error;
   }

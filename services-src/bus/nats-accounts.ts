@@ -35,7 +35,13 @@ export function permissionsOf(component: Component): NatsPermissions {
     ]);
   const plain: Partial<Record<Component, readonly string[]>> = plainPublications;
   return {
-    publish: [...calls, `evt.${component}.>`, ...durables, ...(plain[component] ?? [])],
+    publish: [
+      ...calls,
+      `evt.${component}.>`,
+      `aud.${component}.>`,
+      ...durables,
+      ...(plain[component] ?? []),
+    ],
     subscribe: [`rpc.${component}.>`, `_INBOX_${component}.>`, ...plainSubscriptions[component]],
   };
 }

@@ -31,13 +31,17 @@ const tracer = trace.getTracer('bus');
 /** NATS refuses a larger message, so a larger reply becomes a typed error instead of silence. */
 const replyBytesMax = 4 * 1024 * 1024 - 4096;
 
-/** Answers a contract's endpoints until disposed, when it stops listening and finishes the requests in hand. */
-export function serve<C extends Contract>(
+/**
+ * Answers a contract's endpoints until disposed, when it stops listening and finishes the
+ * requests in hand. Resolves when the server knows the subscriptions: from then on nobody is
+ * told that nobody listens.
+ */
+export async function serve<C extends Contract>(
   bus: Bus,
   contract: C,
   handlers: Handlers<C>,
   { logger, inFlightMax = 1024 }: Serving,
-): AsyncDisposable {
+): Promise<AsyncDisposable> {
   const inFlight = new Set<Promise<void>>();
   const subscriptions = Object.entries(contract.endpoints).map(([name, endpoint]) =>
     bus.nats.subscribe(subjectOf(contract, name), {
@@ -61,6 +65,7 @@ export function serve<C extends Contract>(
       },
     }),
   );
+  await bus.nats.flush();
 
   return {
     async [Symbol.asyncDispose]() {

@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs';
+
 import { z } from 'zod';
 
 import { SecretText } from './secret.ts';
@@ -21,6 +23,16 @@ const whole = (fallback: number, max: number) =>
     .pipe(z.number().max(max))
     .default(fallback);
 const text = z.string().min(1, 'must not be empty');
+const isHost = (host: string) =>
+  URL.canParse(`http://${host.includes(':') ? `[${host}]` : host}/`);
+const isReadable = (path: string) => {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
 const secretKey = z
   .string()
   .min(43, 'must hold at least 256 random bits: 43 characters of base64url or 64 of hex')
@@ -29,7 +41,7 @@ const secretKey = z
 /** Every setting there is. Nothing else is read from the environment. */
 export const settings = {
   HOST: {
-    schema: text.default('127.0.0.1'),
+    schema: text.refine(isHost, 'must be a host name or an address').default('127.0.0.1'),
     doc: 'Address the gateway listens on.',
     example: '127.0.0.1',
   },
@@ -164,7 +176,7 @@ export const settings = {
     example: 'http://proxy.internal:3128',
   },
   EGRESS_CA_FILE: {
-    schema: text.optional(),
+    schema: text.refine(isReadable, 'must name a file that can be read').optional(),
     doc: 'PEM file of further certificate authorities for outbound calls.',
     example: '/etc/ssl/private-ca.pem',
   },

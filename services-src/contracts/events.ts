@@ -65,9 +65,20 @@ export type Event = z.infer<typeof event>;
 
 export const eventsStream = 'EVENTS';
 
-/** `evt.<component>.<type>`: each component publishes only below its own name. */
+/** What the stream holds: events that somebody may wait for, and records for the audit log alone. */
+export const streamSubjects = ['evt.>', 'aud.>'];
+
+/**
+ * `evt.<component>.<type>`, or `aud.…` for what every call leaves and only audit reads: so the
+ * other readers need not look at it. Each component publishes only below its own name.
+ */
 export function eventSubject(owner: Component, type: EventType): string {
-  return `evt.${owner}.${type}`;
+  return `${type.startsWith('action.') ? 'aud' : 'evt'}.${owner}.${type}`;
+}
+
+/** Where events that were published together travel as one message: a JSON array of them. */
+export function batchSubject(owner: Component): string {
+  return `aud.${owner}.batch`;
 }
 
 /** What the notifier announces on core NATS once an event is in its feed; gateways fan it out to readers. */
@@ -90,7 +101,7 @@ export const plainPublications = {
 
 /** Who reads the stream durably, and which subjects. */
 export const durableConsumers = {
-  audit: { owner: 'audit', filter: 'evt.>' },
+  audit: { owner: 'audit', filter: '>' },
   notifier: { owner: 'notifier', filter: 'evt.>' },
   policy: { owner: 'policy', filter: 'evt.approvals.approval.remembered' },
 } as const satisfies Record<string, { owner: Component; filter: string }>;

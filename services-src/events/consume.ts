@@ -1,5 +1,6 @@
 import { jetstream } from '@nats-io/jetstream';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import { z } from 'zod';
 
 import type { Bus } from '#bus';
 import type { Transaction } from '#database';
@@ -16,6 +17,8 @@ interface ConsumeOptions {
 }
 
 const batchMax = 256;
+/** A message holds one event, or an array of those that were published together. */
+const eventsSchema = z.array(eventSchema).min(1).max(256);
 const redeliverAfterMs = 1_000;
 
 /**
@@ -76,8 +79,8 @@ async function process(
   { handle, logger }: Pick<ConsumeOptions, 'handle' | 'logger'>,
 ): Promise<void> {
   const parsed = batch.flatMap((message) => {
-    const result = eventSchema.safeParse(parseJson(message));
-    if (result.success) return [{ message, event: result.data }];
+    const result = eventsSchema.safeParse([parseJson(message)].flat());
+    if (result.success) return [{ message, events: result.data }];
     // Nothing can ever be made of it, so it must not come back for ever.
     logger.error({ subject: message.subject, issues: result.error.issues }, 'event is malformed');
     message.term();
@@ -85,7 +88,7 @@ async function process(
   });
   if (parsed.length === 0) return;
   try {
-    await handle(parsed.map(({ event }) => event));
+    await handle(parsed.flatMap(({ events }) => events));
     for (const { message } of parsed) message.ack();
   } catch (error) {
     if (parsed.length > 1) {

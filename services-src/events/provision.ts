@@ -7,7 +7,7 @@ import {
 } from '@nats-io/jetstream';
 
 import type { Bus } from '#bus';
-import { durableConsumers, eventsStream } from '../contracts/events.ts';
+import { durableConsumers, eventsStream, streamSubjects } from '../contracts/events.ts';
 
 const days = 24 * 60 * 60 * 1_000_000_000;
 
@@ -18,7 +18,7 @@ const days = 24 * 60 * 60 * 1_000_000_000;
 export async function provisionStream(bus: Bus, { replicas }: { replicas: number }): Promise<void> {
   const manager = await jetstreamManager(bus.nats);
   const settings = {
-    subjects: ['evt.>'],
+    subjects: streamSubjects,
     max_age: 7 * days,
     max_bytes: 2 * 1024 * 1024 * 1024,
     duplicate_window: 120 * 1_000_000_000,

@@ -2,7 +2,7 @@ import { jetstream } from '@nats-io/jetstream';
 
 import type { Bus } from '#bus';
 import { AppError } from '#errors';
-import { eventSubject } from '../contracts/events.ts';
+import { batchSubject, eventSubject } from '../contracts/events.ts';
 import type { Event } from '../contracts/events.ts';
 import type { Component } from '../contracts/vocabulary.ts';
 
@@ -11,25 +11,65 @@ export interface Publisher {
   publish(event: Event): Promise<void>;
 }
 
+interface Waiting {
+  readonly event: Event;
+  readonly settle: (failure?: AppError) => void;
+}
+
+/** Keeps a message well below what NATS accepts. */
+const batchMax = 64;
+/** Of acknowledgements under way; what comes meanwhile leaves together, in the next message. */
+const inFlightMax = 2;
+
 /**
  * Publishes events straight to the stream, for what has no row of its own to commit with
  * (reads, refusals at the edge). Everything else goes through the outbox.
+ *
+ * Under load, events that arrive while others are on their way leave as one message: the cost of
+ * a message, at JetStream and at its reader, is then shared, and a call alone waits for nobody.
  */
 export function openPublisher(bus: Bus, owner: Component): Publisher {
   const stream = jetstream(bus.nats, { timeout: 2_000 });
-  return {
-    async publish(event) {
-      try {
-        await stream.publish(eventSubject(owner, event.type), JSON.stringify(event), {
-          msgID: event.id,
-        });
-      } catch (cause) {
-        throw new AppError(
-          'unavailable',
-          'The event could not be recorded, so nothing more is done; try again shortly.',
-          { cause },
-        );
-      }
-    },
+  let waiting: Waiting[] = [];
+  let inFlight = 0;
+
+  const send = async (batch: readonly Waiting[]): Promise<void> => {
+    const [first] = batch;
+    if (first === undefined) return;
+    const isAlone = batch.length === 1;
+    const subject = isAlone ? eventSubject(owner, first.event.type) : batchSubject(owner);
+    const body = isAlone ? first.event : batch.map(({ event }) => event);
+    try {
+      await stream.publish(subject, JSON.stringify(body), { msgID: first.event.id });
+      for (const { settle } of batch) settle();
+    } catch (cause) {
+      for (const { settle } of batch) settle(notRecorded(cause));
+    }
   };
+  const pump = async (): Promise<void> => {
+    if (inFlight >= inFlightMax) return;
+    inFlight += 1;
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, batchMax);
+      waiting = waiting.slice(batchMax);
+      await send(batch);
+    }
+    inFlight -= 1;
+  };
+
+  return {
+    publish: (event) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ event, settle: (failure) => (failure ? reject(failure) : resolve()) });
+        void pump();
+      }),
+  };
+}
+
+function notRecorded(cause: unknown): AppError {
+  return new AppError(
+    'unavailable',
+    'The event could not be recorded, so nothing more is done; try again shortly.',
+    { cause },
+  );
 }

@@ -51,7 +51,7 @@ export function startRelay({ db, bus, owner, logger }: RelayOptions): AsyncDispo
       await tx`
         update outbox
            set published_at = now()
-         where id in ${tx(rows.map((row) => row.id))}
+         where id = any(${rows.map((row) => row.id)}::uuid[])
       `;
       return rows.length;
     });

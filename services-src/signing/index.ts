@@ -1,4 +1,5 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 
 import type { z } from 'zod';
 
@@ -24,7 +25,8 @@ export interface Verifier<T> {
 /** HMAC keys are at least 256 bits, given in base64url or hex or as long random text. */
 export const signingKeyBytesMin = 32;
 
-export function createSigner<T>(purpose: Purpose, key: string): Signer<T> {
+export function createSigner<T>(purpose: Purpose, text: string): Signer<T> {
+  const key = createSecretKey(text, 'utf8');
   return {
     sign(statement) {
       const payload = Buffer.from(JSON.stringify(statement)).toString('base64url');
@@ -35,9 +37,10 @@ export function createSigner<T>(purpose: Purpose, key: string): Signer<T> {
 
 export function createVerifier<T>(
   purpose: Purpose,
-  key: string,
+  text: string,
   schema: z.ZodType<T>,
 ): Verifier<T> {
+  const key = createSecretKey(text, 'utf8');
   return {
     verify(signed) {
       const dot = signed.indexOf('.');
@@ -52,7 +55,7 @@ export function createVerifier<T>(
   };
 }
 
-function macOf(purpose: Purpose, key: string, payload: string): Buffer {
+function macOf(purpose: Purpose, key: KeyObject, payload: string): Buffer {
   return createHmac('sha256', key).update(purpose).update('\0').update(payload).digest();
 }
 

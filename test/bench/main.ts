@@ -116,7 +116,9 @@ async function traceLayers(dataDir: string, upstreamUrl: string): Promise<Run['l
 }
 
 /** Spans are exported in batches, every five seconds. */
-const settle = () => new Promise((resolve) => setTimeout(resolve, 6_000));
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 6_000));
+}
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);

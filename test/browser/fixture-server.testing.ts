@@ -25,6 +25,8 @@ export interface FixtureServer extends AsyncDisposable {
   /** The next answers to requests whose path begins so, in place of the usual ones. */
   readonly failures: { path: string; status: number; body?: object }[];
   readonly resolutions: (ResolveApprovalBody & { id: string })[];
+  /** What happens just before the next decision arrives. */
+  beforeResolve: () => void;
   /** Changes an approval as somebody else would, and announces it. */
   change(id: string, differences: Partial<ApprovalResponse>, type?: string): void;
   raise(approval: ApprovalResponse): void;
@@ -41,6 +43,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     approvals: [] as ApprovalResponse[],
     failures: [] as { path: string; status: number; body?: object }[],
     resolutions: [] as (ResolveApprovalBody & { id: string })[],
+    beforeResolve: () => {},
     change(id: string, differences: Partial<ApprovalResponse>, type = 'approval.resolved') {
       fixture.approvals = fixture.approvals.map((approval) =>
         approval.id === id ? { ...approval, ...differences } : approval,
@@ -92,6 +95,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     }
     const [, id, verb] = /^\/v1\/approvals(?:\/([^/]+))?(?:\/(\w+))?$/.exec(pathname) ?? [];
     if (id === undefined) return send(response, 200, list(searchParams.get('status')));
+    if (verb === 'resolve') fixture.beforeResolve();
     const approval = fixture.approvals.find((each) => each.id === id);
     if (approval === undefined) return send(response, 404, envelope('not_found'));
     if (verb === 'resolve') {

@@ -1,10 +1,11 @@
-import { DropdownMenu } from '@kobalte/core/dropdown-menu';
+import { Popover } from '@kobalte/core/popover';
 import { useMutation } from '@tanstack/solid-query';
 import { Show } from 'solid-js';
 
 import { useMe } from '../features/session/session.tsx';
 import { signOut } from '../features/session/session.queries.ts';
 import { announce } from '../ui/announcer.tsx';
+import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { VisibleText } from '../ui/visible-text.tsx';
 
@@ -19,8 +20,8 @@ export function AccountMenu() {
   }));
 
   return (
-    <DropdownMenu gutter={6} placement="bottom-end">
-      <DropdownMenu.Trigger
+    <Popover gutter={6} placement="bottom-end">
+      <Popover.Trigger
         class="flex min-h-11 max-w-56 items-center gap-2 rounded-lg px-2 font-medium hover:bg-sunken"
         aria-label={`Account of ${me().name}`}
       >
@@ -31,13 +32,13 @@ export function AccountMenu() {
           <VisibleText text={me().name} />
         </span>
         <Icon name="chevron" class="size-4 shrink-0 text-ink-soft" />
-      </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content class="z-40 w-64 rounded-xl border border-line bg-surface p-2 shadow-lg">
-          <div class="px-3 pt-1 pb-3">
-            <p class="font-semibold">
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content class="z-40 w-64 rounded-xl border border-line bg-surface p-2 shadow-lg">
+          <div class="mb-2 border-b border-line px-3 pt-1 pb-3">
+            <Popover.Title class="font-semibold">
               <VisibleText text={me().name} />
-            </p>
+            </Popover.Title>
             <Show when={me().email}>
               {(email) => (
                 <p class="text-sm text-ink-soft">
@@ -49,20 +50,19 @@ export function AccountMenu() {
               {me().role ?? me().kind} of <VisibleText text={me().org.name} />
             </p>
           </div>
-          <DropdownMenu.Separator class="border-line" />
-          <DropdownMenu.Item
-            class="mt-2 flex min-h-11 items-center rounded-lg px-3 outline-none data-[highlighted]:bg-sunken"
-            closeOnSelect={false}
+          <Button
+            look="quiet"
+            class="w-full justify-start! px-3!"
             disabled={leaving.isPending}
-            onSelect={() => leaving.mutate()}
+            onClick={() => leaving.mutate()}
           >
             {leaving.isPending ? 'Signing out…' : 'Sign out'}
-          </DropdownMenu.Item>
+          </Button>
           <Show when={leaving.error}>
             {(error) => <p class="px-3 pt-1 text-sm text-high">{error().message}</p>}
           </Show>
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover>
   );
 }

@@ -122,7 +122,7 @@ export const badCalls: BadInput[] = [
         tier: 'org',
         credentials: { secrets: { api_key: 'no_such_secret' } },
       }),
-    ...{ status: 424, error: 'credential_missing', tells: /"secret":"no_such_secret"/ },
+    ...{ status: 424, error: 'credential_missing', tells: /"secret":"(org\/)?no_such_secret"/ },
   },
   {
     what: 'a raw call with a secret that does not exist',

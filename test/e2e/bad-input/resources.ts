@@ -180,4 +180,21 @@ export const lateDecisions: BadInput[] = [
     },
     ...{ status: 409, error: 'conflict' },
   },
+  {
+    what: 'a call with a secret that was deleted, and names it',
+    send: async ({ admin, bot }) => {
+      const secret = created(
+        await admin.post('/v1/secrets', {
+          name: 'sendgrid_api_key',
+          value: 'CANARY-deleted',
+          tier: 'org',
+          allowed_hosts: ['api.sendgrid.com'],
+        }),
+      );
+      created(await admin.post('/v1/services', { template: 'sendgrid', tier: 'org' }));
+      created(await admin.delete(`/v1/secrets/${secret.id}`));
+      return bot.post('/v1/actions/call', { service: 'sendgrid', action: 'list_verified_senders' });
+    },
+    ...{ status: 424, error: 'credential_missing', tells: /"secret":"org\/sendgrid_api_key"/ },
+  },
 ];

@@ -20,7 +20,7 @@ export interface Scene extends AsyncDisposable {
   /** Open; raised by `bot`. */
   readonly approval: { readonly approval_id: string; readonly permission_keys: string[] };
   /** A request with the bot's key, byte by byte. */
-  raw(request: RawRequest): Promise<Reply>;
+  readonly raw: (request: RawRequest) => Promise<Reply>;
 }
 
 export interface BadInput {

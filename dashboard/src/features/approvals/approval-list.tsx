@@ -1,7 +1,7 @@
 import { A } from '@solidjs/router';
 import { useQueryClient } from '@tanstack/solid-query';
 import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/solid-query';
-import { For, Match, Show, Switch } from 'solid-js';
+import { For, Match, Show, Switch, createUniqueId } from 'solid-js';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { Button } from '../../ui/button.tsx';
@@ -112,12 +112,18 @@ function Loading() {
 }
 
 function Rows(props: ListProps & { title: string; items: ApprovalResponse[] }) {
+  const titleId = createUniqueId();
   return (
     <Show when={props.items.length > 0}>
       <Show when={props.title !== ''}>
-        <h3 class="mt-4 mb-2 px-1 text-sm font-semibold text-ink-soft first:mt-0">{props.title}</h3>
+        <p id={titleId} class="mt-4 mb-2 px-1 text-sm font-semibold text-ink-soft first:mt-0">
+          {props.title}
+        </p>
       </Show>
-      <ul class="grid gap-2">
+      <ul
+        class="grid grid-cols-[minmax(0,1fr)] gap-2"
+        aria-labelledby={props.title === '' ? undefined : titleId}
+      >
         <For each={props.items.map(({ id }) => id)}>
           {(id) => (
             <Show when={props.items.find((item) => item.id === id)}>

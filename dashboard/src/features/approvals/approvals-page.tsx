@@ -57,7 +57,7 @@ export function ApprovalsPage(props: { children?: JSX.Element }) {
   });
 
   return (
-    <div class="mx-auto max-w-7xl lg:grid lg:grid-cols-[22rem_minmax(0,1fr)] lg:px-6">
+    <main id="content" class="mx-auto max-w-7xl lg:grid lg:grid-cols-[22rem_minmax(0,1fr)] lg:px-6">
       <section
         class="px-3 py-4 sm:px-6 lg:sticky lg:top-14 lg:h-[calc(100dvh-3.5rem)] lg:overflow-y-auto lg:border-r lg:border-line lg:py-6 lg:pr-4 lg:pl-1"
         classList={{ 'max-lg:hidden': params.id !== undefined }}
@@ -78,10 +78,10 @@ export function ApprovalsPage(props: { children?: JSX.Element }) {
           <DecidedList query={latest} items={decided()} chosen={params.id} href={addressOf} />
         </Show>
       </section>
-      <main id="content" class="min-w-0" classList={{ 'max-lg:hidden': params.id === undefined }}>
+      <div class="min-w-0" classList={{ 'max-lg:hidden': params.id === undefined }}>
         {props.children}
-      </main>
-    </div>
+      </div>
+    </main>
   );
 }
 

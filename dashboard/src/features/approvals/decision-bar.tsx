@@ -82,11 +82,7 @@ export function DecisionBar(props: DecisionBarProps) {
               aria-keyshortcuts="r"
               onClick={() => setMode('remember')}
             >
-              <span>
-                <span class="max-sm:sr-only">Allow and </span>
-                <span class="max-sm:capitalize">remember</span>
-              </span>
-              <Key name="r" />
+              Allow and remember <Key name="r" />
             </Button>
             <Button
               ref={(button) => (buttons.allow = button)}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { DescriptionPart } from '../contracts/template.ts';
-import { renderDescription } from './index.ts';
+import { renderDescription } from './description.ts';
 
 const createIssue: DescriptionPart[] = [
   { text: 'Create issue "' },

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+
+import type { CompiledAction, CompiledTemplate } from '../contracts/template.ts';
+import { findOperations } from './operations.ts';
+
+function action(key: string, method: CompiledAction['method'], path: string): CompiledAction {
+  const names = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name);
+  return {
+    key,
+    method,
+    path,
+    summary: key,
+    description: [],
+    risk: 'read',
+    scopeParam: null,
+    params: names.map((name) => ({
+      name,
+      in: 'path',
+      required: true,
+      description: '',
+      schema: {},
+      explode: true,
+      // As GitHub's template has it: these two may hold slashes.
+      allowReserved: ['repository', 'path'].includes(name),
+      resolve: null,
+    })),
+    paramsSchema: {},
+    body: null,
+    disclose: [],
+    redact: [],
+    responseType: 'json',
+    minimumScopes: null,
+    disabled: false,
+  };
+}
+
+const actions = [
+  action('list_issues', 'GET', '/repos/{repository}/issues'),
+  action('create_issue', 'POST', '/repos/{repository}/issues'),
+  action('get_file', 'GET', '/repos/{repository}/contents/{path}'),
+  action('get_user', 'GET', '/users/{id}'),
+  action('get_me', 'GET', '/users/me'),
+];
+const template = {
+  actions: Object.fromEntries(actions.map((each) => [each.key, each])),
+} as unknown as CompiledTemplate;
+
+describe('findOperations', () => {
+  test.for<[method: string, path: string, found: [key: string, values: Record<string, string>][]]>([
+    ['GET', '/repos/acme/site/issues', [['list_issues', { repository: 'acme/site' }]]],
+    ['POST', '/repos/acme/site/issues', [['create_issue', { repository: 'acme/site' }]]],
+    ['HEAD', '/users/7', [['get_user', { id: '7' }]]],
+    ['GET', '/users/me', [['get_me', {}]]],
+    ['GET', '//users//me', [['get_me', {}]]],
+    ['GET', '/users/%6De', [['get_me', {}]]],
+    ['DELETE', '/users/7', []],
+    ['GET', '/users', []],
+    ['GET', '/users/7/keys', []],
+    [
+      'GET',
+      '/repos/acme/site/contents/a/b.ts',
+      [['get_file', { repository: 'acme/site', path: 'a/b.ts' }]],
+    ],
+    [
+      'GET',
+      '/repos/acme/contents/contents/x',
+      [
+        ['get_file', { repository: 'acme', path: 'contents/x' }],
+        ['get_file', { repository: 'acme/contents', path: 'x' }],
+      ],
+    ],
+  ])('%s %s', ([method, path, found]) => {
+    const operations = findOperations(template, { method, path });
+
+    expect(operations.map(({ action: { key }, pathValues }) => [key, pathValues])).toEqual(found);
+  });
+
+  test('a path of nothing but separators of two open parameters ends soon', () => {
+    const path = `/repos${'/contents'.repeat(500)}`;
+
+    expect(findOperations(template, { method: 'GET', path }).length).toBeLessThanOrEqual(16);
+  });
+});

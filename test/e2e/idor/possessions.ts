@@ -1,0 +1,107 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+
+import type { RouteName } from '#contracts/all';
+import { withKey } from '../../support/http.ts';
+import type { Caller } from '../../support/http.ts';
+import { created, until } from '../support/world.ts';
+
+/** One id of every kind that a path can hold. */
+export interface Possessions {
+  readonly identity: string;
+  readonly key: string;
+  readonly secret: string;
+  readonly service: string;
+  readonly template: string;
+  readonly approval: string;
+  readonly rule: string;
+  readonly webhook: string;
+  readonly delivery: string;
+}
+export type Kind = keyof Possessions;
+
+const serviceName = () => `svc_${randomBytes(8).toString('hex')}`;
+
+/** Ids like those of real things, of nothing. */
+export function nothings(): Possessions {
+  return {
+    identity: randomUUID(),
+    key: randomUUID(),
+    secret: randomUUID(),
+    service: serviceName(),
+    template: serviceName(),
+    approval: randomUUID(),
+    rule: randomUUID(),
+    webhook: randomUUID(),
+    delivery: randomUUID(),
+  };
+}
+
+/** Gives a user one of each; the agent of the result has a key. */
+export async function possess(url: string, owner: Caller, upstreamUrl: string) {
+  const agent = created(await owner.post('/v1/identities/agents', { name: 'worker' }));
+  const keys = `/v1/identities/${agent.id}/keys`;
+  const { key: agentKey } = created(await owner.post(keys, { name: 'used' }));
+  const key = created(await owner.post(keys, { name: 'spare' }));
+  const secret = created(
+    await owner.post('/v1/secrets', { name: 'sendgrid_api_key', value: 'CANARY-idor' }),
+  );
+  const service = created(
+    await owner.post('/v1/services', { template: 'sendgrid', name: serviceName(), tier: 'user' }),
+  );
+  const rule = created(
+    await owner.post('/v1/rules', {
+      identity_id: agent.id,
+      effect: 'deny',
+      pattern: 'http:DELETE:example.com/**',
+    }),
+  );
+  const webhook = created(await owner.post('/v1/webhooks', { url: `${upstreamUrl}/hook` }));
+  const call = { service: 'http', method: 'POST', url: `${upstreamUrl}/waits` };
+  const raised = created(await withKey(url, agentKey).post('/v1/actions/call', call));
+  let deliveries: { id: string }[] = [];
+  await until(async () => {
+    const path = `/v1/webhooks/${webhook.id}/deliveries`;
+    deliveries = created(await owner.get(path)).items;
+    return deliveries.length > 0;
+  }, 'a delivery');
+
+  const ids: Possessions = {
+    identity: agent.id,
+    key: key.id,
+    secret: secret.id,
+    service: service.name,
+    template: 'github',
+    approval: raised.approval_id,
+    rule: rule.id,
+    webhook: webhook.id,
+    delivery: deliveries[0]?.id ?? '',
+  };
+  return { ids, agentKey: agentKey as string };
+}
+
+/** Which kind of id stands where in a path; a route that is not understood here fails its test. */
+export function kindsIn(path: string): { readonly param: string; readonly kind: Kind }[] {
+  const kinds: Readonly<Record<string, Kind>> = {
+    'identities/{id}': 'identity',
+    'keys/{key_id}': 'key',
+    'secrets/{id}': 'secret',
+    'services/{name}': 'service',
+    'templates/{name}': 'template',
+    'approvals/{id}': 'approval',
+    'rules/{id}': 'rule',
+    'webhooks/{id}': 'webhook',
+    'deliveries/{delivery_id}': 'delivery',
+  };
+  return [...path.matchAll(/(\w+)\/(\{\w+\})/g)].map(([place, , param = '']) => {
+    const kind = kinds[place];
+    if (kind === undefined) throw new Error(`say what ${place} of ${path} names`);
+    return { param, kind };
+  });
+}
+
+/** A valid body for each route that needs one: only the id may be what is wrong. */
+export const bodies: Partial<Record<RouteName, unknown>> = {
+  createAgentKey: { name: 'intruder' },
+  resolveApproval: { resolution: 'deny', reason: 'An intruder was here.' },
+  updateService: { auto_allow_reads: false },
+};
