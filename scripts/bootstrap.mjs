@@ -19,6 +19,8 @@ const OPTIONS = new Set(['--dev', '--no-dashboard']);
 /** Within this time a second signal is the first one again: npm repeats what the terminal sends. */
 const SIGNAL_REPEAT_MS = 1_000;
 const PARENT_POLL_MS = 500;
+/** Without it the young generation grows to the size of a large machine's and takes 150 MiB more. */
+const NODE_FLAGS = ['--max-semi-space-size=16'];
 
 /** A foreseen reason to stop: printed as a sentence, without a stack. */
 class Refusal extends Error {}
@@ -163,7 +165,9 @@ function readdirOrUndefined(file) {
 
 async function runEntry(node, entry, args) {
   const follow = path.join(ROOT, 'scripts/follow-starter.mjs');
-  const { code, signal } = await run(node, ['--import', follow, entry, ...args], { ipc: true });
+  const { code, signal } = await run(node, [...NODE_FLAGS, '--import', follow, entry, ...args], {
+    ipc: true,
+  });
   return signal ? 128 + constants.signals[signal] : code;
 }
 

@@ -56,7 +56,7 @@ export async function insertRecords(sql: Sql, records: readonly AuditRecord[]): 
     select id, org_id, seq, at, type, user_id, identity, credential, service, template, action,
            permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
            disclosed, approval_id, execution_id, request_id, trace_id, ip, prev_hash, hash
-      from jsonb_to_recordset(${sql.json(records as never)})
+      from jsonb_to_recordset(${sql.json(records)})
         as r (id uuid, org_id uuid, seq bigint, at timestamptz, type text, user_id uuid,
               identity jsonb, credential jsonb, service text, template text, action text,
               permission_keys text[], risk text, decision jsonb, outcome text, error text,

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 
 import type { JqFailure, JqResult, WorkerJob, WorkerReport, WorkerSettings } from './protocol.ts';
 
-export type { JqFailure, JqResult };
+export type { JqResult };
 
 export interface JqPoolOptions {
   /** Threads at most. Each is started when needed and stopped when idle. */

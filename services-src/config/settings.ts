@@ -23,8 +23,7 @@ const whole = (fallback: number, max: number) =>
     .pipe(z.number().max(max))
     .default(fallback);
 const text = z.string().min(1, 'must not be empty');
-const isHost = (host: string) =>
-  URL.canParse(`http://${host.includes(':') ? `[${host}]` : host}/`);
+const isHost = (host: string) => URL.canParse(`http://${host.includes(':') ? `[${host}]` : host}/`);
 const isReadable = (path: string) => {
   try {
     accessSync(path, constants.R_OK);

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
+import { ConfigError } from '#config';
 import { parseAddress } from './address.ts';
 import type { Address } from './address.ts';
 
@@ -15,8 +16,6 @@ export interface AllowedNetwork {
   /** Undefined means every port. */
   readonly port: number | undefined;
 }
-
-export const allowNothing: EgressAllow = { hosts: new Set(), networks: [] };
 
 /** Reads EGRESS_ALLOW. Throws on anything unclear: a setting that opens doors is not guessed at. */
 export function parseEgressAllow(text: string): EgressAllow {
@@ -54,7 +53,7 @@ function parseNetwork(entry: string): AllowedNetwork {
   const address = match?.[1] === undefined ? undefined : parseAddress(match[1]);
   const bits = Number(match?.[2]);
   if (match === null || address === undefined || bits > (address.kind() === 'ipv4' ? 32 : 128)) {
-    throw new TypeError(
+    throw new ConfigError(
       `EGRESS_ALLOW: "${entry}" is not a network like 10.0.0.0/8 or fd00::/8:443`,
     );
   }
@@ -66,7 +65,7 @@ function parseHostPort(entry: string): string {
   const match = /^([^\s:/@[\]*]+|\[[0-9a-fA-F.:]+\]):(\d{1,5})$/.exec(entry);
   const url = match === null ? null : URL.parse(`https://${match[1]}`);
   if (match?.[2] === undefined || url === null || url.pathname !== '/' || url.search !== '') {
-    throw new TypeError(
+    throw new ConfigError(
       `EGRESS_ALLOW: "${entry}" is neither host:port nor a network like 10.0.0.0/8 or 127.0.0.1/32:8080`,
     );
   }
@@ -75,6 +74,7 @@ function parseHostPort(entry: string): string {
 
 function parsePort(text: string, entry: string): number {
   const port = Number(text);
-  if (port < 1 || port > 65_535) throw new TypeError(`EGRESS_ALLOW: "${entry}" has no valid port`);
+  if (port < 1 || port > 65_535)
+    throw new ConfigError(`EGRESS_ALLOW: "${entry}" has no valid port`);
   return port;
 }

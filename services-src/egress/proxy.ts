@@ -4,6 +4,8 @@ import { connect as connectTls } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import { errors } from 'undici';
 
+import { ConfigError } from '#config';
+
 /** An HTTP proxy of the operator's choice. Its own address is not vetted: only the operator sets it. */
 export interface Proxy {
   readonly secure: boolean;
@@ -27,7 +29,7 @@ const replyBytesMax = 16 * 1024;
 export function parseProxy(text: string): Proxy {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new TypeError('EGRESS_PROXY is not a URL like http://proxy.example:3128');
+    throw new ConfigError('EGRESS_PROXY is not a URL like http://proxy.example:3128');
   }
   const secure = url.protocol === 'https:';
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;

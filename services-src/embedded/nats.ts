@@ -49,7 +49,7 @@ export async function startNats(options: StartNatsOptions): Promise<EmbeddedNats
     command,
     args: ['--config', 'nats.conf'],
     cwd: home, // by which a later start knows the process again
-    env: { GOMEMLIMIT: '96MiB', TZ: 'UTC' },
+    env: { GOMEMLIMIT: '40MiB', TZ: 'UTC' },
     readyTimeoutMs: READY_TIMEOUT_MS,
     stopSteps: STOP_STEPS,
     onLine: (line) => {

@@ -100,7 +100,7 @@ function settings({ durable, maxConnections }: { durable: boolean; maxConnection
     'listen_addresses=',
     'unix_socket_permissions=0700',
     `max_connections=${maxConnections}`,
-    'shared_buffers=32MB',
+    'shared_buffers=12MB',
     'work_mem=4MB',
     'maintenance_work_mem=16MB',
     'max_wal_size=256MB',

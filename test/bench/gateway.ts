@@ -25,7 +25,12 @@ const settingsOf = ({ upstreamUrl, environment }: Options) => ({
 export async function startEmbedded(options: Options): Promise<Subject & AsyncDisposable> {
   await using startup = new AsyncDisposableStack();
   const program = startup.use(
-    startProgram(['start.ts'], { ...settingsOf(options), PORT: '0', DATA_DIR: options.dataDir }),
+    // With the flag that `npm start` gives.
+    startProgram(['--max-semi-space-size=16', 'start.ts'], {
+      ...settingsOf(options),
+      PORT: '0',
+      DATA_DIR: options.dataDir,
+    }),
   );
   const signInUrl = await program.find(/Sign in: (\S+)/);
   const subject = await prepare('gateway, embedded', signInUrl, options.upstreamUrl);

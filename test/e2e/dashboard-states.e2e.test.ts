@@ -107,7 +107,7 @@ describe.skipIf(!chromium.available)(
         const field = page.locator('dd').first();
 
         expect((await field.textContent())?.length).toBeLessThan(900);
-        expect(await field.textContent()).toContain('Cut off here');
+        expect(await field.textContent()).toContain('The gateway cut this off here');
         await field
           .getByRole('button', { name: 'Show all 10,000 characters (9,400 more)' })
           .click();

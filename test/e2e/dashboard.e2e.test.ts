@@ -180,7 +180,10 @@ describe.skipIf(!chromium.available)(`the dashboard of a running gateway${chromi
 
     const { items } = created(await admin.get('/v1/rules'));
     expect(items).toHaveLength(1);
-    expect(items[0]).toMatchObject({ pattern: 'github:create_issue:acme/site', approval_id: id });
+    expect(items[0]).toMatchObject({
+      pattern: 'org/github:create_issue:acme/site',
+      approval_id: id,
+    });
     const hours = (Date.parse(items[0].expires_at) - Date.parse(items[0].created_at)) / 3_600_000;
     expect(Math.round(hours)).toBe(24);
     const next = await bot.post('/v1/actions/call', issue('Second of many'));

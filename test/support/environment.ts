@@ -25,7 +25,12 @@ export interface TestEnvironment extends AsyncDisposable {
 }
 
 /** A database of its own with every schema, and a NATS server of its own: nothing is shared between test files. */
-export async function createTestEnvironment(): Promise<TestEnvironment> {
+export async function createTestEnvironment({
+  serverLogLevel = 'error',
+}: {
+  /** For tests that make NATS complain thousands of times. */
+  serverLogLevel?: 'error' | 'silent';
+} = {}): Promise<TestEnvironment> {
   await using startup = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-environment-'));
   startup.defer(() => rm(dataDir, { recursive: true, force: true }));
@@ -33,7 +38,7 @@ export async function createTestEnvironment(): Promise<TestEnvironment> {
   const nats = startup.use(
     await startNats({
       dataDir,
-      logger: pino({ level: 'error' }),
+      logger: pino({ level: serverLogLevel }),
       config: natsAccounts(() => JSON.stringify(password)),
     }),
   );

@@ -1,4 +1,4 @@
-import { Show, createEffect, on } from 'solid-js';
+import { Show, createEffect, createMemo, untrack } from 'solid-js';
 
 import { useNowMs } from './clock.ts';
 import { Icon } from './icon.tsx';
@@ -16,14 +16,11 @@ export function Countdown(props: {
   const nowMs = useNowMs();
   const leftMs = () => Date.parse(props.until) - nowMs();
 
-  createEffect(
-    on(
-      () => leftMs() <= 0,
-      (isOver) => {
-        if (isOver) props.onEnd?.();
-      },
-    ),
-  );
+  const isOver = createMemo(() => leftMs() <= 0);
+
+  createEffect(() => {
+    if (isOver()) untrack(() => props.onEnd?.());
+  });
   return (
     <span
       role="timer"

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 
 import { defineContract } from '../define.ts';
-import { event, eventType, feedItem } from '../events.ts';
+import { eventType, feedItem } from '../events.ts';
 import { createWebhookBody, createdWebhook, delivery, webhook } from '../http/webhooks.ts';
 import { id, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
-
-export { event };
 
 const done = z.strictObject({});
 const byId = z.strictObject({ principal: signedPrincipal, id });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, readdir, readlink, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { until } from './world.ts';
 
@@ -54,9 +55,18 @@ export function startProgram(dataDir: string, settings: Record<string, string> =
     kill: (signal) => void child.kill(signal),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
+      const tooLate = setTimeout(() => child.kill('SIGKILL'), 20_000);
       await ended;
+      clearTimeout(tooLate);
     },
   };
+}
+
+/** Superuser of the Postgres that a program runs in its folder: its socket, and its password file. */
+export async function adminUrlOf(dataDir: string): Promise<string> {
+  const password = await readFile(join(dataDir, 'postgres/password'), 'utf8');
+  const socket = encodeURIComponent(join(dataDir, 'postgres/run'));
+  return `postgres://postgres:${encodeURIComponent(password)}@localhost/gateway?host=${socket}`;
 }
 
 /** Command lines of the live processes that work in or below a folder, or name it. */

@@ -1,4 +1,4 @@
-import { Show, createEffect, on } from 'solid-js';
+import { Show, createEffect, createMemo } from 'solid-js';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { Icon } from '../../ui/icon.tsx';
@@ -25,18 +25,14 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
 
   useTitle(() => visibleText(props.approval.action_description).slice(0, 80));
   // Who has just decided goes on reading at what comes of it, wherever on the card they were.
-  createEffect(
-    on(
-      () => decision.isDecidedHere() && !isOpen(props.approval),
-      (isDecided) => {
-        if (!isDecided) return;
-        requestAnimationFrame(() => {
-          outcome?.focus({ preventScroll: true });
-          outcome?.scrollIntoView({ block: 'nearest' });
-        });
-      },
-    ),
-  );
+  const isDoneHere = createMemo(() => decision.isDecidedHere() && !isOpen(props.approval));
+  createEffect(() => {
+    if (!isDoneHere()) return;
+    requestAnimationFrame(() => {
+      outcome?.focus({ preventScroll: true });
+      outcome?.scrollIntoView({ block: 'nearest' });
+    });
+  });
 
   return (
     <article

@@ -53,7 +53,7 @@ export function ApprovalsPage(props: { children?: JSX.Element }) {
   // Nothing decided on this page yet: the next one may have some.
   createEffect(() => {
     if (!showsDecided() || decided().length > 0 || !latest.hasNextPage) return;
-    if (!latest.isFetching) void latest.fetchNextPage();
+    if (!latest.isFetching && !latest.isError) void latest.fetchNextPage();
   });
 
   return (

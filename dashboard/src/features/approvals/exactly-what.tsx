@@ -46,7 +46,7 @@ export function Destination(props: { request: Request }) {
         )}
       </Show>
       <span class="text-ink-soft">
-        <For each={view().path.split(/(?<=\/)/)}>
+        <For each={view().target.split(/(?<=[/?&])/)}>
           {(part) => (
             <>
               <VisibleText text={part} />
@@ -61,24 +61,28 @@ export function Destination(props: { request: Request }) {
 
 /** What the template's author said a person must see. */
 export function DisclosedFields(props: { fields: ApprovalResponse['disclosed'] }) {
+  const isGiven = (field: ApprovalResponse['disclosed'][number]) =>
+    field.value !== '' || field.error !== undefined;
+  const given = () => props.fields.filter(isGiven);
+  const absent = () => props.fields.filter((field) => !isGiven(field));
   return (
     <Show when={props.fields.length > 0}>
       <Section title="What it will do">
         <dl class="grid gap-3">
-          <For each={props.fields}>
+          <For each={given()}>
             {(field) => (
               <Field label={<VisibleText text={field.label} />}>
                 <Show
                   when={field.error}
                   fallback={
-                    <Show when={field.value !== ''} fallback={<Absent>nothing</Absent>}>
+                    <>
                       <LongText text={field.value} />
                       <Show when={field.truncated}>
                         <p class="mt-1 text-sm font-medium text-medium">
-                          Cut off here; the request below has all of it.
+                          The gateway cut this off here; see the request below.
                         </p>
                       </Show>
-                    </Show>
+                    </>
                   }
                 >
                   {(error) => (
@@ -91,6 +95,19 @@ export function DisclosedFields(props: { fields: ApprovalResponse['disclosed'] }
             )}
           </For>
         </dl>
+        <Show when={absent().length > 0}>
+          <p class="mt-3 text-sm text-ink-soft">
+            Not given:{' '}
+            <For each={absent()}>
+              {(field, at) => (
+                <>
+                  {at() > 0 ? ', ' : ''}
+                  <VisibleText text={field.label} />
+                </>
+              )}
+            </For>
+          </p>
+        </Show>
       </Section>
     </Show>
   );
@@ -110,7 +127,7 @@ export function RequestDetails(props: { request: Request }) {
           </Notice>
         </div>
       </Show>
-      <Show when={view().isPlainHttp}>
+      <Show when={view().isExposed}>
         <div class="mb-4">
           <Notice tone="warning">This goes over plain http: others on the way can read it.</Notice>
         </div>

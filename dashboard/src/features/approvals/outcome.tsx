@@ -47,7 +47,7 @@ export function Outcome(props: { approval: ApprovalResponse; decision: Decision 
         <Show when={props.approval.reason !== 'cancelled' ? props.approval.reason : null}>
           {(reason) => <LongText class="mt-1" text={`“${reason()}”`} />}
         </Show>
-        <Show when={props.approval.cascaded_approval_ids?.length}>
+        <Show when={props.decision.cascadedCount()}>
           {(count) => (
             <p class="mt-1">
               {count() === 1 ? 'One more waiting call was' : `${count()} more waiting calls were`}{' '}

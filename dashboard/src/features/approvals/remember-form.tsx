@@ -53,7 +53,7 @@ export function RememberForm(props: RememberFormProps) {
     >
       <fieldset>
         <legend class="mb-2 font-semibold">
-          Always allow <VisibleText text={props.approval.placement.name} />
+          What <VisibleText text={props.approval.placement.name} /> may do from now on
         </legend>
         <div class="grid gap-2">
           <For each={props.approval.suggested_tiers}>
@@ -110,7 +110,8 @@ export function RememberForm(props: RememberFormProps) {
           <For each={durations}>{([value, text]) => <option value={value}>{text}</option>}</For>
         </select>
       </div>
-      <div class="mt-3 grid grid-cols-2 gap-2 sm:gap-3">
+      {/* In reach too when the panel itself has to scroll. */}
+      <div class="sticky bottom-0 grid grid-cols-2 gap-2 bg-surface py-3 sm:gap-3">
         <Button disabled={props.isDeciding} onClick={() => props.onBack()}>
           Back
         </Button>

@@ -44,9 +44,18 @@ describe('where a request goes', () => {
     );
   });
 
-  test('plain http is told apart', () => {
-    expect(request('http://127.0.0.1:9000/x').isPlainHttp).toBe(true);
-    expect(request('https://a.example/x').isPlainHttp).toBe(false);
+  test.each([
+    ['http://a.example/x', true],
+    ['http://127.0.0.1.evil.example/x', true],
+    ['https://a.example/x', false],
+    ['http://127.0.0.1:9000/x', false],
+    ['http://[::1]/x', false],
+  ])('whether others can read %s on its way: %s', (url, isExposed) => {
+    expect(request(url).isExposed).toBe(isExposed);
+  });
+
+  test('path and query together are what is sent', () => {
+    expect(request('https://a.example/x%20y?q=a%2Bb&c').target).toBe('/x%20y?q=a%2Bb&c');
   });
 });
 

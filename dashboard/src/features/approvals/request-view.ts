@@ -9,8 +9,11 @@ export interface RequestView {
   readonly host: string | null;
   /** Percent-encoded, as sent. Without a host: the whole address as it was given. */
   readonly path: string;
+  /** Path and query together, as sent. */
+  readonly target: string;
   readonly query: readonly { readonly name: string; readonly value: string }[];
-  readonly isPlainHttp: boolean;
+  /** Without encryption, and not to this machine itself. */
+  readonly isExposed: boolean;
   readonly body: { readonly kind: 'none' | 'json' | 'text'; readonly text: string };
   /** Too large to be shown whole, and never shown in part (decisions: Frozen call). */
   readonly isTooLarge: boolean;
@@ -23,12 +26,15 @@ export function toRequestView(request: ShownRequest): RequestView {
     method: request.method,
     host,
     path,
+    target: query.length === 0 ? path : `${path}?${query.join('&')}`,
     query: query.map(decodePair),
-    isPlainHttp,
+    isExposed: isPlainHttp && !loopback.test(host ?? ''),
     body: isTooLarge ? { kind: 'none', text: '' } : toBody(request.body),
     isTooLarge,
   };
 }
+
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
 
 /**
  * The parts as they stand in the text: `URL` would tidy a path up and so show another one than is

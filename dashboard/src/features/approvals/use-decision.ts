@@ -20,6 +20,7 @@ export function useDecision(approval: () => ApprovalResponse) {
   const me = useMe();
   const queryClient = useQueryClient();
   const [isDecidedHere, setDecidedHere] = createSignal(false);
+  const [cascadedCount, setCascadedCount] = createSignal(0);
   const [isDecidedElsewhere, setDecidedElsewhere] = createSignal(false);
 
   const take = (answer: ApprovalResponse) => {
@@ -31,6 +32,8 @@ export function useDecision(approval: () => ApprovalResponse) {
     mutationFn: resolveApproval,
     onSuccess: (answer: ApprovalResponse) => {
       if (!isOpen(answer)) setDecidedHere(true);
+      // Only this one answer says it.
+      setCascadedCount(answer.cascaded_approval_ids?.length ?? 0);
       take(answer);
     },
     onSettled: refresh,
@@ -74,6 +77,7 @@ export function useDecision(approval: () => ApprovalResponse) {
     stopping,
     isDecidedHere,
     isDecidedElsewhere,
+    cascadedCount,
     decide: (body: ResolveApprovalBody) => {
       if (!deciding.isPending) deciding.mutate({ id: approval().id, body });
     },

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { signIn } from '../support/http.ts';
+import type { Caller } from '../support/http.ts';
+import { startGithubMock } from '../story/github-mock.ts';
+import { playStory } from '../story/play.ts';
+import { startReceiver } from '../story/receiver.ts';
+import { startRecordingProxy } from './canary/proxy.ts';
+import { filesBelow, formsOf, sweep } from './canary/sweep.ts';
+import { openTables } from './support/database.ts';
+import { createPerson } from './support/people.ts';
+import { freePort } from './support/port.ts';
+import { adminUrlOf, endProcessesOf, startProgram } from './support/program.ts';
+import { startUpstream } from './support/upstream.ts';
+import { createAgent, created, until } from './support/world.ts';
+
+/**
+ * K3 and A-rows of the threat list: plays the story and calls an upstream that repeats its
+ * credential in every spelling, then looks for every credential in every place that keeps or
+ * shows anything.
+ */
+describe('a credential', () => {
+  const stack = new AsyncDisposableStack();
+  const secrets = new Map<string, string>();
+  /** What the product issued itself: shown once in an answer, so only stored things are swept for it. */
+  const issued = new Map<string, string>();
+  const sinks = new Map<string, Buffer>();
+  /** Found in every stored sink, or the sweep looks at nothing. */
+  let approvalId = '';
+
+  beforeAll(async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'aag-canary-'));
+    stack.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
+    stack.defer(() => endProcessesOf(dataDir));
+    const [github, receiver, upstream, proxy, port] = await Promise.all([
+      startGithubMock(),
+      startReceiver(),
+      startUpstream(),
+      startRecordingProxy(),
+      freePort(),
+    ]);
+    for (const each of [receiver, upstream, proxy]) stack.use(each);
+    stack.use(github);
+    proxy.target = port;
+    await using running = new AsyncDisposableStack();
+    const program = startProgram(dataDir, {
+      LOG_LEVEL: 'trace',
+      PORT: String(port),
+      BASE_URL: `http://127.0.0.1:${proxy.port}`,
+      EGRESS_ALLOW: [github.url, receiver.url, upstream.url].map((url) => new URL(url).host).join(),
+    });
+    running.use(program);
+
+    const signInUrl = await program.signInUrl();
+    await playStory({ signInUrl, github, receiver, say: () => undefined });
+    const tables = running.use(await openTables(await adminUrlOf(dataDir)));
+    secrets.set('of the story', github.hits[0]?.authorization?.replace('Bearer ', '') ?? '');
+    issued.set('webhook secret', receiver.secret ?? '');
+    issued.set('sign-in link', new URL(signInUrl).searchParams.get('token') ?? '');
+
+    const { origin } = new URL(signInUrl);
+    const [{ id: orgId }] = await tables.query('select id from auth.org');
+    const user = await createPerson(tables.query, origin, { orgId, name: 'ann', role: 'admin' });
+    issued.set('session', user.cookie.split('=')[1] ?? '');
+    const bot = await createAgent(origin, user, 'echo-bot');
+    issued.set('agent key', bot.key);
+    approvalId = await callEchoes({ user, bot, upstream });
+    // A link that is used up: what is refused is logged too.
+    await signIn(signInUrl).catch(() => undefined);
+
+    await until(async () => {
+      const rows = await tables.query('select from audit.record where approval_id = $1', [
+        approvalId,
+      ]);
+      return rows.length >= 5;
+    }, 'the audit rows');
+    sinks.set('answers', proxy.answers());
+    sinks.set('webhooks', Buffer.from(JSON.stringify(receiver.delivered)));
+    for (const table of await tables.list()) {
+      sinks.set(`table ${table}`, Buffer.from((await tables.dump(table)).join('\n')));
+    }
+    await running.disposeAsync();
+    sinks.set('stderr', Buffer.from(program.output.stderr));
+    // The link is printed there for the person who started it.
+    sinks.set('stdout', Buffer.from(program.output.stdout.replaceAll(/^Sign in: .*$/gm, '')));
+    for (const [path, content] of await filesBelow(dataDir)) {
+      sinks.set(`file ${path.slice(dataDir.length)}`, content);
+    }
+  }, 180_000);
+  afterAll(() => stack.disposeAsync());
+
+  /** Calls that suspend, run, fail and are refused, each with an answer that repeats its credential. */
+  async function callEchoes({
+    user,
+    bot,
+    upstream,
+  }: {
+    user: Caller;
+    bot: Caller;
+    upstream: { readonly url: string; readonly host: string };
+  }): Promise<string> {
+    const store = async (name: string, value: string) => {
+      secrets.set(`${name} ${secrets.size}`, value);
+      created(await user.post('/v1/secrets', { name, value, allowed_hosts: [upstream.host] }));
+    };
+    await store('header_key', `CANARY-${randomUUID()}/+="x"`);
+    await store('query_key', `CANARY-${randomUUID()}&=?ü`);
+    const call = (name: string, place: object, method: string) => ({
+      ...{ service: 'http', method, url: `${upstream.url}/echo`, secrets: [{ name, ...place }] },
+      ...(method === 'POST' && { body: { text: 'said' } }),
+    });
+    const inHeader = { in: 'header', key: 'authorization', prefix: 'Bearer ' };
+    const inQuery = { in: 'query', key: 'key' };
+    for (const [name, place] of [
+      ['header_key', inHeader],
+      ['query_key', inQuery],
+    ] as const) {
+      for (const method of ['GET', 'POST']) {
+        expect(
+          created(await user.post('/v1/actions/call', call(name, place, method))),
+        ).toMatchObject({
+          status: 'called',
+          result: { status_code: 200 },
+        });
+      }
+    }
+    const filtered = { ...call('header_key', inHeader, 'GET'), filter: '.sentence, .base64' };
+    created(await user.post('/v1/actions/call', filtered));
+    created(await user.post('/v1/actions/call', { ...filtered, filter: '.sentence | error' }));
+    const elsewhere = { ...call('query_key', inQuery, 'GET'), url: 'https://127.0.0.1:9/' };
+    expect((await user.post('/v1/actions/call', elsewhere)).status).toBeGreaterThanOrEqual(400);
+
+    await store('header_key', `CANARY-${randomUUID()}-next-version`);
+    const raised = created(
+      await bot.post('/v1/actions/call', call('header_key', inHeader, 'POST')),
+    );
+    const path = `/v1/approvals/${raised.approval_id}`;
+    created(await user.post(`${path}/resolve`, { resolution: 'allow' }));
+    await until(
+      async () => (await user.get(path)).body.execution.status === 'executed',
+      'the replay',
+    );
+    for (const list of [
+      'secrets',
+      'audit',
+      'approvals',
+      'rules',
+      'services',
+      'webhooks',
+      'identities',
+    ]) {
+      created(await user.get(`/v1/${list}?limit=200`));
+    }
+    return raised.approval_id;
+  }
+
+  test('is found where it was sent, in every form, by a sweep that works', () => {
+    for (const value of secrets.values()) {
+      expect(value).toMatch(/^CANARY-/);
+      for (const bytes of formsOf(value).values()) {
+        const padded = Buffer.concat([Buffer.from('xx'), bytes, Buffer.from('xx')]);
+        expect(sweep(padded, new Map([['it', value]]))).not.toEqual([]);
+      }
+    }
+    const known = new Map([['approval', approvalId]]);
+    const where = [...sinks]
+      .filter(([, sink]) => sweep(sink, known).length > 0)
+      .map(([name]) => name);
+    expect(where).toEqual(
+      expect.arrayContaining([
+        'answers',
+        'stdout',
+        'webhooks',
+        'table approvals.approval',
+        'table audit.record',
+        expect.stringMatching(/^file \/nats\/jetstream\/.*\.blk$/),
+        expect.stringMatching(/^file \/postgres\/data\/pg_wal\//),
+      ]),
+    );
+  });
+
+  test('of the vault is in no table, file, stream, log, webhook or answer', () => {
+    const leaks = [...sinks].flatMap(([name, sink]) =>
+      sweep(sink, secrets).map((leak) => ({ sink: name, ...leak })),
+    );
+    expect(leaks).toEqual([]);
+    // The upstream did repeat them: what came through is marked.
+    expect(sinks.get('answers')?.includes('[REDACTED]')).toBe(true);
+    expect(sinks.get('table approvals.execution')?.includes('[REDACTED]')).toBe(true);
+  });
+
+  test('that was issued is shown once and kept nowhere', () => {
+    const kept = [...sinks].filter(([name]) => name !== 'answers');
+    const leaks = kept.flatMap(([name, sink]) =>
+      sweep(sink, issued).map((leak) => ({ sink: name, ...leak })),
+    );
+    expect(leaks).toEqual([]);
+    const answers = sinks.get('answers') ?? Buffer.alloc(0);
+    for (const name of ['agent key', 'webhook secret', 'session']) {
+      const bytes = Buffer.from(issued.get(name) ?? '');
+      expect(answers.indexOf(bytes), name).toBeGreaterThan(0);
+      expect(answers.indexOf(bytes), name).toBe(answers.lastIndexOf(bytes));
+    }
+  });
+});
