@@ -41,7 +41,7 @@ import {
 export interface Running extends AsyncDisposable {
   /** Where the gateway listens. */
   readonly url: string;
-  /** One-time link of the first admin; null once somebody has signed in. */
+  /** One-time link of the first admin, a new one at each start; null when there is no active admin. */
   readonly firstSignInUrl: string | null;
   /** Settles with a sentence when embedded Postgres or NATS ended by itself. */
   readonly failed: Promise<string>;

@@ -9,19 +9,13 @@ export async function lockBootstrap(sql: Sql): Promise<void> {
   `;
 }
 
-export interface DeploymentState {
-  readonly hasUsers: boolean;
-  /** Whether any user ever opened a session. */
-  readonly hasSignedIn: boolean;
-}
-
-export async function readDeploymentState(sql: Sql): Promise<DeploymentState> {
-  const [row] = await sql<{ has_users: boolean; has_signed_in: boolean }[]>`
-    select count(*) > 0 as has_users, count(last_sign_in_at) > 0 as has_signed_in
+export async function hasUsers(sql: Sql): Promise<boolean> {
+  const [row] = await sql<[{ has_users: boolean }]>`
+    select count(*) > 0 as has_users
       from auth.identity
      where kind = 'user'
   `;
-  return { hasUsers: row?.has_users ?? false, hasSignedIn: row?.has_signed_in ?? false };
+  return row.has_users;
 }
 
 export async function findFirstAdmin(sql: Sql): Promise<{ orgId: string; id: string } | undefined> {

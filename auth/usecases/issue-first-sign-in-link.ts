@@ -6,15 +6,16 @@ import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
 import { hashOf } from '../domain/checked-token.ts';
 import { formatSignInToken } from '../domain/dashboard-session.ts';
-import { findFirstAdmin, lockBootstrap, readDeploymentState } from '../repository/bootstrap.ts';
+import { findFirstAdmin, hasUsers, lockBootstrap } from '../repository/bootstrap.ts';
 import { insertUser } from '../repository/identities.ts';
 import { insertOrg } from '../repository/orgs.ts';
 import { insertSignInLink, invalidateSignInLinks } from '../repository/sign-in-links.ts';
 
 /**
- * Makes a fresh deployment usable: the first start without any user creates the org and its
- * admin, and every start gives that admin a new one-time link (older ones end) until somebody
- * has signed in. Null from then on.
+ * Makes a deployment usable: the first start without any user creates the org and its admin,
+ * and every start gives that admin a new one-time link (older ones end). Sessions last a week at
+ * most and there is no other way to sign in, so who runs the gateway must always get one more.
+ * Null when no active admin is left.
  */
 export async function issueFirstSignInLink(
   { db, randomBytes }: Pick<Deps, 'db' | 'randomBytes'>,
@@ -22,9 +23,7 @@ export async function issueFirstSignInLink(
 ): Promise<string | null> {
   return db.transaction(async (tx) => {
     await lockBootstrap(tx);
-    const { hasUsers, hasSignedIn } = await readDeploymentState(tx);
-    if (hasSignedIn) return null;
-    const admin = hasUsers ? await findFirstAdmin(tx) : await createFirstAdmin(tx);
+    const admin = (await hasUsers(tx)) ? await findFirstAdmin(tx) : await createFirstAdmin(tx);
     if (admin === undefined) return null;
 
     const { orgId, id: identityId } = admin;
