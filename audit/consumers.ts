@@ -10,6 +10,8 @@ export function startConsumers(
   { bus, logger }: { bus: Bus; logger: Logger },
 ): AsyncDisposable {
   return consumeEvents({
+    // Nobody waits for a record to be readable; a transaction for each would cost more than the call.
+    lingerMs: 100,
     bus,
     durable: 'audit',
     handle: (events) => recordEvents(deps, events),

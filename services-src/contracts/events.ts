@@ -68,12 +68,17 @@ export const eventsStream = 'EVENTS';
 /** What the stream holds: events that somebody may wait for, and records for the audit log alone. */
 export const streamSubjects = ['evt.>', 'aud.>'];
 
+/** What every call leaves and nobody waits for. */
+export function isForAuditAlone(type: EventType): boolean {
+  return type.startsWith('action.');
+}
+
 /**
  * `evt.<component>.<type>`, or `aud.…` for what every call leaves and only audit reads: so the
  * other readers need not look at it. Each component publishes only below its own name.
  */
 export function eventSubject(owner: Component, type: EventType): string {
-  return `${type.startsWith('action.') ? 'aud' : 'evt'}.${owner}.${type}`;
+  return `${isForAuditAlone(type) ? 'aud' : 'evt'}.${owner}.${type}`;
 }
 
 /** Where events that were published together travel as one message: a JSON array of them. */

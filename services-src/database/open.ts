@@ -5,15 +5,15 @@ import postgres from 'postgres';
 export type Sql = postgres.ISql;
 
 export interface Transaction extends postgres.TransactionSql {
-  /** Called by `appendEvent`: the relay is woken as soon as this transaction has committed. */
-  markEvents(): void;
+  /** Called by `appendEvent`: the relay is woken when this transaction has committed, at once or soon. */
+  markEvents(options: { isUrgent: boolean }): void;
 }
 
 export interface Database extends postgres.Sql, AsyncDisposable {
   /** Commits when `work` resolves and rolls back when it throws. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** Calls back after each commit that stored events; the relay listens. */
-  onEventsCommitted(listener: () => void): void;
+  onEventsCommitted(listener: (options: { isUrgent: boolean }) => void): void;
 }
 
 const tracer = trace.getTracer('database');
@@ -53,7 +53,7 @@ export function openDatabase({
       idle_in_transaction_session_timeout: 15_000,
     },
   });
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(options: { isUrgent: boolean }) => void>();
 
   return Object.assign(sql, {
     transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -62,11 +62,19 @@ export function openDatabase({
         { kind: SpanKind.CLIENT },
         async (span) => {
           try {
-            let hasEvents = false;
+            let events: 'none' | 'urgent' | 'patient' = 'none';
             const result = await sql.begin((inner) =>
-              work(Object.assign(inner, { markEvents: () => void (hasEvents = true) })),
+              work(
+                Object.assign(inner, {
+                  markEvents({ isUrgent }: { isUrgent: boolean }) {
+                    if (events !== 'urgent') events = isUrgent ? 'urgent' : 'patient';
+                  },
+                }),
+              ),
             );
-            if (hasEvents) for (const listener of listeners) listener();
+            if (events !== 'none') {
+              for (const listener of listeners) listener({ isUrgent: events === 'urgent' });
+            }
             return result as T;
           } finally {
             span.end();
@@ -74,7 +82,7 @@ export function openDatabase({
         },
       );
     },
-    onEventsCommitted(listener: () => void) {
+    onEventsCommitted(listener: (options: { isUrgent: boolean }) => void) {
       listeners.add(listener);
     },
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,6 @@
 import { jetstream } from '@nats-io/jetstream';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 
 import type { Bus } from '#bus';
@@ -14,6 +15,8 @@ interface ConsumeOptions {
   /** Commits the effect of a batch; called again with the same events after a failure. */
   readonly handle: (events: Event[]) => Promise<void>;
   readonly logger: Logger;
+  /** How long to collect before a batch is handled: what costs a transaction is then shared. Default 0. */
+  readonly lingerMs?: number;
 }
 
 const batchMax = 256;
@@ -25,7 +28,13 @@ const redeliverAfterMs = 1_000;
  * Feeds a durable consumer's events to `handle` in batches, and acknowledges them after it has
  * committed. Delivery is at least once, in any order: `handle` must be idempotent by event id.
  */
-export function consumeEvents({ bus, durable, handle, logger }: ConsumeOptions): AsyncDisposable {
+export function consumeEvents({
+  bus,
+  durable,
+  handle,
+  logger,
+  lingerMs = 0,
+}: ConsumeOptions): AsyncDisposable {
   let stopped = false;
   let messages: ConsumerMessages | undefined;
 
@@ -34,7 +43,7 @@ export function consumeEvents({ bus, durable, handle, logger }: ConsumeOptions):
       try {
         const consumer = await jetstream(bus.nats).consumers.get(eventsStream, durable);
         messages = await consumer.consume({ max_messages: batchMax });
-        await pump(messages, { handle, logger });
+        await pump(messages, { handle, logger, lingerMs });
       } catch (error) {
         if (!stopped) logger.warn({ err: error, durable }, 'events cannot be read yet');
       }
@@ -55,13 +64,14 @@ export function consumeEvents({ bus, durable, handle, logger }: ConsumeOptions):
 /** Collects what arrives while a batch is in hand, so that a backlog is worked off in few transactions. */
 async function pump(
   messages: ConsumerMessages,
-  options: Pick<ConsumeOptions, 'handle' | 'logger'>,
+  options: Pick<ConsumeOptions, 'handle' | 'logger'> & { lingerMs: number },
 ): Promise<void> {
   let waiting: JsMsg[] = [];
   let working: Promise<void> | undefined;
 
   const work = async () => {
     while (waiting.length > 0) {
+      if (options.lingerMs > 0 && waiting.length < batchMax) await delay(options.lingerMs);
       const batch = waiting.splice(0, batchMax);
       await process(batch, options);
     }

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 
 import type { Transaction } from '#database';
-import { event as eventSchema } from '../contracts/events.ts';
+import { event as eventSchema, isForAuditAlone } from '../contracts/events.ts';
 import type { Event, EventType } from '../contracts/events.ts';
 import type { AuditEntry } from '../contracts/audit.ts';
 
@@ -42,6 +42,6 @@ export async function appendEvent(tx: Transaction, newEvent: NewEvent): Promise<
     insert into outbox (id, org_id, type, body)
     values (${event.id}, ${event.org_id}, ${event.type}, ${JSON.stringify(event)})
   `;
-  tx.markEvents();
+  tx.markEvents({ isUrgent: !isForAuditAlone(event.type) });
   return event;
 }

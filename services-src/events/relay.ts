@@ -24,6 +24,7 @@ interface OutboxRow {
 const batchMax = 200;
 /** How soon rows are found whose writer died between commit and wake. */
 const pollEveryMs = 1_000;
+const lingerMs = 100;
 
 /**
  * Moves committed events from a component's outbox to the stream. Any number of replicas may
@@ -63,7 +64,16 @@ export function startRelay({ db, bus, owner, logger }: RelayOptions): AsyncDispo
       logger.warn({ err: error }, 'events could not be relayed yet');
     }
   });
-  db.onEventsCommitted(() => relaying.wake());
+  // Records for the audit log alone wait a moment for each other: under load one transaction moves many.
+  let patient: NodeJS.Timeout | undefined;
+  db.onEventsCommitted(({ isUrgent }) => {
+    if (isUrgent) relaying.wake();
+    else
+      patient ??= setTimeout(() => {
+        patient = undefined;
+        relaying.wake();
+      }, lingerMs);
+  });
 
   const pruning = repeat(600_000, async () => {
     try {
@@ -81,6 +91,7 @@ export function startRelay({ db, bus, owner, logger }: RelayOptions): AsyncDispo
 
   return {
     async [Symbol.asyncDispose]() {
+      clearTimeout(patient);
       await pruning[Symbol.asyncDispose]();
       await relaying[Symbol.asyncDispose]();
     },

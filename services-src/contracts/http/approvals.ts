@@ -149,6 +149,7 @@ export const approvalRoutes = defineRoutes({
       'already_resolved',
       'already_at_top',
       'remember_keys_not_offered',
+      'invalid_params',
       'expired',
     ],
     audit: ['approval.resolved'],
