@@ -69,8 +69,17 @@ export async function createServer(
     logger: false,
     routerOptions: { maxParamLength: limits.pathParameterCharacters },
     clientErrorHandler: answerClientError,
+    // Before any hook ran, so the edge's headers are set here.
     frameworkErrors: (thrown, request, reply) =>
-      sendError(toAppError(thrown), { request, reply, logger: deps.logger }),
+      sendError(toAppError(thrown), {
+        request,
+        reply: reply.headers({
+          'x-request-id': request.id,
+          'x-content-type-options': 'nosniff',
+          'cache-control': 'no-store',
+        }),
+        logger: deps.logger,
+      }),
   });
   app.server.maxConnections = limits.connections;
 

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 
 const style = `
-  body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #f4f5f7; color: #1a1d23; font: 16px/1.5 system-ui, sans-serif; }
-  main { box-sizing: border-box; width: min(26rem, 100vw); padding: 2rem; background: #fff; border: 1px solid #d9dce3; border-radius: 12px; }
+  body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #f5f5f2; color: #1a1c1f; font: 16px/1.5 system-ui, sans-serif; }
+  main { box-sizing: border-box; width: min(26rem, 100vw); padding: 2rem; background: #fff; border: 1px solid #e1e1da; border-radius: 12px; }
   h1 { margin: 0 0 .5rem; font-size: 1.25rem; }
   p { margin: 0 0 1.25rem; }
-  button { width: 100%; padding: .7rem; border: 0; border-radius: 8px; background: #1d4ed8; color: #fff; font: inherit; font-weight: 600; cursor: pointer; }
-  button:focus-visible { outline: 3px solid #93b4ff; outline-offset: 2px; }
+  button { width: 100%; padding: .7rem; border: 0; border-radius: 8px; background: #0b6b50; color: #fff; font: inherit; font-weight: 600; cursor: pointer; }
+  button:focus-visible { outline: 3px solid #0b6b50; outline-offset: 2px; }
   code { font-size: .95em; }
   @media (prefers-color-scheme: dark) {
-    body { background: #111318; color: #e8eaf0; }
-    main { background: #1a1d24; border-color: #333846; }
+    body { background: #131417; color: #ececea; }
+    main { background: #1b1d21; border-color: #33363b; }
+    button { background: #4fc79e; color: #06241a; }
   }
 `;
 
