@@ -16,6 +16,11 @@ export class BoundedRegExp {
     this.#isSimple = repetitions <= 1 && !/\)(?:[*+]|\{)/.test(pattern);
   }
 
+  /** Ajv keeps compiled patterns by this text: without it the first one would serve for all. */
+  toString(): string {
+    return this.#regexp.toString();
+  }
+
   /** A pattern that takes too long does not match: what nobody can check is not let through. */
   test(text: string): boolean {
     if (this.#isSimple && text.length <= SIMPLE_CHARACTERS_MAX) return this.#regexp.test(text);

@@ -177,3 +177,20 @@ describe('actionPath', () => {
     expect(withDefaults(action, { a: 2 })).toEqual({ a: 2 });
   });
 });
+
+describe('patterns of several schemas', () => {
+  test('are each checked against their own text', () => {
+    const withPattern = (pattern: string) =>
+      compileValidator({
+        type: 'object',
+        properties: { value: { type: 'string', pattern } },
+        additionalProperties: false,
+      });
+    const first = withPattern('^a$');
+    const second = withPattern('^b$');
+
+    expect(first({ value: 'a' })).toEqual([]);
+    expect(second({ value: 'b' })).toEqual([]);
+    expect(second({ value: 'a' })).not.toEqual([]);
+  });
+});
