@@ -111,6 +111,7 @@ describe.skipIf(!chromium.available)(
         await field
           .getByRole('button', { name: 'Show all 10,000 characters (9,400 more)' })
           .click();
+        await field.getByRole('button', { name: 'Show less' }).waitFor();
         expect(await field.textContent()).toContain('word '.repeat(2000));
       });
     });
