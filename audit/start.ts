@@ -23,6 +23,7 @@ export async function startAudit(config: AuditConfig): Promise<RunningComponent>
       url: config.DATABASE_URL,
       schema: 'audit',
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+      planEachTime: true,
     }),
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit' }));

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { AuditRecord } from '#contracts/audit';
 import { canonicalJson } from '#signing';
@@ -54,8 +54,5 @@ function hashOf(record: Omit<AuditRecord, 'hash'>): string {
   const members = Object.entries(record).filter(
     ([name, value]) => name !== 'hash' && value !== null,
   );
-  return createHash('sha256')
-    .update(record.prev_hash)
-    .update(canonicalJson(Object.fromEntries(members)))
-    .digest('hex');
+  return hash('sha256', record.prev_hash + canonicalJson(Object.fromEntries(members)));
 }

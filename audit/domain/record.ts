@@ -1,10 +1,11 @@
+import type { AuditEntry } from '#contracts/audit';
 import type { Event } from '#contracts/events';
 import type { UnchainedRecord } from './chain.ts';
 
 /** The record that an event asks for; undefined when it asks for none. */
 export function recordOf(event: Event): UnchainedRecord | undefined {
   if (event.audit === null) return undefined;
-  const entry = storable(event.audit);
+  const entry = isStorable(event.audit) ? event.audit : storable(event.audit);
   return {
     ...entry,
     id: event.id.toLowerCase(),
@@ -15,6 +16,11 @@ export function recordOf(event: Event): UnchainedRecord | undefined {
     approval_id: entry.approval_id?.toLowerCase() ?? null,
     execution_id: entry.execution_id?.toLowerCase() ?? null,
   };
+}
+
+/** JSON writes both as escapes, so that looking at its text is enough. */
+function isStorable(entry: AuditEntry): boolean {
+  return !/\\u(?:0000|d[89a-f])/.test(JSON.stringify(entry));
 }
 
 /**

@@ -1,3 +1,5 @@
+import postgres from 'postgres';
+
 import type { AuditRecord } from '#contracts/audit';
 import type { AuditQuery } from '#contracts/http/audit';
 import type { Sql } from '#database';
@@ -64,6 +66,11 @@ export async function insertRecords(sql: Sql, records: readonly AuditRecord[]): 
               disclosed jsonb, approval_id uuid, execution_id uuid, request_id text,
               trace_id text, ip text, prev_hash text, hash text)
   `;
+}
+
+/** `insertRecords` failed because one of the ids has a record; the transaction is lost with it. */
+export function isRecordedAlready(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.constraint_name === 'record_id_key';
 }
 
 export interface RecordFilter extends Omit<AuditQuery, 'limit' | 'cursor'> {

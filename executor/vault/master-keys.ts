@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 
 import { ConfigError } from '#config';
 import type { SecretText } from '#config';
@@ -43,7 +44,7 @@ export async function checkMasterKeys(db: Database, masterKeys: MasterKeys): Pro
   const checkKey = known.get(check.masterKey);
   if (checkKey === undefined || inUse.some((id) => !known.has(id))) throw wrongMasterKey();
   try {
-    unseal(checkKey.bytes, check.sealed, checkBinding);
+    unseal(checkKey.key, check.sealed, checkBinding);
   } catch {
     throw wrongMasterKey();
   }
@@ -51,20 +52,20 @@ export async function checkMasterKeys(db: Database, masterKeys: MasterKeys): Pro
 
 export function wrapDataKey(
   [newest]: MasterKeys,
-  { orgId, dataKey }: { orgId: string; dataKey: Uint8Array },
+  { orgId, dataKey }: { orgId: string; dataKey: KeyObject },
 ): WrappedDataKey {
   const binding = dataKeyBinding(orgId);
-  const wrapped = seal(newest.bytes, dataKey, { binding, nonce: randomBytes(nonceBytes) });
+  const wrapped = seal(newest.key, dataKey.export(), { binding, nonce: randomBytes(nonceBytes) });
   return { masterKey: newest.id, wrapped };
 }
 
 export function unwrapDataKey(
   masterKeys: MasterKeys,
   { orgId, masterKey, wrapped }: WrappedDataKey & { orgId: string },
-): Buffer {
-  const key = masterKeys.find((each) => each.id === masterKey);
-  if (key === undefined) throw new Error(`no master key ${masterKey} to open a data key with`);
-  return unseal(key.bytes, wrapped, dataKeyBinding(orgId));
+): KeyObject {
+  const master = masterKeys.find((each) => each.id === masterKey);
+  if (master === undefined) throw new Error(`no master key ${masterKey} to open a data key with`);
+  return createSecretKey(unseal(master.key, wrapped, dataKeyBinding(orgId)));
 }
 
 /**
@@ -90,9 +91,9 @@ export async function rotateMasterKey(db: Database, masterKeys: MasterKeys): Pro
   return rewrapped;
 }
 
-function newKeyCheck({ id, bytes }: MasterKey): KeyCheck {
+function newKeyCheck({ id, key }: MasterKey): KeyCheck {
   const nonce = randomBytes(nonceBytes);
-  const sealed = seal(bytes, Buffer.from('vault'), { binding: checkBinding, nonce });
+  const sealed = seal(key, Buffer.from('vault'), { binding: checkBinding, nonce });
   return { masterKey: id, sealed };
 }
 

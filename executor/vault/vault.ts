@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeySync, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 
 import type { Tier } from '#contracts/vocabulary';
 import type { Database, Sql } from '#database';
 import { createCache } from '../caching.ts';
-import { keyBytes, nonceBytes, seal, unseal } from '../domain/sealing.ts';
+import { nonceBytes, seal, unseal } from '../domain/sealing.ts';
 import type { Binding } from '../domain/sealing.ts';
 import { findDataKey, insertDataKey } from '../repository/data-key.ts';
 import { findSealedSecret } from '../repository/secret-version.ts';
@@ -29,6 +30,9 @@ export interface Vault {
   forget(secretId: string | null): void;
 }
 
+/** As it is stored, with the key of its org. */
+type OpenableSecret = SealedSecret & { readonly dataKey: KeyObject };
+
 const cachedMs = 1_000;
 
 /** Opens the vault, or refuses with one sentence when the master key is not the one it was made with. */
@@ -44,17 +48,25 @@ export async function openVault({
   const dataKeyOf = async (sql: Sql, orgId: string) => {
     const known = await findDataKey(sql, { orgId });
     if (known) return unwrapDataKey(masterKeys, { orgId, ...known });
-    const wrapped = wrapDataKey(masterKeys, { orgId, dataKey: randomBytes(keyBytes) });
+    const wrapped = wrapDataKey(masterKeys, {
+      orgId,
+      dataKey: generateKeySync('aes', { length: 256 }),
+    });
     await insertDataKey(sql, { orgId, ...wrapped });
     const stored = await findDataKey(sql, { orgId });
     if (!stored) throw new Error('the data key of an org vanished');
     return unwrapDataKey(masterKeys, { orgId, ...stored });
   };
 
-  const secrets = createCache<{ orgId: string; secretId: string }, SealedSecret>({
+  const secrets = createCache<{ orgId: string; secretId: string }, OpenableSecret>({
     max: 5_000,
     ttlMs: cachedMs,
-    fetch: (at) => findSealedSecret(db, at),
+    fetch: async (at) => {
+      const found = await findSealedSecret(db, at);
+      return (
+        found && { ...found, dataKey: unwrapDataKey(masterKeys, { orgId: at.orgId, ...found }) }
+      );
+    },
   });
 
   return {
@@ -69,9 +81,8 @@ export async function openVault({
     async findSecret({ orgId, secretId }) {
       const found = await secrets.get(`${orgId} ${secretId}`, { orgId, secretId });
       if (!found) return undefined;
-      const { tier, ownerId, allowedHosts, version, sealed } = found;
+      const { tier, ownerId, allowedHosts, version, sealed, dataKey } = found;
       const reveal = () => {
-        const dataKey = unwrapDataKey(masterKeys, { orgId, ...found });
         const binding = secretBinding({ orgId, secretId, version });
         return unseal(dataKey, sealed, binding).toString('utf8');
       };

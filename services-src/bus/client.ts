@@ -2,7 +2,8 @@ import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentele
 import {
   ClosedConnectionError,
   DrainingConnectionError,
-  RequestError,
+  NoRespondersError,
+  PermissionViolationError,
   TimeoutError,
   headers as createHeaders,
 } from '@nats-io/transport-node';
@@ -25,6 +26,13 @@ export type Client<C extends Contract> = {
 };
 
 const tracer = trace.getTracer('bus');
+/** After these the request may have been received all the same. */
+const lost = [
+  TimeoutError,
+  ClosedConnectionError,
+  DrainingConnectionError,
+  PermissionViolationError,
+];
 
 /**
  * A typed caller for another component. Every method takes the deadline of the request it
@@ -54,8 +62,8 @@ async function call(
       headers.set(TIMEOUT_HEADER, String(timeoutMs));
       propagation.inject(context.active(), headers, traceSetter);
 
-      const reply = await bus.nats.request(subject, JSON.stringify(request), {
-        timeout: timeoutMs,
+      const reply = await bus.requests.request(subject, JSON.stringify(request), {
+        timeoutMs,
         headers,
       });
       throwIfError(reply);
@@ -81,14 +89,10 @@ function throwIfError(reply: Msg): void {
 }
 
 function fromTransport(thrown: unknown, subject: string): AppError {
-  if (thrown instanceof TimeoutError) return unanswered(subject, thrown, true);
-  if (thrown instanceof RequestError) {
-    return unanswered(subject, thrown, !thrown.isNoResponders());
-  }
-  if (thrown instanceof ClosedConnectionError || thrown instanceof DrainingConnectionError) {
-    return unanswered(subject, thrown, true);
-  }
-  return AppError.from(thrown);
+  if (thrown instanceof NoRespondersError) return unanswered(subject, thrown, false);
+  return lost.some((kind) => thrown instanceof kind)
+    ? unanswered(subject, thrown, true)
+    : AppError.from(thrown);
 }
 
 /** `lost`: the request may have been received. A non-read then ends as `outcome_unknown`, never as a safe retry. */

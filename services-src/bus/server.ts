@@ -1,6 +1,6 @@
 import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentelemetry/api';
 import { headers as createHeaders } from '@nats-io/transport-node';
-import type { Msg } from '@nats-io/transport-node';
+import type { Msg, MsgHdrs } from '@nats-io/transport-node';
 import type { z } from 'zod';
 
 import { AppError, errorCodes } from '#errors';
@@ -55,11 +55,11 @@ export async function serve<C extends Contract>(
           const busy = new AppError('unavailable', `The ${contract.owner} component is busy.`, {
             details: { component: contract.owner, busy: true },
           });
-          respondError(message, busy);
+          respondError(bus, message, busy);
           return;
         }
         const handler = (handlers as Record<string, AnyHandler>)[name] as AnyHandler;
-        const answered = answer(message, endpoint, { handler, logger });
+        const answered = answer(message, endpoint, { bus, handler, logger });
         inFlight.add(answered);
         void answered.finally(() => inFlight.delete(answered));
       },
@@ -79,7 +79,7 @@ export async function serve<C extends Contract>(
 async function answer(
   message: Msg,
   endpoint: EndpointSpec,
-  { handler, logger }: { handler: AnyHandler; logger: Logger },
+  { bus, handler, logger }: { bus: Bus; handler: AnyHandler; logger: Logger },
 ): Promise<void> {
   const parent = propagation.extract(context.active(), message.headers, traceGetter);
   await tracer.startActiveSpan(message.subject, { kind: SpanKind.SERVER }, parent, async (span) => {
@@ -87,26 +87,26 @@ async function answer(
       const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER)) || endpoint.timeoutMs;
       const request = parseRequest(endpoint, message);
       const response = await handler(request, deadlineIn(Math.min(timeoutMs, endpoint.timeoutMs)));
-      respond(message, endpoint.hot ? response : endpoint.response.parse(response));
+      respond(bus, message, endpoint.hot ? response : endpoint.response.parse(response));
     } catch (thrown) {
       const error = AppError.from(thrown);
       span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
       if (error.code === 'internal') {
         logger.error({ err: error.cause ?? error, subject: message.subject }, 'request failed');
       }
-      respondError(message, error);
+      respondError(bus, message, error);
     } finally {
       span.end();
     }
   });
 }
 
-function respond(message: Msg, response: unknown): void {
+function respond(bus: Bus, message: Msg, response: unknown): void {
   const body = JSON.stringify(response);
   if (Buffer.byteLength(body) > replyBytesMax) {
     throw new AppError('too_large', 'The answer is too large to return; ask for less of it.');
   }
-  message.respond(body);
+  reply(bus, message, { body });
 }
 
 function parseRequest(endpoint: EndpointSpec, message: Msg): unknown {
@@ -129,11 +129,26 @@ function parseJson(message: Msg): unknown {
   }
 }
 
-function respondError(message: Msg, error: AppError): void {
+function respondError(bus: Bus, message: Msg, error: AppError): void {
   const headers = createHeaders();
   // Header values are one line; the full text is in the body.
   headers.set(ERROR_HEADER, error.code);
   headers.set(ERROR_CODE_HEADER, String(errorCodes[error.code].httpStatus));
   const { code, message: text, details } = error;
-  message.respond(JSON.stringify({ code, message: text, details }), { headers });
+  reply(bus, message, { body: JSON.stringify({ code, message: text, details }), headers });
+}
+
+/** Without a connection nobody can be told; whoever asked has a deadline. */
+function reply(
+  { outbox }: Bus,
+  { reply: subject }: Msg,
+  { body, headers }: { body: string; headers?: MsgHdrs },
+): void {
+  if (subject === undefined) return;
+  outbox.send({
+    subject,
+    body,
+    ...(headers && { options: { headers } }),
+    onFailure: () => undefined,
+  });
 }

@@ -28,10 +28,13 @@ export function openDatabase({
   url,
   schema,
   connectionsMax,
+  planEachTime = false,
 }: {
   url: string;
   schema: string;
   connectionsMax: number;
+  /** For a table that grows by thousands a minute: a plan kept from when it was small reads all of it. */
+  planEachTime?: boolean;
 }): Database {
   const withoutSocket = new URL(url);
   const socketDir = withoutSocket.searchParams.get('host');
@@ -51,6 +54,7 @@ export function openDatabase({
       search_path: schema,
       statement_timeout: 10_000,
       idle_in_transaction_session_timeout: 15_000,
+      ...(planEachTime ? { plan_cache_mode: 'force_custom_plan' } : {}),
     },
   });
   const listeners = new Set<(options: { isUrgent: boolean }) => void>();
