@@ -1,9 +1,9 @@
+import { randomUUIDv7 } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
-import { v7 as uuidv7 } from 'uuid';
 
 import { ConfigError } from '#config';
 import { errorCodes } from '#errors';
@@ -65,7 +65,7 @@ export async function createServer(
     return503OnClosing: false,
     trustProxy: parseTrustedProxies(config.TRUSTED_PROXIES),
     requestIdHeader: false,
-    genReqId: () => uuidv7(),
+    genReqId: () => randomUUIDv7(),
     logger: false,
     routerOptions: { maxParamLength: limits.pathParameterCharacters },
     clientErrorHandler: answerClientError,
@@ -142,7 +142,7 @@ function answerClientError(error: Error & { code?: string }, socket: Duplex): vo
     return;
   }
   const { status, ...rest } = clientErrors[error.code ?? ''] ?? malformed;
-  const body = JSON.stringify({ ...rest, request_id: uuidv7() });
+  const body = JSON.stringify({ ...rest, request_id: randomUUIDv7() });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
     // A client that never reads must not hold the socket.

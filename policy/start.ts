@@ -1,4 +1,4 @@
-import { v7 as newId } from 'uuid';
+import { randomUUIDv7 } from 'node:crypto';
 
 import { connectBus, createClient, serve } from '#bus';
 import { auth } from '#contracts/bus/auth';
@@ -60,7 +60,7 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
     gapVerifier: createVerifier('gap', gapKey, gap),
     ruleUse: startup.use(startRuleUse({ db, logger })),
     now: Date.now,
-    newId,
+    newId: () => randomUUIDv7(),
   };
   startup.use(dropLookupsOnChange(bus, deps.lookups));
   startup.use(plantRememberedRules(bus, deps));

@@ -49,7 +49,8 @@ export async function startNats(options: StartNatsOptions): Promise<EmbeddedNats
     command,
     args: ['--config', 'nats.conf'],
     cwd: home, // by which a later start knows the process again
-    env: { GOMEMLIMIT: '40MiB', TZ: 'UTC' },
+    // One thread at a time: on a small machine its idle threads would look for work that Node could do.
+    env: { GOMEMLIMIT: '40MiB', GOMAXPROCS: '1', TZ: 'UTC' },
     readyTimeoutMs: READY_TIMEOUT_MS,
     stopSteps: STOP_STEPS,
     onLine: (line) => {

@@ -18,20 +18,19 @@ interface Waiting {
 
 /** Keeps a message well below what NATS accepts. */
 const batchMax = 64;
-/** Of acknowledgements under way; what comes meanwhile leaves together, in the next message. */
-const inFlightMax = 2;
 
 /**
  * Publishes events straight to the stream, for what has no row of its own to commit with
  * (reads, refusals at the edge). Everything else goes through the outbox.
  *
- * Under load, events that arrive while others are on their way leave as one message: the cost of
- * a message, at JetStream and at its reader, is then shared, and a call alone waits for nobody.
+ * One message is on its way at a time, and what arrives meanwhile leaves together in the next:
+ * under load the cost of a message, at JetStream and at its reader, is shared, and a call alone
+ * waits for nobody.
  */
 export function openPublisher(bus: Bus, owner: Component): Publisher {
   const stream = jetstream(bus.nats, { timeout: 2_000 });
   let waiting: Waiting[] = [];
-  let inFlight = 0;
+  let isSending = false;
 
   const send = async (batch: readonly Waiting[]): Promise<void> => {
     const [first] = batch;
@@ -47,14 +46,14 @@ export function openPublisher(bus: Bus, owner: Component): Publisher {
     }
   };
   const pump = async (): Promise<void> => {
-    if (inFlight >= inFlightMax) return;
-    inFlight += 1;
+    if (isSending) return;
+    isSending = true;
     while (waiting.length > 0) {
       const batch = waiting.slice(0, batchMax);
       waiting = waiting.slice(batchMax);
       await send(batch);
     }
-    inFlight -= 1;
+    isSending = false;
   };
 
   return {

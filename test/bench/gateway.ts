@@ -25,12 +25,20 @@ const settingsOf = ({ upstreamUrl, environment }: Options) => ({
 export async function startEmbedded(options: Options): Promise<Subject & AsyncDisposable> {
   await using startup = new AsyncDisposableStack();
   const program = startup.use(
-    // With the flag that `npm start` gives.
-    startProgram(['--max-semi-space-size=16', 'start.ts'], {
-      ...settingsOf(options),
-      PORT: '0',
-      DATA_DIR: options.dataDir,
-    }),
+    // With the flags that `npm start` gives.
+    startProgram(
+      [
+        '--max-semi-space-size=16',
+        '--min-semi-space-size=16',
+        '--max-old-space-size=960',
+        'start.ts',
+      ],
+      {
+        ...settingsOf(options),
+        PORT: '0',
+        DATA_DIR: options.dataDir,
+      },
+    ),
   );
   const signInUrl = await program.find(/Sign in: (\S+)/);
   const subject = await prepare('gateway, embedded', signInUrl, options.upstreamUrl);
@@ -49,7 +57,10 @@ export async function startDistributed(options: Options): Promise<Subject & Asyn
   );
   const auth = programs[components.indexOf('auth')];
   const signInUrl = (await auth?.find(/Sign in: (\S+)/)) ?? '';
-  await untilReady(`http://127.0.0.1:${port}/health/ready`);
+  await until(`http://127.0.0.1:${port} is ready`, async () => {
+    const reply = await fetch(`http://127.0.0.1:${port}/health/ready`);
+    return reply.ok;
+  });
   const subject = await prepare('gateway, process per component', signInUrl, options.upstreamUrl);
   const running = startup.move();
   return {
@@ -63,6 +74,10 @@ export async function startDistributed(options: Options): Promise<Subject & Asyn
 async function prepare(name: string, signInUrl: string, upstreamUrl: string): Promise<Subject> {
   const { origin } = new URL(signInUrl);
   const user = await signIn(signInUrl);
+  await until('every component answers', async () => {
+    const { body } = await user.get('/v1/status');
+    return (body as { status?: string }).status === 'ok';
+  });
   const agent = await created(user, '/v1/identities/agents', { name: 'bench' });
   const { key } = await created(user, `/v1/identities/${agent['id']}/keys`, { name: 'bench' });
   await created(user, '/v1/secrets', {
@@ -99,14 +114,10 @@ async function created(user: Caller, path: string, body: unknown): Promise<Recor
   return reply.body as Record<string, string>;
 }
 
-async function untilReady(url: string): Promise<void> {
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < 300; round += 1) {
-    const isReady = await fetch(url).then(
-      (reply) => reply.ok,
-      () => false,
-    );
-    if (isReady) return;
+    if (await holds().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`${url} was not ready within 30 s`);
+  throw new Error(`waited 30 s in vain until ${what}`);
 }

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { orExit } from '#process';
 import { startDistributed, startEmbedded } from './gateway.ts';
 import { startCollector } from './layers.ts';
-import { load, measure, medianMsAlone } from './measure.ts';
-import type { Figures, Subject } from './measure.ts';
+import { compare, load, measure, medianMsAlone } from './measure.ts';
+import type { Compared, Figures, Subject } from './measure.ts';
 import { pssMebibytesOf, startProgram, treeOf } from './processes.ts';
 import { renderReport, targetsOf } from './report.ts';
 import type { Memory, Run } from './report.ts';
@@ -44,8 +44,14 @@ await orExit(async () => {
   await measureAll(plain('direct', upstreamUrl, upstream.pid));
   await measureAll(plain('bare Fastify proxy', proxyUrl, proxy.pid));
   const memory = await measureMemory(join(folder, 'memory'), upstreamUrl);
+  let compared: Compared;
   {
     await using embedded = await startEmbedded({ dataDir: join(folder, 'embedded'), upstreamUrl });
+    const bare = plain('bare Fastify proxy', proxyUrl, proxy.pid);
+    compared = await compare(embedded.get, bare.get, { rounds: 11, seconds: 2 });
+    say(
+      `in turn with the proxy: ${(compared.share * 100).toFixed(1)} % of its throughput, ${compared.timesAlone.toFixed(1)} times its time alone`,
+    );
     await measureAll(embedded);
   }
   {
@@ -57,7 +63,7 @@ await orExit(async () => {
   }
   const layers = await traceLayers(join(folder, 'traced'), upstreamUrl);
 
-  const run: Run = { figures, alone, memory, layers };
+  const run: Run = { compared, figures, alone, memory, layers };
   await writeFile('docs/performance.md', renderReport(run));
   const targets = targetsOf(run);
   for (const { name, value, holds } of targets)

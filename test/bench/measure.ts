@@ -71,7 +71,46 @@ export async function medianMsAlone(target: Target, calls: number): Promise<numb
     durations.push(performance.now() - started);
   }
   await connection.close();
-  return durations.toSorted((a, b) => a - b)[Math.floor(calls / 2)] ?? 0;
+  return medianOf(durations);
+}
+
+export interface Compared {
+  /** Calls per second with 32 in flight, of the other's. */
+  readonly share: number;
+  /** Median time of a call alone, in the other's. */
+  readonly timesAlone: number;
+}
+
+/**
+ * Two subjects in turn, round by round: a machine that is faster or slower for a while is so for
+ * both. The medians of the rounds' ratios.
+ */
+export async function compare(
+  target: Target,
+  other: Target,
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<Compared> {
+  const perSecond = async (measured: Target, duration: number) => {
+    const result = await load(measured, { concurrency: 32, duration });
+    return result.requests.total / result.duration;
+  };
+  await perSecond(other, 2);
+  await perSecond(target, 4);
+  // What was recorded meanwhile is stored before calls are measured alone.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    times.push((await medianMsAlone(target, 300)) / (await medianMsAlone(other, 300)));
+  }
+  const shares: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    shares.push((await perSecond(target, seconds)) / (await perSecond(other, seconds)));
+  }
+  return { share: medianOf(shares), timesAlone: medianOf(times) };
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** Exactly so many calls, or for so long; fails when any is not answered with 2xx. */
