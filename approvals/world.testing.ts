@@ -297,7 +297,7 @@ function createCallers({
       return state.envelope.approval_id;
     },
     resolve: (person: Person, id: string, body: ResolveApprovalBody) =>
-      client.resolve({ principal: as(person), id, body, context }, soon()),
+      client.resolve({ principal: as(person), id, as: 'ancestor', body, context }, soon()),
     resume: (person: Person, id: string) =>
       client.resume({ principal: as(person), id, context }, soon()),
     run: (person: Person, id: string) => client.run({ principal: as(person), id, context }, soon()),

@@ -9,6 +9,7 @@ import { getChain } from './usecases/get-chain.ts';
 import { getIdentity } from './usecases/get-identity.ts';
 import { getMe } from './usecases/get-me.ts';
 import { getOrgSettings } from './usecases/get-org-settings.ts';
+import { getSelfApproval } from './usecases/get-self-approval.ts';
 import { listAgentKeys } from './usecases/list-agent-keys.ts';
 import { listIdentities } from './usecases/list-identities.ts';
 import { revokeAgentKey } from './usecases/revoke-agent-key.ts';
@@ -32,6 +33,7 @@ export function createHandlers(deps: Deps): Handlers<typeof auth> {
     listAgentKeys: (request) => listAgentKeys(deps, request),
     createAgentKey: (request) => createAgentKey(deps, request),
     revokeAgentKey: (request) => revokeAgentKey(deps, request),
+    getSelfApproval: (request) => getSelfApproval(deps, request),
     ping: async () => ({}),
   };
 }

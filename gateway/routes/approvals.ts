@@ -23,7 +23,7 @@ export function approvalHandlers({ approvals }: Deps): HandlersOf<typeof approva
     getApproval: ({ caller: { principal }, params: { id }, deadline }) =>
       answer(200, approvals.get({ principal, id }, deadline)),
     resolveApproval: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
-      answer(200, approvals.resolve({ principal, id, body, context }, deadline)),
+      answer(200, approvals.resolve({ principal, id, as: 'ancestor', body, context }, deadline)),
     cancelApproval: ({ caller: { principal }, params: { id }, context, deadline }) =>
       answer(200, approvals.cancel({ principal, id, context }, deadline)),
     callApproval: ({ caller: { principal }, params: { id }, context, deadline }) =>

@@ -25,6 +25,8 @@ export const eventTypes = {
   'agent_key.revoked': 'internal',
   'session.created': 'internal',
   'session.ended': 'internal',
+  /** An OAuth client was bound to an agent, rebound, unbound, or its self-approval switched. */
+  'mcp_connection.changed': 'internal',
   'rule.created': 'public',
   'rule.deleted': 'public',
   'service.created': 'internal',

@@ -104,7 +104,12 @@ export const approvals = defineContract('approvals', {
     timeoutMs: 3_000,
   },
   resolve: {
-    request: byId.extend({ body: resolveApprovalBody, context: callContext }),
+    request: byId.extend({
+      /** `self`: by `service_approve_self`, the only way in which a requester decides for itself. */
+      as: z.enum(['ancestor', 'self']),
+      body: resolveApprovalBody,
+      context: callContext,
+    }),
     response: approvalResponse,
     errors: [
       'not_found',

@@ -151,6 +151,17 @@ export const auth = defineContract('auth', {
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
+  /**
+   * Whether the caller's own (user, client) binding has `self_approve_enabled`, read from the
+   * database on every call. False for everybody who did not come by an OAuth client's binding.
+   */
+  getSelfApproval: {
+    request: z.strictObject({ principal: signedPrincipal }),
+    response: z.strictObject({ enabled: z.boolean() }),
+    errors: ['unauthenticated'],
+    callers: ['gateway', 'approvals'],
+    timeoutMs: 2_000,
+  },
   ping: {
     request: done,
     response: done,
