@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-import { messagePage, pageHeaders } from './sign-in-pages.ts';
+import { messagePage, pageHeaders } from '#pages';
 
 const builtDashboard = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
 const oneYearMs = 365 * 24 * 60 * 60 * 1000;
@@ -62,7 +62,7 @@ function wantsPage({ headers }: FastifyRequest): boolean {
 function sendMissing(reply: FastifyReply): FastifyReply {
   return reply
     .code(404)
-    .headers(pageHeaders)
+    .headers(pageHeaders())
     .send(
       messagePage(
         'The dashboard is not built yet',

@@ -2,11 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { deadlineIn } from '#bus';
 import { AppError, errorCodes } from '#errors';
+import { messagePage, pageHeaders } from '#pages';
 import type { Deps } from '../deps.ts';
 import { isForeignOrigin, sessionCookie } from '../domain/site.ts';
 import { toAppError } from './error-handler.ts';
 import { contextOf, refuseOtherMethods } from './routes.ts';
-import { confirmPage, messagePage, pageHeaders } from './sign-in-pages.ts';
+import { confirmPage } from './sign-in-pages.ts';
 
 const tokenPattern = /^[A-Za-z0-9_-]{1,200}$/;
 const formBytesMax = 4096;
@@ -27,7 +28,7 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
   app.get('/sign-in', (request, reply) => {
     const { token } = request.query as { token?: unknown };
     if (typeof token !== 'string' || !tokenPattern.test(token)) return showMissing(reply);
-    return reply.headers(pageHeaders).send(confirmPage(token));
+    return reply.headers(pageHeaders()).send(confirmPage(token));
   });
 
   app.post('/sign-in', async (request, reply) => {
@@ -65,7 +66,7 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
 function showMissing(reply: FastifyReply): FastifyReply {
   return reply
     .code(400)
-    .headers(pageHeaders)
+    .headers(pageHeaders())
     .send(
       messagePage(
         'Use your sign-in link',
@@ -94,6 +95,6 @@ function showError(
       : error.message;
   void reply
     .code(edge === 'method_not_allowed' ? 405 : errorCodes[error.code].httpStatus)
-    .headers(pageHeaders)
+    .headers(pageHeaders())
     .send(messagePage(title, message));
 }
