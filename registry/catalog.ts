@@ -16,7 +16,8 @@ export interface Catalog {
   readonly versions: LRUCache<string, CompiledTemplate>;
 }
 
-const versionsMax = 200;
+/** Characters of compiled JSON; as objects they take two to four times as much. */
+const versionsSizeMax = 32_000_000;
 
 export function createCatalog(): Catalog {
   let byKey = new Map([[rawHttpTemplate.key, rawHttpTemplate]]);
@@ -32,7 +33,7 @@ export function createCatalog(): Catalog {
         all.toSorted(([left], [right]) => (left < right ? -1 : Number(left > right))),
       );
     },
-    versions: new LRUCache({ max: versionsMax }),
+    versions: new LRUCache({ maxSize: versionsSizeMax }),
   };
 }
 

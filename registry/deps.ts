@@ -4,12 +4,14 @@ import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Logger } from '#telemetry';
 import type { Catalog } from './catalog.ts';
+import type { SearchIndexes } from './search-indexes.ts';
 
 /** What the use cases are given. */
 export interface Deps {
   readonly db: Database;
   readonly executor: Pick<Client<typeof executor>, 'describeSecrets' | 'allowSecretHosts'>;
   readonly catalog: Catalog;
+  readonly searchIndexes: SearchIndexes;
   readonly logger: Logger;
   /** Throws `unauthenticated` when the text was not signed by auth, or too long ago. */
   readonly verifyPrincipal: (signed: string) => Principal;

@@ -10,6 +10,7 @@ import { getTemplate } from './usecases/get-template.ts';
 import { listServices } from './usecases/list-services.ts';
 import { listTemplates } from './usecases/list-templates.ts';
 import { resolveService } from './usecases/resolve-service.ts';
+import { search } from './usecases/search.ts';
 import { updateService } from './usecases/update-service.ts';
 
 export function createHandlers(deps: Deps): Handlers<typeof registry> {
@@ -17,6 +18,7 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
     resolveService: (request) => resolveService(deps, request),
     getCompiledTemplate: (request) => getTemplateVersion(deps, request),
     findByHost: (request) => findByHost(deps, request),
+    search: (request, deadline) => search(deps, request, deadline),
     listServices: (request, deadline) => listServices(deps, request, deadline),
     getService: (request, deadline) => getService(deps, request, deadline),
     createService: (request, deadline) => createService(deps, request, deadline),

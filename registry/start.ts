@@ -18,6 +18,7 @@ import type { RegistryConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
 import { createPlainHttpCheck } from './plain-http.ts';
+import { createSearchIndexes } from './search-indexes.ts';
 import { openTemplateFolder } from './template-folder.ts';
 import type { TemplateFolder } from './template-folder.ts';
 import { loadBuiltInTemplates } from './usecases/load-built-in-templates.ts';
@@ -50,6 +51,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     db,
     executor: createClient(bus, executor),
     catalog: createCatalog(),
+    searchIndexes: createSearchIndexes(),
     logger,
     verifyPrincipal: (signed) => verifyFresh(verifier, signed),
     isPlainHttpAllowed: createPlainHttpCheck(parseEgressAllow(config.EGRESS_ALLOW)),

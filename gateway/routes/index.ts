@@ -6,6 +6,7 @@ import { approvalHandlers } from './approvals.ts';
 import { auditHandlers } from './audit.ts';
 import { identityHandlers } from './identities.ts';
 import { ruleHandlers } from './rules.ts';
+import { searchHandlers } from './search.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
 import { statusHandlers } from './status.ts';
@@ -19,6 +20,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...identityHandlers(deps),
     ...secretHandlers(deps),
     ...serviceHandlers(deps),
+    ...searchHandlers(deps),
     ...actionHandlers(deps),
     ...approvalHandlers(deps),
     ...ruleHandlers(deps),

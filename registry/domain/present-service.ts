@@ -15,7 +15,7 @@ export function presentService(
     template: service.template.key,
     template_version: service.template.version,
     title: service.title,
-    status: isComplete ? 'ready' : 'needs_credentials',
+    status: service.isDisabled ? 'disabled' : isComplete ? 'ready' : 'needs_credentials',
     actions_count: enabledActions(template).length,
     tier: service.tier,
     owner_id: service.ownerId,

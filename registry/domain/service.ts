@@ -16,6 +16,13 @@ export interface Service {
   readonly autoAllowReads: boolean;
   /** Secret by security scheme, as references (`github_token`, `org/github_token`). */
   readonly secrets: Readonly<Record<string, string>>;
+  /** What its address was made from. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly isBaseUrlGiven: boolean;
+  /** By its owner, or because its template is. */
+  readonly isDisabled: boolean;
+  /** Of its template; null for built-in ones, whose newest version the catalog has. */
+  readonly publishedVersion: number | null;
   readonly createdAt: Date;
 }
 
@@ -28,6 +35,12 @@ export function parseServiceName(reference: string): { name: string; isOrgOnly: 
 /** The name as it stands in permission keys, where `org/` is part of it. */
 export function nameInKeys({ tier, name }: Pick<Service, 'tier' | 'name'>): string {
   return tier === 'org' ? `org/${name}` : name;
+}
+
+/** As calls name them: the org's needs its prefix only where a user's own has the same name. */
+export function namesInCalls(services: readonly Pick<Service, 'tier' | 'name'>[]): string[] {
+  const own = new Set(services.filter(({ tier }) => tier === 'user').map(({ name }) => name));
+  return services.map((service) => (own.has(service.name) ? nameInKeys(service) : service.name));
 }
 
 /** Agents never write what gates them, and auditors change nothing (decisions: The walk). */
@@ -55,7 +68,7 @@ export function recordOf(service: Service): ServiceRecord {
     tier: service.tier,
     ownerId: service.ownerId,
     template: service.template,
-    status: 'ready',
+    status: service.isDisabled ? 'disabled' : 'ready',
     autoAllowReads: service.autoAllowReads,
     baseUrl: service.baseUrl,
     hosts: [...service.hosts],

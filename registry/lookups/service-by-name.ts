@@ -1,7 +1,7 @@
 import { AppError } from '#errors';
 import type { Sql } from '#database';
 import { nearestName } from '../domain/nearest.ts';
-import { nameInKeys, parseServiceName } from '../domain/service.ts';
+import { namesInCalls, parseServiceName } from '../domain/service.ts';
 import type { Service } from '../domain/service.ts';
 import { findServiceByName, listServiceNames } from '../repository/connected-service.ts';
 
@@ -24,9 +24,7 @@ export async function getServiceByName(
   if (service !== undefined) return service;
 
   const others = await listServiceNames(sql, { ...reach, limit: suggestedMax });
-  const own = new Set(others.filter(({ tier }) => tier === 'user').map((other) => other.name));
-  // The org's service needs its prefix only where a user's own has the same name.
-  const available = others.map((other) => (own.has(other.name) ? nameInKeys(other) : other.name));
+  const available = namesInCalls(others);
   const suggestion = nearestName(name, available);
   throw new AppError(
     'unknown_service',

@@ -20,6 +20,6 @@ export async function getTemplateVersion(
     const message = `There is no version ${template.version} of the template ${template.key}.`;
     throw new AppError('not_found', message);
   }
-  catalog.versions.set(key, found);
-  return found;
+  catalog.versions.set(key, found.template, { size: found.size });
+  return found.template;
 }

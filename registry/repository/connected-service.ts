@@ -17,7 +17,11 @@ interface ServiceRow {
   hosts: string[];
   auto_allow_reads: boolean;
   secrets: Record<string, string>;
+  variables: Record<string, string>;
+  is_base_url_given: boolean;
   created_at: Date;
+  is_out_of_use: boolean;
+  published_version: number | null;
 }
 
 const columns = [
@@ -35,8 +39,33 @@ const columns = [
   'hosts',
   'auto_allow_reads',
   'secrets',
+  'variables',
+  'is_base_url_given',
   'created_at',
 ];
+
+/** What a service is to its callers: a disabled template disables every service made from it. */
+const selected = (sql: Sql) => sql`
+  ${sql(columns)},
+  is_disabled or exists (
+    select 1
+      from registry.template
+     where ${isTemplateOf(sql)}
+       and template.is_disabled
+  ) as is_out_of_use,
+  (
+    select template.published_version
+      from registry.template
+     where ${isTemplateOf(sql)}
+  ) as published_version
+`;
+
+const isTemplateOf = (sql: Sql) => sql`
+  template.org_id = connected_service.org_id
+       and template.tier = connected_service.template_tier
+       and template.owner_id = connected_service.template_owner_id
+       and template.key = connected_service.template_key
+`;
 
 /** Whose services are meant: the user's own and the org's. */
 interface Reach {
@@ -50,7 +79,7 @@ export async function findServiceByName(
   { orgId, userId, name, isOrgOnly }: Reach & { name: string; isOrgOnly: boolean },
 ): Promise<Service | undefined> {
   const [row] = await sql<ServiceRow[]>`
-    select ${sql(columns)}
+    select ${selected(sql)}
       from registry.connected_service
      where org_id = ${orgId}
        and name = ${name}
@@ -73,7 +102,7 @@ export async function listServices(
 ): Promise<Service[]> {
   const position = after === null ? sql`` : sql`and (name, id) > (${after.name}, ${after.id})`;
   const rows = await sql<ServiceRow[]>`
-    select ${sql(columns)}
+    select ${selected(sql)}
       from registry.connected_service
      where org_id = ${orgId}
        and (owner_id is null or owner_id = ${userId}) ${position}
@@ -88,7 +117,7 @@ export async function listServicesByHost(
   { orgId, userId, host, limit }: Reach & { host: string; limit: number },
 ): Promise<Service[]> {
   const rows = await sql<ServiceRow[]>`
-    select ${sql(columns)}
+    select ${selected(sql)}
       from registry.connected_service
      where org_id = ${orgId}
        and (owner_id is null or owner_id = ${userId})
@@ -129,7 +158,9 @@ export async function lockServicesOf(
   return row?.services ?? 0;
 }
 
-export type NewService = Omit<Service, 'createdAt'> & { readonly createdBy: string };
+export type NewService = Omit<Service, 'createdAt' | 'isDisabled' | 'publishedVersion'> & {
+  readonly createdBy: string;
+};
 
 /** Undefined when the owner has a service of that name. */
 export async function insertService(sql: Sql, service: NewService): Promise<Service | undefined> {
@@ -138,14 +169,15 @@ export async function insertService(sql: Sql, service: NewService): Promise<Serv
     insert into registry.connected_service (id, org_id, tier, owner_id, name, template_key,
                                             template_tier, template_owner_id, template_version,
                                             title, base_url, hosts, auto_allow_reads, secrets,
-                                            created_by)
+                                            variables, is_base_url_given, created_by)
     values (${service.id}, ${service.orgId}, ${service.tier}, ${service.ownerId}, ${service.name},
             ${template.key}, ${template.tier}, ${template.ownerId}, ${template.version},
             ${service.title}, ${service.baseUrl}, ${[...service.hosts]},
             ${service.autoAllowReads}, ${JSON.stringify(service.secrets)}::text::jsonb,
+            ${JSON.stringify(service.variables)}::text::jsonb, ${service.isBaseUrlGiven},
             ${service.createdBy})
         on conflict on constraint connected_service_name_key do nothing
-    returning ${sql(columns)}
+    returning ${selected(sql)}
   `;
   return row && toService(row);
 }
@@ -155,16 +187,62 @@ interface OneService {
   readonly id: string;
 }
 
-export async function updateAutoAllowReads(
+export interface ServiceChange {
+  /** Each undefined: stays as it is. */
+  readonly autoAllowReads: boolean | undefined;
+  readonly isDisabled: boolean | undefined;
+  readonly secrets: Readonly<Record<string, string>> | undefined;
+  /** The version the change was looked at with: an upgrade in between makes it undefined. */
+  readonly templateVersion: number;
+}
+
+export async function updateService(
   sql: Sql,
-  { orgId, id, autoAllowReads }: OneService & { autoAllowReads: boolean },
+  { orgId, id, ...change }: OneService & ServiceChange,
+): Promise<Service | undefined> {
+  const secrets = change.secrets === undefined ? null : JSON.stringify(change.secrets);
+  const [row] = await sql<ServiceRow[]>`
+    update registry.connected_service
+       set auto_allow_reads = coalesce(${change.autoAllowReads ?? null}, auto_allow_reads),
+           is_disabled = coalesce(${change.isDisabled ?? null}, is_disabled),
+           secrets = coalesce(${secrets}::text::jsonb, secrets),
+           updated_at = now()
+     where org_id = ${orgId}
+       and id = ${id}
+       and template_version = ${change.templateVersion}
+    returning ${selected(sql)}
+  `;
+  return row && toService(row);
+}
+
+export interface ServiceUpgrade {
+  readonly from: number;
+  readonly to: number;
+  readonly title: string;
+  readonly baseUrl: string;
+  readonly hosts: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** Undefined when it is gone, or another version than `from` is pinned by now. */
+export async function upgradeService(
+  sql: Sql,
+  { orgId, id, ...upgrade }: OneService & ServiceUpgrade,
 ): Promise<Service | undefined> {
   const [row] = await sql<ServiceRow[]>`
     update registry.connected_service
-       set auto_allow_reads = ${autoAllowReads}, updated_at = now()
+       set template_version = ${upgrade.to},
+           title = ${upgrade.title},
+           base_url = ${upgrade.baseUrl},
+           hosts = ${[...upgrade.hosts]},
+           variables = ${JSON.stringify(upgrade.variables)}::text::jsonb,
+           secrets = ${JSON.stringify(upgrade.secrets)}::text::jsonb,
+           updated_at = now()
      where org_id = ${orgId}
        and id = ${id}
-    returning ${sql(columns)}
+       and template_version = ${upgrade.from}
+    returning ${selected(sql)}
   `;
   return row && toService(row);
 }
@@ -198,6 +276,10 @@ function toService(row: ServiceRow): Service {
     hosts: row.hosts,
     autoAllowReads: row.auto_allow_reads,
     secrets: row.secrets,
+    variables: row.variables,
+    isBaseUrlGiven: row.is_base_url_given,
+    isDisabled: row.is_out_of_use,
+    publishedVersion: row.published_version,
     createdAt: row.created_at,
   };
 }

@@ -49,7 +49,7 @@ export async function lockBuiltInTemplates(sql: Sql): Promise<void> {
 export async function findTemplateVersion(
   sql: Sql,
   { orgId, template }: { orgId: string; template: TemplateReference },
-): Promise<CompiledTemplate | undefined> {
+): Promise<{ template: CompiledTemplate; size: number } | undefined> {
   const [row] = await sql<{ compiled: string }[]>`
     select compiled
       from registry.template_version
@@ -61,5 +61,5 @@ export async function findTemplateVersion(
   `;
   if (row === undefined) return undefined;
   const compiled = JSON.parse(row.compiled) as CompiledTemplate;
-  return { ...compiled, version: template.version };
+  return { template: { ...compiled, version: template.version }, size: row.compiled.length };
 }

@@ -63,6 +63,8 @@ export async function createService(
     hosts: address.hosts,
     autoAllowReads: body.auto_allow_reads ?? true,
     secrets,
+    variables: body.variables ?? {},
+    isBaseUrlGiven: body.base_url !== undefined,
     createdBy: caller.identityId,
   });
   return presentService(service, { template, existing: new Set(Object.values(secrets)) });

@@ -9,7 +9,7 @@ import { serviceChanged } from '../domain/service-events.ts';
 import { findExistingSecrets } from '../lookups/existing-secrets.ts';
 import { getServiceByName } from '../lookups/service-by-name.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
-import { updateAutoAllowReads } from '../repository/connected-service.ts';
+import * as services from '../repository/connected-service.ts';
 
 interface UpdateServiceFields {
   readonly principal: string;
@@ -46,8 +46,14 @@ export async function updateService(
   ]);
 
   const changed = await deps.db.transaction(async (tx) => {
-    const autoAllowReads = body.auto_allow_reads;
-    const service = await updateAutoAllowReads(tx, { orgId, id, autoAllowReads });
+    const service = await services.updateService(tx, {
+      orgId,
+      id,
+      autoAllowReads: body.auto_allow_reads,
+      isDisabled: undefined,
+      secrets: undefined,
+      templateVersion: reference.version,
+    });
     if (service === undefined) throw new AppError('unknown_service', `"${name}" is gone.`);
     await appendEvent(tx, serviceChanged(caller, service));
     return service;

@@ -10,6 +10,7 @@ import { approvalRoutes } from './http/approvals.ts';
 import { auditRoutes } from './http/audit.ts';
 import { identityRoutes } from './http/identities.ts';
 import { ruleRoutes } from './http/rules.ts';
+import { searchRoutes } from './http/search.ts';
 import { secretRoutes } from './http/secrets.ts';
 import { serviceRoutes } from './http/services.ts';
 import { statusRoutes } from './http/status.ts';
@@ -23,6 +24,7 @@ export const httpRoutes = {
   ...identityRoutes,
   ...secretRoutes,
   ...serviceRoutes,
+  ...searchRoutes,
   ...actionRoutes,
   ...approvalRoutes,
   ...ruleRoutes,

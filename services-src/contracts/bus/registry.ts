@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { templateReference } from '../call.ts';
 import { defineContract } from '../define.ts';
+import { searchLimits, searchReply } from '../http/search.ts';
 import {
   connectedService,
   createServiceBody,
@@ -72,6 +73,22 @@ export const registry = defineContract('registry', {
     errors: [],
     callers: ['policy'],
     timeoutMs: 2_000,
+  },
+  /**
+   * Actions of connected services that match a query, best first; the services themselves when
+   * it is empty. `catalog` adds templates that are not connected.
+   */
+  search: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      query: z.string().max(200),
+      limit: z.int().min(1).max(searchLimits.max),
+      catalog: z.boolean(),
+    }),
+    response: searchReply,
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
   },
   listServices: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),

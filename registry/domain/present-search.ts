@@ -1,0 +1,64 @@
+import type { SearchRow } from '#contracts/http/search';
+import type { TemplateReference } from '#contracts/call';
+import type { Principal } from '#contracts/vocabulary';
+import { needsRule } from './read-allowance.ts';
+import type { Hit, SearchSource } from './search-rank.ts';
+import type { Service } from './service.ts';
+
+interface Found extends SearchSource {
+  readonly template: TemplateReference;
+  readonly connected: { readonly service: Service; readonly name: string } | null;
+}
+
+interface Seen {
+  readonly caller: Principal;
+  /** References of secrets that are there. */
+  readonly existing: ReadonlySet<string>;
+}
+
+export function presentAction(
+  { source, action, score }: Hit<Found>,
+  { caller, existing }: Seen,
+): SearchRow {
+  const { service, autoAllowReads, ...common } = commonOf(source, existing);
+  const { key, summary, method, risk } = action;
+  const asked = { method, risk, templateTier: source.template.tier, autoAllowReads };
+  return {
+    service,
+    template: common.template,
+    action: key,
+    description: summary,
+    risk,
+    score: Math.round(score * 1_000) / 1_000,
+    requires_approval: needsRule(caller, asked),
+    auth: common.auth,
+  };
+}
+
+/** A row of the list of services. */
+export function presentSource(source: Found, { caller, existing }: Seen): SearchRow {
+  const { service, template, auth } = commonOf(source, existing);
+  const { title, description } = source.index;
+  return {
+    service,
+    template,
+    action: null,
+    description: description === '' ? title : description,
+    risk: null,
+    score: 1,
+    requires_approval: caller.kind !== 'user',
+    auth,
+  };
+}
+
+function commonOf({ template, connected, index }: Found, existing: ReadonlySet<string>) {
+  const secrets = Object.values(connected?.service.secrets ?? {});
+  const isComplete = secrets.every((reference) => existing.has(reference));
+  return {
+    service: connected?.name ?? null,
+    template: template.key,
+    // What connecting a service chooses unless told otherwise.
+    autoAllowReads: connected?.service.autoAllowReads ?? true,
+    auth: { type: index.authType, connected: connected !== null && isComplete },
+  };
+}

@@ -1,0 +1,69 @@
+import type { Deadline } from '#bus';
+import { searchLimits } from '#contracts/http/search';
+import type { SearchReply, SearchRow } from '#contracts/http/search';
+import type { Principal } from '#contracts/vocabulary';
+import type { Deps } from '../deps.ts';
+import { presentAction, presentSource } from '../domain/present-search.ts';
+import { rankActions } from '../domain/search-rank.ts';
+import { queryTermsOf } from '../domain/search-terms.ts';
+import { findExistingSecrets } from '../lookups/existing-secrets.ts';
+import { listSearchSources } from '../lookups/search-sources.ts';
+import type { Source } from '../lookups/search-sources.ts';
+import { getTemplateVersion } from '../lookups/template-version.ts';
+
+interface SearchFields {
+  readonly principal: string;
+  readonly query: string;
+  readonly limit: number;
+  readonly catalog: boolean;
+}
+
+/** Actions of the caller's services that match a query, or without one the services themselves. */
+export async function search(
+  deps: Deps,
+  { principal, query, limit, catalog }: SearchFields,
+  deadline: Deadline,
+): Promise<SearchReply> {
+  const caller = deps.verifyPrincipal(principal);
+  const sources = await listSearchSources(deps, caller, { catalog });
+  if (queryTermsOf(query).length === 0) {
+    const shown = sources.slice(0, limit);
+    const existing = await secretsOf(deps, caller, { shown, deadline });
+    return { items: shown.map((source) => presentSource(source, { caller, existing })) };
+  }
+  const { misspellings } = deps.searchIndexes;
+  const hits = rankActions(query, sources, { limit, misspellings });
+  const shown = hits.map(({ source }) => source);
+  const existing = await secretsOf(deps, caller, { shown, deadline });
+  const rows = hits.map((hit) => presentAction(hit, { caller, existing }));
+  return { items: await withSchemas(deps, caller, { rows, shown }) };
+}
+
+/** Which secrets of these services are there; nobody is asked about services that are not shown. */
+async function secretsOf(
+  { executor }: Deps,
+  { orgId, userId }: Principal,
+  { shown, deadline }: { shown: readonly Source[]; deadline: Deadline },
+): Promise<ReadonlySet<string>> {
+  const references = shown.flatMap(({ connected }) =>
+    Object.values(connected?.service.secrets ?? {}),
+  );
+  const found = await findExistingSecrets(executor, { orgId, userId, references }, deadline);
+  return new Set(found.keys());
+}
+
+/** The best rows say how to call them, so that an agent needs no second look-up. */
+function withSchemas(
+  deps: Deps,
+  { orgId }: Principal,
+  { rows, shown }: { rows: readonly SearchRow[]; shown: readonly Source[] },
+): Promise<SearchRow[]> {
+  const completed = rows.map(async (row, at) => {
+    const source = shown[at];
+    if (at >= searchLimits.withSchema || row.action === null || source === undefined) return row;
+    const template = await getTemplateVersion(deps, { orgId, template: source.template });
+    const schema = template.actions[row.action]?.paramsSchema;
+    return schema === undefined ? row : { ...row, params_schema: schema };
+  });
+  return Promise.all(completed);
+}
