@@ -15,13 +15,17 @@ import { errorEnvelope } from '#contracts/http/errors';
 import { agentKey, createdAgentKey, identity, me } from '#contracts/http/identities';
 import { rule } from '#contracts/http/rules';
 import { secret, secretVersion } from '#contracts/http/secrets';
+import { connectedService, serviceDetail } from '#contracts/http/services';
 import {
   actionDescription,
-  connectedService,
-  serviceDetail,
+  finding,
+  savedTemplate,
   template,
   templateDetail,
-} from '#contracts/http/services';
+  templateDifference,
+  templateReport,
+  templateVersion,
+} from '#contracts/http/templates';
 import { createdWebhook, delivery, webhook } from '#contracts/http/webhooks';
 import { derivedKey, suggestedTier } from '#contracts/permit';
 import { identityReference, json } from '#contracts/vocabulary';
@@ -44,6 +48,11 @@ const named: Readonly<Record<string, z.ZodType>> = {
   ServiceDetail: serviceDetail,
   Template: template,
   TemplateDetail: templateDetail,
+  SavedTemplate: savedTemplate,
+  TemplateVersion: templateVersion,
+  TemplateDifference: templateDifference,
+  TemplateReport: templateReport,
+  Finding: finding,
   CallResult: callResult,
   PerCallSecret: perCallSecret,
   CalledReply: calledReply,

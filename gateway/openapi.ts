@@ -30,7 +30,8 @@ const bodyErrors: readonly ErrorCode[] = ['too_large', 'unsupported_media_type']
 const tags: Readonly<Record<string, string>> = {
   Identities: 'Users, agents, subagents and their keys.',
   Secrets: 'The vault: values go in and are never returned.',
-  Services: 'Templates, and the services connected from them.',
+  Services: 'Connected third-party APIs, and finding what they can do.',
+  Templates: 'What can be connected: built in, of the org, of a user.',
   Actions: 'Calling third-party APIs.',
   Approvals: 'Calls that wait for a person.',
   Rules: 'What is allowed and denied without asking.',

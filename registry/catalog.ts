@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { TemplateReference } from '#contracts/call';
 import type { CompiledTemplate } from '#contracts/template';
 import { rawHttpTemplate } from './domain/raw-http.ts';
+import type { Service } from './domain/service.ts';
 
 /**
  * The built-in templates as the folder has them now, and the versions that were asked for
@@ -37,6 +38,13 @@ export function createCatalog(): Catalog {
   };
 }
 
+/** What an upgrade of a service would pin; null when its template is gone or a draft. */
+export function newestVersionOf(catalog: Catalog, { template, publishedVersion }: Service) {
+  return template.tier === 'global'
+    ? (catalog.find(template.key)?.version ?? null)
+    : publishedVersion;
+}
+
 /** A version of one owner; the org keeps an org's reference from reading another's. */
 export function versionKey(
   orgId: string,
@@ -45,6 +53,11 @@ export function versionKey(
   return `${tier === 'global' ? '' : orgId} ${tier} ${ownerId ?? ''} ${key} ${version}`;
 }
 
-export function referenceTo({ key, tier, ownerId, version }: CompiledTemplate): TemplateReference {
+export function referenceTo({
+  key,
+  tier,
+  ownerId,
+  version,
+}: Omit<CompiledTemplate, 'actions'>): TemplateReference {
   return { key, tier, ownerId, version };
 }

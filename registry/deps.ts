@@ -4,6 +4,7 @@ import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Logger } from '#telemetry';
 import type { Catalog } from './catalog.ts';
+import type { Compile } from './compile.ts';
 import type { SearchIndexes } from './search-indexes.ts';
 
 /** What the use cases are given. */
@@ -12,6 +13,8 @@ export interface Deps {
   readonly executor: Pick<Client<typeof executor>, 'describeSecrets' | 'allowSecretHosts'>;
   readonly catalog: Catalog;
   readonly searchIndexes: SearchIndexes;
+  /** Reads and checks a document of an author, away from the event loop. */
+  readonly compile: Compile;
   readonly logger: Logger;
   /** Throws `unauthenticated` when the text was not signed by auth, or too long ago. */
   readonly verifyPrincipal: (signed: string) => Principal;

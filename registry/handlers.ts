@@ -3,15 +3,24 @@ import type { registry } from '#contracts/bus/registry';
 import type { Deps } from './deps.ts';
 import { getTemplateVersion } from './lookups/template-version.ts';
 import { createService } from './usecases/create-service.ts';
+import { createTemplate } from './usecases/create-template.ts';
 import { deleteService } from './usecases/delete-service.ts';
+import { deleteTemplate } from './usecases/delete-template.ts';
 import { findByHost } from './usecases/find-by-host.ts';
 import { getService } from './usecases/get-service.ts';
+import { getTemplateDocument } from './usecases/get-template-document.ts';
 import { getTemplate } from './usecases/get-template.ts';
 import { listServices } from './usecases/list-services.ts';
+import { listTemplateVersions } from './usecases/list-template-versions.ts';
 import { listTemplates } from './usecases/list-templates.ts';
+import { publishTemplate } from './usecases/publish-template.ts';
 import { resolveService } from './usecases/resolve-service.ts';
 import { search } from './usecases/search.ts';
+import { switchTemplate } from './usecases/switch-template.ts';
 import { updateService } from './usecases/update-service.ts';
+import { updateTemplate } from './usecases/update-template.ts';
+import { upgradeService } from './usecases/upgrade-service.ts';
+import { validateTemplate } from './usecases/validate-template.ts';
 
 export function createHandlers(deps: Deps): Handlers<typeof registry> {
   return {
@@ -24,8 +33,17 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
     createService: (request, deadline) => createService(deps, request, deadline),
     updateService: (request, deadline) => updateService(deps, request, deadline),
     deleteService: (request) => deleteService(deps, request),
+    upgradeService: (request, deadline) => upgradeService(deps, request, deadline),
     listTemplates: (request) => listTemplates(deps, request),
     getTemplate: (request) => getTemplate(deps, request),
+    getTemplateDocument: (request) => getTemplateDocument(deps, request),
+    listTemplateVersions: (request) => listTemplateVersions(deps, request),
+    validateTemplate: (request) => validateTemplate(deps, request),
+    createTemplate: (request) => createTemplate(deps, request),
+    updateTemplate: (request) => updateTemplate(deps, request),
+    publishTemplate: (request) => publishTemplate(deps, request),
+    switchTemplate: (request) => switchTemplate(deps, request),
+    deleteTemplate: (request) => deleteTemplate(deps, request),
     ping: async () => ({}),
   };
 }

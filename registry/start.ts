@@ -14,6 +14,7 @@ import type { RunningComponent } from '#process';
 import { createVerifier, verifyFresh } from '#signing';
 import { createLogger } from '#telemetry';
 import { createCatalog } from './catalog.ts';
+import { createCompile } from './compile.ts';
 import type { RegistryConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
@@ -47,14 +48,16 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
   startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 
   const verifier = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
+  const isPlainHttpAllowed = createPlainHttpCheck(parseEgressAllow(config.EGRESS_ALLOW));
   const deps: Deps = {
     db,
     executor: createClient(bus, executor),
     catalog: createCatalog(),
     searchIndexes: createSearchIndexes(),
+    compile: createCompile({ isPlainHttpAllowed }),
     logger,
     verifyPrincipal: (signed) => verifyFresh(verifier, signed),
-    isPlainHttpAllowed: createPlainHttpCheck(parseEgressAllow(config.EGRESS_ALLOW)),
+    isPlainHttpAllowed,
   };
   startup.use(await followTemplates(deps, folderOf(config)));
   startup.use(await serve(bus, registry, createHandlers(deps), { logger }));

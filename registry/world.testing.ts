@@ -35,6 +35,8 @@ export interface Person {
 export interface FakeVault {
   /** References that exist, by user or org id. */
   readonly secrets: Map<string, Set<string>>;
+  /** Hosts that were let in by the registry or by `store`, by `owner reference`. */
+  readonly hosts: Map<string, Set<string>>;
   readonly allowed: { reference: string; hosts: string[] }[];
   /** References whose hosts the caller may not change. */
   readonly fixed: Set<string>;
@@ -112,7 +114,12 @@ export async function createRegistryWorld(templatesDir?: string): Promise<Regist
 }
 
 async function serveVault(environment: TestEnvironment): Promise<FakeVault & AsyncDisposable> {
-  const vault: FakeVault = { secrets: new Map(), allowed: [], fixed: new Set() };
+  const vault: FakeVault = {
+    secrets: new Map(),
+    hosts: new Map(),
+    allowed: [],
+    fixed: new Set(),
+  };
   const { describeSecrets, allowSecretHosts } = executor.endpoints;
   const part = { ...executor, endpoints: { describeSecrets, allowSecretHosts } };
   const bus = await environment.connect('executor');
@@ -128,7 +135,9 @@ async function serveVault(environment: TestEnvironment): Promise<FakeVault & Asy
           const inOrg = asked.startsWith('org/') ? asked : `org/${asked}`;
           const reference = own ?? (has(orgId, inOrg) ? inOrg : undefined);
           if (reference === undefined) return [];
-          return [{ asked, reference, id: uuidv7(), allowedHosts: [], version: 1 }];
+          const owner = reference === own ? userId : orgId;
+          const allowedHosts = [...(vault.hosts.get(`${owner} ${reference}`) ?? [])];
+          return [{ asked, reference, id: uuidv7(), allowedHosts, version: 1 }];
         });
         return { secrets };
       },
@@ -144,8 +153,14 @@ async function serveVault(environment: TestEnvironment): Promise<FakeVault & Asy
 }
 
 /** Puts a secret of a user or an org into the vault. */
-export function store(vault: FakeVault, owner: string, reference: string): void {
+export function store(
+  vault: FakeVault,
+  owner: string,
+  reference: string,
+  hosts: readonly string[] = [],
+): void {
   vault.secrets.set(owner, (vault.secrets.get(owner) ?? new Set()).add(reference));
+  vault.hosts.set(`${owner} ${reference}`, new Set(hosts));
 }
 
 const silent = createLogger({ component: 'executor', level: 'silent' });

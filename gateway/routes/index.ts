@@ -10,6 +10,7 @@ import { searchHandlers } from './search.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
 import { statusHandlers } from './status.ts';
+import { templateHandlers } from './templates.ts';
 import { webhookHandlers } from './webhooks.ts';
 
 type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRoutes)[Name]> };
@@ -21,6 +22,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...secretHandlers(deps),
     ...serviceHandlers(deps),
     ...searchHandlers(deps),
+    ...templateHandlers(deps),
     ...actionHandlers(deps),
     ...approvalHandlers(deps),
     ...ruleHandlers(deps),

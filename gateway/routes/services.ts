@@ -17,18 +17,22 @@ function checkedName(name: string): string {
 export function serviceHandlers({ registry }: Deps): HandlersOf<typeof serviceRoutes> {
   return {
     listServices: ({ caller: { principal }, query, deadline }) =>
-      answer(200, registry.listServices({ principal, page: pageOf(query) }, deadline)),
+      answer(
+        200,
+        registry.listServices(
+          { principal, page: pageOf(query), catalog: query.catalog === 'true' },
+          deadline,
+        ),
+      ),
     createService: ({ caller: { principal }, body, deadline }) =>
       answer(201, registry.createService({ principal, body }, deadline)),
     getService: ({ caller: { principal }, params: { name }, deadline }) =>
       answer(200, registry.getService({ principal, name: checkedName(name) }, deadline)),
     updateService: ({ caller: { principal }, params: { name }, body, deadline }) =>
       answer(200, registry.updateService({ principal, name: checkedName(name), body }, deadline)),
+    upgradeService: ({ caller: { principal }, params: { name }, body, deadline }) =>
+      answer(200, registry.upgradeService({ principal, name: checkedName(name), body }, deadline)),
     deleteService: ({ caller: { principal }, params: { name }, deadline }) =>
       done(registry.deleteService({ principal, name: checkedName(name) }, deadline)),
-    listTemplates: ({ caller: { principal }, query, deadline }) =>
-      answer(200, registry.listTemplates({ principal, page: pageOf(query) }, deadline)),
-    getTemplate: ({ caller: { principal }, params: { name }, deadline }) =>
-      answer(200, registry.getTemplate({ principal, key: name }, deadline)),
   };
 }

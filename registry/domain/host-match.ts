@@ -5,7 +5,10 @@ import { hostOf } from './hosts.ts';
  * Whether a host, as it stands in keys, could be one of a template's: one of its fixed hosts, or
  * one its variables could form. Deny rules on a template hold for raw HTTP to such a host.
  */
-export function hasHost({ hosts, server }: CompiledTemplate, host: string): boolean {
+export function hasHost(
+  { hosts, server }: Pick<CompiledTemplate, 'hosts' | 'server'>,
+  host: string,
+): boolean {
   if (hosts.includes(host)) return true;
   if (server === null || server.variables.length === 0) return false;
   const meant = hostOf(new URL(server.url.replaceAll(/\{[^{}]*\}/g, 'variable')));

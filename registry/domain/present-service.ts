@@ -6,14 +6,25 @@ import type { Service } from './service.ts';
 /** A service as its callers see it; `existing` are the references of secrets that are there. */
 export function presentService(
   service: Service,
-  { template, existing }: { template: CompiledTemplate; existing: ReadonlySet<string> },
+  {
+    template,
+    existing,
+    newest,
+  }: {
+    template: CompiledTemplate;
+    existing: ReadonlySet<string>;
+    /** Version of the template that an upgrade would pin. */
+    newest: number | null;
+  },
 ): ConnectedService {
   const isComplete = Object.values(service.secrets).every((reference) => existing.has(reference));
   return {
     id: service.id,
     name: service.name,
     template: service.template.key,
+    template_tier: service.template.tier,
     template_version: service.template.version,
+    newest_version: newest,
     title: service.title,
     status: service.isDisabled ? 'disabled' : isComplete ? 'ready' : 'needs_credentials',
     actions_count: enabledActions(template).length,

@@ -1,33 +1,40 @@
 import type { z } from 'zod';
 
-import type { actionDescription, Template } from '#contracts/http/services';
+import type { actionDescription, Template } from '#contracts/http/templates';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import { statusOf } from './own-template.ts';
+import type { KnownTemplate } from './own-template.ts';
 
 export type ActionDescription = z.infer<typeof actionDescription>;
 
-export function presentTemplate(template: CompiledTemplate): Template {
-  const { server } = template;
+export function presentTemplate({ outline, own }: KnownTemplate): Template {
+  const { server } = outline;
   return {
-    key: template.key,
-    tier: template.tier,
-    version: template.version,
-    title: template.title,
-    description: template.description,
-    category: template.category,
-    runtime: template.runtime,
-    hosts: template.hosts,
+    key: outline.key,
+    tier: outline.tier,
+    owner_id: own?.tier === 'user' ? own.ownerId : null,
+    status: statusOf(own),
+    version: outline.version,
+    published_version: own === null ? outline.version : own.publishedVersion,
+    latest_version: own?.version ?? outline.version,
+    title: outline.title,
+    description: outline.description,
+    category: outline.category,
+    runtime: outline.runtime,
+    hosts: [...outline.hosts],
     variables: (server?.variables ?? []).map(({ name, description, default: value }) => ({
       name,
       description,
       default: value,
     })),
     base_url_allowed: server?.baseUrlAllowed ?? false,
-    auth: template.auth.map((method) => ({
+    auth: outline.auth.map((method) => ({
       scheme: method.scheme,
       type: method.type,
       default_secret_name: method.type === 'apiKey' ? method.defaultSecretName : null,
     })),
-    actions_count: enabledActions(template).length,
+    actions_count: outline.actionsCount,
+    updated_at: own?.updatedAt.toISOString() ?? null,
   };
 }
 

@@ -19,9 +19,13 @@ export function serviceCreated(caller: Principal, service: Service): ServiceEven
   return eventOf('service.created', { caller, service, text });
 }
 
-export function serviceChanged(caller: Principal, service: Service): ServiceEvent {
-  const reads = service.autoAllowReads ? 'need no rule' : 'need a rule';
-  const text = `Changed ${nameInKeys(service)}: reads ${reads}`;
+/** `changes` are clauses such as "reads need a rule". */
+export function serviceChanged(
+  caller: Principal,
+  service: Service,
+  changes: readonly string[],
+): ServiceEvent {
+  const text = `Changed ${nameInKeys(service)}: ${changes.join('; ')}`;
   return eventOf('service.changed', { caller, service, text });
 }
 
@@ -45,6 +49,6 @@ function eventOf(
       owner_id: service.ownerId,
       template: service.template.key,
     },
-    audit: auditOf(caller, service, text),
+    audit: auditOf(caller, { service: nameInKeys(service), template: service.template.key }, text),
   };
 }

@@ -26,6 +26,8 @@ export interface CompileResult {
 }
 
 const templateKey = /^[a-z][a-z0-9_-]{0,62}$/;
+/** What stands there in addresses: /v1/templates/validate. */
+const addressNames = ['validate', 'import', 'uploads'];
 const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
 const ACTIONS_MAX = 1_000;
 /** It crosses the bus in one message, whose limit is 4 MiB. */
@@ -113,7 +115,7 @@ function compileInfo(context: Context, document: Place<JsonObject>): Info | unde
   const path = [...at.path, 'x-service-key'];
   // A built-in file may take the place of the pseudo-service `http` (spec: Service template).
   const mayBeHttp = key === 'http' && options.tier === 'global';
-  const isReserved = (reservedNames as readonly string[]).includes(key) && !mayBeHttp;
+  const isReserved = [...reservedNames, ...addressNames].includes(key) && !mayBeHttp;
   if (!templateKey.test(key)) {
     const message =
       'A key starts with a letter and holds only lower-case letters, digits, "_" and "-", at most 63.';

@@ -1,5 +1,4 @@
 import type { TemplateReference } from '#contracts/call';
-import type { CompiledTemplate } from '#contracts/template';
 import type { Principal } from '#contracts/vocabulary';
 import { referenceTo, versionKey } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
@@ -9,6 +8,7 @@ import { namesInCalls } from '../domain/service.ts';
 import type { Service } from '../domain/service.ts';
 import { INDEXED_ACTIONS_MAX } from '../search-indexes.ts';
 import { listServices } from '../repository/connected-service.ts';
+import { listNotConnected } from './not-connected.ts';
 import { getTemplateVersion } from './template-version.ts';
 
 /** What a search looks at: a connected service, or a template that is not connected. */
@@ -26,9 +26,10 @@ const servicesMax = 200;
  */
 export async function listSearchSources(
   deps: Pick<Deps, 'db' | 'catalog' | 'searchIndexes'>,
-  { orgId, userId }: Principal,
+  caller: Principal,
   { catalog }: { catalog: boolean },
 ): Promise<Source[]> {
+  const { orgId, userId } = caller;
   const found = await listServices(deps.db, { orgId, userId, after: null, limit: servicesMax });
   const names = namesInCalls(found);
   const connected = found.flatMap((service, at) =>
@@ -36,7 +37,8 @@ export async function listSearchSources(
       ? []
       : [{ template: service.template, connected: { service, name: names[at] ?? service.name } }],
   );
-  const others = catalog ? notConnected(deps.catalog.list(), found) : [];
+  const unused = catalog ? await listNotConnected(deps, caller) : [];
+  const others = unused.map(({ outline }) => ({ template: referenceTo(outline), connected: null }));
 
   const sources: Source[] = [];
   let actions = 0;
@@ -50,11 +52,4 @@ export async function listSearchSources(
     sources.push({ template, connected: by, index, nameTerms, isConnected: by !== null });
   }
   return sources;
-}
-
-function notConnected(templates: readonly CompiledTemplate[], services: readonly Service[]) {
-  const used = new Set(services.map(({ template: { tier, key } }) => `${tier} ${key}`));
-  return templates
-    .filter(({ server, tier, key }) => server !== null && !used.has(`${tier} ${key}`))
-    .map((template) => ({ template: referenceTo(template), connected: null }));
 }

@@ -1,6 +1,10 @@
 import type { TemplateReference } from '#contracts/call';
+import type { TemplateDifference } from '#contracts/http/templates';
 import type { CompiledTemplate } from '#contracts/template';
 import type { Sql } from '#database';
+import { differenceBetween } from '../domain/difference.ts';
+import { outlineOf } from '../domain/outline.ts';
+import type { TemplateName } from '../domain/own-template.ts';
 
 export interface NewVersion {
   readonly id: string;
@@ -26,11 +30,22 @@ export async function numberBuiltInTemplate(
        and content_hash = ${contentHash}
   `;
   if (known !== undefined) return { version: known.version, isNew: false };
+  const [before] = await sql<{ compiled: string }[]>`
+    select compiled
+      from registry.template_version
+     where org_id is null
+       and key = ${key}
+     order by version desc
+     limit 1
+  `;
+  const difference =
+    before && differenceBetween(JSON.parse(before.compiled) as CompiledTemplate, template);
   const [added] = await sql<{ version: number }[]>`
     insert into registry.template_version (id, org_id, tier, owner_id, key, version, content_hash,
-                                           compiled)
+                                           compiled, outline, difference)
     select ${id}, null, 'global', null, ${key}, coalesce(max(version), 0) + 1, ${contentHash},
-           ${JSON.stringify(template)}
+           ${JSON.stringify(template)}, ${JSON.stringify(outlineOf(template))},
+           ${difference === undefined ? null : JSON.stringify(difference)}
       from registry.template_version
      where org_id is null
        and key = ${key}
@@ -43,6 +58,153 @@ export async function numberBuiltInTemplate(
 /** Replicas that start together number the same contents once, one after the other. */
 export async function lockBuiltInTemplates(sql: Sql): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('registry built-in templates'))`;
+}
+
+export interface SavedVersion {
+  readonly id: string;
+  readonly name: TemplateName;
+  readonly version: number;
+  readonly contentHash: string;
+  readonly template: CompiledTemplate;
+  readonly document: string;
+  readonly difference: TemplateDifference | null;
+  readonly sourceUrl: string | null;
+  readonly createdBy: string;
+}
+
+/** What an author saved. Its number was taken from the template in the same transaction. */
+export async function insertVersion(sql: Sql, saved: SavedVersion): Promise<Date> {
+  const { orgId, tier, ownerId, key } = saved.name;
+  const difference = saved.difference === null ? null : JSON.stringify(saved.difference);
+  const [row] = await sql<{ created_at: Date }[]>`
+    insert into registry.template_version (id, org_id, tier, owner_id, key, version, content_hash,
+                                           compiled, outline, document, difference, source_url,
+                                           created_by)
+    values (${saved.id}, ${orgId}, ${tier}, ${ownerId}, ${key}, ${saved.version},
+            ${saved.contentHash}, ${JSON.stringify(saved.template)},
+            ${JSON.stringify(outlineOf(saved.template))}, ${saved.document}, ${difference},
+            ${saved.sourceUrl}, ${saved.createdBy})
+    returning created_at
+  `;
+  if (row === undefined) throw new Error('an insert of values inserts one row');
+  return row.created_at;
+}
+
+/** Old versions that are neither published nor in use by a service. */
+export async function pruneVersions(
+  sql: Sql,
+  { orgId, tier, ownerId, key, upTo }: TemplateName & { upTo: number },
+): Promise<void> {
+  await sql`
+    delete from registry.template_version as old
+     where old.org_id = ${orgId}
+       and old.tier = ${tier}
+       and old.owner_id = ${ownerId}
+       and old.key = ${key}
+       and old.version <= ${upTo}
+       and not exists (
+         select 1
+           from registry.template
+          where template.org_id = old.org_id
+            and template.tier = old.tier
+            and template.owner_id = old.owner_id
+            and template.key = old.key
+            and template.published_version = old.version
+       )
+       and not exists (
+         select 1
+           from registry.connected_service
+          where connected_service.org_id = old.org_id
+            and connected_service.template_tier = old.tier
+            and connected_service.template_owner_id = old.owner_id
+            and connected_service.template_key = old.key
+            and connected_service.template_version = old.version
+       )
+  `;
+}
+
+export async function deleteVersions(
+  sql: Sql,
+  { orgId, tier, ownerId, key }: TemplateName,
+): Promise<void> {
+  await sql`
+    delete from registry.template_version
+     where org_id = ${orgId}
+       and tier = ${tier}
+       and owner_id = ${ownerId}
+       and key = ${key}
+  `;
+}
+
+export interface VersionRow {
+  readonly version: number;
+  readonly actionsCount: number;
+  readonly createdAt: Date;
+  readonly createdBy: string | null;
+  readonly sourceUrl: string | null;
+  readonly difference: TemplateDifference | null;
+}
+
+/** Newest first, before the last one of the page before. */
+export async function listVersions(
+  sql: Sql,
+  {
+    orgId,
+    template: { tier, ownerId, key },
+    before,
+    limit,
+  }: {
+    orgId: string;
+    template: Omit<TemplateReference, 'version'>;
+    before: number | null;
+    limit: number;
+  },
+): Promise<VersionRow[]> {
+  const rows = await sql<
+    {
+      version: number;
+      actions_count: number;
+      created_at: Date;
+      created_by: string | null;
+      source_url: string | null;
+      difference: string | null;
+    }[]
+  >`
+    select version, created_at, created_by, source_url, difference,
+           coalesce((outline::jsonb ->> 'actionsCount')::integer, 0) as actions_count
+      from registry.template_version
+     where (org_id is null or org_id = ${orgId})
+       and tier = ${tier}
+       and owner_id is not distinct from ${ownerId}
+       and key = ${key}
+       and version < coalesce(${before}::integer, 2147483647)
+     order by version desc
+     limit ${limit}
+  `;
+  return rows.map((row) => ({
+    version: row.version,
+    actionsCount: row.actions_count,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    sourceUrl: row.source_url,
+    difference: row.difference === null ? null : (JSON.parse(row.difference) as TemplateDifference),
+  }));
+}
+
+export async function findDocument(
+  sql: Sql,
+  { orgId, tier, ownerId, key, version }: TemplateName & { version: number },
+): Promise<string | undefined> {
+  const [row] = await sql<{ document: string | null }[]>`
+    select document
+      from registry.template_version
+     where org_id = ${orgId}
+       and tier = ${tier}
+       and owner_id = ${ownerId}
+       and key = ${key}
+       and version = ${version}
+  `;
+  return row?.document ?? undefined;
 }
 
 /** One stored version that the org may use: its own, or a built-in one. */

@@ -9,20 +9,19 @@ import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import { referenceTo } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
-import { nearestName } from '../domain/nearest.ts';
 import { presentService } from '../domain/present-service.ts';
-import { listSecretChoices } from '../domain/secret-choices.ts';
-import type { SecretChoice } from '../domain/secret-choices.ts';
-import { resolveServer } from '../domain/servers.ts';
+import { addressOf } from '../domain/service-address.ts';
 import { mayGiveBaseUrl, mayWriteServices } from '../domain/service.ts';
 import { serviceCreated } from '../domain/service-events.ts';
-import { findExistingSecrets } from '../lookups/existing-secrets.ts';
+import { chooseSecrets } from '../lookups/chosen-secrets.ts';
+import { getConnectableTemplate } from '../lookups/connectable-template.ts';
 import {
   findServiceByName,
   insertService,
   lockServicesOf,
 } from '../repository/connected-service.ts';
 import type { NewService } from '../repository/connected-service.ts';
+import { holdPublishedVersion } from '../repository/template.ts';
 
 type Body = z.infer<typeof createServiceBody>;
 
@@ -41,33 +40,50 @@ export async function createService(
   const caller = deps.verifyPrincipal(principal);
   const tier = body.tier ?? 'user';
   if (!mayWriteServices(caller, tier)) throw refusedTo(caller, tier);
-  const template = getTemplate(deps, body.template);
+  const template = await getConnectableTemplate(deps, caller, {
+    key: body.template,
+    tier: body.template_tier ?? null,
+    isForOrg: tier === 'org',
+  });
   const name = body.name ?? template.key;
-  const address = addressOf(deps, { caller, template, tier, body });
-  const ownerId = tier === 'org' ? null : caller.userId;
+  checkMayGiveBaseUrl(caller, { template, tier, baseUrl: body.base_url });
+  const { baseUrl, hosts } = addressOf(template, {
+    variables: body.variables ?? {},
+    baseUrl: body.base_url,
+    isPlainHttpAllowed: deps.isPlainHttpAllowed,
+  });
   await checkNameIsFree(deps, { caller, tier, name });
-  const secrets = await chooseSecrets(deps, { caller, template, tier, body }, deadline);
+  const given = body.credentials?.secrets ?? {};
+  const { secrets, toOpen } = await chooseSecrets(
+    deps,
+    { caller, template, tier, hosts, given, isNamed: true },
+    deadline,
+  );
 
-  for (const reference of new Set(Object.values(secrets))) {
-    await deps.executor.allowSecretHosts({ principal, reference, hosts: address.hosts }, deadline);
+  for (const reference of toOpen) {
+    await deps.executor.allowSecretHosts({ principal, reference, hosts: [...hosts] }, deadline);
   }
   const service = await insert(deps, caller, {
     id: uuidv7(),
     orgId: caller.orgId,
     tier,
-    ownerId,
+    ownerId: tier === 'org' ? null : caller.userId,
     name,
     template: referenceTo(template),
     title: template.title,
-    baseUrl: address.baseUrl,
-    hosts: address.hosts,
+    baseUrl,
+    hosts,
     autoAllowReads: body.auto_allow_reads ?? true,
     secrets,
     variables: body.variables ?? {},
     isBaseUrlGiven: body.base_url !== undefined,
     createdBy: caller.identityId,
   });
-  return presentService(service, { template, existing: new Set(Object.values(secrets)) });
+  return presentService(service, {
+    template,
+    existing: new Set(Object.values(secrets)),
+    newest: template.version,
+  });
 }
 
 function refusedTo(caller: Principal, tier: Tier): AppError {
@@ -82,44 +98,20 @@ function refusedTo(caller: Principal, tier: Tier): AppError {
   return new AppError('forbidden', message);
 }
 
-function getTemplate({ catalog }: Deps, key: string): CompiledTemplate & { server: object } {
-  const template = catalog.find(key);
-  if (template?.server) return { ...template, server: template.server };
-  const known = catalog.list().map((candidate) => candidate.key);
-  const suggestion = nearestName(key, known);
-  const hint = suggestion === undefined ? '' : ` Did you mean "${suggestion}"?`;
-  throw new AppError('not_found', `There is no template "${key}".${hint}`, {
-    details: { did_you_mean: suggestion },
-  });
-}
-
-interface Wish {
-  readonly caller: Principal;
-  readonly template: CompiledTemplate;
-  readonly tier: Tier;
-  readonly body: Body;
-}
-
-function addressOf(
-  { isPlainHttpAllowed }: Deps,
-  { caller, template, tier, body }: Wish,
-): { baseUrl: string; hosts: string[] } {
-  const { server } = template;
-  if (server === null) throw new AppError('not_found', `"${template.key}" cannot be connected.`);
-  const { base_url: baseUrl } = body;
-  if (
-    baseUrl !== undefined &&
-    !mayGiveBaseUrl(caller, { tier, baseUrlAllowed: server.baseUrlAllowed })
-  ) {
-    throw new AppError(
-      'forbidden',
-      'Only an admin gives a base_url: for templates that allow it, or for a service of the org.',
-    );
-  }
-  const variables = body.variables ?? {};
-  const resolved = resolveServer(server, { variables, baseUrl, isPlainHttpAllowed });
-  const others = baseUrl === undefined ? template.hosts : [];
-  return { baseUrl: resolved.baseUrl, hosts: [...new Set([resolved.host, ...others])] };
+function checkMayGiveBaseUrl(
+  caller: Principal,
+  {
+    template,
+    tier,
+    baseUrl,
+  }: { template: CompiledTemplate; tier: Tier; baseUrl: string | undefined },
+): void {
+  const baseUrlAllowed = template.server?.baseUrlAllowed ?? false;
+  if (baseUrl === undefined || mayGiveBaseUrl(caller, { tier, baseUrlAllowed })) return;
+  throw new AppError(
+    'forbidden',
+    'Only an admin gives a base_url: for templates that allow it, or for a service of the org.',
+  );
 }
 
 async function checkNameIsFree(
@@ -138,35 +130,16 @@ function nameTaken(name: string): AppError {
   );
 }
 
-/** The first way in whose secrets are all there, as they stand in permission keys. */
-async function chooseSecrets(
-  { executor }: Deps,
-  { caller, template, tier, body }: Wish,
-  deadline: Deadline,
-): Promise<SecretChoice> {
-  const { orgId, userId } = caller;
-  const choices = listSecretChoices(template, { given: body.credentials?.secrets ?? {}, tier });
-  const references = choices.flatMap((choice) => Object.values(choice));
-  const existing = await findExistingSecrets(executor, { orgId, userId, references }, deadline);
-  const chosen = choices.find((choice) =>
-    Object.values(choice).every((each) => existing.has(each)),
-  );
-  if (chosen !== undefined) {
-    const entries = Object.entries(chosen);
-    return Object.fromEntries(
-      entries.map(([scheme, each]) => [scheme, existing.get(each) ?? each]),
-    );
-  }
-  const missing = Object.values(choices[0] ?? {}).find((each) => !existing.has(each));
-  throw new AppError(
-    'credential_missing',
-    `Store the secret "${missing}" first, or name another one under credentials.secrets.`,
-    { details: { secret: missing } },
-  );
-}
-
 function insert({ db }: Deps, caller: Principal, service: NewService) {
+  const { key, tier, ownerId, version } = service.template;
   return db.transaction(async (tx) => {
+    if (tier !== 'global' && ownerId !== null) {
+      const name = { orgId: service.orgId, tier, ownerId, key };
+      if (!(await holdPublishedVersion(tx, { ...name, version }))) {
+        const message = `The template "${key}" was just changed; look at it, and connect again.`;
+        throw new AppError('conflict', message);
+      }
+    }
     const count = await lockServicesOf(tx, service);
     if (count >= servicesPerOwnerMax) {
       const message = `There may be at most ${servicesPerOwnerMax} services; disconnect one that is no longer used.`;

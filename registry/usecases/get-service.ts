@@ -2,6 +2,7 @@ import type { z } from 'zod';
 
 import type { Deadline } from '#bus';
 import type { serviceDetail } from '#contracts/http/services';
+import { newestVersionOf } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
 import { presentService } from '../domain/present-service.ts';
 import { presentActions } from '../domain/present-template.ts';
@@ -23,7 +24,11 @@ export async function getService(
     findExistingSecrets(deps.executor, { orgId, userId, references }, deadline),
   ]);
   return {
-    ...presentService(service, { template, existing: new Set(found.keys()) }),
+    ...presentService(service, {
+      template,
+      existing: new Set(found.keys()),
+      newest: newestVersionOf(deps.catalog, service),
+    }),
     description: template.description,
     actions: presentActions(template),
   };

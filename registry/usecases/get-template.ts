@@ -1,27 +1,38 @@
 import type { z } from 'zod';
 
-import type { templateDetail } from '#contracts/http/services';
-import { AppError } from '#errors';
+import type { templateDetail } from '#contracts/http/templates';
+import type { TemplateTier } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
-import { nearestName } from '../domain/nearest.ts';
+import { outlineOf } from '../domain/outline.ts';
+import { maySeeVersion } from '../domain/own-template.ts';
 import { presentActions, presentTemplate } from '../domain/present-template.ts';
+import { getKnownTemplate, noTemplate } from '../lookups/known-templates.ts';
+import { getTemplateVersion } from '../lookups/template-version.ts';
 
-/** The present version of a template, with its actions. */
+interface GetTemplateFields {
+  readonly principal: string;
+  readonly key: string;
+  readonly tier: TemplateTier | null;
+  /** Null: the published one, or the latest while there is none. */
+  readonly version: number | null;
+}
+
+/** A template with its actions. */
 export async function getTemplate(
-  { catalog, verifyPrincipal }: Pick<Deps, 'catalog' | 'verifyPrincipal'>,
-  { principal, key }: { principal: string; key: string },
+  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  { principal, key, tier, version }: GetTemplateFields,
 ): Promise<z.infer<typeof templateDetail>> {
-  verifyPrincipal(principal);
-  const template = catalog.find(key);
-  if (template !== undefined) {
-    return { ...presentTemplate(template), actions: presentActions(template) };
-  }
-  const suggestion = nearestName(
-    key,
-    catalog.list().map((candidate) => candidate.key),
-  );
-  const hint = suggestion === undefined ? '' : ` Did you mean "${suggestion}"?`;
-  throw new AppError('not_found', `There is no template "${key}".${hint}`, {
-    details: { did_you_mean: suggestion },
+  const caller = deps.verifyPrincipal(principal);
+  const known = await getKnownTemplate(deps, caller, { key, tier });
+  const { outline, own } = known;
+  const wanted = version ?? outline.version;
+  if (!maySeeVersion(caller, own, wanted)) throw noTemplate(key, []);
+  const template = await getTemplateVersion(deps, {
+    orgId: caller.orgId,
+    template: { key, tier: outline.tier, ownerId: outline.ownerId, version: wanted },
   });
+  return {
+    ...presentTemplate({ outline: outlineOf(template), own }),
+    actions: presentActions(template),
+  };
 }

@@ -14,6 +14,7 @@ import { searchRoutes } from './http/search.ts';
 import { secretRoutes } from './http/secrets.ts';
 import { serviceRoutes } from './http/services.ts';
 import { statusRoutes } from './http/status.ts';
+import { templateRoutes } from './http/templates.ts';
 import { webhookRoutes } from './http/webhooks.ts';
 
 /** Every bus contract: the NATS permissions are generated from them. */
@@ -25,6 +26,7 @@ export const httpRoutes = {
   ...secretRoutes,
   ...serviceRoutes,
   ...searchRoutes,
+  ...templateRoutes,
   ...actionRoutes,
   ...approvalRoutes,
   ...ruleRoutes,

@@ -7,10 +7,22 @@ import {
   connectedService,
   createServiceBody,
   serviceDetail,
+  serviceList,
+  updateServiceBody,
+  upgradeServiceBody,
+  upgradedService,
+} from '../http/services.ts';
+import {
+  createTemplateBody,
+  openapiDocument,
+  savedTemplate,
   template,
   templateDetail,
-  updateServiceBody,
-} from '../http/services.ts';
+  templateFilter,
+  templateReport,
+  templateVersion,
+  updateTemplateBody,
+} from '../http/templates.ts';
 import { compiledTemplate } from '../template.ts';
 import {
   host,
@@ -19,6 +31,7 @@ import {
   pageOf,
   pageRequest,
   signedPrincipal,
+  templateTier,
   tier,
 } from '../vocabulary.ts';
 
@@ -41,6 +54,16 @@ export type ServiceRecord = z.infer<typeof serviceRecord>;
 
 const done = z.strictObject({});
 const byName = z.strictObject({ principal: signedPrincipal, name: nameReference });
+const templateKey = z.string().max(63);
+/** A template of a user or of the org: the caller's own where `tier` is `user`. */
+const ownTemplate = z.strictObject({ principal: signedPrincipal, key: templateKey, tier });
+const version = z.int().min(1);
+/** Null: the most specific that the caller may see. */
+const anyTemplate = z.strictObject({
+  principal: signedPrincipal,
+  key: templateKey,
+  tier: templateTier.nullable().default(null),
+});
 
 /** Templates and the services connected from them. */
 export const registry = defineContract('registry', {
@@ -91,8 +114,12 @@ export const registry = defineContract('registry', {
     timeoutMs: 5_000,
   },
   listServices: {
-    request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
-    response: pageOf(connectedService),
+    request: z.strictObject({
+      principal: signedPrincipal,
+      page: pageRequest,
+      catalog: z.boolean().default(false),
+    }),
+    response: serviceList,
     errors: [],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -121,9 +148,31 @@ export const registry = defineContract('registry', {
   updateService: {
     request: byName.extend({ body: updateServiceBody }),
     response: connectedService,
-    errors: ['unknown_service', 'forbidden'],
+    errors: [
+      'unknown_service',
+      'forbidden',
+      'conflict',
+      'credential_missing',
+      'host_not_allowed',
+      'invalid_params',
+    ],
     callers: ['gateway'],
-    timeoutMs: 3_000,
+    timeoutMs: 5_000,
+  },
+  /** Pins the newest version of the template, or with `dry_run` says what that would change. */
+  upgradeService: {
+    request: byName.extend({ body: upgradeServiceBody }),
+    response: upgradedService,
+    errors: [
+      'unknown_service',
+      'forbidden',
+      'conflict',
+      'credential_missing',
+      'host_not_allowed',
+      'invalid_params',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
   },
   deleteService: {
     request: byName,
@@ -133,16 +182,80 @@ export const registry = defineContract('registry', {
     timeoutMs: 3_000,
   },
   listTemplates: {
-    request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
+    request: z.strictObject({
+      principal: signedPrincipal,
+      page: pageRequest,
+      filter: templateFilter.default({}),
+    }),
     response: pageOf(template),
     errors: [],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
   getTemplate: {
-    request: z.strictObject({ principal: signedPrincipal, key: z.string().max(63) }),
+    request: anyTemplate.extend({ version: version.nullable().default(null) }),
     response: templateDetail,
     errors: ['not_found'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** As its author saved it. */
+  getTemplateDocument: {
+    request: ownTemplate.extend({ version: version.nullable().default(null) }),
+    response: z.strictObject({ version, openapi: z.string() }),
+    errors: ['not_found'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  listTemplateVersions: {
+    request: anyTemplate.extend({ page: pageRequest }),
+    response: pageOf(templateVersion),
+    errors: ['not_found'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  validateTemplate: {
+    request: z.strictObject({ principal: signedPrincipal, openapi: openapiDocument }),
+    response: templateReport,
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 10_000,
+  },
+  /** `template_invalid` carries the `report`; nothing is saved then. */
+  createTemplate: {
+    request: z.strictObject({ principal: signedPrincipal, body: createTemplateBody }),
+    response: savedTemplate,
+    errors: ['forbidden', 'conflict', 'template_invalid'],
+    callers: ['gateway'],
+    timeoutMs: 10_000,
+  },
+  updateTemplate: {
+    request: ownTemplate.extend({ body: updateTemplateBody }),
+    response: savedTemplate,
+    errors: ['not_found', 'forbidden', 'conflict', 'template_invalid'],
+    callers: ['gateway'],
+    timeoutMs: 10_000,
+  },
+  publishTemplate: {
+    request: ownTemplate.extend({ version }),
+    response: template,
+    errors: ['not_found', 'forbidden', 'template_invalid'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** Disables or enables it. */
+  switchTemplate: {
+    request: ownTemplate.extend({ isDisabled: z.boolean() }),
+    response: template,
+    errors: ['not_found', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** `conflict` when services use it. */
+  deleteTemplate: {
+    request: ownTemplate,
+    response: done,
+    errors: ['not_found', 'forbidden', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },

@@ -1,24 +1,18 @@
 import { z } from 'zod';
 
-import {
-  id,
-  json,
-  name,
-  pageOf,
-  pageQuery,
-  risk,
-  templateTier,
-  tier,
-  timestamp,
-} from '../vocabulary.ts';
+import { id, name, pageOf, pageQuery, templateTier, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
+import { actionDescription, template, templateDifference } from './templates.ts';
 
 /** A connected service: a named instance of a template, bound to credentials. */
 export const connectedService = z.strictObject({
   id,
   name: z.string(),
   template: z.string(),
+  template_tier: templateTier,
+  /** Pinned when it was connected; `newest_version` is what an upgrade would pin. */
   template_version: z.int(),
+  newest_version: z.int().nullable(),
   title: z.string(),
   status: z.enum(['ready', 'needs_credentials', 'needs_reauth', 'disabled']),
   actions_count: z.int(),
@@ -32,64 +26,62 @@ export const connectedService = z.strictObject({
 });
 export type ConnectedService = z.infer<typeof connectedService>;
 
-/** One action as an agent needs to see it to call it. */
-export const actionDescription = z.strictObject({
-  action: z.string(),
-  summary: z.string(),
-  method: z.string(),
-  path: z.string(),
-  risk,
-  params_schema: z.record(z.string(), json),
-});
-
 export const serviceDetail = connectedService.extend({
   description: z.string(),
   actions: z.array(actionDescription).max(1000),
 });
 
+const credentials = z.strictObject({
+  /** Name of the secret by security scheme; the template's `default_secret_name` otherwise. */
+  secrets: z.record(z.string().max(100), z.string().max(67)).optional(),
+});
+const variables = z.record(z.string().max(100), z.string().max(200));
+
 export const createServiceBody = z.strictObject({
   template: name,
+  /** Where several tiers have the key; else the most specific that is published. */
+  template_tier: templateTier.optional(),
   /** Defaults to the template's key. */
   name: name.optional(),
-  variables: z.record(z.string().max(100), z.string().max(200)).optional(),
+  variables: variables.optional(),
   base_url: z.url().max(2000).optional(),
-  credentials: z
-    .strictObject({
-      /** Name of the secret by security scheme; the template's `default_secret_name` otherwise. */
-      secrets: z.record(z.string().max(100), z.string().max(67)).optional(),
-    })
-    .optional(),
+  credentials: credentials.optional(),
   auto_allow_reads: z.boolean().optional(),
   tier: tier.optional(),
 });
 
-export const updateServiceBody = z.strictObject({ auto_allow_reads: z.boolean() });
+/** What is absent stays as it is. */
+export const updateServiceBody = z
+  .strictObject({
+    auto_allow_reads: z.boolean().optional(),
+    disabled: z.boolean().optional(),
+    credentials: credentials.required().optional(),
+  })
+  .refine((body) => Object.keys(body).length > 0, 'must change something');
 
-/** A registry entry: what can be connected. */
-export const template = z.strictObject({
-  key: z.string(),
-  tier: templateTier,
-  version: z.int(),
-  title: z.string(),
-  description: z.string(),
-  category: z.string(),
-  runtime: z.string(),
-  hosts: z.array(z.string()),
-  variables: z.array(
-    z.strictObject({ name: z.string(), description: z.string(), default: z.string().nullable() }),
-  ),
-  base_url_allowed: z.boolean(),
-  auth: z.array(
-    z.strictObject({
-      scheme: z.string(),
-      type: z.string(),
-      default_secret_name: z.string().nullable(),
-    }),
-  ),
-  actions_count: z.int(),
+export const upgradeServiceBody = z.strictObject({
+  /** The `newest_version` that was looked at; if it is another by now, 409 `conflict`. */
+  version: z.int().min(1).optional(),
+  /** Those given when it was connected, where absent. */
+  variables: variables.optional(),
+  /** Needed again where the new version goes to other hosts. */
+  credentials: credentials.required().optional(),
+  /** Only say what would change. */
+  dry_run: z.boolean().optional(),
 });
-export type Template = z.infer<typeof template>;
-export const templateDetail = template.extend({ actions: z.array(actionDescription).max(1000) });
+
+export const upgradedService = z.strictObject({
+  from: z.int(),
+  to: z.int(),
+  difference: templateDifference,
+  /** As it is now: unchanged after a dry run. */
+  service: connectedService,
+});
+
+/** `catalog`: on the last page when it was asked for, published templates that no service uses. */
+export const serviceList = pageOf(connectedService).extend({
+  catalog: z.array(template).max(200).optional(),
+});
 
 /** `github`, or `org/github` percent-encoded as one path segment. */
 const byName = z.strictObject({ name: z.string().max(67) });
@@ -101,8 +93,8 @@ export const serviceRoutes = defineRoutes({
     summary: 'Connected services the caller can use',
     tag: 'Services',
     access: 'actions:read',
-    query: pageQuery,
-    responses: { 200: pageOf(connectedService) },
+    query: pageQuery.extend({ catalog: z.enum(['true', 'false']).optional() }),
+    responses: { 200: serviceList },
     errors: [],
     audit: 'none',
   },
@@ -138,13 +130,39 @@ export const serviceRoutes = defineRoutes({
   updateService: {
     method: 'PATCH',
     path: '/v1/services/{name}',
-    summary: 'Change whether reads need no rule',
+    summary: 'Change whether reads need no rule, which secrets it uses, or take it out of use',
     tag: 'Services',
     access: 'user',
     params: byName,
     body: updateServiceBody,
     responses: { 200: connectedService },
-    errors: ['unknown_service', 'forbidden'],
+    errors: [
+      'unknown_service',
+      'forbidden',
+      'conflict',
+      'credential_missing',
+      'host_not_allowed',
+      'invalid_params',
+    ],
+    audit: ['service.changed'],
+  },
+  upgradeService: {
+    method: 'POST',
+    path: '/v1/services/{name}/upgrade',
+    summary: 'Pin the newest version of its template, or say what that would change',
+    tag: 'Services',
+    access: 'user',
+    params: byName,
+    body: upgradeServiceBody,
+    responses: { 200: upgradedService },
+    errors: [
+      'unknown_service',
+      'forbidden',
+      'conflict',
+      'credential_missing',
+      'host_not_allowed',
+      'invalid_params',
+    ],
     audit: ['service.changed'],
   },
   deleteService: {
@@ -157,27 +175,5 @@ export const serviceRoutes = defineRoutes({
     responses: { 204: null },
     errors: ['unknown_service', 'forbidden'],
     audit: ['service.deleted'],
-  },
-  listTemplates: {
-    method: 'GET',
-    path: '/v1/templates',
-    summary: 'Templates that can be connected',
-    tag: 'Services',
-    access: 'actions:read',
-    query: pageQuery,
-    responses: { 200: pageOf(template) },
-    errors: [],
-    audit: 'none',
-  },
-  getTemplate: {
-    method: 'GET',
-    path: '/v1/templates/{name}',
-    summary: 'One template with its actions',
-    tag: 'Services',
-    access: 'actions:read',
-    params: byName,
-    responses: { 200: templateDetail },
-    errors: ['not_found'],
-    audit: 'none',
   },
 });

@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+
+import type { openapiDocument, TemplateReport } from '#contracts/http/templates';
+import type { CompiledTemplate } from '#contracts/template';
+import type { Tier } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
+
+interface Authored {
+  readonly openapi: z.infer<typeof openapiDocument>;
+  readonly tier: Tier;
+  readonly ownerId: string;
+}
+
+export interface ReadDocument {
+  readonly report: TemplateReport;
+  readonly template: CompiledTemplate | undefined;
+  /** As it is kept. */
+  readonly text: string;
+}
+
+/** Reads and checks what an author wrote; its version is decided when it is saved. */
+export async function readDocument(
+  { compile }: Pick<Deps, 'compile'>,
+  { openapi, tier, ownerId }: Authored,
+): Promise<ReadDocument> {
+  const isText = typeof openapi === 'string';
+  const text = isText ? openapi : JSON.stringify(openapi, null, 2);
+  const { report, template } = await compile(text, { tier, ownerId });
+  return { text, template, report: isText ? report : withoutLines(report) };
+}
+
+/** The same, for what is about to be saved: `template_invalid` with the report if it has errors. */
+export async function readValidDocument(
+  deps: Pick<Deps, 'compile'>,
+  authored: Authored,
+): Promise<ReadDocument & { template: CompiledTemplate }> {
+  const { report, template, text } = await readDocument(deps, authored);
+  if (template === undefined) throw invalidTemplate(report);
+  return { report, template, text };
+}
+
+export function invalidTemplate(report: TemplateReport): AppError {
+  const count = report.errors.length;
+  const [first] = report.errors;
+  const message = `The template has ${count === 1 ? 'an error' : `${count} errors`}; nothing was saved. ${first?.message ?? ''}`;
+  return new AppError('template_invalid', message.trim(), { details: { report: { ...report } } });
+}
+
+/** Who sent an object never saw the lines that it was written in here. */
+function withoutLines({ valid, errors, warnings }: TemplateReport): TemplateReport {
+  const bare = (findings: TemplateReport['errors']) =>
+    findings.map((finding) => ({ ...finding, line: null }));
+  return { valid, errors: bare(errors), warnings: bare(warnings) };
+}
