@@ -8,6 +8,7 @@ export interface Reply {
 export interface Caller {
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
+  put(path: string, body: unknown): Promise<Reply>;
   patch(path: string, body: unknown): Promise<Reply>;
   delete(path: string): Promise<Reply>;
 }
@@ -40,6 +41,7 @@ export function createCaller(baseUrl: string, credentials: Record<string, string
   return {
     get: (path, headers) => call('GET', path, headers ? { headers } : {}),
     post: (path, body, headers) => call('POST', path, { body, ...(headers ? { headers } : {}) }),
+    put: (path, body) => call('PUT', path, { body }),
     patch: (path, body) => call('PATCH', path, { body }),
     delete: (path) => call('DELETE', path),
   };

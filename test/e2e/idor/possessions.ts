@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { RouteName } from '#contracts/all';
 import { withKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
+import { templateDocument } from '../support/template.ts';
 import { created, until } from '../support/world.ts';
 
 /** One id of every kind that a path can hold. */
@@ -20,6 +21,7 @@ export interface Possessions {
 export type Kind = keyof Possessions;
 
 const serviceName = () => `svc_${randomBytes(8).toString('hex')}`;
+const templateKey = () => `tpl_${randomBytes(8).toString('hex')}`;
 
 /** Ids like those of real things, of nothing. */
 export function nothings(): Possessions {
@@ -28,7 +30,7 @@ export function nothings(): Possessions {
     key: randomUUID(),
     secret: randomUUID(),
     service: serviceName(),
-    template: serviceName(),
+    template: templateKey(),
     approval: randomUUID(),
     rule: randomUUID(),
     webhook: randomUUID(),
@@ -47,6 +49,9 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
   );
   const service = created(
     await owner.post('/v1/services', { template: 'sendgrid', name: serviceName(), tier: 'user' }),
+  );
+  const template = created(
+    await owner.post('/v1/templates', { openapi: templateDocument(templateKey()) }),
   );
   const rule = created(
     await owner.post('/v1/rules', {
@@ -70,7 +75,7 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
     key: key.id,
     secret: secret.id,
     service: service.name,
-    template: 'github',
+    template: template.key,
     approval: raised.approval_id,
     rule: rule.id,
     webhook: webhook.id,
@@ -86,7 +91,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'keys/{key_id}': 'key',
     'secrets/{id}': 'secret',
     'services/{name}': 'service',
-    'templates/{name}': 'template',
+    'templates/{key}': 'template',
     'approvals/{id}': 'approval',
     'rules/{id}': 'rule',
     'webhooks/{id}': 'webhook',
@@ -104,4 +109,7 @@ export const bodies: Partial<Record<RouteName, unknown>> = {
   createAgentKey: { name: 'intruder' },
   resolveApproval: { resolution: 'deny', reason: 'An intruder was here.' },
   updateService: { auto_allow_reads: false },
+  upgradeService: {},
+  updateTemplate: { openapi: templateDocument('intruder'), version: 1 },
+  publishTemplate: { version: 1 },
 };
