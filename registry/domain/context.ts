@@ -7,6 +7,8 @@ export interface CompileOptions {
   readonly tier: 'user' | 'org' | 'global';
   readonly ownerId: string | null;
   readonly version: number;
+  /** A draft may still lack its servers; a service cannot be connected without them. */
+  readonly isDraft?: boolean;
   /** The operator allows plain http to this host (setting EGRESS_ALLOW). */
   readonly isPlainHttpAllowed?: (host: string) => boolean;
   /** Why a jq filter does not compile; undefined when it does. Not pure, therefore passed in. */

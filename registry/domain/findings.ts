@@ -29,6 +29,7 @@ export const findingCodes = [
   'server_invalid',
   'server_not_https',
   'server_variable',
+  'needs_base_url',
   'security_scheme_invalid',
   'security_scheme_unknown',
   'scope_unknown',

@@ -17,7 +17,7 @@ const placeholder = /\{([^{}]*)\}/g;
 export function compileServers(
   context: Context,
   at: Place<JsonObject>,
-): { server: Server; hosts: string[] } | undefined {
+): { server: Server | null; hosts: string[] } | undefined {
   const servers = readList(context, at, { key: 'servers', max: 50 }).flatMap((entry) => {
     const server = compileServer(context, entry);
     return server === undefined ? [] : [server];
@@ -28,6 +28,10 @@ export function compileServers(
     if (given === undefined || (Array.isArray(given) && given.length === 0)) {
       const message =
         'Add "servers" with the base URL of the API, such as {url: https://api.example.com}.';
+      if (context.options.isDraft === true) {
+        context.findings.warn('needs_base_url', at.path, message);
+        return { server: null, hosts: [] };
+      }
       context.findings.error('required_field_missing', at.path, message);
     }
     return undefined;

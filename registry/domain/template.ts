@@ -6,7 +6,8 @@ import { compileAction } from './action.ts';
 import { isObject } from './context.ts';
 import type { CompileOptions, Context, JsonObject, Place } from './context.ts';
 import { checkFields } from './fields.ts';
-import type { Report } from './findings.ts';
+import { createFindings, pointerTo } from './findings.ts';
+import type { Findings, Report } from './findings.ts';
 import { normalise } from './normalise.ts';
 import { checkPath } from './paths.ts';
 import { entriesOf, readObject, readText } from './reading.ts';
@@ -27,9 +28,9 @@ export interface CompileResult {
 
 const templateKey = /^[a-z][a-z0-9_-]{0,62}$/;
 const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
-const ACTIONS_MAX = 1_000;
+export const ACTIONS_MAX = 1_000;
 /** It crosses the bus in one message, whose limit is 4 MiB. */
-const COMPILED_BYTES_MAX = 3_000_000;
+export const COMPILED_BYTES_MAX = 3_000_000;
 
 /** Reads, checks and compiles a template document, reporting everything that is wrong with it. */
 export function compileTemplate(text: string, options: CompileOptions): CompileResult {
@@ -39,6 +40,20 @@ export function compileTemplate(text: string, options: CompileOptions): CompileR
       findings.error('wrong_type', [], 'A template must be an OpenAPI 3.1.0 document.');
     return { report: findings.report(), document: undefined, template: undefined };
   }
+  return compileValue(value, findings, options);
+}
+
+/** The same for a document that is data already: an imported one. Its findings have no lines. */
+export function compileParsed(value: JsonObject, options: CompileOptions): CompileResult {
+  const findings = createFindings((path) => ({ pointer: pointerTo(path), line: null }));
+  return compileValue(value, findings, options);
+}
+
+function compileValue(
+  value: JsonObject,
+  findings: Findings,
+  options: CompileOptions,
+): CompileResult {
   const document = normalise(value, findings) as JsonObject;
   const budget = { schemaNodes: SCHEMA_NODES_MAX };
   const compiled = compileDocument({ document, findings, options, budget });
@@ -146,14 +161,16 @@ function compilePaths(
   for (const [path, item] of paths ? entriesOf(paths) : []) {
     if (path.startsWith('x-')) continue;
     const pathItem = readPathItem(context, item);
-    if (pathItem === undefined || !checkPath(context, { value: path, path: item.path })) continue;
+    // What follows a "#" only tells operations apart that share path and method; it is never sent.
+    const [sent = ''] = path.split('#');
+    if (pathItem === undefined || !checkPath(context, { value: sent, path: item.path })) continue;
     reportTwin(context, { path, item }, shapes);
     for (const method of methods) {
       const operation = readObject(context, pathItem, method);
       if (operation === undefined) continue;
       const action = compileAction(context, {
         method: method.toUpperCase() as HttpMethod,
-        path: { value: path, path: item.path },
+        path: { value: sent, path: item.path },
         pathItem,
         operation,
         authMethods,
