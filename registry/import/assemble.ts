@@ -17,13 +17,18 @@ export interface Assembly {
   /** Takes an operation in, or says why the template cannot have it. */
   add(method: string, operation: ConvertedOperation): { skipped?: Skipped; dropped: Finding[] };
   document(): JsonObject;
+  /** Nothing more will fit; asking again costs time only. */
+  readonly isFull: boolean;
 }
 
 const options = { tier: 'org', ownerId: null, version: 1, isDraft: true } as const;
-const doesNotFit: Skipped = {
+export const doesNotFit: Skipped = {
   code: 'does_not_fit',
   message: 'The template is full. Select fewer operations, or import the rest as another template.',
 };
+
+/** So many in a row did not fit that looking for a smaller one is not worth it. */
+const MISSES_MAX = 20;
 
 /** Why a template without operations would not compile; undefined when it does. */
 export function checkHead(head: Head): Finding | undefined {
@@ -44,13 +49,13 @@ export function createAssembly(head: Head): Assembly {
     compiledBytes: COMPILED_BYTES_MAX - 64 * 1024 - bytesOf(head),
     schemaNodes: SCHEMA_NODES_MAX,
   };
+  let misses = 0;
   const add: Assembly['add'] = (method, { path, value }) => {
     const twin = shapes.get(shapeOf(path.key));
     if (twin !== undefined && twin !== path.key) {
       const message = `It has the same path as ${twin}, with other names in braces.`;
       return { skipped: { code: 'path_duplicate', message }, dropped: [] };
     }
-    if (left.actions === 0 || left.documentBytes < 0) return { skipped: doesNotFit, dropped: [] };
     const judged = judge(head, { key: path.key, method: method.toLowerCase(), value });
     if (judged.compiled === undefined) return { skipped: judged.skipped, dropped: judged.dropped };
     const need = {
@@ -61,14 +66,22 @@ export function createAssembly(head: Head): Assembly {
     };
     const resources = Object.keys(left) as (keyof typeof left)[];
     if (resources.some((resource) => need[resource] > left[resource])) {
+      misses += 1;
       return { skipped: doesNotFit, dropped: [] };
     }
+    misses = 0;
     for (const resource of resources) left[resource] -= need[resource];
     shapes.set(shapeOf(path.key), path.key);
     paths[path.key] = { ...paths[path.key], [method.toLowerCase()]: judged.value };
     return { dropped: judged.dropped };
   };
-  return { add, document: () => ({ ...head, paths }) };
+  return {
+    add,
+    document: () => ({ ...head, paths }),
+    get isFull() {
+      return left.actions === 0 || misses >= MISSES_MAX;
+    },
+  };
 }
 
 interface Candidate {

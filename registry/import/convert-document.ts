@@ -2,7 +2,7 @@ import type { HttpMethod } from '#contracts/vocabulary';
 import { reservedNames } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject } from '../domain/context.ts';
-import { checkHead, createAssembly } from './assemble.ts';
+import { checkHead, createAssembly, doesNotFit } from './assemble.ts';
 import type { Assembly } from './assemble.ts';
 import type { ImportRequest, Imported, ImportedOperation } from './imported.ts';
 import { inferRisk, inferSummary } from './infer.ts';
@@ -181,6 +181,7 @@ function include(
   if (!servers.isCommon(found)) {
     return skip('other_server', 'It has a server of its own. Import it as a template of its own.');
   }
+  if (assembly.isFull) return skip(doesNotFit.code, doesNotFit.message);
   if (isObject(found.operation.value['callbacks'])) {
     notes.info('callbacks_ignored', [...found.operation.path, 'callbacks'], 'Callbacks are left out.');
   }

@@ -25,8 +25,6 @@ export const importCodes = [
   'operation_unknown',
   'key_invalid',
   'time_out',
-  'busy',
-  'crashed',
   // The operation is skipped
   'method_unsupported',
   'operation_malformed',

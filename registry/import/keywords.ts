@@ -4,7 +4,8 @@ import type { JsonObject } from '../domain/context.ts';
 import { shorten } from './source.ts';
 
 const PATTERN_CHARACTERS_MAX = 500;
-const DESCRIPTION_CHARACTERS_MAX = 1000;
+/** The deeper a description stands, the less room it gets. */
+const descriptionCharactersMax = [1000, 500, 300, 150];
 const TITLE_CHARACTERS_MAX = 200;
 /** Of lists of permitted values: `enum` with thousands of them helps nobody to choose. */
 const CHOICES_MAX = 500;
@@ -71,12 +72,13 @@ export function isPattern(pattern: string): boolean {
   }
 }
 
-export function annotationsOf(schema: JsonObject): JsonObject {
+export function annotationsOf(schema: JsonObject, depth: number): JsonObject {
   const { title, description } = schema;
+  const max = descriptionCharactersMax[depth] ?? descriptionCharactersMax.at(-1)!;
   return {
     ...(typeof title === 'string' && { title: shorten(title, TITLE_CHARACTERS_MAX) }),
     ...(typeof description === 'string' && {
-      description: shorten(description, DESCRIPTION_CHARACTERS_MAX),
+      description: shorten(description, max),
     }),
   };
 }

@@ -18,6 +18,7 @@ const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete', 'tr
 
 /** What the schemas of one operation may unfold to; beyond, the deepest levels are left open. */
 const NODES_MAX = 2_000;
+const OPERATION_BYTES_MAX = 64 * 1024;
 const depths = [40, 8, 6, 5, 4, 3, 2, 1, 0];
 
 /** An operation as it stands in the source. */
@@ -66,7 +67,9 @@ export function convertOperation(
   for (const depthMax of depths) {
     const budget = { nodes: NODES_MAX, depthMax, isCut: false };
     const converted = convertWithin(source, found, { path, schemes, budget });
-    if (budget.nodes < 0 && depthMax > 0) continue;
+    const isTooMuch =
+      budget.nodes < 0 || JSON.stringify(converted.value).length > OPERATION_BYTES_MAX;
+    if (isTooMuch && depthMax > 0) continue;
     if (budget.isCut) {
       const message = `The schemas unfold very far; below level ${depthMax} any value is accepted.`;
       source.notes.info('schema_opened', found.operation.path, message);

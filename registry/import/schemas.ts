@@ -63,18 +63,18 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
   if (budget.nodes < 0) return {};
   if (depth > budget.depthMax) {
     budget.isCut = true;
-    return shallow(source, at.value);
+    return shallow(source, at.value, depth);
   }
   if (!Object.hasOwn(at.value, '$ref')) return convertKeywords(source, at as Place<JsonObject>, position);
 
   const reference = at.value['$ref'] ?? null;
   const path = [...at.path, '$ref'];
   const target = lookUp(source, reference, path);
-  if (target === undefined) return annotationsOf(at.value);
+  if (target === undefined) return annotationsOf(at.value, depth);
   if (open.includes(String(reference)) || open.length >= HOPS_MAX) {
     const message = `${String(reference).slice(0, 200)} contains itself; from here on any value is accepted.`;
     source.notes.info('ref_cycle', path, message);
-    return annotationsOf(at.value);
+    return annotationsOf(at.value, depth);
   }
   const referred = convert(source, target, { budget, depth, open: [...open, String(reference)] });
   // OpenAPI 3.0 §4.8.23: what stands beside a reference is ignored.
@@ -86,7 +86,7 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
 function convertKeywords(source: Source, at: Place<JsonObject>, position: Position): JsonObject {
   const schema: JsonObject = {
     ...typeOf(source, at),
-    ...annotationsOf(at.value),
+    ...annotationsOf(at.value, position.depth),
   };
   for (const [keyword, value] of Object.entries(at.value)) {
     if (readAlone.has(keyword)) continue;
@@ -232,8 +232,8 @@ function nullable(schema: JsonObject): JsonObject {
 }
 
 /** What is left of a schema that is not unfolded further: its type, so that no object is taken for a text. */
-function shallow(source: Source, schema: JsonObject): JsonObject {
+function shallow(source: Source, schema: JsonObject, depth: number): JsonObject {
   const type = isObject(schema) && typeof schema['type'] === 'string' ? readType(schema['type']) : {};
-  const kept = { ...type, ...annotationsOf(schema) };
+  const kept = { ...type, ...annotationsOf(schema, depth) };
   return isNullable(source, schema) ? nullable(kept) : kept;
 }

@@ -41,7 +41,7 @@ function convertServer(
   sourceUrl: string | undefined,
 ): JsonObject | undefined {
   if (!isObject(at.value)) return undefined;
-  const text = (textAt(at.value, 'url') ?? '').trim();
+  const text = (textAt(at.value, 'url') ?? '').trim().replace(/^\/\//, 'https://');
   const variables = objectAt(at.value, 'variables');
   const templated = withVariables(toHttpsText(text), variables);
   const fixed = templated === undefined ? filled(text, variables) : text.replaceAll(placeholder, 'x');
