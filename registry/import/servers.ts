@@ -74,7 +74,7 @@ function filled(url: string, variables: JsonObject): string {
     if (typeof value !== 'string' && typeof value !== 'number') isComplete = false;
     return String(value);
   });
-  return isComplete ? text : '';
+  return isComplete && !/[{}]/.test(text) ? text : '';
 }
 
 function absoluteUrl(text: string, sourceUrl: string | undefined): URL | undefined {
@@ -115,11 +115,12 @@ function withVariables(url: string, given: JsonObject): JsonObject | undefined {
 function convertVariable(given: JsonObject): JsonObject | undefined {
   const { default: fallback, enum: choices, description } = given;
   const values = Array.isArray(choices) ? choices.map(String) : [];
-  const initial = fallback === undefined ? undefined : String(fallback);
-  const all = [...values, ...(initial === undefined || initial === '' ? [] : [initial])];
+  // `{name}`, as some write it, is no value but says that there is none.
+  const initial = fallback === undefined || /^$|[{}]/.test(String(fallback)) ? [] : [String(fallback)];
+  const all = [...values, ...initial];
   if (!all.every((value) => label.test(value)) || values.length > 200) return undefined;
   return {
-    ...(initial !== undefined && initial !== '' && { default: initial }),
+    ...(initial[0] !== undefined && { default: initial[0] }),
     ...(values.length > 0 && { enum: values }),
     ...(typeof description === 'string' && { description: shorten(description, 1000) }),
   };
