@@ -10,6 +10,7 @@ import { parametersOf, parseDescription } from './description.ts';
 import { compileDisclose, compileRedact } from './disclosure.ts';
 import { checkFields } from './fields.ts';
 import { didYouMean } from './nearest.ts';
+import { nameParams } from './parameter-names.ts';
 import { compileParameters } from './parameters.ts';
 import type { DeclaredParam } from './parameters.ts';
 import { checkPathParams } from './paths.ts';
@@ -42,20 +43,26 @@ export function compileAction(
   const key = readOperationId(context, operation);
   const ownParams = compileParameters(context, source);
   checkPathParams(context, path, ownParams);
-  const body = compileBody(context, operation, ownParams);
+  const body = compileBody(context, operation);
   checkBodyAllowed(context, { method, operation });
-  const params = [...ownParams, ...(body?.params ?? [])];
+  const wholeBody = body?.body.wholeBody ?? false;
+  const named = nameParams(context, {
+    params: [...ownParams, ...(body?.params ?? [])],
+    path,
+    wholeBody,
+    conditions: body?.conditions ?? {},
+  });
+  const { params } = named;
   checkResolves(context, params);
   const summary = readText(context, operation, { key: 'summary', max: 1000, required: true });
   const description = compileDescription(context, operation, params);
-  const wholeBody = body?.body.wholeBody ?? false;
   const action = {
     method,
-    path: path.value,
+    path: named.path,
     risk: readRisk(context, operation, method),
     scopeParam: readScopeParam(context, operation, params),
     params: params.map(withoutPlace),
-    paramsSchema: paramsSchemaOf(params, body?.conditions ?? {}),
+    paramsSchema: paramsSchemaOf(params, named.conditions),
     body: body?.body ?? null,
     disclose: compileDisclose(context, operation),
     redact: compileRedact(context, operation, { params, wholeBody }),

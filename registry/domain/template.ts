@@ -41,7 +41,8 @@ export function compileTemplate(text: string, options: CompileOptions): CompileR
   }
   const document = normalise(value, findings) as JsonObject;
   const budget = { schemaNodes: SCHEMA_NODES_MAX };
-  const compiled = compileDocument({ document, findings, options, budget });
+  const judged = new Map<string, string | undefined>();
+  const compiled = compileDocument({ document, findings, options, budget, judged });
   if (compiled && findings.report().valid) checkLimits({ findings }, compiled);
   const report = findings.report();
   return { report, document, template: report.valid ? compiled : undefined };
