@@ -43,8 +43,7 @@ export function compileAction(
   const key = readOperationId(context, operation);
   const ownParams = compileParameters(context, source);
   checkPathParams(context, path, ownParams);
-  const body = compileBody(context, operation);
-  checkBodyAllowed(context, { method, operation });
+  const body = mayHaveBody(context, source) ? compileBody(context, operation) : undefined;
   const wholeBody = body?.body.wholeBody ?? false;
   const named = nameParams(context, {
     params: [...ownParams, ...(body?.params ?? [])],
@@ -97,13 +96,14 @@ function readOperationId(context: Context, operation: Place<JsonObject>): string
   return undefined;
 }
 
-function checkBodyAllowed(
-  { findings }: Context,
-  { method, operation }: { method: HttpMethod; operation: Place<JsonObject> },
-): void {
-  if (!('requestBody' in operation.value) || !bodyless.includes(method)) return;
-  const message = `A ${method} request has no body. Use query parameters, or another method.`;
-  findings.error('body_invalid', [...operation.path, 'requestBody'], message);
+/** OpenAPI 3.1.0 §4.8.10, requestBody: where HTTP gives a body no meaning, it is better left out. */
+function mayHaveBody({ findings }: Context, { method, operation }: OperationSource): boolean {
+  if (!bodyless.includes(method)) return true;
+  if ('requestBody' in operation.value) {
+    const message = `The body of a ${method} request is not sent. Use query parameters, or another method.`;
+    findings.warn('body_ignored', [...operation.path, 'requestBody'], message);
+  }
+  return false;
 }
 
 function compileDescription(

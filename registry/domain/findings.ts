@@ -54,6 +54,7 @@ export const findingCodes = [
   'default_ignored',
   'body_invalid',
   'body_as_text',
+  'body_ignored',
   'risk_invalid',
   'risk_understated',
   'summary_invalid',

@@ -235,6 +235,7 @@ export function mismatch(
   schema: JsonObject,
   value: JsonValue,
 ): string | undefined {
+  if (isPlainlyMet(schema, value)) return undefined;
   return once(judged, `value ${JSON.stringify([schema, value])}`, () => {
     const { values } = validators();
     const isMet = values.validate(schema, value);
@@ -242,6 +243,20 @@ export function mismatch(
     values.removeSchema(schema);
     return text?.slice(0, 300);
   });
+}
+
+const simpleTypes: Record<string, (value: JsonValue) => boolean> = {
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isInteger(value),
+};
+
+/** Most defaults are of schemas that say no more than this, and a validator takes milliseconds to make. */
+function isPlainlyMet({ type, enum: choices, ...rest }: JsonObject, value: JsonValue): boolean {
+  const isSimple = Object.keys(rest).every((keyword) => annotations.has(keyword));
+  const isChosen = choices === undefined || (Array.isArray(choices) && choices.includes(value));
+  return isSimple && isChosen && simpleTypes[String(type)]?.(value) === true;
 }
 
 function once(

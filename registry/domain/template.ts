@@ -142,16 +142,16 @@ function compilePaths(
   authMethods: readonly AuthMethod[],
 ): Record<string, CompiledAction> {
   const paths = readObject(context, document, 'paths');
-  const actions: Record<string, CompiledAction> = {};
+  const actions = new Map<string, CompiledAction>();
   const shapes = new Map<string, string>();
   for (const [path, item] of paths ? entriesOf(paths) : []) {
     if (path.startsWith('x-')) continue;
     const pathItem = readPathItem(context, item);
     if (pathItem === undefined || !checkPath(context, { value: path, path: item.path })) continue;
-    reportTwin(context, { path, item }, shapes);
     for (const method of methods) {
       const operation = readObject(context, pathItem, method);
       if (operation === undefined) continue;
+      reportTwin(context, { path, item, method }, shapes);
       const action = compileAction(context, {
         method: method.toUpperCase() as HttpMethod,
         path: { value: path, path: item.path },
@@ -162,7 +162,7 @@ function compilePaths(
       if (action) addAction(context, actions, { action, operation });
     }
   }
-  return actions;
+  return Object.fromEntries(actions);
 }
 
 function readPathItem(context: Context, item: Place): Place<JsonObject> | undefined {
@@ -180,13 +180,13 @@ function readPathItem(context: Context, item: Place): Place<JsonObject> | undefi
   return { value: item.value, path: item.path };
 }
 
-/** `/issues/{id}` and `/issues/{number}` are the same path (OpenAPI §4.8.8.1). */
+/** `/issues/{id}` and `/issues/{number}` are the same path (OpenAPI §4.8.8.1); nobody could tell their operations apart. */
 function reportTwin(
   context: Context,
-  { path, item }: { path: string; item: Place },
+  { path, item, method }: { path: string; item: Place; method: string },
   shapes: Map<string, string>,
 ): void {
-  const shape = path.replaceAll(/\{[^{}]*\}/g, '{}');
+  const shape = `${method} ${path.replaceAll(/\{[^{}]*\}/g, '{}')}`;
   const twin = shapes.get(shape);
   if (twin !== undefined) {
     const message = `This is the same path as ${twin}. Put the operations of both into one.`;
@@ -197,11 +197,11 @@ function reportTwin(
 
 function addAction(
   { findings }: Context,
-  actions: Record<string, CompiledAction>,
+  actions: Map<string, CompiledAction>,
   { action, operation }: { action: CompiledAction; operation: Place<JsonObject> },
 ): void {
   const path = [...operation.path, 'operationId'];
-  if (Object.hasOwn(actions, action.key)) {
+  if (actions.has(action.key)) {
     findings.error(
       'operation_id_duplicate',
       path,
@@ -209,10 +209,10 @@ function addAction(
     );
   } else if (action.key === 'constructor' || action.key === 'prototype') {
     findings.error('operation_id_invalid', path, 'Rename the action.');
-  } else if (Object.keys(actions).length === ACTIONS_MAX) {
+  } else if (actions.size === ACTIONS_MAX) {
     findings.error('out_of_bounds', ['paths'], `Keep at most ${ACTIONS_MAX} actions.`);
   } else {
-    actions[action.key] = action;
+    actions.set(action.key, action);
   }
 }
 
