@@ -43,8 +43,14 @@ export function compileTemplate(text: string, options: CompileOptions): CompileR
   return compileValue(value, findings, options);
 }
 
-/** The same for a document that is data already: an imported one. Its findings have no lines. */
-export function compileParsed(value: JsonObject, options: CompileOptions): CompileResult {
+/**
+ * The same for a document that is data already: an imported one. Its findings have no lines.
+ * Documents that are compiled after one another and share schemas may share `judged`.
+ */
+export function compileParsed(
+  value: JsonObject,
+  options: CompileOptions & Partial<Pick<Context, 'judged'>>,
+): CompileResult {
   const findings = createFindings((path) => ({ pointer: pointerTo(path), line: null }));
   return compileValue(value, findings, options);
 }
@@ -52,11 +58,11 @@ export function compileParsed(value: JsonObject, options: CompileOptions): Compi
 function compileValue(
   value: JsonObject,
   findings: Findings,
-  options: CompileOptions,
+  { judged = new Map(), ...options }: CompileOptions & Partial<Pick<Context, 'judged'>>,
 ): CompileResult {
   const document = normalise(value, findings) as JsonObject;
   const budget = { schemaNodes: SCHEMA_NODES_MAX };
-  const compiled = compileDocument({ document, findings, options, budget });
+  const compiled = compileDocument({ document, findings, options, budget, judged });
   if (compiled && findings.report().valid) checkLimits({ findings }, compiled);
   const report = findings.report();
   return { report, document, template: report.valid ? compiled : undefined };
@@ -156,7 +162,7 @@ function compilePaths(
   authMethods: readonly AuthMethod[],
 ): Record<string, CompiledAction> {
   const paths = readObject(context, document, 'paths');
-  const actions: Record<string, CompiledAction> = {};
+  const actions = new Map<string, CompiledAction>();
   const shapes = new Map<string, string>();
   for (const [path, item] of paths ? entriesOf(paths) : []) {
     if (path.startsWith('x-')) continue;
@@ -164,10 +170,10 @@ function compilePaths(
     // What follows a "#" only tells operations apart that share path and method; it is never sent.
     const [sent = ''] = path.split('#');
     if (pathItem === undefined || !checkPath(context, { value: sent, path: item.path })) continue;
-    reportTwin(context, { path, item }, shapes);
     for (const method of methods) {
       const operation = readObject(context, pathItem, method);
       if (operation === undefined) continue;
+      reportTwin(context, { path, item, method }, shapes);
       const action = compileAction(context, {
         method: method.toUpperCase() as HttpMethod,
         path: { value: sent, path: item.path },
@@ -178,7 +184,7 @@ function compilePaths(
       if (action) addAction(context, actions, { action, operation });
     }
   }
-  return actions;
+  return Object.fromEntries(actions);
 }
 
 function readPathItem(context: Context, item: Place): Place<JsonObject> | undefined {
@@ -196,13 +202,13 @@ function readPathItem(context: Context, item: Place): Place<JsonObject> | undefi
   return { value: item.value, path: item.path };
 }
 
-/** `/issues/{id}` and `/issues/{number}` are the same path (OpenAPI §4.8.8.1). */
+/** `/issues/{id}` and `/issues/{number}` are the same path (OpenAPI §4.8.8.1); nobody could tell their operations apart. */
 function reportTwin(
   context: Context,
-  { path, item }: { path: string; item: Place },
+  { path, item, method }: { path: string; item: Place; method: string },
   shapes: Map<string, string>,
 ): void {
-  const shape = path.replaceAll(/\{[^{}]*\}/g, '{}');
+  const shape = `${method} ${path.replaceAll(/\{[^{}]*\}/g, '{}')}`;
   const twin = shapes.get(shape);
   if (twin !== undefined) {
     const message = `This is the same path as ${twin}. Put the operations of both into one.`;
@@ -213,11 +219,11 @@ function reportTwin(
 
 function addAction(
   { findings }: Context,
-  actions: Record<string, CompiledAction>,
+  actions: Map<string, CompiledAction>,
   { action, operation }: { action: CompiledAction; operation: Place<JsonObject> },
 ): void {
   const path = [...operation.path, 'operationId'];
-  if (Object.hasOwn(actions, action.key)) {
+  if (actions.has(action.key)) {
     findings.error(
       'operation_id_duplicate',
       path,
@@ -225,10 +231,10 @@ function addAction(
     );
   } else if (action.key === 'constructor' || action.key === 'prototype') {
     findings.error('operation_id_invalid', path, 'Rename the action.');
-  } else if (Object.keys(actions).length === ACTIONS_MAX) {
+  } else if (actions.size === ACTIONS_MAX) {
     findings.error('out_of_bounds', ['paths'], `Keep at most ${ACTIONS_MAX} actions.`);
   } else {
-    actions[action.key] = action;
+    actions.set(action.key, action);
   }
 }
 

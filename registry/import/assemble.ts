@@ -49,20 +49,22 @@ export function createAssembly(head: Head): Assembly {
     compiledBytes: COMPILED_BYTES_MAX - 64 * 1024 - bytesOf(head),
     schemaNodes: SCHEMA_NODES_MAX,
   };
+  const judged = new Map<string, string | undefined>();
   let misses = 0;
   const add: Assembly['add'] = (method, { path, value }) => {
-    const twin = shapes.get(shapeOf(path.key));
-    if (twin !== undefined && twin !== path.key) {
+    const shape = `${method} ${shapeOf(path.key)}`;
+    const twin = shapes.get(shape);
+    if (twin !== undefined) {
       const message = `It has the same path as ${twin}, with other names in braces.`;
       return { skipped: { code: 'path_duplicate', message }, dropped: [] };
     }
-    const judged = judge(head, { key: path.key, method: method.toLowerCase(), value });
-    if (judged.compiled === undefined) return { skipped: judged.skipped, dropped: judged.dropped };
+    const judgement = judge(head, { key: path.key, method: method.toLowerCase(), value, judged });
+    if (judgement.compiled === undefined) return { skipped: judgement.skipped, dropped: judgement.dropped };
     const need = {
       actions: 1,
-      documentBytes: bytesOf(judged.value) + path.key.length * 3 + 32,
-      compiledBytes: bytesOf(judged.compiled) + 160,
-      schemaNodes: countObjects(judged.value),
+      documentBytes: bytesOf(judgement.value) + path.key.length * 3 + 32,
+      compiledBytes: bytesOf(judgement.compiled) + 160,
+      schemaNodes: countObjects(judgement.value),
     };
     const resources = Object.keys(left) as (keyof typeof left)[];
     if (resources.some((resource) => need[resource] > left[resource])) {
@@ -71,9 +73,9 @@ export function createAssembly(head: Head): Assembly {
     }
     misses = 0;
     for (const resource of resources) left[resource] -= need[resource];
-    shapes.set(shapeOf(path.key), path.key);
-    paths[path.key] = { ...paths[path.key], [method.toLowerCase()]: judged.value };
-    return { dropped: judged.dropped };
+    shapes.set(shape, path.key);
+    paths[path.key] = { ...paths[path.key], [method.toLowerCase()]: judgement.value };
+    return { dropped: judgement.dropped };
   };
   return {
     add,
@@ -88,6 +90,8 @@ interface Candidate {
   readonly key: string;
   readonly method: string;
   readonly value: JsonObject;
+  /** Verdicts on the schemas of other operations. */
+  readonly judged: Map<string, string | undefined>;
 }
 
 interface Judgement {
@@ -98,8 +102,9 @@ interface Judgement {
 }
 
 /** Optional parameters that the compiler refuses are left out; anything else makes it refuse the operation. */
-function judge(head: Head, { key, method, value }: Candidate): Judgement {
-  const { report, template } = compileParsed({ ...head, paths: { [key]: { [method]: value } } }, options);
+function judge(head: Head, { key, method, value, judged }: Candidate): Judgement {
+  const document = { ...head, paths: { [key]: { [method]: value } } };
+  const { report, template } = compileParsed(document, { ...options, judged });
   const [error] = report.errors;
   if (error === undefined) {
     const [compiled] = Object.values(template?.actions ?? {});
@@ -115,7 +120,7 @@ function judge(head: Head, { key, method, value }: Candidate): Judgement {
     [...refused.keys()].every((index) => index !== undefined && isOptional(parameters[Number(index)]));
   if (!isMendable) return { value, compiled: undefined, skipped, dropped: [] };
   const kept = parameters.filter((_, index) => !refused.has(String(index)));
-  const next = judge(head, { key, method, value: { ...value, parameters: kept } });
+  const next = judge(head, { key, method, value: { ...value, parameters: kept }, judged });
   return { ...next, dropped: [...refused.values(), ...next.dropped] };
 }
 
