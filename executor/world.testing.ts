@@ -89,7 +89,7 @@ export const actions = [
     path: '/things',
     risk: 'write',
     description: [{ text: 'Create ' }, { param: 'title' }, { text: ' in ' }, { param: 'room' }],
-    body: { mediaType: 'application/json', wholeBody: false, required: true },
+    body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
     params: [
       { name: 'title', in: 'body' },
       { name: 'password', in: 'body' },

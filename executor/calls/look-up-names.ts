@@ -82,6 +82,12 @@ function lookUpAction(action: CompiledAction, get: string): CompiledAction {
   const placeholders = new Set([...get.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name));
   const params = action.params
     .filter((param) => placeholders.has(param.name))
-    .map((param) => ({ ...param, in: 'path' as const, allowReserved: false }));
+    .map((param) => ({
+      ...param,
+      in: 'path' as const,
+      style: 'simple' as const,
+      explode: false,
+      allowReserved: false,
+    }));
   return { ...action, method: 'GET', path: get, params };
 }

@@ -71,7 +71,7 @@ function nextOf(
   const injected = new Set(
     credentials.flatMap(({ injection }) => (injection.in === 'query' ? [injection.key] : [])),
   );
-  const params = prepared.action.params.filter((param) => !injected.has(param.name));
+  const params = prepared.action.params.filter((param) => !injected.has(param.wireName));
   return nextParams(link, { params, given: call.params, url: answer.url });
 }
 

@@ -4,6 +4,8 @@ type ParamParts = Pick<CompiledParam, 'name' | 'in'> & Partial<CompiledParam>;
 
 export function paramOf(parts: ParamParts): CompiledParam {
   return {
+    wireName: parts.name,
+    style: parts.in === 'query' ? 'form' : 'simple',
     required: parts.in === 'path',
     description: '',
     schema: { type: 'string' },

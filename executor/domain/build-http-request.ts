@@ -1,6 +1,9 @@
 import type { HttpCall } from '#contracts/call';
+import type { BodyPart } from '#contracts/template';
+import type { JsonValue } from '#contracts/vocabulary';
+import { bodyKindOf, invalidParam } from '#templates';
+import { boundaryOf } from './build-request.ts';
 import { httpUrl } from './http-url.ts';
-import { invalidParam } from './encode.ts';
 import { encodeBody } from './request-body.ts';
 import { requestHeader } from './request-headers.ts';
 import type { BuiltRequest, HeaderPair } from './request.ts';
@@ -31,10 +34,12 @@ export function buildHttpRequest({
       find('content-type') ??
       (typeof value === 'string' ? 'text/plain; charset=utf-8' : 'application/json');
     // A text is sent as it is, whatever it is called: the caller has encoded it.
+    const isForm = ['form', 'multipart'].includes(bodyKindOf(mediaType));
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
     const encoded =
-      typeof value === 'string'
-        ? { contentType: mediaType, bytes: Buffer.from(value) }
-        : encodeBody(value, mediaType, `gateway-${callDigest.slice(0, 32)}`);
+      isForm && typeof value === 'object'
+        ? encodeBody(value, { mediaType, partOf, boundary: boundaryOf(callDigest) })
+        : { contentType: mediaType, bytes: Buffer.from(text) };
     body = encoded.bytes;
     const others = headers.filter(([name]) => name !== 'content-type');
     headers.splice(0, headers.length, ...others, ['content-type', encoded.contentType]);
@@ -46,6 +51,17 @@ export function buildHttpRequest({
     body,
     projection: { method, url, params: { ...call.query }, body: value },
   };
+}
+
+/** Nested values in the bracket form that most form-encoded APIs read: there is no schema that says otherwise. */
+function partOf(_name: string, value: JsonValue): BodyPart {
+  const isNested = typeof value === 'object' && Object.values(value ?? {}).some(isObject);
+  const style = isNested || !Array.isArray(value) ? 'deepObject' : 'form';
+  return { style, explode: true, allowReserved: false, contentType: null, isBinary: false };
+}
+
+function isObject(value: JsonValue): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 /** The permission key that a raw or verb call needs: what is sent must be what was decided on. */

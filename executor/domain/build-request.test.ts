@@ -59,7 +59,10 @@ describe('the URL of an action', () => {
     ['half a character', '\ud800'],
     ['a line feed', 'a\nb'],
     ['a zero byte', 'a\0b'],
-    ['an object', { a: 1 }],
+    ['a list of nothing', []],
+    ['an object of nothing', { a: null }],
+    ['a dot segment in a list', ['a', '..']],
+    ['a dot segment in an object', { '..': 'a' }],
     ['null', null],
   ])('refuses %s in the path', ([, owner]) => {
     expect(() => build({ owner, repo: 'r' })).toThrow(
@@ -156,7 +159,7 @@ describe('the body of an action', () => {
   const post = (mediaType: string, wholeBody = false) =>
     actionOf({
       method: 'POST',
-      body: { mediaType, wholeBody, required: true },
+      body: { mediaType, wholeBody, required: true, parts: {} },
       params: wholeBody
         ? [{ name: 'body', in: 'body' }]
         : [
@@ -182,7 +185,7 @@ describe('the body of an action', () => {
       post('application/x-www-form-urlencoded'),
     );
 
-    expect(text(body)).toBe('title=a%26b%3Dc&tags=x&tags%5B%5D%5Bk%5D=v');
+    expect(text(body)).toBe('title=a%26b%3Dc&tags=x&tags=%7B%22k%22%3A%22v%22%7D');
   });
 
   test('multipart, with a boundary that is the same at the replay', () => {

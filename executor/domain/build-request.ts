@@ -1,10 +1,11 @@
 import type { ActionCall } from '#contracts/call';
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
+import { invalidParam, isAbsent, joinedText } from '#templates';
 import { actionUrl } from './action-url.ts';
 import { parseBaseUrl } from './base-url.ts';
-import { invalidParam, textOf } from './encode.ts';
 import { encodeBody } from './request-body.ts';
+import type { EncodedBody } from './request-body.ts';
 import { requestHeader } from './request-headers.ts';
 import type { BuiltRequest, HeaderPair, Params } from './request.ts';
 
@@ -30,19 +31,10 @@ export function buildActionRequest({
   const given = withDefaults(action, params);
   const url = actionUrl(action, given, parseBaseUrl(baseUrl));
   const bodyValue = bodyOf(action, given);
-  const headers: HeaderPair[] = [
-    ['accept', action.responseType === 'json' ? 'application/json' : '*/*'],
-  ];
-  for (const param of action.params) {
-    const value = given[param.name];
-    if (param.in !== 'header' || value === undefined || value === null) continue;
-    const texts = (Array.isArray(value) ? value : [value]).map((each) => textOf(each, param.name));
-    headers.push(requestHeader(param.name, texts.join(',')));
-  }
-  const body =
-    bodyValue === undefined || action.body === null
-      ? null
-      : encodeBody(bodyValue, action.body.mediaType, `gateway-${callDigest.slice(0, 32)}`);
+  const body = bodyValue === undefined ? null : encode(action, bodyValue, callDigest);
+  // Some APIs answer in nothing but a media type of their own.
+  const accept = action.responseType === 'json' ? 'application/json, */*;q=0.1' : '*/*';
+  const headers: HeaderPair[] = [['accept', accept], ...headersOf(action, given)];
   if (body) headers.push(['content-type', body.contentType]);
   return {
     method: action.method,
@@ -67,12 +59,38 @@ export function withDefaults(action: CompiledAction, params: Params): Params {
   return Object.fromEntries(given);
 }
 
+function headersOf(action: CompiledAction, params: Params): HeaderPair[] {
+  return action.params.flatMap((param) => {
+    const value = params[param.name];
+    if (param.in !== 'header' || isAbsent(value)) return [];
+    return [
+      requestHeader(
+        param.wireName,
+        joinedText(value, param, (text) => text),
+      ),
+    ];
+  });
+}
+
 function bodyOf(action: CompiledAction, params: Params): JsonValue | undefined {
   if (action.body === null) return undefined;
   if (action.body.wholeBody) return params['body'];
   const properties = action.params
     .filter((param) => param.in === 'body' && params[param.name] !== undefined)
-    .map((param) => [param.name, params[param.name] as JsonValue] as const);
+    .map((param) => [param.wireName, params[param.name] as JsonValue] as const);
   if (properties.length === 0 && !action.body.required) return undefined;
   return Object.fromEntries(properties);
+}
+
+function encode(action: CompiledAction, value: JsonValue, callDigest: string): EncodedBody {
+  const { mediaType = '', parts = {} } = action.body ?? {};
+  return encodeBody(value, {
+    mediaType,
+    partOf: (name) => (Object.hasOwn(parts, name) ? parts[name] : undefined),
+    boundary: boundaryOf(callDigest),
+  });
+}
+
+export function boundaryOf(callDigest: string): string {
+  return `gateway-${callDigest.slice(0, 32)}`;
 }

@@ -1,7 +1,6 @@
 import { AppError } from '#errors';
+import { encode, refuseMethodOverride } from '#templates';
 import { exactUrl, parseBaseUrl } from './base-url.ts';
-import { encode } from './encode.ts';
-import { refuseMethodOverride } from './request-headers.ts';
 
 type Query = Readonly<Record<string, string | string[]>>;
 

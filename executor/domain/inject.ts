@@ -1,6 +1,7 @@
 import type { Injection } from '#contracts/permit';
 import { AppError } from '#errors';
-import { encode, headerText } from './encode.ts';
+import { encode } from '#templates';
+import { headerText } from './header-text.ts';
 import { isForbiddenHeader } from './request-headers.ts';
 import type { HeaderPair } from './request.ts';
 

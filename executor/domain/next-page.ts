@@ -1,4 +1,4 @@
-import type { CompiledParam } from '#contracts/template';
+import type { CompiledParam, ParameterStyle } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import type { Params } from './request.ts';
 
@@ -21,7 +21,7 @@ export function nextParams(
   const changed: [string, JsonValue][] = [];
   for (const param of params) {
     if (param.in !== 'query') continue;
-    const texts = next.searchParams.getAll(param.name);
+    const texts = next.searchParams.getAll(param.wireName);
     if (texts.length > 0) changed.push([param.name, typed(param, texts)]);
   }
   return changed.length === 0 ? undefined : { ...given, ...Object.fromEntries(changed) };
@@ -36,9 +36,16 @@ function findNext(link: string): string | undefined {
   return undefined;
 }
 
-function typed({ schema, explode }: CompiledParam, texts: readonly string[]): JsonValue {
+const delimiters: Partial<Record<ParameterStyle, string>> = {
+  spaceDelimited: ' ',
+  pipeDelimited: '|',
+};
+
+function typed({ schema, explode, style }: CompiledParam, texts: readonly string[]): JsonValue {
   const types = [schema['type']].flat();
-  if (types.includes('array')) return explode ? [...texts] : (texts[0] ?? '').split(',');
+  if (types.includes('array')) {
+    return explode ? [...texts] : (texts[0] ?? '').split(delimiters[style] ?? ',');
+  }
   const text = texts[0] ?? '';
   const number = Number(text);
   const isNumeric = types.includes('integer') || types.includes('number');

@@ -9,7 +9,7 @@ const baseUrl = 'https://api.example.com';
 const base = actionOf({
   method: 'POST',
   path: '/users/{id}',
-  body: { mediaType: 'application/json', wholeBody: false, required: true },
+  body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
   params: [
     { name: 'id', in: 'path' },
     { name: 'token', in: 'query' },

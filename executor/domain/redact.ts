@@ -1,9 +1,9 @@
 import type { ShownRequest } from '#contracts/http/approvals';
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
+import { encode } from '#templates';
 import { actionUrl } from './action-url.ts';
 import { parseBaseUrl } from './base-url.ts';
-import { encode } from './encode.ts';
 import { queryName } from './inject.ts';
 import type { Params, Projection } from './request.ts';
 
@@ -69,14 +69,14 @@ function mirror(steps: string[], action: CompiledAction | undefined): string[][]
   if (!action?.body || (root !== 'params' && root !== 'body')) return [steps];
   if (root === 'body') {
     if (action.body.wholeBody) return [steps, ['params', ...steps]];
-    if (name !== undefined && name !== '*') return [steps, ['params', name, ...rest]];
     const inBody = action.params.filter((param) => param.in === 'body');
-    return [steps, ...inBody.map((param) => ['params', param.name, ...rest])];
+    const meant = inBody.filter(({ wireName }) => name === wireName || (name ?? '*') === '*');
+    return [steps, ...meant.map((param) => ['params', param.name, ...rest])];
   }
   if (name === undefined || name === '*') return [steps, ['body', ...rest]];
-  const isInBody = action.params.some((param) => param.in === 'body' && param.name === name);
-  if (!isInBody) return [steps];
-  return [steps, action.body.wholeBody ? ['body', ...rest] : ['body', name, ...rest]];
+  const inBody = action.params.find((param) => param.in === 'body' && param.name === name);
+  if (inBody === undefined) return [steps];
+  return [steps, action.body.wholeBody ? ['body', ...rest] : ['body', inBody.wireName, ...rest]];
 }
 
 function redactAt(value: JsonValue, [step, ...rest]: readonly string[]): JsonValue {

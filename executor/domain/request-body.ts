@@ -1,63 +1,100 @@
+import type { BodyPart } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { encode, textOf } from './encode.ts';
+import {
+  bodyKindOf,
+  encode,
+  encodeExcept,
+  invalidParam,
+  isAbsent,
+  isRecord,
+  pairTexts,
+  presentEntries,
+  textOf,
+} from '#templates';
+import type { Styled } from '#templates';
 
 export interface EncodedBody {
   readonly contentType: string;
   readonly bytes: Uint8Array;
 }
 
-const isJson = /^application\/(json|[a-z0-9.+-]+\+json)\s*(;|$)/i;
-const isForm = /^application\/x-www-form-urlencoded\s*(;|$)/i;
-const isMultipart = /^multipart\/form-data\s*(;|$)/i;
+interface BodyEncoding {
+  readonly mediaType: string;
+  /** How a property of a form is written, where not by default. */
+  readonly partOf: (name: string, value: JsonValue) => BodyPart | undefined;
+  /** From the digest of the call, never from chance: an approved request can be built again byte for byte. */
+  readonly boundary: string;
+}
 
-/**
- * A body in its media type. `boundary` comes from the digest of the call, never from chance:
- * an approved request can be built again byte for byte.
- */
-export function encodeBody(value: JsonValue, mediaType: string, boundary: string): EncodedBody {
-  if (isForm.test(mediaType) && isRecord(value)) {
-    const text = Object.entries(value)
-      .flatMap(([name, each]) => formPairs(name, each))
-      .join('&');
-    return { contentType: mediaType, bytes: Buffer.from(text) };
+/** RFC 3986's reserved characters that neither end nor separate a pair of a form. */
+const reservedInForm = "/?#[]@!$'()*,;:";
+
+/** A body in its media type (OpenAPI 3.1.0 §4.8.14). Binary ones are given as base64. */
+export function encodeBody(value: JsonValue, encoding: BodyEncoding): EncodedBody {
+  const { mediaType, boundary } = encoding;
+  const kind = bodyKindOf(mediaType);
+  if (kind === 'form' || kind === 'multipart') {
+    if (!isRecord(value)) throw invalidParam('body', 'must be an object with the fields of a form');
+    const bytes = kind === 'form' ? form(value, encoding) : multipart(value, encoding);
+    const isForm = kind === 'form';
+    return { contentType: isForm ? mediaType : `multipart/form-data; boundary=${boundary}`, bytes };
   }
-  if (isMultipart.test(mediaType) && isRecord(value)) {
-    return {
-      contentType: `multipart/form-data; boundary=${boundary}`,
-      bytes: multipart(value, boundary),
-    };
-  }
-  const text = typeof value === 'string' && !isJson.test(mediaType) ? value : JSON.stringify(value);
+  if (kind === 'binary') return { contentType: mediaType, bytes: bytesOf(value, 'body') };
+  const text = kind === 'json' ? JSON.stringify(value) : textOf(value, 'body');
   return { contentType: mediaType, bytes: Buffer.from(text) };
 }
 
-/** Nested values in the bracket form that form-encoded APIs read: `a[b]=1`, arrays as `a[]=1`. */
-function formPairs(name: string, value: JsonValue): string[] {
-  if (value === null) return [];
-  if (Array.isArray(value)) {
-    return value.flatMap((each) =>
-      formPairs(isRecord(each) || Array.isArray(each) ? `${name}[]` : name, each),
+function form(value: Record<string, JsonValue>, { partOf }: BodyEncoding): Uint8Array {
+  const pairs = Object.entries(value).flatMap(([name, each]) => {
+    if (isAbsent(each)) return [];
+    const part = partOf(name, each);
+    const isJson = part?.contentType ? bodyKindOf(part.contentType) === 'json' : isRecord(each);
+    const style = part?.style ?? (isJson ? 'json' : 'form');
+    const styled: Styled = { name, wireName: name, style, explode: part?.explode ?? true };
+    return pairTexts(each, styled, (text) =>
+      part?.allowReserved ? encodeExcept(text, name, reservedInForm) : encode(text, name),
     );
-  }
-  if (isRecord(value)) {
-    return Object.entries(value).flatMap(([key, each]) => formPairs(`${name}[${key}]`, each));
-  }
-  return [`${encode(name, name)}=${encode(textOf(value, name), name)}`];
+  });
+  return Buffer.from(pairs.join('&'));
 }
 
-function multipart(value: Record<string, JsonValue>, boundary: string): Uint8Array {
-  const parts = Object.entries(value)
-    .filter(([, each]) => each !== null)
-    .map(([name, each]) => {
-      const quoted = name.replace(/["\r\n]/g, (character) => encodeURIComponent(character));
-      const isText = typeof each !== 'object';
-      const type = isText ? '' : 'Content-Type: application/json\r\n';
-      const body = isText ? String(each) : JSON.stringify(each);
-      return `--${boundary}\r\nContent-Disposition: form-data; name="${quoted}"\r\n${type}\r\n${body}\r\n`;
-    });
-  return Buffer.from(`${parts.join('')}--${boundary}--\r\n`);
+/** RFC 7578: a list is one part per item, what is no primitive is JSON. */
+function multipart(
+  value: Record<string, JsonValue>,
+  { partOf, boundary }: BodyEncoding,
+): Uint8Array {
+  const parts = presentEntries(value).flatMap(([name, each]) => {
+    const part = partOf(name, each);
+    const isJson = part?.contentType ? bodyKindOf(part.contentType) === 'json' : false;
+    const items = Array.isArray(each) && !isJson ? each : [each];
+    return items.map((item) => multipartPart(item, { name, part, boundary }));
+  });
+  return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
-function isRecord(value: JsonValue): value is Record<string, JsonValue> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function multipartPart(
+  item: JsonValue,
+  { name, part, boundary }: { name: string; part: BodyPart | undefined; boundary: string },
+): Uint8Array {
+  const isObject = typeof item === 'object';
+  const binaryType = part?.isBinary ? 'application/octet-stream' : undefined;
+  const type = part?.contentType ?? binaryType ?? (isObject ? 'application/json' : undefined);
+  const quoted = name.replace(/["\r\n]/g, (character) => encodeURIComponent(character));
+  const head = [
+    `--${boundary}`,
+    `Content-Disposition: form-data; name="${quoted}"${part?.isBinary ? `; filename="${quoted}"` : ''}`,
+    ...(type === undefined ? [] : [`Content-Type: ${type}`]),
+  ];
+  const isJson = isObject || (type !== undefined && bodyKindOf(type) === 'json');
+  const body = part?.isBinary
+    ? bytesOf(item, name)
+    : Buffer.from(isJson ? JSON.stringify(item) : textOf(item, name));
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body, Buffer.from('\r\n')]);
+}
+
+/** Base64 with its padding and nothing around it (RFC 4648 §4): what has two readings is refused. */
+function bytesOf(value: JsonValue, name: string): Uint8Array {
+  const bytes = Buffer.from(typeof value === 'string' ? value : '', 'base64');
+  if (bytes.toString('base64') !== value) throw invalidParam(name, 'must be base64');
+  return bytes;
 }

@@ -1,4 +1,5 @@
-import { invalidParam, headerText } from './encode.ts';
+import { invalidParam } from '#templates';
+import { headerText } from './header-text.ts';
 import type { HeaderPair } from './request.ts';
 
 const notTheirs = new Set([
@@ -39,11 +40,4 @@ export function requestHeader(name: string, value: string): HeaderPair {
   if (isForbiddenHeader(lowerCaseName))
     throw invalidParam(name, 'is a header that only the gateway sets');
   return [lowerCaseName, headerText(value, name)];
-}
-
-/** Query parameters by which some frameworks let a POST pretend to be another method. */
-export function refuseMethodOverride(queryName: string): void {
-  if (/^_method(\[|$)/i.test(queryName)) {
-    throw invalidParam(queryName, 'would change the method of the request, which is refused');
-  }
 }

@@ -7,7 +7,9 @@ export function paramOf(
 ): CompiledParam {
   return {
     name,
+    wireName: name,
     in: place,
+    style: place === 'query' ? 'form' : 'simple',
     required: place === 'path',
     description: '',
     schema: { type: 'string' },
@@ -87,7 +89,7 @@ export const github = {
       paramOf('title', 'body', { required: true }),
       paramOf('labels', 'body', { schema: { type: 'array', items: { type: 'string' } } }),
     ],
-    body: { mediaType: 'application/json', wholeBody: false, required: true },
+    body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
     scopeParam: 'repo',
     description: [
       { text: 'Create issue ' },
@@ -114,7 +116,7 @@ export const github = {
     path: '/messages',
     risk: 'write',
     params: [paramOf('channel', 'body', { required: true }), paramOf('text', 'body')],
-    body: { mediaType: 'application/json', wholeBody: false, required: true },
+    body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
     scopeParam: 'channel',
   }),
 };

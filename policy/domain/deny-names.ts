@@ -1,6 +1,6 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
-import { argumentText } from './action-path.ts';
+import { argumentText } from './action-params.ts';
 import { encodeArgument, encodeName, withoutOrg } from './keys.ts';
 import { findOperations, isSameMethod } from '#templates';
 import type { FoundOperation } from '#templates';
@@ -85,14 +85,14 @@ function argumentOf(
 ): string | undefined {
   const param = action.params.find((each) => each.name === action.scopeParam);
   if (param === undefined) return undefined;
-  const { name } = param;
+  const { name, wireName } = param;
   const value =
     param.in === 'path'
       ? pathValues[name]
       : param.in === 'query'
-        ? memberOf(query, name)
+        ? memberOf(query, wireName)
         : param.in === 'body'
-          ? bodyValue(action, body, name)
+          ? bodyValue(action, body, wireName)
           : undefined;
   return value === undefined ? undefined : encodeArgument(argumentText(value, JSON.stringify));
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
 import type { JsonValue } from '#contracts/vocabulary';
-import { actionPath, withDefaults } from './action-path.ts';
+import { actionPath, BoundedRegExp } from '#templates';
+import { withDefaults } from './action-params.ts';
 import { actionOf, github, paramOf } from './action.testing.ts';
-import { BoundedRegExp } from './bounded-regexp.ts';
 import { findUnfaithful } from './plain-json.ts';
 import { compileValidator } from './validate-params.ts';
 

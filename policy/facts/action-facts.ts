@@ -4,9 +4,9 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { canonicalJson } from '#signing';
-import { renderDescription } from '#templates';
-import { actionPath, argumentText, withDefaults } from '../domain/action-path.ts';
-import type { Params } from '../domain/action-path.ts';
+import { actionPath, actionQuery, renderDescription } from '#templates';
+import { argumentText, withDefaults } from '../domain/action-params.ts';
+import type { Params } from '../domain/action-params.ts';
 import { namesOf, ownNames } from '../domain/deny-names.ts';
 import type { SentRequest } from '../domain/deny-names.ts';
 import { parseBaseUrl } from '../domain/hosts.ts';
@@ -14,6 +14,7 @@ import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
 import { KEY_CHARACTERS_MAX, actionKey } from '../domain/keys.ts';
 import { nearestName } from '../domain/nearest.ts';
 import { findUnfaithful } from '../domain/plain-json.ts';
+import { sentQuery } from '../domain/sent-query.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 import type { CallFacts } from './call-facts.ts';
 import { cutDescription, isSafeMethod } from './call-facts.ts';
@@ -120,17 +121,15 @@ function argumentOf(action: CompiledAction, params: Params): string | undefined 
 }
 
 function requestOf(action: CompiledAction, params: Params, prefix: string): SentRequest {
-  const membersIn = (place: string) =>
-    Object.fromEntries(
-      action.params.flatMap((param): [string, JsonValue][] => {
-        const value = params[param.name];
-        return param.in === place && value !== undefined ? [[param.name, value]] : [];
-      }),
-    );
+  const bodyMembers = action.params.flatMap((param): [string, JsonValue][] => {
+    const value = params[param.name];
+    return param.in === 'body' && value !== undefined ? [[param.wireName, value]] : [];
+  });
   return {
     method: action.method,
     path: prefix + actionPath(action, params),
-    query: membersIn('query'),
-    body: action.body?.wholeBody === true ? params['body'] : membersIn('body'),
+    // As it will be sent: the members of an object may be parameters of their own.
+    query: sentQuery(new URLSearchParams(actionQuery(action, params))),
+    body: action.body?.wholeBody === true ? params['body'] : Object.fromEntries(bodyMembers),
   };
 }

@@ -6,6 +6,7 @@ import type { HttpTarget } from '../domain/http-target.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
 import { KEY_CHARACTERS_MAX, httpKey, secretKey } from '../domain/keys.ts';
 import { findUnfaithful } from '../domain/plain-json.ts';
+import { sentQuery } from '../domain/sent-query.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 import type { CallFacts } from './call-facts.ts';
 import { cutDescription, isSafeMethod, riskOfMethod } from './call-facts.ts';
@@ -95,19 +96,13 @@ function secretKeys(injections: readonly Injection[], host: string) {
   return [...names].map((name) => secretKey(name, host));
 }
 
-/** Both ways of giving a query in one record; a name that is there twice becomes a list. */
+/** Both ways of giving a query in one record. */
 function queryOf({ target, query }: HttpCall): Record<string, JsonValue> {
   const mark = target.indexOf('?');
-  const pairs = [
+  return sentQuery([
     ...new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
     ...Object.entries(query).flatMap(([name, values]) =>
       [values].flat().map((value): [string, string] => [name, value]),
     ),
-  ];
-  const merged = new Map<string, JsonValue>();
-  for (const [name, value] of pairs) {
-    const earlier = merged.get(name);
-    merged.set(name, earlier === undefined ? value : [earlier, value].flat());
-  }
-  return Object.fromEntries(merged);
+  ]);
 }

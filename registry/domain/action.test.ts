@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { compile, put } from '../test-support/compile-example.ts';
 import type { Change } from '../test-support/compile-example.ts';
-import { jsonBody, listNotes } from '../test-support/example-document.ts';
+import { createNote, jsonBody, listNotes } from '../test-support/example-document.ts';
 import type { ExampleDocument } from '../test-support/example-document.ts';
 import type { FindingCode } from './findings.ts';
 
@@ -17,7 +17,11 @@ describe('paths and operations', () => {
     ['a path with percent signs', 'path_invalid', (d) => put(d.paths, '/a%2Fb', {})],
     ['a placeholder twice', 'path_invalid', (d) => put(d.paths, '/{a}/{a}', {})],
     ['an unnamed placeholder', 'path_invalid', (d) => put(d.paths, '/a/{}', {})],
-    ['the same path twice', 'path_duplicate', (d) => put(d.paths, '/projects/{other}/notes', {})],
+    [
+      'the same path twice',
+      'path_duplicate',
+      (d) => put(d.paths, '/projects/{other}/notes', { get: {} }),
+    ],
     [
       'a reference instead of a path',
       'unsupported',
@@ -79,11 +83,6 @@ describe('paths and operations', () => {
     ['an unknown response_type', 'wrong_type', (d) => put(listNotes(d), 'response_type', 'text')],
     ['disabled that is no flag', 'wrong_type', (d) => put(listNotes(d), 'disabled', 'yes')],
     [
-      'a body of a GET',
-      'body_invalid',
-      (d) => put(listNotes(d), 'requestBody', jsonBody({ type: 'object' })),
-    ],
-    [
       'a scope_param with a default',
       'scope_param_unsuited',
       (d) => {
@@ -93,6 +92,31 @@ describe('paths and operations', () => {
     ],
   ])('refuses %s', ([, code, change]) => {
     expect(compile(change).report.errors.map((finding) => finding.code)).toContain(code);
+  });
+
+  test('leaves out the body of a GET, which has no meaning', () => {
+    const { report, template } = compile((d) =>
+      put(listNotes(d), 'requestBody', jsonBody({ type: 'object' })),
+    );
+
+    expect(report).toMatchObject({ valid: true, warnings: [{ code: 'body_ignored' }] });
+    expect(template?.actions['list_notes']?.body).toBeNull();
+  });
+
+  test('tells apart operations of one path that name its parameters differently', () => {
+    const { report, template } = compile((d) => {
+      const post = createNote(d);
+      put(d.paths, '/projects/{owner}/notes', { post });
+      Reflect.deleteProperty(d.paths['/projects/{project}/notes'] ?? {}, 'post');
+      put(post, 'parameters', [
+        { name: 'owner', in: 'path', required: true, schema: { type: 'string' } },
+      ]);
+      put(post, 'summary', 'Write');
+      put(post, 'scope_param', 'owner');
+    });
+
+    expect(report).toEqual({ valid: true, errors: [], warnings: [] });
+    expect(template?.actions['create_note']?.path).toBe('/projects/{owner}/notes');
   });
 
   test('suggests the parameter that was probably meant', () => {

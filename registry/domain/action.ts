@@ -10,6 +10,7 @@ import { parametersOf, parseDescription } from './description.ts';
 import { compileDisclose, compileRedact } from './disclosure.ts';
 import { checkFields } from './fields.ts';
 import { didYouMean } from './nearest.ts';
+import { nameParams } from './parameter-names.ts';
 import { compileParameters } from './parameters.ts';
 import type { DeclaredParam } from './parameters.ts';
 import { checkPathParams } from './paths.ts';
@@ -42,20 +43,25 @@ export function compileAction(
   const key = readOperationId(context, operation);
   const ownParams = compileParameters(context, source);
   checkPathParams(context, path, ownParams);
-  const body = compileBody(context, operation, ownParams);
-  checkBodyAllowed(context, { method, operation });
-  const params = [...ownParams, ...(body?.params ?? [])];
+  const body = mayHaveBody(context, source) ? compileBody(context, operation) : undefined;
+  const wholeBody = body?.body.wholeBody ?? false;
+  const named = nameParams(context, {
+    params: [...ownParams, ...(body?.params ?? [])],
+    path,
+    wholeBody,
+    conditions: body?.conditions ?? {},
+  });
+  const { params } = named;
   checkResolves(context, params);
   const summary = readText(context, operation, { key: 'summary', max: 1000, required: true });
   const description = compileDescription(context, operation, params);
-  const wholeBody = body?.body.wholeBody ?? false;
   const action = {
     method,
-    path: path.value,
+    path: named.path,
     risk: readRisk(context, operation, method),
     scopeParam: readScopeParam(context, operation, params),
     params: params.map(withoutPlace),
-    paramsSchema: paramsSchemaOf(params, body?.conditions ?? {}),
+    paramsSchema: paramsSchemaOf(params, named.conditions),
     body: body?.body ?? null,
     disclose: compileDisclose(context, operation),
     redact: compileRedact(context, operation, { params, wholeBody }),
@@ -90,13 +96,14 @@ function readOperationId(context: Context, operation: Place<JsonObject>): string
   return undefined;
 }
 
-function checkBodyAllowed(
-  { findings }: Context,
-  { method, operation }: { method: HttpMethod; operation: Place<JsonObject> },
-): void {
-  if (!('requestBody' in operation.value) || !bodyless.includes(method)) return;
-  const message = `A ${method} request has no body. Use query parameters, or another method.`;
-  findings.error('body_invalid', [...operation.path, 'requestBody'], message);
+/** OpenAPI 3.1.0 §4.8.10, requestBody: where HTTP gives a body no meaning, it is better left out. */
+function mayHaveBody({ findings }: Context, { method, operation }: OperationSource): boolean {
+  if (!bodyless.includes(method)) return true;
+  if ('requestBody' in operation.value) {
+    const message = `The body of a ${method} request is not sent. Use query parameters, or another method.`;
+    findings.warn('body_ignored', [...operation.path, 'requestBody'], message);
+  }
+  return false;
 }
 
 function compileDescription(

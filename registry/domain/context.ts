@@ -22,6 +22,8 @@ export interface Context {
   readonly options: CompileOptions;
   /** How much more the schemas of this document may unfold to. */
   readonly budget: { schemaNodes: number };
+  /** Verdicts on schemas by their text: documents repeat a few of them very often. */
+  readonly judged: Map<string, string | undefined>;
 }
 
 /** A value together with where it stands, so that a finding can point to it. */

@@ -77,8 +77,9 @@ export function compileRedact(
       context.findings.error('redact_invalid', path, message);
       return [];
     }
-    const inBody = params.filter((param) => param.in === 'body').map((param) => param.name);
-    const known = root === 'params' ? params.map((param) => param.name) : inBody;
+    const inBody = params.filter((param) => param.in === 'body');
+    const known =
+      root === 'params' ? params.map((param) => param.name) : inBody.map((param) => param.wireName);
     const isChecked =
       name !== undefined && name !== '*' && (root === 'params' || (root === 'body' && !wholeBody));
     if (isChecked && !known.includes(name)) {
@@ -93,13 +94,17 @@ export function compileRedact(
 
 function withMirror(
   segments: string[],
-  { inBody, wholeBody }: { inBody: string[]; wholeBody: boolean },
+  { inBody, wholeBody }: { inBody: DeclaredParam[]; wholeBody: boolean },
 ): string[] {
   const [root, ...rest] = segments;
   const own = segments.join('.');
-  const [name] = rest;
-  if (root === 'body') return [own, ['params', ...(wholeBody ? ['body'] : []), ...rest].join('.')];
-  const isInBody = name === undefined || name === '*' || inBody.includes(name);
-  if (root !== 'params' || !isInBody) return [own];
-  return [own, ['body', ...(wholeBody ? rest.slice(1) : rest)].join('.')];
+  if (wholeBody && root === 'body') return [own, ['params', 'body', ...rest].join('.')];
+  const [name, ...deeper] = rest;
+  const isAll = name === undefined || name === '*';
+  const key = root === 'body' ? 'wireName' : 'name';
+  const param = inBody.find((candidate) => candidate[key] === name);
+  if (root === 'url' || !(isAll || param)) return [own];
+  if (root === 'params' && wholeBody) return [own, ['body', ...deeper].join('.')];
+  const mirrored = param ? [root === 'body' ? param.name : param.wireName, ...deeper] : rest;
+  return [own, [root === 'body' ? 'params' : 'body', ...mirrored].join('.')];
 }

@@ -89,6 +89,7 @@ const fieldsOf = {
   ],
   'request body': ['description', 'content', 'required'],
   'media type': ['schema', 'example', 'examples', 'encoding'],
+  encoding: ['contentType', 'headers', 'style', 'explode', 'allowReserved'],
   disclosure: ['label', 'filter', 'max_chars'],
   'resolve block': ['get', 'pick'],
 } as const satisfies Record<string, readonly string[]>;

@@ -23,7 +23,6 @@ describe('parameters', () => {
   const text = { type: 'string' };
 
   test.for<[what: string, code: FindingCode, parameter: Record<string, unknown>]>([
-    ['in a cookie', 'parameter_invalid', { name: 'a', in: 'cookie', schema: text }],
     ['without name', 'required_field_missing', { in: 'query', schema: text }],
     ['without schema', 'required_field_missing', { name: 'a', in: 'query' }],
     ['without type', 'required_field_missing', { name: 'a', in: 'query', schema: {} }],
@@ -42,16 +41,21 @@ describe('parameters', () => {
       'schema_invalid',
       { name: 'a', in: 'query', schema: { type: 'string', pattern: '(' } },
     ],
+    ['described by no content', 'unsupported', { name: 'a', in: 'query', content: {} }],
     [
-      'with a default that its own schema refuses',
-      'schema_invalid',
-      { name: 'a', in: 'query', schema: { type: 'string', enum: ['x'], default: 'y' } },
-    ],
-    ['described by content', 'unsupported', { name: 'a', in: 'query', content: {} }],
-    [
-      'of another style',
+      'described by content that is no JSON',
       'unsupported',
-      { name: 'a', in: 'query', style: 'deepObject', schema: text },
+      { name: 'a', in: 'query', content: { 'application/xml': { schema: text } } },
+    ],
+    [
+      'described by content without type',
+      'required_field_missing',
+      { name: 'a', in: 'query', content: { 'application/json': {} } },
+    ],
+    [
+      'with a constant that its own schema refuses',
+      'schema_invalid',
+      { name: 'a', in: 'query', schema: { type: 'string', const: 7 } },
     ],
     [
       'with a misspelled field',
@@ -60,41 +64,43 @@ describe('parameters', () => {
     ],
     ['called __proto__', 'parameter_invalid', { name: '__proto__', in: 'query', schema: text }],
     ['called constructor', 'parameter_invalid', { name: 'constructor', in: 'query', schema: text }],
-    ['with a space in its name', 'parameter_invalid', { name: 'a b', in: 'query', schema: text }],
+    [
+      'with a line feed in its name',
+      'parameter_invalid',
+      { name: 'a\nb', in: 'query', schema: text },
+    ],
+    [
+      'with a bidirectional mark in its name',
+      'parameter_invalid',
+      { name: 'a\u202eb', in: 'query', schema: text },
+    ],
+    [
+      'that changes the method as a member',
+      'parameter_invalid',
+      { name: '_method[]', in: 'query', schema: text },
+    ],
     [
       'that changes the method',
       'parameter_invalid',
       { name: '_method', in: 'query', schema: text },
     ],
     [
-      'that overrides the method',
+      'that must override the method',
       'header_not_allowed',
-      { name: 'X-HTTP-Method-Override', in: 'header', schema: text },
+      { name: 'X_HTTP_Method_Override', in: 'header', required: true, schema: text },
     ],
     [
-      'that sets the credential',
+      'that must set a cookie',
       'header_not_allowed',
-      { name: 'authorization', in: 'header', schema: text },
-    ],
-    ['that sets the host', 'header_not_allowed', { name: 'Host', in: 'header', schema: text }],
-    ['that sets a cookie', 'header_not_allowed', { name: 'Cookie', in: 'header', schema: text }],
-    [
-      'that frames the request',
-      'header_not_allowed',
-      { name: 'Transfer-Encoding', in: 'header', schema: text },
+      { name: 'Cookie', in: 'header', required: true, schema: text },
     ],
     [
-      'that speaks for a proxy',
+      'that must speak for a proxy',
       'header_not_allowed',
-      { name: 'X-Forwarded-Host', in: 'header', schema: text },
+      { name: 'X-Forwarded-Host', in: 'header', required: true, schema: text },
     ],
     ['that is no header name', 'header_not_allowed', { name: 'a:b', in: 'header', schema: text }],
     ['twice', 'parameter_duplicate', { name: 'topic', in: 'query', schema: text }],
-    [
-      'of the same name elsewhere',
-      'parameter_duplicate',
-      { name: 'project', in: 'query', schema: text },
-    ],
     [
       'of a path that has no such place',
       'path_param_unused',
@@ -237,11 +243,103 @@ describe('parameters', () => {
     expect(param).toMatchObject({ explode: false, allowReserved: true });
   });
 
-  test('called Accept or Content-Type are dropped with a warning, as OpenAPI says', () => {
-    const { report, param } = compileWith({ name: 'Accept', in: 'header', schema: text });
+  test.for<[what: string, parameter: Record<string, unknown>]>([
+    ['Accept, as OpenAPI says', { name: 'Accept', in: 'header' }],
+    ['Content-Type, as OpenAPI says', { name: 'content-type', in: 'header' }],
+    ['Authorization, as OpenAPI says', { name: 'Authorization', in: 'header', required: true }],
+    ['Host, which the gateway sets', { name: 'Host', in: 'header', required: true }],
+    ['Content-Length, which the gateway sets', { name: 'Content-Length', in: 'header' }],
+    [
+      'X-HTTP-Method-Override, unless it must be sent',
+      { name: 'X-HTTP-Method-Override', in: 'header' },
+    ],
+    ['Cookie, unless it must be sent', { name: 'Cookie', in: 'header' }],
+    ['X-Forwarded-For, unless it must be sent', { name: 'X-Forwarded-For', in: 'header' }],
+    ['anything in a cookie', { name: 'session', in: 'cookie', required: true }],
+  ])('that would set %s are dropped with a warning', ([, parameter]) => {
+    const { report, param } = compileWith({ schema: text, ...parameter });
 
     expect(report).toMatchObject({ valid: true, warnings: [{ code: 'parameter_ignored' }] });
     expect(param).toBeUndefined();
+  });
+
+  test.for<[parameter: Record<string, unknown>, style: string, explode: boolean]>([
+    [{ in: 'query' }, 'form', true],
+    [{ in: 'query', explode: false }, 'form', false],
+    [{ in: 'query', style: 'spaceDelimited' }, 'spaceDelimited', false],
+    [{ in: 'query', style: 'pipeDelimited', explode: true }, 'pipeDelimited', true],
+    [{ in: 'query', style: 'deepObject' }, 'deepObject', true],
+    [{ in: 'header' }, 'simple', false],
+    [{ in: 'header', explode: true }, 'simple', true],
+  ])('of %j have the style %s', ([parameter, style, explode]) => {
+    const list = { type: 'array', items: text };
+    const { report, param } = compileWith({ name: 'a', schema: list, ...parameter });
+
+    expect(report).toEqual({ valid: true, errors: [], warnings: [] });
+    expect(param).toMatchObject({ style, explode });
+  });
+
+  test('of a style that their place does not have are written as usual there', () => {
+    const { report, param } = compileWith({
+      name: 'a',
+      in: 'query',
+      style: 'matrix',
+      schema: text,
+    });
+
+    expect(report).toMatchObject({ valid: true, warnings: [{ code: 'style_ignored' }] });
+    expect(param).toMatchObject({ style: 'form', explode: true });
+  });
+
+  test('described by JSON content are written as JSON text', () => {
+    const content = { 'application/json': { schema: { type: 'object' } } };
+    const { report, param } = compileWith({ name: 'a', in: 'query', content });
+
+    expect(report.valid).toBe(true);
+    expect(param).toMatchObject({ style: 'json', schema: { type: 'object' } });
+  });
+
+  test('may be called anything that can be read', () => {
+    const { param } = compileWith({ name: 'filter[größe] $top', in: 'query', schema: text });
+
+    expect(param).toMatchObject({ name: 'filter[größe] $top', wireName: 'filter[größe] $top' });
+  });
+
+  test('with a default that their own schema refuses leave it to the server', () => {
+    const schema = { type: 'string', enum: ['x'], default: 'y' };
+    const { report, param } = compileWith({ name: 'a', in: 'query', schema });
+
+    expect(report).toMatchObject({ valid: true, warnings: [{ code: 'default_ignored' }] });
+    expect(param?.schema).toEqual({ type: 'string', enum: ['x'] });
+  });
+
+  test('with a default that would be searched for ever are compiled all the same', () => {
+    const schema = { type: 'string', pattern: '^(a+)+$', default: `${'a'.repeat(40)}!` };
+    const { report } = compileWith({ name: 'a', in: 'query', schema });
+
+    expect(report).toMatchObject({ valid: true, warnings: [{ code: 'default_ignored' }] });
+  });
+
+  test('of one name in several places keep it in the first, and are called after theirs in the others', () => {
+    const { report, action } = compileWith({ name: 'project', in: 'header', schema: text }, (d) => {
+      (listNotes(d)['parameters'] as unknown[]).push(
+        { name: 'project', in: 'query', schema: text },
+        { name: 'query_project', in: 'query', schema: text },
+      );
+    });
+
+    expect(report).toMatchObject({
+      valid: true,
+      warnings: [{ code: 'parameter_renamed' }, { code: 'parameter_renamed' }],
+    });
+    expect(action?.params.map((param) => [param.name, param.in, param.wireName])).toEqual([
+      ['project', 'path', 'project'],
+      ['topic', 'query', 'topic'],
+      ['header_project', 'header', 'project'],
+      ['query_project_2', 'query', 'project'],
+      ['query_project', 'query', 'query_project'],
+    ]);
+    expect(Object.keys(action?.paramsSchema['properties'] ?? {})).toContain('query_project_2');
   });
 
   test('keep how their value becomes a readable name', () => {

@@ -1,13 +1,11 @@
-import type { CompiledParam } from '#contracts/template';
-import type { JsonValue } from '#contracts/vocabulary';
-import { isObject } from './context.ts';
+import type { CompiledParam, ParameterStyle } from '#contracts/template';
 import type { Context, JsonObject, Place } from './context.ts';
 import { checkFields } from './fields.ts';
-import { isHeaderName, isReservedHeader } from './headers.ts';
+import { isHeaderName, isReservedHeader, isTransportHeader } from './headers.ts';
+import { compileParameterType, neverEmpty } from './parameter-schema.ts';
 import { readFlag, readList, readText } from './reading.ts';
 import { followReference } from './references.ts';
 import { compileResolve } from './resolve-block.ts';
-import { checkSchema, expandSchema, mismatch } from './schema.ts';
 
 /** A parameter, with where it is declared. */
 export interface DeclaredParam extends CompiledParam {
@@ -15,8 +13,14 @@ export interface DeclaredParam extends CompiledParam {
 }
 
 const locations = ['path', 'query', 'header'] as const;
-/** OpenAPI §4.8.12.2: the one style per location that we can write. */
-const styleOf = { path: 'simple', query: 'form', header: 'simple' } as const;
+type Location = (typeof locations)[number];
+
+/** OpenAPI 3.1.0 §4.8.12.2, the default of each location first. */
+const stylesOf = {
+  path: ['simple', 'label', 'matrix'],
+  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
+  header: ['simple'],
+} as const satisfies Record<Location, readonly ParameterStyle[]>;
 /** As parameter names these would name something else than a parameter. */
 const unsafeNames = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -28,17 +32,7 @@ export function compileParameters(
   const shared = compileList(context, pathItem);
   const own = compileList(context, operation);
   const replaced = new Set(own.map(identityOf));
-  const params = [...shared.filter((param) => !replaced.has(identityOf(param))), ...own];
-  const byName = new Map<string, DeclaredParam>();
-  for (const param of params) {
-    const other = byName.get(param.name);
-    if (other) {
-      const message = `"${param.name}" is also a ${other.in} parameter. Callers name parameters without their place: rename one.`;
-      context.findings.error('parameter_duplicate', param.at.path, message);
-    }
-    byName.set(param.name, param);
-  }
-  return [...byName.values()];
+  return [...shared.filter((param) => !replaced.has(identityOf(param))), ...own];
 }
 
 function compileList(context: Context, owner: Place<JsonObject>): DeclaredParam[] {
@@ -67,19 +61,28 @@ function compileParameter(context: Context, at: Place<JsonObject>): DeclaredPara
   const { findings } = context;
   checkFields(context, at, 'parameter');
   const name = readText(context, at, { key: 'name', max: 200, required: true });
-  const location = locations.find((candidate) => candidate === at.value['in']);
-  if (location === undefined) {
-    findings.error('parameter_invalid', [...at.path, 'in'], '"in" must be path, query or header.');
+  if (at.value['in'] === 'cookie') {
+    const message = 'The gateway sends no cookies. Remove the parameter.';
+    findings.warn('parameter_ignored', at.path, message);
     return undefined;
   }
-  if (name === undefined || !isUsableName(context, at, { name, location })) return undefined;
-  const schema = compileParameterSchema(context, at);
-  const style = readStyle(context, at, location);
+  const location = locations.find((candidate) => candidate === at.value['in']);
+  if (location === undefined) {
+    const message = '"in" must be path, query or header.';
+    findings.error('parameter_invalid', [...at.path, 'in'], message);
+    return undefined;
+  }
   const required = readFlag(context, at, 'required') ?? false;
+  if (name === undefined || !isUsableName(context, at, { name, location, required }))
+    return undefined;
+  const type = compileParameterType(context, at);
+  const style = type?.isJson === true ? 'json' : readStyle(context, at, location);
   const allowReserved = readFlag(context, at, 'allowReserved') ?? false;
   const resolve = compileResolve(context, at);
   const description = readText(context, at, { key: 'description', max: 4000 }) ?? '';
-  if (schema === undefined || style === undefined) return undefined;
+  const explode = readFlag(context, at, 'explode') ?? style === 'form';
+  if (type === undefined) return undefined;
+  const { schema } = type;
   if (location === 'path' && !required) {
     const message = `Add "required: true": path parameters are always required.`;
     findings.error('parameter_invalid', at.path, message);
@@ -88,125 +91,73 @@ function compileParameter(context: Context, at: Place<JsonObject>): DeclaredPara
     const message = '"allowReserved" has no meaning for a header. Remove it.';
     findings.error('parameter_invalid', [...at.path, 'allowReserved'], message);
   }
-  const explode = readFlag(context, at, 'explode') ?? location === 'query';
   const isSupplied = 'const' in schema || 'default' in schema;
   return {
     name,
+    wireName: name,
     in: location,
+    style,
     required: required && !isSupplied,
     description,
     schema: location === 'path' ? neverEmpty(schema) : schema,
-    explode,
+    // The style has no other form.
+    explode: explode || style === 'deepObject',
     allowReserved,
     resolve,
     at,
   };
 }
 
+interface Named {
+  readonly name: string;
+  readonly location: Location;
+  readonly required: boolean;
+}
+
 function isUsableName(
   { findings }: Context,
   at: Place<JsonObject>,
-  { name, location }: { name: string; location: (typeof locations)[number] },
+  { name, location, required }: Named,
 ): boolean {
   const path = [...at.path, 'name'];
-  if (unsafeNames.has(name) || !/^[\x21-\x7e]+$/.test(name)) {
-    findings.error(
-      'parameter_invalid',
-      path,
-      'Rename the parameter: use ASCII letters, digits and punctuation.',
-    );
+  if (unsafeNames.has(name) || /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) {
+    const message = 'Rename the parameter: use letters, digits, spaces and punctuation.';
+    findings.error('parameter_invalid', path, message);
     return false;
   }
-  if (location === 'query' && name === '_method') {
-    findings.error(
-      'parameter_invalid',
-      path,
-      'A parameter may not change the method. Remove "_method".',
-    );
+  if (location === 'query' && /^_method(?:\[|$)/i.test(name)) {
+    const message = 'A parameter may not change the method. Remove "_method".';
+    findings.error('parameter_invalid', path, message);
     return false;
   }
   if (location !== 'header') return true;
-  if (/^(?:accept|content-type)$/i.test(name)) {
-    const message = `OpenAPI ignores a parameter called "${name}"; the media types of the operation decide. Remove it.`;
+  if (/^(?:accept|authorization|content-type)$/i.test(name)) {
+    const message = `OpenAPI ignores a parameter called "${name}"; the media types and the security of the operation decide. Remove it.`;
     findings.warn('parameter_ignored', path, message);
     return false;
   }
   if (isHeaderName(name) && !isReservedHeader(name)) return true;
-  findings.error(
-    'header_not_allowed',
-    path,
-    `A caller may not set the header "${name}". Remove it.`,
-  );
+  if (isTransportHeader(name) || (isHeaderName(name) && !required)) {
+    const message = `The gateway sets the header "${name}" itself or leaves it out. Remove the parameter.`;
+    findings.warn('parameter_ignored', path, message);
+    return false;
+  }
+  const message = `A caller may not set the header "${name}". Remove it.`;
+  findings.error('header_not_allowed', path, message);
   return false;
-}
-
-function compileParameterSchema(context: Context, at: Place<JsonObject>): JsonObject | undefined {
-  const { findings } = context;
-  if ('content' in at.value) {
-    findings.error(
-      'unsupported',
-      [...at.path, 'content'],
-      'Describe the parameter by "schema" instead of "content".',
-    );
-    return undefined;
-  }
-  if (at.value['schema'] === undefined) {
-    findings.error(
-      'required_field_missing',
-      at.path,
-      'Add "schema" with the type of the parameter.',
-    );
-    return undefined;
-  }
-  const place = { value: at.value['schema'], path: [...at.path, 'schema'] };
-  const schema = expandSchema(context, place);
-  if (!isObject(schema)) {
-    if (schema !== undefined)
-      findings.error('schema_invalid', place.path, 'Give the parameter a type.');
-    return undefined;
-  }
-  if (!checkSchema(context, { value: schema, path: place.path })) return undefined;
-  if (!['type', 'oneOf', 'anyOf', 'allOf'].some((keyword) => keyword in schema)) {
-    findings.error('required_field_missing', place.path, 'Add "type", such as string or integer.');
-    return undefined;
-  }
-  return checkSupplied(context, { value: schema, path: place.path });
-}
-
-/** `const` is sent without asking anybody; in a compiled parameter it is a default that callers do not see. */
-function checkSupplied(
-  { findings }: Context,
-  { value: schema, path }: Place<JsonObject>,
-): JsonObject | undefined {
-  for (const keyword of ['const', 'default']) {
-    const supplied: JsonValue | undefined = schema[keyword];
-    const problem = supplied === undefined ? undefined : mismatch(schema, supplied);
-    if (problem === undefined) continue;
-    findings.error(
-      'schema_invalid',
-      [...path, keyword],
-      `The ${keyword} does not fit its own schema: ${problem}.`,
-    );
-    return undefined;
-  }
-  return 'const' in schema ? { ...schema, default: schema['const'] ?? null } : schema;
 }
 
 function readStyle(
   { findings }: Context,
   at: Place<JsonObject>,
-  location: (typeof locations)[number],
-): string | undefined {
-  const style = at.value['style'];
-  if (style === undefined || style === styleOf[location]) return styleOf[location];
-  const message = `Only the style "${styleOf[location]}" is supported for ${location} parameters.`;
-  findings.error('unsupported', [...at.path, 'style'], message);
-  return undefined;
-}
-
-/** An empty path segment would address another resource: `/issues/` instead of `/issues/7`. */
-function neverEmpty(schema: JsonObject): JsonObject {
-  return schema['type'] === 'string' && !('minLength' in schema)
-    ? { ...schema, minLength: 1 }
-    : schema;
+  location: Location,
+): ParameterStyle {
+  const styles: readonly ParameterStyle[] = stylesOf[location];
+  const [usual = 'simple'] = styles;
+  const style = at.value['style'] ?? usual;
+  const known = styles.find((candidate) => candidate === style);
+  if (known !== undefined) return known;
+  const message = `A ${location} parameter has one of the styles ${styles.join(', ')}; it is written as ${usual}.`;
+  findings.warn('style_ignored', [...at.path, 'style'], message);
+  return usual;
 }

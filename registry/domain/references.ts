@@ -17,11 +17,11 @@ export function lookUpReference(context: Context, reference: Place): Place | und
     );
     return undefined;
   }
-  if (!value.startsWith('#/components/')) {
+  if (!value.startsWith('#/')) {
     findings.error(
       'ref_remote',
       path,
-      `"${value}" lies outside the components of this document. Copy what it names into "components" and refer to it there.`,
+      `"${value}" lies outside of this document. Copy what it names into "components" and refer to it there.`,
     );
     return undefined;
   }
@@ -72,8 +72,9 @@ function parsePointer(reference: string): string[] | undefined {
 function valueAt(document: JsonObject, path: Path) {
   let value: Place['value'] | undefined = document;
   for (const step of path) {
-    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
-    value = value[step];
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
+      return undefined;
+    value = (value as JsonObject)[step];
   }
   return value;
 }

@@ -20,6 +20,11 @@ function bodyParams(action: CompiledAction | undefined): string[] {
   return (action?.params ?? []).filter((param) => param.in === 'body').map((param) => param.name);
 }
 
+/** `create_note`, wherever its path is. */
+function createNoteOf(d: ExampleDocument): object {
+  return Object.values(d.paths)[0]?.['post'] ?? {};
+}
+
 const note = {
   type: 'object',
   required: ['title'],
@@ -39,6 +44,7 @@ describe('request body', () => {
       mediaType: 'application/json',
       wholeBody: false,
       required: true,
+      parts: {},
     });
     expect(bodyParams(action)).toEqual(['title', 'text']);
     expect(action?.paramsSchema).toEqual({
@@ -77,10 +83,10 @@ describe('request body', () => {
     ['an object with further properties', { ...note, additionalProperties: true }],
     ['an object with alternatives', { ...note, oneOf: [{ properties: { a: {} } }] }],
     ['an object with conditions', { ...note, if: { required: ['text'] } }],
-    [
-      'a property called like a parameter',
-      { type: 'object', properties: { project: { type: 'string' } } },
-    ],
+    ['an object that must be large', { ...note, minProperties: 2 }],
+    ['an object that needs what it does not describe', { ...note, required: ['colour'] }],
+    ['put together from what may be open', { allOf: [note, { additionalProperties: true }] }],
+    ['put together from what overlaps', { allOf: [note, note] }],
   ])('is one parameter when it is %s', ([, schema]) => {
     const { report, action } = compileBody(jsonBody(schema));
 
@@ -89,9 +95,119 @@ describe('request body', () => {
       mediaType: 'application/json',
       wholeBody: true,
       required: true,
+      parts: {},
     });
     expect(bodyParams(action)).toEqual(['body']);
     expect(action?.paramsSchema['required']).toEqual(['project', 'body']);
+  });
+
+  test('with a property called like a parameter calls it after its place', () => {
+    const schema = {
+      type: 'object',
+      required: ['project'],
+      properties: { project: { type: 'string' }, text: { type: 'string' } },
+      anyOf: [{ required: ['project'] }, { required: ['text'] }],
+    };
+    const { report, action } = compileBody(jsonBody(schema));
+
+    expect(report).toMatchObject({ valid: true, warnings: [{ code: 'parameter_renamed' }] });
+    expect(action?.params.at(-2)).toMatchObject({ name: 'body_project', wireName: 'project' });
+    expect(action?.paramsSchema).toMatchObject({
+      required: ['project', 'body_project'],
+      anyOf: [{ required: ['body_project'] }, { required: ['text'] }],
+    });
+  });
+
+  test('as a whole is called body, whatever else is called so', () => {
+    const { action } = compileBody(jsonBody({ type: 'array' }), (d) => {
+      const item = d.paths['/projects/{project}/notes'] ?? {};
+      delete d.paths['/projects/{project}/notes'];
+      d.paths['/projects/{body}/notes'] = { post: item['post'] ?? {} };
+      put(createNoteOf(d), 'scope_param', 'path_body');
+      put(createNoteOf(d), 'parameters', [
+        { name: 'body', in: 'path', required: true, schema: { type: 'string' } },
+        { name: 'body', in: 'query', schema: { type: 'string' } },
+      ]);
+    });
+
+    expect(action?.path).toBe('/projects/{path_body}/notes');
+    expect(action?.params.map((param) => param.name)).toEqual(['path_body', 'query_body', 'body']);
+  });
+
+  test('put together from plain objects is split like one object', () => {
+    const more = { type: 'object', required: ['owner'], properties: { owner: { type: 'string' } } };
+    const { action } = compileBody(
+      jsonBody({ allOf: [{ $ref: '#/components/schemas/Note' }, more] }),
+      (d) => {
+        d.components.schemas['Note'] = note;
+      },
+    );
+
+    expect(bodyParams(action)).toEqual(['title', 'text', 'owner']);
+    expect(action?.paramsSchema['required']).toEqual(['project', 'title', 'owner']);
+  });
+
+  test('that must hold something says so of its properties', () => {
+    const { action } = compileBody(jsonBody({ ...note, required: [], minProperties: 1 }));
+
+    expect(action?.paramsSchema['anyOf']).toEqual([
+      { required: ['title'] },
+      { required: ['text'] },
+    ]);
+  });
+
+  test('that is optional and has conditions is one parameter, since they hold only with a body', () => {
+    const anyOf = [{ required: ['title'] }, { required: ['text'] }];
+    const { action } = compileBody(jsonBody({ ...note, required: [], anyOf }, false));
+
+    expect(bodyParams(action)).toEqual(['body']);
+  });
+
+  test('with files takes them as base64, with a limit that callers see', () => {
+    const file = { type: 'string', format: 'binary', description: 'The picture.' };
+    const schema = {
+      type: 'object',
+      properties: {
+        picture: file,
+        others: { type: 'array', items: { type: 'string', contentMediaType: 'image/png' } },
+        name: { type: 'string' },
+      },
+    };
+    const encoding = { picture: { contentType: 'image/*, image/png' }, name: { style: 'form' } };
+    const { report, action } = compileBody({
+      required: true,
+      content: { 'multipart/form-data': { schema, encoding } },
+    });
+
+    expect(report).toEqual({ valid: true, errors: [], warnings: [] });
+    expect(action?.body?.parts).toMatchObject({
+      picture: { isBinary: true, contentType: 'image/png' },
+      others: { isBinary: true, contentType: null },
+      name: { isBinary: false, style: 'form' },
+    });
+    const base64 = { type: 'string', contentEncoding: 'base64', maxLength: 960_000 };
+    expect(action?.paramsSchema['properties']).toMatchObject({
+      picture: { ...base64, description: expect.stringContaining('The picture. Base64') },
+      others: { type: 'array', items: base64 },
+    });
+  });
+
+  test('of bytes is one base64 text', () => {
+    const content = { 'image/png': { schema: { type: 'string', format: 'binary' } } };
+    const { action } = compileBody({ required: true, content });
+
+    expect(action?.body).toMatchObject({ mediaType: 'image/png', wholeBody: true });
+    expect(action?.paramsSchema['properties']).toMatchObject({
+      body: { type: 'string', contentEncoding: 'base64' },
+    });
+  });
+
+  test('of XML is one text that callers write', () => {
+    const content = { 'application/xml': { schema: note } };
+    const { report, action } = compileBody({ required: true, content });
+
+    expect(report).toMatchObject({ valid: true, warnings: [{ code: 'body_as_text' }] });
+    expect(action?.paramsSchema['properties']).toMatchObject({ body: { type: 'string' } });
   });
 
   test('with a property called body is split like any other', () => {
@@ -116,6 +232,10 @@ describe('request body', () => {
     ],
     [['multipart/form-data'], 'multipart/form-data', false],
     [['application/octet-stream'], 'application/octet-stream', true],
+    [['application/json; charset=UTF-8'], 'application/json; charset=UTF-8', false],
+    [['text/plain', 'application/merge-patch+json'], 'application/merge-patch+json', false],
+    [['*/*'], 'application/json', false],
+    [['image/*'], 'application/octet-stream', true],
   ])('of %j is sent as %s', ([types, mediaType, wholeBody]) => {
     const content = Object.fromEntries(types.map((type) => [type, { schema: note }]));
     const { action } = compileBody({ required: true, content });
@@ -155,6 +275,7 @@ describe('request body', () => {
   test.for<[what: string, code: FindingCode, body: unknown]>([
     ['without content', 'body_invalid', { required: true }],
     ['without media type', 'body_invalid', { content: {} }],
+    ['in several parts of no form', 'unsupported', { content: { 'multipart/mixed': {} } }],
     ['with a malformed media type', 'body_invalid', { content: { 'a/b\r\nX: y': { schema: {} } } }],
     [
       'with a misspelled field',

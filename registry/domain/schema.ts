@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { AnySchema } from 'ajv/dist/2020.js';
 
 import type { JsonValue } from '#contracts/vocabulary';
+import { compilePattern, createSchemaValidator } from '#templates';
 import { isObject } from './context.ts';
 import type { Context, JsonObject, Place } from './context.ts';
 import { lookUpReference } from './references.ts';
@@ -105,8 +106,24 @@ export function expandSchema(
     const part = expandKeyword(context, { value, path: [...at.path, keyword] }, { keyword, open });
     if (part !== undefined) expanded[keyword] = part;
   }
+  leaveOutReadOnly(expanded);
   if (!('$ref' in at.value)) return expanded;
   return mergeReference(context, { at: at as Place<JsonObject>, siblings: expanded, open });
+}
+
+/** Schemas describe requests here, and in those no such property is sent (OpenAPI 3.1.0 §4.8.24). */
+function leaveOutReadOnly(schema: JsonObject): void {
+  const { properties, required } = schema;
+  if (!isObject(properties)) return;
+  const isReadOnly = (name: unknown) => {
+    const property = Object.hasOwn(properties, String(name)) ? properties[String(name)] : null;
+    return isObject(property) && property['readOnly'] === true;
+  };
+  if (!Object.keys(properties).some(isReadOnly)) return;
+  schema['properties'] = Object.fromEntries(
+    Object.entries(properties).filter(([name]) => !isReadOnly(name)),
+  );
+  if (Array.isArray(required)) schema['required'] = required.filter((name) => !isReadOnly(name));
 }
 
 function expandKeyword(
@@ -181,42 +198,74 @@ function mergeReference(
   return narrows ? { ...siblings, allOf: [referred] } : { ...referred, ...siblings };
 }
 
-let shared: Ajv2020 | undefined;
+let shared: { forms: Ajv2020; values: Ajv2020 } | undefined;
 
-function validator(): Ajv2020 {
-  shared ??= new Ajv2020({ strict: false, validateFormats: false, logger: false });
+function validators() {
+  shared ??= {
+    forms: new Ajv2020({ strict: false, validateFormats: false, logger: false }),
+    values: createSchemaValidator(),
+  };
   return shared;
 }
 
 /** Reports what would keep a schema from being compiled, wherever in it that is. */
-export function checkSchema({ findings }: Context, { value, path }: Place): boolean {
-  if (validator().validateSchema(value as AnySchema) !== true) {
-    const [problem] = validator().errors ?? [];
-    const where = problem?.instancePath ? ` at ${problem.instancePath}` : '';
-    findings.error(
-      'schema_invalid',
-      path,
-      `The schema${where} ${problem?.message ?? 'is not valid'}.`,
-    );
-    return false;
-  }
-  const pattern = unusablePattern(value);
-  if (pattern === undefined) return true;
-  findings.error(
-    'schema_invalid',
-    path,
-    `The pattern "${pattern.slice(0, 80)}" is no regular expression of at most ${PATTERN_CHARACTERS_MAX} characters.`,
-  );
+export function checkSchema({ findings, judged }: Context, { value, path }: Place): boolean {
+  const problem = once(judged, `schema ${JSON.stringify(value)}`, () => problemOf(value));
+  if (problem === undefined) return true;
+  findings.error('schema_invalid', path, problem);
   return false;
 }
 
+function problemOf(schema: JsonValue): string | undefined {
+  const { forms } = validators();
+  if (forms.validateSchema(schema as AnySchema) !== true) {
+    const [problem] = forms.errors ?? [];
+    const where = problem?.instancePath ? ` at ${problem.instancePath}` : '';
+    return `The schema${where} ${problem?.message ?? 'is not valid'}.`;
+  }
+  const pattern = unusablePattern(schema);
+  return pattern === undefined
+    ? undefined
+    : `The pattern "${pattern.slice(0, 80)}" is no regular expression of at most ${PATTERN_CHARACTERS_MAX} characters.`;
+}
+
 /** Why a value does not meet a schema that `checkSchema` has passed; undefined when it does. */
-export function mismatch(schema: JsonObject, value: JsonValue): string | undefined {
-  const ajv = validator();
-  const isMet = ajv.validate(schema, value);
-  const text = isMet ? undefined : ajv.errorsText(ajv.errors, { dataVar: 'value' });
-  ajv.removeSchema(schema);
-  return text;
+export function mismatch(
+  { judged }: Context,
+  schema: JsonObject,
+  value: JsonValue,
+): string | undefined {
+  if (isPlainlyMet(schema, value)) return undefined;
+  return once(judged, `value ${JSON.stringify([schema, value])}`, () => {
+    const { values } = validators();
+    const isMet = values.validate(schema, value);
+    const text = isMet ? undefined : values.errorsText(values.errors, { dataVar: 'value' });
+    values.removeSchema(schema);
+    return text?.slice(0, 300);
+  });
+}
+
+const simpleTypes: Record<string, (value: JsonValue) => boolean> = {
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isInteger(value),
+};
+
+/** Most defaults are of schemas that say no more than this, and a validator takes milliseconds to make. */
+function isPlainlyMet({ type, enum: choices, ...rest }: JsonObject, value: JsonValue): boolean {
+  const isSimple = Object.keys(rest).every((keyword) => annotations.has(keyword));
+  const isChosen = choices === undefined || (Array.isArray(choices) && choices.includes(value));
+  return isSimple && isChosen && simpleTypes[String(type)]?.(value) === true;
+}
+
+function once(
+  judged: Context['judged'],
+  key: string,
+  judge: () => string | undefined,
+): string | undefined {
+  if (!judged.has(key)) judged.set(key, judge());
+  return judged.get(key);
 }
 
 function unusablePattern(schema: JsonValue): string | undefined {
@@ -234,7 +283,7 @@ function patternMap(schema: JsonObject): JsonObject {
 function isPattern(pattern: string): boolean {
   if (pattern.length > PATTERN_CHARACTERS_MAX) return false;
   try {
-    RegExp(pattern, 'u');
+    compilePattern(pattern);
     return true;
   } catch {
     // RegExp has no way of asking but trying.

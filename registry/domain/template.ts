@@ -6,7 +6,8 @@ import { compileAction } from './action.ts';
 import { isObject } from './context.ts';
 import type { CompileOptions, Context, JsonObject, Place } from './context.ts';
 import { checkFields } from './fields.ts';
-import type { Report } from './findings.ts';
+import { createFindings, pointerTo } from './findings.ts';
+import type { Findings, Report } from './findings.ts';
 import { normalise } from './normalise.ts';
 import { checkPath } from './paths.ts';
 import { entriesOf, readObject, readText } from './reading.ts';
@@ -29,9 +30,9 @@ const templateKey = /^[a-z][a-z0-9_-]{0,62}$/;
 /** What stands there in addresses: /v1/templates/validate. */
 const addressNames = ['validate', 'import', 'uploads'];
 const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
-const ACTIONS_MAX = 1_000;
+export const ACTIONS_MAX = 1_000;
 /** It crosses the bus in one message, whose limit is 4 MiB. */
-const COMPILED_BYTES_MAX = 3_000_000;
+export const COMPILED_BYTES_MAX = 3_000_000;
 
 /** Reads, checks and compiles a template document, reporting everything that is wrong with it. */
 export function compileTemplate(text: string, options: CompileOptions): CompileResult {
@@ -41,9 +42,29 @@ export function compileTemplate(text: string, options: CompileOptions): CompileR
       findings.error('wrong_type', [], 'A template must be an OpenAPI 3.1.0 document.');
     return { report: findings.report(), document: undefined, template: undefined };
   }
+  return compileValue(value, findings, options);
+}
+
+/**
+ * The same for a document that is data already: an imported one. Its findings have no lines.
+ * Documents that are compiled after one another and share schemas may share `judged`.
+ */
+export function compileParsed(
+  value: JsonObject,
+  options: CompileOptions & Partial<Pick<Context, 'judged'>>,
+): CompileResult {
+  const findings = createFindings((path) => ({ pointer: pointerTo(path), line: null }));
+  return compileValue(value, findings, options);
+}
+
+function compileValue(
+  value: JsonObject,
+  findings: Findings,
+  { judged = new Map(), ...options }: CompileOptions & Partial<Pick<Context, 'judged'>>,
+): CompileResult {
   const document = normalise(value, findings) as JsonObject;
   const budget = { schemaNodes: SCHEMA_NODES_MAX };
-  const compiled = compileDocument({ document, findings, options, budget });
+  const compiled = compileDocument({ document, findings, options, budget, judged });
   if (compiled && findings.report().valid) checkLimits({ findings }, compiled);
   const report = findings.report();
   return { report, document, template: report.valid ? compiled : undefined };
@@ -143,19 +164,21 @@ function compilePaths(
   authMethods: readonly AuthMethod[],
 ): Record<string, CompiledAction> {
   const paths = readObject(context, document, 'paths');
-  const actions: Record<string, CompiledAction> = {};
+  const actions = new Map<string, CompiledAction>();
   const shapes = new Map<string, string>();
   for (const [path, item] of paths ? entriesOf(paths) : []) {
     if (path.startsWith('x-')) continue;
     const pathItem = readPathItem(context, item);
-    if (pathItem === undefined || !checkPath(context, { value: path, path: item.path })) continue;
-    reportTwin(context, { path, item }, shapes);
+    // What follows a "#" only tells operations apart that share path and method; it is never sent.
+    const [sent = ''] = path.split('#');
+    if (pathItem === undefined || !checkPath(context, { value: sent, path: item.path })) continue;
     for (const method of methods) {
       const operation = readObject(context, pathItem, method);
       if (operation === undefined) continue;
+      reportTwin(context, { path, item, method }, shapes);
       const action = compileAction(context, {
         method: method.toUpperCase() as HttpMethod,
-        path: { value: path, path: item.path },
+        path: { value: sent, path: item.path },
         pathItem,
         operation,
         authMethods,
@@ -163,7 +186,7 @@ function compilePaths(
       if (action) addAction(context, actions, { action, operation });
     }
   }
-  return actions;
+  return Object.fromEntries(actions);
 }
 
 function readPathItem(context: Context, item: Place): Place<JsonObject> | undefined {
@@ -181,13 +204,13 @@ function readPathItem(context: Context, item: Place): Place<JsonObject> | undefi
   return { value: item.value, path: item.path };
 }
 
-/** `/issues/{id}` and `/issues/{number}` are the same path (OpenAPI §4.8.8.1). */
+/** `/issues/{id}` and `/issues/{number}` are the same path (OpenAPI §4.8.8.1); nobody could tell their operations apart. */
 function reportTwin(
   context: Context,
-  { path, item }: { path: string; item: Place },
+  { path, item, method }: { path: string; item: Place; method: string },
   shapes: Map<string, string>,
 ): void {
-  const shape = path.replaceAll(/\{[^{}]*\}/g, '{}');
+  const shape = `${method} ${path.replaceAll(/\{[^{}]*\}/g, '{}')}`;
   const twin = shapes.get(shape);
   if (twin !== undefined) {
     const message = `This is the same path as ${twin}. Put the operations of both into one.`;
@@ -198,11 +221,11 @@ function reportTwin(
 
 function addAction(
   { findings }: Context,
-  actions: Record<string, CompiledAction>,
+  actions: Map<string, CompiledAction>,
   { action, operation }: { action: CompiledAction; operation: Place<JsonObject> },
 ): void {
   const path = [...operation.path, 'operationId'];
-  if (Object.hasOwn(actions, action.key)) {
+  if (actions.has(action.key)) {
     findings.error(
       'operation_id_duplicate',
       path,
@@ -210,10 +233,10 @@ function addAction(
     );
   } else if (action.key === 'constructor' || action.key === 'prototype') {
     findings.error('operation_id_invalid', path, 'Rename the action.');
-  } else if (Object.keys(actions).length === ACTIONS_MAX) {
+  } else if (actions.size === ACTIONS_MAX) {
     findings.error('out_of_bounds', ['paths'], `Keep at most ${ACTIONS_MAX} actions.`);
   } else {
-    actions[action.key] = action;
+    actions.set(action.key, action);
   }
 }
 

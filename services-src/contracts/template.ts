@@ -20,14 +20,32 @@ export type DescriptionPart = z.infer<typeof descriptionPart>;
 
 export const jsonSchema = z.record(z.string(), json);
 
+/** How lists and objects are written (OpenAPI 3.1.0 §4.8.12.2); `json` is a parameter of `content: application/json`. */
+export const parameterStyle = z.enum([
+  'simple',
+  'label',
+  'matrix',
+  'form',
+  'spaceDelimited',
+  'pipeDelimited',
+  'deepObject',
+  'json',
+]);
+export type ParameterStyle = z.infer<typeof parameterStyle>;
+
 /** `in: body` is a top-level property of the body, or the whole body when `wholeBody` is set on the action. */
 export const compiledParam = z.strictObject({
+  /** What callers, rules and summaries call it; unique within the action, and its placeholder in `path`. */
   name: z.string().min(1).max(200),
+  /** What the request calls it: another name only where two places of the operation share one. */
+  wireName: z.string().min(1).max(200),
   in: z.enum(['path', 'query', 'header', 'body']),
+  /** Of a property of the body: how it is written is in `body.parts`. */
+  style: parameterStyle,
   required: z.boolean(),
   description: z.string().max(4000),
   schema: jsonSchema,
-  /** Query arrays: repeated (`a=1&a=2`) when true, comma-joined when false. */
+  /** Lists and objects: one pair per member (`a=1&a=2`) when true, joined when false. */
   explode: z.boolean(),
   /** Path and query values keep RFC 3986 reserved characters (a `/` in a path, for one). */
   allowReserved: z.boolean(),
@@ -42,6 +60,18 @@ export const discloseEntry = z.strictObject({
   /** Null means the cap of every disclosed value (10 KiB). */
   maxChars: z.int().min(1).max(10_240).nullable(),
 });
+
+/** How one property of a form body is written (OpenAPI 3.1.0 §4.8.15, Encoding Object). */
+export const bodyPart = z.strictObject({
+  /** Null: by `contentType`, or by what the value is. */
+  style: z.enum(['form', 'spaceDelimited', 'pipeDelimited', 'deepObject']).nullable(),
+  explode: z.boolean(),
+  allowReserved: z.boolean(),
+  contentType: z.string().max(200).nullable(),
+  /** Callers give base64, the request carries the bytes; of a list, each of its items. */
+  isBinary: z.boolean(),
+});
+export type BodyPart = z.infer<typeof bodyPart>;
 
 export const compiledAction = z.strictObject({
   key: z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,127}$/),
@@ -61,6 +91,8 @@ export const compiledAction = z.strictObject({
       /** True when one param named `body` is the body itself, false when params with `in: body` are its properties. */
       wholeBody: z.boolean(),
       required: z.boolean(),
+      /** Properties of a form or multipart body that are not written the default way, by `wireName`. */
+      parts: z.record(z.string().max(200), bodyPart),
     })
     .nullable(),
   disclose: z.array(discloseEntry).max(50),

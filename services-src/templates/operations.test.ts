@@ -15,7 +15,9 @@ function action(key: string, method: CompiledAction['method'], path: string): Co
     scopeParam: null,
     params: names.map((name) => ({
       name,
+      wireName: name,
       in: 'path',
+      style: 'simple',
       required: true,
       description: '',
       schema: {},

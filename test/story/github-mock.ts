@@ -1,148 +1,20 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, request as httpRequest } from 'node:http';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { createServer as createTcpServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** What reached the upstream, as the wire showed it. */
-export interface UpstreamHit {
-  readonly method: string;
-  readonly url: string;
-  readonly authorization: string | undefined;
-  readonly body: string;
-  readonly status: number;
-}
+import { partOf, startPrismMock } from '../support/prism.ts';
+import type { PrismMock, PublishedDocument } from '../support/prism.ts';
 
-export interface GithubMock extends AsyncDisposable {
-  readonly url: string;
-  readonly hits: readonly UpstreamHit[];
-}
+export type { UpstreamHit } from '../support/prism.ts';
+export type GithubMock = PrismMock;
 
 const { resolve } = createRequire(import.meta.url);
 const keptPaths = /^\/repos\/\{owner\}\/\{repo\}\/(issues|pulls|contents)/;
 
-/**
- * A third-party API nobody here wrote: Prism's mock of GitHub's own OpenAPI document, which
- * refuses requests that do not fit the document. In front of it a forwarder keeps a log of
- * what arrived.
- */
+/** A third-party API nobody here wrote: issues, pull requests and contents of GitHub's own OpenAPI document. */
 export async function startGithubMock(): Promise<GithubMock> {
-  await using startup = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'aag-github-'));
-  startup.defer(() => rm(folder, { recursive: true, force: true }));
-  const document = join(folder, 'api.github.com.json');
-  await writeFile(document, JSON.stringify(await readPart()));
-  const prismPort = await startPrism(document, startup);
-
-  const hits: UpstreamHit[] = [];
-  const forwarder = createServer((incoming, outgoing) => {
-    const chunks: Buffer[] = [];
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', () => {
-      const { method = '', url = '', headers } = incoming;
-      const body = Buffer.concat(chunks);
-      const onward = httpRequest(
-        { host: '127.0.0.1', port: prismPort, method, path: url, headers },
-        (answer) => {
-          const status = answer.statusCode ?? 0;
-          hits.push({
-            method,
-            url,
-            authorization: headers.authorization,
-            body: body.toString(),
-            status,
-          });
-          outgoing.writeHead(status, answer.headers);
-          answer.pipe(outgoing);
-        },
-      );
-      onward.on('error', () => outgoing.destroy());
-      onward.end(body);
-    });
-  });
-  forwarder.listen(0, '127.0.0.1');
-  await once(forwarder, 'listening');
-  startup.defer(() => {
-    forwarder.closeAllConnections();
-    forwarder.close();
-  });
-
-  const running = startup.move();
-  return {
-    url: `http://127.0.0.1:${(forwarder.address() as AddressInfo).port}`,
-    hits,
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
-}
-
-async function startPrism(document: string, startup: AsyncDisposableStack): Promise<number> {
-  const port = await freePort();
-  const prism = join(dirname(resolve('@stoplight/prism-cli/package.json')), 'dist/index.js');
-  const child = spawn(
-    process.execPath,
-    [prism, 'mock', '--errors', '--host', '127.0.0.1', '--port', String(port), document],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  startup.defer(async () => {
-    if (child.exitCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
-  // Read to the end: it logs every request, and a full pipe would stop it.
-  const listening = new Promise<boolean>((settle) => {
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (chunk.includes('listening')) settle(true);
-    });
-    child.once('exit', () => settle(false));
-  });
-  if (await listening) return port;
-  throw new Error('Prism ended before it listened');
-}
-
-/** The paths about issues, pull requests and contents, word for word, with what they refer to. */
-async function readPart(): Promise<unknown> {
   const folder = dirname(resolve('@octokit/openapi/package.json'));
   const text = await readFile(join(folder, 'generated/api.github.com.json'), 'utf8');
-  const document = JSON.parse(text) as {
-    paths: Record<string, unknown>;
-    components: Record<string, Record<string, unknown>>;
-  };
-  const paths = Object.fromEntries(
-    Object.entries(document.paths).filter(([path]) => keptPaths.test(path)),
-  );
-  const used = new Set<string>();
-  const collect = (value: unknown): void => {
-    if (value === null || typeof value !== 'object') return;
-    for (const [key, member] of Object.entries(value)) {
-      if (key !== '$ref' || typeof member !== 'string') collect(member);
-      else if (!used.has(member)) {
-        used.add(member);
-        const [, , kind = '', name = ''] = member.split('/');
-        collect(document.components[kind]?.[name]);
-      }
-    }
-  };
-  collect(paths);
-  const components = Object.fromEntries(
-    Object.entries(document.components).map(([kind, members]) => [
-      kind,
-      Object.fromEntries(
-        Object.entries(members).filter(([name]) => used.has(`#/components/${kind}/${name}`)),
-      ),
-    ]),
-  );
-  return { ...document, 'x-webhooks': undefined, paths, components };
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  const document = JSON.parse(text) as PublishedDocument;
+  return startPrismMock(partOf(document, (path) => keptPaths.test(path)));
 }

@@ -10,7 +10,7 @@ export class BoundedRegExp {
   readonly #isSimple: boolean;
 
   constructor(pattern: string, flags: string) {
-    this.#regexp = new RegExp(pattern, flags);
+    this.#regexp = compilePattern(pattern, flags);
     // One repetition, and none of a group, takes at most quadratic time.
     const repetitions = pattern.replaceAll(/\\./g, '').match(/[*+]|\{\d*,\d*\}/g)?.length ?? 0;
     this.#isSimple = repetitions <= 1 && !/\)(?:[*+]|\{)/.test(pattern);
@@ -34,6 +34,15 @@ export class BoundedRegExp {
     } finally {
       sandbox.text = '';
     }
+  }
+}
+
+/** Many documents escape what Unicode mode wants plain (`[\w\-]`, `\/`); such a pattern is read as it was meant. */
+export function compilePattern(pattern: string, flags = 'u'): RegExp {
+  try {
+    return new RegExp(pattern, flags);
+  } catch {
+    return new RegExp(pattern, flags.replace('u', ''));
   }
 }
 

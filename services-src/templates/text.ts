@@ -1,5 +1,5 @@
-import { AppError } from '#errors';
-import type { JsonValue } from '#contracts/vocabulary';
+import { AppError } from '../errors/index.ts';
+import type { JsonValue } from '../contracts/vocabulary.ts';
 
 /** `invalid_params` about one parameter, in the form of decisions section 12. */
 export function invalidParam(name: string, message: string): AppError {
@@ -27,19 +27,21 @@ export function encodeExcept(text: string, name: string, kept: string): string {
   });
 }
 
-/** A value as the text that stands in a URL or a header. */
+/**
+ * A value as the text that stands in a URL, a header or a form. OpenAPI says nothing about lists
+ * and objects inside of others there; JSON text is what servers are commonly sent.
+ */
 export function textOf(value: JsonValue, name: string): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw invalidParam(name, 'must be a text, a number or a boolean here');
+  if (value === null) throw invalidParam(name, 'holds null, which cannot be written here');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** A header value in the bytes of UTF-8, which is how a header carries more than ASCII (RFC 9110 §5.5). */
-export function headerText(value: string, name: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value) || !value.isWellFormed()) {
-    throw invalidParam(name, 'holds control characters, which a header cannot carry');
-  }
-  // oxlint-disable-next-line no-control-regex -- ASCII is a range of code points
-  return /^[\u0000-\u007f]*$/.test(value) ? value : Buffer.from(value, 'utf8').toString('latin1');
+export function isRecord(value: JsonValue): value is Record<string, JsonValue> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The entries of an object that are there: null means absent wherever text is written. */
+export function presentEntries(value: Record<string, JsonValue>): [string, JsonValue][] {
+  return Object.entries(value).filter(([, member]) => member !== null);
 }

