@@ -16,6 +16,7 @@ import { agentKey, createdAgentKey, identity, me } from '#contracts/http/identit
 import { rule } from '#contracts/http/rules';
 import { secret, secretVersion } from '#contracts/http/secrets';
 import { connectedService, serviceDetail } from '#contracts/http/services';
+import { importedTemplate, upload } from '#contracts/http/template-import';
 import {
   actionDescription,
   finding,
@@ -53,6 +54,8 @@ const named: Readonly<Record<string, z.ZodType>> = {
   TemplateDifference: templateDifference,
   TemplateReport: templateReport,
   Finding: finding,
+  ImportedTemplate: importedTemplate,
+  Upload: upload,
   CallResult: callResult,
   PerCallSecret: perCallSecret,
   CalledReply: calledReply,

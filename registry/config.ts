@@ -8,6 +8,11 @@ export const registryConfig = defineConfig('registry', [
   'PRINCIPAL_KEY',
   'TEMPLATES_DIR',
   'EGRESS_ALLOW',
+  'EGRESS_PROXY',
+  'EGRESS_CA_FILE',
+  'HOST',
+  'PORT',
+  'BASE_URL',
   'LOG_LEVEL',
 ]);
 

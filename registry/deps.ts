@@ -2,9 +2,11 @@ import type { Client } from '#bus';
 import type { executor } from '#contracts/bus/executor';
 import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
+import type { Egress } from '#egress';
 import type { Logger } from '#telemetry';
 import type { Catalog } from './catalog.ts';
-import type { Compile } from './compile.ts';
+import type { Compile } from './compile/index.ts';
+import type { importDocument } from './import/index.ts';
 import type { SearchIndexes } from './search-indexes.ts';
 
 /** What the use cases are given. */
@@ -15,6 +17,9 @@ export interface Deps {
   readonly searchIndexes: SearchIndexes;
   /** Reads and checks a document of an author, away from the event loop. */
   readonly compile: Compile;
+  readonly importDocument: typeof importDocument;
+  /** The only way out: fetches documents that are imported by URL. */
+  readonly egress: Egress;
   readonly logger: Logger;
   /** Throws `unauthenticated` when the text was not signed by auth, or too long ago. */
   readonly verifyPrincipal: (signed: string) => Principal;

@@ -2,6 +2,7 @@ import type { Handlers } from '#bus';
 import type { registry } from '#contracts/bus/registry';
 import type { Deps } from './deps.ts';
 import { getTemplateVersion } from './lookups/template-version.ts';
+import { continueUpload } from './usecases/continue-upload.ts';
 import { createService } from './usecases/create-service.ts';
 import { createTemplate } from './usecases/create-template.ts';
 import { deleteService } from './usecases/delete-service.ts';
@@ -10,12 +11,14 @@ import { findByHost } from './usecases/find-by-host.ts';
 import { getService } from './usecases/get-service.ts';
 import { getTemplateDocument } from './usecases/get-template-document.ts';
 import { getTemplate } from './usecases/get-template.ts';
+import { importTemplate } from './usecases/import-template.ts';
 import { listServices } from './usecases/list-services.ts';
 import { listTemplateVersions } from './usecases/list-template-versions.ts';
 import { listTemplates } from './usecases/list-templates.ts';
 import { publishTemplate } from './usecases/publish-template.ts';
 import { resolveService } from './usecases/resolve-service.ts';
 import { search } from './usecases/search.ts';
+import { startUpload } from './usecases/start-upload.ts';
 import { switchTemplate } from './usecases/switch-template.ts';
 import { updateService } from './usecases/update-service.ts';
 import { updateTemplate } from './usecases/update-template.ts';
@@ -44,6 +47,9 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
     publishTemplate: (request) => publishTemplate(deps, request),
     switchTemplate: (request) => switchTemplate(deps, request),
     deleteTemplate: (request) => deleteTemplate(deps, request),
+    importTemplate: (request, deadline) => importTemplate(deps, request, deadline),
+    startUpload: (request) => startUpload(deps, request),
+    continueUpload: (request) => continueUpload(deps, request),
     ping: async () => ({}),
   };
 }

@@ -7,17 +7,18 @@ import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
 import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
-import { parseEgressAllow } from '#egress';
+import { openEgress, parseEgressAllow } from '#egress';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
 import { createVerifier, verifyFresh } from '#signing';
 import { createLogger } from '#telemetry';
 import { createCatalog } from './catalog.ts';
-import { createCompile } from './compile.ts';
+import { createCompiler } from './compile/index.ts';
 import type { RegistryConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
+import { createImporter } from './import/index.ts';
 import { createPlainHttpCheck } from './plain-http.ts';
 import { createSearchIndexes } from './search-indexes.ts';
 import { openTemplateFolder } from './template-folder.ts';
@@ -48,13 +49,26 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
   startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 
   const verifier = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
-  const isPlainHttpAllowed = createPlainHttpCheck(parseEgressAllow(config.EGRESS_ALLOW));
+  const { compile } = startup.use(createCompiler({ egressAllow: config.EGRESS_ALLOW }));
+  const importer = startup.use(createImporter());
+  const allow = parseEgressAllow(config.EGRESS_ALLOW);
+  const egress = startup.use(
+    openEgress({
+      allow,
+      proxy: config.EGRESS_PROXY,
+      caFile: config.EGRESS_CA_FILE,
+      ownAddresses: ownAddressesOf(config),
+    }),
+  );
+  const isPlainHttpAllowed = createPlainHttpCheck(allow);
   const deps: Deps = {
     db,
     executor: createClient(bus, executor),
     catalog: createCatalog(),
     searchIndexes: createSearchIndexes(),
-    compile: createCompile({ isPlainHttpAllowed }),
+    compile,
+    importDocument: importer.importDocument,
+    egress,
     logger,
     verifyPrincipal: (signed) => verifyFresh(verifier, signed),
     isPlainHttpAllowed,
@@ -65,6 +79,14 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
   logger.info('started');
   const running = startup.move();
   return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** An import by URL is no way to this installation itself. */
+function ownAddressesOf({ HOST, PORT, BASE_URL }: RegistryConfig): string[] {
+  const own = PORT === 0 ? [] : [`${HOST}:${PORT}`];
+  if (BASE_URL === undefined) return own;
+  const { hostname, port, protocol } = new URL(BASE_URL);
+  return [...own, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
 }
 
 /** The templates that come with the program are found from wherever it is started. */

@@ -23,6 +23,9 @@ import { startRegistry } from './start.ts';
 
 export const soon = () => deadlineIn(10_000);
 
+/** The one private address that documents may be imported from. */
+export const importHost = '127.0.0.1:4012';
+
 export interface Person {
   readonly id: string;
   readonly orgId: string;
@@ -61,7 +64,7 @@ export async function createRegistryWorld(templatesDir?: string): Promise<Regist
   const environment = startup.use(await createTestEnvironment());
   const variables = {
     ...environment.variables,
-    EGRESS_ALLOW: '127.0.0.1:4010,10.1.0.0/16:8080',
+    EGRESS_ALLOW: `127.0.0.1:4010,${importHost},10.1.0.0/16:8080`,
   };
   const configFor = (directory: string | undefined) =>
     loadConfig(registryConfig, {

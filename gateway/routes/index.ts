@@ -10,6 +10,7 @@ import { searchHandlers } from './search.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
 import { statusHandlers } from './status.ts';
+import { templateImportHandlers } from './template-import.ts';
 import { templateHandlers } from './templates.ts';
 import { webhookHandlers } from './webhooks.ts';
 
@@ -23,6 +24,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...serviceHandlers(deps),
     ...searchHandlers(deps),
     ...templateHandlers(deps),
+    ...templateImportHandlers(deps),
     ...actionHandlers(deps),
     ...approvalHandlers(deps),
     ...ruleHandlers(deps),

@@ -31,7 +31,11 @@ export function convertDocument(request: ImportRequest, onProgress?: OnProgress)
     const given = 'swagger' in document ? 'Swagger 2.0' : 'This version';
     const code = 'openapi' in document || 'swagger' in document ? 'openapi_version' : 'not_openapi';
     const path = 'openapi' in document ? ['openapi'] : [];
-    notes.error(code, path, `${given} cannot be imported. Convert the document to OpenAPI 3.0 or 3.1.`);
+    notes.error(
+      code,
+      path,
+      `${given} cannot be imported. Convert the document to OpenAPI 3.0 or 3.1.`,
+    );
     return { ok: false, findings: notes.list() };
   }
   const source: Source = { document, version, notes };
@@ -79,12 +83,21 @@ function convertChecked(source: Source, { request, title, key, onProgress }: Con
       ? include(source, operation, { assembly, schemes, servers })
       : describe(operation, false);
   });
-  if ('webhooks' in document) notes.info('callbacks_ignored', ['webhooks'], 'Webhooks are left out.');
-  return { ok: true, key, title, document: assembly.document(), operations, findings: notes.list() };
+  if ('webhooks' in document)
+    notes.info('callbacks_ignored', ['webhooks'], 'Webhooks are left out.');
+  return {
+    ok: true,
+    key,
+    title,
+    document: assembly.document(),
+    operations,
+    findings: notes.list(),
+  };
 }
 
 function versionOf(document: JsonObject): Source['version'] | undefined {
-  const [, minor] = /^3\.([01])\.\d{1,3}(?:-[\w.]{1,30})?$/.exec(textAt(document, 'openapi') ?? '') ?? [];
+  const [, minor] =
+    /^3\.([01])\.\d{1,3}(?:-[\w.]{1,30})?$/.exec(textAt(document, 'openapi') ?? '') ?? [];
   return minor === undefined ? undefined : minor === '0' ? '3.0' : '3.1';
 }
 
@@ -121,7 +134,11 @@ function securityOf(
   { schemes, found }: { schemes: Schemes; found: readonly FoundOperation[] },
 ): JsonObject {
   const { document } = source;
-  const own = convertRequirements(source, { value: document['security'], path: ['security'] }, schemes);
+  const own = convertRequirements(
+    source,
+    { value: document['security'], path: ['security'] },
+    schemes,
+  );
   if (own !== undefined) return { security: own.map(withoutScopes) };
   if ('security' in document) return {};
   const ways = new Map<string, JsonObject>();
@@ -158,7 +175,9 @@ function selector(
     const message = `The document has no operation "${shorten(name, 200)}". Give an operation id, or "METHOD /path".`;
     source.notes.error('operation_unknown', ['paths', name.slice(0, 200)], message);
   }
-  return unknown.length > 0 ? undefined : (operation) => namesOf(operation).some((name) => names.has(name));
+  return unknown.length > 0
+    ? undefined
+    : (operation) => namesOf(operation).some((name) => names.has(name));
 }
 
 interface Inclusion {
@@ -183,14 +202,27 @@ function include(
   }
   if (assembly.isFull) return skip(doesNotFit.code, doesNotFit.message);
   if (isObject(found.operation.value['callbacks'])) {
-    notes.info('callbacks_ignored', [...found.operation.path, 'callbacks'], 'Callbacks are left out.');
+    notes.info(
+      'callbacks_ignored',
+      [...found.operation.path, 'callbacks'],
+      'Callbacks are left out.',
+    );
   }
   try {
-    const converted = convertOperation(source, { ...found, method: found.method as HttpMethod }, schemes);
+    const converted = convertOperation(
+      source,
+      { ...found, method: found.method as HttpMethod },
+      schemes,
+    );
     const { skipped, dropped } = assembly.add(found.method, converted);
-    for (const { message } of dropped) notes.warn('parameter_dropped', found.operation.path, message);
+    for (const { message } of dropped)
+      notes.warn('parameter_dropped', found.operation.path, message);
     if (skipped) return skip(skipped.code, skipped.message);
-    return { ...describe(found, true), inferred: converted.inferred, summary: String(converted.value['summary']) };
+    return {
+      ...describe(found, true),
+      inferred: converted.inferred,
+      summary: String(converted.value['summary']),
+    };
   } catch (thrown) {
     if (thrown instanceof Skip) return skip(thrown.code, thrown.message);
     throw thrown;

@@ -85,7 +85,9 @@ function containerInBody(requestBody: JsonObject | undefined): string | undefine
   const schema = objectAt(media, 'schema');
   const isSplit = /json|form/.test(type ?? '') && schema['type'] === 'object';
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
-  const isPlain = !['allOf', 'anyOf', 'oneOf', 'not', 'if', 'additionalProperties'].some((key) => key in schema);
+  const isPlain = !['allOf', 'anyOf', 'oneOf', 'not', 'if', 'additionalProperties'].some(
+    (key) => key in schema,
+  );
   if (!isSplit || !isPlain) return undefined;
   const properties = objectAt(schema, 'properties');
   return Object.keys(properties).find(
@@ -99,7 +101,8 @@ function isScope(schema: unknown): boolean {
   return schema['type'] === 'string' || schema['type'] === 'integer';
 }
 
-const textual = /json|xml|^text\/|x-www-form-urlencoded|yaml|javascript|^application\/(?:graphql|problem)/i;
+const textual =
+  /json|xml|^text\/|x-www-form-urlencoded|yaml|javascript|^application\/(?:graphql|problem)/i;
 
 /** Whether a successful answer is a file. */
 export function inferResponseType(source: Source, operation: Place<JsonObject>): 'json' | 'binary' {
@@ -111,9 +114,7 @@ export function inferResponseType(source: Source, operation: Place<JsonObject>):
       return at === undefined ? [] : Object.entries(objectAt(at.value, 'content'));
     });
   const isFile = ([type, media]: (typeof types)[number]) =>
-    type.includes('*')
-      ? objectAt(media, 'schema')['format'] === 'binary'
-      : !textual.test(type);
+    type.includes('*') ? objectAt(media, 'schema')['format'] === 'binary' : !textual.test(type);
   return types.length > 0 && types.every(isFile) ? 'binary' : 'json';
 }
 

@@ -11,7 +11,11 @@ import type { Source } from './source.ts';
 
 /** Thrown where an operation cannot be expressed; caught where operations are converted. */
 export class Skip extends Error {
-  readonly code: 'parameter_unsupported' | 'body_unsupported' | 'path_invalid' | 'operation_malformed';
+  readonly code:
+    | 'parameter_unsupported'
+    | 'body_unsupported'
+    | 'path_invalid'
+    | 'operation_malformed';
 
   constructor(code: Skip['code'], message: string) {
     super(message);
@@ -32,12 +36,23 @@ interface Owner {
 
 const PARAMETERS_MAX = 200;
 const DESCRIPTION_CHARACTERS_MAX = 2000;
-const styles = new Set(['simple', 'form', 'deepObject', 'pipeDelimited', 'spaceDelimited', 'label', 'matrix']);
+const styles = new Set([
+  'simple',
+  'form',
+  'deepObject',
+  'pipeDelimited',
+  'spaceDelimited',
+  'label',
+  'matrix',
+]);
 
 /** The parameters of an operation and its path in one list, as a template declares them. */
 export function convertParameters(source: Source, owner: Owner, budget: SchemaBudget): Parameters {
   const byIdentity = new Map<string, JsonObject>();
-  for (const place of [...entriesOf(source, owner.pathItem), ...entriesOf(source, owner.operation)]) {
+  for (const place of [
+    ...entriesOf(source, owner.pathItem),
+    ...entriesOf(source, owner.operation),
+  ]) {
     const parameter = convertParameter(source, place, { path: owner.path, budget });
     if (parameter) byIdentity.set(identityOf(parameter), parameter);
   }
@@ -48,7 +63,12 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
   }
   for (const name of placeholdersOf(owner.path.sent)) {
     if (byIdentity.has(`path ${name}`)) continue;
-    byIdentity.set(`path ${name}`, { name, in: 'path', required: true, schema: { type: 'string' } });
+    byIdentity.set(`path ${name}`, {
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    });
     inferred.add('parameters');
   }
   const list = [...byIdentity.values()].map((parameter) => {
@@ -56,7 +76,10 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
     if (constant !== parameter) inferred.add('constants');
     return constant;
   });
-  return { list: withinLimit(source, owner, withoutClashes(source, owner, list)), inferred: [...inferred] };
+  return {
+    list: withinLimit(source, owner, withoutClashes(source, owner, list)),
+    inferred: [...inferred],
+  };
 }
 
 function entriesOf(source: Source, owner: Place<JsonObject>): Place<JsonObject>[] {
@@ -116,7 +139,10 @@ function valueOf(source: Source, at: Place<JsonObject>, budget: SchemaBudget): J
   const { schema, content } = at.value;
   const [media] = isObject(content) ? Object.entries(content) : [];
   if (schema === undefined && media !== undefined && isObject(media[1])) {
-    const place = { value: media[1]['schema'] ?? {}, path: [...at.path, 'content', media[0], 'schema'] };
+    const place = {
+      value: media[1]['schema'] ?? {},
+      path: [...at.path, 'content', media[0], 'schema'],
+    };
     return { content: { [media[0]]: { schema: typed(convertSchema(source, place, budget)) } } };
   }
   const place = { value: schema ?? {}, path: [...at.path, 'schema'] };
@@ -125,7 +151,8 @@ function valueOf(source: Source, at: Place<JsonObject>, budget: SchemaBudget): J
 
 /** A parameter is text on the wire, so without a type it is text. */
 function typed(schema: JsonObject): JsonObject {
-  if (['type', 'oneOf', 'anyOf', 'allOf'].some((keyword) => Object.hasOwn(schema, keyword))) return schema;
+  if (['type', 'oneOf', 'anyOf', 'allOf'].some((keyword) => Object.hasOwn(schema, keyword)))
+    return schema;
   const { enum: choices } = schema;
   const types = new Set(Array.isArray(choices) ? choices.map((value) => typeof value) : ['string']);
   const [type] = types;
@@ -142,7 +169,9 @@ function whyUnusable(name: string, location: string | undefined): string | undef
   }
   if (location === 'query' && name === '_method') return 'a parameter may not change the method';
   if (location !== 'header' || /^(?:accept|content-type)$/i.test(name)) return undefined;
-  return isHeaderName(name) && !isReservedHeader(name) ? undefined : 'this header is not the caller’s';
+  return isHeaderName(name) && !isReservedHeader(name)
+    ? undefined
+    : 'this header is not the caller’s';
 }
 
 interface Dropped {
@@ -197,7 +226,10 @@ function withinLimit(source: Source, { operation }: Owner, list: JsonObject[]): 
   if (list.length <= PARAMETERS_MAX) return list;
   const required = list.filter((parameter) => parameter['required'] === true);
   if (required.length > PARAMETERS_MAX) {
-    throw new Skip('parameter_unsupported', `It has more than ${PARAMETERS_MAX} required parameters.`);
+    throw new Skip(
+      'parameter_unsupported',
+      `It has more than ${PARAMETERS_MAX} required parameters.`,
+    );
   }
   const optional = list.filter((parameter) => parameter['required'] !== true);
   const kept = new Set([...required, ...optional.slice(0, PARAMETERS_MAX - required.length)]);

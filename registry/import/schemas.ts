@@ -37,7 +37,16 @@ const singleSchemas = [
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas'];
 const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
 const composed = new Set([...singleSchemas, ...schemaMaps, ...schemaLists]);
-const readAlone = new Set(['$ref', 'type', 'enum', 'const', 'default', 'required', 'title', 'description']);
+const readAlone = new Set([
+  '$ref',
+  'type',
+  'enum',
+  'const',
+  'default',
+  'required',
+  'title',
+  'description',
+]);
 
 /**
  * A schema of OpenAPI 3.0 or 3.1 as JSON Schema 2020-12, self-contained, as far as it is about
@@ -65,7 +74,8 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
     budget.isCut = true;
     return shallow(source, at.value, depth);
   }
-  if (!Object.hasOwn(at.value, '$ref')) return convertKeywords(source, at as Place<JsonObject>, position);
+  if (!Object.hasOwn(at.value, '$ref'))
+    return convertKeywords(source, at as Place<JsonObject>, position);
 
   const reference = at.value['$ref'] ?? null;
   const path = [...at.path, '$ref'];
@@ -112,7 +122,11 @@ function typeOf(source: Source, at: Place<JsonObject>): JsonObject {
   if (type !== undefined && type !== null) {
     const known = readType(type);
     if (known === undefined) {
-      source.notes.info('schema_changed', [...at.path, 'type'], 'This is no type; any is accepted.');
+      source.notes.info(
+        'schema_changed',
+        [...at.path, 'type'],
+        'This is no type; any is accepted.',
+      );
     }
     return known ?? {};
   }
@@ -185,7 +199,12 @@ function readValues(source: Source, at: Place<JsonObject>, schema: JsonObject): 
   if (choices !== undefined) {
     const fitting = readChoices(choices, schema);
     if (fitting) schema['enum'] = fitting;
-    else source.notes.info('schema_changed', [...at.path, 'enum'], 'The list is left out: it names no value of the type, or too many.');
+    else
+      source.notes.info(
+        'schema_changed',
+        [...at.path, 'enum'],
+        'The list is left out: it names no value of the type, or too many.',
+      );
   }
   if (fixed !== undefined) {
     const value = fitValue(fixed, schema);
@@ -227,13 +246,17 @@ function nullable(schema: JsonObject): JsonObject {
   }
   const { title, description, ...rest } = schema;
   if (Object.keys(rest).length === 0) return schema;
-  const annotations = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+  const annotations = {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+  };
   return { ...annotations, anyOf: [rest, { type: 'null' }] };
 }
 
 /** What is left of a schema that is not unfolded further: its type, so that no object is taken for a text. */
 function shallow(source: Source, schema: JsonObject, depth: number): JsonObject {
-  const type = isObject(schema) && typeof schema['type'] === 'string' ? readType(schema['type']) : {};
+  const type =
+    isObject(schema) && typeof schema['type'] === 'string' ? readType(schema['type']) : {};
   const kept = { ...type, ...annotationsOf(schema, depth) };
   return isNullable(source, schema) ? nullable(kept) : kept;
 }

@@ -26,7 +26,7 @@ export async function readDocument(
 ): Promise<ReadDocument> {
   const isText = typeof openapi === 'string';
   const text = isText ? openapi : JSON.stringify(openapi, null, 2);
-  const { report, template } = await compile(text, { tier, ownerId });
+  const { report, template } = await compile({ text, tier, ownerId });
   return { text, template, report: isText ? report : withoutLines(report) };
 }
 

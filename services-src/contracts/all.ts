@@ -14,6 +14,7 @@ import { searchRoutes } from './http/search.ts';
 import { secretRoutes } from './http/secrets.ts';
 import { serviceRoutes } from './http/services.ts';
 import { statusRoutes } from './http/status.ts';
+import { templateImportRoutes } from './http/template-import.ts';
 import { templateRoutes } from './http/templates.ts';
 import { webhookRoutes } from './http/webhooks.ts';
 
@@ -27,6 +28,7 @@ export const httpRoutes = {
   ...serviceRoutes,
   ...searchRoutes,
   ...templateRoutes,
+  ...templateImportRoutes,
   ...actionRoutes,
   ...approvalRoutes,
   ...ruleRoutes,

@@ -75,6 +75,7 @@ const acrossOrgs: Record<string, string> = {
   'auth/repository/sessions.ts pruneSessions': housekeeping,
   'auth/repository/sign-in-links.ts pruneSignInLinks': housekeeping,
   'registry/repository/template-version.ts numberBuiltInTemplate': 'built-in: of no org',
+  'registry/repository/upload.ts pruneUploads': housekeeping,
   'policy/repository/rules.ts pruneEndedRules': housekeeping,
   'executor/repository/data-key.ts listMasterKeysInUse': 'master keys belong to the deployment',
   'executor/repository/data-key.ts listDataKeysNotUnder': 'master keys belong to the deployment',

@@ -23,6 +23,12 @@ import {
   templateVersion,
   updateTemplateBody,
 } from '../http/templates.ts';
+import {
+  importedTemplate,
+  importTemplateBody,
+  upload,
+  uploadText,
+} from '../http/template-import.ts';
 import { compiledTemplate } from '../template.ts';
 import {
   host,
@@ -219,7 +225,7 @@ export const registry = defineContract('registry', {
     response: templateReport,
     errors: [],
     callers: ['gateway'],
-    timeoutMs: 10_000,
+    timeoutMs: 20_000,
   },
   /** `template_invalid` carries the `report`; nothing is saved then. */
   createTemplate: {
@@ -227,14 +233,14 @@ export const registry = defineContract('registry', {
     response: savedTemplate,
     errors: ['forbidden', 'conflict', 'template_invalid'],
     callers: ['gateway'],
-    timeoutMs: 10_000,
+    timeoutMs: 20_000,
   },
   updateTemplate: {
     request: ownTemplate.extend({ body: updateTemplateBody }),
     response: savedTemplate,
     errors: ['not_found', 'forbidden', 'conflict', 'template_invalid'],
     callers: ['gateway'],
-    timeoutMs: 10_000,
+    timeoutMs: 20_000,
   },
   publishTemplate: {
     request: ownTemplate.extend({ version }),
@@ -258,6 +264,49 @@ export const registry = defineContract('registry', {
     errors: ['not_found', 'forbidden', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+  },
+  /**
+   * Saves a draft made from any OpenAPI document: fetched, sent along, or uploaded in parts. What
+   * cannot be imported is `template_invalid` with the report.
+   */
+  importTemplate: {
+    request: z.strictObject({ principal: signedPrincipal, body: importTemplateBody }),
+    response: importedTemplate,
+    errors: [
+      'forbidden',
+      'not_found',
+      'conflict',
+      'invalid_request',
+      'invalid_params',
+      'template_invalid',
+      'upstream_unreachable',
+      'upstream_refused_address',
+      'upstream_incomplete',
+      'upstream_timeout',
+      'response_too_large',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 120_000,
+  },
+  startUpload: {
+    request: z.strictObject({ principal: signedPrincipal, text: uploadText }),
+    response: upload,
+    errors: ['forbidden', 'conflict'],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
+  },
+  /** `offset` is the size so far: a part that was lost or sent twice is a `conflict`. */
+  continueUpload: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      id,
+      text: uploadText,
+      offset: z.int().min(1),
+    }),
+    response: upload,
+    errors: ['not_found', 'conflict', 'too_large'],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
   },
   ping: {
     request: done,

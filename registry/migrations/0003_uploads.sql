@@ -1,0 +1,19 @@
+-- Documents on their way to an import, in parts. Gone an hour after they were begun.
+create table registry.upload (
+  id uuid primary key,
+  org_id uuid not null,
+  owner_id uuid not null,
+  -- Bytes of UTF-8.
+  size integer not null check (size > 0),
+  expires_at timestamptz not null
+);
+create index upload_owner_idx on registry.upload (org_id, owner_id);
+create index upload_expires_idx on registry.upload (expires_at);
+
+create table registry.upload_part (
+  upload_id uuid not null references registry.upload (id) on delete cascade,
+  org_id uuid not null,
+  position integer not null,
+  text text not null,
+  constraint upload_part_pkey primary key (upload_id, position)
+);

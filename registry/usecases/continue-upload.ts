@@ -1,0 +1,41 @@
+import type { z } from 'zod';
+
+import { importBytesMax } from '#contracts/http/template-import';
+import type { upload } from '#contracts/http/template-import';
+import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
+import { findUpload, growUpload } from '../repository/upload.ts';
+
+interface ContinueUploadFields {
+  readonly principal: string;
+  readonly id: string;
+  readonly text: string;
+  readonly offset: number;
+}
+
+/** Takes the next part of a document. One that was lost or came twice does not fit any more. */
+export async function continueUpload(
+  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { principal, id, text, offset }: ContinueUploadFields,
+): Promise<z.infer<typeof upload>> {
+  const { orgId, userId: ownerId } = verifyPrincipal(principal);
+  if (offset + Buffer.byteLength(text) > importBytesMax) {
+    throw new AppError('too_large', 'A document may have at most 64 MiB; send less of it.');
+  }
+  const owned = { id, orgId, ownerId };
+  const grown = await db.transaction((tx) => growUpload(tx, { ...owned, text, offset }));
+  if (grown !== undefined) {
+    return { id, size: grown.size, expires_at: grown.expiresAt.toISOString() };
+  }
+  const present = await findUpload(db, owned);
+  if (present === undefined) throw noUpload();
+  const message = `The document has ${present.size} bytes so far; send the part that follows.`;
+  throw new AppError('conflict', message, { details: { size: present.size } });
+}
+
+export function noUpload(): AppError {
+  return new AppError(
+    'not_found',
+    'There is no such upload; begin again at /v1/templates/uploads.',
+  );
+}

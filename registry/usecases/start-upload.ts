@@ -1,0 +1,29 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+
+import type { upload } from '#contracts/http/template-import';
+import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
+import { checkMayWrite } from '../domain/own-template.ts';
+import { insertUpload, pruneUploads } from '../repository/upload.ts';
+
+const uploadsPerUserMax = 5;
+
+/** Begins to take a document in parts. What expired is removed by whoever comes next. */
+export async function startUpload(
+  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { principal, text }: { principal: string; text: string },
+): Promise<z.infer<typeof upload>> {
+  const caller = verifyPrincipal(principal);
+  checkMayWrite(caller, 'user');
+  const { orgId, userId: ownerId } = caller;
+  const begun = await db.transaction(async (tx) => {
+    await pruneUploads(tx);
+    return insertUpload(tx, { id: uuidv7(), orgId, ownerId, text, most: uploadsPerUserMax });
+  });
+  if (begun === undefined) {
+    const message = `There may be at most ${uploadsPerUserMax} uploads in an hour; import what is uploaded, or wait.`;
+    throw new AppError('conflict', message);
+  }
+  return { id: begun.id, size: begun.size, expires_at: begun.expiresAt.toISOString() };
+}
