@@ -67,7 +67,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     catalog: createCatalog(),
     searchIndexes: createSearchIndexes(),
     compile,
-    importDocument: importer.importDocument,
+    importDocument: (call) => importer.importDocument(call),
     egress,
     logger,
     verifyPrincipal: (signed) => verifyFresh(verifier, signed),

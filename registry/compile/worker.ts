@@ -16,9 +16,10 @@ const jqSyntaxError = 3;
 /** Null as input makes most filters do nothing; what is left are mistakes in their grammar. */
 function checkFilter(filter: string): string | undefined {
   const { stderr, exitCode } = jq.raw(null, filter);
-  return exitCode === jqSyntaxError ? stderr : undefined;
+  return exitCode === jqSyntaxError ? stderr.split('\n')[0] : undefined;
 }
 
+/* oxlint-disable unicorn/require-post-message-target-origin -- a thread, not a window */
 // What it throws ends the thread and reaches whoever waits as the thread's error.
 parentPort?.on('message', ({ text, tier, ownerId }: CompileJob) => {
   const options = { tier, ownerId, version: 1, isDraft: true, isPlainHttpAllowed, checkFilter };

@@ -42,9 +42,8 @@ export async function readValidDocument(
 
 export function invalidTemplate(report: TemplateReport): AppError {
   const count = report.errors.length;
-  const [first] = report.errors;
-  const message = `The template has ${count === 1 ? 'an error' : `${count} errors`}; nothing was saved. ${first?.message ?? ''}`;
-  return new AppError('template_invalid', message.trim(), { details: { report: { ...report } } });
+  const message = `The template has ${count === 1 ? 'an error' : `${count} errors`}; nothing was saved. The report says what to mend.`;
+  return new AppError('template_invalid', message, { details: { report: { ...report } } });
 }
 
 /** Who sent an object never saw the lines that it was written in here. */

@@ -21,6 +21,6 @@ export async function getWritableService(
 export function changedSince(name: string): AppError {
   return new AppError(
     'conflict',
-    `"${name}" was changed in the meantime; look at it, and try again.`,
+    `The service "${name}" was changed in the meantime; look at it, and try again.`,
   );
 }

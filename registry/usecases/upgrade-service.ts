@@ -83,7 +83,10 @@ async function getVersions(
   const { orgId, template, name } = service;
   const newest = newestVersionOf(deps.catalog, service);
   if (newest === null || newest === template.version) {
-    throw new AppError('conflict', `"${name}" has the newest version of its template already.`);
+    throw new AppError(
+      'conflict',
+      `The service "${name}" has the newest version of its template already.`,
+    );
   }
   if (wanted !== undefined && wanted !== newest) {
     const message = `Version ${newest} is the newest by now; look at what it changes first.`;

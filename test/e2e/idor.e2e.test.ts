@@ -136,6 +136,18 @@ describe('an id of somebody else', () => {
       ({ approval }) => ({ approval_id: approval }),
     ],
     [
+      'connecting a template',
+      'POST',
+      '/v1/services',
+      ({ template }) => ({ template, name: 'intruder' }),
+    ],
+    [
+      'importing an upload',
+      'POST',
+      '/v1/templates/import',
+      ({ upload }) => ({ source: { upload_id: upload } }),
+    ],
+    [
       'calling a service',
       'POST',
       '/v1/actions/call',

@@ -13,6 +13,7 @@ export interface Possessions {
   readonly secret: string;
   readonly service: string;
   readonly template: string;
+  readonly upload: string;
   readonly approval: string;
   readonly rule: string;
   readonly webhook: string;
@@ -31,6 +32,7 @@ export function nothings(): Possessions {
     secret: randomUUID(),
     service: serviceName(),
     template: templateKey(),
+    upload: randomUUID(),
     approval: randomUUID(),
     rule: randomUUID(),
     webhook: randomUUID(),
@@ -53,6 +55,7 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
   const template = created(
     await owner.post('/v1/templates', { openapi: templateDocument(templateKey()) }),
   );
+  const upload = created(await owner.post('/v1/templates/uploads', { text: 'openapi: 3.1.0' }));
   const rule = created(
     await owner.post('/v1/rules', {
       identity_id: agent.id,
@@ -76,6 +79,7 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
     secret: secret.id,
     service: service.name,
     template: template.key,
+    upload: upload.id,
     approval: raised.approval_id,
     rule: rule.id,
     webhook: webhook.id,
@@ -92,6 +96,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'secrets/{id}': 'secret',
     'services/{name}': 'service',
     'templates/{key}': 'template',
+    'uploads/{id}': 'upload',
     'approvals/{id}': 'approval',
     'rules/{id}': 'rule',
     'webhooks/{id}': 'webhook',
@@ -112,4 +117,5 @@ export const bodies: Partial<Record<RouteName, unknown>> = {
   upgradeService: {},
   updateTemplate: { openapi: templateDocument('intruder'), version: 1 },
   publishTemplate: { version: 1 },
+  continueUpload: { text: 'x', offset: 14 },
 };
