@@ -11,6 +11,8 @@ import { shapeOf } from './paths.ts';
 /** Everything of a template but its paths. */
 export type Head = Readonly<JsonObject>;
 
+const scopeParam = 'x-service-scope-param';
+
 type Skipped = NonNullable<ImportedOperation['skipped']>;
 
 export interface Assembly {
@@ -109,6 +111,11 @@ function judge(head: Head, { key, method, value, judged }: Candidate): Judgement
   if (error === undefined) {
     const [compiled] = Object.values(template?.actions ?? {});
     return { value, compiled, skipped: doesNotFit, dropped: [] };
+  }
+  if (report.errors.every(({ path }) => path.endsWith(`/${scopeParam}`))) {
+    // It was inferred, and the compiler knows better what is a parameter.
+    const { [scopeParam]: _scopeParam, ...rest } = value;
+    return judge(head, { key, method, value: rest, judged });
   }
   const skipped = { code: error.code, message: error.message };
   const refused = new Map(

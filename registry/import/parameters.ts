@@ -56,7 +56,7 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
     if (constant !== parameter) inferred.add('constants');
     return constant;
   });
-  return { list: withinLimit(source, owner, withoutClashes(source, owner, list)), inferred: [...inferred] };
+  return { list: withinLimit(source, owner, list), inferred: [...inferred] };
 }
 
 function entriesOf(source: Source, owner: Place<JsonObject>): Place<JsonObject>[] {
@@ -167,30 +167,6 @@ function withConstant(parameter: JsonObject, label: OperationPath['label']): Jso
   if (value === undefined || parameter['in'] === 'path') return parameter;
   const { enum: _enum, default: _default, ...rest } = schema;
   return { ...parameter, schema: { ...rest, const: value } };
-}
-
-/** Callers name parameters without their place, so one name is one parameter. */
-function withoutClashes(source: Source, { operation }: Owner, list: JsonObject[]): JsonObject[] {
-  const kept = new Map<string, JsonObject>();
-  const byNeed = list.toSorted((a, b) => rank(a) - rank(b));
-  for (const parameter of byNeed) {
-    const name = String(parameter['name']);
-    if (!kept.has(name)) {
-      kept.set(name, parameter);
-      continue;
-    }
-    drop(source, operation, {
-      name,
-      isRequired: parameter['required'] === true,
-      problem: `there is another ${String(kept.get(name)?.['in'])} parameter of this name`,
-    });
-  }
-  const all = new Set(kept.values());
-  return list.filter((parameter) => all.has(parameter));
-}
-
-function rank(parameter: JsonObject): number {
-  return parameter['in'] === 'path' ? 0 : parameter['required'] === true ? 1 : 2;
 }
 
 function withinLimit(source: Source, { operation }: Owner, list: JsonObject[]): JsonObject[] {

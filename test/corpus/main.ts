@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 
-import { compileTemplate } from '../../registry/domain/template.ts';
+import { compileParsed } from '../../registry/domain/template.ts';
 import { createImporter } from '../../registry/import/index.ts';
 import type { Imported } from '../../registry/import/index.ts';
 import { listDocuments } from './documents.ts';
@@ -63,10 +63,12 @@ async function judge(document: CorpusDocument): Promise<Outcome> {
   return { document, ms, verdict: crash || verdictOn(imported), operations };
 }
 
-/** The judge of a draft is the compiler, on the text that would be stored. */
+/** The judge of a draft is the compiler, on the whole document. */
 function verdictOn(imported: Imported | undefined): string {
-  if (imported?.ok !== true) return `refused: ${imported?.findings[0]?.code}`;
-  const { report } = compileTemplate(JSON.stringify(imported.document), options);
+  if (imported?.ok !== true) {
+    return `refused: ${imported?.findings.find(({ severity }) => severity === 'error')?.code}`;
+  }
+  const { report } = compileParsed(imported.document, options);
   return report.valid ? 'loaded' : `does not compile: ${report.errors[0]?.code}`;
 }
 
