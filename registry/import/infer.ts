@@ -11,7 +11,9 @@ const changes = new Set([
   ...['cancel', 'revoke', 'reset', 'restart', 'reboot', 'enable', 'disable', 'activate'],
   ...['deactivate', 'subscribe', 'unsubscribe', 'invite', 'approve', 'reject', 'publish'],
   ...['archive', 'unarchive', 'execute', 'trigger', 'pay', 'refund', 'withdraw', 'logout'],
+  ...['set', 'ban', 'unban', 'kick', 'pin', 'unpin', 'start', 'stop', 'attach', 'detach'],
 ]);
+const methodWords = new Set(['get', 'post', 'put', 'patch', 'delete', 'head', 'options']);
 
 /** What follows from the method alone; also what a template without `x-service-risk` means. */
 export function riskOfMethod(method: HttpMethod | 'TRACE'): Risk {
@@ -27,15 +29,16 @@ export function riskOfMethod(method: HttpMethod | 'TRACE'): Risk {
 export function inferRisk(method: HttpMethod | 'TRACE', names: readonly string[]): Risk {
   const risk = riskOfMethod(method);
   if (risk === 'delete') return risk;
-  const verbs = names.flatMap(verbsOf);
+  const verbs = names.flatMap((name) => name.split(/[./]/)).flatMap(verbsOf);
   if (verbs.some((verb) => deletes.has(verb))) return 'delete';
   return risk === 'read' && verbs.some((verb) => changes.has(verb)) ? 'write' : risk;
 }
 
-/** The first and the last word of a name: `deleteUser`, `chat.delete`, `users/remove`. */
+/** The first and the last word of a name, without the method: `deleteUser`, `user_remove`, `GET_AddUser`. */
 function verbsOf(name: string): string[] {
   const words = wordsOf(name);
-  return [words[0] ?? '', words.at(-1) ?? ''];
+  const rest = words.length > 1 && methodWords.has(words[0] ?? '') ? words.slice(1) : words;
+  return [words[0] ?? '', rest[0] ?? '', rest.at(-1) ?? ''];
 }
 
 export function wordsOf(name: string): string[] {

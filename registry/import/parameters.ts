@@ -6,6 +6,7 @@ import { constantParameter, placeholdersOf } from './paths.ts';
 import type { OperationPath } from './paths.ts';
 import { convertSchema } from './schemas.ts';
 import type { SchemaBudget } from './schemas.ts';
+import type { Schemes } from './security.ts';
 import { follow, isUnsafeName, shorten, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
@@ -28,6 +29,7 @@ interface Owner {
   readonly pathItem: Place<JsonObject>;
   readonly operation: Place<JsonObject>;
   readonly path: OperationPath;
+  readonly schemes: Schemes;
 }
 
 const PARAMETERS_MAX = 200;
@@ -39,7 +41,7 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
   const byIdentity = new Map<string, JsonObject>();
   for (const place of [...entriesOf(source, owner.pathItem), ...entriesOf(source, owner.operation)]) {
     const parameter = convertParameter(source, place, { path: owner.path, budget });
-    if (parameter) byIdentity.set(identityOf(parameter), parameter);
+    if (parameter && !isCredential(parameter, owner.schemes)) byIdentity.set(identityOf(parameter), parameter);
   }
   const inferred = new Set<Inference>();
   for (const [name, value] of Object.entries(owner.path.query)) {
@@ -57,6 +59,14 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
     return constant;
   });
   return { list: withinLimit(source, owner, list), inferred: [...inferred] };
+}
+
+/** What a security scheme puts there is not asked of callers. */
+function isCredential(parameter: JsonObject, schemes: Schemes): boolean {
+  const sameAs = (other: unknown) => String(other).toLowerCase() === String(parameter['name']).toLowerCase();
+  return [...schemes.values()].some(
+    (scheme) => scheme['type'] === 'apiKey' && scheme['in'] === parameter['in'] && sameAs(scheme['name']),
+  );
 }
 
 function entriesOf(source: Source, owner: Place<JsonObject>): Place<JsonObject>[] {

@@ -21,6 +21,12 @@ export interface SchemaBudget {
   readonly depthMax: number;
   /** Set where something was left open because of depth. */
   isCut: boolean;
+  readonly work: Work;
+}
+
+/** What is left of the time for a document, in schemas. */
+export interface Work {
+  left: number;
 }
 
 interface Position {
@@ -60,6 +66,7 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
     return {};
   }
   budget.nodes -= 1;
+  budget.work.left -= 1;
   if (budget.nodes < 0) return {};
   if (depth > budget.depthMax) {
     budget.isCut = true;
@@ -135,13 +142,22 @@ function convertComposed(
   }
   if (schemaLists.includes(keyword)) {
     if (!Array.isArray(value) || value.length === 0) return undefined;
-    return value.map((item, index) => convertAt(item, index));
+    return takeWhileLeft(value, position).map((item, index) => convertAt(item, index));
   }
   if (!isObject(value)) return undefined;
-  const entries = Object.entries(value).filter(([name, item]) =>
+  const kept = takeWhileLeft(Object.entries(value), position).filter(([name, item]) =>
     isKept(source, { value: item, path: [...path, name] }, { keyword, name }),
   );
-  return Object.fromEntries(entries.map(([name, item]) => [name, convertAt(item, name)]));
+  return Object.fromEntries(kept.map(([name, item]) => [name, convertAt(item, name)]));
+}
+
+/** More than the budget has will not be used: the whole schema is converted again, less deeply. */
+function takeWhileLeft<Item>(items: readonly Item[], { budget }: Position): readonly Item[] {
+  const left = Math.max(0, budget.nodes);
+  if (items.length <= left) return items;
+  budget.nodes = -1;
+  budget.work.left -= items.length;
+  return [];
 }
 
 function isKept(
