@@ -7,10 +7,12 @@ import type { Assembly } from './assemble.ts';
 import type { ImportRequest, Imported, ImportedOperation } from './imported.ts';
 import { inferRisk, inferSummary } from './infer.ts';
 import { createNotes } from './notes.ts';
-import { convertOperation, findOperations, lastWord } from './operations.ts';
+import { WORK_MAX, convertOperation, findOperations, namesOf } from './operations.ts';
 import type { FoundOperation } from './operations.ts';
 import { Skip } from './parameters.ts';
+import { readPath } from './paths.ts';
 import { readText } from './read-text.ts';
+import type { Work } from './schemas.ts';
 import { convertRequirements, convertSchemes, slug } from './security.ts';
 import type { Schemes } from './security.ts';
 import { chooseServers } from './servers.ts';
@@ -31,11 +33,7 @@ export function convertDocument(request: ImportRequest, onProgress?: OnProgress)
     const given = 'swagger' in document ? 'Swagger 2.0' : 'This version';
     const code = 'openapi' in document || 'swagger' in document ? 'openapi_version' : 'not_openapi';
     const path = 'openapi' in document ? ['openapi'] : [];
-    notes.error(
-      code,
-      path,
-      `${given} cannot be imported. Convert the document to OpenAPI 3.0 or 3.1.`,
-    );
+    notes.error(code, path, `${given} cannot be imported. Convert the document to OpenAPI 3.0 or 3.1.`);
     return { ok: false, findings: notes.list() };
   }
   const source: Source = { document, version, notes };
@@ -59,10 +57,14 @@ interface Conversion {
 function convertChecked(source: Source, { request, title, key, onProgress }: Conversion): Imported {
   const { notes, document } = source;
   const found = findOperations(source);
-  const isIncluded = selector(source, found, request.includeOperations ?? null);
-  if (isIncluded === undefined) return { ok: false, findings: notes.list() };
+  const isIncluded = found && selector(source, found, request.includeOperations ?? null);
+  if (found === undefined || isIncluded === undefined) return { ok: false, findings: notes.list() };
 
   const schemes = convertSchemes(source, key);
+  if (schemes.size === 0) {
+    const message = 'The document names no way of authenticating that can be used here. Add one if the API asks for credentials.';
+    notes.warn('auth_unknown', ['components', 'securitySchemes'], message);
+  }
   const servers = chooseServers(source, found.filter(isIncluded), request.sourceUrl ?? undefined);
   const head = {
     openapi: '3.1.0',
@@ -76,28 +78,19 @@ function convertChecked(source: Source, { request, title, key, onProgress }: Con
     notes.error(problem.code, [], problem.message);
     return { ok: false, findings: notes.list() };
   }
-  const assembly = createAssembly(head);
+  const inclusion = { assembly: createAssembly(head), schemes, servers, work: { left: WORK_MAX } };
   const operations = found.map((operation, index) => {
     if (index % 100 === 0) onProgress?.(index, found.length);
     return isIncluded(operation)
-      ? include(source, operation, { assembly, schemes, servers })
+      ? include(source, operation, inclusion)
       : describe(operation, false);
   });
-  if ('webhooks' in document)
-    notes.info('callbacks_ignored', ['webhooks'], 'Webhooks are left out.');
-  return {
-    ok: true,
-    key,
-    title,
-    document: assembly.document(),
-    operations,
-    findings: notes.list(),
-  };
+  if ('webhooks' in document) notes.info('callbacks_ignored', ['webhooks'], 'Webhooks are left out.');
+  return { ok: true, key, title, document: inclusion.assembly.document(), operations, findings: notes.list() };
 }
 
 function versionOf(document: JsonObject): Source['version'] | undefined {
-  const [, minor] =
-    /^3\.([01])\.\d{1,3}(?:-[\w.]{1,30})?$/.exec(textAt(document, 'openapi') ?? '') ?? [];
+  const [, minor] = /^3\.([01])\.\d{1,3}(?:-[\w.]{1,30})?$/.exec(textAt(document, 'openapi') ?? '') ?? [];
   return minor === undefined ? undefined : minor === '0' ? '3.0' : '3.1';
 }
 
@@ -134,11 +127,7 @@ function securityOf(
   { schemes, found }: { schemes: Schemes; found: readonly FoundOperation[] },
 ): JsonObject {
   const { document } = source;
-  const own = convertRequirements(
-    source,
-    { value: document['security'], path: ['security'] },
-    schemes,
-  );
+  const own = convertRequirements(source, { value: document['security'], path: ['security'] }, schemes);
   if (own !== undefined) return { security: own.map(withoutScopes) };
   if ('security' in document) return {};
   const ways = new Map<string, JsonObject>();
@@ -164,32 +153,31 @@ function selector(
 ): ((operation: FoundOperation) => boolean) | undefined {
   if (wanted === null) return () => true;
   const names = new Set(wanted);
-  const namesOf = ({ operationId, givenId, method, path }: FoundOperation) => [
+  const spellingsOf = ({ operationId, givenId, method, path }: FoundOperation) => [
     operationId,
     ...(givenId === undefined ? [] : [givenId]),
     `${method} ${path}`,
   ];
-  const known = new Set(found.flatMap(namesOf));
+  const known = new Set(found.flatMap(spellingsOf));
   const unknown = [...names].filter((name) => !known.has(name));
   for (const name of unknown) {
     const message = `The document has no operation "${shorten(name, 200)}". Give an operation id, or "METHOD /path".`;
     source.notes.error('operation_unknown', ['paths', name.slice(0, 200)], message);
   }
-  return unknown.length > 0
-    ? undefined
-    : (operation) => namesOf(operation).some((name) => names.has(name));
+  return unknown.length > 0 ? undefined : (operation) => spellingsOf(operation).some((name) => names.has(name));
 }
 
 interface Inclusion {
   readonly assembly: Assembly;
   readonly schemes: Schemes;
   readonly servers: ServerChoice;
+  readonly work: Work;
 }
 
 function include(
   source: Source,
   found: FoundOperation,
-  { assembly, schemes, servers }: Inclusion,
+  { assembly, schemes, servers, work }: Inclusion,
 ): ImportedOperation {
   const { notes } = source;
   const skip = (code: NonNullable<ImportedOperation['skipped']>['code'], message: string) => {
@@ -202,27 +190,16 @@ function include(
   }
   if (assembly.isFull) return skip(doesNotFit.code, doesNotFit.message);
   if (isObject(found.operation.value['callbacks'])) {
-    notes.info(
-      'callbacks_ignored',
-      [...found.operation.path, 'callbacks'],
-      'Callbacks are left out.',
-    );
+    notes.info('callbacks_ignored', [...found.operation.path, 'callbacks'], 'Callbacks are left out.');
   }
   try {
-    const converted = convertOperation(
-      source,
-      { ...found, method: found.method as HttpMethod },
-      schemes,
-    );
+    const operation = { ...found, method: found.method as HttpMethod };
+    const converted = convertOperation(source, operation, { schemes, work });
     const { skipped, dropped } = assembly.add(found.method, converted);
-    for (const { message } of dropped)
-      notes.warn('parameter_dropped', found.operation.path, message);
+    for (const { message } of dropped) notes.warn('parameter_dropped', found.operation.path, message);
     if (skipped) return skip(skipped.code, skipped.message);
-    return {
-      ...describe(found, true),
-      inferred: converted.inferred,
-      summary: String(converted.value['summary']),
-    };
+    const summary = String(converted.value['summary']);
+    return { ...describe(found, true), inferred: converted.inferred, summary };
   } catch (thrown) {
     if (thrown instanceof Skip) return skip(thrown.code, thrown.message);
     throw thrown;
@@ -236,7 +213,7 @@ function describe(found: FoundOperation, included: boolean): ImportedOperation {
     method,
     path,
     summary: inferSummary(found.operation.value, { operationId, parameters: [] }).summary,
-    risk: inferRisk(method, [operationId, lastWord(path)]),
+    risk: inferRisk(method, namesOf(operationId, readPath(path))),
     included,
     inferred: found.givenId === operationId ? [] : ['operation_id'],
   };

@@ -37,6 +37,7 @@ export const importCodes = [
   // Something was inferred, changed or left out
   'needs_base_url',
   'server_changed',
+  'auth_unknown',
   'auth_unsupported',
   'auth_changed',
   'scope_added',

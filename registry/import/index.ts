@@ -2,11 +2,13 @@ import type { Imported } from './imported.ts';
 import { createImportPool } from './pool.ts';
 import type { ImportCall, ImportPool, ImportPoolOptions } from './pool.ts';
 
+import { looksLikeJson } from './read-text.ts';
+
 export type { ImportFinding, ImportRequest, Imported, ImportedOperation } from './imported.ts';
 
 const mebibyte = 1024 * 1024;
 /** Beyond this a document gets a thread with more memory, of which there is one only. */
-const ORDINARY_BYTES_MAX = 16 * mebibyte;
+const ordinaryBytesMax = { json: 16 * mebibyte, yaml: 4 * mebibyte };
 
 /** A queue of large documents must not keep the small ones waiting. */
 export function createImporter(options: Pick<ImportPoolOptions, 'execArgv'> = {}): ImportPool {
@@ -21,12 +23,15 @@ export function createImporter(options: Pick<ImportPoolOptions, 'execArgv'> = {}
     idleMs: 1000,
   });
   return {
-    importDocument: (call) =>
-      (call.text.length > ORDINARY_BYTES_MAX ? large : ordinary).importDocument(call),
+    importDocument: (call) => (isLarge(call.text) ? large : ordinary).importDocument(call),
     async [Symbol.asyncDispose]() {
       await Promise.all([ordinary[Symbol.asyncDispose](), large[Symbol.asyncDispose]()]);
     },
   };
+}
+
+function isLarge(text: string | Uint8Array): boolean {
+  return text.length > ordinaryBytesMax[looksLikeJson(text) ? 'json' : 'yaml'];
 }
 
 const shared = createImporter();

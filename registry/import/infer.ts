@@ -11,7 +11,9 @@ const changes = new Set([
   ...['cancel', 'revoke', 'reset', 'restart', 'reboot', 'enable', 'disable', 'activate'],
   ...['deactivate', 'subscribe', 'unsubscribe', 'invite', 'approve', 'reject', 'publish'],
   ...['archive', 'unarchive', 'execute', 'trigger', 'pay', 'refund', 'withdraw', 'logout'],
+  ...['set', 'ban', 'unban', 'kick', 'pin', 'unpin', 'start', 'stop', 'attach', 'detach'],
 ]);
+const methodWords = new Set(['get', 'post', 'put', 'patch', 'delete', 'head', 'options']);
 
 /** What follows from the method alone; also what a template without `x-service-risk` means. */
 export function riskOfMethod(method: HttpMethod | 'TRACE'): Risk {
@@ -27,15 +29,16 @@ export function riskOfMethod(method: HttpMethod | 'TRACE'): Risk {
 export function inferRisk(method: HttpMethod | 'TRACE', names: readonly string[]): Risk {
   const risk = riskOfMethod(method);
   if (risk === 'delete') return risk;
-  const verbs = names.flatMap(verbsOf);
+  const verbs = names.flatMap((name) => name.split(/[./]/)).flatMap(verbsOf);
   if (verbs.some((verb) => deletes.has(verb))) return 'delete';
   return risk === 'read' && verbs.some((verb) => changes.has(verb)) ? 'write' : risk;
 }
 
-/** The first and the last word of a name: `deleteUser`, `chat.delete`, `users/remove`. */
+/** The first and the last word of a name, without the method: `deleteUser`, `user_remove`, `GET_AddUser`. */
 function verbsOf(name: string): string[] {
   const words = wordsOf(name);
-  return [words[0] ?? '', words.at(-1) ?? ''];
+  const rest = words.length > 1 && methodWords.has(words[0] ?? '') ? words.slice(1) : words;
+  return [words[0] ?? '', rest[0] ?? '', rest.at(-1) ?? ''];
 }
 
 export function wordsOf(name: string): string[] {
@@ -85,9 +88,7 @@ function containerInBody(requestBody: JsonObject | undefined): string | undefine
   const schema = objectAt(media, 'schema');
   const isSplit = /json|form/.test(type ?? '') && schema['type'] === 'object';
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
-  const isPlain = !['allOf', 'anyOf', 'oneOf', 'not', 'if', 'additionalProperties'].some(
-    (key) => key in schema,
-  );
+  const isPlain = !['allOf', 'anyOf', 'oneOf', 'not', 'if', 'additionalProperties'].some((key) => key in schema);
   if (!isSplit || !isPlain) return undefined;
   const properties = objectAt(schema, 'properties');
   return Object.keys(properties).find(
@@ -101,8 +102,7 @@ function isScope(schema: unknown): boolean {
   return schema['type'] === 'string' || schema['type'] === 'integer';
 }
 
-const textual =
-  /json|xml|^text\/|x-www-form-urlencoded|yaml|javascript|^application\/(?:graphql|problem)/i;
+const textual = /json|xml|^text\/|x-www-form-urlencoded|yaml|javascript|^application\/(?:graphql|problem)/i;
 
 /** Whether a successful answer is a file. */
 export function inferResponseType(source: Source, operation: Place<JsonObject>): 'json' | 'binary' {
@@ -114,7 +114,9 @@ export function inferResponseType(source: Source, operation: Place<JsonObject>):
       return at === undefined ? [] : Object.entries(objectAt(at.value, 'content'));
     });
   const isFile = ([type, media]: (typeof types)[number]) =>
-    type.includes('*') ? objectAt(media, 'schema')['format'] === 'binary' : !textual.test(type);
+    type.includes('*')
+      ? objectAt(media, 'schema')['format'] === 'binary'
+      : !textual.test(type);
   return types.length > 0 && types.every(isFile) ? 'binary' : 'json';
 }
 

@@ -39,8 +39,7 @@ const rules: Record<string, (value: JsonValue) => boolean> = {
   contentEncoding: isText,
   contentMediaType: isText,
   dependentRequired: (value) =>
-    isObject(value) &&
-    Object.values(value).every((names) => Array.isArray(names) && names.every(isText)),
+    isObject(value) && Object.values(value).every((names) => Array.isArray(names) && names.every(isText)),
 };
 
 /** Say nothing about what is valid, or are read elsewhere. */

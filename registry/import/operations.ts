@@ -3,18 +3,12 @@ import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
 import { convertBody } from './bodies.ts';
 import type { Inference } from './imported.ts';
-import {
-  inferResponseType,
-  inferRisk,
-  inferScopeParam,
-  inferSummary,
-  riskOfMethod,
-} from './infer.ts';
+import { inferResponseType, inferRisk, inferScopeParam, inferSummary, riskOfMethod } from './infer.ts';
 import { nameOperations } from './operation-ids.ts';
 import { convertParameters } from './parameters.ts';
 import { readPath } from './paths.ts';
 import type { OperationPath } from './paths.ts';
-import type { SchemaBudget } from './schemas.ts';
+import type { SchemaBudget, Work } from './schemas.ts';
 import { convertRequirements } from './security.ts';
 import type { Schemes } from './security.ts';
 import { follow, objectAt, textAt } from './source.ts';
@@ -25,7 +19,16 @@ const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete', 'tr
 /** What the schemas of one operation may unfold to; beyond, the deepest levels are left open. */
 const NODES_MAX = 2_000;
 const OPERATION_BYTES_MAX = 64 * 1024;
-const depths = [40, 8, 6, 5, 4, 3, 2, 1, 0];
+/** Deeper than schemas are in earnest: none is cut there. */
+const DEPTH_MAX = 40;
+/** Where those that unfold too far are cut at most. */
+const CUT_DEPTH_MAX = 8;
+/** Below this there is nothing left to cut: every schema is no more than its type. */
+const CUT_DEPTH_MIN = -1;
+/** About two seconds. Operations after that get by with few levels. */
+export const WORK_MAX = 2_000_000;
+/** Microsoft Graph, the largest document known, has 22,361. */
+const OPERATIONS_MAX = 30_000;
 
 /** An operation as it stands in the source. */
 export interface FoundOperation {
@@ -38,8 +41,8 @@ export interface FoundOperation {
   readonly operationId: string;
 }
 
-/** Every operation of the document, in its order, each with an id. */
-export function findOperations(source: Source): FoundOperation[] {
+/** Every operation of the document, in its order, each with an id; undefined when there are too many. */
+export function findOperations(source: Source): FoundOperation[] | undefined {
   const found = Object.entries(objectAt(source.document, 'paths')).flatMap(([path, value]) => {
     if (path.startsWith('x-') || path.length > 2000) return [];
     const pathItem = follow(source, { value, path: ['paths', path] });
@@ -49,11 +52,14 @@ export function findOperations(source: Source): FoundOperation[] {
       if (!isObject(operation)) return [];
       const place = { value: operation, path: [...pathItem.path, name] };
       const method = name.toUpperCase() as FoundOperation['method'];
-      return [
-        { method, path, pathItem, operation: place, givenId: textAt(operation, 'operationId') },
-      ];
+      return [{ method, path, pathItem, operation: place, givenId: textAt(operation, 'operationId') }];
     });
   });
+  if (found.length > OPERATIONS_MAX) {
+    const message = `The document has more than ${OPERATIONS_MAX} operations. Cut it down.`;
+    source.notes.error('too_complex', ['paths'], message);
+    return undefined;
+  }
   const ids = nameOperations(found);
   return found.map((operation, index) => ({ ...operation, operationId: ids[index]! }));
 }
@@ -69,22 +75,40 @@ export interface ConvertedOperation {
 export function convertOperation(
   source: Source,
   found: FoundOperation & { readonly method: HttpMethod },
-  schemes: Schemes,
+  { schemes, work }: { schemes: Schemes; work: Work },
 ): ConvertedOperation {
   const path = readPath(found.path);
-  for (const depthMax of depths) {
-    const budget = { nodes: NODES_MAX, depthMax, isCut: false };
+  const attempt = (depthMax: number) => {
+    const budget = { nodes: NODES_MAX, depthMax, isCut: false, work };
     const converted = convertWithin(source, found, { path, schemes, budget });
-    const isTooMuch =
-      budget.nodes < 0 || JSON.stringify(converted.value).length > OPERATION_BYTES_MAX;
-    if (isTooMuch && depthMax > 0) continue;
-    if (budget.isCut) {
-      const message = `The schemas unfold very far; below level ${depthMax} any value is accepted.`;
-      source.notes.info('schema_opened', found.operation.path, message);
-    }
-    return converted;
+    const fits = budget.nodes >= 0 && JSON.stringify(converted.value).length <= OPERATION_BYTES_MAX;
+    return { converted, fits, depthMax, isCut: budget.isCut };
+  };
+  const whole = work.left > 0 ? attempt(DEPTH_MAX) : undefined;
+  const best = whole?.fits === true ? whole : deepestThatFits(attempt);
+  if (best.isCut) {
+    const message = `The schemas unfold very far; below level ${Math.max(0, best.depthMax)} any value is accepted.`;
+    source.notes.info('schema_opened', found.operation.path, message);
   }
-  throw new TypeError('the last depth always returns');
+  return best.converted;
+}
+
+/** By bisection: deeper is more. */
+function deepestThatFits<Attempt extends { readonly fits: boolean }>(
+  attempt: (depthMax: number) => Attempt,
+): Attempt {
+  let best = attempt(CUT_DEPTH_MIN);
+  let low = CUT_DEPTH_MIN + 1;
+  let high = CUT_DEPTH_MAX;
+  while (low <= high) {
+    const middle = Math.ceil((low + high) / 2);
+    const tried = attempt(middle);
+    if (tried.fits) {
+      best = tried;
+      low = middle + 1;
+    } else high = middle - 1;
+  }
+  return best;
 }
 
 interface Conversion {
@@ -99,11 +123,11 @@ function convertWithin(
   { path, schemes, budget }: Conversion,
 ): ConvertedOperation {
   const { method, operation, operationId } = found;
-  const parameters = convertParameters(source, { ...found, path }, budget);
+  const parameters = convertParameters(source, { ...found, path, schemes }, budget);
   const body = convertBody(source, operation, { method, budget });
   const { requestBody } = body;
   const names = inferSummary(operation.value, { operationId, parameters: parameters.list });
-  const risk = inferRisk(method, [operationId, lastWord(path.sent)]);
+  const risk = inferRisk(method, namesOf(operationId, path));
   const scopeParam = inferScopeParam(parameters.list, { path: path.sent, requestBody });
   const responseType = inferResponseType(source, operation);
   const at = { value: operation.value['security'], path: [...operation.path, 'security'] };
@@ -130,7 +154,8 @@ function convertWithin(
   return { path, value, inferred };
 }
 
-/** The last part of the path that is no parameter. */
-export function lastWord(path: string): string {
-  return path.split('/').findLast((segment) => segment !== '' && !segment.includes('{')) ?? '';
+/** What says what an operation does: its id, the end of its path, and constants that choose it. */
+export function namesOf(operationId: string, { sent, label, query }: OperationPath): string[] {
+  const last = sent.split('/').findLast((segment) => segment !== '' && !segment.includes('{'));
+  return [operationId, last ?? '', ...Object.values(label), ...Object.values(query)];
 }

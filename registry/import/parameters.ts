@@ -6,16 +6,13 @@ import { constantParameter, placeholdersOf } from './paths.ts';
 import type { OperationPath } from './paths.ts';
 import { convertSchema } from './schemas.ts';
 import type { SchemaBudget } from './schemas.ts';
+import type { Schemes } from './security.ts';
 import { follow, isUnsafeName, shorten, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
 /** Thrown where an operation cannot be expressed; caught where operations are converted. */
 export class Skip extends Error {
-  readonly code:
-    | 'parameter_unsupported'
-    | 'body_unsupported'
-    | 'path_invalid'
-    | 'operation_malformed';
+  readonly code: 'parameter_unsupported' | 'body_unsupported' | 'path_invalid' | 'operation_malformed';
 
   constructor(code: Skip['code'], message: string) {
     super(message);
@@ -32,29 +29,19 @@ interface Owner {
   readonly pathItem: Place<JsonObject>;
   readonly operation: Place<JsonObject>;
   readonly path: OperationPath;
+  readonly schemes: Schemes;
 }
 
 const PARAMETERS_MAX = 200;
 const DESCRIPTION_CHARACTERS_MAX = 2000;
-const styles = new Set([
-  'simple',
-  'form',
-  'deepObject',
-  'pipeDelimited',
-  'spaceDelimited',
-  'label',
-  'matrix',
-]);
+const styles = new Set(['simple', 'form', 'deepObject', 'pipeDelimited', 'spaceDelimited', 'label', 'matrix']);
 
 /** The parameters of an operation and its path in one list, as a template declares them. */
 export function convertParameters(source: Source, owner: Owner, budget: SchemaBudget): Parameters {
   const byIdentity = new Map<string, JsonObject>();
-  for (const place of [
-    ...entriesOf(source, owner.pathItem),
-    ...entriesOf(source, owner.operation),
-  ]) {
+  for (const place of [...entriesOf(source, owner.pathItem), ...entriesOf(source, owner.operation)]) {
     const parameter = convertParameter(source, place, { path: owner.path, budget });
-    if (parameter) byIdentity.set(identityOf(parameter), parameter);
+    if (parameter && !isCredential(parameter, owner.schemes)) byIdentity.set(identityOf(parameter), parameter);
   }
   const inferred = new Set<Inference>();
   for (const [name, value] of Object.entries(owner.path.query)) {
@@ -63,12 +50,7 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
   }
   for (const name of placeholdersOf(owner.path.sent)) {
     if (byIdentity.has(`path ${name}`)) continue;
-    byIdentity.set(`path ${name}`, {
-      name,
-      in: 'path',
-      required: true,
-      schema: { type: 'string' },
-    });
+    byIdentity.set(`path ${name}`, { name, in: 'path', required: true, schema: { type: 'string' } });
     inferred.add('parameters');
   }
   const list = [...byIdentity.values()].map((parameter) => {
@@ -76,10 +58,15 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
     if (constant !== parameter) inferred.add('constants');
     return constant;
   });
-  return {
-    list: withinLimit(source, owner, withoutClashes(source, owner, list)),
-    inferred: [...inferred],
-  };
+  return { list: withinLimit(source, owner, list), inferred: [...inferred] };
+}
+
+/** What a security scheme puts there is not asked of callers. */
+function isCredential(parameter: JsonObject, schemes: Schemes): boolean {
+  const sameAs = (other: unknown) => String(other).toLowerCase() === String(parameter['name']).toLowerCase();
+  return [...schemes.values()].some(
+    (scheme) => scheme['type'] === 'apiKey' && scheme['in'] === parameter['in'] && sameAs(scheme['name']),
+  );
 }
 
 function entriesOf(source: Source, owner: Place<JsonObject>): Place<JsonObject>[] {
@@ -139,10 +126,7 @@ function valueOf(source: Source, at: Place<JsonObject>, budget: SchemaBudget): J
   const { schema, content } = at.value;
   const [media] = isObject(content) ? Object.entries(content) : [];
   if (schema === undefined && media !== undefined && isObject(media[1])) {
-    const place = {
-      value: media[1]['schema'] ?? {},
-      path: [...at.path, 'content', media[0], 'schema'],
-    };
+    const place = { value: media[1]['schema'] ?? {}, path: [...at.path, 'content', media[0], 'schema'] };
     return { content: { [media[0]]: { schema: typed(convertSchema(source, place, budget)) } } };
   }
   const place = { value: schema ?? {}, path: [...at.path, 'schema'] };
@@ -151,8 +135,7 @@ function valueOf(source: Source, at: Place<JsonObject>, budget: SchemaBudget): J
 
 /** A parameter is text on the wire, so without a type it is text. */
 function typed(schema: JsonObject): JsonObject {
-  if (['type', 'oneOf', 'anyOf', 'allOf'].some((keyword) => Object.hasOwn(schema, keyword)))
-    return schema;
+  if (['type', 'oneOf', 'anyOf', 'allOf'].some((keyword) => Object.hasOwn(schema, keyword))) return schema;
   const { enum: choices } = schema;
   const types = new Set(Array.isArray(choices) ? choices.map((value) => typeof value) : ['string']);
   const [type] = types;
@@ -169,9 +152,7 @@ function whyUnusable(name: string, location: string | undefined): string | undef
   }
   if (location === 'query' && name === '_method') return 'a parameter may not change the method';
   if (location !== 'header' || /^(?:accept|content-type)$/i.test(name)) return undefined;
-  return isHeaderName(name) && !isReservedHeader(name)
-    ? undefined
-    : 'this header is not the caller’s';
+  return isHeaderName(name) && !isReservedHeader(name) ? undefined : 'this header is not the caller’s';
 }
 
 interface Dropped {
@@ -198,38 +179,11 @@ function withConstant(parameter: JsonObject, label: OperationPath['label']): Jso
   return { ...parameter, schema: { ...rest, const: value } };
 }
 
-/** Callers name parameters without their place, so one name is one parameter. */
-function withoutClashes(source: Source, { operation }: Owner, list: JsonObject[]): JsonObject[] {
-  const kept = new Map<string, JsonObject>();
-  const byNeed = list.toSorted((a, b) => rank(a) - rank(b));
-  for (const parameter of byNeed) {
-    const name = String(parameter['name']);
-    if (!kept.has(name)) {
-      kept.set(name, parameter);
-      continue;
-    }
-    drop(source, operation, {
-      name,
-      isRequired: parameter['required'] === true,
-      problem: `there is another ${String(kept.get(name)?.['in'])} parameter of this name`,
-    });
-  }
-  const all = new Set(kept.values());
-  return list.filter((parameter) => all.has(parameter));
-}
-
-function rank(parameter: JsonObject): number {
-  return parameter['in'] === 'path' ? 0 : parameter['required'] === true ? 1 : 2;
-}
-
 function withinLimit(source: Source, { operation }: Owner, list: JsonObject[]): JsonObject[] {
   if (list.length <= PARAMETERS_MAX) return list;
   const required = list.filter((parameter) => parameter['required'] === true);
   if (required.length > PARAMETERS_MAX) {
-    throw new Skip(
-      'parameter_unsupported',
-      `It has more than ${PARAMETERS_MAX} required parameters.`,
-    );
+    throw new Skip('parameter_unsupported', `It has more than ${PARAMETERS_MAX} required parameters.`);
   }
   const optional = list.filter((parameter) => parameter['required'] !== true);
   const kept = new Set([...required, ...optional.slice(0, PARAMETERS_MAX - required.length)]);

@@ -28,9 +28,7 @@ export function readPath(given: string): OperationPath {
     return placeholder === undefined ? [] : [[placeholder, name] as const];
   });
   const constants = pairs.filter(([, value]) => value !== '' && !/[{}]/.test(value));
-  const labels = [query, label]
-    .filter((text) => text !== '')
-    .map((text) => text.replaceAll('#', ' '));
+  const labels = [query, label].filter((text) => text !== '').map((text) => text.replaceAll('#', ' '));
   return {
     key: labels.length === 0 ? sent : `${sent}#${labels.join('&')}`,
     sent,

@@ -15,6 +15,8 @@ const DEPTH_MAX = 500;
 const VALUES_MAX = 10_000_000;
 const ALIASES_MAX = 10_000;
 
+const tooDeep = `The document nests deeper than ${DEPTH_MAX} levels.`;
+
 export type Reading =
   | { readonly ok: true; readonly document: JsonObject }
   | { readonly ok: false; readonly findings: ImportFinding[] };
@@ -24,7 +26,7 @@ export function readText(given: string | Uint8Array): Reading {
   const text = typeof given === 'string' ? given : decode(given);
   if (text === undefined) return refused('syntax', 'The document is not UTF-8. Save it as UTF-8.');
   const source = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
-  const isJson = /^\s*[{[]/.test(source);
+  const isJson = looksLikeJson(source);
   const bytesMax = isJson ? JSON_BYTES_MAX : YAML_BYTES_MAX;
   if (source.length > bytesMax) {
     const kind = isJson ? 'JSON' : 'YAML';
@@ -35,6 +37,12 @@ export function readText(given: string | Uint8Array): Reading {
   }
   const parsed = isJson ? readJson(source) : readYaml(source);
   return 'findings' in parsed ? { ok: false, findings: parsed.findings } : checked(parsed, source);
+}
+
+/** YAML never starts like this but in flow style, which is JSON or close to it. */
+export function looksLikeJson(text: string | Uint8Array): boolean {
+  const start = typeof text === 'string' ? text.slice(0, 100) : new TextDecoder().decode(text.subarray(0, 100));
+  return /^\s*[{[]/.test(start);
 }
 
 type Parsed = { readonly value: unknown; readonly isJson: boolean };
@@ -81,6 +89,8 @@ function readJson(source: string): Parsed | { findings: ImportFinding[] } {
 }
 
 function readYaml(source: string): Parsed | { findings: ImportFinding[] } {
+  // The parser recurses: it would find out by exhausting its stack, which takes seconds.
+  if (flowDepth(source) > DEPTH_MAX) return refused('too_complex', tooDeep);
   const lines = new LineCounter();
   let document: Document.Parsed;
   try {
@@ -93,17 +103,15 @@ function readYaml(source: string): Parsed | { findings: ImportFinding[] } {
     });
   } catch {
     // The parser recurses; text that nests thousands of levels deep exhausts the stack.
-    return refused('too_complex', `The document nests deeper than ${DEPTH_MAX} levels.`);
+    return refused('too_complex', tooDeep);
+  }
+  if (document.errors.some((problem) => problem.code === 'RESOURCE_EXHAUSTION')) {
+    return refused('too_complex', tooDeep);
   }
   const findings = document.errors.slice(0, 20).map((problem): ImportFinding => {
     const [headline = 'The document is not valid YAML'] = problem.message.split('\n');
     return {
-      code:
-        problem.code === 'DUPLICATE_KEY'
-          ? 'duplicate_key'
-          : problem.code === 'RESOURCE_EXHAUSTION'
-            ? 'too_complex'
-            : 'syntax',
+      code: problem.code === 'DUPLICATE_KEY' ? 'duplicate_key' : 'syntax',
       message: headline.replace(/:$/, '.').slice(0, 300),
       path: '',
       line: problem.linePos?.[0].line ?? 1,
@@ -117,6 +125,17 @@ function readYaml(source: string): Parsed | { findings: ImportFinding[] } {
     // It refuses an alias without anchor, and more aliases than it was told to follow.
     return refused('too_complex', 'The document has YAML aliases that cannot be followed.');
   }
+}
+
+/** How many brackets are open at once at most; those in texts count too, but few stay open there. */
+function flowDepth(source: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [bracket] of source.matchAll(/[[\]{}]/g)) {
+    depth = bracket === '[' || bracket === '{' ? depth + 1 : Math.max(0, depth - 1);
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 /** How many keys a value has, or undefined when it is too large or too deep; never recurses. */

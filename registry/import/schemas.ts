@@ -21,6 +21,12 @@ export interface SchemaBudget {
   readonly depthMax: number;
   /** Set where something was left open because of depth. */
   isCut: boolean;
+  readonly work: Work;
+}
+
+/** What is left of the time for a document, in schemas. */
+export interface Work {
+  left: number;
 }
 
 interface Position {
@@ -37,16 +43,7 @@ const singleSchemas = [
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas'];
 const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
 const composed = new Set([...singleSchemas, ...schemaMaps, ...schemaLists]);
-const readAlone = new Set([
-  '$ref',
-  'type',
-  'enum',
-  'const',
-  'default',
-  'required',
-  'title',
-  'description',
-]);
+const readAlone = new Set(['$ref', 'type', 'enum', 'const', 'default', 'required', 'title', 'description']);
 
 /**
  * A schema of OpenAPI 3.0 or 3.1 as JSON Schema 2020-12, self-contained, as far as it is about
@@ -69,13 +66,13 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
     return {};
   }
   budget.nodes -= 1;
+  budget.work.left -= 1;
   if (budget.nodes < 0) return {};
   if (depth > budget.depthMax) {
     budget.isCut = true;
     return shallow(source, at.value, depth);
   }
-  if (!Object.hasOwn(at.value, '$ref'))
-    return convertKeywords(source, at as Place<JsonObject>, position);
+  if (!Object.hasOwn(at.value, '$ref')) return convertKeywords(source, at as Place<JsonObject>, position);
 
   const reference = at.value['$ref'] ?? null;
   const path = [...at.path, '$ref'];
@@ -122,11 +119,7 @@ function typeOf(source: Source, at: Place<JsonObject>): JsonObject {
   if (type !== undefined && type !== null) {
     const known = readType(type);
     if (known === undefined) {
-      source.notes.info(
-        'schema_changed',
-        [...at.path, 'type'],
-        'This is no type; any is accepted.',
-      );
+      source.notes.info('schema_changed', [...at.path, 'type'], 'This is no type; any is accepted.');
     }
     return known ?? {};
   }
@@ -149,13 +142,22 @@ function convertComposed(
   }
   if (schemaLists.includes(keyword)) {
     if (!Array.isArray(value) || value.length === 0) return undefined;
-    return value.map((item, index) => convertAt(item, index));
+    return takeWhileLeft(value, position).map((item, index) => convertAt(item, index));
   }
   if (!isObject(value)) return undefined;
-  const entries = Object.entries(value).filter(([name, item]) =>
+  const kept = takeWhileLeft(Object.entries(value), position).filter(([name, item]) =>
     isKept(source, { value: item, path: [...path, name] }, { keyword, name }),
   );
-  return Object.fromEntries(entries.map(([name, item]) => [name, convertAt(item, name)]));
+  return Object.fromEntries(kept.map(([name, item]) => [name, convertAt(item, name)]));
+}
+
+/** More than the budget has will not be used: the whole schema is converted again, less deeply. */
+function takeWhileLeft<Item>(items: readonly Item[], { budget }: Position): readonly Item[] {
+  const left = Math.max(0, budget.nodes);
+  if (items.length <= left) return items;
+  budget.nodes = -1;
+  budget.work.left -= items.length;
+  return [];
 }
 
 function isKept(
@@ -199,12 +201,7 @@ function readValues(source: Source, at: Place<JsonObject>, schema: JsonObject): 
   if (choices !== undefined) {
     const fitting = readChoices(choices, schema);
     if (fitting) schema['enum'] = fitting;
-    else
-      source.notes.info(
-        'schema_changed',
-        [...at.path, 'enum'],
-        'The list is left out: it names no value of the type, or too many.',
-      );
+    else source.notes.info('schema_changed', [...at.path, 'enum'], 'The list is left out: it names no value of the type, or too many.');
   }
   if (fixed !== undefined) {
     const value = fitValue(fixed, schema);
@@ -246,17 +243,13 @@ function nullable(schema: JsonObject): JsonObject {
   }
   const { title, description, ...rest } = schema;
   if (Object.keys(rest).length === 0) return schema;
-  const annotations = {
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-  };
+  const annotations = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
   return { ...annotations, anyOf: [rest, { type: 'null' }] };
 }
 
 /** What is left of a schema that is not unfolded further: its type, so that no object is taken for a text. */
 function shallow(source: Source, schema: JsonObject, depth: number): JsonObject {
-  const type =
-    isObject(schema) && typeof schema['type'] === 'string' ? readType(schema['type']) : {};
+  const type = isObject(schema) && typeof schema['type'] === 'string' ? readType(schema['type']) : {};
   const kept = { ...type, ...annotationsOf(schema, depth) };
   return isNullable(source, schema) ? nullable(kept) : kept;
 }

@@ -8,7 +8,8 @@ const SERVERS_MAX = 20;
 const label = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 const placeholder = /\{([^{}]*)\}/g;
 /** Variables as labels in front of at least two fixed ones. */
-const hostWithVariables = /^https:\/\/[^/]*\}[^/{}]*\.[A-Za-z0-9-]+\.[A-Za-z0-9-]+(?:[:/][^{}]*)?$/;
+const hostWithVariables =
+  /^https:\/\/[^/]*\}[^/{}]*\.[A-Za-z0-9-]+\.[A-Za-z0-9-]+(?:[:/][^{}]*)?$/;
 
 /** `servers` as a template may have them: absolute, https, variables for host labels only. */
 export function convertServers(
@@ -43,8 +44,7 @@ function convertServer(
   const text = (textAt(at.value, 'url') ?? '').trim().replace(/^\/\//, 'https://');
   const variables = objectAt(at.value, 'variables');
   const templated = withVariables(toHttpsText(text), variables);
-  const fixed =
-    templated === undefined ? filled(text, variables) : text.replaceAll(placeholder, 'x');
+  const fixed = templated === undefined ? filled(text, variables) : text.replaceAll(placeholder, 'x');
   const absolute = toHttps(source, at, absoluteUrl(fixed, sourceUrl));
   if (absolute === undefined) {
     const message = `"${shorten(text, 200)}" is no absolute base URL, so calls would not know where to go.`;
@@ -87,14 +87,12 @@ function absoluteUrl(text: string, sourceUrl: string | undefined): URL | undefin
 function toHttps(source: Source, at: Place, url: URL | undefined): string | undefined {
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '') return undefined;
   if (url.protocol === 'http:') {
-    const message =
-      'The document names http; the template says https, which the service may not offer.';
+    const message = 'The document names http; the template says https, which the service may not offer.';
     source.notes.warn('server_changed', at.path, message);
   }
   const path = url.pathname.replaceAll(/\/{2,}/g, '/').replace(/\/+$/, '');
   if (/%|\/\.\.?(?:\/|$)/.test(path) || url.hostname === '') return undefined;
-  const port =
-    url.port === '' || (url.protocol === 'http:' && url.port === '80') ? '' : `:${url.port}`;
+  const port = url.port === '' || (url.protocol === 'http:' && url.port === '80') ? '' : `:${url.port}`;
   return `https://${url.hostname}${port}${path}`;
 }
 
@@ -106,8 +104,7 @@ function toHttpsText(url: string): string {
 function withVariables(url: string, given: JsonObject): JsonObject | undefined {
   const names = [...new Set([...url.matchAll(placeholder)].map((match) => match[1] ?? ''))];
   if (names.length === 0 || names.length > 20 || !hostWithVariables.test(url)) return undefined;
-  if (!/^https:\/\/[\x21-\x7e]+$/.test(url) || /[?#@%\\]/.test(url) || url.length > 2000)
-    return undefined;
+  if (!/^https:\/\/[\x21-\x7e]+$/.test(url) || /[?#@%\\]/.test(url) || url.length > 2000) return undefined;
   if (!URL.canParse(url.replaceAll(placeholder, 'x'))) return undefined;
   const variables = names.map((name) => [name, convertVariable(objectAt(given, name))] as const);
   if (names.some((name) => isUnsafeName(name) || !/^[^\s.]{1,100}$/.test(name))) return undefined;
@@ -119,8 +116,7 @@ function convertVariable(given: JsonObject): JsonObject | undefined {
   const { default: fallback, enum: choices, description } = given;
   const values = Array.isArray(choices) ? choices.map(String) : [];
   // `{name}`, as some write it, is no value but says that there is none.
-  const initial =
-    fallback === undefined || /^$|[{}]/.test(String(fallback)) ? [] : [String(fallback)];
+  const initial = fallback === undefined || /^$|[{}]/.test(String(fallback)) ? [] : [String(fallback)];
   const all = [...values, ...initial];
   if (!all.every((value) => label.test(value)) || values.length > 200) return undefined;
   return {
@@ -167,8 +163,7 @@ export function chooseServers(
     list,
     isCommon(operation) {
       const other = serversOf(operation);
-      if (other === undefined || !Array.isArray(other.value) || other.value.length === 0)
-        return true;
+      if (other === undefined || !Array.isArray(other.value) || other.value.length === 0) return true;
       const silent = { ...source, notes: createNotes() };
       return convertServers(silent, other, sourceUrl)[0]?.['url'] === first;
     },

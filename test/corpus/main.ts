@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 
-import { compileTemplate } from '../../registry/domain/template.ts';
+import { compileParsed } from '../../registry/domain/template.ts';
 import { createImporter } from '../../registry/import/index.ts';
 import type { Imported } from '../../registry/import/index.ts';
 import { listDocuments } from './documents.ts';
@@ -34,9 +34,7 @@ interface Outcome {
 const word = process.argv[2] ?? '';
 const documents = (await listDocuments()).filter(({ name }) => name.includes(word));
 // Memory never shrinks, so the large ones come last.
-const bySize = documents.toSorted(
-  (a, b) => Number(a.bytes > LARGE_BYTES) - Number(b.bytes > LARGE_BYTES),
-);
+const bySize = documents.toSorted((a, b) => Number(a.bytes > LARGE_BYTES) - Number(b.bytes > LARGE_BYTES));
 
 const preload = new URL('no-network.ts', import.meta.url).href;
 await using importer = createImporter({ execArgv: ['--import', preload] });
@@ -65,10 +63,12 @@ async function judge(document: CorpusDocument): Promise<Outcome> {
   return { document, ms, verdict: crash || verdictOn(imported), operations };
 }
 
-/** The judge of a draft is the compiler, on the text that would be stored. */
+/** The judge of a draft is the compiler, on the whole document. */
 function verdictOn(imported: Imported | undefined): string {
-  if (imported?.ok !== true) return `refused: ${imported?.findings[0]?.code}`;
-  const { report } = compileTemplate(JSON.stringify(imported.document), options);
+  if (imported?.ok !== true) {
+    return `refused: ${imported?.findings.find(({ severity }) => severity === 'error')?.code}`;
+  }
+  const { report } = compileParsed(imported.document, options);
   return report.valid ? 'loaded' : `does not compile: ${report.errors[0]?.code}`;
 }
 
@@ -95,13 +95,8 @@ function report(all: readonly Outcome[], peaks: { residentMib: number; residentL
     ['documents up to 16 MiB', peaks.residentMib],
     ['all documents', peaks.residentLargeMib],
   ]);
-  printTable(
-    'Slowest',
-    slowest.map(({ document, ms }) => [document.name, Math.round(ms)]),
-  );
-  for (const { document, verdict } of all
-    .filter(({ verdict }) => verdict !== 'loaded')
-    .slice(0, 20)) {
+  printTable('Slowest', slowest.map(({ document, ms }) => [document.name, Math.round(ms)]));
+  for (const { document, verdict } of all.filter(({ verdict }) => verdict !== 'loaded').slice(0, 20)) {
     console.log(`${document.name}: ${verdict}`);
   }
   const missed = [
