@@ -11,6 +11,7 @@ import type { Compared, Figures, Subject } from './measure.ts';
 import { pssMebibytesOf, startProgram, treeOf } from './processes.ts';
 import { renderReport, targetsOf } from './report.ts';
 import type { Memory, Run } from './report.ts';
+import { measureSearch } from './search.ts';
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 5);
 const concurrencies = [1, 32, 128];
@@ -63,7 +64,10 @@ await orExit(async () => {
   }
   const layers = await traceLayers(join(folder, 'traced'), upstreamUrl);
 
-  const run: Run = { compared, figures, alone, memory, layers };
+  const search = await measureSearch();
+  say(`search: p50 ${search.p50.toFixed(2)} ms, p99 ${search.p99.toFixed(2)} ms`);
+
+  const run: Run = { compared, figures, alone, memory, layers, search };
   await writeFile('docs/performance.md', renderReport(run));
   const targets = targetsOf(run);
   for (const { name, value, holds } of targets)

@@ -1,4 +1,5 @@
 import type { Compared, Figures } from './measure.ts';
+import type { SearchFigures } from './search.ts';
 
 export interface Memory {
   readonly afterTenThousand: number;
@@ -13,12 +14,14 @@ export interface Run {
   readonly alone: ReadonlyMap<string, number>;
   readonly memory: Memory;
   readonly layers: ReadonlyMap<string, ReadonlyMap<string, { medianMs: number; count: number }>>;
+  readonly search: SearchFigures;
 }
 
 /** The targets of this run, each a ratio of figures measured side by side. */
 export function targetsOf({
   compared: { share, timesAlone },
   memory,
+  search,
 }: Run): { name: string; value: string; holds: boolean }[] {
   const growth = memory.afterFiftyThousand / memory.afterTenThousand - 1;
   return [
@@ -41,6 +44,11 @@ export function targetsOf({
       name: 'growth from call 10,000 to call 50,000, at most 5 %',
       value: `${(growth * 100).toFixed(1)} %`,
       holds: growth <= 0.05,
+    },
+    {
+      name: 'search among 20,000 actions of 20 services, p99, at most 5 ms',
+      value: `${search.p99.toFixed(2)} ms`,
+      holds: search.p99 <= 5,
     },
   ];
 }
@@ -108,6 +116,9 @@ ${alone.join('\n')}
 
 Memory of the embedded whole: ${run.memory.afterTenThousand.toFixed(0)} MiB after 10,000 calls,
 ${run.memory.afterFiftyThousand.toFixed(0)} MiB after 50,000.
+
+Search among ${run.search.actions.toLocaleString('en')} actions, words ranked in one process: p50
+${run.search.p50.toFixed(2)} ms, p99 ${run.search.p99.toFixed(2)} ms.
 
 ## Where a call's time goes
 
