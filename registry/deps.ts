@@ -6,6 +6,7 @@ import type { Egress } from '#egress';
 import type { Logger } from '#telemetry';
 import type { Catalog } from './catalog.ts';
 import type { Compile } from './compile/index.ts';
+import type { ImportSlots } from './import-slots.ts';
 import type { importDocument } from './import/index.ts';
 import type { SearchIndexes } from './search-indexes.ts';
 
@@ -18,6 +19,7 @@ export interface Deps {
   /** Reads and checks a document of an author, away from the event loop. */
   readonly compile: Compile;
   readonly importDocument: typeof importDocument;
+  readonly importSlots: ImportSlots;
   /** The only way out: fetches documents that are imported by URL. */
   readonly egress: Egress;
   readonly logger: Logger;

@@ -18,6 +18,7 @@ import { createCompiler } from './compile/index.ts';
 import type { RegistryConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
+import { createImportSlots } from './import-slots.ts';
 import { createImporter } from './import/index.ts';
 import { createPlainHttpCheck } from './plain-http.ts';
 import { createSearchIndexes } from './search-indexes.ts';
@@ -68,6 +69,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     searchIndexes: createSearchIndexes(),
     compile,
     importDocument: (call) => importer.importDocument(call),
+    importSlots: createImportSlots(),
     egress,
     logger,
     verifyPrincipal: (signed) => verifyFresh(verifier, signed),

@@ -156,6 +156,15 @@ describe('saving a template', () => {
     expect(await eventTypes(ann.orgId)).toEqual([]);
   });
 
+  test('is reported on however long the names in it are', async () => {
+    const { ann } = createOrg();
+    const name = `x-service-${'n'.repeat(10_000)}`;
+    const openapi = document('notes', (made) => Object.assign(made.info, { [name]: 1 }));
+    const { principal } = ann;
+    const report = await world.client.validateTemplate({ principal, openapi }, soon());
+    expect(report.errors.map(({ code }) => code)).toContain('unknown_extension');
+  });
+
   test('of a key that is taken is a conflict, for exactly one of many at once', async () => {
     const { ann } = createOrg();
     const outcomes = await Promise.all(

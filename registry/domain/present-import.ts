@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
 import type { importedOperation, importFinding } from '#contracts/http/template-import';
+import { findingLimits } from '#contracts/http/templates';
 import type { TemplateReport } from '#contracts/http/templates';
 import type { ImportFinding, ImportedOperation } from '../import/index.ts';
 
@@ -57,5 +58,10 @@ export function refusalOf(findings: readonly ImportFinding[]): TemplateReport {
 }
 
 function plain({ code, message, path, line }: ImportFinding) {
-  return { code, message: message.slice(0, 2000), path: path.slice(0, 4000), line: line ?? null };
+  return {
+    code,
+    message: message.slice(0, findingLimits.message),
+    path: path.slice(0, findingLimits.path),
+    line: line ?? null,
+  };
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 
+import { findingLimits } from '#contracts/http/templates';
 import type { openapiDocument, TemplateReport } from '#contracts/http/templates';
 import type { CompiledTemplate } from '#contracts/template';
 import type { Tier } from '#contracts/vocabulary';
@@ -27,7 +28,7 @@ export async function readDocument(
   const isText = typeof openapi === 'string';
   const text = isText ? openapi : JSON.stringify(openapi, null, 2);
   const { report, template } = await compile({ text, tier, ownerId });
-  return { text, template, report: isText ? report : withoutLines(report) };
+  return { text, template, report: boundedReport(report, { hasLines: isText }) };
 }
 
 /** The same, for what is about to be saved: `template_invalid` with the report if it has errors. */
@@ -46,9 +47,20 @@ export function invalidTemplate(report: TemplateReport): AppError {
   return new AppError('template_invalid', message, { details: { report: { ...report } } });
 }
 
-/** Who sent an object never saw the lines that it was written in here. */
-function withoutLines({ valid, errors, warnings }: TemplateReport): TemplateReport {
-  const bare = (findings: TemplateReport['errors']) =>
-    findings.map((finding) => ({ ...finding, line: null }));
-  return { valid, errors: bare(errors), warnings: bare(warnings) };
+/**
+ * A report that fits its contract: findings quote what the author wrote, however long that is.
+ * Who sent an object never saw the lines that it was written in here.
+ */
+function boundedReport(
+  { valid, errors, warnings }: TemplateReport,
+  { hasLines }: { hasLines: boolean },
+): TemplateReport {
+  const bounded = (findings: TemplateReport['errors']) =>
+    findings.map(({ code, message, path, line }) => ({
+      code,
+      message: message.slice(0, findingLimits.message),
+      path: path.slice(0, findingLimits.path),
+      line: hasLines ? line : null,
+    }));
+  return { valid, errors: bounded(errors), warnings: bounded(warnings) };
 }

@@ -26,6 +26,14 @@ export async function importTemplate(
   const caller = deps.verifyPrincipal(principal);
   const tier = body.tier ?? 'user';
   checkMayWrite(caller, tier);
+  return deps.importSlots.run(() => importFor(deps, caller, { body, tier, deadline }));
+}
+
+async function importFor(
+  deps: Deps,
+  caller: Principal,
+  { body, tier, deadline }: { body: Body; tier: Tier; deadline: Deadline },
+): Promise<z.infer<typeof importedTemplate>> {
   const { text, url } = await readSource(deps, caller, { source: body.source, deadline });
   const imported = await deps.importDocument({
     text,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { httpMethod, id, name, risk, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
-import { savedTemplate } from './templates.ts';
+import { findingLimits, savedTemplate } from './templates.ts';
 
 /** An uploaded document, and one that is fetched, at most. */
 export const importBytesMax = 67_108_864;
@@ -34,9 +34,9 @@ export const importTemplateBody = z.strictObject({
 
 export const importFinding = z.strictObject({
   code: z.string().max(60),
-  message: z.string().max(2000),
+  message: z.string().max(findingLimits.message),
   /** JSON pointer into the document as it was given. */
-  path: z.string().max(4000),
+  path: z.string().max(findingLimits.path),
   line: z.int().nullable(),
   /** `warning`: somebody should look; `info`: how it was read. */
   severity: z.enum(['error', 'warning', 'info']),

@@ -13,13 +13,15 @@ import {
 } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
+export const findingLimits = { message: 2_000, path: 4_000 } as const;
+
 /** What is wrong with a document, or could be better. Codes are stable (registry/domain/findings.ts). */
 export const finding = z.strictObject({
   code: z.string().max(60),
   /** Says how to mend it. */
-  message: z.string().max(2000),
+  message: z.string().max(findingLimits.message),
   /** JSON pointer into the document as its author wrote it. */
-  path: z.string().max(4000),
+  path: z.string().max(findingLimits.path),
   /** From 1; null where the document has no lines. */
   line: z.int().nullable(),
 });
