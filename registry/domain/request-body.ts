@@ -48,7 +48,8 @@ export function compileBody(
     ? compileParts(context, media.at, { schema: place.value, kind })
     : { schema: {}, parts: {} };
   const isSplit = kind === 'json' || kind === 'form' || kind === 'multipart';
-  const split = isSplit && splitBody(context, { value: schema, path: place.path }, required);
+  const split =
+    isSplit && splitBody(context, { value: schema, path: place.path }, { required, kind });
   if (split) return { ...split, body: { mediaType, wholeBody: false, required, parts } };
   return {
     body: { mediaType, wholeBody: true, required, parts },
