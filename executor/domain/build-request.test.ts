@@ -142,6 +142,17 @@ describe('the rest of an action', () => {
     );
   });
 
+  test('headers of lists and objects take no line feed, in no place', () => {
+    const ids = actionOf({ params: [{ name: 'X-Ids', in: 'header', explode: true }] });
+    const header = (value: JsonValue) => build({ 'X-Ids': value }, ids).headers.at(-1)?.[1];
+
+    expect(header(['a', 'b'])).toBe('a,b');
+    expect(header({ a: 1, b: 2 })).toBe('a=1,b=2');
+    for (const hostile of [['a\r\nX: y'], { 'a\n': 1 }, { a: '\0' }, ['a,b']]) {
+      expect(() => header(hostile)).toThrow(expect.objectContaining({ code: 'invalid_params' }));
+    }
+  });
+
   test.for([
     'Host',
     'Transfer-Encoding',

@@ -250,7 +250,9 @@ function isPlainlyMet({ type, enum: choices, ...rest }: JsonObject, value: JsonV
   const isSimple = Object.keys(rest).every((keyword) => annotations.has(keyword));
   const isChosen = choices === undefined || (Array.isArray(choices) && choices.includes(value));
   const isOfType =
-    type === 'integer' ? Number.isInteger(value) : value !== null && type === typeof value;
+    type === 'integer'
+      ? Number.isInteger(value)
+      : typeof value !== 'object' && type === typeof value;
   return isSimple && isChosen && isOfType;
 }
 

@@ -139,6 +139,7 @@ function objectionOf({ status, headers, body }: EgressResponse): string | undefi
   // Of an answer in a media type that the mock cannot write; the request was fine.
   if (text.includes('"title":"Cannot find serializer')) return undefined;
   const isError = text.includes('"https://stoplight.io/prism/errors#');
-  if (note === undefined && !isError && status < 500) return undefined;
+  const isWarning = note !== undefined && !note.includes('"severity":"Error"');
+  if ((note === undefined || isWarning) && !isError && status < 500) return undefined;
   return `${status} ${note ?? ''} ${text}`.slice(0, 800);
 }
