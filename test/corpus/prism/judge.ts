@@ -17,7 +17,7 @@ import { malformed } from './mutate.ts';
 import { randomOf, seedOf } from './random.ts';
 import { readable } from './readable.ts';
 import { compileOperations } from './template.ts';
-import type { Operation } from './select.ts';
+import type { Operation } from './operations.ts';
 
 export interface Sampling {
   /** Operations of the document that are judged. */
@@ -95,7 +95,7 @@ export async function judge(name: string, sampling: Sampling): Promise<Verdict> 
     await send(request.built);
   }
   const hitsOfMalformed = mock.hits.length - hitsBefore;
-  const done = { name, operations: operations.length, refused, withoutArguments };
+  const done = { name, operations: actions.length, refused, withoutArguments };
   return { ...done, ...counts, rejected, passed, hitsOfMalformed };
 }
 

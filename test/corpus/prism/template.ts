@@ -1,11 +1,12 @@
 import type { CompiledAction } from '#contracts/template';
 import { compileTemplate } from '../../../registry/domain/template.ts';
 import type { PublishedDocument } from '../../support/prism.ts';
-import { operationsOf, selectOperations } from './select.ts';
-import type { Operation } from './select.ts';
+import { operationsOf } from './operations.ts';
+import type { Operation } from './operations.ts';
+import { selectOperations } from './select.ts';
 
 /** A template has a bounded number of actions and bytes; documents have more. */
-const ACTIONS_PER_TEMPLATE = 100;
+const OPERATIONS_PER_TEMPLATE = 100;
 
 /** Operations as the registry compiles them, several templates long. */
 export function compileOperations(
@@ -23,11 +24,10 @@ export function compileOperations(
     });
     if (template) actions.push(...Object.values(template.actions));
     else if (selected.length > 1) for (const one of selected) compile([one]);
-    else refused.push(`${selected[0]?.key}: ${report.errors.map(({ code }) => code).join()}`);
+    else refused.push(`${selected[0]?.path}: ${report.errors.map(({ code }) => code).join()}`);
   };
-  for (let at = 0; at < chosen.length; at += ACTIONS_PER_TEMPLATE) {
-    compile(chosen.slice(at, at + ACTIONS_PER_TEMPLATE));
+  for (let at = 0; at < chosen.length; at += OPERATIONS_PER_TEMPLATE) {
+    compile(chosen.slice(at, at + OPERATIONS_PER_TEMPLATE));
   }
-  const keys = new Set(actions.map(({ key }) => key));
-  return { actions, operations: chosen.filter(({ key }) => keys.has(key)), refused };
+  return { actions, operations: [...chosen], refused };
 }
