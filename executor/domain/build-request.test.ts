@@ -128,6 +128,29 @@ describe('the rest of an action', () => {
     }
   });
 
+  test('what every object inherits is no argument', () => {
+    const names = ['toString', 'valueOf', 'hasOwnProperty', 'constructor'];
+    const action = actionOf({
+      method: 'POST',
+      body: {
+        mediaType: 'application/x-www-form-urlencoded',
+        wholeBody: false,
+        required: true,
+        parts: {},
+      },
+      params: [
+        ...names.map((name) => ({ name, in: 'body' as const })),
+        { name: 'isPrototypeOf', in: 'query' },
+        { name: 'toLocaleString', in: 'header' },
+      ],
+    });
+    const { url, headers, body } = build({}, action);
+
+    expect(url).toBe(`${baseUrl}/things`);
+    expect(headers.map(([name]) => name)).toEqual(['accept', 'content-type']);
+    expect(body).toHaveLength(0);
+  });
+
   test('unknown and missing parameters are named', () => {
     expect(() => build({ owner: 'o', repo: 'r', colour: 'red' })).toThrow('"colour"');
     expect(() => build({ owner: 'o' })).toThrow('"repo" is required');

@@ -114,7 +114,7 @@ function rankOf(type: string): number {
 
 /** A range says that JSON will do as well as anything else, unless it is about files. */
 function concrete(type: string): string {
-  if (/^(?:\*|application)\/\*$/i.test(type)) return 'application/json';
+  if (/^(?:\*|application)\/\*(?:\+json)?$/i.test(type)) return 'application/json';
   return /^[a-z]+\/\*$/i.test(type) ? 'application/octet-stream' : type;
 }
 

@@ -6,6 +6,6 @@ export type { BodyKind } from './media-types.ts';
 export { findOperations, isSameMethod } from './operations.ts';
 export type { FoundOperation } from './operations.ts';
 export { createSchemaValidator } from './schema-validator.ts';
-export { isAbsent, joinedText, pairTexts, refuseMethodOverride } from './styles.ts';
+export { givenValue, isAbsent, joinedText, pairTexts, refuseMethodOverride } from './styles.ts';
 export type { Styled } from './styles.ts';
 export { encode, encodeExcept, invalidParam, isRecord, presentEntries, textOf } from './text.ts';
