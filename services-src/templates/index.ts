@@ -1,6 +1,7 @@
 export { actionPath, actionQuery } from './action-url.ts';
 export { BoundedRegExp, compilePattern } from './bounded-regexp.ts';
 export { renderDescription } from './description.ts';
+export { normalisePath, normaliseText } from './http-path.ts';
 export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
 export { findOperations, isSameMethod } from './operations.ts';
