@@ -6,6 +6,7 @@ import type { Call, CallOptions } from '#contracts/call';
 import type { JsonValue } from '#contracts/vocabulary';
 import type { ErrorCode } from '#errors';
 import { digestOf } from '#signing';
+import { actionOf, paramOf } from './domain/action.testing.ts';
 import {
   connectGithub,
   createIssue,
@@ -353,6 +354,35 @@ describe('no way around a deny', () => {
     await world.settle();
 
     expect(await outcome({ ...createIssue, service: 'mine', action: 'post' })).toBe('denied');
+  });
+
+  test('by the members of an object, which are parameters of the request', async () => {
+    const [template] = world.neighbours.templates;
+    const find = (more: Parameters<typeof actionOf>[1]) => ({
+      find: actionOf('find', { path: '/find', ...more }),
+    });
+    const filter = paramOf('filter', 'query', { schema: { type: 'object' } });
+    const topic = paramOf('topic', 'query');
+    world.neighbours.templates.push(
+      { ...template!, key: 'theirs', actions: find({ params: [topic], scopeParam: 'topic' }) },
+      {
+        ...template!,
+        key: 'objects',
+        tier: 'user',
+        ownerId: ann.id,
+        actions: find({ params: [filter] }),
+      },
+    );
+    connectGithub(world, ann, {
+      name: 'objects',
+      template: { key: 'objects', tier: 'user', ownerId: ann.id, version: 1 },
+    });
+    await world.settle();
+    await world.rule(ann, bot, 'deny theirs:find:secret');
+    const call = { ...listIssues, service: 'objects', action: 'find' };
+
+    expect(await outcome({ ...call, params: { filter: { topic: 'secret' } } })).toBe('denied');
+    expect(await outcome({ ...call, params: { filter: { topic: 'public' } } })).not.toBe('denied');
   });
 
   test('by leaving the argument out, or by an action that another path reaches', async () => {

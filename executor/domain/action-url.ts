@@ -20,7 +20,8 @@ export function actionUrl(
 /** Reads the finished path back against its template: as many segments, and the fixed ones in their places. */
 function requireTemplatePath(action: CompiledAction, path: string): void {
   if (action.params.some((param) => param.in === 'path' && param.allowReserved)) return;
-  const expected = action.path.split('/');
+  const [template = ''] = action.path.split('?');
+  const expected = template.split('/');
   const found = path.split('/');
   const fits =
     expected.length === found.length &&

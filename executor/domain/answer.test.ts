@@ -174,6 +174,14 @@ describe('the next page', () => {
     paramOf({ name: 'owner', in: 'path' }),
     paramOf({ name: 'page', in: 'query', schema: { type: 'integer' } }),
     paramOf({ name: 'cursor', in: 'query' }),
+    paramOf({ name: 'query_owner', wireName: 'owner', in: 'query' }),
+    paramOf({
+      name: 'ids',
+      in: 'query',
+      style: 'pipeDelimited',
+      explode: false,
+      schema: { type: 'array' },
+    }),
   ];
   const options = { params, given: { owner: 'o', page: 1 }, url: 'https://api.example.com/r/o' };
 
@@ -182,6 +190,17 @@ describe('the next page', () => {
       '<https://api.example.com/r/o?page=1>; rel="prev", </repositories/1?page=3&x=y>; title="a, b"; rel="next last"';
 
     expect(nextParams(link, options)).toEqual({ owner: 'o', page: 3 });
+  });
+
+  test('is in the names and lists of the action', () => {
+    const link = '</r?owner=x&ids=a%7Cb>; rel=next';
+
+    expect(nextParams(link, options)).toEqual({
+      owner: 'o',
+      page: 1,
+      query_owner: 'x',
+      ids: ['a', 'b'],
+    });
   });
 
   test.for([

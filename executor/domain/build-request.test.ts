@@ -128,6 +128,29 @@ describe('the rest of an action', () => {
     }
   });
 
+  test('what every object inherits is no argument', () => {
+    const names = ['toString', 'valueOf', 'hasOwnProperty', 'constructor'];
+    const action = actionOf({
+      method: 'POST',
+      body: {
+        mediaType: 'application/x-www-form-urlencoded',
+        wholeBody: false,
+        required: true,
+        parts: {},
+      },
+      params: [
+        ...names.map((name) => ({ name, in: 'body' as const })),
+        { name: 'isPrototypeOf', in: 'query' },
+        { name: 'toLocaleString', in: 'header' },
+      ],
+    });
+    const { url, headers, body } = build({}, action);
+
+    expect(url).toBe(`${baseUrl}/things`);
+    expect(headers.map(([name]) => name)).toEqual(['accept', 'content-type']);
+    expect(body).toHaveLength(0);
+  });
+
   test('unknown and missing parameters are named', () => {
     expect(() => build({ owner: 'o', repo: 'r', colour: 'red' })).toThrow('"colour"');
     expect(() => build({ owner: 'o' })).toThrow('"repo" is required');
@@ -140,6 +163,17 @@ describe('the rest of an action', () => {
     expect(() => build({ owner: 'o', repo: 'r', 'X-Version': 'a\r\nHost: evil' })).toThrow(
       'control characters',
     );
+  });
+
+  test('headers of lists and objects take no line feed, in no place', () => {
+    const ids = actionOf({ params: [{ name: 'X-Ids', in: 'header', explode: true }] });
+    const header = (value: JsonValue) => build({ 'X-Ids': value }, ids).headers.at(-1)?.[1];
+
+    expect(header(['a', 'b'])).toBe('a,b');
+    expect(header({ a: 1, b: 2 })).toBe('a=1,b=2');
+    for (const hostile of [['a\r\nX: y'], { 'a\n': 1 }, { a: '\0' }, ['a,b']]) {
+      expect(() => header(hostile)).toThrow(expect.objectContaining({ code: 'invalid_params' }));
+    }
   });
 
   test.for([

@@ -1,7 +1,7 @@
 import type { ActionCall } from '#contracts/call';
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { invalidParam, isAbsent, joinedText } from '#templates';
+import { givenValue, invalidParam, isAbsent, joinedText } from '#templates';
 import { actionUrl } from './action-url.ts';
 import { parseBaseUrl } from './base-url.ts';
 import { encodeBody } from './request-body.ts';
@@ -61,7 +61,7 @@ export function withDefaults(action: CompiledAction, params: Params): Params {
 
 function headersOf(action: CompiledAction, params: Params): HeaderPair[] {
   return action.params.flatMap((param) => {
-    const value = params[param.name];
+    const value = givenValue(params, param.name);
     if (param.in !== 'header' || isAbsent(value)) return [];
     return [
       requestHeader(
@@ -75,9 +75,10 @@ function headersOf(action: CompiledAction, params: Params): HeaderPair[] {
 function bodyOf(action: CompiledAction, params: Params): JsonValue | undefined {
   if (action.body === null) return undefined;
   if (action.body.wholeBody) return params['body'];
-  const properties = action.params
-    .filter((param) => param.in === 'body' && params[param.name] !== undefined)
-    .map((param) => [param.wireName, params[param.name] as JsonValue] as const);
+  const properties = action.params.flatMap((param): [string, JsonValue][] => {
+    const value = param.in === 'body' ? givenValue(params, param.name) : undefined;
+    return value === undefined ? [] : [[param.wireName, value]];
+  });
   if (properties.length === 0 && !action.body.required) return undefined;
   return Object.fromEntries(properties);
 }

@@ -1,5 +1,5 @@
 import { AppError } from '#errors';
-import { encode, refuseMethodOverride } from '#templates';
+import { encode, normalisePath, normaliseText, refuseMethodOverride } from '#templates';
 import { exactUrl, parseBaseUrl } from './base-url.ts';
 
 type Query = Readonly<Record<string, string | string[]>>;
@@ -51,30 +51,12 @@ function splitVerb(target: string, baseUrl: string): { origin: string; path: str
   return { origin, path: prefix + target };
 }
 
-function normalisePath(path: string): string {
-  return path
-    .split('/')
-    .map((segment) => {
-      const normal = normalise(segment, /[A-Za-z0-9\-._~!$&'()+,;=:@]/);
-      if (/%(2F|5C|[01][0-9A-F]|7F)/.test(normal)) {
-        throw invalidTarget(
-          'must not hold an encoded slash, backslash or control character in its path',
-        );
-      }
-      // Some servers drop `;…` before they resolve dot segments.
-      const [name = ''] = normal.split(';');
-      if (name === '.' || name === '..') throw invalidTarget('must not hold "." or ".." segments');
-      return normal;
-    })
-    .join('/');
-}
-
 function queryOf(text: string): string[] {
   return text
     .split('&')
     .filter((pair) => pair !== '')
     .map((pair) => {
-      const normal = normalise(pair, /[A-Za-z0-9\-._~!$()*+,;=:@/?]/);
+      const normal = normaliseText(pair, /[A-Za-z0-9\-._~!$()*+,;=:@/?]/);
       refuseMethodOverride(decodeURIComponentLeniently(normal.split('=')[0] ?? ''));
       return normal;
     });
@@ -84,19 +66,6 @@ function pairsOf(query: Query): string[] {
   return Object.entries(query).flatMap(([name, value]) => {
     refuseMethodOverride(name);
     return [value].flat().map((each) => `${encode(name, name)}=${encode(each, name)}`);
-  });
-}
-
-/** Decodes what needs no encoding, encodes what does, and writes triplets in upper case; nothing is encoded twice. */
-function normalise(text: string, plain: RegExp): string {
-  return text.replace(/%([0-9A-Fa-f]{2})?|[^%]/gu, (part, hex: string | undefined) => {
-    if (part.startsWith('%')) {
-      if (hex === undefined)
-        throw invalidTarget('holds a "%" that is not followed by two hexadecimal digits');
-      const character = String.fromCharCode(Number.parseInt(hex, 16));
-      return /[A-Za-z0-9\-._~]/.test(character) ? character : `%${hex.toUpperCase()}`;
-    }
-    return plain.test(part) ? part : encode(part, 'path');
   });
 }
 

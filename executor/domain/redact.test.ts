@@ -36,6 +36,32 @@ function show(redact: string[], action: CompiledAction = base) {
 }
 
 describe('the shown request', () => {
+  test.for(['body.id', 'params.body_id'])('hides %s under both of its names', (path) => {
+    const action = actionOf({
+      method: 'POST',
+      path: '/users/{id}',
+      body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
+      params: [
+        { name: 'id', in: 'path' },
+        { name: 'body_id', wireName: 'id', in: 'body' },
+      ],
+      redact: [path],
+    });
+    const { projection } = buildActionRequest({
+      action,
+      params: { id: '7', body_id: 'CANARY-id' },
+      baseUrl,
+      callDigest: 'd'.repeat(64),
+    });
+
+    expect(projection.body).toEqual({ id: 'CANARY-id' });
+    expect(showRequest(projection, { action, baseUrl, fromAction: true })).toMatchObject({
+      url: `${baseUrl}/users/7`,
+      params: { id: '7', body_id: '[REDACTED]' },
+      body: { id: '[REDACTED]' },
+    });
+  });
+
   test('shows everything when nothing is redacted', () => {
     expect(show([])).toMatchObject({ url: `${baseUrl}/users/7?token=CANARY-t`, params });
   });

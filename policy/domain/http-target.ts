@@ -1,4 +1,5 @@
 import type { HttpCall } from '#contracts/call';
+import { normalisePath } from '#templates';
 import { hostOf, parseBaseUrl } from './hosts.ts';
 import { invalidParam } from './invalid-call.ts';
 
@@ -67,48 +68,6 @@ function below(baseUrl: string, path: string): HttpTarget {
   }
   const base = parseBaseUrl(baseUrl);
   return { host: base.host, path: base.prefix + path };
-}
-
-/** RFC 3986 §3.3 `pchar`, without `*`, which a permission key spells `%2A`. */
-const plain = /[A-Za-z0-9\-._~!$&'()+,;=:@]/;
-const unreserved = /[A-Za-z0-9\-._~]/;
-
-export function normalisePath(path: string): string {
-  return path
-    .split('/')
-    .map((segment) => {
-      const normal = normaliseSegment(segment);
-      if (/%(?:2F|5C|[01][0-9A-F]|7F)/.test(normal)) {
-        throw invalidParam(
-          'path',
-          'must not hold an encoded slash, backslash or control character',
-        );
-      }
-      // Some servers drop `;…` before they resolve dot segments.
-      const [name = ''] = normal.split(';');
-      if (name === '.' || name === '..') {
-        throw invalidParam('path', 'must not hold "." or ".." segments');
-      }
-      return normal;
-    })
-    .join('/');
-}
-
-/** Decodes what needs no encoding, encodes what does, triplets in upper case; nothing twice. */
-function normaliseSegment(segment: string): string {
-  return segment.replace(/%([0-9A-Fa-f]{2})?|[^%]/gu, (part, hex: string | undefined) => {
-    if (!part.startsWith('%')) return plain.test(part) ? part : encode(part);
-    if (hex === undefined) {
-      throw invalidParam('path', 'holds a "%" that is not followed by two hexadecimal digits');
-    }
-    const character = String.fromCharCode(Number.parseInt(hex, 16));
-    return unreserved.test(character) ? character : `%${hex.toUpperCase()}`;
-  });
-}
-
-/** `encodeURIComponent` leaves `*` as it is. */
-function encode(text: string): string {
-  return encodeURIComponent(text).replaceAll('*', '%2A');
 }
 
 function checkHeaderName(path: string, name: string): void {

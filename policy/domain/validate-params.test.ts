@@ -117,6 +117,22 @@ describe('compileValidator', () => {
     ).toEqual(['__proto__', 'constructor', 'toString']);
   });
 
+  test('what every object inherits is not given', () => {
+    const text = { type: 'string' };
+
+    expect(issuesOf({ toString: text, valueOf: text }, {})).toEqual([]);
+    expect(issuesOf({ toString: text }, {}, ['toString'])).toEqual([
+      expect.objectContaining({ path: 'toString', message: 'is required' }),
+    ]);
+  });
+
+  test('a pattern is read as it was meant where Unicode mode would not have it', () => {
+    const pattern = '^[\\w-.]+\\_x$';
+
+    expect(issuesOf({ a: { type: 'string', pattern } }, { a: 'a-b.c_x' })).toEqual([]);
+    expect(issuesOf({ a: { type: 'string', pattern } }, { a: 'a b_x' })).toHaveLength(1);
+  });
+
   test('at most twenty issues are told', () => {
     const params = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`p${index}`, 1]));
 

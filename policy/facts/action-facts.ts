@@ -4,7 +4,7 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { canonicalJson } from '#signing';
-import { actionPath, actionQuery, renderDescription } from '#templates';
+import { actionPath, actionQuery, givenValue, renderDescription } from '#templates';
 import { argumentText, withDefaults } from '../domain/action-params.ts';
 import type { Params } from '../domain/action-params.ts';
 import { namesOf, ownNames } from '../domain/deny-names.ts';
@@ -122,7 +122,7 @@ function argumentOf(action: CompiledAction, params: Params): string | undefined 
 
 function requestOf(action: CompiledAction, params: Params, prefix: string): SentRequest {
   const bodyMembers = action.params.flatMap((param): [string, JsonValue][] => {
-    const value = params[param.name];
+    const value = givenValue(params, param.name);
     return param.in === 'body' && value !== undefined ? [[param.wireName, value]] : [];
   });
   return {

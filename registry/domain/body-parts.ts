@@ -16,6 +16,7 @@ export function base64Schema({ title, description }: JsonObject): JsonObject {
     ...(title === undefined ? {} : { title }),
     type: 'string',
     description: `${said}Base64 (RFC 4648 section 4) of at most ${BASE64_CHARACTERS_MAX} characters.`,
+    format: 'byte',
     contentEncoding: 'base64',
     minLength: 1,
     maxLength: BASE64_CHARACTERS_MAX,

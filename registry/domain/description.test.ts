@@ -18,6 +18,7 @@ describe('parseDescription', () => {
     ['[\\[{a}\\]]', [{ optional: [{ text: '[' }, { param: 'a' }, { text: ']' }] }]],
     ['{ a }', [{ param: 'a' }]],
     ['{filter.name}', [{ param: 'filter.name' }]],
+    ['[ by {filter[name]}]', [{ optional: [{ text: ' by ' }, { param: 'filter[name]' }] }]],
   ])('%s', ([text, parts]) => {
     expect(parseDescription(text)).toEqual({ ok: true, parts });
   });

@@ -43,7 +43,7 @@ export function parametersOf(
 }
 
 const token =
-  /\\(?<escaped>[[\]{}\\])|\{(?<param>[^{}[\]]*)\}|(?<text>[^{}[\]\\]+)|(?<mark>[[\]{}\\])/gu;
+  /\\(?<escaped>[[\]{}\\])|\{(?<param>[^{}]*)\}|(?<text>[^{}[\]\\]+)|(?<mark>[[\]{}\\])/gu;
 
 function parseParts(text: string): DescriptionPart[] {
   const parts: DescriptionPart[] = [];

@@ -81,6 +81,21 @@ describe('redact', () => {
     expect(compileNote({ redact: [path] }).action?.redact).toEqual(expected);
   });
 
+  test.for(['body.project', 'params.body_project'])(
+    '%s removes a property that callers know by another name',
+    (path) => {
+      const properties = { project: { type: 'string' } };
+      const changes = {
+        requestBody: jsonBody({ type: 'object', properties }),
+        summary: 'Write',
+        redact: [path],
+      };
+      const redacted = compileNote(changes).action?.redact ?? [];
+
+      expect(new Set(redacted)).toEqual(new Set(['body.project', 'params.body_project']));
+    },
+  );
+
   test('covers a body that is one parameter', () => {
     const changes = {
       requestBody: jsonBody({ type: 'object' }),

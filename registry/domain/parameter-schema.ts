@@ -92,9 +92,19 @@ function checkSupplied(
   return rest;
 }
 
-/** An empty path segment would address another resource: `/issues/` instead of `/issues/7`. */
+/**
+ * Where a value is written as text, nothing is the same as none: an empty path segment would
+ * address another resource, an empty list leaves no trace, and an empty parameter is not allowed
+ * (OpenAPI 3.1.0 §4.8.12, allowEmptyValue).
+ */
 export function neverEmpty(schema: JsonObject): JsonObject {
-  return schema['type'] === 'string' && !('minLength' in schema)
-    ? { ...schema, minLength: 1 }
-    : schema;
+  if (schema['type'] === 'string' && !('minLength' in schema)) return { ...schema, minLength: 1 };
+  if (schema['type'] === 'array' && !('minItems' in schema)) return { ...schema, minItems: 1 };
+  const branches = Object.entries(schema).flatMap(([keyword, value]) => {
+    const isChoice = (keyword === 'oneOf' || keyword === 'anyOf') && Array.isArray(value);
+    return isChoice
+      ? [[keyword, value.map((each) => (isObject(each) ? neverEmpty(each) : each))]]
+      : [];
+  });
+  return branches.length === 0 ? schema : { ...schema, ...Object.fromEntries(branches) };
 }

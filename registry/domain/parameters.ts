@@ -92,6 +92,7 @@ function compileParameter(context: Context, at: Place<JsonObject>): DeclaredPara
     findings.error('parameter_invalid', [...at.path, 'allowReserved'], message);
   }
   const isSupplied = 'const' in schema || 'default' in schema;
+  const mayBeEmpty = (readFlag(context, at, 'allowEmptyValue') ?? false) || style === 'json';
   return {
     name,
     wireName: name,
@@ -99,7 +100,7 @@ function compileParameter(context: Context, at: Place<JsonObject>): DeclaredPara
     style,
     required: required && !isSupplied,
     description,
-    schema: location === 'path' ? neverEmpty(schema) : schema,
+    schema: required && !mayBeEmpty ? neverEmpty(schema) : schema,
     // The style has no other form.
     explode: explode || style === 'deepObject',
     allowReserved,

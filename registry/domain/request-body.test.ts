@@ -235,6 +235,8 @@ describe('request body', () => {
     [['application/json; charset=UTF-8'], 'application/json; charset=UTF-8', false],
     [['text/plain', 'application/merge-patch+json'], 'application/merge-patch+json', false],
     [['*/*'], 'application/json', false],
+    [['application/*+json'], 'application/json', false],
+    [['application/json;version=2018-01-01'], 'application/json;version=2018-01-01', false],
     [['image/*'], 'application/octet-stream', true],
   ])('of %j is sent as %s', ([types, mediaType, wholeBody]) => {
     const content = Object.fromEntries(types.map((type) => [type, { schema: note }]));

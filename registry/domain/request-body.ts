@@ -48,7 +48,8 @@ export function compileBody(
     ? compileParts(context, media.at, { schema: place.value, kind })
     : { schema: {}, parts: {} };
   const isSplit = kind === 'json' || kind === 'form' || kind === 'multipart';
-  const split = isSplit && splitBody(context, { value: schema, path: place.path }, required);
+  const split =
+    isSplit && splitBody(context, { value: schema, path: place.path }, { required, kind });
   if (split) return { ...split, body: { mediaType, wholeBody: false, required, parts } };
   return {
     body: { mediaType, wholeBody: true, required, parts },
@@ -113,7 +114,7 @@ function rankOf(type: string): number {
 
 /** A range says that JSON will do as well as anything else, unless it is about files. */
 function concrete(type: string): string {
-  if (/^(?:\*|application)\/\*$/i.test(type)) return 'application/json';
+  if (/^(?:\*|application)\/\*(?:\+json)?$/i.test(type)) return 'application/json';
   return /^[a-z]+\/\*$/i.test(type) ? 'application/octet-stream' : type;
 }
 

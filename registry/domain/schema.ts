@@ -245,18 +245,15 @@ export function mismatch(
   });
 }
 
-const simpleTypes: Record<string, (value: JsonValue) => boolean> = {
-  string: (value) => typeof value === 'string',
-  boolean: (value) => typeof value === 'boolean',
-  number: (value) => typeof value === 'number',
-  integer: (value) => Number.isInteger(value),
-};
-
 /** Most defaults are of schemas that say no more than this, and a validator takes milliseconds to make. */
 function isPlainlyMet({ type, enum: choices, ...rest }: JsonObject, value: JsonValue): boolean {
   const isSimple = Object.keys(rest).every((keyword) => annotations.has(keyword));
   const isChosen = choices === undefined || (Array.isArray(choices) && choices.includes(value));
-  return isSimple && isChosen && simpleTypes[String(type)]?.(value) === true;
+  const isOfType =
+    type === 'integer'
+      ? Number.isInteger(value)
+      : typeof value !== 'object' && type === typeof value;
+  return isSimple && isChosen && isOfType;
 }
 
 function once(

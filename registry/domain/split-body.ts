@@ -1,5 +1,8 @@
+import type { JsonValue } from '#contracts/vocabulary';
+import type { BodyKind } from '#templates';
 import { isObject } from './context.ts';
 import type { Context, JsonObject, Place } from './context.ts';
+import { neverEmpty } from './parameter-schema.ts';
 import type { DeclaredParam } from './parameters.ts';
 import { readObject } from './reading.ts';
 import { followReference } from './references.ts';
@@ -29,7 +32,7 @@ const PROPERTIES_MAX = 250;
 export function splitBody(
   context: Context,
   { value, path }: Place<JsonObject>,
-  required: boolean,
+  { required, kind }: { required: boolean; kind: BodyKind },
 ): SplitBody | undefined {
   const schema = flatten(value);
   const properties = schema?.['properties'];
@@ -58,7 +61,8 @@ export function splitBody(
       style: 'form',
       required: required && needed.includes(name),
       description: typeof description === 'string' ? description.slice(0, 4000) : '',
-      schema: rest,
+      // A form has no way to say that a list is empty.
+      schema: kind !== 'json' && needed.includes(name) && isList(rest) ? neverEmpty(rest) : rest,
       explode: false,
       allowReserved: false,
       resolve: compileResolve(context, at),
@@ -68,13 +72,19 @@ export function splitBody(
   return { params, conditions: required ? conditions : whenPresent(params, needed) };
 }
 
+function isList(schema: JsonObject): boolean {
+  return schema['type'] === 'array';
+}
+
 /** What `allOf` may only add, for it to be the same as one object with all the properties. */
 const additive = new Set(['type', 'title', 'description', 'properties', 'required', 'allOf']);
 
 /** One object for a schema that is put together from several plain ones; undefined for other schemas. */
 function flatten(schema: JsonObject): JsonObject | undefined {
   const { allOf, ...own } = schema;
-  if (own['type'] !== undefined && own['type'] !== 'object') return undefined;
+  // Null says no more than an object of nothing.
+  const types: JsonValue[] = [own['type'] ?? 'object'].flat();
+  if (!types.every((type) => type === 'object' || type === 'null')) return undefined;
   if (!Array.isArray(allOf)) return own;
   let merged: JsonObject = own;
   for (const branch of allOf) {

@@ -61,7 +61,8 @@ export function createAssembly(head: Head): Assembly {
       return { skipped: { code: 'path_duplicate', message }, dropped: [] };
     }
     const judgement = judge(head, { key: path.key, method: method.toLowerCase(), value, judged });
-    if (judgement.compiled === undefined) return { skipped: judgement.skipped, dropped: judgement.dropped };
+    if (judgement.compiled === undefined)
+      return { skipped: judgement.skipped, dropped: judgement.dropped };
     const need = {
       actions: 1,
       documentBytes: bytesOf(judgement.value) + path.key.length * 3 + 32,
@@ -119,12 +120,17 @@ function judge(head: Head, { key, method, value, judged }: Candidate): Judgement
   }
   const skipped = { code: error.code, message: error.message };
   const refused = new Map(
-    report.errors.map((finding) => [/^\/paths\/[^/]*\/[a-z]+\/parameters\/(\d+)(?:\/|$)/.exec(finding.path)?.[1], finding]),
+    report.errors.map((finding) => [
+      /^\/paths\/[^/]*\/[a-z]+\/parameters\/(\d+)(?:\/|$)/.exec(finding.path)?.[1],
+      finding,
+    ]),
   );
   const { parameters } = value;
   const isMendable =
     Array.isArray(parameters) &&
-    [...refused.keys()].every((index) => index !== undefined && isOptional(parameters[Number(index)]));
+    [...refused.keys()].every(
+      (index) => index !== undefined && isOptional(parameters[Number(index)]),
+    );
   if (!isMendable) return { value, compiled: undefined, skipped, dropped: [] };
   const kept = parameters.filter((_, index) => !refused.has(String(index)));
   const next = judge(head, { key, method, value: { ...value, parameters: kept }, judged });

@@ -43,7 +43,11 @@ export function convertBody(
     return { requestBody: undefined, inferred: [] };
   }
   const path = [...at.path, 'content', media.given];
-  const schema = convertSchema(source, { value: media.value['schema'] ?? {}, path: [...path, 'schema'] }, budget);
+  const schema = convertSchema(
+    source,
+    { value: media.value['schema'] ?? {}, path: [...path, 'schema'] },
+    budget,
+  );
   const encoding = convertEncoding(media.value);
   const description = textAt(at.value, 'description') ?? '';
   const requestBody = {
@@ -73,10 +77,13 @@ function chooseMedia(content: unknown): Media | undefined {
 /** What a request can be labelled with: ranges become what is most likely meant by them. */
 function mediaTypeOf(given: string, media: JsonObject): string | undefined {
   const [essence = '', ...parameters] = given.trim().split(/\s*;\s*/);
-  if (/^(?:text\/json|application\/\*\+json|applicationjson)$/i.test(essence)) return 'application/json';
+  if (/^(?:text\/json|application\/\*\+json|applicationjson)$/i.test(essence))
+    return 'application/json';
   if (/^(?:\*|application)\/\*$/.test(essence)) {
     const { format, type } = objectAt(media, 'schema');
-    return format === 'binary' || type === 'string' ? 'application/octet-stream' : 'application/json';
+    return format === 'binary' || type === 'string'
+      ? 'application/octet-stream'
+      : 'application/json';
   }
   const charset = parameters.find((parameter) => /^charset=[a-z0-9-]+$/i.test(parameter));
   const whole = charset === undefined ? essence : `${essence}; ${charset}`;

@@ -1,4 +1,3 @@
-import type { HttpMethod } from '#contracts/vocabulary';
 import { reservedNames } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject } from '../domain/context.ts';
@@ -33,7 +32,11 @@ export function convertDocument(request: ImportRequest, onProgress?: OnProgress)
     const given = 'swagger' in document ? 'Swagger 2.0' : 'This version';
     const code = 'openapi' in document || 'swagger' in document ? 'openapi_version' : 'not_openapi';
     const path = 'openapi' in document ? ['openapi'] : [];
-    notes.error(code, path, `${given} cannot be imported. Convert the document to OpenAPI 3.0 or 3.1.`);
+    notes.error(
+      code,
+      path,
+      `${given} cannot be imported. Convert the document to OpenAPI 3.0 or 3.1.`,
+    );
     return { ok: false, findings: notes.list() };
   }
   const source: Source = { document, version, notes };
@@ -62,7 +65,8 @@ function convertChecked(source: Source, { request, title, key, onProgress }: Con
 
   const schemes = convertSchemes(source, key);
   if (schemes.size === 0) {
-    const message = 'The document names no way of authenticating that can be used here. Add one if the API asks for credentials.';
+    const message =
+      'The document names no way of authenticating that can be used here. Add one if the API asks for credentials.';
     notes.warn('auth_unknown', ['components', 'securitySchemes'], message);
   }
   const servers = chooseServers(source, found.filter(isIncluded), request.sourceUrl ?? undefined);
@@ -85,12 +89,21 @@ function convertChecked(source: Source, { request, title, key, onProgress }: Con
       ? include(source, operation, inclusion)
       : describe(operation, false);
   });
-  if ('webhooks' in document) notes.info('callbacks_ignored', ['webhooks'], 'Webhooks are left out.');
-  return { ok: true, key, title, document: inclusion.assembly.document(), operations, findings: notes.list() };
+  if ('webhooks' in document)
+    notes.info('callbacks_ignored', ['webhooks'], 'Webhooks are left out.');
+  return {
+    ok: true,
+    key,
+    title,
+    document: inclusion.assembly.document(),
+    operations,
+    findings: notes.list(),
+  };
 }
 
 function versionOf(document: JsonObject): Source['version'] | undefined {
-  const [, minor] = /^3\.([01])\.\d{1,3}(?:-[\w.]{1,30})?$/.exec(textAt(document, 'openapi') ?? '') ?? [];
+  const [, minor] =
+    /^3\.([01])\.\d{1,3}(?:-[\w.]{1,30})?$/.exec(textAt(document, 'openapi') ?? '') ?? [];
   return minor === undefined ? undefined : minor === '0' ? '3.0' : '3.1';
 }
 
@@ -127,7 +140,11 @@ function securityOf(
   { schemes, found }: { schemes: Schemes; found: readonly FoundOperation[] },
 ): JsonObject {
   const { document } = source;
-  const own = convertRequirements(source, { value: document['security'], path: ['security'] }, schemes);
+  const own = convertRequirements(
+    source,
+    { value: document['security'], path: ['security'] },
+    schemes,
+  );
   if (own !== undefined) return { security: own.map(withoutScopes) };
   if ('security' in document) return {};
   const ways = new Map<string, JsonObject>();
@@ -164,7 +181,9 @@ function selector(
     const message = `The document has no operation "${shorten(name, 200)}". Give an operation id, or "METHOD /path".`;
     source.notes.error('operation_unknown', ['paths', name.slice(0, 200)], message);
   }
-  return unknown.length > 0 ? undefined : (operation) => spellingsOf(operation).some((name) => names.has(name));
+  return unknown.length > 0
+    ? undefined
+    : (operation) => spellingsOf(operation).some((name) => names.has(name));
 }
 
 interface Inclusion {
@@ -190,15 +209,20 @@ function include(
   }
   if (assembly.isFull) return skip(doesNotFit.code, doesNotFit.message);
   if (isObject(found.operation.value['callbacks'])) {
-    notes.info('callbacks_ignored', [...found.operation.path, 'callbacks'], 'Callbacks are left out.');
+    notes.info(
+      'callbacks_ignored',
+      [...found.operation.path, 'callbacks'],
+      'Callbacks are left out.',
+    );
   }
   try {
-    const operation = { ...found, method: found.method as HttpMethod };
+    const operation = { ...found, method: found.method };
     const converted = convertOperation(source, operation, { schemes, work });
     const { skipped, dropped } = assembly.add(found.method, converted);
-    for (const { message } of dropped) notes.warn('parameter_dropped', found.operation.path, message);
+    for (const { message } of dropped)
+      notes.warn('parameter_dropped', found.operation.path, message);
     if (skipped) return skip(skipped.code, skipped.message);
-    const summary = String(converted.value['summary']);
+    const summary = textAt(converted.value, 'summary') ?? '';
     return { ...describe(found, true), inferred: converted.inferred, summary };
   } catch (thrown) {
     if (thrown instanceof Skip) return skip(thrown.code, thrown.message);

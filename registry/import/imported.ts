@@ -27,7 +27,6 @@ export const importCodes = [
   'time_out',
   // The operation is skipped
   'method_unsupported',
-  'operation_malformed',
   'path_invalid',
   'path_duplicate',
   'other_server',
@@ -48,7 +47,6 @@ export const importCodes = [
   'ref_cycle',
   'schema_opened',
   'schema_changed',
-  'extension_ignored',
   'callbacks_ignored',
   'more_findings',
 ] as const;

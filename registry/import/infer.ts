@@ -1,6 +1,7 @@
 import type { HttpMethod, Risk } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
+import type { Parameter } from './parameters.ts';
 import { follow, objectAt, shorten, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
@@ -62,23 +63,23 @@ const containers =
  * a repository of everybody (`/repos/{owner}/{repo}`).
  */
 export function inferScopeParam(
-  parameters: readonly JsonObject[],
+  parameters: readonly Parameter[],
   { path, requestBody }: { path: string; requestBody: JsonObject | undefined },
 ): string | undefined {
   const inPath = parameters
-    .filter((parameter) => parameter['in'] === 'path' && isScope(parameter['schema']))
-    .map((parameter) => String(parameter['name']))
+    .filter((parameter) => parameter.in === 'path' && isScope(parameter['schema']))
+    .map(({ name }) => name)
     .filter((name) => !notResources.test(name))
     .toSorted((a, b) => path.indexOf(`{${a}}`) - path.indexOf(`{${b}}`));
   if (inPath[0] !== undefined) return inPath[0];
   const query = parameters.find(
     (parameter) =>
-      parameter['in'] === 'query' &&
+      parameter.in === 'query' &&
       parameter['required'] === true &&
-      containers.test(String(parameter['name'])) &&
+      containers.test(parameter.name) &&
       isScope(parameter['schema']),
   );
-  return query === undefined ? containerInBody(requestBody) : String(query['name']);
+  return query === undefined ? containerInBody(requestBody) : query.name;
 }
 
 /** Only where the compiler makes one parameter per property. */
@@ -88,7 +89,9 @@ function containerInBody(requestBody: JsonObject | undefined): string | undefine
   const schema = objectAt(media, 'schema');
   const isSplit = /json|form/.test(type ?? '') && schema['type'] === 'object';
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
-  const isPlain = !['allOf', 'anyOf', 'oneOf', 'not', 'if', 'additionalProperties'].some((key) => key in schema);
+  const isPlain = !['allOf', 'anyOf', 'oneOf', 'not', 'if', 'additionalProperties'].some(
+    (key) => key in schema,
+  );
   if (!isSplit || !isPlain) return undefined;
   const properties = objectAt(schema, 'properties');
   return Object.keys(properties).find(
@@ -102,7 +105,8 @@ function isScope(schema: unknown): boolean {
   return schema['type'] === 'string' || schema['type'] === 'integer';
 }
 
-const textual = /json|xml|^text\/|x-www-form-urlencoded|yaml|javascript|^application\/(?:graphql|problem)/i;
+const textual =
+  /json|xml|^text\/|x-www-form-urlencoded|yaml|javascript|^application\/(?:graphql|problem)/i;
 
 /** Whether a successful answer is a file. */
 export function inferResponseType(source: Source, operation: Place<JsonObject>): 'json' | 'binary' {
@@ -114,9 +118,7 @@ export function inferResponseType(source: Source, operation: Place<JsonObject>):
       return at === undefined ? [] : Object.entries(objectAt(at.value, 'content'));
     });
   const isFile = ([type, media]: (typeof types)[number]) =>
-    type.includes('*')
-      ? objectAt(media, 'schema')['format'] === 'binary'
-      : !textual.test(type);
+    type.includes('*') ? objectAt(media, 'schema')['format'] === 'binary' : !textual.test(type);
   return types.length > 0 && types.every(isFile) ? 'binary' : 'json';
 }
 
@@ -125,14 +127,14 @@ const SUMMARY_CHARACTERS_MAX = 200;
 /** One line for people, with what the path names filled in, so that whoever approves sees it. */
 export function inferSummary(
   operation: JsonObject,
-  { operationId, parameters }: { operationId: string; parameters: readonly JsonObject[] },
+  { operationId, parameters }: { operationId: string; parameters: readonly Parameter[] },
 ): { summary: string; isInferred: boolean } {
   const given = firstSentence(textAt(operation, 'summary') ?? '');
   const described = given === '' ? firstSentence(textAt(operation, 'description') ?? '') : given;
   const text = described === '' ? humanised(operationId) : described;
   const named = parameters
-    .filter((parameter) => parameter['in'] === 'path')
-    .map((parameter) => String(parameter['name']))
+    .filter((parameter) => parameter.in === 'path')
+    .map(({ name }) => name)
     .filter((name) => /^[^{}[\]\\]+$/.test(name))
     .slice(0, 4)
     .map((name) => `${name} {${name}}`);

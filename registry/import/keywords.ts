@@ -13,13 +13,13 @@ const VALUE_DEPTH_MAX = 20;
 
 const isNumber = (value: JsonValue) => typeof value === 'number' && Number.isFinite(value);
 const isCount = (value: JsonValue) => Number.isInteger(value) && Number(value) >= 0;
-const isText = (value: JsonValue) => typeof value === 'string';
+const isText = (value: JsonValue): value is string => typeof value === 'string';
 const isFlag = (value: JsonValue) => typeof value === 'boolean';
 
 /** The keywords without schemas in them that a template keeps, and what they must be (JSON Schema 2020-12). */
 const rules: Record<string, (value: JsonValue) => boolean> = {
-  format: (value) => isText(value) && String(value).length <= 100,
-  pattern: (value) => isText(value) && isPattern(String(value)),
+  format: (value) => isText(value) && value.length <= 100,
+  pattern: (value) => isText(value) && isPattern(value),
   minLength: isCount,
   maxLength: isCount,
   minItems: isCount,
@@ -39,7 +39,8 @@ const rules: Record<string, (value: JsonValue) => boolean> = {
   contentEncoding: isText,
   contentMediaType: isText,
   dependentRequired: (value) =>
-    isObject(value) && Object.values(value).every((names) => Array.isArray(names) && names.every(isText)),
+    isObject(value) &&
+    Object.values(value).every((names) => Array.isArray(names) && names.every(isText)),
 };
 
 /** Say nothing about what is valid, or are read elsewhere. */

@@ -39,7 +39,8 @@ function mergeObjects(parts: readonly JsonObject[]): JsonObject | undefined {
     for (const [name, property] of isObject(own) ? Object.entries(own) : []) {
       const other = properties.get(name);
       // Both would have to hold.
-      if (other !== undefined && JSON.stringify(other) !== JSON.stringify(property)) return undefined;
+      if (other !== undefined && JSON.stringify(other) !== JSON.stringify(property))
+        return undefined;
       properties.set(name, property);
     }
   }

@@ -3,7 +3,13 @@ import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
 import { convertBody } from './bodies.ts';
 import type { Inference } from './imported.ts';
-import { inferResponseType, inferRisk, inferScopeParam, inferSummary, riskOfMethod } from './infer.ts';
+import {
+  inferResponseType,
+  inferRisk,
+  inferScopeParam,
+  inferSummary,
+  riskOfMethod,
+} from './infer.ts';
 import { nameOperations } from './operation-ids.ts';
 import { convertParameters } from './parameters.ts';
 import { readPath } from './paths.ts';
@@ -52,7 +58,9 @@ export function findOperations(source: Source): FoundOperation[] | undefined {
       if (!isObject(operation)) return [];
       const place = { value: operation, path: [...pathItem.path, name] };
       const method = name.toUpperCase() as FoundOperation['method'];
-      return [{ method, path, pathItem, operation: place, givenId: textAt(operation, 'operationId') }];
+      return [
+        { method, path, pathItem, operation: place, givenId: textAt(operation, 'operationId') },
+      ];
     });
   });
   if (found.length > OPERATIONS_MAX) {

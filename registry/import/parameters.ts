@@ -12,7 +12,7 @@ import type { Source } from './source.ts';
 
 /** Thrown where an operation cannot be expressed; caught where operations are converted. */
 export class Skip extends Error {
-  readonly code: 'parameter_unsupported' | 'body_unsupported' | 'path_invalid' | 'operation_malformed';
+  readonly code: 'parameter_unsupported' | 'body_unsupported';
 
   constructor(code: Skip['code'], message: string) {
     super(message);
@@ -20,8 +20,11 @@ export class Skip extends Error {
   }
 }
 
+/** A Parameter Object of the template. */
+export type Parameter = JsonObject & { readonly name: string; readonly in: string };
+
 export interface Parameters {
-  readonly list: JsonObject[];
+  readonly list: Parameter[];
   readonly inferred: Inference[];
 }
 
@@ -34,14 +37,26 @@ interface Owner {
 
 const PARAMETERS_MAX = 200;
 const DESCRIPTION_CHARACTERS_MAX = 2000;
-const styles = new Set(['simple', 'form', 'deepObject', 'pipeDelimited', 'spaceDelimited', 'label', 'matrix']);
+const styles = new Set([
+  'simple',
+  'form',
+  'deepObject',
+  'pipeDelimited',
+  'spaceDelimited',
+  'label',
+  'matrix',
+]);
 
 /** The parameters of an operation and its path in one list, as a template declares them. */
 export function convertParameters(source: Source, owner: Owner, budget: SchemaBudget): Parameters {
-  const byIdentity = new Map<string, JsonObject>();
-  for (const place of [...entriesOf(source, owner.pathItem), ...entriesOf(source, owner.operation)]) {
+  const byIdentity = new Map<string, Parameter>();
+  for (const place of [
+    ...entriesOf(source, owner.pathItem),
+    ...entriesOf(source, owner.operation),
+  ]) {
     const parameter = convertParameter(source, place, { path: owner.path, budget });
-    if (parameter && !isCredential(parameter, owner.schemes)) byIdentity.set(identityOf(parameter), parameter);
+    if (parameter && !isCredential(parameter, owner.schemes))
+      byIdentity.set(identityOf(parameter), parameter);
   }
   const inferred = new Set<Inference>();
   for (const [name, value] of Object.entries(owner.path.query)) {
@@ -50,7 +65,12 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
   }
   for (const name of placeholdersOf(owner.path.sent)) {
     if (byIdentity.has(`path ${name}`)) continue;
-    byIdentity.set(`path ${name}`, { name, in: 'path', required: true, schema: { type: 'string' } });
+    byIdentity.set(`path ${name}`, {
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    });
     inferred.add('parameters');
   }
   const list = [...byIdentity.values()].map((parameter) => {
@@ -62,10 +82,13 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
 }
 
 /** What a security scheme puts there is not asked of callers. */
-function isCredential(parameter: JsonObject, schemes: Schemes): boolean {
-  const sameAs = (other: unknown) => String(other).toLowerCase() === String(parameter['name']).toLowerCase();
+function isCredential(parameter: Parameter, schemes: Schemes): boolean {
+  const name = parameter.name.toLowerCase();
   return [...schemes.values()].some(
-    (scheme) => scheme['type'] === 'apiKey' && scheme['in'] === parameter['in'] && sameAs(scheme['name']),
+    (scheme) =>
+      scheme['type'] === 'apiKey' &&
+      scheme['in'] === parameter.in &&
+      textAt(scheme, 'name')?.toLowerCase() === name,
   );
 }
 
@@ -78,9 +101,8 @@ function entriesOf(source: Source, owner: Place<JsonObject>): Place<JsonObject>[
   });
 }
 
-function identityOf(parameter: JsonObject): string {
-  const name = String(parameter['name']);
-  return `${String(parameter['in'])} ${parameter['in'] === 'header' ? name.toLowerCase() : name}`;
+function identityOf({ name, in: place }: Parameter): string {
+  return `${place} ${place === 'header' ? name.toLowerCase() : name}`;
 }
 
 interface ParameterUse {
@@ -92,12 +114,12 @@ function convertParameter(
   source: Source,
   at: Place<JsonObject>,
   { path, budget }: ParameterUse,
-): JsonObject | undefined {
+): Parameter | undefined {
   const given = textAt(at.value, 'name') ?? '';
   const moved = Object.hasOwn(path.moved, given) ? path.moved[given] : undefined;
   const name = moved ?? given.trim();
   const location = moved === undefined ? textAt(at.value, 'in') : 'query';
-  const isRequired = at.value['required'] === true || location === 'path';
+  const isRequired = at.value['required'] === true || location === 'path' || moved !== undefined;
   const problem = whyUnusable(name, location);
   if (problem !== undefined) {
     drop(source, at, { name: given, isRequired: isRequired && !/header/.test(problem), problem });
@@ -126,7 +148,10 @@ function valueOf(source: Source, at: Place<JsonObject>, budget: SchemaBudget): J
   const { schema, content } = at.value;
   const [media] = isObject(content) ? Object.entries(content) : [];
   if (schema === undefined && media !== undefined && isObject(media[1])) {
-    const place = { value: media[1]['schema'] ?? {}, path: [...at.path, 'content', media[0], 'schema'] };
+    const place = {
+      value: media[1]['schema'] ?? {},
+      path: [...at.path, 'content', media[0], 'schema'],
+    };
     return { content: { [media[0]]: { schema: typed(convertSchema(source, place, budget)) } } };
   }
   const place = { value: schema ?? {}, path: [...at.path, 'schema'] };
@@ -135,7 +160,8 @@ function valueOf(source: Source, at: Place<JsonObject>, budget: SchemaBudget): J
 
 /** A parameter is text on the wire, so without a type it is text. */
 function typed(schema: JsonObject): JsonObject {
-  if (['type', 'oneOf', 'anyOf', 'allOf'].some((keyword) => Object.hasOwn(schema, keyword))) return schema;
+  if (['type', 'oneOf', 'anyOf', 'allOf'].some((keyword) => Object.hasOwn(schema, keyword)))
+    return schema;
   const { enum: choices } = schema;
   const types = new Set(Array.isArray(choices) ? choices.map((value) => typeof value) : ['string']);
   const [type] = types;
@@ -152,7 +178,9 @@ function whyUnusable(name: string, location: string | undefined): string | undef
   }
   if (location === 'query' && name === '_method') return 'a parameter may not change the method';
   if (location !== 'header' || /^(?:accept|content-type)$/i.test(name)) return undefined;
-  return isHeaderName(name) && !isReservedHeader(name) ? undefined : 'this header is not the caller’s';
+  return isHeaderName(name) && !isReservedHeader(name)
+    ? undefined
+    : 'this header is not the caller’s';
 }
 
 interface Dropped {
@@ -168,22 +196,25 @@ function drop(source: Source, at: Place, { name, isRequired, problem }: Dropped)
 }
 
 /** Where there is one value, there is nothing to choose: it is sent, and callers do not see it. */
-function withConstant(parameter: JsonObject, label: OperationPath['label']): JsonObject {
+function withConstant(parameter: Parameter, label: OperationPath['label']): Parameter {
   const { schema, name } = parameter;
   if (!isObject(schema) || parameter['required'] !== true || 'const' in schema) return parameter;
   const choices = Array.isArray(schema['enum']) ? schema['enum'] : [];
-  const named = Object.hasOwn(label, String(name)) ? label[String(name)] : undefined;
+  const named = Object.hasOwn(label, name) ? label[name] : undefined;
   const value = choices.length === 1 ? choices[0] : choices.find((choice) => choice === named);
-  if (value === undefined || parameter['in'] === 'path') return parameter;
+  if (value === undefined || parameter.in === 'path') return parameter;
   const { enum: _enum, default: _default, ...rest } = schema;
   return { ...parameter, schema: { ...rest, const: value } };
 }
 
-function withinLimit(source: Source, { operation }: Owner, list: JsonObject[]): JsonObject[] {
+function withinLimit(source: Source, { operation }: Owner, list: Parameter[]): Parameter[] {
   if (list.length <= PARAMETERS_MAX) return list;
   const required = list.filter((parameter) => parameter['required'] === true);
   if (required.length > PARAMETERS_MAX) {
-    throw new Skip('parameter_unsupported', `It has more than ${PARAMETERS_MAX} required parameters.`);
+    throw new Skip(
+      'parameter_unsupported',
+      `It has more than ${PARAMETERS_MAX} required parameters.`,
+    );
   }
   const optional = list.filter((parameter) => parameter['required'] !== true);
   const kept = new Set([...required, ...optional.slice(0, PARAMETERS_MAX - required.length)]);

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../domain/context.ts';
+import type { Parameter } from './parameters.ts';
 
 /** Where an operation is, as a template says it. */
 export interface OperationPath {
@@ -20,15 +20,17 @@ export interface OperationPath {
  */
 export function readPath(given: string): OperationPath {
   const path = given.startsWith('/') ? given : `/${given}`;
-  const [beforeLabel = '', label = ''] = splitAt(path, '#');
-  const [sent = '', query = ''] = splitAt(beforeLabel, '?');
+  const [beforeLabel, label] = splitAt(path, '#');
+  const [sent, query] = splitAt(beforeLabel, '?');
   const pairs = pairsOf(query);
   const moved = pairs.flatMap(([name, value]) => {
     const placeholder = /^\{([^{}]+)\}$/.exec(value)?.[1];
     return placeholder === undefined ? [] : [[placeholder, name] as const];
   });
   const constants = pairs.filter(([, value]) => value !== '' && !/[{}]/.test(value));
-  const labels = [query, label].filter((text) => text !== '').map((text) => text.replaceAll('#', ' '));
+  const labels = [query, label]
+    .filter((text) => text !== '')
+    .map((text) => text.replaceAll('#', ' '));
   return {
     key: labels.length === 0 ? sent : `${sent}#${labels.join('&')}`,
     sent,
@@ -48,7 +50,7 @@ export function shapeOf(key: string): string {
 }
 
 /** A parameter that has one value only: sent always, and nobody is asked for it. */
-export function constantParameter(name: string, value: string): JsonObject {
+export function constantParameter(name: string, value: string): Parameter {
   return { name, in: 'query', required: true, schema: { type: 'string', const: value } };
 }
 

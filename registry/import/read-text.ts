@@ -41,7 +41,8 @@ export function readText(given: string | Uint8Array): Reading {
 
 /** YAML never starts like this but in flow style, which is JSON or close to it. */
 export function looksLikeJson(text: string | Uint8Array): boolean {
-  const start = typeof text === 'string' ? text.slice(0, 100) : new TextDecoder().decode(text.subarray(0, 100));
+  const start =
+    typeof text === 'string' ? text.slice(0, 100) : new TextDecoder().decode(text.subarray(0, 100));
   return /^\s*[{[]/.test(start);
 }
 

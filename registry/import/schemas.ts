@@ -1,6 +1,7 @@
 import type { JsonValue } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
+import { pointerTo } from '../domain/findings.ts';
 import {
   annotationsOf,
   fitValue,
@@ -43,7 +44,16 @@ const singleSchemas = [
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas'];
 const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
 const composed = new Set([...singleSchemas, ...schemaMaps, ...schemaLists]);
-const readAlone = new Set(['$ref', 'type', 'enum', 'const', 'default', 'required', 'title', 'description']);
+const readAlone = new Set([
+  '$ref',
+  'type',
+  'enum',
+  'const',
+  'default',
+  'required',
+  'title',
+  'description',
+]);
 
 /**
  * A schema of OpenAPI 3.0 or 3.1 as JSON Schema 2020-12, self-contained, as far as it is about
@@ -72,18 +82,19 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
     budget.isCut = true;
     return shallow(source, at.value, depth);
   }
-  if (!Object.hasOwn(at.value, '$ref')) return convertKeywords(source, at as Place<JsonObject>, position);
+  if (!Object.hasOwn(at.value, '$ref'))
+    return convertKeywords(source, at as Place<JsonObject>, position);
 
-  const reference = at.value['$ref'] ?? null;
   const path = [...at.path, '$ref'];
-  const target = lookUp(source, reference, path);
+  const target = lookUp(source, at.value['$ref'] ?? null, path);
   if (target === undefined) return annotationsOf(at.value, depth);
-  if (open.includes(String(reference)) || open.length >= HOPS_MAX) {
-    const message = `${String(reference).slice(0, 200)} contains itself; from here on any value is accepted.`;
+  const name = pointerTo(target.path);
+  if (open.includes(name) || open.length >= HOPS_MAX) {
+    const message = `#${name.slice(0, 200)} contains itself; from here on any value is accepted.`;
     source.notes.info('ref_cycle', path, message);
     return annotationsOf(at.value, depth);
   }
-  const referred = convert(source, target, { budget, depth, open: [...open, String(reference)] });
+  const referred = convert(source, target, { budget, depth, open: [...open, name] });
   // OpenAPI 3.0 §4.8.23: what stands beside a reference is ignored.
   if (source.version === '3.0' || Object.keys(at.value).length === 1) return referred;
   const beside = convertKeywords(source, at as Place<JsonObject>, position);
@@ -119,7 +130,11 @@ function typeOf(source: Source, at: Place<JsonObject>): JsonObject {
   if (type !== undefined && type !== null) {
     const known = readType(type);
     if (known === undefined) {
-      source.notes.info('schema_changed', [...at.path, 'type'], 'This is no type; any is accepted.');
+      source.notes.info(
+        'schema_changed',
+        [...at.path, 'type'],
+        'This is no type; any is accepted.',
+      );
     }
     return known ?? {};
   }
@@ -201,7 +216,12 @@ function readValues(source: Source, at: Place<JsonObject>, schema: JsonObject): 
   if (choices !== undefined) {
     const fitting = readChoices(choices, schema);
     if (fitting) schema['enum'] = fitting;
-    else source.notes.info('schema_changed', [...at.path, 'enum'], 'The list is left out: it names no value of the type, or too many.');
+    else
+      source.notes.info(
+        'schema_changed',
+        [...at.path, 'enum'],
+        'The list is left out: it names no value of the type, or too many.',
+      );
   }
   if (fixed !== undefined) {
     const value = fitValue(fixed, schema);
@@ -243,13 +263,17 @@ function nullable(schema: JsonObject): JsonObject {
   }
   const { title, description, ...rest } = schema;
   if (Object.keys(rest).length === 0) return schema;
-  const annotations = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+  const annotations = {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+  };
   return { ...annotations, anyOf: [rest, { type: 'null' }] };
 }
 
 /** What is left of a schema that is not unfolded further: its type, so that no object is taken for a text. */
 function shallow(source: Source, schema: JsonObject, depth: number): JsonObject {
-  const type = isObject(schema) && typeof schema['type'] === 'string' ? readType(schema['type']) : {};
+  const type =
+    isObject(schema) && typeof schema['type'] === 'string' ? readType(schema['type']) : {};
   const kept = { ...type, ...annotationsOf(schema, depth) };
   return isNullable(source, schema) ? nullable(kept) : kept;
 }

@@ -21,7 +21,11 @@ export function convertSchemes(source: Source, key: string): Schemes {
     if (place === undefined || isUnsafeName(name) || name.length > 100) continue;
     const scheme = convertScheme(source, place, { name, key });
     if (typeof scheme === 'string') {
-      source.notes.warn('auth_unsupported', place.path, `The scheme "${name}" is left out: ${scheme}.`);
+      source.notes.warn(
+        'auth_unsupported',
+        place.path,
+        `The scheme "${name}" is left out: ${scheme}.`,
+      );
     } else if (schemes.size < SCHEMES_MAX) schemes.set(name, scheme);
   }
   return schemes;
@@ -46,7 +50,8 @@ function convertScheme(
       return convertApiKey(at.value, { ...description, ...secret });
     case 'http': {
       const scheme = (textAt(at.value, 'scheme') ?? '').toLowerCase();
-      if (scheme === 'bearer' || scheme === 'basic') return { type: 'http', scheme, ...description, ...secret };
+      if (scheme === 'bearer' || scheme === 'basic')
+        return { type: 'http', scheme, ...description, ...secret };
       return `the HTTP scheme "${shorten(scheme, 50)}" is not supported`;
     }
     case 'oauth2': {
@@ -72,14 +77,18 @@ function asBearer(source: Source, at: Place, rest: JsonObject): JsonObject {
 function convertApiKey(given: JsonObject, rest: JsonObject): JsonObject | string {
   const name = textAt(given, 'name') ?? '';
   const location = given['in'];
-  if (location !== 'header' && location !== 'query') return 'a credential goes into a header or the query';
+  if (location !== 'header' && location !== 'query')
+    return 'a credential goes into a header or the query';
   // What stands there is a signature of the request, made anew for each.
-  if (/sig(?:nature)?[ _-]?v4|hmac/i.test(`${String(given['x-amazon-apigateway-authtype'])}`)) {
+  if (/^awsSigv4$/i.test(textAt(given, 'x-amazon-apigateway-authtype') ?? '')) {
     return 'requests would have to be signed';
   }
-  if (name === '' || name.length > 200 || !/^[\x21-\x7e]+$/.test(name)) return 'its name cannot be used';
-  const isForbidden = !isHeaderName(name) || (isReservedHeader(name) && !/^authorization$/i.test(name));
-  if (location === 'header' && isForbidden) return `a credential cannot go into the header "${name}"`;
+  if (name === '' || name.length > 200 || !/^[\x21-\x7e]+$/.test(name))
+    return 'its name cannot be used';
+  const isForbidden =
+    !isHeaderName(name) || (isReservedHeader(name) && !/^authorization$/i.test(name));
+  if (location === 'header' && isForbidden)
+    return `a credential cannot go into the header "${name}"`;
   return { type: 'apiKey', in: location, name, ...rest };
 }
 
@@ -94,7 +103,9 @@ function convertFlow(given: JsonObject): JsonObject | undefined {
     .map(([scope, text]) => [scope, typeof text === 'string' ? shorten(text, 500) : '']);
   return {
     'x-service-provider': providerOf(authorizationUrl),
-    flows: { authorizationCode: { authorizationUrl, tokenUrl, scopes: Object.fromEntries(scopes) } },
+    flows: {
+      authorizationCode: { authorizationUrl, tokenUrl, scopes: Object.fromEntries(scopes) },
+    },
   };
 }
 
@@ -111,7 +122,8 @@ function endpoint(value: JsonValue | undefined): string | undefined {
 /** `https://accounts.google.com/…` → `google`: templates that sign in at one place share its provider app. */
 function providerOf(authorizationUrl: string): string {
   const labels = new URL(authorizationUrl).hostname.split('.').slice(0, -1);
-  const generic = /^(?:www|api|apis|accounts?|auth|oauth2?|login|id|identity|sso|signin|secure|co|com)$/;
+  const generic =
+    /^(?:www|api|apis|accounts?|auth|oauth2?|login|id|identity|sso|signin|secure|co|com)$/;
   const telling = labels.filter((each) => !generic.test(each));
   return slug((telling.length > 0 ? telling : labels).join('_'));
 }
@@ -150,13 +162,17 @@ export function convertRequirements(
       const place = { value: list.filter(isScope).slice(0, 100), path: [...path, index, name] };
       return [name, checkScopes(source, place, schemes.get(name)!)] as const;
     });
-    return [Object.fromEntries(entries) as JsonObject];
+    return [Object.fromEntries(entries)];
   });
   return alternatives.length === 0 && value.length > 0 ? undefined : alternatives;
 }
 
 /** A scope that an operation asks for can be asked for at sign-in too, listed there or not. */
-function checkScopes(source: Source, { value: scopes, path }: Place<string[]>, scheme: JsonObject): string[] {
+function checkScopes(
+  source: Source,
+  { value: scopes, path }: Place<string[]>,
+  scheme: JsonObject,
+): string[] {
   if (scheme['type'] !== 'oauth2') return [];
   const known = objectAt(objectAt(objectAt(scheme, 'flows'), 'authorizationCode'), 'scopes');
   const listed = Object.keys(known).length;
@@ -165,7 +181,11 @@ function checkScopes(source: Source, { value: scopes, path }: Place<string[]>, s
     if (Object.hasOwn(known, scope)) return true;
     if (Object.keys(known).length >= SCOPES_MAX) return false;
     known[scope] = '';
-    source.notes.info('scope_added', path, `The scheme does not list the scope "${scope.slice(0, 200)}"; it was added.`);
+    source.notes.info(
+      'scope_added',
+      path,
+      `The scheme does not list the scope "${scope.slice(0, 200)}"; it was added.`,
+    );
     return true;
   });
 }

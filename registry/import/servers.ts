@@ -1,3 +1,4 @@
+import type { JsonValue } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
 import { createNotes } from './notes.ts';
@@ -8,8 +9,7 @@ const SERVERS_MAX = 20;
 const label = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 const placeholder = /\{([^{}]*)\}/g;
 /** Variables as labels in front of at least two fixed ones. */
-const hostWithVariables =
-  /^https:\/\/[^/]*\}[^/{}]*\.[A-Za-z0-9-]+\.[A-Za-z0-9-]+(?:[:/][^{}]*)?$/;
+const hostWithVariables = /^https:\/\/[^/]*\}[^/{}]*\.[A-Za-z0-9-]+\.[A-Za-z0-9-]+(?:[:/][^{}]*)?$/;
 
 /** `servers` as a template may have them: absolute, https, variables for host labels only. */
 export function convertServers(
@@ -25,7 +25,7 @@ export function convertServers(
   });
   const byUrl = new Map<string, JsonObject>();
   for (const server of converted) {
-    const url = String(server['url']);
+    const url = textAt(server, 'url') ?? '';
     if (!byUrl.has(url)) byUrl.set(url, server);
   }
   if (byUrl.size === 0) {
@@ -44,7 +44,8 @@ function convertServer(
   const text = (textAt(at.value, 'url') ?? '').trim().replace(/^\/\//, 'https://');
   const variables = objectAt(at.value, 'variables');
   const templated = withVariables(toHttpsText(text), variables);
-  const fixed = templated === undefined ? filled(text, variables) : text.replaceAll(placeholder, 'x');
+  const fixed =
+    templated === undefined ? filled(text, variables) : text.replaceAll(placeholder, 'x');
   const absolute = toHttps(source, at, absoluteUrl(fixed, sourceUrl));
   if (absolute === undefined) {
     const message = `"${shorten(text, 200)}" is no absolute base URL, so calls would not know where to go.`;
@@ -71,8 +72,8 @@ function filled(url: string, variables: JsonObject): string {
   const text = url.replaceAll(placeholder, (_, name: string) => {
     const { default: fallback, enum: choices } = objectAt(variables, name);
     const value = fallback ?? (Array.isArray(choices) ? choices[0] : undefined);
-    if (typeof value !== 'string' && typeof value !== 'number') isComplete = false;
-    return String(value);
+    if (value === undefined || asText(value) === '') isComplete = false;
+    return asText(value ?? '');
   });
   return isComplete && !/[{}]/.test(text) ? text : '';
 }
@@ -87,12 +88,14 @@ function absoluteUrl(text: string, sourceUrl: string | undefined): URL | undefin
 function toHttps(source: Source, at: Place, url: URL | undefined): string | undefined {
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '') return undefined;
   if (url.protocol === 'http:') {
-    const message = 'The document names http; the template says https, which the service may not offer.';
+    const message =
+      'The document names http; the template says https, which the service may not offer.';
     source.notes.warn('server_changed', at.path, message);
   }
   const path = url.pathname.replaceAll(/\/{2,}/g, '/').replace(/\/+$/, '');
   if (/%|\/\.\.?(?:\/|$)/.test(path) || url.hostname === '') return undefined;
-  const port = url.port === '' || (url.protocol === 'http:' && url.port === '80') ? '' : `:${url.port}`;
+  const port =
+    url.port === '' || (url.protocol === 'http:' && url.port === '80') ? '' : `:${url.port}`;
   return `https://${url.hostname}${port}${path}`;
 }
 
@@ -104,7 +107,8 @@ function toHttpsText(url: string): string {
 function withVariables(url: string, given: JsonObject): JsonObject | undefined {
   const names = [...new Set([...url.matchAll(placeholder)].map((match) => match[1] ?? ''))];
   if (names.length === 0 || names.length > 20 || !hostWithVariables.test(url)) return undefined;
-  if (!/^https:\/\/[\x21-\x7e]+$/.test(url) || /[?#@%\\]/.test(url) || url.length > 2000) return undefined;
+  if (!/^https:\/\/[\x21-\x7e]+$/.test(url) || /[?#@%\\]/.test(url) || url.length > 2000)
+    return undefined;
   if (!URL.canParse(url.replaceAll(placeholder, 'x'))) return undefined;
   const variables = names.map((name) => [name, convertVariable(objectAt(given, name))] as const);
   if (names.some((name) => isUnsafeName(name) || !/^[^\s.]{1,100}$/.test(name))) return undefined;
@@ -114,9 +118,9 @@ function withVariables(url: string, given: JsonObject): JsonObject | undefined {
 
 function convertVariable(given: JsonObject): JsonObject | undefined {
   const { default: fallback, enum: choices, description } = given;
-  const values = Array.isArray(choices) ? choices.map(String) : [];
+  const values = Array.isArray(choices) ? choices.map(asText) : [];
   // `{name}`, as some write it, is no value but says that there is none.
-  const initial = fallback === undefined || /^$|[{}]/.test(String(fallback)) ? [] : [String(fallback)];
+  const initial = [asText(fallback ?? '')].filter((text) => text !== '' && !/[{}]/.test(text));
   const all = [...values, ...initial];
   if (!all.every((value) => label.test(value)) || values.length > 200) return undefined;
   return {
@@ -124,6 +128,10 @@ function convertVariable(given: JsonObject): JsonObject | undefined {
     ...(values.length > 0 && { enum: values }),
     ...(typeof description === 'string' && { description: shorten(description, 1000) }),
   };
+}
+
+function asText(value: JsonValue): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 export interface ServerChoice {
@@ -163,7 +171,8 @@ export function chooseServers(
     list,
     isCommon(operation) {
       const other = serversOf(operation);
-      if (other === undefined || !Array.isArray(other.value) || other.value.length === 0) return true;
+      if (other === undefined || !Array.isArray(other.value) || other.value.length === 0)
+        return true;
       const silent = { ...source, notes: createNotes() };
       return convertServers(silent, other, sourceUrl)[0]?.['url'] === first;
     },

@@ -44,7 +44,8 @@ export function shorten(text: string, max: number): string {
 export function lookUp(source: Source, reference: JsonValue, at: Path): Place | undefined {
   const { notes } = source;
   if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) {
-    const shown = typeof reference === 'string' ? shorten(reference, 200) : 'A value that is no text';
+    const shown =
+      typeof reference === 'string' ? shorten(reference, 200) : 'A value that is no text';
     notes.warn('ref_remote', at, `"${shown}" lies outside of the document and is not fetched.`);
     return undefined;
   }
@@ -88,7 +89,8 @@ function parsePointer(reference: string): string[] | undefined {
 function valueAt(document: JsonObject, path: readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = document;
   for (const step of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
+      return undefined;
     value = (value as JsonObject)[step];
   }
   return value;

@@ -1,6 +1,6 @@
 import type { CompiledAction, CompiledParam } from '../contracts/template.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
-import { isAbsent, joinedText, ownNames, pairTexts } from './styles.ts';
+import { givenValue, isAbsent, joinedText, ownNames, pairTexts } from './styles.ts';
 import { encode, encodeExcept, invalidParam } from './text.ts';
 
 type Params = Readonly<Record<string, JsonValue>>;
@@ -19,7 +19,7 @@ export function actionPath(action: CompiledAction, params: Params): string {
   );
   const path = action.path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const param = byName.get(name);
-    const value = params[name];
+    const value = givenValue(params, name);
     if (param === undefined || isAbsent(value)) {
       throw invalidParam(name, 'is missing and part of the path');
     }
@@ -35,7 +35,7 @@ export function actionQuery(action: CompiledAction, params: Params): string {
   const declared = new Set(inQuery.map((param) => param.wireName));
   return inQuery
     .flatMap((param) => {
-      const value = params[param.name];
+      const value = givenValue(params, param.name);
       if (isAbsent(value)) return [];
       const taken = ownNames(value, param).find((name) => declared.has(name));
       if (taken !== undefined) {

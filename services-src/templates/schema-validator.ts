@@ -15,6 +15,8 @@ export function createSchemaValidator(): Ajv2020 {
     strict: false,
     allErrors: true,
     verbose: true,
+    // What every object inherits is not given.
+    ownProperties: true,
     logger: false,
     // The registry checks schemas by their own schema when it compiles a template.
     validateSchema: false,

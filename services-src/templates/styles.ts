@@ -8,6 +8,14 @@ export type Styled = Pick<CompiledParam, 'name' | 'wireName' | 'style' | 'explod
 /** Encodes one plain text for the place it is written to. */
 export type Write = (text: string) => string;
 
+/** The argument of that name; params come from callers, and every object inherits some members. */
+export function givenValue(
+  params: Readonly<Record<string, JsonValue>>,
+  name: string,
+): JsonValue | undefined {
+  return Object.hasOwn(params, name) ? params[name] : undefined;
+}
+
 /** Null, and a list or object of nothing, are as if the parameter were not given (RFC 6570 §2.3). */
 export function isAbsent(value: JsonValue | undefined): value is null | undefined {
   if (value === undefined || value === null) return true;

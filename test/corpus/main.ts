@@ -34,7 +34,9 @@ interface Outcome {
 const word = process.argv[2] ?? '';
 const documents = (await listDocuments()).filter(({ name }) => name.includes(word));
 // Memory never shrinks, so the large ones come last.
-const bySize = documents.toSorted((a, b) => Number(a.bytes > LARGE_BYTES) - Number(b.bytes > LARGE_BYTES));
+const bySize = documents.toSorted(
+  (a, b) => Number(a.bytes > LARGE_BYTES) - Number(b.bytes > LARGE_BYTES),
+);
 
 const preload = new URL('no-network.ts', import.meta.url).href;
 await using importer = createImporter({ execArgv: ['--import', preload] });
@@ -95,8 +97,13 @@ function report(all: readonly Outcome[], peaks: { residentMib: number; residentL
     ['documents up to 16 MiB', peaks.residentMib],
     ['all documents', peaks.residentLargeMib],
   ]);
-  printTable('Slowest', slowest.map(({ document, ms }) => [document.name, Math.round(ms)]));
-  for (const { document, verdict } of all.filter(({ verdict }) => verdict !== 'loaded').slice(0, 20)) {
+  printTable(
+    'Slowest',
+    slowest.map(({ document, ms }) => [document.name, Math.round(ms)]),
+  );
+  for (const { document, verdict } of all
+    .filter(({ verdict }) => verdict !== 'loaded')
+    .slice(0, 20)) {
     console.log(`${document.name}: ${verdict}`);
   }
   const missed = [

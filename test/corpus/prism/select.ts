@@ -1,35 +1,19 @@
 import { partOf } from '../../support/prism.ts';
 import type { PublishedDocument } from '../../support/prism.ts';
+import type { Operation } from './operations.ts';
 
 type Json = Record<string, unknown>;
-const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'];
-
-/** One operation of a published document. */
-export interface Operation {
-  readonly path: string;
-  readonly method: string;
-  /** As the template calls it. */
-  readonly key: string;
-}
-
-export function operationsOf(document: PublishedDocument): Operation[] {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
-    methods.flatMap((method) => {
-      const operation = (item as Record<string, Json | undefined>)[method];
-      return operation ? [{ path, method, key: keyOf(operation, { path, method }) }] : [];
-    }),
-  );
-}
-
 /** A template of some operations of an OpenAPI 3.0 document: what calls need of it, in the words of 3.1. */
 export function selectOperations(
   document: PublishedDocument,
   selected: readonly Operation[],
 ): string {
   const paths: Record<string, Json> = {};
-  for (const { path, method, key } of selected) {
+  for (const { path, method } of selected) {
     const item = document.paths[path] as Record<string, Json>;
-    const { parameters, requestBody } = item[method] ?? {};
+    const operation = item[method] ?? {};
+    const { parameters, requestBody } = operation;
+    const key = keyOf(operation, { path, method });
     const shared = item['parameters'] === undefined ? {} : { parameters: item['parameters'] };
     paths[path] = {
       ...shared,
@@ -53,7 +37,7 @@ export function selectOperations(
   });
 }
 
-function keyOf({ operationId }: Json, { path, method }: { path: string; method: string }): string {
+function keyOf({ operationId }: Json, { path, method }: Operation): string {
   const name = typeof operationId === 'string' ? operationId : `${method}_${path}`;
   return `op_${name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_')}`.slice(0, 128);
 }

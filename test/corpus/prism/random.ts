@@ -1,0 +1,25 @@
+/** Numbers from 0 to 1 that are the same in every run (mulberry32). */
+export type Random = () => number;
+
+export function randomOf(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export function choose<Item>(items: readonly Item[], random: Random): Item | undefined {
+  return items[Math.floor(random() * items.length)];
+}
+
+/** The same text always starts the same numbers. */
+export function seedOf(text: string): number {
+  let seed = 2_166_136_261;
+  for (const character of text) {
+    seed = Math.imul(seed ^ (character.codePointAt(0) ?? 0), 16_777_619);
+  }
+  return seed >>> 0;
+}
