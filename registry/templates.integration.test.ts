@@ -150,6 +150,15 @@ describe('the folder of built-in templates', () => {
     expect(await versionOf('github')).toBe(1);
   });
 
+  test('may take the place of the pseudo-service http', async () => {
+    const folder = await world.folder();
+    await writeFile(join(folder, 'http.yaml'), document('http', 'Of a file'));
+    await using own = await createRegistryWorld(folder);
+    const { principal } = own.person();
+    const template = await own.client.getTemplate({ principal, key: 'http' }, soon());
+    expect(template).toMatchObject({ hosts: ['http.example.com'], actions_count: 1 });
+  });
+
   test('must be readable when the component starts', async () => {
     await expect(world.startReplica('/nowhere')).rejects.toThrow(/TEMPLATES_DIR/);
   });

@@ -1,6 +1,7 @@
 -- Templates that users and orgs bring themselves; built-in ones are files. Never deleted
 -- altogether: version numbers must not come again, because others keep versions by number.
 create table registry.template (
+  id uuid primary key,
   org_id uuid not null,
   tier text not null check (tier in ('user', 'org')),
   -- The user, or the org itself.
@@ -14,7 +15,7 @@ create table registry.template (
   deleted_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  constraint template_pkey primary key (org_id, tier, owner_id, key),
+  constraint template_name_key unique (org_id, tier, owner_id, key),
   constraint template_org_owns_its_own check ((tier = 'org') = (owner_id = org_id))
 );
 

@@ -11,9 +11,10 @@ create index upload_owner_idx on registry.upload (org_id, owner_id);
 create index upload_expires_idx on registry.upload (expires_at);
 
 create table registry.upload_part (
+  id uuid primary key,
   upload_id uuid not null references registry.upload (id) on delete cascade,
   org_id uuid not null,
   position integer not null,
   text text not null,
-  constraint upload_part_pkey primary key (upload_id, position)
+  constraint upload_part_position_key unique (upload_id, position)
 );

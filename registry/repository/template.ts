@@ -80,12 +80,12 @@ export async function lockTemplatesOf(
 /** A new draft; undefined when the owner has a template of that key. One that was deleted counts on. */
 export async function insertTemplate(
   sql: Sql,
-  { orgId, tier, ownerId, key }: TemplateName,
+  { id, orgId, tier, ownerId, key }: TemplateName & { id: string },
 ): Promise<OwnTemplate | undefined> {
   const [row] = await sql<TemplateRow[]>`
-    insert into registry.template as old (org_id, tier, owner_id, key, version)
-    values (${orgId}, ${tier}, ${ownerId}, ${key}, 1)
-        on conflict on constraint template_pkey do update
+    insert into registry.template as old (id, org_id, tier, owner_id, key, version)
+    values (${id}, ${orgId}, ${tier}, ${ownerId}, ${key}, 1)
+        on conflict on constraint template_name_key do update
        set version = old.version + 1,
            published_version = null,
            is_disabled = false,

@@ -11,6 +11,11 @@ interface Owned {
   readonly ownerId: string;
 }
 
+interface Part {
+  readonly partId: string;
+  readonly text: string;
+}
+
 interface UploadRow {
   id: string;
   size: number;
@@ -20,7 +25,7 @@ interface UploadRow {
 /** Undefined when the owner has as many under way as are allowed. */
 export async function insertUpload(
   sql: Sql,
-  { id, orgId, ownerId, text, most }: Owned & { id: string; text: string; most: number },
+  { id, orgId, ownerId, partId, text, most }: Owned & Part & { id: string; most: number },
 ): Promise<Upload | undefined> {
   await sql`select pg_advisory_xact_lock(hashtext(${`uploads ${orgId} ${ownerId}`}))`;
   const [row] = await sql<UploadRow[]>`
@@ -36,14 +41,14 @@ export async function insertUpload(
     returning id, size, expires_at
   `;
   if (row === undefined) return undefined;
-  await insertPart(sql, { orgId, id, position: 0, text });
+  await insertPart(sql, { partId, orgId, id, position: 0, text });
   return toUpload(row);
 }
 
 /** Undefined when it is gone, or `offset` is not its size. */
 export async function growUpload(
   sql: Sql,
-  { id, orgId, ownerId, text, offset }: Owned & { id: string; text: string; offset: number },
+  { id, orgId, ownerId, partId, text, offset }: Owned & Part & { id: string; offset: number },
 ): Promise<Upload | undefined> {
   const [row] = await sql<UploadRow[]>`
     update registry.upload
@@ -56,17 +61,17 @@ export async function growUpload(
     returning id, size, expires_at
   `;
   if (row === undefined) return undefined;
-  await insertPart(sql, { orgId, id, position: offset, text });
+  await insertPart(sql, { partId, orgId, id, position: offset, text });
   return toUpload(row);
 }
 
 async function insertPart(
   sql: Sql,
-  { orgId, id, position, text }: { orgId: string; id: string; position: number; text: string },
+  { partId, orgId, id, position, text }: Part & { orgId: string; id: string; position: number },
 ): Promise<void> {
   await sql`
-    insert into registry.upload_part (upload_id, org_id, position, text)
-    values (${id}, ${orgId}, ${position}, ${text})
+    insert into registry.upload_part (id, upload_id, org_id, position, text)
+    values (${partId}, ${id}, ${orgId}, ${position}, ${text})
   `;
 }
 

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 
 import { importBytesMax } from '#contracts/http/template-import';
@@ -23,7 +24,8 @@ export async function continueUpload(
     throw new AppError('too_large', 'A document may have at most 64 MiB; send less of it.');
   }
   const owned = { id, orgId, ownerId };
-  const grown = await db.transaction((tx) => growUpload(tx, { ...owned, text, offset }));
+  const part = { ...owned, partId: uuidv7(), text, offset };
+  const grown = await db.transaction((tx) => growUpload(tx, part));
   if (grown !== undefined) {
     return { id, size: grown.size, expires_at: grown.expiresAt.toISOString() };
   }

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 
 import type { createTemplateBody } from '#contracts/http/templates';
@@ -37,7 +38,7 @@ export async function reserveNew(tx: Transaction, name: TemplateName): Promise<O
     const message = `There may be at most ${templatesPerOwnerMax} templates; delete one that is no longer used.`;
     throw new AppError('conflict', message);
   }
-  const added = await insertTemplate(tx, name);
+  const added = await insertTemplate(tx, { id: uuidv7(), ...name });
   if (added !== undefined) return added;
   throw new AppError(
     'conflict',

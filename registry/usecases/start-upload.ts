@@ -19,7 +19,10 @@ export async function startUpload(
   const { orgId, userId: ownerId } = caller;
   const begun = await db.transaction(async (tx) => {
     await pruneUploads(tx);
-    return insertUpload(tx, { id: uuidv7(), orgId, ownerId, text, most: uploadsPerUserMax });
+    return insertUpload(tx, {
+      ...{ id: uuidv7(), orgId, ownerId },
+      ...{ partId: uuidv7(), text, most: uploadsPerUserMax },
+    });
   });
   if (begun === undefined) {
     const message = `There may be at most ${uploadsPerUserMax} uploads in an hour; import what is uploaded, or wait.`;
