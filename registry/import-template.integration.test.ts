@@ -180,9 +180,11 @@ describe('importing by URL', () => {
     const ann = world.person();
     const url = `http://${importHost}/openapi.json`;
 
-    const { template } = await importFor(ann, { source: { url: `${url}#part` } });
+    const { template } = await importFor(ann, {
+      source: { url: `${url}?token=CANARY-query#part` },
+    });
 
-    expect(asked).toEqual(['/openapi.json']);
+    expect(asked).toEqual(['/openapi.json?token=CANARY-query']);
     const versions = await world.client.listTemplateVersions(
       { principal: ann.principal, key: template.key, page: { limit: 5, cursor: null } },
       soon(),

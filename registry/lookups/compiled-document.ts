@@ -6,6 +6,8 @@ import type { CompiledTemplate } from '#contracts/template';
 import type { Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
+import type { JsonObject } from '../domain/context.ts';
+import { DOCUMENT_BYTES_MAX } from '../domain/source.ts';
 
 interface Authored {
   readonly openapi: z.infer<typeof openapiDocument>;
@@ -26,9 +28,16 @@ export async function readDocument(
   { openapi, tier, ownerId }: Authored,
 ): Promise<ReadDocument> {
   const isText = typeof openapi === 'string';
-  const text = isText ? openapi : JSON.stringify(openapi, null, 2);
+  const text = isText ? openapi : textOf(openapi);
   const { report, template } = await compile({ text, tier, ownerId });
   return { text, template, report: boundedReport(report, { hasLines: isText }) };
+}
+
+/** Readable for whoever edits it next, unless that makes it too large. */
+function textOf(document: JsonObject): string {
+  const readable = JSON.stringify(document, null, 2);
+  const fits = Buffer.byteLength(readable) <= DOCUMENT_BYTES_MAX;
+  return fits ? readable : JSON.stringify(document);
 }
 
 /** The same, for what is about to be saved: `template_invalid` with the report if it has errors. */

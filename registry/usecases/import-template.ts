@@ -65,12 +65,12 @@ async function saveImported(
   { imported, tier, url }: ImportedDocument,
 ): Promise<SavedTemplate> {
   const name = nameOf(caller, tier, imported.key);
-  const openapi = JSON.stringify(imported.document);
+  const openapi = imported.document;
   const read = await readValidDocument(deps, { openapi, tier, ownerId: name.ownerId });
   const { orgId, userId } = caller;
   const known = await listTemplates(deps.db, { orgId, userId, key: name.key, limit: 2 });
   const own = known.find((each) => each.own.tier === tier)?.own;
-  const common = { ...read, sourceUrl: url };
+  const common = { ...read, sourceUrl: url === null ? null : withoutQuery(url) };
   if (own === undefined) {
     return saveVersion(deps, caller, {
       ...common,
@@ -83,4 +83,11 @@ async function saveImported(
     before: await getLatest(deps, caller, own),
     reserve: (tx) => reserveNext(tx, { ...name, from: own.version }),
   });
+}
+
+/** Everybody who sees the template sees where it came from; a query may hold a token. */
+function withoutQuery(url: string): string {
+  const shown = new URL(url);
+  shown.search = '';
+  return shown.href;
 }
