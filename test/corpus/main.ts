@@ -18,14 +18,18 @@ const options = { tier: 'org', ownerId: null, version: 1, isDraft: true } as con
 
 const targets = {
   loadedShare: 0.99,
-  p95Ms: 250,
+  /** Of processor time: how long one waits depends on what else the machine does. */
+  p95CpuMs: 250,
   residentMib: 600,
   residentLargeMib: 1536,
 } as const;
 
 interface Outcome {
   readonly document: CorpusDocument;
+  /** From handing it over to having the draft. */
   readonly ms: number;
+  /** Of all threads meanwhile. */
+  readonly cpuMs: number;
   /** `loaded`, or why it was not. */
   readonly verdict: string;
   readonly operations: readonly string[];
@@ -53,6 +57,7 @@ report(outcomes, { residentMib, residentLargeMib: peakMib() });
 async function judge(document: CorpusDocument): Promise<Outcome> {
   const text = await readFile(document.path);
   const startedAt = performance.now();
+  const before = process.cpuUsage();
   let imported: Imported | undefined;
   let crash = '';
   try {
@@ -61,8 +66,10 @@ async function judge(document: CorpusDocument): Promise<Outcome> {
     crash = `crash: ${String(error)}`;
   }
   const ms = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(before);
+  const cpuMs = (user + system) / 1000;
   const operations = imported?.ok === true ? imported.operations.map(stateOf) : [];
-  return { document, ms, verdict: crash || verdictOn(imported), operations };
+  return { document, ms, cpuMs, verdict: crash || verdictOn(imported), operations };
 }
 
 /** The judge of a draft is the compiler, on the whole document. */
@@ -83,15 +90,21 @@ function peakMib(): number {
 }
 
 function report(all: readonly Outcome[], peaks: { residentMib: number; residentLargeMib: number }) {
-  const times = all.map(({ ms }) => ms);
+  const shares = [0.5, 0.9, 0.95, 0.99, 1];
+  const waits = all.map(({ ms }) => ms);
+  const times = all.map(({ cpuMs }) => cpuMs);
   const loaded = all.filter(({ verdict }) => verdict === 'loaded').length;
   const crashed = all.filter(({ verdict }) => verdict.startsWith('crash'));
-  const slowest = all.toSorted((a, b) => b.ms - a.ms).slice(0, 10);
+  const slowest = all.toSorted((a, b) => b.cpuMs - a.cpuMs).slice(0, 10);
   printTable('Documents', tally(all.map(({ verdict }) => verdict)));
   printTable('Operations', tally(all.flatMap(({ operations }) => operations)));
   printTable(
-    'Milliseconds per document',
-    [0.5, 0.9, 0.95, 0.99, 1].map((share) => [`p${share * 100}`, percentile(times, share)]),
+    'Milliseconds of processor time per document',
+    shares.map((share) => [`p${share * 100}`, percentile(times, share)]),
+  );
+  printTable(
+    'Milliseconds until it is there',
+    shares.map((share) => [`p${share * 100}`, percentile(waits, share)]),
   );
   printTable('Peak memory of the process (MiB)', [
     ['documents up to 16 MiB', peaks.residentMib],
@@ -99,7 +112,7 @@ function report(all: readonly Outcome[], peaks: { residentMib: number; residentL
   ]);
   printTable(
     'Slowest',
-    slowest.map(({ document, ms }) => [document.name, Math.round(ms)]),
+    slowest.map(({ document, cpuMs }) => [document.name, Math.round(cpuMs)]),
   );
   for (const { document, verdict } of all
     .filter(({ verdict }) => verdict !== 'loaded')
@@ -109,7 +122,7 @@ function report(all: readonly Outcome[], peaks: { residentMib: number; residentL
   const missed = [
     ...(crashed.length > 0 ? [`${crashed.length} crashes`] : []),
     ...(loaded / all.length < targets.loadedShare ? [`loaded ${loaded} of ${all.length}`] : []),
-    ...(percentile(times, 0.95) > targets.p95Ms ? [`p95 above ${targets.p95Ms} ms`] : []),
+    ...(percentile(times, 0.95) > targets.p95CpuMs ? [`p95 above ${targets.p95CpuMs} ms`] : []),
     ...(peaks.residentMib > targets.residentMib ? [`memory above ${targets.residentMib} MiB`] : []),
     ...(peaks.residentLargeMib > targets.residentLargeMib
       ? [`memory above ${targets.residentLargeMib} MiB for large documents`]
