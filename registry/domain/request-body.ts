@@ -107,13 +107,14 @@ function chooseMediaType(context: Context, at: Place<JsonObject>): Media | undef
   return { type, at: { value: media.value, path: media.path } };
 }
 
-function rankOf(type: string): number {
+/** The lower, the better. */
+export function rankOf(type: string): number {
   if (/^application\/json$/i.test(type)) return -1;
   return concreteType.test(type) ? preference.indexOf(bodyKindOf(type)) : preference.length;
 }
 
 /** A range says that JSON will do as well as anything else, unless it is about files. */
-function concrete(type: string): string {
+export function concrete(type: string): string {
   if (/^(?:\*|application)\/\*(?:\+json)?$/i.test(type)) return 'application/json';
   return /^[a-z]+\/\*$/i.test(type) ? 'application/octet-stream' : type;
 }

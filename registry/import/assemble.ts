@@ -1,3 +1,4 @@
+import type { JsonValue } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject } from '../domain/context.ts';
 import type { Finding } from '../domain/findings.ts';
@@ -7,17 +8,27 @@ import { ACTIONS_MAX, COMPILED_BYTES_MAX, compileParsed } from '../domain/templa
 import type { ImportedOperation } from './imported.ts';
 import type { ConvertedOperation } from './operations.ts';
 import { shapeOf } from './paths.ts';
+import { textAt } from './source.ts';
 
 /** Everything of a template but its paths. */
 export type Head = Readonly<JsonObject>;
 
-const scopeParam = 'x-service-scope-param';
+export const scopeParam = 'x-service-scope-param';
 
 type Skipped = NonNullable<ImportedOperation['skipped']>;
 
+/** What the compiler made of an operation. */
+export interface Verdict {
+  /** As it is in the template. */
+  readonly value: JsonObject;
+  readonly skipped?: Skipped;
+  /** Parameters without which it compiles, or that it ignores. */
+  readonly dropped: readonly { readonly name: string; readonly finding: Finding }[];
+}
+
 export interface Assembly {
   /** Takes an operation in, or says why the template cannot have it. */
-  add(method: string, operation: ConvertedOperation): { skipped?: Skipped; dropped: Finding[] };
+  add(method: string, operation: ConvertedOperation): Verdict;
   document(): JsonObject;
   /** Nothing more will fit; asking again costs time only. */
   readonly isFull: boolean;
@@ -53,32 +64,33 @@ export function createAssembly(head: Head): Assembly {
   };
   const judged = new Map<string, string | undefined>();
   let misses = 0;
-  const add: Assembly['add'] = (method, { path, value }) => {
+  const add: Assembly['add'] = (method, { path, value: given }) => {
     const shape = `${method} ${shapeOf(path.key)}`;
     const twin = shapes.get(shape);
     if (twin !== undefined) {
       const message = `It has the same path as ${twin}, with other names in braces.`;
-      return { skipped: { code: 'path_duplicate', message }, dropped: [] };
+      return { value: given, skipped: { code: 'path_duplicate', message }, dropped: [] };
     }
-    const judgement = judge(head, { key: path.key, method: method.toLowerCase(), value, judged });
-    if (judgement.compiled === undefined)
-      return { skipped: judgement.skipped, dropped: judgement.dropped };
+    const candidate = { key: path.key, method: method.toLowerCase(), value: given };
+    const { compiled, ...verdict } = judge(head, candidate, judged);
+    if (compiled === undefined) return verdict;
+    const { value } = verdict;
     const need = {
       actions: 1,
-      documentBytes: bytesOf(judgement.value) + path.key.length * 3 + 32,
-      compiledBytes: bytesOf(judgement.compiled) + 160,
-      schemaNodes: countObjects(judgement.value),
+      documentBytes: bytesOf(value) + path.key.length * 3 + 32,
+      compiledBytes: bytesOf(compiled) + 160,
+      schemaNodes: countObjects(value),
     };
     const resources = Object.keys(left) as (keyof typeof left)[];
     if (resources.some((resource) => need[resource] > left[resource])) {
       misses += 1;
-      return { skipped: doesNotFit, dropped: [] };
+      return { ...verdict, skipped: doesNotFit };
     }
     misses = 0;
     for (const resource of resources) left[resource] -= need[resource];
     shapes.set(shape, path.key);
-    paths[path.key] = { ...paths[path.key], [method.toLowerCase()]: judgement.value };
-    return { dropped: judgement.dropped };
+    paths[path.key] = { ...paths[path.key], [candidate.method]: value };
+    return verdict;
   };
   return {
     add,
@@ -93,52 +105,55 @@ interface Candidate {
   readonly key: string;
   readonly method: string;
   readonly value: JsonObject;
-  /** Verdicts on the schemas of other operations. */
-  readonly judged: Map<string, string | undefined>;
 }
 
-interface Judgement {
-  readonly value: JsonObject;
-  readonly compiled: unknown;
-  readonly skipped: Skipped;
-  readonly dropped: Finding[];
-}
-
-/** Optional parameters that the compiler refuses are left out; anything else makes it refuse the operation. */
-function judge(head: Head, { key, method, value, judged }: Candidate): Judgement {
+/**
+ * Parameters that the compiler ignores, and optional ones that it refuses, are left out. Anything
+ * else that it refuses is a reason to skip the operation.
+ */
+function judge(
+  head: Head,
+  { key, method, value }: Candidate,
+  judged: Map<string, string | undefined>,
+): Verdict & { readonly compiled?: unknown } {
   const document = { ...head, paths: { [key]: { [method]: value } } };
   const { report, template } = compileParsed(document, { ...options, judged });
-  const [error] = report.errors;
-  if (error === undefined) {
-    const [compiled] = Object.values(template?.actions ?? {});
-    return { value, compiled, skipped: doesNotFit, dropped: [] };
+  const parameters = Array.isArray(value['parameters']) ? value['parameters'] : [];
+  const ignored = report.warnings.filter(({ code }) => code === 'parameter_ignored');
+  const dropped = new Map<JsonValue, Finding>();
+  for (const finding of [...ignored, ...report.errors]) {
+    const isScope = finding.path.endsWith(`/${scopeParam}`);
+    const parameter = parameters[parameterIndex(finding)] ?? null;
+    const isDroppable =
+      isObject(parameter) && (parameter['required'] !== true || ignored.includes(finding));
+    if (isDroppable) dropped.set(parameter, finding);
+    else if (!isScope) {
+      return { value, skipped: { code: finding.code, message: finding.message }, dropped: [] };
+    }
   }
-  if (report.errors.every(({ path }) => path.endsWith(`/${scopeParam}`))) {
-    // It was inferred, and the compiler knows better what is a parameter.
-    const { [scopeParam]: _scopeParam, ...rest } = value;
-    return judge(head, { key, method, value: rest, judged });
+  if (report.valid && dropped.size === 0) {
+    return { value, dropped: [], compiled: Object.values(template?.actions ?? {})[0] };
   }
-  const skipped = { code: error.code, message: error.message };
-  const refused = new Map(
-    report.errors.map((finding) => [
-      /^\/paths\/[^/]*\/[a-z]+\/parameters\/(\d+)(?:\/|$)/.exec(finding.path)?.[1],
-      finding,
-    ]),
-  );
-  const { parameters } = value;
-  const isMendable =
-    Array.isArray(parameters) &&
-    [...refused.keys()].every(
-      (index) => index !== undefined && isOptional(parameters[Number(index)]),
-    );
-  if (!isMendable) return { value, compiled: undefined, skipped, dropped: [] };
-  const kept = parameters.filter((_, index) => !refused.has(String(index)));
-  const next = judge(head, { key, method, value: { ...value, parameters: kept }, judged });
-  return { ...next, dropped: [...refused.values(), ...next.dropped] };
+  const kept = parameters.filter((parameter) => !dropped.has(parameter));
+  const { [scopeParam]: scope, parameters: _parameters, ...rest } = value;
+  // It was inferred, and the compiler knows better what is a parameter.
+  const isScopeWrong = report.errors.some(({ path }) => path.endsWith(`/${scopeParam}`));
+  const mended = {
+    ...rest,
+    ...(scope !== undefined && !isScopeWrong && { [scopeParam]: scope }),
+    ...(kept.length > 0 && { parameters: kept }),
+  };
+  const next = judge(head, { key, method, value: mended }, judged);
+  const named = [...dropped].map(([parameter, finding]) => ({
+    name: (isObject(parameter) && textAt(parameter, 'name')) || '',
+    finding,
+  }));
+  return { ...next, dropped: [...named, ...next.dropped] };
 }
 
-function isOptional(parameter: unknown): boolean {
-  return isObject(parameter) && parameter['required'] !== true;
+/** Which parameter of an operation a finding is about. */
+function parameterIndex({ path }: Finding): number {
+  return Number(/^\/paths\/[^/]*\/[a-z]+\/parameters\/(\d+)(?:\/|$)/.exec(path)?.[1] ?? -1);
 }
 
 function bytesOf(value: unknown): number {

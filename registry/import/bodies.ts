@@ -1,6 +1,7 @@
 import type { HttpMethod } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
+import { concrete, rankOf } from '../domain/request-body.ts';
 import type { Inference } from './imported.ts';
 import { Skip } from './parameters.ts';
 import { convertSchema } from './schemas.ts';
@@ -9,15 +10,6 @@ import { follow, isUnsafeName, objectAt, shorten, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
 const bodyless: readonly HttpMethod[] = ['GET', 'HEAD', 'OPTIONS'];
-
-const preferred = [
-  /^application\/json$/i,
-  /^application\/[a-z0-9.+-]+\+json$/i,
-  /^application\/json\b/i,
-  /^(?:text\/json|application\/\*\+json|application\/\*|\*\/\*)$/i,
-  /^application\/x-www-form-urlencoded\b/i,
-  /^multipart\/form-data\b/i,
-];
 
 interface Body {
   readonly requestBody: JsonObject | undefined;
@@ -64,31 +56,15 @@ interface Media {
   readonly value: JsonObject;
 }
 
+/** The one that the compiler would choose. */
 function chooseMedia(content: unknown): Media | undefined {
   if (!isObject(content)) return undefined;
-  const entries = Object.entries(content).flatMap(([given, value]): Media[] => {
-    const type = mediaTypeOf(given, isObject(value) ? value : {});
-    return type === undefined || !isObject(value) ? [] : [{ given, type, value }];
-  });
-  const ranked = preferred.flatMap((wanted) => entries.filter(({ given }) => wanted.test(given)));
-  return ranked[0] ?? entries[0];
-}
-
-/** What a request can be labelled with: ranges become what is most likely meant by them. */
-function mediaTypeOf(given: string, media: JsonObject): string | undefined {
-  const [essence = '', ...parameters] = given.trim().split(/\s*;\s*/);
-  if (/^(?:text\/json|application\/\*\+json|applicationjson)$/i.test(essence))
-    return 'application/json';
-  if (/^(?:\*|application)\/\*$/.test(essence)) {
-    const { format, type } = objectAt(media, 'schema');
-    return format === 'binary' || type === 'string'
-      ? 'application/octet-stream'
-      : 'application/json';
-  }
-  const charset = parameters.find((parameter) => /^charset=[a-z0-9-]+$/i.test(parameter));
-  const whole = charset === undefined ? essence : `${essence}; ${charset}`;
-  if (!/^[a-z]+\/[a-z0-9.+-]+(?:; charset=[a-z0-9-]+)?$/i.test(whole)) return undefined;
-  return whole.length <= 200 ? whole : undefined;
+  const entries = Object.entries(content).flatMap(([given, value]): Media[] =>
+    isObject(value) && given.length <= 200 && !isUnsafeName(given)
+      ? [{ given, type: concrete(given.trim()), value }]
+      : [],
+  );
+  return entries.toSorted((a, b) => rankOf(a.type) - rankOf(b.type))[0];
 }
 
 /** OpenAPI §4.8.15, without the headers of parts. */

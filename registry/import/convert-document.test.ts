@@ -412,12 +412,13 @@ describe('a parameter', () => {
 
   test('that is required, but cannot be sent, takes its operation with it', () => {
     const { operations } = importParameter({
-      in: 'cookie',
+      in: 'header',
+      name: 'X-HTTP-Method-Override',
       required: true,
       schema: { type: 'string' },
     });
     expect(operations).toMatchObject([
-      { included: false, skipped: { code: 'parameter_unsupported' } },
+      { included: false, skipped: { code: 'header_not_allowed' } },
     ]);
   });
 

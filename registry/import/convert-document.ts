@@ -1,7 +1,7 @@
 import { reservedNames } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject } from '../domain/context.ts';
-import { checkHead, createAssembly, doesNotFit } from './assemble.ts';
+import { checkHead, createAssembly, doesNotFit, scopeParam } from './assemble.ts';
 import type { Assembly } from './assemble.ts';
 import type { ImportRequest, Imported, ImportedOperation } from './imported.ts';
 import { inferRisk, inferSummary } from './infer.ts';
@@ -218,12 +218,17 @@ function include(
   try {
     const operation = { ...found, method: found.method };
     const converted = convertOperation(source, operation, { schemes, work });
-    const { skipped, dropped } = assembly.add(found.method, converted);
-    for (const { message } of dropped)
-      notes.warn('parameter_dropped', found.operation.path, message);
+    const { value, skipped, dropped } = assembly.add(found.method, converted);
+    for (const { name, finding } of dropped) {
+      const message = `The parameter "${shorten(name, 100)}" is left out: ${finding.message}`;
+      notes.info('parameter_dropped', [...found.operation.path, 'parameters', name], message);
+    }
     if (skipped) return skip(skipped.code, skipped.message);
-    const summary = textAt(converted.value, 'summary') ?? '';
-    return { ...describe(found, true), inferred: converted.inferred, summary };
+    const summary = textAt(value, 'summary') ?? '';
+    const inferred = converted.inferred.filter(
+      (what) => what !== 'scope_param' || scopeParam in value,
+    );
+    return { ...describe(found, true), inferred, summary };
   } catch (thrown) {
     if (thrown instanceof Skip) return skip(thrown.code, thrown.message);
     throw thrown;

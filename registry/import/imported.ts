@@ -28,6 +28,7 @@ export const importCodes = [
   // The operation is skipped
   'method_unsupported',
   'path_invalid',
+  'operation_malformed',
   'path_duplicate',
   'other_server',
   'parameter_unsupported',

@@ -7,7 +7,7 @@ import { looksLikeJson } from './read-text.ts';
 export type { ImportFinding, ImportRequest, Imported, ImportedOperation } from './imported.ts';
 
 const mebibyte = 1024 * 1024;
-/** Beyond this a document gets a thread with more memory, of which there is one only. */
+/** Beyond this a document gets a process with more memory, of which there is one only. */
 const ordinaryBytesMax = { json: 16 * mebibyte, yaml: 4 * mebibyte };
 
 /** A queue of large documents must not keep the small ones waiting. */
@@ -40,7 +40,7 @@ const shared = createImporter();
  * Turns an OpenAPI 3.0 or 3.1 document, JSON or YAML, into a template document with a report of
  * what was inferred and left out. Nothing the document names is ever fetched. What cannot be
  * imported is a value, not an error; throws `unavailable` when too many imports wait already.
- * Threads are started when needed and end by themselves.
+ * Processes are started when needed and end by themselves.
  */
 export function importDocument(call: ImportCall): Promise<Imported> {
   return shared.importDocument(call);

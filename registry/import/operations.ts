@@ -20,6 +20,7 @@ import type { Schemes } from './security.ts';
 import { follow, objectAt, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
+const PATH_CHARACTERS_MAX = 2000;
 const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete', 'trace'] as const;
 
 /** What the schemas of one operation may unfold to; beyond, the deepest levels are left open. */
@@ -50,12 +51,23 @@ export interface FoundOperation {
 /** Every operation of the document, in its order, each with an id; undefined when there are too many. */
 export function findOperations(source: Source): FoundOperation[] | undefined {
   const found = Object.entries(objectAt(source.document, 'paths')).flatMap(([path, value]) => {
-    if (path.startsWith('x-') || path.length > 2000) return [];
-    const pathItem = follow(source, { value, path: ['paths', path] });
-    if (pathItem === undefined) return [];
+    if (path.startsWith('x-')) return [];
+    const pathItem =
+      path.length > PATH_CHARACTERS_MAX
+        ? undefined
+        : follow(source, { value, path: ['paths', path] });
+    if (pathItem === undefined) {
+      source.notes.warn('path_invalid', ['paths', path], 'This is no path with operations.');
+      return [];
+    }
     return methods.flatMap((name) => {
       const operation = Object.hasOwn(pathItem.value, name) ? pathItem.value[name] : undefined;
-      if (!isObject(operation)) return [];
+      if (!isObject(operation)) {
+        const at = [...pathItem.path, name];
+        if (operation !== undefined)
+          source.notes.warn('operation_malformed', at, 'This is no operation.');
+        return [];
+      }
       const place = { value: operation, path: [...pathItem.path, name] };
       const method = name.toUpperCase() as FoundOperation['method'];
       return [

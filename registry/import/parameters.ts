@@ -1,13 +1,12 @@
 import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
-import { isHeaderName, isReservedHeader } from '../domain/headers.ts';
 import type { Inference } from './imported.ts';
 import { constantParameter, placeholdersOf } from './paths.ts';
 import type { OperationPath } from './paths.ts';
 import { convertSchema } from './schemas.ts';
 import type { SchemaBudget } from './schemas.ts';
 import type { Schemes } from './security.ts';
-import { follow, isUnsafeName, shorten, textAt } from './source.ts';
+import { follow, shorten, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
 /** Thrown where an operation cannot be expressed; caught where operations are converted. */
@@ -37,15 +36,8 @@ interface Owner {
 
 const PARAMETERS_MAX = 200;
 const DESCRIPTION_CHARACTERS_MAX = 2000;
-const styles = new Set([
-  'simple',
-  'form',
-  'deepObject',
-  'pipeDelimited',
-  'spaceDelimited',
-  'label',
-  'matrix',
-]);
+/** More than the compiler takes, so that it says what is wrong with a longer one. */
+const NAME_CHARACTERS_MAX = 300;
 
 /** The parameters of an operation and its path in one list, as a template declares them. */
 export function convertParameters(source: Source, owner: Owner, budget: SchemaBudget): Parameters {
@@ -110,6 +102,7 @@ interface ParameterUse {
   readonly budget: SchemaBudget;
 }
 
+/** The compiler decides which of them can be sent; here they only get the form it reads. */
 function convertParameter(
   source: Source,
   at: Place<JsonObject>,
@@ -118,28 +111,22 @@ function convertParameter(
   const given = textAt(at.value, 'name') ?? '';
   const moved = Object.hasOwn(path.moved, given) ? path.moved[given] : undefined;
   const name = moved ?? given.trim();
-  const location = moved === undefined ? textAt(at.value, 'in') : 'query';
-  const isRequired = at.value['required'] === true || location === 'path' || moved !== undefined;
-  const problem = whyUnusable(name, location);
-  if (problem !== undefined) {
-    drop(source, at, { name: given, isRequired: isRequired && !/header/.test(problem), problem });
-    return undefined;
-  }
+  const location = moved === undefined ? (textAt(at.value, 'in') ?? '') : 'query';
   // Says nothing: the path has no place for it.
   if (location === 'path' && !placeholdersOf(path.sent).includes(name)) return undefined;
-  if (location === 'header' && /^(?:accept|content-type)$/i.test(name)) return undefined;
-
+  const isRequired = at.value['required'] === true || location === 'path' || moved !== undefined;
   const description = textAt(at.value, 'description') ?? '';
   const style = textAt(at.value, 'style');
-  const { explode, allowReserved } = at.value;
+  const { explode, allowReserved, allowEmptyValue } = at.value;
   return {
-    name,
-    in: location ?? '',
+    name: shorten(name, NAME_CHARACTERS_MAX),
+    in: shorten(location, NAME_CHARACTERS_MAX),
     ...(isRequired && { required: true }),
     ...(description !== '' && { description: shorten(description, DESCRIPTION_CHARACTERS_MAX) }),
-    ...(style !== undefined && styles.has(style) && { style }),
+    ...(style !== undefined && { style: shorten(style, NAME_CHARACTERS_MAX) }),
     ...(typeof explode === 'boolean' && { explode }),
     ...(allowReserved === true && location !== 'header' && { allowReserved }),
+    ...(allowEmptyValue === true && { allowEmptyValue }),
     ...valueOf(source, at, budget),
   };
 }
@@ -167,32 +154,6 @@ function typed(schema: JsonObject): JsonObject {
   const [type] = types;
   const isPlain = types.size === 1 && (type === 'number' || type === 'boolean');
   return { type: isPlain ? type : 'string', ...schema };
-}
-
-function whyUnusable(name: string, location: string | undefined): string | undefined {
-  if (location !== 'path' && location !== 'query' && location !== 'header') {
-    return location === 'cookie' ? 'cookies cannot be set' : 'it has no known place';
-  }
-  if (name.length > 200 || isUnsafeName(name) || !/^[\x21-\x7e]+$/.test(name)) {
-    return 'its name cannot be used';
-  }
-  if (location === 'query' && name === '_method') return 'a parameter may not change the method';
-  if (location !== 'header' || /^(?:accept|content-type)$/i.test(name)) return undefined;
-  return isHeaderName(name) && !isReservedHeader(name)
-    ? undefined
-    : 'this header is not the caller’s';
-}
-
-interface Dropped {
-  readonly name: string;
-  readonly isRequired: boolean;
-  readonly problem: string;
-}
-
-function drop(source: Source, at: Place, { name, isRequired, problem }: Dropped): void {
-  const shown = `The parameter "${shorten(name, 100)}"`;
-  if (isRequired) throw new Skip('parameter_unsupported', `${shown} is required, but ${problem}.`);
-  source.notes.info('parameter_dropped', at.path, `${shown} is left out: ${problem}.`);
 }
 
 /** Where there is one value, there is nothing to choose: it is sent, and callers do not see it. */

@@ -1,28 +1,33 @@
-import { Worker } from 'node:worker_threads';
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 
 import { AppError } from '#errors';
 import type { ImportRequest, Imported } from './imported.ts';
 import type { WorkerJob, WorkerReport } from './protocol.ts';
 
 export interface ImportPoolOptions {
-  /** Threads at most. Each is started when needed and stopped when idle. */
+  /** Processes at most. Each is started when needed and stopped when idle. */
   readonly workers: number;
-  /** Wall time of one import, on a thread that is up and running. */
+  /** Wall time of one import, in a process that is up and running. */
   readonly timeoutMs: number;
-  /** JavaScript heap of a thread; a document that needs more is refused. */
+  /** JavaScript heap of a process; a document that needs more is refused. */
   readonly heapMib: number;
-  /** Imports that wait for a thread; more are refused as `unavailable`. */
+  /** Imports that wait for a process; more are refused as `unavailable`. */
   readonly queueMax?: number;
   readonly idleMs?: number;
-  /** Options of Node for the threads. */
-  readonly execArgv?: string[];
+  /** Further options of Node for the processes. */
+  readonly execArgv?: readonly string[];
 }
 
 export interface ImportCall extends ImportRequest {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Imports documents that nobody trusts, away from the event loop, with limits that hold. */
+/**
+ * Imports documents that nobody trusts, away from the event loop, with limits that hold. In
+ * processes and not on threads: who runs out of memory inside of `JSON.parse` aborts the process.
+ */
 export interface ImportPool extends AsyncDisposable {
   /** Throws `unavailable` when too many wait, and what the importer throws when it has a fault. */
   importDocument(call: ImportCall): Promise<Imported>;
@@ -34,8 +39,8 @@ interface Job {
   reject(error: unknown): void;
 }
 
-interface Thread {
-  readonly worker: Worker;
+interface Worker {
+  readonly process: ChildProcess;
   state: 'starting' | 'idle' | 'busy';
   job: Job | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -62,7 +67,7 @@ export function createImportPool(options: ImportPoolOptions): ImportPool {
 
 class Pool {
   readonly #options: ImportPoolOptions;
-  readonly #threads = new Set<Thread>();
+  readonly #workers = new Set<Worker>();
   readonly #stopping = new Set<Promise<unknown>>();
   readonly #queue: Job[] = [];
   #closed = false;
@@ -82,99 +87,108 @@ class Pool {
   async close(): Promise<void> {
     this.#closed = true;
     for (const job of this.#queue.splice(0)) job.reject(busy());
-    for (const thread of this.#threads) {
-      thread.job?.reject(busy());
-      this.#stop(thread);
+    for (const worker of this.#workers) {
+      worker.job?.reject(busy());
+      this.#stop(worker);
     }
     await Promise.all(this.#stopping);
   }
 
   #pump(): void {
     if (this.#closed) return;
-    for (const thread of this.#threads) {
-      if (thread.state !== 'idle') continue;
+    for (const worker of this.#workers) {
+      if (worker.state !== 'idle') continue;
       const job = this.#queue.shift();
       if (job === undefined) return;
-      this.#assign(thread, job);
+      this.#assign(worker, job);
     }
-    const starting = [...this.#threads].filter(({ state }) => state === 'starting').length;
-    const free = this.#options.workers - this.#threads.size;
+    const starting = [...this.#workers].filter(({ state }) => state === 'starting').length;
+    const free = this.#options.workers - this.#workers.size;
     for (let n = Math.min(this.#queue.length - starting, free); n > 0; n -= 1) this.#start();
   }
 
   #start(): void {
-    const worker = new Worker(new URL('worker.ts', import.meta.url), {
-      // Nothing of the process is its business: no environment, no output.
+    const { heapMib, execArgv = [] } = this.#options;
+    const child = fork(new URL('worker.ts', import.meta.url), {
+      // Nothing of ours is its business: no environment, no input, no output.
       env: {},
-      execArgv: this.#options.execArgv ?? [],
-      stdout: true,
-      stderr: true,
-      resourceLimits: {
-        maxOldGenerationSizeMb: this.#options.heapMib,
-        maxYoungGenerationSizeMb: 32,
-      },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: [`--max-old-space-size=${heapMib}`, '--max-semi-space-size=16', ...execArgv],
+      serialization: 'advanced',
     });
-    worker.stdout.resume();
-    worker.stderr.resume();
-    const thread: Thread = { worker, state: 'starting', job: undefined, timer: undefined };
-    this.#threads.add(thread);
-    worker.on('message', (report: WorkerReport) => this.#onReport(thread, report));
-    worker.on('error', (error) => this.#onCrash(thread, error));
-    worker.on('exit', (code) => this.#onCrash(thread, new Error(`the thread ended with ${code}`)));
-    const late = () => this.#onCrash(thread, new Error('the thread did not start'));
-    thread.timer = setTimeout(late, startMs).unref();
+    const worker: Worker = { process: child, state: 'starting', job: undefined, timer: undefined };
+    this.#workers.add(worker);
+    child.on('message', (report: WorkerReport) => this.#onReport(worker, report));
+    child.on('error', (error) => this.#onCrash(worker, error));
+    child.on('exit', (code, signal) =>
+      this.#onCrash(worker, new Error(`the importer ended with ${signal ?? code}`), signal),
+    );
+    const late = () => this.#onCrash(worker, new Error('the importer did not start'));
+    worker.timer = setTimeout(late, startMs).unref();
   }
 
-  #assign(thread: Thread, job: Job): void {
-    clearTimeout(thread.timer);
-    thread.state = 'busy';
-    thread.job = job;
-    thread.worker.ref();
+  #assign(worker: Worker, job: Job): void {
+    clearTimeout(worker.timer);
+    worker.state = 'busy';
+    worker.job = job;
+    keepAlive(worker, true);
     const { onProgress, ...request } = job.call;
     const message: WorkerJob = { request, wantsProgress: onProgress !== undefined };
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    thread.worker.postMessage(message);
-    thread.timer = setTimeout(() => {
+    // Only fails when the process has ended, which is heard of otherwise.
+    worker.process.send(message, () => {});
+    worker.timer = setTimeout(() => {
       job.resolve(timedOut);
-      this.#stop(thread);
+      this.#stop(worker);
       this.#pump();
     }, this.#options.timeoutMs);
   }
 
-  #onReport(thread: Thread, report: WorkerReport): void {
-    if (!this.#threads.has(thread)) return;
-    const { job } = thread;
+  #onReport(worker: Worker, report: WorkerReport): void {
+    if (!this.#workers.has(worker)) return;
+    const { job } = worker;
     if (report.kind === 'progress') return job?.call.onProgress?.(report.done, report.total);
     if (report.kind === 'result') job?.resolve(report.imported);
-    clearTimeout(thread.timer);
-    thread.state = 'idle';
-    thread.job = undefined;
-    thread.worker.unref();
-    thread.timer = setTimeout(() => this.#stop(thread), this.#options.idleMs ?? 30_000).unref();
+    if (report.kind === 'failed') job?.reject(new Error(report.problem));
+    clearTimeout(worker.timer);
+    worker.state = 'idle';
+    worker.job = undefined;
+    keepAlive(worker, false);
+    worker.timer = setTimeout(() => this.#stop(worker), this.#options.idleMs ?? 30_000).unref();
     this.#pump();
   }
 
-  #onCrash(thread: Thread, error: unknown): void {
-    if (!this.#threads.has(thread)) return;
+  #onCrash(worker: Worker, error: Error, signal?: NodeJS.Signals | null): void {
+    if (!this.#workers.has(worker)) return;
     // One that cannot even start takes a waiting import with it, or the queue would never move.
-    const job = thread.job ?? (thread.state === 'starting' ? this.#queue.shift() : undefined);
-    this.#stop(thread);
-    if (isOutOfMemory(error)) job?.resolve(outOfMemory);
+    const job = worker.job ?? (worker.state === 'starting' ? this.#queue.shift() : undefined);
+    this.#stop(worker);
+    // How V8 ends a process whose heap is full, and the system one that takes too much.
+    if (signal === 'SIGABRT' || signal === 'SIGKILL') job?.resolve(outOfMemory);
     else job?.reject(error);
     this.#pump();
   }
 
-  #stop(thread: Thread): void {
-    clearTimeout(thread.timer);
-    thread.job = undefined;
-    if (!this.#threads.delete(thread)) return;
-    const stopped = thread.worker.terminate().finally(() => this.#stopping.delete(stopped));
+  #stop(worker: Worker): void {
+    clearTimeout(worker.timer);
+    worker.job = undefined;
+    if (!this.#workers.delete(worker)) return;
+    const { process: child } = worker;
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+    const stopped = once(child, 'exit').finally(() => this.#stopping.delete(stopped));
     this.#stopping.add(stopped);
+    child.kill('SIGKILL');
   }
 }
 
-function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+/** An idle process must not keep ours from ending. */
+function keepAlive({ process: child }: Worker, isNeeded: boolean): void {
+  if (isNeeded) {
+    child.ref();
+    child.channel?.ref();
+  } else {
+    child.unref();
+    child.channel?.unref();
+  }
 }
 
 function busy(): AppError {

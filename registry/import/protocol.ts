@@ -1,6 +1,6 @@
 import type { ImportRequest, Imported } from './imported.ts';
 
-/** Between the pool and its worker threads; nobody else sees these. */
+/** Between the pool and its processes; nobody else sees these. */
 export interface WorkerJob {
   readonly request: ImportRequest;
   readonly wantsProgress: boolean;
@@ -9,4 +9,6 @@ export interface WorkerJob {
 export type WorkerReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'progress'; readonly done: number; readonly total: number }
-  | { readonly kind: 'result'; readonly imported: Imported };
+  | { readonly kind: 'result'; readonly imported: Imported }
+  /** A fault of the importer, not of the document. */
+  | { readonly kind: 'failed'; readonly problem: string };

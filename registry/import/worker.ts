@@ -1,16 +1,22 @@
-import { parentPort } from 'node:worker_threads';
-
 import { convertDocument } from './convert-document.ts';
+import type { Imported } from './imported.ts';
 import type { WorkerJob, WorkerReport } from './protocol.ts';
 
-const port = parentPort!;
-const report = (message: WorkerReport) => port.postMessage(message);
+const report = (message: WorkerReport) => process.send?.(message);
 
-// What it throws ends the thread and reaches the pool as the thread's error.
-port.on('message', ({ request, wantsProgress }: WorkerJob) => {
+process.on('message', ({ request, wantsProgress }: WorkerJob) => {
   const onProgress = (done: number, total: number) => report({ kind: 'progress', done, total });
-  const imported = convertDocument(request, wantsProgress ? onProgress : undefined);
+  let imported: Imported;
+  try {
+    imported = convertDocument(request, wantsProgress ? onProgress : undefined);
+  } catch (error) {
+    const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    report({ kind: 'failed', problem: problem.slice(0, 4000) });
+    return;
+  }
   report({ kind: 'result', imported });
 });
+// Whoever started it is gone.
+process.on('disconnect', () => process.exit());
 
 report({ kind: 'ready' });

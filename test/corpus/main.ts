@@ -10,6 +10,7 @@ import { createImporter } from '../../registry/import/index.ts';
 import type { Imported } from '../../registry/import/index.ts';
 import { listDocuments } from './documents.ts';
 import type { CorpusDocument } from './documents.ts';
+import { cpuBetween, measureUsage } from './processes.ts';
 import { percentile, printTable, tally } from './report.ts';
 
 const mebibyte = 1024 * 1024;
@@ -18,14 +19,19 @@ const options = { tier: 'org', ownerId: null, version: 1, isDraft: true } as con
 
 const targets = {
   loadedShare: 0.99,
-  p95Ms: 250,
+  /** Of processor time: how long one waits depends on what else the machine does. */
+  p95CpuMs: 250,
   residentMib: 600,
   residentLargeMib: 1536,
 } as const;
 
 interface Outcome {
   readonly document: CorpusDocument;
+  /** From handing it over to having the draft. */
   readonly ms: number;
+  /** Of all processes meanwhile. */
+  readonly cpuMs: number;
+  readonly peakMib: number;
   /** `loaded`, or why it was not. */
   readonly verdict: string;
   readonly operations: readonly string[];
@@ -33,7 +39,7 @@ interface Outcome {
 
 const word = process.argv[2] ?? '';
 const documents = (await listDocuments()).filter(({ name }) => name.includes(word));
-// Memory never shrinks, so the large ones come last.
+// A peak never shrinks, so the large ones come last.
 const bySize = documents.toSorted(
   (a, b) => Number(a.bytes > LARGE_BYTES) - Number(b.bytes > LARGE_BYTES),
 );
@@ -41,18 +47,23 @@ const bySize = documents.toSorted(
 const preload = new URL('no-network.ts', import.meta.url).href;
 await using importer = createImporter({ execArgv: ['--import', preload] });
 
+// The first import starts the process for the others.
+await importer.importDocument({ text: '{"openapi":"3.1.0","paths":{}}' });
+
 const outcomes: Outcome[] = [];
-let residentMib = 0;
+const peaks = { residentMib: 0, residentLargeMib: 0 };
 for (const document of bySize) {
-  if (document.bytes <= LARGE_BYTES) residentMib = peakMib();
-  outcomes.push(await judge(document));
-  if (document.bytes <= LARGE_BYTES) residentMib = peakMib();
+  const outcome = await judge(document);
+  outcomes.push(outcome);
+  const peak = document.bytes > LARGE_BYTES ? 'residentLargeMib' : 'residentMib';
+  peaks[peak] = Math.max(peaks[peak], outcome.peakMib);
 }
-report(outcomes, { residentMib, residentLargeMib: peakMib() });
+report(outcomes);
 
 async function judge(document: CorpusDocument): Promise<Outcome> {
   const text = await readFile(document.path);
   const startedAt = performance.now();
+  const before = await measureUsage();
   let imported: Imported | undefined;
   let crash = '';
   try {
@@ -61,8 +72,17 @@ async function judge(document: CorpusDocument): Promise<Outcome> {
     crash = `crash: ${String(error)}`;
   }
   const ms = performance.now() - startedAt;
+  const after = await measureUsage();
+  const cpuMs = cpuBetween(before, after);
   const operations = imported?.ok === true ? imported.operations.map(stateOf) : [];
-  return { document, ms, verdict: crash || verdictOn(imported), operations };
+  return {
+    document,
+    ms,
+    cpuMs,
+    peakMib: after.peakMib,
+    verdict: crash || verdictOn(imported),
+    operations,
+  };
 }
 
 /** The judge of a draft is the compiler, on the whole document. */
@@ -78,28 +98,30 @@ function stateOf({ included, skipped }: { included: boolean; skipped?: { code: s
   return included ? 'imported' : `skipped: ${skipped?.code}`;
 }
 
-function peakMib(): number {
-  return Math.round(process.resourceUsage().maxRSS / 1024);
-}
-
-function report(all: readonly Outcome[], peaks: { residentMib: number; residentLargeMib: number }) {
-  const times = all.map(({ ms }) => ms);
+function report(all: readonly Outcome[]) {
+  const shares = [0.5, 0.9, 0.95, 0.99, 1];
+  const waits = all.map(({ ms }) => ms);
+  const times = all.map(({ cpuMs }) => cpuMs);
   const loaded = all.filter(({ verdict }) => verdict === 'loaded').length;
   const crashed = all.filter(({ verdict }) => verdict.startsWith('crash'));
-  const slowest = all.toSorted((a, b) => b.ms - a.ms).slice(0, 10);
+  const slowest = all.toSorted((a, b) => b.cpuMs - a.cpuMs).slice(0, 10);
   printTable('Documents', tally(all.map(({ verdict }) => verdict)));
   printTable('Operations', tally(all.flatMap(({ operations }) => operations)));
   printTable(
-    'Milliseconds per document',
-    [0.5, 0.9, 0.95, 0.99, 1].map((share) => [`p${share * 100}`, percentile(times, share)]),
+    'Milliseconds of processor time per document',
+    shares.map((share) => [`p${share * 100}`, percentile(times, share)]),
   );
-  printTable('Peak memory of the process (MiB)', [
+  printTable(
+    'Milliseconds until it is there',
+    shares.map((share) => [`p${share * 100}`, percentile(waits, share)]),
+  );
+  printTable('Peak memory of this process and the importer (MiB)', [
     ['documents up to 16 MiB', peaks.residentMib],
-    ['all documents', peaks.residentLargeMib],
+    ['larger ones', peaks.residentLargeMib],
   ]);
   printTable(
     'Slowest',
-    slowest.map(({ document, ms }) => [document.name, Math.round(ms)]),
+    slowest.map(({ document, cpuMs }) => [document.name, Math.round(cpuMs)]),
   );
   for (const { document, verdict } of all
     .filter(({ verdict }) => verdict !== 'loaded')
@@ -109,7 +131,7 @@ function report(all: readonly Outcome[], peaks: { residentMib: number; residentL
   const missed = [
     ...(crashed.length > 0 ? [`${crashed.length} crashes`] : []),
     ...(loaded / all.length < targets.loadedShare ? [`loaded ${loaded} of ${all.length}`] : []),
-    ...(percentile(times, 0.95) > targets.p95Ms ? [`p95 above ${targets.p95Ms} ms`] : []),
+    ...(percentile(times, 0.95) > targets.p95CpuMs ? [`p95 above ${targets.p95CpuMs} ms`] : []),
     ...(peaks.residentMib > targets.residentMib ? [`memory above ${targets.residentMib} MiB`] : []),
     ...(peaks.residentLargeMib > targets.residentLargeMib
       ? [`memory above ${targets.residentLargeMib} MiB for large documents`]

@@ -1,6 +1,6 @@
 /**
- * Loaded into the importer's threads before anything of ours: whoever looks up a name or opens a
- * socket ends the thread, which the run reports as a crash of that document.
+ * Loaded into the importer's processes before anything of ours: whoever looks up a name or opens a
+ * socket fails, which the run reports as a crash of that document.
  */
 import dgram from 'node:dgram';
 import dns from 'node:dns';
