@@ -17,7 +17,7 @@ export interface Word {
 
 /** How well each action of one version matches a word, and which do at all. */
 export interface WordMatch {
-  readonly weights: Float64Array;
+  readonly weights: Float32Array;
   readonly actions: readonly number[];
 }
 
@@ -38,9 +38,9 @@ export function matchWord(
   { actions, postings, terms }: VersionIndex,
   { term, meanings }: Word,
 ): WordMatch | undefined {
-  let matched: { weights: Float64Array; actions: number[] } | undefined;
+  let matched: { weights: Float32Array; actions: number[] } | undefined;
   const note = (list: readonly number[], quality: number) => {
-    matched ??= { weights: new Float64Array(actions.length), actions: [] };
+    matched ??= { weights: new Float32Array(actions.length), actions: [] };
     for (const posting of list) {
       const action = Math.trunc(posting / fieldWeights.length);
       const weight = (fieldWeights[posting % fieldWeights.length] ?? 0) * quality;

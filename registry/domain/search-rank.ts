@@ -62,7 +62,7 @@ export function rankActions<Source extends SearchSource>(
 interface Matched {
   readonly actions: readonly number[];
   /** By action, the share of the query that it has. */
-  readonly shares: Float64Array;
+  readonly shares: Float32Array;
   /** The same, where the service's name has some of the words too. */
   shareOf(action: number, named: readonly number[]): number;
 }
@@ -91,7 +91,7 @@ function matchedOf(
   found: readonly (WordMatch | undefined)[],
   parts: readonly number[],
 ): Matched {
-  const shares = new Float64Array(index.actions.length);
+  const shares = new Float32Array(index.actions.length);
   const actions: number[] = [];
   found.forEach((match, at) => {
     const part = parts[at] ?? 0;

@@ -34,7 +34,7 @@ export async function measureSearch(): Promise<SearchFigures> {
   }
   const find = (query: string) =>
     rankActions(query, sources, { limit: 10, misspellings: indexes.misspellings });
-  for (const query of queries) find(query);
+  for (let round = 0; round < rounds / 4; round += 1) find(queries[round % queries.length] ?? '');
   const durations: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const started = performance.now();
