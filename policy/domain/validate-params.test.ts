@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
 import type { JsonValue } from '#contracts/vocabulary';
-import { actionPath, BoundedRegExp } from '#templates';
+import { BoundedRegExp } from '#json-schema';
+import { actionPath } from '#templates';
 import { withDefaults } from './action-params.ts';
 import { actionOf, github, paramOf } from './action.testing.ts';
 import { findUnfaithful } from './plain-json.ts';

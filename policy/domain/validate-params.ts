@@ -2,7 +2,7 @@ import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { createSchemaValidator } from '#templates';
+import { createSchemaValidator } from '#json-schema';
 import type { Issue } from './invalid-call.ts';
 import { describeIssues } from './schema-issues.ts';
 

@@ -202,6 +202,13 @@ describe('request body', () => {
     });
   });
 
+  test('of any type is bytes where its schema says so', () => {
+    const content = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+    const { action } = compileBody({ required: true, content });
+
+    expect(action?.body).toMatchObject({ mediaType: 'application/octet-stream', wholeBody: true });
+  });
+
   test('of XML is one text that callers write', () => {
     const content = { 'application/xml': { schema: note } };
     const { report, action } = compileBody({ required: true, content });

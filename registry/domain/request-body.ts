@@ -85,7 +85,7 @@ function chooseMediaType(context: Context, at: Place<JsonObject>): Media | undef
   const content = readObject(context, at, 'content');
   const types = content ? entriesOf(content) : [];
   const ranked = types
-    .map(([key, media]) => ({ type: concrete(key), media }))
+    .map(([key, media]) => ({ type: concrete(key, media.value), media }))
     .toSorted((left, right) => rankOf(left.type) - rankOf(right.type));
   const [best] = ranked;
   if (best === undefined) {
@@ -114,9 +114,12 @@ export function rankOf(type: string): number {
 }
 
 /** A range says that JSON will do as well as anything else, unless it is about files. */
-export function concrete(type: string): string {
-  if (/^(?:\*|application)\/\*(?:\+json)?$/i.test(type)) return 'application/json';
-  return /^[a-z]+\/\*$/i.test(type) ? 'application/octet-stream' : type;
+export function concrete(type: string, media: Place['value']): string {
+  if (!/^(?:\*|[a-z]+)\/\*(?:\+json)?$/i.test(type)) return type;
+  const schema = isObject(media) ? media['schema'] : undefined;
+  const isFile = isObject(schema) && schema['format'] === 'binary';
+  const isJson = /^(?:\*|application)\//i.test(type) && !isFile;
+  return isJson ? 'application/json' : 'application/octet-stream';
 }
 
 function wholeBody({

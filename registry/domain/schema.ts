@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { AnySchema } from 'ajv/dist/2020.js';
 
 import type { JsonValue } from '#contracts/vocabulary';
-import { compilePattern, createSchemaValidator } from '#templates';
+import { compilePattern, createSchemaValidator } from '#json-schema';
 import { isObject } from './context.ts';
 import type { Context, JsonObject, Place } from './context.ts';
 import { lookUpReference } from './references.ts';

@@ -61,7 +61,7 @@ function chooseMedia(content: unknown): Media | undefined {
   if (!isObject(content)) return undefined;
   const entries = Object.entries(content).flatMap(([given, value]): Media[] =>
     isObject(value) && given.length <= 200 && !isUnsafeName(given)
-      ? [{ given, type: concrete(given.trim()), value }]
+      ? [{ given, type: concrete(given.trim(), value), value }]
       : [],
   );
   return entries.toSorted((a, b) => rankOf(a.type) - rankOf(b.type))[0];

@@ -133,6 +133,22 @@ describe('a schema of OpenAPI 3.0', () => {
     });
   });
 
+  test('that accepts more than it did makes no other accept less', () => {
+    const branches = [
+      { $ref: 'pet.yaml' },
+      { type: 'object', properties: { a: { type: 'string' } } },
+    ];
+    expect(importProperty({ oneOf: branches })).toEqual({ anyOf: [{}, branches[1]] });
+    expect(importProperty({ type: 'object', not: { $ref: 'pet.yaml' } })).toEqual({
+      type: 'object',
+    });
+    const oneOf = [{ type: 'string' }, { type: 'integer' }];
+    expect(importProperty({ oneOf, not: { type: 'null' } })).toEqual({
+      oneOf,
+      not: { type: 'null' },
+    });
+  });
+
   test('that unfolds too far is cut at its deepest levels', () => {
     const schemas = Object.fromEntries(
       Array.from({ length: 30 }, (_, n) => {

@@ -316,6 +316,11 @@ export const hostileDocuments: readonly (readonly [name: string, text: string | 
     'a hundred thousand alternatives',
     withPet({ oneOf: Array.from({ length: 100_000 }, () => ({ type: 'string' })) }),
   ],
+  ['millions of lists', `{"openapi":"3.0.0","paths":{},"x":[${'[],'.repeat(5_000_000)}[]]}`],
+  [
+    'a million shapes of objects',
+    `{"openapi":"3.0.0","paths":{},"x":[${Array.from({ length: 1_000_000 }, (_, n) => `{"k${n}":1}`).join(',')}]}`,
+  ],
   [
     'fifty thousand paths',
     json((d) => {

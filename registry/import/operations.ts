@@ -99,7 +99,7 @@ export function convertOperation(
 ): ConvertedOperation {
   const path = readPath(found.path);
   const attempt = (depthMax: number) => {
-    const budget = { nodes: NODES_MAX, depthMax, isCut: false, work };
+    const budget = { nodes: NODES_MAX, depthMax, isCut: false, opened: 0, work };
     const converted = convertWithin(source, found, { path, schemes, budget });
     const fits = budget.nodes >= 0 && JSON.stringify(converted.value).length <= OPERATION_BYTES_MAX;
     return { converted, fits, depthMax, isCut: budget.isCut };

@@ -55,14 +55,14 @@ export function convertParameters(source: Source, owner: Owner, budget: SchemaBu
     byIdentity.set(`query ${name}`, constantParameter(name, value));
     inferred.add('constants');
   }
-  for (const name of placeholdersOf(owner.path.sent)) {
-    if (byIdentity.has(`path ${name}`)) continue;
-    byIdentity.set(`path ${name}`, {
-      name,
-      in: 'path',
-      required: true,
-      schema: { type: 'string' },
-    });
+  const mentioned = [
+    ...placeholdersOf(owner.path.sent).map((name) => ({ name, in: 'path' })),
+    ...Object.values(owner.path.moved).map((name) => ({ name, in: 'query' })),
+  ];
+  for (const parameter of mentioned) {
+    const identity = identityOf(parameter);
+    if (byIdentity.has(identity)) continue;
+    byIdentity.set(identity, { ...parameter, required: true, schema: { type: 'string' } });
     inferred.add('parameters');
   }
   const list = [...byIdentity.values()].map((parameter) => {

@@ -174,6 +174,8 @@ class Pool {
     if (!this.#workers.delete(worker)) return;
     const { process: child } = worker;
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+    // Whoever closes the pool waits for this, and nothing else may keep our process running.
+    child.ref();
     const stopped = once(child, 'exit').finally(() => this.#stopping.delete(stopped));
     this.#stopping.add(stopped);
     child.kill('SIGKILL');

@@ -22,6 +22,8 @@ export interface SchemaBudget {
   readonly depthMax: number;
   /** Set where something was left open because of depth. */
   isCut: boolean;
+  /** How often a schema became one that accepts more. */
+  opened: number;
   readonly work: Work;
 }
 
@@ -59,7 +61,7 @@ const readAlone = new Set([
  * A schema of OpenAPI 3.0 or 3.1 as JSON Schema 2020-12, self-contained, as far as it is about
  * requests: references are replaced by what they name, read-only properties are left out. What
  * JSON Schema does not know is dropped, and a schema that contains itself accepts anything from the
- * second round on; both make it accept more, never less.
+ * second round on. Both make it accept more, never less: where that is so, `oneOf` becomes `anyOf`.
  */
 export function convertSchema(source: Source, at: Place, budget: SchemaBudget): JsonObject {
   const schema = convert(source, at, { budget, depth: 0, open: [] });
@@ -73,6 +75,7 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
   if (typeof at.value === 'boolean') return at.value;
   if (!isObject(at.value)) {
     source.notes.warn('schema_opened', at.path, 'This is no schema; any value is accepted.');
+    budget.opened += 1;
     return {};
   }
   budget.nodes -= 1;
@@ -80,6 +83,7 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
   if (budget.nodes < 0) return {};
   if (depth > budget.depthMax) {
     budget.isCut = true;
+    budget.opened += 1;
     return shallow(source, at.value, depth);
   }
   if (!Object.hasOwn(at.value, '$ref'))
@@ -87,11 +91,15 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
 
   const path = [...at.path, '$ref'];
   const target = lookUp(source, at.value['$ref'] ?? null, path);
-  if (target === undefined) return annotationsOf(at.value, depth);
+  if (target === undefined) {
+    budget.opened += 1;
+    return annotationsOf(at.value, depth);
+  }
   const name = pointerTo(target.path);
   if (open.includes(name) || open.length >= HOPS_MAX) {
     const message = `#${name.slice(0, 200)} contains itself; from here on any value is accepted.`;
     source.notes.info('ref_cycle', path, message);
+    budget.opened += 1;
     return annotationsOf(at.value, depth);
   }
   const referred = convert(source, target, { budget, depth, open: [...open, name] });
@@ -102,6 +110,8 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
 }
 
 function convertKeywords(source: Source, at: Place<JsonObject>, position: Position): JsonObject {
+  const { budget } = position;
+  const openedBefore = budget.opened;
   const schema: JsonObject = {
     ...typeOf(source, at),
     ...annotationsOf(at.value, position.depth),
@@ -116,11 +126,16 @@ function convertKeywords(source: Source, at: Place<JsonObject>, position: Positi
     } else if (!isSilentKeyword(keyword) && !isBound(keyword, value)) {
       const message = `"${keyword.slice(0, 100)}" is left out: JSON Schema has no such keyword, or not with this value.`;
       source.notes.info('schema_changed', [...at.path, keyword], message);
+      budget.opened += 1;
     }
   }
+  if (budget.opened > openedBefore) openNegations(schema);
   readBounds(schema, at.value);
   readBinary(schema);
   readValues(source, at, schema);
+  if (['type', 'enum', 'const'].some((keyword) => keyword in at.value && !(keyword in schema))) {
+    budget.opened += 1;
+  }
   readRequired(schema, at.value);
   return mergeAllOf(isNullable(source, at.value) ? nullable(schema) : schema);
 }
@@ -164,6 +179,29 @@ function convertComposed(
     isKept(source, { value: item, path: [...path, name] }, { keyword, name }),
   );
   return Object.fromEntries(kept.map(([name, item]) => [name, convertAt(item, name)]));
+}
+
+/** What refuses values that another schema accepts would refuse more, now that one accepts more. */
+function openNegations(schema: JsonObject): void {
+  for (const keyword of [
+    'not',
+    'if',
+    'then',
+    'else',
+    'unevaluatedProperties',
+    'unevaluatedItems',
+  ]) {
+    delete schema[keyword];
+  }
+  const { oneOf } = schema;
+  if (oneOf === undefined) return;
+  delete schema['oneOf'];
+  if (!('anyOf' in schema)) schema['anyOf'] = oneOf;
+  else
+    schema['allOf'] = [
+      ...(Array.isArray(schema['allOf']) ? schema['allOf'] : []),
+      { anyOf: oneOf },
+    ];
 }
 
 /** More than the budget has will not be used: the whole schema is converted again, less deeply. */

@@ -1,12 +1,10 @@
 export { actionPath, actionQuery } from './action-url.ts';
-export { BoundedRegExp, compilePattern } from './bounded-regexp.ts';
 export { renderDescription } from './description.ts';
 export { normalisePath, normaliseText } from './http-path.ts';
 export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
 export { findOperations, isSameMethod } from './operations.ts';
 export type { FoundOperation } from './operations.ts';
-export { createSchemaValidator } from './schema-validator.ts';
 export { givenValue, isAbsent, joinedText, pairTexts, refuseMethodOverride } from './styles.ts';
 export type { Styled } from './styles.ts';
 export { encode, encodeExcept, invalidParam, isRecord, presentEntries, textOf } from './text.ts';

@@ -115,7 +115,7 @@ function report(all: readonly Outcome[]) {
     'Milliseconds until it is there',
     shares.map((share) => [`p${share * 100}`, percentile(waits, share)]),
   );
-  printTable('Peak memory of this process and the importer (MiB)', [
+  printTable('Peak memory of the importer (MiB)', [
     ['documents up to 16 MiB', peaks.residentMib],
     ['larger ones', peaks.residentLargeMib],
   ]);
