@@ -13,6 +13,7 @@ import { dashboardPages } from './plugins/dashboard.ts';
 import { registerEdge } from './plugins/edge.ts';
 import { notFound, registerErrorHandler, sendError, toAppError } from './plugins/error-handler.ts';
 import { eventRoute } from './plugins/event-route.ts';
+import { oauthForward } from './plugins/oauth-forward.ts';
 import { openapiRoute } from './plugins/openapi-route.ts';
 import { registerRoutes } from './plugins/routes.ts';
 import { signInPages } from './plugins/sign-in.ts';
@@ -92,6 +93,7 @@ export async function createServer(
   await app.register(openapiRoute);
   await app.register(eventRoute, deps);
   await app.register(signInPages, deps);
+  await app.register(oauthForward, { ...deps, oauthUrl: config.OAUTH_URL });
   await app.register(dashboardPages, { dist: dashboardDist });
   await app.ready();
   return app;

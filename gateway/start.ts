@@ -28,6 +28,8 @@ import { prepareStop } from './stop-server.ts';
 export interface RunningGateway extends RunningComponent {
   /** What it calls itself; with PORT=0 the port it was given. */
   readonly url: string;
+  /** Where it listens itself, also behind another BASE_URL. */
+  readonly listeningAt: string;
 }
 
 /**
@@ -64,6 +66,7 @@ export async function startGateway(
         identityPerMinute: config.RATE_IDENTITY_PER_MINUTE,
         userPerMinute: config.RATE_USER_PER_MINUTE,
         signInPerMinute: config.RATE_SIGN_IN_PER_MINUTE,
+        registerPerHour: config.RATE_REGISTER_PER_HOUR,
         replicas: () => replicas.live(),
       }),
       // The port is known when the first request is.
@@ -81,7 +84,13 @@ export async function startGateway(
 
   logger.info({ url: site.baseUrl }, 'started');
   const running = startup.move();
-  return { logger, url: site.baseUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const listeningAt = deriveBaseUrl({ HOST: config.HOST, PORT: portOf(app) });
+  return {
+    logger,
+    url: site.baseUrl,
+    listeningAt,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
 function createNeighbours(bus: Bus): Neighbours {
