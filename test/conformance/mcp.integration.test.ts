@@ -46,6 +46,10 @@ describe('the conformance suite of MCP, as a client of the gateway', () => {
     ['what 2025-11-25 requires', ['--requirements', '2025-11-25']],
     ['every scenario of 2025-06-18', ['--suite', 'all', '--spec-version', '2025-06-18']],
     ['what 2026-07-28 requires', ['--requirements', '2026-07-28']],
+    // Not required of anybody yet.
+    ...['http-header-validation', 'http-custom-header-server-validation'].map(
+      (name) => [name, ['--scenario', name, '--spec-version', '2026-07-28']] as const,
+    ),
   ] as const)('passes %s', { timeout: suiteMs }, async ([, selection]) => {
     const output = await runSuite(url, selection);
 

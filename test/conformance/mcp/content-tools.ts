@@ -1,5 +1,10 @@
+import { fromJsonSchema } from '@modelcontextprotocol/server';
+
 import type { Fixture } from './fixture-server.ts';
 import { png, text, wav } from './samples.ts';
+
+/** The parameter's value also stands in the header `Mcp-Param-Region` (SEP-2243). */
+const mirrored = { type: 'string' as const, ...{ 'x-mcp-header': 'Region' } };
 
 export function registerContentTools({ server }: Fixture): void {
   server.registerTool('test_simple_text', { description: 'Answers with text' }, () =>
@@ -44,4 +49,16 @@ export function registerContentTools({ server }: Fixture): void {
   server.registerTool('test_error_handling', { description: 'Always fails' }, () => {
     throw new Error('This tool intentionally returns an error for testing');
   });
+  server.registerTool(
+    'test_mirrored_parameter',
+    {
+      description: 'Takes a parameter that also stands in a header',
+      inputSchema: fromJsonSchema({
+        type: 'object',
+        properties: { region: mirrored },
+        required: ['region'],
+      }),
+    },
+    () => text('Mirrored'),
+  );
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { MissingRequiredClientCapabilityError, inputRequired } from '@modelcontextprotocol/server';
+import { inputRequired } from '@modelcontextprotocol/server';
 import type { ClientCapabilities, ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
@@ -64,12 +64,12 @@ export function registerStreamTools({ server, changeTools }: Fixture): void {
     },
   );
   registerElicitations(server);
-  server.registerTool('test_missing_capability', { description: 'Needs sampling' }, (context) => {
-    if (capabilitiesOf(context).sampling === undefined) {
-      throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { sampling: {} } });
-    }
-    return text('The client can sample');
-  });
+  server.registerTool('test_missing_capability', { description: 'Needs sampling' }, () =>
+    // What a client has not declared, the SDK refuses to ask of it.
+    inputRequired({
+      inputRequests: { model: inputRequired.createMessage({ messages: [], maxTokens: 1 }) },
+    }),
+  );
   server.registerTool('test_streaming_elicitation', { description: 'Asks by answering' }, () =>
     inputRequired({
       inputRequests: {
