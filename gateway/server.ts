@@ -9,6 +9,8 @@ import { ConfigError } from '#config';
 import { errorCodes } from '#errors';
 import type { GatewayConfig } from './config.ts';
 import type { Deps } from './deps.ts';
+import { mcpRoute } from './mcp/route.ts';
+import type { ProtocolServerFactory } from './mcp/serving.ts';
 import { dashboardPages } from './plugins/dashboard.ts';
 import { registerEdge } from './plugins/edge.ts';
 import { notFound, registerErrorHandler, sendError, toAppError } from './plugins/error-handler.ts';
@@ -22,6 +24,8 @@ export interface ServerOptions {
   /** Parse every answer with its route's schema; for tests. */
   readonly checkAnswers?: boolean;
   readonly dashboardDist?: string;
+  /** Speaks MCP instead of our own tools, behind the same transport; for conformance suites. */
+  readonly mcpServer?: ProtocolServerFactory;
 }
 
 /** Every limit of the HTTP server, so that no default decides (reliability: X1, X2). */
@@ -41,7 +45,7 @@ const limits = {
 export async function createServer(
   config: GatewayConfig,
   deps: Deps,
-  { checkAnswers = false, dashboardDist }: ServerOptions = {},
+  { checkAnswers = false, dashboardDist, mcpServer }: ServerOptions = {},
 ): Promise<FastifyInstance> {
   const app = Fastify({
     http: {
@@ -92,6 +96,7 @@ export async function createServer(
   registerRoutes(app, deps, { checkAnswers });
   await app.register(openapiRoute);
   await app.register(eventRoute, deps);
+  await app.register(mcpRoute, { deps, createServer: mcpServer });
   await app.register(signInPages, deps);
   await app.register(oauthForward, { ...deps, oauthUrl: config.OAUTH_URL });
   await app.register(dashboardPages, { dist: dashboardDist });
