@@ -12,7 +12,8 @@ const WRONG_USE = 2;
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
-  const words = args.slice(0, args.findIndex((each) => each.startsWith('-')) >>> 0);
+  const firstOption = args.findIndex((each) => each.startsWith('-'));
+  const words = firstOption === -1 ? args : args.slice(0, firstOption);
   const name = [words.slice(0, 2).join(' '), words[0] ?? ''].find((each) => commands.has(each));
   const command = commands.get(name ?? '');
   if (command && name !== undefined) return runCommand(command, args.slice(name.split(' ').length));

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Access } from '../credential/access.ts';
 import { joinScopes } from '../credential/oauth.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
-import { missingScope } from './connection.ts';
+import { missingScope } from './transport.ts';
 import type { FrameId } from './frame.ts';
 
 /** JSON-RPC's code for "the server, for reasons of its own". */

@@ -55,7 +55,7 @@ async function cancel(shim: Shim, frame: Frame, signal: AbortSignal): Promise<Fa
 }
 
 async function post(shim: Shim, frame: Frame, signal: AbortSignal): Promise<Failure | undefined> {
-  const answer = await shim.connection.post(frame, signal);
+  const answer = await shim.transport.post(frame, signal);
   if (isGood(answer) && isEventStream(answer)) {
     const isAnswered = await relayStream(shim, { frame, answer, signal });
     return isAnswered || frame.kind !== 'request' ? undefined : noAnswer;
@@ -73,12 +73,11 @@ async function relay(
 ): Promise<boolean> {
   const reply = parseReply(text);
   if (!reply) return false;
-  const isAnswer = reply.answers !== undefined;
-  const isOurs = isAnswer && reply.answers === frame.id;
-  if (isAnswer && !isOurs) return false;
+  const isOurs = reply.isAnswer && frame.kind === 'request' && reply.answers === frame.id;
+  if (reply.isAnswer && !isOurs) return false;
   if (isOurs && frame.method === 'initialize' && reply.protocolVersion !== undefined) {
     const id = answer.headers['mcp-session-id'];
-    shim.connection.settle({ id: id?.toString(), version: reply.protocolVersion });
+    shim.transport.settle({ id: id?.toString(), version: reply.protocolVersion });
   }
   await shim.editor.write(reply.line);
   return isOurs;
@@ -111,7 +110,7 @@ async function relayStream(
     }
     if (isAnswered || lastEventId === undefined || attempt === RESUME_ATTEMPTS) return isAnswered;
     await sleep(wait, undefined, { signal });
-    stream = await shim.connection.listen({ lastEventId }, signal);
+    stream = await shim.transport.listen({ lastEventId }, signal);
     if (!isGood(stream) || !isEventStream(stream)) {
       stream.destroy();
       return false;

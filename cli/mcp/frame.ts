@@ -51,7 +51,9 @@ export function parseFrame(bytes: Buffer): Frame | undefined {
 export interface Reply {
   /** In one line, otherwise as it came. */
   readonly line: string;
-  /** Of an answer: which request it is for. */
+  /** A message that asks or tells something by itself is not an answer. */
+  readonly isAnswer: boolean;
+  /** Of an answer: which request it is for; undefined if the gateway could not tell. */
   readonly answers: FrameId | undefined;
   /** What the answer to `initialize` settles on. */
   readonly protocolVersion: string | undefined;
@@ -61,10 +63,12 @@ export interface Reply {
 export function parseReply(text: string): Reply | undefined {
   const message = parseMessage(text);
   if (!message) return undefined;
+  const isAnswer = message['method'] === undefined;
   return {
     // JSON has line ends between its tokens only: strings write them as \n.
     line: text.replaceAll(/[\r\n]+/g, ' ').trim(),
-    answers: message['method'] === undefined ? idOf(message['id']) : undefined,
+    isAnswer,
+    answers: isAnswer ? idOf(message['id']) : undefined,
     protocolVersion: stringOf(objectOf(message['result'])['protocolVersion']),
   };
 }

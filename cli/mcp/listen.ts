@@ -12,13 +12,13 @@ const PASSING = new Set([401, 403, 408, 429]);
 
 /** Passes on what the gateway says by itself (GET of the endpoint), as long as frames may come. */
 export async function listenToGateway(shim: Shim): Promise<void> {
-  const { connection, editor, stopped, noMoreInput } = shim;
+  const { transport, editor, stopped, noMoreInput } = shim;
   const signal = AbortSignal.any([stopped, noMoreInput.signal]);
   let lastEventId: string | undefined;
   let wait = RECONNECT_MS;
   while (!signal.aborted) {
     try {
-      const answer = await connection.listen({ lastEventId }, signal);
+      const answer = await transport.listen({ lastEventId }, signal);
       const status = answer.statusCode ?? 0;
       const hasStream = isGood(answer) && isEventStream(answer);
       if (!hasStream) answer.destroy();
@@ -29,7 +29,8 @@ export async function listenToGateway(shim: Shim): Promise<void> {
           lastEventId = event.id ?? lastEventId;
           wait = event.retry ?? wait;
           const message = event.data === '' ? undefined : parseReply(event.data);
-          if (message) await editor.write(message.line);
+          // An answer would be a second one: whoever waits for it takes up its own stream.
+          if (message && !message.isAnswer) await editor.write(message.line);
         }
       }
     } catch {

@@ -2,7 +2,7 @@ import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
 import { agentKeySetting, credentialFileSetting, gatewayUrlSetting } from '../settings.ts';
 import type { Environment } from '../settings.ts';
-import { openConnection } from './connection.ts';
+import { openTransport } from './transport.ts';
 import { runShim } from './shim.ts';
 import type { Editor } from './shim.ts';
 
@@ -17,8 +17,8 @@ export async function runMcp(options: McpOptions, environment: Environment): Pro
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort()).once('SIGTERM', () => stop.abort());
   stop.signal.addEventListener('abort', () => process.stdin.destroy());
-  await using connection = openConnection(access);
-  await runShim({ access, connection, editor: openEditor(stop), stopped: stop.signal });
+  await using transport = openTransport(access);
+  await runShim({ access, transport, editor: openEditor(stop), stopped: stop.signal });
   stop.abort();
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Access } from '../credential/access.ts';
-import type { Connection } from './connection.ts';
+import type { Transport } from './transport.ts';
 import { failureLine, notAFrame, tooLong } from './failure.ts';
 import { forward } from './forward.ts';
 import { MAX_FRAME, parseFrame } from './frame.ts';
@@ -23,7 +23,7 @@ export interface Editor {
 
 export interface Shim {
   readonly access: Access;
-  readonly connection: Connection;
+  readonly transport: Transport;
   readonly editor: Editor;
   /** Requests whose answer has not come yet. */
   readonly underWay: Map<FrameId, AbortController>;
@@ -43,7 +43,7 @@ export interface Shim {
 export async function runShim({
   stopped,
   ...parts
-}: Pick<Shim, 'access' | 'connection' | 'editor' | 'stopped'>): Promise<void> {
+}: Pick<Shim, 'access' | 'transport' | 'editor' | 'stopped'>): Promise<void> {
   const shim: Shim = { ...parts, stopped, underWay: new Map(), noMoreInput: new AbortController() };
   const tasks = new Set<Promise<void>>();
   try {

@@ -16,7 +16,7 @@ const SESSION = 'mcp-session-id';
  * MCP's Streamable HTTP, seen from a client: the credential, the session and the headers that go
  * with each request. It knows nothing of what frames mean.
  */
-export interface Connection extends AsyncDisposable {
+export interface Transport extends AsyncDisposable {
   /** The answer to a frame, or the last refusal where trying again did not help. */
   readonly post: (frame: Frame, signal: AbortSignal) => Promise<IncomingMessage>;
   /** The stream of what the gateway says by itself, or the rest of one that broke. */
@@ -28,7 +28,7 @@ export interface Connection extends AsyncDisposable {
   readonly settle: (session: { id?: string | undefined; version: string | undefined }) => void;
 }
 
-export function openConnection(access: Access): Connection {
+export function openTransport(access: Access): Transport {
   const http = openHttp(mcpEndpoint(access.gateway));
   const session: { id?: string | undefined; version?: string | undefined } = {};
 
