@@ -40,7 +40,8 @@ export function whyNotRedirectUri(uri: string): string | undefined {
 function whyNotScheme(scheme: string, authority: string, url: URL): string | undefined {
   const writtenHost = authority.replace(/:\d*$/, '');
   if (scheme === 'https') {
-    if (writtenHost.toLowerCase() !== url.hostname) {
+    // A host with other characters could mean more than one place in a content security policy.
+    if (writtenHost.toLowerCase() !== url.hostname || !/^[a-z0-9.:[\]-]+$/.test(url.hostname)) {
       return 'Write the host of the redirect URI as it is resolved.';
     }
     return loopbackHosts.has(url.hostname)
@@ -66,6 +67,6 @@ export function describeRedirectTarget(uri: string): string {
 export function formTargetOf(uri: string): string {
   const { protocol, hostname, origin } = new URL(uri);
   // CSP has no way to write an IPv6 address.
-  const isWritable = protocol === 'https:' || (protocol === 'http:' && !hostname.startsWith('['));
+  const isWritable = origin !== 'null' && !hostname.startsWith('[');
   return isWritable ? origin : protocol;
 }
