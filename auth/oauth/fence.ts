@@ -134,6 +134,9 @@ function authorizeParameters(given: URLSearchParams, baseUrl: string): URLSearch
   if (parameters.has('code_challenge') && !parameters.has('code_challenge_method')) {
     parameters.set('code_challenge_method', 'S256');
   }
+  // The others put the answer where pages would have to run a script to read it.
+  const mode = parameters.get('response_mode');
+  if (mode !== null && mode !== 'query') parameters.set('response_mode', 'unsupported');
   if (parameters.getAll('scope').length < 2) {
     const scopes = requestedScopes(parameters.get('scope') ?? undefined, clientId);
     if (scopes !== undefined) parameters.set('scope', scopes.join(' '));

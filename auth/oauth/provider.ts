@@ -89,6 +89,7 @@ const tokens: Partial<Configuration> = {
   clientAuthMethods: ['none'],
   clientDefaults: { id_token_signed_response_alg: 'Ed25519' },
   pkce: { required: () => true },
+  allowOmittingSingleRegisteredRedirectUri: false,
   // Clients do not ask for it, and could not work without it.
   issueRefreshToken: async () => true,
   rotateRefreshToken: true,
