@@ -71,7 +71,6 @@ describe('the address of a metadata document', () => {
     ['https://app.example/client.json#x', false],
     ['https://app.example/client.json?x=1', false],
     ['https://APP.example/client.json', false],
-    ['https://127.0.0.1/client.json', false],
     ['0190a2f0-0000-7000-8000-000000000000', false],
   ])('%s', ([url, expected]) => {
     expect(isClientDocumentUrl(url)).toBe(expected);

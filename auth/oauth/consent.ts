@@ -85,7 +85,7 @@ async function findWaiting(deps: OauthDeps, request: FastifyRequest): Promise<Wa
   const payload = await findInteraction(deps.db, key);
   const parameters = payload?.['params'] as Record<string, string> | undefined;
   if (parameters === undefined || payload?.['result'] !== undefined) throw ended();
-  const client = await findClient(deps, parameters['client_id'] ?? '');
+  const client = await findClient(deps, parameters['client_id'] ?? '', { mayFetch: true });
   if (client === undefined) throw ended();
   return {
     id,

@@ -5,10 +5,11 @@ import type { Provider } from 'oidc-provider';
 
 import type { Principal } from '#contracts/vocabulary';
 import { mcpPath } from '#contracts/oauth';
+import { isClientDocumentUrl } from '../domain/oauth-client.ts';
 import { requestedScopes } from '../domain/oauth-scopes.ts';
 import { callerOf, contextOf } from './callers.ts';
 import type { OauthDeps } from './deps.ts';
-import { paths } from './paths.ts';
+import { paths, signInPath } from './paths.ts';
 import { inRequest } from './request-scope.ts';
 
 /**

@@ -12,7 +12,7 @@ import { renewOauthGrant } from '../usecases/issue-oauth-grant.ts';
 import type { AuthorizationRequest } from '../usecases/issue-oauth-grant.ts';
 import { createAdapter } from './adapter.ts';
 import type { OauthDeps } from './deps.ts';
-import { paths } from './paths.ts';
+import { paths, signInPath } from './paths.ts';
 import { requestScope } from './request-scope.ts';
 
 /** Seconds (decisions: Lifetimes). */
@@ -54,7 +54,7 @@ export function createProvider(deps: OauthDeps): Provider {
       policy: createPolicy(),
       url: (ctx, interaction) =>
         interaction.prompt.name === 'login'
-          ? `/sign-in?return_to=${encodeURIComponent(ctx.originalUrl)}`
+          ? signInPath(ctx.originalUrl)
           : `${paths.consent}?id=${encodeURIComponent(interaction.uid)}`,
     },
     loadExistingGrant: (ctx) => loadGrant(deps, ctx),
