@@ -36,11 +36,14 @@ export function registerFence(app: FastifyInstance, deps: OauthDeps, provider: P
   app.get(paths.authorize, async (request, reply) => {
     const caller = await callerOf(deps, request);
     const query = authorizeParameters(new URLSearchParams(queryOf(request)), deps.baseUrl);
-    await pass(request, reply, {
-      path: `${paths.authorize}?${query.toString()}`,
-      caller,
-      body: null,
-    });
+    const path = `${paths.authorize}?${query.toString()}`;
+    // Whether that is a client is found out only for somebody who is signed in.
+    const isDocumented = isClientDocumentUrl(query.get('client_id') ?? '');
+    if (isDocumented && caller === null && query.get('prompt') !== 'none') {
+      return reply.redirect(signInPath(path), 303);
+    }
+    await pass(request, reply, { path, caller, body: null });
+    return reply;
   });
 
   app.get<{ Params: { uid: string } }>(`${paths.authorize}/:uid`, async (request, reply) => {
