@@ -51,11 +51,14 @@ describe('without a session', () => {
   test('a session that has ended is none', async () => {
     const person = await world.person();
     await person.post('/v1/sign-out');
-    const page = await fetch(start(await world.register()), {
-      redirect: 'manual',
-      headers: { cookie: `gateway_session=${person.sessionToken}` },
-    });
-    expect(page.headers.get('location')).toMatch(/^\/sign-in\?/);
+    const url = start(await world.register());
+    // Within a second on every replica.
+    await expect
+      .poll(async () => {
+        const headers = { cookie: `gateway_session=${person.sessionToken}` };
+        return (await fetch(url, { redirect: 'manual', headers })).headers.get('location');
+      })
+      .toMatch(/^\/sign-in\?/);
   });
 });
 

@@ -186,16 +186,27 @@ export function describeRequest(
   return { clientId, clientName, scopes, resource: baseUrl };
 }
 
-/** Errors that nobody else can be told: no client, or no redirect URI of its. */
-function renderError(
-  ctx: KoaContextWithOIDC,
-  { error, error_description: description }: ErrorOut,
-): void {
+/** Errors that only the person can be told: there is no client, or no redirect URI of its. */
+function renderError(ctx: KoaContextWithOIDC, out: ErrorOut, thrown: Error): void {
   ctx.set(pageHeaders());
   ctx.body = messagePage(
     'This link does not work',
-    `${description ?? error} Go back to the application that sent you here and connect again.`,
+    `${explain(out, thrown)} Go back to the application that sent you here and connect again.`,
   );
+}
+
+function explain({ error, error_description: description }: ErrorOut, thrown: Error): string {
+  if (thrown instanceof errors.SessionNotFound) {
+    return 'This request was answered before, waited too long, or began in another sign-in.';
+  }
+  if (error === 'invalid_redirect_uri') {
+    return 'The application wants its answer at an address that it has not registered.';
+  }
+  if (description === undefined || description === 'client is invalid') {
+    return 'The gateway does not know this application, or no longer.';
+  }
+  const sentence = description.charAt(0).toUpperCase() + description.slice(1);
+  return sentence.endsWith('.') ? sentence : `${sentence}.`;
 }
 
 const optional = (value: unknown): string | undefined =>
