@@ -61,7 +61,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     randomBytes,
   };
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
-  const baseUrl = deriveBaseUrl(config);
+  const baseUrl = new URL(deriveBaseUrl(config)).origin;
   const firstSignInUrl = await issueFirstSignInLink(deps, { baseUrl });
   startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
   const egress = startup.use(

@@ -1,4 +1,4 @@
-import { whyNotRedirectUri } from './redirect-uri.ts';
+import { whyNotPlain, whyNotRedirectUri } from './redirect-uri.ts';
 
 export type OauthClientKind = 'registered' | 'metadata_document' | 'seeded';
 
@@ -65,7 +65,7 @@ export function isClientProblem(read: ClientFields | ClientProblem): read is Cli
 
 /** Whether a `client_id` may be the URL of a metadata document: https, a path, and nothing a URL parser rewrites. */
 export function isClientDocumentUrl(clientId: string): boolean {
-  if (!clientId.startsWith('https://') || whyNotRedirectUri(clientId) !== undefined) return false;
+  if (!clientId.startsWith('https://') || whyNotPlain(clientId) !== undefined) return false;
   const url = new URL(clientId);
   return url.href === clientId && url.pathname !== '/' && url.search === '';
 }

@@ -17,6 +17,16 @@ const foreignSchemes = new Set(
  * 2.1 §2.3, RFC 8252 §7). It is compared as text later, so it is also judged as written.
  */
 export function whyNotRedirectUri(uri: string): string | undefined {
+  const problem = whyNotPlain(uri);
+  if (problem !== undefined) return problem;
+  const [, scheme = '', , authority = ''] = shape.exec(uri) ?? [];
+  return whyNotScheme(scheme, authority, new URL(uri));
+}
+
+const shape = /^([a-z][a-z0-9+.-]*):(\/\/([^/?#]*))?([^?#]*)/;
+
+/** Why a URI is not absolute and plain: readable in one way only, whoever reads it. */
+export function whyNotPlain(uri: string): string | undefined {
   if (uri.length > redirectUriCharactersMax) {
     return `A redirect URI has at most ${redirectUriCharactersMax} characters.`;
   }
@@ -24,23 +34,24 @@ export function whyNotRedirectUri(uri: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(uri) || /[\\"<>^`{|}]/.test(uri)) {
     return 'A redirect URI holds only characters of a URI; percent-encode the others.';
   }
-  const written = /^([a-z][a-z0-9+.-]*):(\/\/([^/?#]*))?([^?#]*)/.exec(uri);
+  const written = shape.exec(uri);
   if (written === null || !URL.canParse(uri)) {
     return 'A redirect URI must be absolute, its scheme in lower case.';
   }
-  const [, scheme = '', , authority = '', path = ''] = written;
+  const [, , , authority = '', path = ''] = written;
   if (uri.includes('#')) return 'A redirect URI must not have a fragment.';
   if (authority.includes('@')) return 'A redirect URI must not name a user.';
   if (path.split('/').some((segment) => /^(\.|%2e){1,2}$/i.test(segment))) {
     return 'A redirect URI must not have dot segments.';
   }
-  return whyNotScheme(scheme, authority, new URL(uri));
+  return undefined;
 }
 
 function whyNotScheme(scheme: string, authority: string, url: URL): string | undefined {
   const writtenHost = authority.replace(/:\d*$/, '');
   if (scheme === 'https') {
-    if (writtenHost.toLowerCase() !== url.hostname) {
+    // A host with other characters could mean more than one place in a content security policy.
+    if (writtenHost.toLowerCase() !== url.hostname || !/^[a-z0-9.:[\]-]+$/.test(url.hostname)) {
       return 'Write the host of the redirect URI as it is resolved.';
     }
     return loopbackHosts.has(url.hostname)
@@ -66,6 +77,6 @@ export function describeRedirectTarget(uri: string): string {
 export function formTargetOf(uri: string): string {
   const { protocol, hostname, origin } = new URL(uri);
   // CSP has no way to write an IPv6 address.
-  const isWritable = protocol === 'https:' || (protocol === 'http:' && !hostname.startsWith('['));
+  const isWritable = origin !== 'null' && !hostname.startsWith('[');
   return isWritable ? origin : protocol;
 }

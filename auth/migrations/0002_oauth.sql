@@ -69,7 +69,6 @@ create table auth.oauth_grant (
 );
 create index oauth_grant_identity_idx on auth.oauth_grant (org_id, identity_id);
 create index oauth_grant_client_idx on auth.oauth_grant (org_id, user_id, client_id);
-create index oauth_grant_expiry_idx on auth.oauth_grant (expires_at);
 
 -- Codes, access tokens and refresh tokens. Only their SHA-256 is kept, here and in `payload`.
 create table auth.oauth_token (

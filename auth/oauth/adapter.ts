@@ -51,7 +51,9 @@ const unused: Adapter = {
 
 /** Codes and tokens. Their value is the library's id: only its hash is kept. */
 function tokenAdapter(deps: OauthDeps, kind: OauthTokenKind): Adapter {
-  const { db } = deps;
+  const { db, reuseGraceSeconds: graceSeconds } = deps;
+  const findStored = (value: string) =>
+    findOauthToken(db, { hash: hashOf(value), kind, graceSeconds });
   return {
     ...unused,
     async upsert(value, { jti: _value, grantId, ...payload }, ttlSeconds) {
@@ -68,7 +70,7 @@ function tokenAdapter(deps: OauthDeps, kind: OauthTokenKind): Adapter {
       });
     },
     async find(value) {
-      const found = await findOauthToken(db, { hash: hashOf(value), kind });
+      const found = await findStored(value);
       if (found === undefined) return undefined;
       const { orgId, grantId, payload, consumedAt } = found;
       return {
@@ -79,20 +81,19 @@ function tokenAdapter(deps: OauthDeps, kind: OauthTokenKind): Adapter {
       };
     },
     async consume(value) {
-      const hash = hashOf(value);
-      const found = await findOauthToken(db, { hash, kind });
+      const found = await findStored(value);
       if (found === undefined) throw new errors.InvalidGrant();
-      if (await consumeOauthToken(db, { orgId: found.orgId, hash })) return;
+      const { orgId } = found;
+      if (await consumeOauthToken(db, { orgId, hash: hashOf(value), graceSeconds })) return;
       // Two presented it at once: whoever came second may be a thief, or the first may (D1).
-      await endGrant(deps, { orgId: found.orgId, id: found.grantId }, `${labels[kind]} used twice`);
+      await endGrant(deps, { orgId, id: found.grantId }, `${labels[kind]} used twice`);
       throw new errors.InvalidGrant();
     },
     async destroy(value) {
-      const hash = hashOf(value);
-      const found = await findOauthToken(db, { hash, kind });
+      const found = await findStored(value);
       // A refresh token ends with its grant, which the library destroys as well.
       if (found === undefined || kind !== 'access') return;
-      await revokeAccessToken(deps, { orgId: found.orgId, hash });
+      await revokeAccessToken(deps, { orgId: found.orgId, hash: hashOf(value) });
     },
     // Nothing of a revoked grant is good for anything: see `grantAdapter`.
     revokeByGrantId: async () => undefined,

@@ -6,12 +6,21 @@ import { clientIdCharactersMax } from '#contracts/vocabulary';
 import { findOauthClient } from '../repository/oauth-clients.ts';
 import { readClientDocument } from './client-document.ts';
 import type { OauthDeps } from './deps.ts';
+import { requestScope } from './request-scope.ts';
 
-/** A client by its id: registered, seeded, or described by the document its id names. */
-export async function findClient(deps: OauthDeps, id: string): Promise<OauthClient | undefined> {
+/**
+ * A client by its id: registered, seeded, or described by the document its id names. Documents
+ * are read for somebody who is signed in (`mayFetch`), so that strangers cannot make us dial;
+ * clients that exchange or refresh tokens were let in before, and count as they were then.
+ */
+export async function findClient(
+  deps: OauthDeps,
+  id: string,
+  { mayFetch }: { mayFetch: boolean },
+): Promise<OauthClient | undefined> {
   if (id.length > clientIdCharactersMax) return undefined;
   const found = await findOauthClient(deps.db, { id });
-  if (found?.isCurrent === true) return found;
+  if (found?.isCurrent === true || !mayFetch) return found;
   return isClientDocumentUrl(id) ? readClientDocument(deps, id) : undefined;
 }
 
@@ -19,7 +28,7 @@ export async function findClientMetadata(
   deps: OauthDeps,
   id: string,
 ): Promise<AdapterPayload | undefined> {
-  const client = await findClient(deps, id);
+  const client = await findClient(deps, id, { mayFetch: requestScope().caller !== null });
   return client && clientMetadata(client);
 }
 

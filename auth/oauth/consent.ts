@@ -43,8 +43,10 @@ export async function consentPages(app: FastifyInstance, deps: OauthDeps): Promi
       await denyClient(deps, { caller, interaction });
       return reply.redirect(waiting.continueAt, 303);
     }
+    const ask = (problem: string) =>
+      show(deps, reply.code(400), waiting, { problem, name: form.get('name') });
     const choice = readChoice(form, waiting);
-    if ('problem' in choice) return show(deps, reply.code(400), waiting, choice.problem);
+    if ('problem' in choice) return ask(choice.problem);
     try {
       await allowClient(deps, {
         caller,
@@ -56,7 +58,7 @@ export async function consentPages(app: FastifyInstance, deps: OauthDeps): Promi
     } catch (thrown) {
       const isCorrectable = thrown instanceof AppError && choice.actAs !== 'user';
       if (!isCorrectable || (await hasEnded(deps, waiting))) throw thrown;
-      return show(deps, reply.code(400), waiting, thrown.message);
+      return ask(thrown.message);
     }
     return reply.redirect(waiting.continueAt, 303);
   });
@@ -85,7 +87,7 @@ async function findWaiting(deps: OauthDeps, request: FastifyRequest): Promise<Wa
   const payload = await findInteraction(deps.db, key);
   const parameters = payload?.['params'] as Record<string, string> | undefined;
   if (parameters === undefined || payload?.['result'] !== undefined) throw ended();
-  const client = await findClient(deps, parameters['client_id'] ?? '');
+  const client = await findClient(deps, parameters['client_id'] ?? '', { mayFetch: true });
   if (client === undefined) throw ended();
   return {
     id,
@@ -114,20 +116,21 @@ async function show(
   { db }: OauthDeps,
   reply: FastifyReply,
   waiting: Waiting,
-  problem: string | null = null,
+  again: { problem: string | null; name: string | null } = { problem: null, name: null },
 ): Promise<FastifyReply> {
   const { caller, client, redirectUri } = waiting;
   const isAsUser = client.id === cliClientId;
   const { orgId, userId } = caller;
   const agents = isAsUser ? [] : await listOwnAgents(db, { orgId, userId });
   const taken = new Set(agents.map((agent) => agent.name));
+  const suggestedName = again.name ?? uniqueName(agentNameFrom(client.name), taken);
   return reply.headers(pageHeaders([formTargetOf(redirectUri)])).send(
     consentPage({
       ...waiting,
       agents: agents.filter((agent) => agent.isLive),
-      suggestedName: canCreateAgent(caller) ? uniqueName(agentNameFrom(client.name), taken) : null,
+      suggestedName: canCreateAgent(caller) ? suggestedName : null,
       isAsUser,
-      problem,
+      problem: again.problem,
     }),
   );
 }

@@ -5,10 +5,11 @@ import type { Provider } from 'oidc-provider';
 
 import type { Principal } from '#contracts/vocabulary';
 import { mcpPath } from '#contracts/oauth';
+import { isClientDocumentUrl } from '../domain/oauth-client.ts';
 import { requestedScopes } from '../domain/oauth-scopes.ts';
 import { callerOf, contextOf } from './callers.ts';
 import type { OauthDeps } from './deps.ts';
-import { paths } from './paths.ts';
+import { paths, signInPath } from './paths.ts';
 import { inRequest } from './request-scope.ts';
 
 /**
@@ -35,11 +36,14 @@ export function registerFence(app: FastifyInstance, deps: OauthDeps, provider: P
   app.get(paths.authorize, async (request, reply) => {
     const caller = await callerOf(deps, request);
     const query = authorizeParameters(new URLSearchParams(queryOf(request)), deps.baseUrl);
-    await pass(request, reply, {
-      path: `${paths.authorize}?${query.toString()}`,
-      caller,
-      body: null,
-    });
+    const path = `${paths.authorize}?${query.toString()}`;
+    // Whether that is a client is found out only for somebody who is signed in.
+    const isDocumented = isClientDocumentUrl(query.get('client_id') ?? '');
+    if (isDocumented && caller === null && query.get('prompt') !== 'none') {
+      return reply.redirect(signInPath(path), 303);
+    }
+    await pass(request, reply, { path, caller, body: null });
+    return reply;
   });
 
   app.get<{ Params: { uid: string } }>(`${paths.authorize}/:uid`, async (request, reply) => {
@@ -134,6 +138,9 @@ function authorizeParameters(given: URLSearchParams, baseUrl: string): URLSearch
   if (parameters.has('code_challenge') && !parameters.has('code_challenge_method')) {
     parameters.set('code_challenge_method', 'S256');
   }
+  // The others put the answer where pages would have to run a script to read it.
+  const mode = parameters.get('response_mode');
+  if (mode !== null && mode !== 'query') parameters.set('response_mode', 'unsupported');
   if (parameters.getAll('scope').length < 2) {
     const scopes = requestedScopes(parameters.get('scope') ?? undefined, clientId);
     if (scopes !== undefined) parameters.set('scope', scopes.join(' '));

@@ -6,3 +6,8 @@ export const paths = {
   token: '/oauth/token',
   revoke: '/oauth/revoke',
 } as const;
+
+/** Where the gateway signs a person in, and sends the browser back to `path` afterwards. */
+export function signInPath(path: string): string {
+  return `/sign-in?return_to=${encodeURIComponent(path)}`;
+}

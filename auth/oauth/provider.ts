@@ -12,7 +12,7 @@ import { renewOauthGrant } from '../usecases/issue-oauth-grant.ts';
 import type { AuthorizationRequest } from '../usecases/issue-oauth-grant.ts';
 import { createAdapter } from './adapter.ts';
 import type { OauthDeps } from './deps.ts';
-import { paths } from './paths.ts';
+import { paths, signInPath } from './paths.ts';
 import { requestScope } from './request-scope.ts';
 
 /** Seconds (decisions: Lifetimes). */
@@ -54,7 +54,7 @@ export function createProvider(deps: OauthDeps): Provider {
       policy: createPolicy(),
       url: (ctx, interaction) =>
         interaction.prompt.name === 'login'
-          ? `/sign-in?return_to=${encodeURIComponent(ctx.originalUrl)}`
+          ? signInPath(ctx.originalUrl)
           : `${paths.consent}?id=${encodeURIComponent(interaction.uid)}`,
     },
     loadExistingGrant: (ctx) => loadGrant(deps, ctx),
@@ -89,6 +89,7 @@ const tokens: Partial<Configuration> = {
   clientAuthMethods: ['none'],
   clientDefaults: { id_token_signed_response_alg: 'Ed25519' },
   pkce: { required: () => true },
+  allowOmittingSingleRegisteredRedirectUri: false,
   // Clients do not ask for it, and could not work without it.
   issueRefreshToken: async () => true,
   rotateRefreshToken: true,
@@ -185,16 +186,27 @@ export function describeRequest(
   return { clientId, clientName, scopes, resource: baseUrl };
 }
 
-/** Errors that nobody else can be told: no client, or no redirect URI of its. */
-function renderError(
-  ctx: KoaContextWithOIDC,
-  { error, error_description: description }: ErrorOut,
-): void {
+/** Errors that only the person can be told: there is no client, or no redirect URI of its. */
+function renderError(ctx: KoaContextWithOIDC, out: ErrorOut, thrown: Error): void {
   ctx.set(pageHeaders());
   ctx.body = messagePage(
     'This link does not work',
-    `${description ?? error} Go back to the application that sent you here and connect again.`,
+    `${explain(out, thrown)} Go back to the application that sent you here and connect again.`,
   );
+}
+
+function explain({ error, error_description: description }: ErrorOut, thrown: Error): string {
+  if (thrown instanceof errors.SessionNotFound) {
+    return 'This request was answered before, waited too long, or began in another sign-in.';
+  }
+  if (error === 'invalid_redirect_uri') {
+    return 'The application wants its answer at an address that it has not registered.';
+  }
+  if (description === undefined || description === 'client is invalid') {
+    return 'The gateway does not know this application, or no longer.';
+  }
+  const sentence = description.charAt(0).toUpperCase() + description.slice(1);
+  return sentence.endsWith('.') ? sentence : `${sentence}.`;
 }
 
 const optional = (value: unknown): string | undefined =>

@@ -53,7 +53,8 @@ export async function insertOauthClient(
     select ${id}, 'registered', ${name}, ${softwareId}, ${[...redirectUris]}::text[]
      where (select count(*)
               from auth.oauth_client
-             where last_authorized_at is null) < ${waitingMax}
+             where kind = 'registered'
+               and last_authorized_at is null) < ${waitingMax}
     returning id
   `;
   return rows.length === 1;

@@ -115,14 +115,21 @@ export async function revokeOauthGrantsOf(
   `;
 }
 
-/** Across orgs: it is housekeeping. Their tokens go with them. */
+/**
+ * Removes grants of which nothing can be used any more: a live chain always has a refresh token
+ * that has not expired. Across orgs: it is housekeeping.
+ */
 export async function pruneOauthGrants(sql: Sql): Promise<void> {
   await sql`
     delete from auth.oauth_grant
-     where id in (select id
-                    from auth.oauth_grant
-                   where expires_at < now() - interval '30 days'
-                      or revoked_at < now() - interval '30 days'
+     where id in (select g.id
+                    from auth.oauth_grant g
+                   where g.created_at < now() - interval '1 day'
+                     and not exists (select 1
+                                       from auth.oauth_token t
+                                      where t.org_id = g.org_id
+                                        and t.grant_id = g.id
+                                        and t.expires_at > now())
                    limit 10000)
   `;
 }

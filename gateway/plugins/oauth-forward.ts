@@ -9,6 +9,7 @@ import {
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { readCookie } from '../domain/site.ts';
+import type { Site } from '../domain/site.ts';
 import { refuseOtherMethods } from './routes.ts';
 
 interface ForwardOptions extends Pick<Deps, 'site' | 'rates' | 'logger'> {
@@ -80,21 +81,22 @@ export async function oauthForward(app: FastifyInstance, options: ForwardOptions
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, next) => next(null, body));
 
+  const send = async (to: Pool, request: FastifyRequest) => {
+    const { statusCode, headers, body } = await to.request({
+      method: request.method,
+      path: request.url,
+      headers: headersOf(request, site()),
+      body: request.body instanceof Buffer ? request.body : null,
+      signal: AbortSignal.timeout(deadlineMs),
+    });
+    return { statusCode, headers, bytes: Buffer.from(await body.arrayBuffer()) };
+  };
   const forward = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     if (pool === null) throw away();
-    const { statusCode, headers, body } = await pool
-      .request({
-        method: request.method,
-        path: request.url,
-        headers: headersOf(request, site().baseUrl, site().cookieName),
-        body: request.body instanceof Buffer ? request.body : null,
-        signal: AbortSignal.timeout(deadlineMs),
-      })
-      .catch((thrown: unknown) => {
-        logger.warn({ err: thrown, requestId: request.id }, 'auth did not answer an OAuth request');
-        throw away(thrown);
-      });
-    const bytes = Buffer.from(await body.arrayBuffer());
+    const { statusCode, headers, bytes } = await send(pool, request).catch((thrown: unknown) => {
+      logger.warn({ err: thrown, requestId: request.id }, 'auth did not answer an OAuth request');
+      throw away(thrown);
+    });
     for (const name of responseHeaders) {
       const value = headers[name];
       if (value !== undefined) void reply.header(name, value);
@@ -128,11 +130,7 @@ function createPool(oauthUrl: string): Pool {
   });
 }
 
-function headersOf(
-  request: FastifyRequest,
-  baseUrl: string,
-  cookieName: string,
-): Record<string, string> {
+function headersOf(request: FastifyRequest, { baseUrl, cookieName }: Site): Record<string, string> {
   const { host, protocol } = new URL(baseUrl);
   const session = readCookie(request.headers.cookie, cookieName);
   const kept = requestHeaders.flatMap((name) => {

@@ -74,7 +74,6 @@ const acrossOrgs: Record<string, string> = {
   'auth/repository/bootstrap.ts findFirstAdmin': 'before anybody has signed in there is one org',
   'auth/repository/sessions.ts pruneSessions': housekeeping,
   'auth/repository/sign-in-links.ts pruneSignInLinks': housekeeping,
-  'auth/repository/oauth-grants.ts pruneOauthGrants': housekeeping,
   'auth/repository/oauth-tokens.ts pruneOauthTokens': housekeeping,
   'auth/repository/oauth-interactions.ts pruneInteractions': housekeeping,
   'registry/repository/template-version.ts numberBuiltInTemplate': 'built-in: of no org',
