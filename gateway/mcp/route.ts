@@ -104,8 +104,9 @@ async function post(
   } as Parameters<typeof classifyInboundRequest>[0]);
   if (classified.kind === 'reject') {
     const { code, message, data, httpStatus } = classified;
-    const { jsonrpc, id } = rpcError(invalid(message), request.id, body);
-    return reply.code(httpStatus).send({ jsonrpc, id, error: { code, message, data } });
+    const { error, ...rest } = rpcError(invalid(message), request.id, body);
+    const explained = { ...error.data, ...(data as object | undefined) };
+    return reply.code(httpStatus).send({ ...rest, error: { code, message, data: explained } });
   }
   // From here on it is one JSON-RPC message.
   const message = body as JSONRPCRequest;

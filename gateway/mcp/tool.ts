@@ -45,6 +45,8 @@ export interface Tool {
   readonly outputSchema: JsonObject;
   /** What the credential must allow for a call with these arguments. */
   scopeOf(input: unknown): Access;
+  /** Throws for what deserves a better sentence than the schema has. */
+  readonly refuse?: ((given: Structured) => void) | undefined;
   run(input: never, call: ToolCall): Promise<ToolAnswer>;
 }
 
@@ -59,6 +61,7 @@ interface ToolSpec<Input extends z.ZodObject> {
   readonly output: z.ZodRawShape;
   /** The fields that say which result it is. */
   readonly tag: string;
+  readonly refuse?: (given: Structured) => void;
   readonly scope: Access | ((input: unknown) => Access);
   readonly run: (input: z.output<Input>, call: ToolCall) => Promise<ToolAnswer>;
 }
@@ -71,7 +74,7 @@ const failure = {
 };
 
 export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSpec<Input>): Tool {
-  const { title, description, annotations, input, scope, run } = spec;
+  const { title, description, annotations, input, scope, refuse, run } = spec;
   const output = z.looseObject({ ...spec.output, ...failure }).partial();
   return {
     name,
@@ -85,6 +88,7 @@ export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSp
       anyOf: [{ required: [spec.tag] }, { required: ['error', 'message'] }],
     },
     scopeOf: typeof scope === 'function' ? scope : () => scope,
+    refuse,
     run,
   };
 }

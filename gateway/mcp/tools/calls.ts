@@ -7,10 +7,11 @@ import { performCall } from '../../call.ts';
 import type { CallOutcome } from '../../call.ts';
 import type { AskedCall } from '../../domain/call-body.ts';
 import { parseCallBody } from '../../domain/call-body.ts';
+import { invalidRequest } from '../../domain/validate.ts';
 import { compactResult, verboseResult } from '../compact.ts';
 import type { PersonOnStream } from '../person.ts';
 import { defineTool, result } from '../tool.ts';
-import type { ToolAnswer, ToolCall } from '../tool.ts';
+import type { Structured, ToolAnswer, ToolCall } from '../tool.ts';
 
 /** How long an answer is held for a person's decision: below the 60 s after which clients give up. */
 const personMs = 45_000;
@@ -79,6 +80,7 @@ Raw HTTP (method and path) is not available here; it is through POST /v1/actions
   }),
   output,
   tag: 'status',
+  refuse: refuseRawHttp,
   scope: 'actions:call',
   run: (input, call) => {
     const isVerbose = input.verbose === true && input.approval_id === undefined;
@@ -103,6 +105,7 @@ ${outcomes}`,
   }),
   output,
   tag: 'status',
+  refuse: refuseRawHttp,
   scope: 'actions:read',
   run: (input, call) =>
     callOnce(
@@ -111,6 +114,20 @@ ${outcomes}`,
       input.verbose === true,
     ),
 });
+
+/** What only a verb call or raw HTTP has. */
+const rawFields = ['method', 'path', 'url', 'query', 'headers', 'body', 'secrets'];
+
+/** Spec: raw HTTP is rejected by this tool. An agent that tries it is told where it is to be had. */
+function refuseRawHttp(given: Structured): void {
+  const fields = rawFields.filter((field) => given[field] !== undefined);
+  if (given['service'] === 'http') fields.push('service');
+  if (fields.length === 0) return;
+  throw invalidRequest(
+    'Raw HTTP is not available through this tool; it is through POST /v1/actions/call or the command line.',
+    fields.map((path) => ({ path, message: 'is for raw HTTP; leave it out' })),
+  );
+}
 
 /** MCP has no `Idempotency-Key` and no `Prefer`. */
 const headers = { idempotencyKey: null, waitMs: 0 };
