@@ -38,7 +38,7 @@ function start({ authenticate = async () => caller } = {}) {
   const sink = {
     write: (text: string) => written.push(text) > 0,
     writableLength: 0,
-    writableNeedDrain: false,
+    writableNeedDrain: false as boolean,
     once: () => undefined,
     end: () => undefined,
     destroy: () => gone.abort(),

@@ -43,7 +43,7 @@ const output = {
     .looseObject({
       status_code: z.int(),
       duration_ms: z.number(),
-      body: z.unknown(),
+      body: z.unknown().optional(),
       headers: z.record(z.string(), z.string()).optional(),
     })
     .describe(
