@@ -22,10 +22,10 @@ import type { Person } from './person.ts';
 import { sessionVersions } from './session-id.ts';
 import type { PersonPage, Structured, Tool, ToolAnswer, ToolCall } from './tool.ts';
 import { mayApproveSelf, serviceApproveSelf } from './tools/approvals.ts';
+import { tools } from './tools/index.ts';
 
 /** One request over MCP, whoever serves it. */
 export interface McpRequest extends Omit<ToolCall, 'signal' | 'person'> {
-  readonly tools: readonly Tool[];
   /** The revision without sessions: what the client can do comes with the request itself. */
   readonly isStateless: boolean;
   /** What the client said at `initialize`: it opens URLs for its user. */
@@ -56,14 +56,14 @@ export function createProtocolServer(request: McpRequest): Server {
   });
 
   server.setRequestHandler('tools/list', async () => {
-    const tools = (await mayApproveSelf(request))
-      ? request.tools
-      : request.tools.filter((tool) => tool !== serviceApproveSelf);
-    return { tools: tools.map(describeTool) };
+    const listed = (await mayApproveSelf(request))
+      ? tools
+      : tools.filter((tool) => tool !== serviceApproveSelf);
+    return { tools: listed.map(describeTool) };
   });
 
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const tool = request.tools.find(({ name }) => name === params.name);
+    const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) {
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,

@@ -70,8 +70,9 @@ async function open(
   return { head, text: () => text, [Symbol.dispose]: () => sent.destroy() };
 }
 
-const ended = (stream: Stream) =>
-  expect.poll(() => stream.head.complete || stream.head.destroyed).toBe(true);
+const ended = async (stream: Stream) => {
+  await expect.poll(() => stream.head.complete || stream.head.destroyed).toBe(true);
+};
 const listen = () =>
   stateless('subscriptions/listen', { notifications: { toolsListChanged: true } });
 const listChanged = '"method":"notifications/tools/list_changed"';
