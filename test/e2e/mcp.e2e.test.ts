@@ -2,6 +2,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
+import {
+  ElicitRequestSchema,
+  ElicitationCompleteNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { connectClient } from '../../gateway/mcp/clients.testing.ts';
@@ -119,7 +123,35 @@ describe('an agent that speaks MCP', () => {
     expect(posts()).toBe(1);
   });
 
+  test('holds its call while its user, sent there by the client, decides on the page', async () => {
+    await using connected = await connectClient(world.url, agent.key, { elicitation: { url: {} } });
+    const { client } = connected;
+    const before = posts();
+    const completed: string[] = [];
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
+      completed.push(params.elicitationId);
+    });
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+      if (params.mode !== 'url') throw new Error('only a page was offered');
+      expect(params.url).toBe(`${world.url}/approvals/${params.elicitationId}`);
+      expect((await resolve(params.elicitationId, 'allow')).status).toBe(200);
+      return { action: 'accept' };
+    });
+
+    const answer = await client.callTool({
+      ...{ name: 'service_call', arguments: create('While the page is open') },
+    });
+
+    expect(answer.structuredContent).toMatchObject({
+      status: 'called',
+      result: { status_code: 201 },
+    });
+    expect(posts()).toBe(before + 1);
+    expect(completed).toHaveLength(1);
+  });
+
   test('is told when its user says no', async () => {
+    const before = posts();
     const { approval_id } = await call(agent.key, 'service_call', create('Another'));
     await resolve(approval_id, 'deny');
 
@@ -127,10 +159,11 @@ describe('an agent that speaks MCP', () => {
       isError: false,
       status: 'denied',
     });
-    expect(posts()).toBe(1);
+    expect(posts()).toBe(before);
   });
 
   test('decides for the subagent it made, and the subagent not for itself', async () => {
+    const before = posts();
     const made = await call(agent.key, 'service_auth', {
       ...{ operation: 'create_subagent', name: 'helper', ttl: '1h' },
     });
@@ -160,7 +193,7 @@ describe('an agent that speaks MCP', () => {
     await expect
       .poll(() => call(key, 'service_call', { approval_id }))
       .toMatchObject({ status: 'called' });
-    expect(posts()).toBe(2);
+    expect(posts()).toBe(before + 1);
   });
 
   test('is stopped at once when it is revoked', async () => {
