@@ -25,6 +25,7 @@ export async function serveStateless(
   const { deps, createServer, streams } = serving;
   const gone = goneSignal(reply);
   const isListening = (request.body as JSONRPCRequest).method === 'subscriptions/listen';
+  if (isListening) assertRoomForStream(streams);
   using access = isListening ? watchAccess(deps.authNews, served) : null;
   // A stream ends with the gateway and with its credential; a call that has begun is finished.
   const ended = access === null ? gone : AbortSignal.any([gone, deps.stopping, access.lost]);
@@ -41,7 +42,6 @@ export async function serveStateless(
       .headers(Object.fromEntries(response.headers))
       .send(await response.text());
   }
-  assertRoomForStream(streams);
   streams.count += 1;
   try {
     await pour(response.body, hijack(reply));

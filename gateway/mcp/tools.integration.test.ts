@@ -7,9 +7,9 @@ import type { PendingApproval } from '#contracts/http/approvals';
 import { AppError } from '#errors';
 import { createStage } from '../neighbours.testing.ts';
 import type { Stage } from '../neighbours.testing.ts';
-import { agent } from '../principals.testing.ts';
+import { agent, feedItemOf } from '../principals.testing.ts';
 import type { RunningGateway } from '../start.ts';
-import { callTool, connectClient, postMcp, stateless } from './clients.testing.ts';
+import { callTool, connectClient, initialize, postMcp, stateless } from './clients.testing.ts';
 
 let stage: Stage;
 let gateway: RunningGateway;
@@ -264,6 +264,47 @@ describe('a suspended action', () => {
     expect(answer.structuredContent).toEqual(envelope);
   });
 
+  test('depends on no answer of the client: it may reach another replica, or come from a stranger', async () => {
+    await using other = await stage.gateway();
+    const claims = agent();
+    const token = stage.tokenFor(claims);
+    const opened = await postMcp(url, token, {
+      body: initialize('2025-11-25', { elicitation: { url: {} } }),
+    });
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+    const reply = await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...session,
+        authorization: `Bearer ${token}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(callTool('service_call', create, 'held')),
+    });
+    const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = (await reader?.read())?.value ?? '';
+    const request = JSON.parse(/data: (.*)/.exec(text)?.[1] ?? '{}');
+    expect(request).toMatchObject({ method: 'elicitation/create', params: { mode: 'url' } });
+
+    const answer = (action: string) => ({
+      body: { jsonrpc: '2.0', id: request.id, result: { action } },
+    });
+    const stranger = await postMcp(url, stage.tokenFor(), answer('decline'));
+    const elsewhere = await postMcp(other.url, token, { ...answer('accept'), headers: session });
+    expect([stranger.status, elsewhere.status]).toEqual([202, 202]);
+    decided = true;
+    const event = { type: 'approval.resolved', data: { approval_id: approvalId } } as const;
+    await stage.announce(feedItemOf(claims, 1, event));
+
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+      text += part.value;
+    }
+    expect(text).toContain('notifications/elicitation/complete');
+    const last = JSON.parse(text.trim().split('data: ').at(-1) ?? '');
+    expect(last).toMatchObject({ id: 'held', result: { structuredContent: { status: 'called' } } });
+  });
+
   test('says input_required to a client of 2026-07-28, and takes the same approval up again', async () => {
     const token = stage.tokenFor();
     const params = { name: 'service_call', arguments: create };
@@ -297,6 +338,13 @@ describe('a suspended action', () => {
       resultType: 'complete',
       structuredContent: envelope,
     });
+    const asRead = retry('accept');
+    Object.assign(asRead.body['params'] as object, { name: 'service_read' });
+    const refused = await postMcp(url, token, {
+      body: asRead.body,
+      headers: { ...asRead.headers, 'mcp-name': 'service_read' },
+    });
+    expect(refused.body.result.structuredContent.error).toBe('risk_exceeded');
     decided = true;
     const accepted = await postMcp(url, token, retry('accept'));
     expect(accepted.body.result.structuredContent).toMatchObject({ status: 'called' });
