@@ -86,6 +86,15 @@ describe('an agent that speaks MCP', () => {
       isError: true,
       error: 'unknown_service',
     });
+    const { approval_id } = await call(agent.key, 'service_call', create('For our eyes only'));
+    for (const [tool, given] of [
+      ['service_call', { approval_id }],
+      ['service_approve', { approval_id, resolution: 'allow' }],
+    ] as const) {
+      expect(await call(stranger.key, tool, given)).toMatchObject({
+        ...{ isError: true, error: 'not_found' },
+      });
+    }
   });
 
   test('is who it says it is', async () => {
