@@ -67,7 +67,8 @@ export async function mcpRoute(
     if (refusal !== null) throw refusal;
     request.admitted = { credential, caller };
   };
-  app.post(path, { onRequest, bodyLimit: bodyBytesMax }, (request, reply) =>
+  const bodyLimit = Math.min(bodyBytesMax, app.initialConfig.bodyLimit ?? bodyBytesMax);
+  app.post(path, { onRequest, bodyLimit }, (request, reply) =>
     post(serving, request, reply),
   );
   app.get(path, { onRequest, exposeHeadRoute: false }, (request, reply) =>
