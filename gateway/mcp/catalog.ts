@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 
 import { deadlineIn } from '#bus';
@@ -6,7 +5,6 @@ import type { Client } from '#bus';
 import type { registry } from '#contracts/bus/registry';
 import type { ConnectedService, Template, serviceDetail } from '#contracts/http/services';
 import { AppError } from '#errors';
-import type { Caller } from '../authenticate.ts';
 
 export type ServiceDetail = z.infer<typeof serviceDetail>;
 type Registry = Client<typeof registry>;
@@ -15,35 +13,9 @@ const pageSize = 200;
 /** Of one user; more are not looked at. */
 const pagesMax = 5;
 const requestMsMax = 3_000;
-/** Decisions, Lifetimes: every cache of service states lives at most a second. */
-const cachedMsMax = 1_000;
-const cachedUsersMax = 500;
 
-/** What a caller can call, for searching: the services of its user and org, with their actions. */
-export interface Catalog {
-  services(caller: Caller): Promise<readonly ServiceDetail[]>;
-}
-
-export function createCatalog(client: Registry): Catalog {
-  const cache = new LRUCache<string, Promise<readonly ServiceDetail[]>>({
-    max: cachedUsersMax,
-    ttl: cachedMsMax,
-  });
-  return {
-    services({ principal, claims }) {
-      // Which services there are depends on user and org alone, not on the agent.
-      const key = `${claims.orgId} ${claims.userId}`;
-      const known = cache.get(key);
-      if (known !== undefined) return known;
-      const found = readServices(client, principal);
-      cache.set(key, found);
-      found.catch(() => cache.delete(key));
-      return found;
-    },
-  };
-}
-
-async function readServices(client: Registry, principal: string): Promise<ServiceDetail[]> {
+/** The services of a caller's user and org with their actions, as they are now. */
+export async function readServices(client: Registry, principal: string): Promise<ServiceDetail[]> {
   const services = await listServices(client, principal);
   const details = services
     .filter(({ status }) => status !== 'disabled')

@@ -14,7 +14,7 @@ export const rpcCodes = {
 export interface RpcError {
   readonly jsonrpc: '2.0';
   readonly id: string | number | null;
-  readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+  readonly error: { readonly code: number; readonly message: string; readonly data: object };
 }
 
 /** A refusal as a JSON-RPC answer: our envelope is its `data`. */

@@ -15,7 +15,6 @@ interface Reader {
 }
 
 const heartbeatEveryMs = 15_000;
-const bufferedBytesMax = 1_048_576;
 const recheckEveryMs = 60_000;
 
 const listChanged = `event: message\ndata: ${JSON.stringify({
@@ -30,14 +29,17 @@ const listChanged = `event: message\ndata: ${JSON.stringify({
 export async function streamNotifications(news: AuthNews, reader: Reader): Promise<void> {
   const { sink, caller, signal } = reader;
   using access = watchAccess(news, reader);
-  using _changes = onToolsChanged(news, caller.claims, () => write(listChanged));
-  const write = (text: string) => {
-    if (sink.writableLength > bufferedBytesMax) sink.destroy();
-    else sink.write(text);
-  };
-  const heartbeat = setInterval(() => write(': heartbeat\n\n'), heartbeatEveryMs);
+  using _changes = onToolsChanged(news, caller.claims, () => {
+    // What a slow reader has not read yet says the same.
+    if (!sink.writableNeedDrain) sink.write(listChanged);
+  });
+  const heartbeat = setInterval(() => {
+    // Whoever has read nothing for so long is not there.
+    if (sink.writableNeedDrain) sink.destroy();
+    else sink.write(': heartbeat\n\n');
+  }, heartbeatEveryMs);
   try {
-    write(': open\n\n');
+    sink.write(': open\n\n');
     await aborted(AbortSignal.any([signal, access.lost]));
   } finally {
     clearInterval(heartbeat);

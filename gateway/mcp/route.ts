@@ -12,7 +12,6 @@ import { headersOf, statusOf, toAppError } from '../plugins/error-handler.ts';
 import { contextOf, goneSignal, refuseOtherMethods } from '../plugins/routes.ts';
 import type { Admitted } from '../plugins/routes.ts';
 import { assertAcceptable, assertOwnOrigin, challengeOf, readBearer } from './admission.ts';
-import { createCatalog } from './catalog.ts';
 import { createClientRequests } from './client-requests.ts';
 import { serveRequest } from './exchange.ts';
 import { rpcCodes, rpcError } from './json-rpc.ts';
@@ -24,7 +23,7 @@ import type { McpSession } from './session-id.ts';
 import { assertRoomForStream, hijack } from './serving.ts';
 import type { ProtocolServerFactory, Serving } from './serving.ts';
 import { serveStateless } from './stateless.ts';
-import { createTools } from './tools/index.ts';
+import { tools } from './tools/index.ts';
 
 interface McpRouteOptions {
   readonly deps: Deps;
@@ -42,7 +41,6 @@ export async function mcpRoute(
 ): Promise<void> {
   const serving: Serving = {
     deps,
-    tools: createTools(createCatalog(deps.registry)),
     createServer,
     clientRequests: createClientRequests(),
     streams: { count: 0 },
@@ -69,7 +67,8 @@ export async function mcpRoute(
     if (refusal !== null) throw refusal;
     request.admitted = { credential, caller };
   };
-  app.post(path, { onRequest, bodyLimit: bodyBytesMax }, (request, reply) =>
+  const bodyLimit = Math.min(bodyBytesMax, app.initialConfig.bodyLimit ?? bodyBytesMax);
+  app.post(path, { onRequest, bodyLimit }, (request, reply) =>
     post(serving, request, reply),
   );
   app.get(path, { onRequest, exposeHeadRoute: false }, (request, reply) =>
@@ -104,64 +103,66 @@ async function post(
   } as Parameters<typeof classifyInboundRequest>[0]);
   if (classified.kind === 'reject') {
     const { code, message, data, httpStatus } = classified;
-    const { jsonrpc, id } = rpcError(invalid(message), request.id, body);
-    return reply.code(httpStatus).send({ jsonrpc, id, error: { code, message, data } });
+    const { error, ...rest } = rpcError(invalid(message), request.id, body);
+    const explained = { ...error.data, ...(data as object | undefined) };
+    return reply.code(httpStatus).send({ ...rest, error: { code, message, data: explained } });
   }
   // From here on it is one JSON-RPC message.
   const message = body as JSONRPCRequest;
   const session = readSession(claims, headers['mcp-session-id'], message);
-  assertScope(serving, claims, message);
+  assertScope(claims, message);
 
   return inTraceOf(message, () =>
-    inSpan(`POST ${path}`, { 'mcp.method': message.method ?? 'response' }, async () => {
-      const served: McpRequest = {
-        ...callOf(serving, request),
-        isStateless: classified.kind === 'modern',
-        opensUrls: session?.opensUrls ?? false,
-      };
-      if (classified.kind === 'modern') {
-        return serveStateless(serving, { served, request, reply });
-      }
-      if (classified.reason === 'response') {
-        serving.clientRequests.answer(ownerOf(claims), body as never);
-        return reply.code(202).send();
-      }
-      assertVersion(one(headers['mcp-protocol-version']), message);
-      // What clients notify us of (initialized, cancelled) changes nothing here.
-      if (classified.reason === 'notification') return reply.code(202).send();
-      return serveWithSession(serving, { served, message, reply, request });
-    }),
+    inSpan(
+      `POST ${path}`,
+      { 'mcp.method': message.method?.slice(0, 100) ?? 'response' },
+      async () => {
+        const served: McpRequest = {
+          ...callOf(serving, request),
+          isStateless: classified.kind === 'modern',
+          opensUrls: session?.opensUrls ?? false,
+        };
+        if (classified.kind === 'modern') {
+          return serveStateless(serving, { served, request, reply });
+        }
+        if (classified.reason === 'response') {
+          serving.clientRequests.answer(ownerOf(claims), body as never);
+          return reply.code(202).send();
+        }
+        assertVersion(one(headers['mcp-protocol-version']), message);
+        // What clients notify us of (initialized, cancelled) changes nothing here.
+        if (classified.reason === 'notification') return reply.code(202).send();
+        return serveWithSession(serving, { served, message, reply });
+      },
+    ),
   );
 }
 
 interface Asked {
   readonly served: McpRequest;
   readonly message: JSONRPCRequest;
-  readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
 async function serveWithSession(
-  { createServer, clientRequests, deps }: Serving,
-  { served, message, request, reply }: Asked,
+  { createServer, clientRequests }: Serving,
+  { served, message, reply }: Asked,
 ): Promise<unknown> {
   const { claims } = served.caller;
   if (message.method === 'initialize') {
     void reply.header('mcp-session-id', issueSessionId(claims, agreedIn(message)));
   }
   const product = createServer(served);
-  const gone = goneSignal(reply);
   const answer = await serveRequest('server' in product ? product.server : product, {
     request: message,
     owner: ownerOf(claims),
     clientRequests,
-    signal: AbortSignal.any([gone, deps.stopping]),
+    signal: goneSignal(reply),
     openStream: () => hijack(reply),
   });
   if (answer !== null) return reply.send(answer);
-  // Nobody is there any more, or we are about to stop.
-  if (!reply.sent) throw new AppError('unavailable', `The call ${request.id} was cut short.`);
-  return reply;
+  // A stream has carried the answer, or nobody is there to get it.
+  return reply.sent ? reply : reply.hijack();
 }
 
 async function openStream(
@@ -186,11 +187,10 @@ async function openStream(
   }
 }
 
-function callOf({ deps, tools }: Serving, request: FastifyRequest) {
+function callOf({ deps }: Serving, request: FastifyRequest) {
   const { caller, credential } = request.admitted as Admitted;
   return {
     deps,
-    tools,
     caller,
     authenticate: () => deps.authenticator.authenticate(credential),
     context: contextOf(request),
@@ -239,11 +239,7 @@ function assertVersion(given: string | undefined, message?: JSONRPCRequest): voi
 }
 
 /** Before anything runs, so that a client can ask for the scope and come again (RFC 6750 §3.1). */
-function assertScope(
-  { tools }: Serving,
-  claims: Principal,
-  { method, params }: JSONRPCRequest,
-): void {
+function assertScope(claims: Principal, { method, params }: JSONRPCRequest): void {
   if (method !== 'tools/call') return;
   const tool = tools.find(({ name }) => name === params?.['name']);
   const scope = tool?.scopeOf(params?.['arguments']) ?? 'any';

@@ -22,10 +22,10 @@ import type { Person } from './person.ts';
 import { sessionVersions } from './session-id.ts';
 import type { PersonPage, Structured, Tool, ToolAnswer, ToolCall } from './tool.ts';
 import { mayApproveSelf, serviceApproveSelf } from './tools/approvals.ts';
+import { tools } from './tools/index.ts';
 
 /** One request over MCP, whoever serves it. */
 export interface McpRequest extends Omit<ToolCall, 'signal' | 'person'> {
-  readonly tools: readonly Tool[];
   /** The revision without sessions: what the client can do comes with the request itself. */
   readonly isStateless: boolean;
   /** What the client said at `initialize`: it opens URLs for its user. */
@@ -56,14 +56,14 @@ export function createProtocolServer(request: McpRequest): Server {
   });
 
   server.setRequestHandler('tools/list', async () => {
-    const tools = (await mayApproveSelf(request))
-      ? request.tools
-      : request.tools.filter((tool) => tool !== serviceApproveSelf);
-    return { tools: tools.map(describeTool) };
+    const listed = (await mayApproveSelf(request))
+      ? tools
+      : tools.filter((tool) => tool !== serviceApproveSelf);
+    return { tools: listed.map(describeTool) };
   });
 
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const tool = request.tools.find(({ name }) => name === params.name);
+    const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) {
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
@@ -73,7 +73,7 @@ export function createProtocolServer(request: McpRequest): Server {
     const call = {
       ...request,
       signal: context.mcpReq.signal,
-      person: personOf(request, context),
+      person: personOf(request, { context, server }),
     };
     return runTool(tool, { given: params.arguments ?? {}, call });
   });
@@ -89,12 +89,13 @@ function describeTool(tool: Tool) {
 
 async function runTool(
   tool: Tool,
-  { given, call }: { given: unknown; call: ToolCall },
+  { given, call }: { given: Structured; call: ToolCall },
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
-    return present(await tool.run(parseInput(tool, given) as never, call));
+    tool.refuse?.(given);
+    return present(await tool.run(validate(tool.input, given, 'arguments') as never, call));
   } catch (thrown) {
-    const error = AppError.from(thrown);
+    const error = toToolError(thrown);
     const { requestId } = call.context;
     if (error.code === 'internal') {
       call.deps.logger.error(
@@ -106,14 +107,14 @@ async function runTool(
   }
 }
 
-/** Wrong arguments are a result with the tool's own error, not a protocol error: so the model sees what to correct. */
-function parseInput(tool: Tool, given: unknown): unknown {
-  try {
-    return validate(tool.input, given, 'arguments');
-  } catch (thrown) {
-    const { message, details } = AppError.from(thrown);
-    throw new AppError('invalid_params', message, { details });
-  }
+/**
+ * Wrong arguments are a result with the tool's own error, not a protocol error: so the model sees
+ * what to correct. To it they are the params of a call, whatever part of us found them wrong.
+ */
+function toToolError(thrown: unknown): AppError {
+  const error = AppError.from(thrown);
+  if (error.code !== 'invalid_request') return error;
+  return new AppError('invalid_params', error.message, { details: error.details, cause: error });
 }
 
 function present(answer: ToolAnswer): CallToolResult | InputRequiredResult {
@@ -136,7 +137,7 @@ function asContent(structured: Structured): CallToolResult {
 
 function personOf(
   { isStateless, opensUrls }: McpRequest,
-  { mcpReq }: ServerContext,
+  { context: { mcpReq }, server }: { context: ServerContext; server: Server },
 ): Person | null {
   if (isStateless) {
     const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = (mcpReq.envelope ?? {}) as {
@@ -152,11 +153,12 @@ function personOf(
       const params = { mode: 'url' as const, elicitationId: id, url, message };
       return (await mcpReq.send({ method: 'elicitation/create', params })).action;
     },
-    done: (id) =>
-      mcpReq.notify({
-        method: 'notifications/elicitation/complete',
-        params: { elicitationId: id },
-      }),
+    // Past the server, which would look for capabilities that it never saw: the session has them.
+    async done(id) {
+      const params = { elicitationId: id };
+      const method = 'notifications/elicitation/complete';
+      await server.transport?.send({ jsonrpc: '2.0', method, params });
+    },
   };
 }
 

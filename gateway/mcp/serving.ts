@@ -7,14 +7,12 @@ import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import type { ClientRequests } from './client-requests.ts';
 import type { McpRequest } from './server.ts';
-import type { Tool } from './tool.ts';
 
 export type ProtocolServerFactory = (request: McpRequest) => Server | McpServer;
 
 /** What all requests at `/mcp` of one replica share. */
 export interface Serving {
   readonly deps: Deps;
-  readonly tools: readonly Tool[];
   readonly createServer: ProtocolServerFactory;
   readonly clientRequests: ClientRequests;
   /** Open event streams. */

@@ -1,4 +1,5 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Sink } from '../event-stream.ts';
@@ -22,8 +23,12 @@ export async function serveStateless(
   { served, request, reply }: StatelessRequest,
 ): Promise<unknown> {
   const { deps, createServer, streams } = serving;
-  using access = watchAccess(deps.authNews, served);
-  const ended = AbortSignal.any([goneSignal(reply), deps.stopping, access.lost]);
+  const gone = goneSignal(reply);
+  const isListening = (request.body as JSONRPCRequest).method === 'subscriptions/listen';
+  if (isListening) assertRoomForStream(streams);
+  using access = isListening ? watchAccess(deps.authNews, served) : null;
+  // A stream ends with the gateway and with its credential; a call that has begun is finished.
+  const ended = access === null ? gone : AbortSignal.any([gone, deps.stopping, access.lost]);
   const handler = createMcpHandler(() => createServer(served), {
     legacy: 'reject',
     bus: toolChangesFor(deps.authNews, served.caller),
@@ -37,7 +42,6 @@ export async function serveStateless(
       .headers(Object.fromEntries(response.headers))
       .send(await response.text());
   }
-  assertRoomForStream(streams);
   streams.count += 1;
   try {
     await pour(response.body, hijack(reply));

@@ -45,6 +45,8 @@ export interface Tool {
   readonly outputSchema: JsonObject;
   /** What the credential must allow for a call with these arguments. */
   scopeOf(input: unknown): Access;
+  /** Throws for what deserves a better sentence than the schema has. */
+  readonly refuse?: ((given: Structured) => void) | undefined;
   run(input: never, call: ToolCall): Promise<ToolAnswer>;
 }
 
@@ -55,24 +57,28 @@ interface ToolSpec<Input extends z.ZodObject> {
   readonly description: string;
   readonly annotations: ToolAnnotations;
   readonly input: Input;
-  /** Every field that any result has, each optional; `error` and `message` come by themselves. */
+  /** Every field that any result has; all but the tag optional. */
   readonly output: z.ZodRawShape;
-  /** The fields that say which result it is. */
+  /** The field that every result has. */
   readonly tag: string;
+  readonly refuse?: (given: Structured) => void;
   readonly scope: Access | ((input: unknown) => Access);
   readonly run: (input: z.output<Input>, call: ToolCall) => Promise<ToolAnswer>;
 }
 
-/** Fields of the error envelope, in every tool's output schema: clients validate errors too. */
-const failure = {
-  error: z.string().describe('Typed error code; present only when the call failed.'),
+/** The error envelope is part of every tool's output schema: clients validate errors too. */
+const failure = z.looseObject({
+  error: z.string().describe('Typed error code.'),
   message: z.string().describe('What went wrong and what to do about it.'),
   request_id: z.string(),
-};
+});
 
 export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSpec<Input>): Tool {
-  const { title, description, annotations, input, scope, run } = spec;
-  const output = z.looseObject({ ...spec.output, ...failure }).partial();
+  const { title, description, annotations, input, scope, refuse, run } = spec;
+  const success = z
+    .looseObject(spec.output)
+    .partial()
+    .required({ [spec.tag]: true });
   return {
     name,
     title,
@@ -81,10 +87,11 @@ export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSp
     input,
     inputSchema: toSchema(input, 'input'),
     outputSchema: {
-      ...toSchema(output, 'output'),
-      anyOf: [{ required: [spec.tag] }, { required: ['error', 'message'] }],
+      type: 'object',
+      anyOf: [toSchema(success, 'output'), toSchema(failure, 'output')],
     },
     scopeOf: typeof scope === 'function' ? scope : () => scope,
+    refuse,
     run,
   };
 }
@@ -93,9 +100,16 @@ export function result(structured: Structured): ToolAnswer {
   return { kind: 'result', structured };
 }
 
-/** Without what only confuses a model: the dialect's name, and patterns longer than their `format`. */
+/**
+ * Without what only confuses a model or costs it words: the dialect's name, patterns longer than
+ * their `format`, and the recursive definition of JSON (the only one there is), where anything goes.
+ */
 function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+  const {
+    $schema: _schema,
+    $defs: _defs,
+    ...rest
+  } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
@@ -103,5 +117,7 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
       delete jsonSchema.propertyNames;
     },
   });
-  return rest as JsonObject;
+  return JSON.parse(JSON.stringify(rest), (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && '$ref' in value ? {} : value,
+  ) as JsonObject;
 }

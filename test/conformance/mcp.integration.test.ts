@@ -47,9 +47,11 @@ describe('the conformance suite of MCP, as a client of the gateway', () => {
     ['every scenario of 2025-06-18', ['--suite', 'all', '--spec-version', '2025-06-18']],
     ['what 2026-07-28 requires', ['--requirements', '2026-07-28']],
     // Not required of anybody yet.
-    ...['http-header-validation', 'http-custom-header-server-validation'].map(
-      (name) => [name, ['--scenario', name, '--spec-version', '2026-07-28']] as const,
-    ),
+    ...[
+      'http-header-validation',
+      'http-custom-header-server-validation',
+      'json-schema-2020-12',
+    ].map((name) => [name, ['--scenario', name, '--spec-version', '2026-07-28']] as const),
   ] as const)('passes %s', { timeout: suiteMs }, async ([, selection]) => {
     const output = await runSuite(url, selection);
 

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 
+import { deadlineIn } from '#bus';
 import { calledReply } from '#contracts/http/actions';
 import { pendingApproval } from '#contracts/http/approvals';
-import { id } from '#contracts/vocabulary';
+import { id, riskLevels } from '#contracts/vocabulary';
+import { AppError } from '#errors';
 import { performCall } from '../../call.ts';
 import type { CallOutcome } from '../../call.ts';
 import type { AskedCall } from '../../domain/call-body.ts';
 import { parseCallBody } from '../../domain/call-body.ts';
+import { invalidRequest } from '../../domain/validate.ts';
 import { compactResult, verboseResult } from '../compact.ts';
 import type { PersonOnStream } from '../person.ts';
 import { defineTool, result } from '../tool.ts';
-import type { ToolAnswer, ToolCall } from '../tool.ts';
+import type { Structured, ToolAnswer, ToolCall } from '../tool.ts';
 
 /** How long an answer is held for a person's decision: below the 60 s after which clients give up. */
 const personMs = 45_000;
@@ -42,7 +45,7 @@ const output = {
     .looseObject({
       status_code: z.int(),
       duration_ms: z.number(),
-      body: z.unknown(),
+      body: z.unknown().optional(),
       headers: z.record(z.string(), z.string()).optional(),
     })
     .describe(
@@ -79,10 +82,11 @@ Raw HTTP (method and path) is not available here; it is through POST /v1/actions
   }),
   output,
   tag: 'status',
+  refuse: refuseRawHttp,
   scope: 'actions:call',
   run: (input, call) => {
     const isVerbose = input.verbose === true && input.approval_id === undefined;
-    return callOnce(call, () => parseCallBody(input, headers), isVerbose);
+    return callOnce(call, { parse: () => parseCallBody(input, headers), isVerbose });
   },
 });
 
@@ -103,27 +107,49 @@ ${outcomes}`,
   }),
   output,
   tag: 'status',
+  refuse: refuseRawHttp,
   scope: 'actions:read',
   run: (input, call) =>
-    callOnce(
-      call,
-      () => parseCallBody({ ...input, max_risk: 'read' }, headers),
-      input.verbose === true,
-    ),
+    callOnce(call, {
+      parse: () => parseCallBody({ ...input, max_risk: 'read' }, headers),
+      isVerbose: input.verbose === true,
+      readsOnly: true,
+    }),
 });
+
+/** What only a verb call or raw HTTP has. */
+const rawFields = ['method', 'path', 'url', 'query', 'headers', 'body', 'secrets'];
+
+/** Spec: raw HTTP is rejected by this tool. An agent that tries it is told where it is to be had. */
+function refuseRawHttp(given: Structured): void {
+  const fields = rawFields.filter((field) => given[field] !== undefined);
+  if (given['service'] === 'http') fields.push('service');
+  if (fields.length === 0) return;
+  throw invalidRequest(
+    'Raw HTTP is not available through this tool; it is through POST /v1/actions/call or the command line.',
+    fields.map((path) => ({ path, message: 'is for raw HTTP; leave it out' })),
+  );
+}
 
 /** MCP has no `Idempotency-Key` and no `Prefer`. */
 const headers = { idempotencyKey: null, waitMs: 0 };
 
+interface Asked {
+  readonly parse: () => AskedCall;
+  readonly isVerbose: boolean;
+  readonly readsOnly?: boolean;
+}
+
+/** The result of a replay is compact (spec: `verbose` is ignored on approval replays). */
 async function callOnce(
   call: ToolCall,
-  parse: () => AskedCall,
-  isVerbose: boolean,
+  { parse, isVerbose, readsOnly = false }: Asked,
 ): Promise<ToolAnswer> {
   const { person } = call;
   if (person?.by === 'retry' && person.answered !== null) {
     const { approvalId, accepted } = person.answered;
-    return present(await resume(call, approvalId, { waitMs: accepted ? personMs : 0 }), isVerbose);
+    if (readsOnly) await assertRead(call, approvalId);
+    return present(await resume(call, approvalId, { waitMs: accepted ? personMs : 0 }), false);
   }
   const outcome = await perform(call, parse, { waitMs: 0, signal: call.signal });
   if (outcome.kind !== 'pending' || person === null) return present(outcome, isVerbose);
@@ -131,7 +157,18 @@ async function callOnce(
   const { approval_id: approvalId, approval_url: url, action_description } = outcome.envelope;
   const message = `Decide whether to allow: ${action_description}`;
   if (person.by === 'retry') return { kind: 'ask_person', page: { approvalId, url, message } };
-  return present(await holdForPerson(call, person, { id: approvalId, url, message }), isVerbose);
+  return present(await holdForPerson(call, person, { id: approvalId, url, message }), false);
+}
+
+/** A retry names its approval itself: through a tool that reads, it may not run anything else. */
+async function assertRead({ deps, caller }: ToolCall, id: string): Promise<void> {
+  const { principal } = caller;
+  const { risk } = await deps.approvals.get({ principal, id }, deadlineIn(2_000));
+  if (risk === riskLevels.read) return;
+  throw new AppError(
+    'risk_exceeded',
+    'This approval is for more than a read; use service_call with its approval_id.',
+  );
 }
 
 /** Sends the person to the approval's page and holds the call until the decision, a no, or our patience. */

@@ -5,10 +5,10 @@ import { actionDescription } from '#contracts/http/services';
 import { risk } from '#contracts/vocabulary';
 import { search } from '../../domain/search.ts';
 import type { Searchable } from '../../domain/search.ts';
-import { listTemplates } from '../catalog.ts';
-import type { Catalog, ServiceDetail } from '../catalog.ts';
+import { listTemplates, readServices } from '../catalog.ts';
+import type { ServiceDetail } from '../catalog.ts';
 import { defineTool, result } from '../tool.ts';
-import type { Structured, Tool } from '../tool.ts';
+import type { Structured } from '../tool.ts';
 
 const limitDefault = 10;
 /** Enough that an agent needs no second look-up for what it most likely wants. */
@@ -30,39 +30,36 @@ const row = z.looseObject({
     .describe('connected false: its credentials are missing.'),
 });
 
-export function createServiceSearch(catalog: Catalog): Tool {
-  return defineTool('service_search', {
-    title: 'Find services and actions',
-    description:
-      'Finds actions of the connected services by what they do, such as "create issue". Start here: the rows carry service, action and risk as service_read and service_call take them, and the first five the schema of their params. Without query it lists the connected services. With catalog it also names services that could be connected.',
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    input: z.strictObject({
-      query: z.string().max(300).describe('A few words; all services without it.').optional(),
-      catalog: z.boolean().describe('Also what is not connected. Default false.').optional(),
-      limit: z.int().min(1).max(50).describe(`Default ${limitDefault}.`).optional(),
-    }),
-    output: { results: z.array(row), total: z.int().describe('How many there are in all.') },
-    tag: 'results',
-    scope: 'actions:read',
-    run: async ({ query = '', catalog: wantsCatalog = false, limit = limitDefault }, call) => {
-      const services = await catalog.services(call.caller);
-      const connected = new Set(services.map(({ template }) => template));
-      const templates = wantsCatalog
-        ? (await listTemplates(call.deps.registry, call.caller.principal)).filter(
-            ({ key }) => !connected.has(key),
-          )
-        : [];
-      const rows =
-        query.trim() === ''
-          ? [...services.map(serviceRow), ...templates.map(templateRow)]
-          : find({ services, templates, query });
-      return result({
-        results: rows.slice(0, limit).map((each, index) => trimmed(each, index)),
-        total: rows.length,
-      });
-    },
-  });
-}
+export const serviceSearch = defineTool('service_search', {
+  title: 'Find services and actions',
+  description:
+    'Finds actions of the connected services by what they do, such as "create issue". Start here: the rows carry service, action and risk as service_read and service_call take them, and the first five the schema of their params. Without query it lists the connected services. With catalog it also names services that could be connected.',
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  input: z.strictObject({
+    query: z.string().max(300).describe('A few words; all services without it.').optional(),
+    catalog: z.boolean().describe('Also what is not connected. Default false.').optional(),
+    limit: z.int().min(1).max(50).describe(`Default ${limitDefault}.`).optional(),
+  }),
+  output: { results: z.array(row), total: z.int().describe('How many there are in all.') },
+  tag: 'results',
+  scope: 'actions:read',
+  run: async ({ query = '', catalog = false, limit = limitDefault }, { deps, caller }) => {
+    const { principal } = caller;
+    const services = await readServices(deps.registry, principal);
+    const connected = new Set(services.map(({ template }) => template));
+    const templates = catalog
+      ? (await listTemplates(deps.registry, principal)).filter(({ key }) => !connected.has(key))
+      : [];
+    const rows =
+      query.trim() === ''
+        ? [...services.map(serviceRow), ...templates.map(templateRow)]
+        : find({ services, templates, query });
+    return result({
+      results: rows.slice(0, limit).map((each, index) => trimmed(each, index)),
+      total: rows.length,
+    });
+  },
+});
 
 type Row = Structured;
 

@@ -61,4 +61,35 @@ export function registerContentTools({ server }: Fixture): void {
     },
     () => text('Mirrored'),
   );
+  server.registerTool(
+    'json_schema_2020_12_tool',
+    { description: 'Takes what 2020-12 can describe', inputSchema: fromJsonSchema(richSchema) },
+    () => text('Described'),
+  );
 }
+
+/** Every keyword that a server must pass on as it is. */
+const richSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object' as const,
+  $defs: {
+    address: {
+      $anchor: 'addressDef',
+      type: 'object' as const,
+      properties: { street: { type: 'string' as const }, city: { type: 'string' as const } },
+    },
+  },
+  properties: {
+    name: { type: 'string' as const },
+    address: { $ref: '#/$defs/address' },
+    contactMethod: { type: 'string' as const, enum: ['phone', 'email'] },
+    phone: { type: 'string' as const },
+    email: { type: 'string' as const },
+  },
+  allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+  if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+  then: { required: ['phone'] },
+  else: { required: ['email'] },
+  additionalProperties: false,
+};
