@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
 
-import { Refusal } from './refusal.ts';
 import { commands, overview } from './commands.ts';
 import type { Command } from './commands.ts';
+import { useProxy } from './proxy.ts';
+import { Refusal } from './refusal.ts';
 
 /** Wrong use, as opposed to a refusal, which is 1. */
 const WRONG_USE = 2;
@@ -32,6 +33,7 @@ async function runCommand(command: Command, args: string[]): Promise<number> {
     return misuse((error as Error).message);
   }
   if (values['help'] === true) return print(command.help);
+  useProxy(process.env);
   try {
     await command.run(values, process.env);
     return 0;
