@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Refusal } from '../refusal.ts';
@@ -17,6 +18,7 @@ const SQLITE_BUSY = 5;
  */
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const path = `${file}.lock`;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await (await open(path, 'a', 0o600)).close();
   const { DatabaseSync } = await import('node:sqlite');
   const lock = new DatabaseSync(path, { timeout: 0 });

@@ -254,6 +254,17 @@ test.each([
   expect(stderr).toContain(message);
 });
 
+test('a login at another gateway is not written over', async () => {
+  await using world = await startWorld();
+  await using other = await startGateway();
+  await runLogin(world.base);
+  const before = await readFile(world.file, 'utf8');
+  const { code, stderr } = await runLogin(['--url', other.url, '--credential-file', world.file]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`a login at ${world.gateway.url}`);
+  expect(await readFile(world.file, 'utf8')).toBe(before);
+});
+
 test('logging out revokes the login, and the next one is the same client', async () => {
   await using world = await startWorld();
   await runLogin(world.base);

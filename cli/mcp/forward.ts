@@ -39,7 +39,10 @@ async function exchange(
 ): Promise<Failure | undefined> {
   if (frame.cancels !== undefined) return cancel(shim, frame, signal);
   const failure = await post(shim, frame, signal);
-  if (!failure && frame.method === 'notifications/initialized') void listenToGateway(shim);
+  if (!failure && frame.method === 'notifications/initialized' && !shim.isListening) {
+    shim.isListening = true;
+    void listenToGateway(shim);
+  }
   return failure;
 }
 

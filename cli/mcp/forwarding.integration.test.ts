@@ -197,6 +197,7 @@ test('requests go side by side, and answers come in their own order', async () =
     ids.add(id);
   }
   expect(ids.size).toBe(100);
+  expect(world.shim.stderr()).toBe('');
 });
 
 test('nothing overtakes initialize or a notification', async () => {
@@ -454,4 +455,5 @@ test('a slow reader gets everything, and stops the reading of more', async () =>
   world.shim.child.stdout?.resume();
   for (let count = 0; count < 500; count++)
     expect(await world.shim.next()).toHaveProperty('result');
+  expect(world.shim.stderr()).toBe('');
 });

@@ -42,7 +42,7 @@ export function openHttp(url: URL): HttpClient {
           clearTimeout(connecting);
           clearTimeout(answering);
         });
-        outgoing.once('error', reject);
+        outgoing.on('error', reject);
         outgoing.once('response', (answer) => {
           clearTimeout(answering);
           resolve(answer);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
 import { agentKeySetting, credentialFileSetting, gatewayUrlSetting } from '../settings.ts';
@@ -24,9 +26,9 @@ export async function runMcp(options: McpOptions, environment: Environment): Pro
 
 async function openAccess(options: McpOptions, environment: Environment): Promise<Access> {
   const gateway = gatewayUrlSetting(options.url, environment);
-  const key = agentKeySetting(environment);
-  if (key !== undefined) return accessWithKey(key, gateway);
   const file = options['credential-file'];
+  const key = file === undefined ? agentKeySetting(environment) : undefined;
+  if (key !== undefined) return accessWithKey(key, gateway);
   const loginCommand = [
     'action-gateway mcp login',
     ...(options.url === undefined ? [] : ['--url', options.url]),
@@ -38,24 +40,22 @@ async function openAccess(options: McpOptions, environment: Environment): Promis
 function openEditor(stop: AbortController): Editor {
   const { stdin, stdout, stderr } = process;
   let lastSaid = '';
+  let full: Promise<unknown> | undefined;
   // Whoever started us has gone, and so has the reason to go on.
   stdout.on('error', () => stop.abort());
   stderr.on('error', () => {});
   return {
     input: stdin,
-    write: (line) =>
-      new Promise((resolve) => {
-        lastSaid = '';
-        if (stop.signal.aborted) return resolve();
-        if (stdout.write(`${line}\n`)) return resolve();
-        const proceed = () => {
-          stdout.off('drain', proceed);
-          stop.signal.removeEventListener('abort', proceed);
-          resolve();
-        };
-        stdout.once('drain', proceed);
-        stop.signal.addEventListener('abort', proceed);
-      }),
+    write: async (line) => {
+      while (full) await full;
+      lastSaid = '';
+      if (stop.signal.aborted || stdout.write(`${line}\n`)) return;
+      full = once(stdout, 'drain', { signal: stop.signal })
+        .catch(() => undefined) // stopped or broken: nobody waits for room any more
+        .finally(() => {
+          full = undefined;
+        });
+    },
     say: (sentence) => {
       if (sentence === lastSaid) return;
       lastSaid = sentence;
