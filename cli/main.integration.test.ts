@@ -63,6 +63,15 @@ test('a key that is none, or a file that is not there, is refused without being 
   expect(missing.stderr).toContain('/nonexistent/key');
 });
 
+test.each([
+  [['mcp', '--credential-file', '/dev/null/mcp.json'], 'cannot be read'],
+  [['mcp', 'logout', '--credential-file', '/dev/null/mcp.json'], 'cannot be written'],
+])('a place where nothing can be kept is refused: %j', async (args, message) => {
+  const { code, stderr } = await run(args);
+  expect(code).toBe(1);
+  expect(stderr).toContain(message);
+});
+
 test('a key may be in a file, and the address of the endpoint may be given for that of the gateway', async () => {
   await using gateway = await startGateway();
   await using folder = await makeFolder();

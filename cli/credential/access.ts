@@ -52,7 +52,7 @@ export async function accessWithLogin(
   let held = await load(path, loginCommand);
   if (gateway !== undefined && held.gateway !== parseGatewayUrl(gateway)) {
     throw new Refusal(
-      `${path} is a login at ${held.gateway}. For another gateway log in with a file of its own: ${loginCommand}`,
+      `${path} is a login at ${held.gateway}: for another gateway use another --credential-file.`,
     );
   }
   const origin = held.gateway;

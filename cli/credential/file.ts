@@ -71,12 +71,8 @@ export async function writeCredentialFile(path: string, file: CredentialFile): P
 
 /** Its one name, whatever links lead to it: for locking and renaming. */
 export async function settleCredentialPath(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return path;
-    throw error;
-  }
+  // What is not there yet has no other name; what cannot be reached is refused when it is opened.
+  return realpath(path).catch(() => path);
 }
 
 async function readPrivate(path: string): Promise<string | undefined> {

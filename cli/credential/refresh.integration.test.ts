@@ -227,9 +227,21 @@ test.each([
   expect(shim.stderr()).toContain(`${world.file} is not a credential file`);
 });
 
-test('without any credential, it says how to get one', async () => {
+test('without any credential, it says what to run, whole', async () => {
   await using folder = await makeFolder();
-  await using shim = startProgram(['mcp'], { XDG_CONFIG_HOME: folder.path });
-  expect(await shim.exited).toBe(1);
-  expect(shim.stderr()).toContain('run "action-gateway mcp login"');
+  const usual = { XDG_CONFIG_HOME: folder.path };
+  const file = join(folder.path, 'a b.json');
+  const url = 'https://gateway.example';
+  for (const [environment, command] of [
+    [usual, 'action-gateway mcp login'],
+    [{ ...usual, ACTION_GATEWAY_URL: url }, `action-gateway mcp login --url ${url}`],
+    [
+      { ...usual, ACTION_GATEWAY_CREDENTIAL_FILE: file },
+      `action-gateway mcp login --credential-file '${file}'`,
+    ],
+  ] as const) {
+    await using shim = startProgram(['mcp'], environment);
+    expect(await shim.exited).toBe(1);
+    expect(shim.stderr()).toContain(`run "${command}"`);
+  }
 });

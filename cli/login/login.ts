@@ -170,6 +170,7 @@ function refusalOf(error: unknown, issuer: string): Refusal {
   return new Refusal(`The login at ${issuer} failed: ${problem}.`, { cause: error });
 }
 
+/** Under the lock, from what is stored by then: shims may have refreshed meanwhile. */
 async function update(
   path: string,
   change: (file: CredentialFile) => CredentialFile,

@@ -2,7 +2,12 @@ import { once } from 'node:events';
 
 import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
-import { agentKeySetting, credentialFileSetting, gatewayUrlSetting } from '../settings.ts';
+import {
+  agentKeySetting,
+  credentialFileSetting,
+  gatewayUrlSetting,
+  usualCredentialFile,
+} from '../settings.ts';
 import type { Environment } from '../settings.ts';
 import { openTransport } from './transport.ts';
 import { runShim } from './shim.ts';
@@ -26,15 +31,22 @@ export async function runMcp(options: McpOptions, environment: Environment): Pro
 
 async function openAccess(options: McpOptions, environment: Environment): Promise<Access> {
   const gateway = gatewayUrlSetting(options.url, environment);
-  const file = options['credential-file'];
-  const key = file === undefined ? agentKeySetting(environment) : undefined;
+  const chosen = options['credential-file'];
+  const key = chosen === undefined ? agentKeySetting(environment) : undefined;
   if (key !== undefined) return accessWithKey(key, gateway);
+  const file = credentialFileSetting(chosen, environment);
+  // Whole, because a person types it where the editor's environment is not.
   const loginCommand = [
     'action-gateway mcp login',
-    ...(options.url === undefined ? [] : ['--url', options.url]),
-    ...(file === undefined ? [] : ['--credential-file', file]),
+    ...(gateway === undefined ? [] : ['--url', quote(gateway)]),
+    ...(file === usualCredentialFile(environment) ? [] : ['--credential-file', quote(file)]),
   ].join(' ');
-  return accessWithLogin(credentialFileSetting(file, environment), { gateway, loginCommand });
+  return accessWithLogin(file, { gateway, loginCommand });
+}
+
+/** For a shell, where that makes a difference. */
+function quote(word: string): string {
+  return /^[\w.:/@~+-]+$/.test(word) ? word : `'${word}'`;
 }
 
 function openEditor(stop: AbortController): Editor {
