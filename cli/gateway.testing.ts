@@ -77,7 +77,8 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
     ...behaviour.documents,
   };
 
-  const server = createServer();
+  // As long as the gateway's own: five seconds are nothing on a machine that is busy.
+  const server = createServer({ keepAliveTimeout: 72_000 });
   let url = '';
   const json = (response: ServerResponse, status: number, body: unknown) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

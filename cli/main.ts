@@ -6,6 +6,7 @@ import { commands, overview } from './commands.ts';
 import type { Command } from './commands.ts';
 import { useProxy } from './proxy.ts';
 import { Refusal } from './refusal.ts';
+import { printable } from './words.ts';
 
 /** Wrong use, as opposed to a refusal, which is 1. */
 const WRONG_USE = 2;
@@ -39,7 +40,7 @@ async function runCommand(command: Command, args: string[]): Promise<number> {
     return 0;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    process.stderr.write(`action-gateway: ${error.message}\n`);
+    process.stderr.write(`action-gateway: ${printable(error.message)}\n`);
     return 1;
   }
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal, reasonOf } from '../refusal.ts';
 
 const WAIT_MS = 60_000;
-const POLL_MS = 25;
+const POLL_MS = 50;
 const SQLITE_BUSY = 5;
 
 /**

@@ -57,7 +57,7 @@ test('twenty shims with one expired login refresh it once', async () => {
   const shims = Array.from({ length: 20 }, () => world.startShim());
   for (const shim of shims) for (const id of [1, 2, 3]) shim.send({ id, method: 'x' });
   for (const shim of shims) {
-    for (const _ of [1, 2, 3]) expect(await shim.next()).toHaveProperty('result');
+    for (const _ of [1, 2, 3]) expect(await shim.next(), shim.stderr()).toHaveProperty('result');
   }
   expect(world.refreshes()).toHaveLength(1);
   expect(world.gateway.refreshTokens).toEqual(new Set(['CANARY-refresh-1']));

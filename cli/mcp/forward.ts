@@ -109,7 +109,8 @@ async function relayStream(
         if (isAnswered && stream !== answer) return true;
       }
     } catch (error) {
-      if (signal.aborted || lastEventId === undefined) throw error;
+      const canGoOn = isAnswered || lastEventId !== undefined;
+      if (signal.aborted || !canGoOn) throw error;
     }
     if (isAnswered || lastEventId === undefined || attempt === RESUME_ATTEMPTS) return isAnswered;
     await sleep(wait, undefined, { signal });

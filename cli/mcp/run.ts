@@ -9,6 +9,7 @@ import {
   usualCredentialFile,
 } from '../settings.ts';
 import type { Environment } from '../settings.ts';
+import { printable, shellWord } from '../words.ts';
 import { openTransport } from './transport.ts';
 import { runShim } from './shim.ts';
 import type { Editor } from './shim.ts';
@@ -38,15 +39,10 @@ async function openAccess(options: McpOptions, environment: Environment): Promis
   // Whole, because a person types it where the editor's environment is not.
   const loginCommand = [
     'action-gateway mcp login',
-    ...(gateway === undefined ? [] : ['--url', quote(gateway)]),
-    ...(file === usualCredentialFile(environment) ? [] : ['--credential-file', quote(file)]),
+    ...(gateway === undefined ? [] : ['--url', shellWord(gateway)]),
+    ...(file === usualCredentialFile(environment) ? [] : ['--credential-file', shellWord(file)]),
   ].join(' ');
   return accessWithLogin(file, { gateway, loginCommand });
-}
-
-/** For a shell, where that makes a difference. */
-function quote(word: string): string {
-  return /^[\w.:/@~+-]+$/.test(word) ? word : `'${word}'`;
 }
 
 function openEditor(stop: AbortController): Editor {
@@ -71,7 +67,7 @@ function openEditor(stop: AbortController): Editor {
     say: (sentence) => {
       if (sentence === lastSaid) return;
       lastSaid = sentence;
-      stderr.write(`action-gateway: ${sentence}\n`);
+      stderr.write(`action-gateway: ${printable(sentence)}\n`);
     },
   };
 }
