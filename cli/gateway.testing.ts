@@ -37,6 +37,8 @@ export interface GatewayBehaviour {
   readonly authorize?: (query: URLSearchParams) => Record<string, string>;
   /** Instead of the usual documents. */
   readonly documents?: Record<string, (url: string) => unknown>;
+  /** Which clients may revoke; all of them if that is not said. */
+  readonly knowsClient?: (id: string) => boolean;
   /** No access token is needed. */
   readonly open?: boolean;
 }
@@ -75,7 +77,8 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
     ...behaviour.documents,
   };
 
-  const server = createServer();
+  // As long as the gateway's own: five seconds are nothing on a machine that is busy.
+  const server = createServer({ keepAliveTimeout: 72_000 });
   let url = '';
   const json = (response: ServerResponse, status: number, body: unknown) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -130,6 +133,8 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
       }
       await behaviour.whileRefreshing?.();
       json(response, 200, issueTokens());
+    } else if (behaviour.knowsClient?.(form.get('client_id') ?? '') === false) {
+      json(response, 401, { error: 'invalid_client' });
     } else {
       response.writeHead(200).end();
     }

@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
 
-import { Refusal } from './refusal.ts';
 import { commands, overview } from './commands.ts';
 import type { Command } from './commands.ts';
+import { useProxy } from './proxy.ts';
+import { Refusal } from './refusal.ts';
+import { printable } from './words.ts';
 
 /** Wrong use, as opposed to a refusal, which is 1. */
 const WRONG_USE = 2;
@@ -32,12 +34,13 @@ async function runCommand(command: Command, args: string[]): Promise<number> {
     return misuse((error as Error).message);
   }
   if (values['help'] === true) return print(command.help);
+  useProxy(process.env);
   try {
     await command.run(values, process.env);
     return 0;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    process.stderr.write(`action-gateway: ${error.message}\n`);
+    process.stderr.write(`action-gateway: ${printable(error.message)}\n`);
     return 1;
   }
 }

@@ -33,7 +33,11 @@ export function credentialFileSetting(
   environment: Environment,
 ): string {
   const given = option ?? readSetting('ACTION_GATEWAY_CREDENTIAL_FILE', environment);
-  return resolve(given ?? join(configFolder(environment), 'action-gateway', 'mcp.json'));
+  return given === undefined ? usualCredentialFile(environment) : resolve(given);
+}
+
+export function usualCredentialFile(environment: Environment): string {
+  return resolve(configFolder(environment), 'action-gateway', 'mcp.json');
 }
 
 function configFolder(environment: Environment): string {

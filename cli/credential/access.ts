@@ -52,7 +52,7 @@ export async function accessWithLogin(
   let held = await load(path, loginCommand);
   if (gateway !== undefined && held.gateway !== parseGatewayUrl(gateway)) {
     throw new Refusal(
-      `${path} is a login at ${held.gateway}. For another gateway log in with a file of its own: ${loginCommand}`,
+      `${path} is a login at ${held.gateway}: for another gateway use another --credential-file.`,
     );
   }
   const origin = held.gateway;
@@ -72,11 +72,11 @@ export async function accessWithLogin(
     const refreshToken = held.refresh_token;
     if (refreshToken === undefined || refreshToken === deadRefreshToken) return undefined;
     try {
-      const refreshed = await refreshCredential(held, refreshToken);
-      await store(path, refreshed);
-      held = refreshed;
+      // Held before it is stored: should that fail, this process at least has what there is.
+      held = await refreshCredential(held, refreshToken);
+      await store(path, held);
     } catch (error) {
-      if (error instanceof oauth.ResponseBodyError) deadRefreshToken = refreshToken;
+      if (hasEnded(error)) deadRefreshToken = refreshToken;
       throw refusalOf(error, loginCommand);
     }
     return held.access_token;
@@ -109,9 +109,15 @@ async function store(path: string, credential: Credential): Promise<void> {
   await writeCredentialFile(path, { ...(await readCredentialFile(path)), credential });
 }
 
+/** As opposed to a refusal that may pass, such as one for too many requests. */
+function hasEnded(error: unknown): error is oauth.ResponseBodyError {
+  const final = ['invalid_grant', 'invalid_client', 'unauthorized_client'];
+  return error instanceof oauth.ResponseBodyError && final.includes(error.error);
+}
+
 function refusalOf(error: unknown, loginCommand: string): Refusal {
   if (error instanceof Refusal) return error;
-  return error instanceof oauth.ResponseBodyError
+  return hasEnded(error)
     ? new Refusal(`The login has ended (${error.error}): run "${loginCommand}".`, { cause: error })
     : new Refusal(`The login could not be refreshed (${reasonOf(error)}).`, { cause: error });
 }

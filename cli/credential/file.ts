@@ -1,4 +1,4 @@
-import { mkdir, open, realpath, rename, rm } from 'node:fs/promises';
+import { open, realpath, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import { z } from 'zod';
@@ -69,15 +69,10 @@ export async function writeCredentialFile(path: string, file: CredentialFile): P
   await syncFolder(dirname(path));
 }
 
-/** Its one name, whatever links lead to it, in a folder that is there: for locking and renaming. */
+/** Its one name, whatever links lead to it: for locking and renaming. */
 export async function settleCredentialPath(path: string): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  try {
-    return await realpath(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return path;
-    throw error;
-  }
+  // What is not there yet has no other name; what cannot be reached is refused when it is opened.
+  return realpath(path).catch(() => path);
 }
 
 async function readPrivate(path: string): Promise<string | undefined> {

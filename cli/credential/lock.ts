@@ -1,10 +1,11 @@
-import { open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Refusal } from '../refusal.ts';
+import { Refusal, reasonOf } from '../refusal.ts';
 
 const WAIT_MS = 60_000;
-const POLL_MS = 25;
+const POLL_MS = 50;
 const SQLITE_BUSY = 5;
 
 /**
@@ -17,7 +18,7 @@ const SQLITE_BUSY = 5;
  */
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const path = `${file}.lock`;
-  await (await open(path, 'a', 0o600)).close();
+  await createPrivate(path);
   const { DatabaseSync } = await import('node:sqlite');
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
@@ -31,6 +32,15 @@ export async function withFileLock<T>(file: string, work: () => Promise<T>): Pro
     return await work();
   } finally {
     lock.close();
+  }
+}
+
+async function createPrivate(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await (await open(path, 'a', 0o600)).close();
+  } catch (error) {
+    throw new Refusal(`${path} cannot be written (${reasonOf(error)}).`, { cause: error });
   }
 }
 

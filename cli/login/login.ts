@@ -40,6 +40,11 @@ export async function login(options: LoginOptions, environment: Environment): Pr
     credentialFileSetting(options['credential-file'], environment),
   );
   const stored = await readCredentialFile(path);
+  if (stored.credential && stored.credential.gateway !== gateway) {
+    throw new Refusal(
+      `${path} is a login at ${stored.credential.gateway}: log out there first, or choose another --credential-file.`,
+    );
+  }
   const discovered = await discover(gateway);
   const client = await chooseClient(options, { environment, stored, server: discovered.server });
   // Kept before anybody consents, so that a second attempt is the same client.
@@ -165,6 +170,7 @@ function refusalOf(error: unknown, issuer: string): Refusal {
   return new Refusal(`The login at ${issuer} failed: ${problem}.`, { cause: error });
 }
 
+/** Under the lock, from what is stored by then: shims may have refreshed meanwhile. */
 async function update(
   path: string,
   change: (file: CredentialFile) => CredentialFile,

@@ -30,7 +30,7 @@ export async function logout(options: LogoutOptions, environment: Environment): 
     process.stdout.write(`Logged out of ${credential.gateway}.\n`);
     if (problem === undefined) return;
     throw new Refusal(
-      `The gateway could not be told (${problem}): revoke the agent's connection in the dashboard.`,
+      `The gateway could not be told (${problem}): there the login ends by itself, within 30 days.`,
     );
   });
 }

@@ -3,8 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Access } from '../credential/access.ts';
 import { joinScopes } from '../credential/oauth.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
+import { shellWord } from '../words.ts';
 import { missingScope } from './transport.ts';
 import type { FrameId } from './frame.ts';
+import { isGood } from './http.ts';
 
 /** JSON-RPC's code for "the server, for reasons of its own". */
 const SERVER_ERROR = -32_000;
@@ -51,11 +53,10 @@ export function failureOfAnswer(answer: IncomingMessage, body: string, access: A
       data: { ...data, error: 'insufficient_scope', scope: wanted },
     };
   }
-  return {
-    code: SERVER_ERROR,
-    message: message ?? `The gateway answered with status ${status}.`,
-    data,
-  };
+  const otherwise = isGood(answer)
+    ? 'The gateway sent something that is no answer to this request.'
+    : `The gateway answered with status ${status}.`;
+  return { code: SERVER_ERROR, message: message ?? otherwise, data };
 }
 
 /** For what never became an answer. */
@@ -81,7 +82,7 @@ function missingScopeMessage(missing: {
   const { scope, wanted, loginCommand } = missing;
   return loginCommand === undefined
     ? `This agent key lacks the scope "${scope}".`
-    : `This needs the scope "${scope}": run "${loginCommand} --scope '${wanted}'".`;
+    : `This needs the scope "${scope}": run "${loginCommand} --scope ${shellWord(wanted)}".`;
 }
 
 /** The gateway's own sentence, from its REST envelope or from a JSON-RPC error. */

@@ -39,7 +39,10 @@ async function exchange(
 ): Promise<Failure | undefined> {
   if (frame.cancels !== undefined) return cancel(shim, frame, signal);
   const failure = await post(shim, frame, signal);
-  if (!failure && frame.method === 'notifications/initialized') void listenToGateway(shim);
+  if (!failure && frame.method === 'notifications/initialized' && !shim.isListening) {
+    shim.isListening = true;
+    void listenToGateway(shim);
+  }
   return failure;
 }
 
@@ -106,7 +109,8 @@ async function relayStream(
         if (isAnswered && stream !== answer) return true;
       }
     } catch (error) {
-      if (signal.aborted || lastEventId === undefined) throw error;
+      const canGoOn = isAnswered || lastEventId !== undefined;
+      if (signal.aborted || !canGoOn) throw error;
     }
     if (isAnswered || lastEventId === undefined || attempt === RESUME_ATTEMPTS) return isAnswered;
     await sleep(wait, undefined, { signal });

@@ -2,6 +2,8 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
+import { proxyFor } from '../proxy.ts';
+
 const CONNECT_TIMEOUT_MS = 15_000;
 /** Longer than any call may take at the gateway; a stream that has begun may be silent for ever. */
 const ANSWER_TIMEOUT_MS = 10 * 60_000;
@@ -21,8 +23,7 @@ export interface HttpClient extends Disposable {
 
 export function openHttp(url: URL): HttpClient {
   const isTls = url.protocol === 'https:';
-  // Through a proxy where the usual variables name one.
-  const options = { keepAlive: true, proxyEnv: process.env };
+  const options = { keepAlive: true, proxyEnv: proxyFor(process.env) };
   const agent = isTls ? new HttpsAgent(options) : new HttpAgent(options);
   const request = isTls ? httpsRequest : httpRequest;
   return {
@@ -41,7 +42,7 @@ export function openHttp(url: URL): HttpClient {
           clearTimeout(connecting);
           clearTimeout(answering);
         });
-        outgoing.once('error', reject);
+        outgoing.on('error', reject);
         outgoing.once('response', (answer) => {
           clearTimeout(answering);
           resolve(answer);

@@ -6,6 +6,7 @@ import { isEventStream, isGood } from './http.ts';
 import type { Shim } from './shim.ts';
 
 export const RECONNECT_MS = 1_000;
+const MIN_RECONNECT_MS = 20;
 const MAX_RECONNECT_MS = 30_000;
 /** After these it is worth asking again later; after any other refusal there is no such stream. */
 const PASSING = new Set([401, 403, 408, 429]);
@@ -27,7 +28,7 @@ export async function listenToGateway(shim: Shim): Promise<void> {
         wait = RECONNECT_MS;
         for await (const event of readEvents(answer, MAX_FRAME)) {
           lastEventId = event.id ?? lastEventId;
-          wait = event.retry ?? wait;
+          wait = Math.max(event.retry ?? wait, MIN_RECONNECT_MS);
           const message = event.data === '' ? undefined : parseReply(event.data);
           // An answer would be a second one: whoever waits for it takes up its own stream.
           if (message && !message.isAnswer) await editor.write(message.line);

@@ -1,7 +1,15 @@
+import { once } from 'node:events';
+
 import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
-import { agentKeySetting, credentialFileSetting, gatewayUrlSetting } from '../settings.ts';
+import {
+  agentKeySetting,
+  credentialFileSetting,
+  gatewayUrlSetting,
+  usualCredentialFile,
+} from '../settings.ts';
 import type { Environment } from '../settings.ts';
+import { printable, shellWord } from '../words.ts';
 import { openTransport } from './transport.ts';
 import { runShim } from './shim.ts';
 import type { Editor } from './shim.ts';
@@ -24,42 +32,42 @@ export async function runMcp(options: McpOptions, environment: Environment): Pro
 
 async function openAccess(options: McpOptions, environment: Environment): Promise<Access> {
   const gateway = gatewayUrlSetting(options.url, environment);
-  const key = agentKeySetting(environment);
+  const chosen = options['credential-file'];
+  const key = chosen === undefined ? agentKeySetting(environment) : undefined;
   if (key !== undefined) return accessWithKey(key, gateway);
-  const file = options['credential-file'];
+  const file = credentialFileSetting(chosen, environment);
+  // Whole, because a person types it where the editor's environment is not.
   const loginCommand = [
     'action-gateway mcp login',
-    ...(options.url === undefined ? [] : ['--url', options.url]),
-    ...(file === undefined ? [] : ['--credential-file', file]),
+    ...(gateway === undefined ? [] : ['--url', shellWord(gateway)]),
+    ...(file === usualCredentialFile(environment) ? [] : ['--credential-file', shellWord(file)]),
   ].join(' ');
-  return accessWithLogin(credentialFileSetting(file, environment), { gateway, loginCommand });
+  return accessWithLogin(file, { gateway, loginCommand });
 }
 
 function openEditor(stop: AbortController): Editor {
   const { stdin, stdout, stderr } = process;
   let lastSaid = '';
+  let full: Promise<unknown> | undefined;
   // Whoever started us has gone, and so has the reason to go on.
   stdout.on('error', () => stop.abort());
   stderr.on('error', () => {});
   return {
     input: stdin,
-    write: (line) =>
-      new Promise((resolve) => {
-        lastSaid = '';
-        if (stop.signal.aborted) return resolve();
-        if (stdout.write(`${line}\n`)) return resolve();
-        const proceed = () => {
-          stdout.off('drain', proceed);
-          stop.signal.removeEventListener('abort', proceed);
-          resolve();
-        };
-        stdout.once('drain', proceed);
-        stop.signal.addEventListener('abort', proceed);
-      }),
+    write: async (line) => {
+      while (full) await full;
+      lastSaid = '';
+      if (stop.signal.aborted || stdout.write(`${line}\n`)) return;
+      full = once(stdout, 'drain', { signal: stop.signal })
+        .catch(() => undefined) // stopped or broken: nobody waits for room any more
+        .finally(() => {
+          full = undefined;
+        });
+    },
     say: (sentence) => {
       if (sentence === lastSaid) return;
       lastSaid = sentence;
-      stderr.write(`action-gateway: ${sentence}\n`);
+      stderr.write(`action-gateway: ${printable(sentence)}\n`);
     },
   };
 }

@@ -15,7 +15,7 @@ const LAST_ANSWERS_MS = 60_000;
 /** Whoever started us, with frames on stdin and stdout. */
 export interface Editor {
   readonly input: AsyncIterable<Buffer>;
-  /** Writes one frame; resolves when there is room for the next. */
+  /** Writes one frame, as soon as there is room for it. */
   readonly write: (line: string) => Promise<void>;
   /** Tells the person in front of the editor. */
   readonly say: (sentence: string) => void;
@@ -27,6 +27,8 @@ export interface Shim {
   readonly editor: Editor;
   /** Requests whose answer has not come yet. */
   readonly underWay: Map<FrameId, AbortController>;
+  /** Whether the gateway's own stream was asked for. */
+  isListening: boolean;
   /** Ends everything at once. */
   readonly stopped: AbortSignal;
   /** Ends what would never end by itself; aborted when no more frames come. */
@@ -44,7 +46,10 @@ export async function runShim({
   stopped,
   ...parts
 }: Pick<Shim, 'access' | 'transport' | 'editor' | 'stopped'>): Promise<void> {
-  const shim: Shim = { ...parts, stopped, underWay: new Map(), noMoreInput: new AbortController() };
+  const shim: Shim = {
+    ...{ ...parts, stopped, isListening: false },
+    ...{ underWay: new Map(), noMoreInput: new AbortController() },
+  };
   const tasks = new Set<Promise<void>>();
   try {
     for await (const line of readLines(shim.editor.input, MAX_FRAME)) {

@@ -110,14 +110,19 @@ function headersFor(frame: Frame, headers: Record<string, string>): Record<strin
   return others;
 }
 
-/** Whether a refused token has a successor: on 401 by refreshing, on a missing scope if a person logged in again. */
+/** Whether a refused token has a successor: by refreshing, or because a person logged in again. */
 async function findOtherToken(
   access: Access,
   { answer, token }: { answer: IncomingMessage; token: string },
 ): Promise<boolean> {
-  if (answer.statusCode === 401) return (await access.renew(token)) !== undefined;
-  const isScopeMissing = missingScope(answer) !== undefined;
-  return isScopeMissing && (await access.reread(token)) !== undefined;
+  try {
+    if (answer.statusCode === 401) return (await access.renew(token)) !== undefined;
+    const isScopeMissing = missingScope(answer) !== undefined;
+    return isScopeMissing && (await access.reread(token)) !== undefined;
+  } catch (error) {
+    answer.destroy(); // nobody will read it
+    throw error;
+  }
 }
 
 /** The scope that a 403 asks for (RFC 6750 section 3.1). */
