@@ -33,7 +33,8 @@ const limits = {
   maxRequestsPerSocket: 100_000,
   maxHeaderSize: 16_384,
   connections: 10_000,
-  pathParameterCharacters: 200,
+  /** An OAuth client's id is a URL of up to 2000 characters, percent-encoded. */
+  pathParameterCharacters: 6_000,
 };
 
 /** The HTTP server with everything it answers, not yet listening. */

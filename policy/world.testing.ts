@@ -34,6 +34,8 @@ export interface Being extends ChainLink {
   parent: Being | null;
   active: boolean;
   role: Role | null;
+  /** Some OAuth client of it decides its own approvals. */
+  selfApproves?: boolean;
 }
 
 /** What the neighbours know; tests change it and `settle` makes policy forget what it has heard. */
@@ -239,8 +241,10 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
       const chain = chainOf(get(orgId, identityId));
       return {
         active: chain.every(({ active }) => active),
+        standing: chain.every(({ active }) => active) ? 'active' : 'archived',
         chain: chain.map(linkOf),
         role: chain.at(-1)?.role ?? null,
+        selfApproving: chain.filter(({ selfApproves }) => selfApproves).map(({ id }) => id),
       };
     },
     async getIdentity({ principal: signed, id }) {

@@ -54,7 +54,9 @@ export async function authenticate(
 
 function claimsOf(found: FoundCredential, kind: 'bearer' | 'session', now: number): Principal {
   const standing = standingOf(found.chain);
-  if (standing === 'dead') throw new AppError('unauthenticated', refused[kind]);
+  if (standing === 'revoked' || standing === 'expired') {
+    throw new AppError('unauthenticated', refused[kind]);
+  }
   if (standing === 'archived') {
     throw new AppError(
       'identity_archived',

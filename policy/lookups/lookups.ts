@@ -25,6 +25,8 @@ export interface SecretDescription {
 export interface Chain {
   readonly active: boolean;
   readonly chain: readonly ChainLink[];
+  /** Agents of the chain that have a client with `self_approve_enabled`. */
+  readonly selfApproving: readonly string[];
 }
 
 export interface HostMembers {

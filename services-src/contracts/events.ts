@@ -27,6 +27,7 @@ export const eventTypes = {
   'session.ended': 'internal',
   /** An OAuth client was bound to an agent, rebound, unbound, or its self-approval switched. */
   'mcp_connection.changed': 'internal',
+  'oauth_client.revoked': 'internal',
   'rule.created': 'public',
   'rule.deleted': 'public',
   'service.created': 'internal',
