@@ -74,6 +74,9 @@ async function plantRemembered(deps: Deps, event: Event): Promise<void> {
 /** Which answers an event makes old. Sessions and keys are no part of any of them. */
 const topics: readonly (readonly [prefix: string, topic: Topic])[] = [
   ['evt.auth.identity.', 'chains'],
+  // Whose clients decide for themselves is part of a chain's answer.
+  ['evt.auth.mcp_connection.', 'chains'],
+  ['evt.auth.oauth_client.', 'chains'],
   ['evt.registry.', 'services'],
   ['evt.executor.secret.', 'secrets'],
   ['evt.policy.rule.', 'rules'],

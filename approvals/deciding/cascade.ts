@@ -63,7 +63,7 @@ async function mayAllow(
   deadline: Deadline,
 ): Promise<boolean> {
   try {
-    if (!(await mayDecide(deps, { approval, decider }, deadline))) return false;
+    if ((await mayDecide(deps, { approval, decider }, deadline)) !== 'active') return false;
     return (await authorityOf(deps, { approval, decider, keys: [] }, deadline)).covers;
   } catch (error) {
     deps.logger.debug({ err: error, approvalId: approval.id }, 'not decided by cascade');

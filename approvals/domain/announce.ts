@@ -166,10 +166,11 @@ function finishedFacts(execution: Execution): Partial<AuditEntry> {
   return error === deniedError ? { outcome: 'denied' } : { outcome: 'failed', error };
 }
 
-function sentenceOf({ status, resolution }: Approval): string {
+function sentenceOf({ status, resolution, resolvedBy, requesterId }: Approval): string {
+  const bySelf = resolution !== null && resolvedBy?.id === requesterId ? ' by itself' : '';
   if (status === 'allowed')
-    return resolution === 'allow_remember' ? 'Allowed and remembered' : 'Allowed';
-  return status === 'denied' ? 'Denied' : 'Expired undecided';
+    return `${resolution === 'allow_remember' ? 'Allowed and remembered' : 'Allowed'}${bySelf}`;
+  return status === 'denied' ? `Denied${bySelf}` : 'Expired undecided';
 }
 
 function subjectOf(approval: Approval, type: EventType) {

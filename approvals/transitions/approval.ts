@@ -87,15 +87,16 @@ export async function denyApproval(
   });
 }
 
-/** Denies all that a requester has open because it, or somebody above it, may not act any more; how many there were. */
+/** Denies all that a requester has open because it, or somebody above it, has ended; how many there were. */
 export async function denyRevoked(
   db: Database,
   { orgId, requesterId }: { orgId: string; requesterId: string },
+  ended: 'revoked' | 'expired',
 ): Promise<number> {
   const ids = await listOpenApprovalIds(db, { orgId, requesterId });
   let denied = 0;
   for (const approvalId of ids) {
-    const deny = { actor: null, resolution: null, reason: 'requester_revoked' };
+    const deny = { actor: null, resolution: null, reason: `requester_${ended}` };
     if (await denyApproval(db, { orgId, approvalId }, deny)) denied += 1;
   }
   return denied;

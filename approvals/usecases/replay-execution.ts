@@ -191,7 +191,7 @@ async function ask(run: Run): Promise<Outcome> {
         approvalId: approval.id,
         executionId: claim.executionId,
         resolverId: frozen.resolvedById,
-        self: false,
+        self: frozen.resolvedById === approval.requesterId,
       },
       deadline,
     );

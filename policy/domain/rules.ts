@@ -22,7 +22,7 @@ export interface Rule {
 export interface Standing {
   readonly chain: readonly ChainLink[];
   readonly rules: readonly Rule[];
-  /** Identities of the chain whose (user, client) binding has `self_approve_enabled`. */
+  /** Identities of the chain that have a client with `self_approve_enabled`. */
   readonly selfApproving: ReadonlySet<string>;
 }
 

@@ -5,11 +5,6 @@ import type { Lookups } from '../lookups/lookups.ts';
 
 /** Rules of more agents than this, off the caller's chain, do not count. */
 const CREATORS_ELSEWHERE_MAX = 20;
-/**
- * No identity's switch is known here yet: rules made by self-approval count nowhere until auth
- * tells policy which (user, client) bindings have `self_approve_enabled`.
- */
-const selfApproving: ReadonlySet<string> = new Set();
 
 /** An identity, active and with all its ancestors active, as it stands now. */
 export async function loadStanding(
@@ -24,7 +19,7 @@ export async function loadStanding(
     orgId,
     chain.map(({ id }) => id),
   );
-  return { chain, rules, selfApproving };
+  return { chain, rules, selfApproving: new Set(found.selfApproving) };
 }
 
 /**
@@ -42,6 +37,7 @@ export async function loadStandings(
     lookups.listRules(orgId, chainIds),
   ]);
   if (!found.active) throw archived();
+  const selfApproving = new Set(found.selfApproving);
   const own: Standing = { chain: found.chain, rules, selfApproving };
   return withCreatorsElsewhere(lookups, orgId, new Map([[identityId, own]]));
 }
