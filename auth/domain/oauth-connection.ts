@@ -60,7 +60,7 @@ export function redirectHostsOf(redirectUris: readonly string[]): string[] {
   const hosts = redirectUris.flatMap((uri) => {
     const url = URL.parse(uri);
     if (url === null) return [];
-    return [url.host === '' ? url.protocol : url.host];
+    return [/^https?:$/.test(url.protocol) ? url.host : url.protocol];
   });
   return [...new Set(hosts)].slice(0, redirectHostsMax);
 }
