@@ -134,6 +134,13 @@ describe('OAuth clients of an org', () => {
       cursor = reply.next_cursor;
     } while (cursor !== null);
     expect(new Set(seen).size).toBe(5);
+
+    for (const bad of ['x', Buffer.from('["\\u0000"]').toString('base64url')]) {
+      const asked = { principal: admin.principal, page: { limit: 2, cursor: bad } };
+      await expect(world.client.listOauthClients(asked, soon())).rejects.toEqual(
+        refused('invalid_request'),
+      );
+    }
   });
 
   test('are shut out by an admin of the org alone, once, and of that org alone', async () => {

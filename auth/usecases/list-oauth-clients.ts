@@ -1,9 +1,10 @@
 import type { OauthClient } from '#contracts/http/oauth-clients';
-import { cursorOf, parseCursor } from '#database';
+import { cursorOf } from '#database';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { seesWholeOrg } from '../domain/access.ts';
 import { presentClient } from '../domain/oauth-connection.ts';
+import { parseClientCursor } from '../repository/id-cursor.ts';
 import { listOrgClients } from '../repository/oauth-clients.ts';
 
 interface ListFields {
@@ -22,7 +23,7 @@ export async function listOauthClients(
   }
   const rows = await listOrgClients(db, {
     orgId: caller.orgId,
-    afterId: page.cursor === null ? null : (parseCursor(page.cursor, 1)[0] ?? null),
+    afterId: parseClientCursor(page.cursor),
     limit: page.limit + 1,
   });
   const items = rows.slice(0, page.limit);

@@ -1,6 +1,6 @@
 import type { McpConnection } from '#contracts/http/oauth-clients';
 import type { CallContext, Principal } from '#contracts/vocabulary';
-import { cursorOf, parseCursor } from '#database';
+import { cursorOf } from '#database';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts';
 import { ownsAgent } from '../domain/access.ts';
 import { connectionChanged } from '../domain/identity-events.ts';
 import { presentConnection } from '../domain/oauth-connection.ts';
+import { parseClientCursor } from '../repository/id-cursor.ts';
 import { findIdentity } from '../repository/identities.ts';
 import {
   deleteBinding,
@@ -39,7 +40,7 @@ export async function listMcpConnections(
   await checkOwner(db, caller, agentId);
   const rows = await listBindings(db, {
     ...{ orgId: caller.orgId, userId: caller.identityId, agentId },
-    afterId: page.cursor === null ? null : (parseCursor(page.cursor, 1)[0] ?? null),
+    afterId: parseClientCursor(page.cursor),
     limit: page.limit + 1,
   });
   const items = rows.slice(0, page.limit);
