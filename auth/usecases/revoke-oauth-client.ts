@@ -36,19 +36,21 @@ export async function revokeOauthClient(
     if (client === undefined) {
       throw new AppError('not_found', 'Nobody of your org has authorised such a client.');
     }
-    if (!(await insertClientRevocation(tx, { orgId, clientId, revokedBy }))) return client;
-    await switchOffSelfApprovals(tx, { orgId, clientId });
-    await appendEvent(tx, {
-      type: 'oauth_client.revoked',
-      orgId,
-      audience: [revokedBy],
-      data: { client_id: clientId, name: client.name },
-      audit: auditOf(
-        caller,
-        context,
-        `${nameOf(caller)} shut the OAuth client ${client.name} (${clientId}) out of the org.`,
-      ),
-    });
+    const isFirst = await insertClientRevocation(tx, { orgId, clientId, revokedBy });
+    if (isFirst) {
+      await switchOffSelfApprovals(tx, { orgId, clientId });
+      await appendEvent(tx, {
+        type: 'oauth_client.revoked',
+        orgId,
+        audience: [revokedBy],
+        data: { client_id: clientId, name: client.name },
+        audit: auditOf(
+          caller,
+          context,
+          `${nameOf(caller)} shut the OAuth client ${client.name} (${clientId}) out of the org.`,
+        ),
+      });
+    }
     return (await findOrgClient(tx, { orgId, clientId })) ?? client;
   });
   credentials.clear();

@@ -74,6 +74,8 @@ describe('in the database', () => {
   };
   const columns: Record<string, string> = {
     'approvals.execution': 'status',
+    'auth.oauth_binding': 'created_at',
+    'auth.oauth_client_revocation': 'revoked_at',
     'audit.record': 'type',
     'executor.data_key': 'wrapped',
     'executor.secret_version': 'version',
