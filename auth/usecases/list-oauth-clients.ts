@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts';
 import { seesWholeOrg } from '../domain/access.ts';
 import { presentClient } from '../domain/oauth-connection.ts';
 import { parseClientCursor } from '../repository/id-cursor.ts';
-import { listOrgClients } from '../repository/oauth-clients.ts';
+import { listOrgClients } from '../repository/org-clients.ts';
 
 interface ListFields {
   readonly principal: string;

@@ -15,7 +15,7 @@ import {
   findBinding,
   listBindings,
   switchSelfApproval,
-} from '../repository/oauth-bindings.ts';
+} from '../repository/mcp-connections.ts';
 
 interface ListFields {
   readonly principal: string;

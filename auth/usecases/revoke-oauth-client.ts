@@ -9,7 +9,7 @@ import {
   findOrgClient,
   insertClientRevocation,
   switchOffSelfApprovals,
-} from '../repository/oauth-clients.ts';
+} from '../repository/org-clients.ts';
 
 interface RevokeFields {
   readonly principal: string;
