@@ -5,6 +5,7 @@ import { deriveBaseUrl } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
+import { openEgress, parseEgressAllow } from '#egress';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
 import { repeat } from '#process';
@@ -16,10 +17,13 @@ import { dropCredentialsOnChange } from './consumers.ts';
 import { createCredentialCache } from './credential-cache.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
+import { startOauthListener } from './oauth/listener.ts';
 import { issueFirstSignInLink } from './usecases/issue-first-sign-in-link.ts';
 import { prune } from './usecases/prune.ts';
 
 export type RunningAuth = RunningComponent & {
+  /** Where the gateway forwards OAuth requests. */
+  readonly oauthUrl: string;
   /** One-time link of the first admin; null once somebody has signed in. */
   readonly firstSignInUrl: string | null;
 };
@@ -57,11 +61,25 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     randomBytes,
   };
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
-  const firstSignInUrl = await issueFirstSignInLink(deps, { baseUrl: deriveBaseUrl(config) });
+  const baseUrl = deriveBaseUrl(config);
+  const firstSignInUrl = await issueFirstSignInLink(deps, { baseUrl });
   startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
+  const egress = startup.use(
+    openEgress({
+      allow: parseEgressAllow(config.EGRESS_ALLOW),
+      proxy: config.EGRESS_PROXY,
+      caFile: config.EGRESS_CA_FILE,
+    }),
+  );
+  const { url: oauthUrl } = startup.use(
+    await startOauthListener(
+      { ...deps, baseUrl, egress, logger, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
+      { host: config.OAUTH_HOST, port: config.OAUTH_PORT },
+    ),
+  );
   startup.use(await serve(bus, auth, createHandlers(deps), { logger }));
 
   logger.info('started');
   const running = startup.move();
-  return { logger, firstSignInUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { logger, firstSignInUrl, oauthUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -1,4 +1,4 @@
-import type { IdentityKind, Role } from '#contracts/vocabulary';
+import type { IdentityKind, Role, Scope } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import type { LiveLink } from '../domain/identity.ts';
 
@@ -12,6 +12,11 @@ export interface FoundCredential {
   readonly role: Role | null;
   readonly autoCallOnApprove: boolean;
   readonly chain: readonly LiveLink[];
+}
+
+export interface FoundAccessToken extends FoundCredential {
+  readonly clientId: string;
+  readonly scopes: readonly Scope[];
 }
 
 interface CredentialRow {
@@ -56,6 +61,29 @@ export async function findSessionCredential(
        and s.last_used_at > now() - interval '12 hours'
   `;
   return row && toCredential(row);
+}
+
+/** An access token counts while its grant does, and its client is not shut out of the org. */
+export async function findAccessTokenCredential(
+  sql: Sql,
+  { hash }: { hash: Buffer },
+): Promise<FoundAccessToken | undefined> {
+  const [row] = await sql<(CredentialRow & { client_id: string; scopes: Scope[] })[]>`
+    select t.id as credential_id, g.client_id,
+           string_to_array(t.payload ->> 'scope', ' ') as scopes, ${identityColumns(sql)}
+      from auth.oauth_token t
+      join auth.oauth_grant g on g.org_id = t.org_id and g.id = t.grant_id
+      join auth.identity i on i.org_id = g.org_id and i.id = g.identity_id
+     where t.hash = ${hash}
+       and t.kind = 'access'
+       and t.expires_at > now()
+       and g.revoked_at is null
+       and not exists (select 1
+                         from auth.oauth_client_revocation r
+                        where r.org_id = g.org_id
+                          and r.client_id = g.client_id)
+  `;
+  return row && { ...toCredential(row), clientId: row.client_id, scopes: row.scopes };
 }
 
 const identityColumns = (sql: Sql) => sql`

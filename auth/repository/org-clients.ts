@@ -15,8 +15,8 @@ interface ClientRow {
 }
 
 /**
- * Clients that users of the org have authorised, that were shut out of it, or that are ours; by id
- * after `afterId`. Clients are the deployment's: what other orgs did with them stays out of sight.
+ * Clients that users of the org have authorised, or that were shut out of it; by id after `afterId`.
+ * Clients are the deployment's: what other orgs did with them stays out of sight.
  */
 export async function listOrgClients(
   sql: Sql,
@@ -72,18 +72,24 @@ export async function switchOffSelfApprovals(
 
 const selectClients = (sql: Sql, orgId: string) => sql`
   select c.id, c.kind, c.name, c.software_id, c.redirect_uris, c.created_at, r.revoked_at,
-         coalesce(used.bindings_count, 0)::integer as bindings_count, used.last_used_at,
+         used.bindings_count, greatest(used.last_used_at, granted.last_used_at) as last_used_at,
          coalesce(used.bindings, '[]'::json) as bindings
     from auth.oauth_client c
     left join auth.oauth_client_revocation r on r.org_id = ${orgId} and r.client_id = c.id
     left join lateral (
-           select count(*) as bindings_count, max(b.last_used_at) as last_used_at,
+           select count(*)::integer as bindings_count, max(b.last_used_at) as last_used_at,
                   (${latestBindings(sql, orgId)}) as bindings
              from auth.oauth_binding b
             where b.org_id = ${orgId}
               and b.client_id = c.id
          ) used on true
-   where (used.bindings_count > 0 or r.revoked_at is not null or c.kind = 'seeded')
+    left join lateral (
+           select max(g.created_at) as created_at, max(g.last_used_at) as last_used_at
+             from auth.oauth_grant g
+            where g.org_id = ${orgId}
+              and g.client_id = c.id
+         ) granted on true
+   where (used.bindings_count > 0 or granted.created_at is not null or r.revoked_at is not null)
 `;
 
 /** In the words of the resource, times as `Date.toISOString` writes them. */

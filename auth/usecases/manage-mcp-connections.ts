@@ -10,6 +10,7 @@ import { connectionChanged } from '../domain/identity-events.ts';
 import { presentConnection } from '../domain/oauth-connection.ts';
 import { parseClientCursor } from '../repository/id-cursor.ts';
 import { findIdentity } from '../repository/identities.ts';
+import { revokeOauthGrantsOfBinding } from '../repository/oauth-grants.ts';
 import {
   deleteBinding,
   findBinding,
@@ -79,7 +80,7 @@ export async function updateMcpConnection(
   return presentConnection(updated);
 }
 
-/** Parts a client from the agent: it acts no more, and its next authorization asks for consent. */
+/** Parts a client from the agent: its tokens end, and its next authorization asks for consent. */
 export async function deleteMcpConnection(
   { db, readPrincipal, credentials }: Deps,
   { principal, id: agentId, clientId, context }: OneConnection,
@@ -89,6 +90,7 @@ export async function deleteMcpConnection(
     const one = await ownConnection(tx, { caller, agentId, clientId });
     const binding = await findBinding(tx, one);
     if (binding === undefined || !(await deleteBinding(tx, one))) throw noConnection();
+    await revokeOauthGrantsOfBinding(tx, one);
     const parted = { ...binding, selfApproveEnabled: false };
     const sentence = `parted ${binding.clientName} from the agent`;
     await appendEvent(tx, connectionChanged({ caller, context }, { binding: parted, sentence }));

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-import { id, pageOf, pageQuery, timestamp } from '../vocabulary.ts';
+import { clientIdCharactersMax, id, pageOf, pageQuery, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 /**
  * A UUID, the name of the seeded client, or the https URL of a client-id metadata document. In a
  * path it is one segment, percent-encoded like any other (`https%3A%2F%2Fapp.example%2Fclient.json`).
  */
-export const clientId = z.string().min(1).max(2000);
+export const clientId = z.string().min(1).max(clientIdCharactersMax);
 
 const person = z.strictObject({ id, name: z.string() });
 

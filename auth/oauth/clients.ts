@@ -1,0 +1,37 @@
+import type { AdapterPayload } from 'oidc-provider';
+
+import type { OauthClient } from '../domain/oauth-client.ts';
+import { isClientDocumentUrl } from '../domain/oauth-client.ts';
+import { clientIdCharactersMax } from '#contracts/vocabulary';
+import { findOauthClient } from '../repository/oauth-clients.ts';
+import { readClientDocument } from './client-document.ts';
+import type { OauthDeps } from './deps.ts';
+
+/** A client by its id: registered, seeded, or described by the document its id names. */
+export async function findClient(deps: OauthDeps, id: string): Promise<OauthClient | undefined> {
+  if (id.length > clientIdCharactersMax) return undefined;
+  const found = await findOauthClient(deps.db, { id });
+  if (found?.isCurrent === true) return found;
+  return isClientDocumentUrl(id) ? readClientDocument(deps, id) : undefined;
+}
+
+export async function findClientMetadata(
+  deps: OauthDeps,
+  id: string,
+): Promise<AdapterPayload | undefined> {
+  const client = await findClient(deps, id);
+  return client && clientMetadata(client);
+}
+
+/** As the library reads it. `native`, so that loopback URIs match on any port (RFC 8252 §7.3). */
+function clientMetadata(client: OauthClient): AdapterPayload {
+  return {
+    client_id: client.id,
+    client_name: client.name,
+    redirect_uris: [...client.redirectUris],
+    application_type: 'native',
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+  };
+}
