@@ -5,6 +5,7 @@ import { gatewayConfig } from '../../gateway/config.ts';
 import { startGateway } from '../../gateway/start.ts';
 import type { RunningGateway } from '../../gateway/start.ts';
 import { createCaller, withKey } from '../support/http.ts';
+import { signInClient } from './support/clients.ts';
 import { freePort } from './support/port.ts';
 import { createAgent, created, startWorld, until } from './support/world.ts';
 import type { Agent, World } from './support/world.ts';
@@ -16,7 +17,7 @@ describe('on every gateway', () => {
   let gateways: string[];
   let made = 0;
   beforeAll(async () => {
-    world = await startWorld();
+    world = await startWorld({ RATE_REGISTER_PER_HOUR: '0' });
     second = await startGateway(
       loadConfig(gatewayConfig, { ...world.environment, PORT: String(await freePort()) }),
     );
@@ -27,11 +28,13 @@ describe('on every gateway', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  /** An agent of the admin's with two generations below it, each with a key that works. */
+  /** An agent of the admin's by an OAuth client, and two generations below it with keys. */
   async function createFamily(): Promise<Agent[]> {
     const bot = await createAgent(world.url, world.admin, `bot${(made += 1)}`);
     const sub = await createChild(bot, 'sub');
-    return [bot, sub, await createChild(sub, 'subsub')];
+    const { token } = await signInClient(world, bot);
+    const byClient = { ...bot, key: token, ...withKey(world.url, token) };
+    return [byClient, sub, await createChild(sub, 'subsub')];
   }
 
   async function createChild(parent: Agent, name: string): Promise<Agent> {
