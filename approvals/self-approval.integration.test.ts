@@ -50,7 +50,7 @@ describe('a requester that may decide for itself', () => {
     );
     expect(done.execution?.triggered_by).toBe('auto');
     expect(neighbours.permitRequests).toMatchObject([
-      { approvalId: id, resolverId: bot.id, self: true },
+      { approvalId: id, resolverId: bot.id, selfClientId: 'c' },
     ]);
     const resolved = (await eventsOf(id)).find(({ type }) => type === 'approval.resolved');
     expect(resolved?.audit).toMatchObject({
@@ -73,7 +73,7 @@ describe('a requester that may decide for itself', () => {
     expect(resolved).toMatchObject({ status: 'allowed', cascaded_approval_ids: [] });
     expect((await get(ann, also)).status).toBe('pending');
     expect(neighbours.planted).toMatchObject([
-      { placementId: bot.id, createdBy: ann.id, via: 'self' },
+      { placementId: bot.id, createdBy: ann.id, viaClientId: 'c' },
     ]);
     const ends = Date.parse(neighbours.planted[0]?.expiresAt ?? '');
     expect(ends).toBeGreaterThan(before);
@@ -98,7 +98,7 @@ describe('a requester that may decide for itself', () => {
       ({ failure, status }) =>
         'code' in failure && failure.code === 'exceeds_authority' && status === 'pending',
     );
-    expect(neighbours.planted.every(({ via }) => via === 'self')).toBe(true);
+    expect(neighbours.planted.every(({ viaClientId }) => viaClientId === 'c')).toBe(true);
   });
 
   test('without a ttl remembers for the shorter of the two', async () => {

@@ -160,7 +160,7 @@ describe('OAuth clients of an org', () => {
     expect((await connections(ann, bot)).items).toEqual([]);
     await expect(turn(ann, bot, clientId)).rejects.toEqual(refused('not_found'));
     expect(await isOn(byClient(evesBot, clientId))).toBe(true);
-    expect(await selfApproving(evesBot)).toEqual([evesBot.id]);
+    expect(await selfApproving(evesBot)).toEqual([{ agentId: evesBot.id, clientIds: [clientId] }]);
     expect((await list(eve)).items).toMatchObject([{ id: clientId, revoked_at: null }]);
     const events = (await eventsOf(clientId)).filter(({ type }) => type === 'oauth_client.revoked');
     expect(events).toMatchObject([
@@ -216,7 +216,7 @@ describe("an agent's connections", () => {
     const clientId = await bindClient([bot]);
     await Promise.all(Array.from({ length: 5 }, () => turn(ann, bot, clientId)));
     expect(await isOn(byClient(bot, clientId))).toBe(true);
-    expect(await selfApproving(bot)).toEqual([bot.id]);
+    expect(await selfApproving(bot)).toEqual([{ agentId: bot.id, clientIds: [clientId] }]);
     expect(await turn(ann, bot, clientId, false)).toMatchObject({ self_approve_enabled: false });
     expect(await isOn(byClient(bot, clientId))).toBe(false);
 
@@ -249,7 +249,7 @@ describe("an agent's connections", () => {
     expect(await isOn(bot.principal)).toBe(false);
     expect(await isOn(byClient(bot, on, { credential: key }))).toBe(false);
     expect(await isOn(byClient(bot, on, { credential: { ...key, clientId: on } }))).toBe(false);
-    expect(await selfApproving(sub)).toEqual([bot.id]);
+    expect(await selfApproving(sub)).toEqual([{ agentId: bot.id, clientIds: [on] }]);
     expect(await selfApproving(other)).toEqual([]);
   });
 

@@ -21,8 +21,8 @@ afterAll(async () => {
 beforeEach(async () => {
   const orgId = newId();
   ann = world.user('ann', { orgId });
-  bot = world.below(ann, 'bot', { selfApproves: true });
-  other = world.below(ann, 'other', { selfApproves: true });
+  bot = world.below(ann, 'bot', { selfApproving: ['editor'] });
+  other = world.below(ann, 'other', { selfApproving: ['editor'] });
   heir = world.below(bot, 'heir', { inheritPermissions: true });
   sub = world.below(bot, 'sub');
   world.neighbours.services.length = 0;
@@ -42,7 +42,7 @@ const plant = (on: Being, more: object = {}) =>
       serviceId: null,
       credentialId: null,
       createdBy: ann.id,
-      via: 'self',
+      viaClientId: 'editor',
       expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
       ...more,
     },
@@ -52,7 +52,7 @@ const outcome = async (being: Being) => (await world.decide(being, createIssue))
 const gapOf = async (being: Being) => world.gapIn(await world.decide(being, createIssue));
 /** As auth announces it: the connection alone, no identity. */
 const turn = async (being: Being, isOn: boolean, subject = 'evt.auth.mcp_connection.changed') => {
-  being.selfApproves = isOn;
+  being.selfApproving = isOn ? ['editor'] : [];
   const { nats } = await world.bus('auth');
   nats.publish(subject, '{}');
   await nats.flush();
@@ -73,9 +73,11 @@ describe('a rule made by self-approval', () => {
     },
   );
 
-  test("does not count by another agent's switch, nor by that of one below", async () => {
+  test("does not count by another client's switch, another agent's, or that of one below", async () => {
     await turn(bot, false);
-    heir.selfApproves = true;
+    bot.selfApproving = ['terminal'];
+    await world.settle();
+    heir.selfApproving = ['editor'];
     await plant(bot);
 
     expect(await outcome(bot)).toBe('gap');
@@ -97,7 +99,7 @@ describe('a rule made by self-approval', () => {
 
     expect(await outcome(heir)).toBe('permit');
     expect(await check()).toMatchObject({ covers: true, untilMs: expect.any(Number) });
-    await plant(sub, { createdBy: bot.id, via: null });
+    await plant(sub, { createdBy: bot.id, viaClientId: null });
     expect(await outcome(sub)).toBe('permit');
 
     await turn(bot, false);
@@ -119,7 +121,7 @@ describe('the replay of what a requester allowed itself', () => {
     world.approvals.permitReplay(
       {
         ...{ gap: world.signGap(gap), approvalId: newId(), executionId: newId() },
-        ...{ resolverId: resolver.id, self: true },
+        ...{ resolverId: resolver.id, selfClientId: 'editor' },
       },
       soon(),
     );
@@ -128,9 +130,9 @@ describe('the replay of what a requester allowed itself', () => {
     expect((await replay(await gapOf(bot), bot)).outcome).toBe('permit');
   });
 
-  test('is stale as soon as it is off, before any event says so', async () => {
+  test('is stale as soon as its own is off, before any event says so, another’s on or not', async () => {
     const gap = await gapOf(bot);
-    bot.selfApproves = false;
+    bot.selfApproving = ['terminal'];
 
     await expect(replay(gap, bot)).rejects.toMatchObject({
       code: 'approval_stale',
@@ -140,7 +142,7 @@ describe('the replay of what a requester allowed itself', () => {
 
   test('is nobody else’s: not its parent’s, its user’s, nor that of another with the switch', async () => {
     const gap = await gapOf(sub);
-    sub.selfApproves = true;
+    sub.selfApproving = ['editor'];
     for (const being of [bot, ann, other]) {
       await expect(replay(gap, being)).rejects.toMatchObject({ code: 'approval_stale' });
     }

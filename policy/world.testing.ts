@@ -34,8 +34,8 @@ export interface Being extends ChainLink {
   parent: Being | null;
   active: boolean;
   role: Role | null;
-  /** Some OAuth client of it decides its own approvals. */
-  selfApproves?: boolean;
+  /** Its OAuth clients that decide their own approvals. */
+  selfApproving?: readonly string[];
 }
 
 /** What the neighbours know; tests change it and `settle` makes policy forget what it has heard. */
@@ -244,7 +244,9 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
         standing: chain.every(({ active }) => active) ? 'active' : 'archived',
         chain: chain.map(linkOf),
         role: chain.at(-1)?.role ?? null,
-        selfApproving: chain.filter(({ selfApproves }) => selfApproves).map(({ id }) => id),
+        selfApproving: chain.flatMap(({ id: agentId, selfApproving = [] }) =>
+          selfApproving.length === 0 ? [] : [{ agentId, clientIds: [...selfApproving] }],
+        ),
       };
     },
     async getIdentity({ principal: signed, id }) {

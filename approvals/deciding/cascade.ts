@@ -49,6 +49,7 @@ export async function cascade(
     const allowed = await allowApproval(deps.db, candidate, {
       actor,
       reason: null,
+      selfClientId: null,
       remember: null,
       cascadedFrom: approval.id,
     });

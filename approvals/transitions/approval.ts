@@ -31,6 +31,8 @@ import { announce } from './announce.ts';
 interface Allow {
   readonly actor: Actor;
   readonly reason: string | null;
+  /** Set when the requester decides for itself: by which client. */
+  readonly selfClientId: string | null;
   /** What to remember, given the time of the decision; null for this call alone. */
   readonly remember: ((resolvedAt: Date) => Remembered) | null;
   readonly cascadedFrom: string | null;
@@ -39,7 +41,7 @@ interface Allow {
 export async function allowApproval(
   db: Database,
   approval: Approval,
-  { actor, reason, remember, cascadedFrom }: Allow,
+  { actor, reason, selfClientId, remember, cascadedFrom }: Allow,
 ): Promise<{ approval: Approval; remembered: Remembered | null } | undefined> {
   const key = { orgId: approval.orgId, approvalId: approval.id };
   return db.transaction(async (tx) => {
@@ -47,6 +49,7 @@ export async function allowApproval(
       ...key,
       resolution: remember ? 'allow_remember' : 'allow',
       resolvedBy: actor.identity,
+      selfClientId,
       reason,
       cascadedFrom,
     });

@@ -134,6 +134,7 @@ async function allow(
   const patterns = remember && rememberedPatterns(approval.card, remember.keys);
   const keys = patterns?.map(({ pattern }) => pattern) ?? [];
   const isSelf = relationship === 'self';
+  const selfClientId = isSelf ? decider.credential.clientId : null;
   const authority = isSelf
     ? unlimited
     : await authorityOf(deps, { approval, decider, keys }, deadline);
@@ -144,6 +145,7 @@ async function allow(
   const allowed = await allowApproval(deps.db, approval, {
     actor,
     reason,
+    selfClientId,
     cascadedFrom: null,
     remember:
       remember && patterns && settings
@@ -151,7 +153,7 @@ async function allow(
             patterns,
             // A user's word, given ahead by the switch: the rule counts only while that is on.
             createdBy: isSelf ? approval.userId : decider.identityId,
-            via: isSelf ? 'self' : null,
+            viaClientId: selfClientId,
             expiresAt: ruleExpiry(remember.ttlSeconds, resolvedAt, {
               until: authority.until,
               defaultTtlSeconds: isSelf
@@ -224,7 +226,7 @@ async function plant(
         serviceId: approval.serviceId,
         credentialId: approval.credentialId,
         createdBy: remembered.createdBy,
-        via: remembered.via,
+        viaClientId: remembered.viaClientId,
         expiresAt: remembered.expiresAt?.toISOString() ?? null,
       },
       deadline,

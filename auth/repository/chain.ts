@@ -5,8 +5,8 @@ import type { LiveLink } from '../domain/identity.ts';
 /** A link with what policy and approvals re-check calls by. */
 export interface CheckedLink extends LiveLink {
   readonly role: Role | null;
-  /** Some client of it, not shut out of the org, decides its own approvals. */
-  readonly selfApproving: boolean;
+  /** Clients of it, not shut out of the org, that decide their own approvals. */
+  readonly selfApprovingClients: readonly string[];
 }
 
 /** The identities from the user down to `id`, as they stand now; empty when there is none. */
@@ -17,7 +17,7 @@ export async function listCheckedChain(
   return sql<CheckedLink[]>`
     select a.id, a.kind, a.name, a.inherit_permissions as "inheritPermissions", a.status, a.role,
            a.expires_at is not null and a.expires_at <= now() as expired,
-           exists (select
+           array (select b.client_id
                      from auth.oauth_binding b
                     where b.org_id = a.org_id
                       and b.agent_id = a.id
@@ -25,7 +25,9 @@ export async function listCheckedChain(
                       and not exists (select
                                         from auth.oauth_client_revocation r
                                        where r.org_id = b.org_id
-                                         and r.client_id = b.client_id)) as "selfApproving"
+                                         and r.client_id = b.client_id)
+                    order by b.client_id
+                    limit 100) as "selfApprovingClients"
       from auth.identity i
       join auth.identity a on a.org_id = i.org_id and a.id = any(i.lineage)
      where i.org_id = ${orgId}

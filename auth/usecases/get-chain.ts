@@ -10,7 +10,7 @@ interface CheckedChain {
   readonly standing: Standing;
   readonly chain: ChainLink[];
   readonly role: Role | null;
-  readonly selfApproving: string[];
+  readonly selfApproving: { agentId: string; clientIds: string[] }[];
 }
 
 /** An identity's chain as it stands now, never from a cache: resolve and replay are re-checked by it. */
@@ -32,6 +32,11 @@ export async function getChain(
       inheritPermissions,
     })),
     role: own.role,
-    selfApproving: links.filter((link) => link.selfApproving).map(({ id }) => id),
+    selfApproving: links
+      .filter(({ selfApprovingClients }) => selfApprovingClients.length > 0)
+      .map(({ id, selfApprovingClients }) => ({
+        agentId: id,
+        clientIds: [...selfApprovingClients],
+      })),
   };
 }

@@ -1,7 +1,7 @@
 import { AppError } from '#errors';
-import { creatorsElsewhere } from '../domain/rules.ts';
+import { creatorsElsewhere, switchOf } from '../domain/rules.ts';
 import type { Standing, Standings } from '../domain/rules.ts';
-import type { Lookups } from '../lookups/lookups.ts';
+import type { Chain, Lookups } from '../lookups/lookups.ts';
 
 /** Rules of more agents than this, off the caller's chain, do not count. */
 const CREATORS_ELSEWHERE_MAX = 20;
@@ -19,7 +19,7 @@ export async function loadStanding(
     orgId,
     chain.map(({ id }) => id),
   );
-  return { chain, rules, selfApproving: new Set(found.selfApproving) };
+  return { chain, rules, selfApproving: switchesOf(found) };
 }
 
 /**
@@ -37,8 +37,7 @@ export async function loadStandings(
     lookups.listRules(orgId, chainIds),
   ]);
   if (!found.active) throw archived();
-  const selfApproving = new Set(found.selfApproving);
-  const own: Standing = { chain: found.chain, rules, selfApproving };
+  const own: Standing = { chain: found.chain, rules, selfApproving: switchesOf(found) };
   return withCreatorsElsewhere(lookups, orgId, new Map([[identityId, own]]));
 }
 
@@ -78,6 +77,14 @@ async function findStanding(
     if (isGone) return undefined;
     throw error;
   }
+}
+
+function switchesOf({ selfApproving }: Chain): ReadonlySet<string> {
+  return new Set(
+    selfApproving.flatMap(({ agentId, clientIds }) =>
+      clientIds.map((clientId) => switchOf(agentId, clientId)),
+    ),
+  );
 }
 
 function archived(): AppError {

@@ -18,7 +18,7 @@ interface ReplayRequest {
   readonly approvalId: string;
   readonly executionId: string;
   readonly resolverId: string;
-  readonly self: boolean;
+  readonly selfClientId: string | null;
 }
 type Replayed = Awaited<ReturnType<Handlers<typeof policy>['permitReplay']>>;
 
@@ -54,8 +54,8 @@ export async function permitReplay(
     return { outcome: 'denied', reason: denialReason(denial, chain) };
   }
   checkCovered(standings, { gap, call });
-  if (request.self) await checkSelf(deps, { gap, resolverId: request.resolverId }, deadline);
-  else await checkResolver(deps, request, gap);
+  if (request.selfClientId === null) await checkResolver(deps, request, gap);
+  else await checkSelf(deps, { gap, request, clientId: request.selfClientId }, deadline);
 
   const jti = deps.newId();
   const permit: Permit = buildPermit(
@@ -118,11 +118,16 @@ async function checkResolver(
 /** Asked now, not looked up: whoever turns the switch off stops what has not run yet. */
 async function checkSelf(
   { auth }: Deps,
-  { gap: { orgId, identityId }, resolverId }: { gap: Gap; resolverId: string },
+  {
+    gap: { orgId, identityId },
+    request: { resolverId },
+    clientId,
+  }: { gap: Gap; request: ReplayRequest; clientId: string },
   deadline: Deadline,
 ): Promise<void> {
   const { selfApproving } = await auth.getChain({ orgId, identityId }, deadline);
-  if (resolverId === identityId && selfApproving.includes(identityId)) return;
+  const clientIds = selfApproving.find(({ agentId }) => agentId === identityId)?.clientIds ?? [];
+  if (resolverId === identityId && clientIds.includes(clientId)) return;
   throw stale('resolver', 'Its self-approval was switched off before the call could run.');
 }
 

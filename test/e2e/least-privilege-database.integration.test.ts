@@ -76,6 +76,7 @@ describe('in the database', () => {
     'approvals.execution': 'status',
     'auth.oauth_binding': 'created_at',
     'auth.oauth_client_revocation': 'revoked_at',
+    'auth.oauth_interaction': 'created_at',
     'audit.record': 'type',
     'executor.data_key': 'wrapped',
     'executor.secret_version': 'version',

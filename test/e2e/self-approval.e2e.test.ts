@@ -84,6 +84,8 @@ describe('a client that may decide its own approvals', () => {
       { via: 'self', created_by: world.admin.id, approval_id: id, expires_at: expect.any(String) },
     ]);
 
+    // The switch of another client is not the one that the rule hangs on.
+    await turn(bot, await signInClient(world, bot), true);
     await turn(bot, client, false);
     await until(async () => (await call(bot, path)).body.status === 'pending_approval', 'the gap');
     await turn(bot, client, true);
@@ -186,6 +188,7 @@ describe('a client that may decide its own approvals', () => {
     created(await world.admin.patch(`/v1/identities/${slow.id}`, { auto_call_on_approve: false }));
     const own = await signInClient(world, slow);
     await turn(slow, own, true);
+    await turn(slow, await signInClient(world, slow), true);
     const { id, path } = await suspend(slow);
     expect(await itself(own, id)).toMatchObject({ execution: { status: 'pending' } });
     await turn(slow, own, false);

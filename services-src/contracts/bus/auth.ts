@@ -85,8 +85,10 @@ export const auth = defineContract('auth', {
       standing: z.enum(['active', 'archived', 'expired', 'revoked']),
       chain: z.array(chainLink).min(1).max(9),
       role: role.nullable(),
-      /** Agents of the chain that have a client with `self_approve_enabled`. */
-      selfApproving: z.array(id).max(9),
+      /** Clients with `self_approve_enabled`, by the agent of the chain that they act as. */
+      selfApproving: z
+        .array(z.strictObject({ agentId: id, clientIds: z.array(clientId).min(1).max(100) }))
+        .max(9),
     }),
     errors: ['not_found'],
     callers: ['policy', 'approvals'],
