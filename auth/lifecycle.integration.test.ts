@@ -145,6 +145,21 @@ describe('changing an identity', () => {
     expect(outcomes.toSorted()).toEqual([...Array(7).fill('conflict'), 'ok']);
   });
 
+  test('no principal outlives the identity it vouches for, nor one above it', async () => {
+    const { ann, bot, sub } = await createCast();
+    const ends = new Date(Date.now() + 6_000);
+    await update(ann, bot, { expires_at: ends.toISOString() });
+    for (const { token } of [bot, sub]) {
+      const { claims } = await world.client.authenticate({ kind: 'bearer', token }, soon());
+      expect(claims.expiresAt).toBe(ends.getTime());
+    }
+    const { claims } = await world.client.authenticate(
+      { kind: 'session', token: ann.token },
+      soon(),
+    );
+    expect(claims.expiresAt).toBeGreaterThan(ends.getTime());
+  });
+
   test('an end that comes stops it and all below it; a later end lets them act again', async () => {
     const { ann, bot, sub } = await createCast();
     await world.db`update auth.identity set expires_at = now() where id = ${bot.id}`;

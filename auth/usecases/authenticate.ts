@@ -111,6 +111,12 @@ function claimsOf(found: Found, now: number): Principal {
       clientId: found.clientId,
     },
     scopes: [...found.scopes],
-    expiresAt: now + principalLivesMs,
+    expiresAt: endOf(found.chain, now),
   };
+}
+
+/** No principal outlives its identity, or one above it: an end needs no event to hold at once. */
+function endOf(chain: Found['chain'], now: number): number {
+  const ends = chain.flatMap(({ endsAtMs }) => endsAtMs ?? []);
+  return Math.min(now + principalLivesMs, ...ends);
 }
