@@ -23,7 +23,7 @@ export async function archiveIdentity(
   const archived = await db.transaction(async (tx) => {
     const before = await lockManaged(tx, { caller, id, verb: 'archive' });
     if (before.status === 'revoked') throw revokedForGood();
-    await keepOneAdmin(tx, before, 'archiving');
+    await keepOneAdmin(tx, before);
     const rank = rankOver(caller, before) ?? 0;
     const isDone = await archiveRow(tx, { orgId, id, rank });
     const after = await getIdentity(tx, { orgId, id });

@@ -40,17 +40,14 @@ export async function lockManaged(
   return getIdentity(sql, { orgId, id });
 }
 
-/** An org without an admin could never get one again. Called with the org locked. */
-export async function keepOneAdmin(
-  sql: Sql,
-  { orgId, id, role }: Identity,
-  verb: string,
-): Promise<void> {
+/** An org without an admin could never get one again. */
+export async function keepOneAdmin(sql: Sql, { orgId, id, role }: Identity): Promise<void> {
   if (role !== 'admin') return;
+  await lockOrg(sql, { orgId });
   if ((await countOtherActiveAdmins(sql, { orgId, exceptId: id })) > 0) return;
   throw new AppError(
     'forbidden',
-    `This is the last admin of the org; make another user admin before ${verb} it.`,
+    'This is the last admin of the org; make another user admin first.',
   );
 }
 

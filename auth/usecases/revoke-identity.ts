@@ -19,7 +19,7 @@ export async function revokeIdentity(
 
   const revoked = await db.transaction(async (tx) => {
     const identity = await lockManaged(tx, { caller, id, verb: 'revoke' });
-    await keepOneAdmin(tx, identity, 'revoking');
+    await keepOneAdmin(tx, identity);
     const revokedIds = await revokeWithCredentials(tx, { orgId, id });
     if (revokedIds.length > 0) {
       const why = `${nameOf(caller)} revoked the ${identity.kind} ${identity.path.join(' / ')}.`;
