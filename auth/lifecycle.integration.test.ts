@@ -282,6 +282,16 @@ describe('archiving', () => {
     expect(await restore(ann, bot)).toMatchObject({ status: 'active', name: 'old-bot' });
   });
 
+  test('a user keeps its name, so that it can always come back', async () => {
+    const { admin, ann } = await createCast();
+    await archive(admin, ann);
+
+    await expect(
+      world.user({ name: 'ann', role: 'member', orgId: ann.orgId }),
+    ).rejects.toMatchObject({ code: '23505' });
+    expect(await restore(admin, ann)).toMatchObject({ status: 'active', name: 'ann' });
+  });
+
   test('a name is taken once, by a restoration or a new agent, whichever of many is first', async () => {
     const { ann, bot } = await createCast();
     await archive(ann, bot);

@@ -127,7 +127,7 @@ export async function insertChild(sql: Sql, child: NewChild): Promise<boolean> {
       from auth.identity p
      where p.org_id = ${child.orgId}
        and p.id = ${child.parentId}
-        on conflict (org_id, parent_id, name) where status = 'active' do nothing
+        on conflict (org_id, parent_id, name) where kind <> 'user' and status = 'active' do nothing
     returning id
   `;
   return rows.length === 1;
