@@ -29,6 +29,7 @@ const bodyErrors: readonly ErrorCode[] = ['too_large', 'unsupported_media_type']
 
 const tags: Readonly<Record<string, string>> = {
   Identities: 'Users, agents, subagents and their keys.',
+  'OAuth clients': 'Programs that act as agents, and what they may decide by themselves.',
   Secrets: 'The vault: values go in and are never returned.',
   Services: 'Templates, and the services connected from them.',
   Actions: 'Calling third-party APIs.',

@@ -6,6 +6,7 @@ import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 
 import { ConfigError } from '#config';
+import { clientIdCharactersMax } from '#contracts/vocabulary';
 import { errorCodes } from '#errors';
 import type { GatewayConfig } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -38,7 +39,8 @@ const limits = {
   maxRequestsPerSocket: 100_000,
   maxHeaderSize: 16_384,
   connections: 10_000,
-  pathParameterCharacters: 200,
+  /** An OAuth client's id may be a URL, percent-encoded: three characters for one. */
+  pathParameterCharacters: 3 * clientIdCharactersMax,
 };
 
 /** The HTTP server with everything it answers, not yet listening. */

@@ -2,6 +2,9 @@ import type { IdentityKind, Role, Scope } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import type { LiveLink } from '../domain/identity.ts';
 
+/** `endsAtMs`: since the epoch; null for no end. */
+type EndingLink = LiveLink & { readonly endsAtMs: number | null };
+
 /** A credential that is good in itself, with the identity it resolves to and that one's chain. */
 export interface FoundCredential {
   readonly credentialId: string;
@@ -11,7 +14,7 @@ export interface FoundCredential {
   readonly ownerId: string;
   readonly role: Role | null;
   readonly autoCallOnApprove: boolean;
-  readonly chain: readonly LiveLink[];
+  readonly chain: readonly EndingLink[];
 }
 
 export interface FoundAccessToken extends FoundCredential {
@@ -27,7 +30,7 @@ interface CredentialRow {
   owner_id: string;
   role: Role | null;
   auto_call_on_approve: boolean;
-  chain: LiveLink[];
+  chain: EndingLink[];
 }
 
 /** One look-up by hash for the credential, its identity and the whole chain. No org: the credential tells it. */
@@ -94,7 +97,8 @@ const identityColumns = (sql: Sql) => sql`
             'name', a.name,
             'inheritPermissions', a.inherit_permissions,
             'status', a.status,
-            'expired', a.expires_at is not null and a.expires_at <= now()
+            'expired', a.expires_at is not null and a.expires_at <= now(),
+            'endsAtMs', floor(extract(epoch from a.expires_at) * 1000)
           ) order by a.depth)
      from auth.identity a
     where a.org_id = i.org_id

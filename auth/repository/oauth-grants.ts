@@ -115,6 +115,22 @@ export async function revokeOauthGrantsOf(
   `;
 }
 
+/** All that a user gave a client for one agent. */
+export async function revokeOauthGrantsOfBinding(
+  sql: Sql,
+  binding: { orgId: string; userId: string; clientId: string; agentId: string },
+): Promise<void> {
+  await sql`
+    update auth.oauth_grant
+       set revoked_at = now()
+     where org_id = ${binding.orgId}
+       and user_id = ${binding.userId}
+       and client_id = ${binding.clientId}
+       and identity_id = ${binding.agentId}
+       and revoked_at is null
+  `;
+}
+
 /**
  * Removes grants of which nothing can be used any more: a live chain always has a refresh token
  * that has not expired. Across orgs: it is housekeeping.

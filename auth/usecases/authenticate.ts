@@ -81,7 +81,7 @@ async function find(sql: Sql, kind: CredentialKind, hash: Buffer): Promise<Found
 
 function claimsOf(found: Found, now: number): Principal {
   const standing = standingOf(found.chain);
-  if (standing === 'dead') {
+  if (standing === 'revoked' || standing === 'expired') {
     const kind = found.credentialKind === 'session' ? 'session' : 'bearer';
     throw new AppError('unauthenticated', refused[kind]);
   }
@@ -111,6 +111,12 @@ function claimsOf(found: Found, now: number): Principal {
       clientId: found.clientId,
     },
     scopes: [...found.scopes],
-    expiresAt: now + principalLivesMs,
+    expiresAt: endOf(found.chain, now),
   };
+}
+
+/** No principal outlives its identity, or one above it: an end needs no event to hold at once. */
+function endOf(chain: Found['chain'], now: number): number {
+  const ends = chain.flatMap(({ endsAtMs }) => endsAtMs ?? []);
+  return Math.min(now + principalLivesMs, ...ends);
 }

@@ -5,6 +5,7 @@ import { actionHandlers } from './actions.ts';
 import { approvalHandlers } from './approvals.ts';
 import { auditHandlers } from './audit.ts';
 import { identityHandlers } from './identities.ts';
+import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
@@ -17,6 +18,7 @@ type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRout
 export function createHandlers(deps: Deps): AllHandlers {
   return {
     ...identityHandlers(deps),
+    ...oauthClientHandlers(deps),
     ...secretHandlers(deps),
     ...serviceHandlers(deps),
     ...actionHandlers(deps),

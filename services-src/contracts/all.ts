@@ -9,6 +9,7 @@ import { actionRoutes } from './http/actions.ts';
 import { approvalRoutes } from './http/approvals.ts';
 import { auditRoutes } from './http/audit.ts';
 import { identityRoutes } from './http/identities.ts';
+import { oauthClientRoutes } from './http/oauth-clients.ts';
 import { ruleRoutes } from './http/rules.ts';
 import { secretRoutes } from './http/secrets.ts';
 import { serviceRoutes } from './http/services.ts';
@@ -21,6 +22,7 @@ export const busContracts = { auth, registry, policy, executor, approvals, notif
 /** Every REST route: the OpenAPI document is generated from them. */
 export const httpRoutes = {
   ...identityRoutes,
+  ...oauthClientRoutes,
   ...secretRoutes,
   ...serviceRoutes,
   ...actionRoutes,

@@ -27,6 +27,8 @@ export const eventTypes = {
   'session.ended': 'internal',
   /** An OAuth client was bound to an agent, rebound, unbound, or its self-approval switched. */
   'mcp_connection.changed': 'internal',
+  /** An admin shut a client out of the org. */
+  'oauth_client.revoked': 'internal',
   /** A client was let in by its user, and let out again: the end of every token of that chain. */
   'oauth_grant.created': 'internal',
   'oauth_grant.revoked': 'internal',

@@ -74,6 +74,9 @@ describe('in the database', () => {
   };
   const columns: Record<string, string> = {
     'approvals.execution': 'status',
+    'auth.oauth_binding': 'created_at',
+    'auth.oauth_client_revocation': 'revoked_at',
+    'auth.oauth_interaction': 'created_at',
     'audit.record': 'type',
     'executor.data_key': 'wrapped',
     'executor.secret_version': 'version',

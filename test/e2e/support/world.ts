@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import type { Environment } from '#config';
 import { startBacking, startComponents } from '../../../launch.ts';
 import { signIn, withKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
@@ -24,6 +25,8 @@ export interface World extends AsyncDisposable {
   readonly admin: Person;
   readonly upstream: Upstream;
   readonly tables: Tables;
+  /** The settings all components were started with: keys, servers, logins. */
+  readonly environment: Environment;
   person(fields: Parameters<typeof createPerson>[2]): Promise<Person>;
 }
 
@@ -55,6 +58,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     admin: { id: me.id, orgId: me.org_id, ...session },
     upstream,
     tables,
+    environment: backing.environment,
     person: (fields) => createPerson(tables.query, url, fields),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
