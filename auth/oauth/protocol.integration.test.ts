@@ -307,6 +307,17 @@ describe('an authorization request', () => {
   });
 });
 
+test('the authorization server sets no cookie, not even behind the gateway', async () => {
+  const { oauthUrl } = world.replicas[0] ?? { oauthUrl: '' };
+  const { url } = authorization(oauthUrl, { client_id: clientId });
+  for (const headers of [{}, { cookie: `gateway_session=${person.sessionToken}` }]) {
+    for (const ask of [url, `${url}&prompt=consent`]) {
+      const reply = await fetch(ask, { redirect: 'manual', headers });
+      expect([reply.status, reply.headers.get('set-cookie')]).toEqual([303, null]);
+    }
+  }
+});
+
 describe('a token request', () => {
   const fresh = async () => {
     const { url, verifier } = authorization(world.url, { client_id: clientId });

@@ -63,6 +63,11 @@ export function createProvider(deps: OauthDeps): Provider {
       parseScopedId(accountId) && { accountId, claims: async () => ({ sub: accountId }) },
     renderError,
   });
+  // Its cookies are read where the fence wrote them, and set nowhere.
+  provider.use(async (ctx, next) => {
+    await next();
+    ctx.remove('set-cookie');
+  });
   provider.on('server_error', (_ctx, error) => {
     deps.logger.error({ err: error }, 'the authorization server failed');
   });
