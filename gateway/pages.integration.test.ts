@@ -80,6 +80,43 @@ describe('the sign-in link', () => {
     expect(asked).toMatchObject({ token: 'abc', userAgent: 'test' });
   });
 
+  test('sends the browser back to where it came from', async () => {
+    stage.neighbours.auth.signIn = async () => {
+      const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+      return { sessionToken: 'session-1', expiresAt };
+    };
+    const returnTo = '/oauth/authorize?client_id=a&state=%22%3E';
+
+    const shown = await load(`/sign-in?token=abc&return_to=${encodeURIComponent(returnTo)}`);
+    expect(shown.text).toContain(
+      'name="return_to" value="/oauth/authorize?client_id=a&amp;state=%22%3E"',
+    );
+    expect(shown.headers.get('content-security-policy')).toContain("form-action 'self' https:");
+    const body = new URLSearchParams({ token: 'abc', return_to: returnTo });
+    const pressed = await load('/sign-in', { method: 'POST', body });
+    expect(pressed.headers.get('location')).toBe(returnTo);
+
+    const waiting = await load(`/sign-in?return_to=${encodeURIComponent(returnTo)}`);
+    expect(waiting.status).toBe(200);
+    expect(waiting.text).toContain('href="/oauth/authorize?client_id=a&amp;state=%22%3E"');
+  });
+
+  test.for(['//evil.example', '/\\evil.example', 'https://evil.example', '/.//evil.example'])(
+    'never sends it to %s',
+    async (returnTo) => {
+      stage.neighbours.auth.signIn = async () => {
+        const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+        return { sessionToken: 'session-1', expiresAt };
+      };
+      const shown = await load(`/sign-in?token=abc&return_to=${encodeURIComponent(returnTo)}`);
+      const body = new URLSearchParams({ token: 'abc', return_to: returnTo });
+      const pressed = await load('/sign-in', { method: 'POST', body });
+
+      expect(shown.text).not.toContain('evil.example');
+      expect(pressed.headers.get('location')).toBe('/');
+    },
+  );
+
   test('that was used already says so kindly', async () => {
     stage.neighbours.auth.signIn = async () => {
       throw new AppError('expired', 'The link is used.');

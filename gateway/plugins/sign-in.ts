@@ -4,18 +4,20 @@ import { deadlineIn } from '#bus';
 import { AppError, errorCodes } from '#errors';
 import { messagePage, pageHeaders } from '#pages';
 import type { Deps } from '../deps.ts';
+import { formTargetsOf, parseReturnTo } from '../domain/return-to.ts';
 import { isForeignOrigin, sessionCookie } from '../domain/site.ts';
 import { toAppError } from './error-handler.ts';
 import { contextOf, refuseOtherMethods } from './routes.ts';
-import { confirmPage } from './sign-in-pages.ts';
+import { confirmPage, linkNeededPage } from './sign-in-pages.ts';
 
 const tokenPattern = /^[A-Za-z0-9_-]{1,200}$/;
-const formBytesMax = 4096;
+const formBytesMax = 16_384;
 const cookieSecondsMax = 7 * 24 * 60 * 60;
 
 /**
  * `/sign-in?token=…`: the one-time link, for people. Opening it shows a button; only pressing
- * that uses the link up and opens the session (decisions: Sign-in).
+ * that uses the link up and opens the session (decisions: Sign-in). `return_to` travels through
+ * every step; the browser is sent there in the end.
  */
 export async function signInPages(app: FastifyInstance, deps: Deps): Promise<void> {
   app.addContentTypeParser(
@@ -26,9 +28,12 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
   app.setErrorHandler((thrown: unknown, request, reply) => showError(deps, request, reply, thrown));
 
   app.get('/sign-in', (request, reply) => {
-    const { token } = request.query as { token?: unknown };
-    if (typeof token !== 'string' || !tokenPattern.test(token)) return showMissing(reply);
-    return reply.headers(pageHeaders()).send(confirmPage(token));
+    const { token, return_to: given } = request.query as { token?: unknown; return_to?: unknown };
+    const returnTo = parseReturnTo(given);
+    if (typeof token !== 'string' || !tokenPattern.test(token)) {
+      return showMissing(reply, { returnTo, code: token === undefined ? 200 : 400 });
+    }
+    return reply.headers(pageHeaders(formTargetsOf(returnTo))).send(confirmPage(token, returnTo));
   });
 
   app.post('/sign-in', async (request, reply) => {
@@ -39,8 +44,12 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
     if (isForeignOrigin(deps.site(), request.headers)) {
       throw new AppError('forbidden', 'Open the sign-in link itself and press the button there.');
     }
-    const token = request.body instanceof URLSearchParams ? request.body.get('token') : null;
-    if (token === null || !tokenPattern.test(token)) return showMissing(reply);
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+    const token = form.get('token');
+    const returnTo = parseReturnTo(form.get('return_to'));
+    if (token === null || !tokenPattern.test(token)) {
+      return showMissing(reply, { returnTo, code: 400 });
+    }
 
     const { sessionToken, expiresAt } = await deps.auth.signIn(
       {
@@ -54,7 +63,7 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
     const maxAge = Math.max(0, Math.min(seconds, cookieSecondsMax));
     return reply
       .header('set-cookie', sessionCookie(deps.site(), sessionToken, maxAge))
-      .redirect('/', 303);
+      .redirect(returnTo ?? '/', 303);
   });
 
   refuseOtherMethods(app, [
@@ -63,16 +72,11 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
   ]);
 }
 
-function showMissing(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(400)
-    .headers(pageHeaders())
-    .send(
-      messagePage(
-        'Use your sign-in link',
-        'The gateway prints a one-time sign-in link in the terminal when it starts. Open the whole link, including what follows token=.',
-      ),
-    );
+function showMissing(
+  reply: FastifyReply,
+  { returnTo, code }: { returnTo: string | null; code: number },
+): FastifyReply {
+  return reply.code(code).headers(pageHeaders()).send(linkNeededPage(returnTo));
 }
 
 /** What went wrong, for a person; the details are in the log under the request id. */
