@@ -14,6 +14,7 @@ import { listAgentKeys } from './usecases/list-agent-keys.ts';
 import { listIdentities } from './usecases/list-identities.ts';
 import { revokeAgentKey } from './usecases/revoke-agent-key.ts';
 import { revokeIdentity } from './usecases/revoke-identity.ts';
+import { createSignInHandlers } from './sign-in-handlers.ts';
 import { signIn } from './usecases/sign-in.ts';
 import { signOut } from './usecases/sign-out.ts';
 
@@ -34,6 +35,7 @@ export function createHandlers(deps: Deps): Handlers<typeof auth> {
     createAgentKey: (request) => createAgentKey(deps, request),
     revokeAgentKey: (request) => revokeAgentKey(deps, request),
     getSelfApproval: (request) => getSelfApproval(deps, request),
+    ...createSignInHandlers(deps),
     ping: async () => ({}),
   };
 }

@@ -15,7 +15,11 @@ import type { AuthConfig } from './config.ts';
 import { dropCredentialsOnChange } from './consumers.ts';
 import { createCredentialCache } from './credential-cache.ts';
 import type { Deps } from './deps.ts';
+import { openAuthEgress } from './egress.ts';
 import { createHandlers } from './handlers.ts';
+import { createOpenidProviders } from './openid.ts';
+import { createPasswordHasher } from './password-hasher.ts';
+import { createSignInProviders } from './sign-in-providers.ts';
 import { issueFirstSignInLink } from './usecases/issue-first-sign-in-link.ts';
 import { prune } from './usecases/prune.ts';
 
@@ -46,6 +50,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
 
   const principalKey = config.PRINCIPAL_KEY.reveal();
   const principals = createVerifier('principal', principalKey, principal);
+  const baseUrl = deriveBaseUrl(config);
   const deps: Deps = {
     db,
     signer: createSigner('principal', principalKey),
@@ -53,11 +58,21 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     // Half of the second that a revocation may take when its event is lost; the rest is the gateway's.
     credentials: createCredentialCache({ entriesMax: 10_000, ttlMs: 500 }),
     activity: startup.use(startActivityLog({ db, logger })),
+    passwords: createPasswordHasher(),
+    providers: createSignInProviders({
+      db,
+      baseUrl,
+      openid: createOpenidProviders(startup.use(openAuthEgress(config))),
+      signInKey: config.SIGN_IN_KEY,
+      ofEnvironment: config.SIGN_IN_PROVIDERS,
+    }),
+    baseUrl,
+    logger,
     now: Date.now,
     randomBytes,
   };
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
-  const firstSignInUrl = await issueFirstSignInLink(deps, { baseUrl: deriveBaseUrl(config) });
+  const firstSignInUrl = await issueFirstSignInLink(deps);
   startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
   startup.use(await serve(bus, auth, createHandlers(deps), { logger }));
 

@@ -23,6 +23,7 @@ beforeAll(async () => {
   await writeFile(join(dist, 'assets', 'index-B7xY.js'), 'export {};');
   gateway = await stage.gateway({}, { dashboardDist: dist });
   url = gateway.url;
+  stage.neighbours.auth.listSignInOptions = async () => ({ needsOrg: false, providers: [] });
 });
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
@@ -73,7 +74,7 @@ describe('the sign-in link', () => {
     const { status, headers } = await press('abc', { origin: url, 'user-agent': 'test' });
 
     expect(status).toBe(303);
-    expect(headers.get('location')).toBe('/');
+    expect(headers.get('location')).toBe('/sign-in/password');
     expect(headers.get('set-cookie')).toMatch(
       /^gateway_session=session-1; Path=\/; Max-Age=3(599|600); HttpOnly; SameSite=Lax$/,
     );
@@ -113,7 +114,7 @@ describe('the sign-in link', () => {
       const pressed = await load('/sign-in', { method: 'POST', body });
 
       expect(shown.text).not.toContain('evil.example');
-      expect(pressed.headers.get('location')).toBe('/');
+      expect(pressed.headers.get('location')).toBe('/sign-in/password');
     },
   );
 
@@ -148,7 +149,7 @@ describe('the sign-in link', () => {
 
       for (const { status, text } of [shown, pressed]) {
         expect(status).toBe(400);
-        expect(text).toContain('Use your sign-in link');
+        expect(text).toContain('This is not a sign-in link');
         if (token !== '') expect(text).not.toContain(token);
       }
     },

@@ -17,10 +17,11 @@ import { insertSignInLink, invalidateSignInLinks } from '../repository/sign-in-l
  * most and there is no other way to sign in, so who runs the gateway must always get one more.
  * Null when no active admin is left.
  */
-export async function issueFirstSignInLink(
-  { db, randomBytes }: Pick<Deps, 'db' | 'randomBytes'>,
-  { baseUrl }: { baseUrl: string },
-): Promise<string | null> {
+export async function issueFirstSignInLink({
+  db,
+  randomBytes,
+  baseUrl,
+}: Pick<Deps, 'db' | 'randomBytes' | 'baseUrl'>): Promise<string | null> {
   return db.transaction(async (tx) => {
     await lockBootstrap(tx);
     const admin = (await hasUsers(tx)) ? await findFirstAdmin(tx) : await createFirstAdmin(tx);

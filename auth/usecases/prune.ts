@@ -1,6 +1,8 @@
 import type { Logger } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import { pruneSessions } from '../repository/sessions.ts';
+import { pruneSignInAttempts } from '../repository/sign-in-attempts.ts';
+import { pruneFlows } from '../repository/sign-in-flows.ts';
 import { pruneSignInLinks } from '../repository/sign-in-links.ts';
 
 /** Removes what ended long ago. Any replica may, at any time. */
@@ -8,6 +10,8 @@ export async function prune({ db }: Pick<Deps, 'db'>, logger: Logger): Promise<v
   try {
     await pruneSessions(db);
     await pruneSignInLinks(db);
+    await pruneFlows(db);
+    await pruneSignInAttempts(db);
   } catch (error) {
     logger.warn({ err: error }, 'ended sessions could not be pruned yet');
   }

@@ -55,11 +55,11 @@ export async function revokeIdentity(
 }
 
 /** An org without an admin could never get one again. */
-async function keepOneAdmin(sql: Sql, { orgId, id }: Identity): Promise<void> {
+export async function keepOneAdmin(sql: Sql, { orgId, id }: Identity): Promise<void> {
   await lockOrg(sql, { orgId });
   if ((await countOtherActiveAdmins(sql, { orgId, exceptId: id })) > 0) return;
   throw new AppError(
     'forbidden',
-    'This is the last admin of the org; make another user admin before revoking it.',
+    'This is the last admin of the org; make another user admin first.',
   );
 }

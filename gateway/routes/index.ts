@@ -8,7 +8,9 @@ import { identityHandlers } from './identities.ts';
 import { ruleHandlers } from './rules.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
+import { signInHandlers } from './sign-in.ts';
 import { statusHandlers } from './status.ts';
+import { userHandlers } from './users.ts';
 import { webhookHandlers } from './webhooks.ts';
 
 type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRoutes)[Name]> };
@@ -17,6 +19,8 @@ type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRout
 export function createHandlers(deps: Deps): AllHandlers {
   return {
     ...identityHandlers(deps),
+    ...userHandlers(deps),
+    ...signInHandlers(deps),
     ...secretHandlers(deps),
     ...serviceHandlers(deps),
     ...actionHandlers(deps),

@@ -10,6 +10,7 @@ import {
   identity,
   me,
 } from '../http/identities.ts';
+import { openedSession, signInEndpoints } from './sign-in.ts';
 import {
   callContext,
   chainLink,
@@ -56,7 +57,7 @@ export const auth = defineContract('auth', {
       userAgent: z.string().max(500).nullable(),
       context: callContext,
     }),
-    response: z.strictObject({ sessionToken: z.string(), expiresAt: z.iso.datetime() }),
+    response: openedSession,
     errors: ['expired'],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -162,6 +163,7 @@ export const auth = defineContract('auth', {
     callers: ['gateway', 'approvals'],
     timeoutMs: 2_000,
   },
+  ...signInEndpoints,
   ping: {
     request: done,
     response: done,
