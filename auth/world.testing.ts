@@ -50,10 +50,10 @@ export interface AuthWorld extends AsyncDisposable {
 }
 
 /** A running auth component on its own Postgres and NATS, called like the gateway calls it. */
-export async function createAuthWorld(): Promise<AuthWorld> {
+export async function createAuthWorld(settings: Record<string, string> = {}): Promise<AuthWorld> {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
-  const config = loadConfig(authConfig, environment.variables);
+  const config = loadConfig(authConfig, { ...environment.variables, ...settings });
   const db = startup.use(
     openDatabase({ url: config.DATABASE_URL, schema: 'auth', connectionsMax: 4 }),
   );
