@@ -88,6 +88,6 @@ export async function recordFailure(
 function wrong(): AppError {
   return new AppError(
     'unauthenticated',
-    'The e-mail address or the password is wrong; check both, or ask an admin for a sign-in link.',
+    'The e-mail address or the password is wrong; check both and try again.',
   );
 }

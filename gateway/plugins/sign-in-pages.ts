@@ -20,20 +20,22 @@ export function signInPage({ returnTo, org, email, providers, problem }: SignInP
     return `<a class="button second" href="${href}">Continue with ${escapeHtml(name)}</a>`;
   });
   const divider = providers.length === 0 ? '' : '<p class="or quiet">or with a password</p>';
-  // After a mistake the password is what has to be typed again.
-  const focus =
-    email === '' ? { email: ' autofocus', password: '' } : { email: '', password: ' autofocus' };
+  // After a mistake the password is what has to be typed again. Beside providers nothing is
+  // focused: on a phone the keyboard would cover them.
+  const emailFocus = email === '' && providers.length === 0 ? ' autofocus' : '';
+  const passwordFocus = email === '' ? '' : ' autofocus';
   return page(
     'Sign in',
-    `${problem === null ? '' : `<p class="bad" role="alert">${escapeHtml(problem)}</p>`}
+    `<p class="quiet">Agent Action Gateway</p>
+      ${problem === null ? '' : `<p class="bad" role="alert">${escapeHtml(problem)}</p>`}
       ${buttons.join('\n      ')}
       ${divider}
       <form method="post" action="/sign-in">
         ${hidden('return_to', returnTo)}${hidden('org', org)}
         <label for="email">E-mail address</label>
-        <input id="email" name="email" type="email" autocomplete="username" required maxlength="320" value="${escapeHtml(email)}"${focus.email}>
+        <input id="email" name="email" type="email" autocomplete="username" required maxlength="320" value="${escapeHtml(email)}"${emailFocus}>
         <label for="password">Password</label>
-        <input id="password" name="password" type="password" autocomplete="current-password" required maxlength="800"${focus.password}>
+        <input id="password" name="password" type="password" autocomplete="current-password" required maxlength="800"${passwordFocus}>
         <button type="submit">Sign in</button>
       </form>
       <details>
