@@ -377,7 +377,7 @@ describe('a provider', () => {
   test.for<[what: string, fields: Partial<SignInProviderBody>]>([
     ['is not there', { issuer: 'http://127.0.0.1:1' }],
     ['may not be reached', { issuer: 'https://169.254.169.254' }],
-    ['is no provider', { issuer: 'https://192.168.1.1/.well-known/openid-configuration' }],
+    ['is inside', { issuer: 'https://192.168.1.1' }],
     ['names itself otherwise', { issuer: 'placeholder' }],
   ])('whose issuer %s is not set up', async ([, fields]) => {
     const issuer = fields.issuer === 'placeholder' ? `${work.issuer}/tenant` : fields.issuer;
@@ -413,7 +413,7 @@ describe('in a deployment of several orgs', () => {
 });
 
 describe('a provider that is down', () => {
-  test('is said to be, and works again once it is back', async () => {
+  test('is said to be, each time', async () => {
     const down = await startOpenidProvider([callbackOf('down')]);
     await using own = await createAuthWorld({ BASE_URL: baseUrl, EGRESS_ALLOW: down.host });
     const [org] = await own.db<{ id: string }[]>`select id from auth.org`;

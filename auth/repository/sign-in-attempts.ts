@@ -25,7 +25,7 @@ export async function takeAttempt(
   `;
   if (taken.length === 1) return null;
   const [row] = await sql<{ seconds: number }[]>`
-    select ceil(extract(epoch from next_at - clock_timestamp()))::integer as seconds
+    select ceil(extract(epoch from (next_at - clock_timestamp())))::integer as seconds
       from auth.sign_in_attempt
      where account = ${account}
   `;

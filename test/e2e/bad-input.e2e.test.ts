@@ -6,6 +6,7 @@ import { badCalls } from './bad-input/calls.ts';
 import { badCredentials } from './bad-input/credentials.ts';
 import { badDecisions, lateDecisions } from './bad-input/resources.ts';
 import { setScene } from './bad-input/scene.ts';
+import { badSignIns } from './bad-input/sign-in.ts';
 import type { BadInput, Scene } from './bad-input/scene.ts';
 import { until } from './support/world.ts';
 
@@ -16,17 +17,18 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
   });
   afterAll(() => scene[Symbol.asyncDispose]());
 
-  test.for([...badBodies, ...badCalls, ...badDecisions].map((bad) => [bad.what, bad] as const))(
-    '%s',
-    async ([, bad]) => {
-      const before = await scene.world.tables.count();
-      const hits = scene.world.upstream.hits.length;
-      const reply = await bad.send(scene);
-      expectRefusal(reply, bad);
-      expect(await scene.world.tables.count()).toEqual(before);
-      expect(scene.world.upstream.hits.length).toBe(hits);
-    },
-  );
+  test.for(
+    [...badBodies, ...badCalls, ...badDecisions, ...badSignIns].map(
+      (bad) => [bad.what, bad] as const,
+    ),
+  )('%s', async ([, bad]) => {
+    const before = await scene.world.tables.count();
+    const hits = scene.world.upstream.hits.length;
+    const reply = await bad.send(scene);
+    expectRefusal(reply, bad);
+    expect(await scene.world.tables.count()).toEqual(before);
+    expect(scene.world.upstream.hits.length).toBe(hits);
+  });
 
   // These make something first, so what they may not do is told by what becomes of it.
   test.for([...badCredentials, ...lateDecisions].map((bad) => [bad.what, bad] as const))(

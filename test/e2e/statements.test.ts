@@ -74,6 +74,10 @@ const acrossOrgs: Record<string, string> = {
   'auth/repository/bootstrap.ts findFirstAdmin': 'before anybody has signed in there is one org',
   'auth/repository/sessions.ts pruneSessions': housekeeping,
   'auth/repository/sign-in-links.ts pruneSignInLinks': housekeeping,
+  'auth/repository/sign-in-flows.ts consumeFlow':
+    'by the hash of 256 random bits, which tell the org',
+  'auth/repository/sign-in-flows.ts pruneFlows': housekeeping,
+  'auth/repository/local-accounts.ts findAccountToSignIn': 'who signs in has no org yet',
   'registry/repository/template-version.ts numberBuiltInTemplate': 'built-in: of no org',
   'policy/repository/rules.ts pruneEndedRules': housekeeping,
   'executor/repository/data-key.ts listMasterKeysInUse': 'master keys belong to the deployment',

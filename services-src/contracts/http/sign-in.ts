@@ -38,6 +38,14 @@ const domain = z
 const group = z.string().min(1).max(200);
 const providerScope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/);
 
+function isPlainUrl(text: string): boolean {
+  const url = URL.parse(text);
+  // Text that is no URL has been said to be none.
+  if (url === null) return true;
+  const { username, password, search, hash, pathname } = url;
+  return `${username}${password}${search}${hash}` === '' && !pathname.includes('/.well-known/');
+}
+
 /** What is told of an OpenID Connect provider; its client secret never is. */
 const providerFields = {
   /** On the button: "Continue with …". */
@@ -47,7 +55,10 @@ const providerFields = {
     .max(60)
     .regex(/^\P{Cc}*$/u, 'must hold no control characters'),
   /** As the provider's own metadata spells it (OpenID Connect Discovery §3). */
-  issuer: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).max(500),
+  issuer: z
+    .url({ protocol: /^https?$/, error: 'must be an https URL' })
+    .max(500)
+    .refine(isPlainUrl, 'must have no user name, query or fragment, nor end in /.well-known/…'),
   client_id: z.string().min(1).max(500),
 };
 const admission = {
