@@ -8,6 +8,7 @@ export const authConfig = defineConfig('auth', [
   'PRINCIPAL_KEY',
   'SIGN_IN_KEY',
   'SIGN_IN_PROVIDERS',
+  'SIGN_IN_LINK',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',

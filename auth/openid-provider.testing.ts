@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 
 /** What the provider tells about somebody; `email` counts with `email_verified` only. */
 export interface Account {

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
+import { loadConfig } from '#config';
+import { authConfig } from './config.ts';
+import { startAuth } from './start.ts';
 import { context, createAuthWorld, soon } from './world.testing.ts';
 import type { AuthWorld, Person } from './world.testing.ts';
 
@@ -13,6 +16,9 @@ let admin: Person;
 beforeAll(async () => {
   world = await createAuthWorld();
   admin = await world.user({ name: 'root', role: 'admin' });
+});
+beforeEach(async () => {
+  admin = await world.renew(admin);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -288,6 +294,32 @@ describe('an e-mail address', () => {
     expect(await codeOf(signIn(email, `${password}-0`, `org-${other.orgId}`))).toBe(
       'unauthenticated',
     );
+  });
+});
+
+describe('a start', () => {
+  test('prints a link until an admin has a password, and then only when told to', async () => {
+    await using own = await createAuthWorld();
+    const { sessionToken } = await own.client.signIn(
+      { token: tokenIn(own.running.firstSignInUrl ?? ''), userAgent: null, context },
+      soon(),
+    );
+    const again = await own.startReplica();
+    expect(again.firstSignInUrl).toMatch(/sil_/);
+    const { principal } = await own.client.authenticate(
+      { kind: 'session', token: sessionToken },
+      soon(),
+    );
+    const fields = { email: 'admin@example.com', current: null, password };
+    await own.client.setPassword({ principal, context, ...fields }, soon());
+
+    expect((await own.startReplica()).firstSignInUrl).toBeNull();
+    const config = loadConfig(authConfig, {
+      ...own.environment.variables,
+      SIGN_IN_LINK: 'always',
+    });
+    await using told = await startAuth(config);
+    expect(told.firstSignInUrl).toMatch(/sil_/);
   });
 });
 

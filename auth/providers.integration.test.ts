@@ -44,6 +44,7 @@ afterAll(async () => {
   await other[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  admin = await world.renew(admin);
   await put('work', work);
   await put('other', other);
 });

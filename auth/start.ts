@@ -72,7 +72,9 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     randomBytes,
   };
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
-  const firstSignInUrl = await issueFirstSignInLink(deps);
+  const firstSignInUrl = await issueFirstSignInLink(deps, {
+    always: config.SIGN_IN_LINK === 'always',
+  });
   startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
   startup.use(await serve(bus, auth, createHandlers(deps), { logger }));
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { onEvents } from '#events';
 import type { Role } from '#contracts/vocabulary';
@@ -16,6 +16,9 @@ let admin: Person;
 beforeAll(async () => {
   world = await createAuthWorld();
   admin = await world.user({ name: 'root', role: 'admin' });
+});
+beforeEach(async () => {
+  admin = await world.renew(admin);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -187,7 +190,8 @@ describe('a role', () => {
       all.map(({ id }) => codeOf(changeRole(id, 'member', first))),
     );
 
-    expect(outcomes.toSorted()).toEqual(['done', 'done', 'forbidden']);
+    expect(outcomes.filter((code) => code === 'done')).toHaveLength(2);
+    expect(outcomes).toContain('forbidden');
     const admins = await world.db`
       select id from auth.identity where org_id = ${first.orgId} and role = 'admin'
     `;

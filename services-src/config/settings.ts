@@ -132,6 +132,11 @@ export const settings = {
       '[{"key":"work","name":"Work","issuer":"https://id.example.com","client_id":"gateway","client_secret":"…","allowed_groups":["gateway"]}]',
     secret: true,
   },
+  SIGN_IN_LINK: {
+    schema: z.enum(['auto', 'always']).default('auto'),
+    doc: 'When a start prints a sign-in link for the first admin: auto = until an admin can sign in without one, always.',
+    example: 'auto',
+  },
   RATE_IDENTITY_PER_MINUTE: {
     schema: whole(600, 10_000_000),
     doc: 'Requests of one identity per minute; 0 = no limit.',
