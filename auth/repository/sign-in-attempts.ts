@@ -2,8 +2,8 @@ import type { Sql } from '#database';
 
 /**
  * Counts an attempt before the password is looked at, so that any number at once cannot slip
- * through. The first five come freely, each further one waits twice as long as the one before, a
- * minute at most; an hour without attempts forgets them all. Null when this one may be made, else
+ * through. The first five come freely, the next waits five seconds, each further one twice as long
+ * as the one before, a minute at most; an hour without attempts forgets them all. Null when this one may be made, else
  * the seconds to wait: an account is slowed down and never locked.
  */
 export async function takeAttempt(
@@ -19,7 +19,7 @@ export async function takeAttempt(
            last_at = clock_timestamp(),
            next_at = clock_timestamp() + make_interval(secs =>
              case when a.last_at < now() - interval '1 hour' or a.attempts < 4 then 0
-                  else least(60, power(2, a.attempts - 4)) end)
+                  else least(60, 5 * power(2, a.attempts - 4)) end)
      where a.next_at <= clock_timestamp()
     returning a.attempts
   `;
