@@ -40,7 +40,7 @@ export function signInPage({ returnTo, org, email, providers, problem }: SignInP
       </form>
       <details>
         <summary>No password, or forgotten?</summary>
-        <p class="quiet">Ask an admin of your gateway for a sign-in link and open it in this browser. Whoever runs the gateway finds the link of its first admin in the terminal, each time it starts.</p>
+        <p class="quiet">Ask an admin of your gateway for a sign-in link and open it in this browser. If there is no admin with a password yet, the gateway prints a link in its terminal when it starts.</p>
         ${returnTo === null ? '' : `<a class="button second" href="${escapeHtml(returnTo)}">I have opened my link, continue</a>`}
       </details>`,
   );

@@ -160,7 +160,7 @@ function showError(
   const isLink = error.code === 'expired' && readForm(request).has('token');
   const title = isLink ? 'This link no longer works' : 'Signing in did not work';
   const message = isLink
-    ? 'It was used already or is too old. Ask for a new link, or restart the gateway to print one for its first admin.'
+    ? 'It was used already or is too old. Ask an admin for a new one; while no admin has a password, the gateway prints one when it starts.'
     : error.message;
   send(reply, refusalPage(title, message, returnTo), { returnTo, error });
 }
