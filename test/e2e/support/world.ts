@@ -2,6 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { loadConfig } from '#config';
+import { gatewayConfig } from '../../../gateway/config.ts';
+import { startGateway } from '../../../gateway/start.ts';
 import { startBacking, startComponents } from '../../../launch.ts';
 import { signIn, withKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
@@ -25,6 +28,8 @@ export interface World extends AsyncDisposable {
   readonly upstream: Upstream;
   readonly tables: Tables;
   person(fields: Parameters<typeof createPerson>[2]): Promise<Person>;
+  /** Starts another gateway replica, and returns where it listens. */
+  anotherGateway(): Promise<string>;
 }
 
 /** The whole product on its own Postgres and NATS, with one upstream that it may reach. */
@@ -36,11 +41,11 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
   const environment = {
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
     PORT: String(await freePort()),
-    EGRESS_ALLOW: upstream.host,
     RATE_SIGN_IN_PER_MINUTE: '0',
     RATE_IDENTITY_PER_MINUTE: '0',
     RATE_USER_PER_MINUTE: '0',
     ...settings,
+    EGRESS_ALLOW: [upstream.host, settings['EGRESS_ALLOW'] ?? []].flat().join(),
   };
   const backing = startup.use(await startBacking(environment, { dataDir, durable: false }));
   const { url, firstSignInUrl } = startup.use(await startComponents(backing.environment));
@@ -56,6 +61,11 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     upstream,
     tables,
     person: (fields) => createPerson(tables.query, url, fields),
+    async anotherGateway() {
+      const settings = { ...backing.environment, PORT: String(await freePort()) };
+      const replica = running.use(await startGateway(loadConfig(gatewayConfig, settings)));
+      return replica.url;
+    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
