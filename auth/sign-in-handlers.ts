@@ -2,28 +2,26 @@ import type { Handlers } from '#bus';
 import type { auth } from '#contracts/bus/auth';
 import type { signInEndpoints } from '#contracts/bus/sign-in';
 import type { Deps } from './deps.ts';
-import {
-  deleteSignInProvider,
-  getSignInProvider,
-  listSignInProviders,
-  putSignInProvider,
-} from './usecases/manage-sign-in-providers.ts';
-import { changeOrg, getOrg } from './usecases/org.ts';
-import { endOtherSessions, endSession, listSessions } from './usecases/sessions.ts';
-import { describePassword, setPassword } from './usecases/set-password.ts';
+import { changeOrg } from './usecases/change-org.ts';
+import { changeUser } from './usecases/change-user.ts';
+import { createSignInLink } from './usecases/create-sign-in-link.ts';
+import { createUser } from './usecases/create-user.ts';
+import { deleteSignInProvider } from './usecases/delete-sign-in-provider.ts';
+import { describePassword } from './usecases/describe-password.ts';
+import { endOtherSessions } from './usecases/end-other-sessions.ts';
+import { endSession } from './usecases/end-session.ts';
+import { finishProviderSignIn } from './usecases/finish-provider-sign-in.ts';
+import { getOrg } from './usecases/get-org.ts';
+import { getSignInProvider } from './usecases/get-sign-in-provider.ts';
+import { inviteUser } from './usecases/invite-user.ts';
+import { listSessions } from './usecases/list-sessions.ts';
+import { listSignInOptions } from './usecases/list-sign-in-options.ts';
+import { listSignInProviders } from './usecases/list-sign-in-providers.ts';
+import { listUsers } from './usecases/list-users.ts';
+import { putSignInProvider } from './usecases/put-sign-in-provider.ts';
+import { setPassword } from './usecases/set-password.ts';
 import { signInWithPassword } from './usecases/sign-in-with-password.ts';
-import {
-  finishProviderSignIn,
-  listSignInOptions,
-  startProviderSignIn,
-} from './usecases/sign-in-with-provider.ts';
-import {
-  changeUser,
-  createSignInLink,
-  createUser,
-  inviteUser,
-  listUsers,
-} from './usecases/users.ts';
+import { startProviderSignIn } from './usecases/start-provider-sign-in.ts';
 
 /** The endpoints of users and signing in (contracts/bus/sign-in.ts). */
 export function createSignInHandlers(

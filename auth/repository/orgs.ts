@@ -1,10 +1,7 @@
 import type { OrgSettings } from '#contracts/bus/auth';
 import type { Sql } from '#database';
-
-export interface Org {
-  readonly id: string;
-  readonly name: string;
-}
+import { AppError } from '#errors';
+import type { Org, OrgProfile } from '../domain/org.ts';
 
 interface SettingsRow {
   approval_ttl_seconds: number;
@@ -63,16 +60,7 @@ function toSettings(row: SettingsRow): OrgSettings {
   };
 }
 
-export interface OrgProfile extends Org, OrgSettings {
-  readonly createdAt: Date;
-  /** Null: every OAuth client may be used. */
-  readonly oauthClientAllowList: readonly string[] | null;
-}
-
-export async function findOrgProfile(
-  sql: Sql,
-  { orgId }: { orgId: string },
-): Promise<OrgProfile | undefined> {
+export async function getOrgProfile(sql: Sql, { orgId }: { orgId: string }): Promise<OrgProfile> {
   const [row] = await sql<
     (SettingsRow & {
       id: string;
@@ -86,15 +74,14 @@ export async function findOrgProfile(
       from auth.org
      where id = ${orgId}
   `;
-  return (
-    row && {
-      id: row.id,
-      name: row.name,
-      createdAt: row.created_at,
-      ...toSettings(row),
-      oauthClientAllowList: row.oauth_client_allow_list,
-    }
-  );
+  if (row === undefined) throw new AppError('not_found', 'There is no such org.');
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    ...toSettings(row),
+    oauthClientAllowList: row.oauth_client_allow_list,
+  };
 }
 
 /** Sets the columns that are given, and leaves the others as they are. */

@@ -6,21 +6,14 @@ import type { Deps } from '../deps.ts';
 import { nameOf } from '../domain/audit-entry.ts';
 import { findPasswordProblem } from '../domain/password.ts';
 import { accountChanged } from '../domain/sign-in-events.ts';
-import {
-  findLocalAccount,
-  insertLocalAccount,
-  replacePasswordHash,
-} from '../repository/local-accounts.ts';
-import type { LocalAccount } from '../repository/local-accounts.ts';
-import {
-  endSessionsExcept,
-  isFreshFromLink,
-  useUpLinkSession,
-} from '../repository/own-sessions.ts';
+import { insertLocalAccount, replacePasswordHash } from '../repository/local-accounts.ts';
+import { endSessionsExcept, useUpLinkSession } from '../repository/own-sessions.ts';
 import { clearAttempts } from '../repository/sign-in-attempts.ts';
 import { invalidateSignInLinks } from '../repository/sign-in-links.ts';
 import { setUserEmail } from '../repository/users.ts';
-import { attemptsOf, recordFailure, slowDown } from './sign-in-with-password.ts';
+import { attemptsOf, recordFailure, slowDown } from '../sign-in/attempts.ts';
+import { findPasswordStanding } from '../sign-in/password-standing.ts';
+import type { PasswordStanding } from '../sign-in/password-standing.ts';
 
 interface SetPasswordFields {
   readonly principal: string;
@@ -28,38 +21,6 @@ interface SetPasswordFields {
   readonly email: string | null;
   readonly current: string | null;
   readonly password: string;
-}
-
-/** How the caller may set a password: with the one it has, or with the link it came by. */
-interface Standing {
-  readonly caller: Principal;
-  readonly account: LocalAccount | undefined;
-  readonly isFromLink: boolean;
-}
-
-async function standingOf({ db, readPrincipal }: Deps, principal: string): Promise<Standing> {
-  const caller = readPrincipal(principal);
-  const { orgId, identityId, credential } = caller;
-  if (credential.kind !== 'session') return { caller, account: undefined, isFromLink: false };
-  return {
-    caller,
-    account: await findLocalAccount(db, { orgId, identityId }),
-    isFromLink: await isFreshFromLink(db, { orgId, id: credential.id }),
-  };
-}
-
-/** What a person has to give to set a password. */
-export async function describePassword(
-  deps: Deps,
-  { principal }: { principal: string },
-): Promise<{ possible: boolean; email: string | null; needsCurrent: boolean }> {
-  const { account, isFromLink } = await standingOf(deps, principal);
-  const hasPassword = (account?.passwordHash ?? null) !== null;
-  return {
-    possible: isFromLink || hasPassword,
-    email: account?.email ?? null,
-    needsCurrent: !isFromLink,
-  };
 }
 
 /**
@@ -71,7 +32,7 @@ export async function setPassword(
   { principal, context, email: given, current, password }: SetPasswordFields,
 ): Promise<Record<string, never>> {
   const { db, passwords } = deps;
-  const standing = await standingOf(deps, principal);
+  const standing = await findPasswordStanding(deps, principal);
   const { caller, account, isFromLink } = standing;
   if (!isFromLink) await checkCurrent(deps, standing, { current, context });
   const email = account?.email ?? given;
@@ -112,7 +73,7 @@ export async function setPassword(
 
 async function checkCurrent(
   deps: Deps,
-  { caller, account }: Standing,
+  { caller, account }: PasswordStanding,
   { current, context }: { current: string | null; context: CallContext },
 ): Promise<void> {
   if (account === undefined || account.passwordHash === null) {

@@ -1,16 +1,12 @@
-import { createHash } from 'node:crypto';
-
 import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
-import { signInFailed } from '../domain/sign-in-events.ts';
 import { getIdentity } from '../repository/identities.ts';
 import { findAccountToSignIn, lockPassword } from '../repository/local-accounts.ts';
-import type { LocalAccount } from '../repository/local-accounts.ts';
-import { clearAttempts, takeAttempt } from '../repository/sign-in-attempts.ts';
-import { checkMayComeIn, openSession } from './open-session.ts';
-import type { OpenedSession } from './open-session.ts';
+import { clearAttempts } from '../repository/sign-in-attempts.ts';
+import { attemptsOf, recordFailure, slowDown } from '../sign-in/attempts.ts';
+import { checkMayComeIn, openSession } from '../sign-in/open-session.ts';
+import type { OpenedSession } from '../sign-in/open-session.ts';
 
 interface SignInFields {
   readonly body: {
@@ -50,39 +46,6 @@ export async function signInWithPassword(
     const how = { openedBy: 'password', description: 'with a password' } as const;
     return openSession(tx, deps, { user, how, userAgent, context });
   });
-}
-
-/** Attempts on one account, named by its user's id, or by an address that nobody has. */
-export function attemptsOf(name: string): Buffer {
-  return createHash('sha256').update(name).digest();
-}
-
-export async function slowDown(
-  { db }: Pick<Deps, 'db'>,
-  attempt: { readonly account: Buffer },
-): Promise<void> {
-  const seconds = await takeAttempt(db, attempt);
-  if (seconds === null) return;
-  throw new AppError(
-    'rate_limited',
-    `Too many attempts with this account; wait ${seconds} s and try again.`,
-    { details: { retry_after: seconds } },
-  );
-}
-
-export async function recordFailure(
-  { db, logger }: Pick<Deps, 'db' | 'logger'>,
-  { orgId, identityId }: Pick<LocalAccount, 'orgId' | 'identityId'>,
-  context: CallContext,
-): Promise<void> {
-  try {
-    await db.transaction(async (tx) => {
-      const user = await getIdentity(tx, { orgId, id: identityId });
-      await appendEvent(tx, signInFailed({ orgId, user, context }));
-    });
-  } catch (error) {
-    logger.warn({ err: error }, 'a failed sign-in could not be recorded');
-  }
 }
 
 function wrong(): AppError {

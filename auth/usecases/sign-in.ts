@@ -5,8 +5,8 @@ import { hashOf } from '../domain/checked-token.ts';
 import { isSignInToken } from '../domain/dashboard-session.ts';
 import { findIdentity } from '../repository/identities.ts';
 import { consumeSignInLink } from '../repository/sign-in-links.ts';
-import { openSession } from './open-session.ts';
-import type { OpenedSession } from './open-session.ts';
+import { openSession } from '../sign-in/open-session.ts';
+import type { OpenedSession } from '../sign-in/open-session.ts';
 
 interface SignInFields {
   readonly token: string;

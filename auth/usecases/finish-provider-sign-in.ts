@@ -1,12 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
-
-import {
-  AuthorizationResponseError,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  calculatePKCECodeChallenge,
-  fetchUserInfo,
-} from 'openid-client';
+import { AuthorizationResponseError, authorizationCodeGrant, fetchUserInfo } from 'openid-client';
 import type { Configuration } from 'openid-client';
 
 import type { CallContext } from '#contracts/vocabulary';
@@ -20,20 +12,13 @@ import type { Identity } from '../domain/identity.ts';
 import { userAdmitted } from '../domain/sign-in-events.ts';
 import { reasonOf } from '../openid.ts';
 import { getIdentity } from '../repository/identities.ts';
-import { findOrgToSignIn } from '../repository/orgs.ts';
 import { insertSubject, lockSubject, touchSubject } from '../repository/provider-subjects.ts';
-import { consumeFlow, insertFlow } from '../repository/sign-in-flows.ts';
+import { consumeFlow } from '../repository/sign-in-flows.ts';
+import { secretsOf, sha256 } from '../sign-in/flow-secrets.ts';
+import { checkMayComeIn, openSession } from '../sign-in/open-session.ts';
+import type { OpenedSession } from '../sign-in/open-session.ts';
 import type { SignInProvider } from '../sign-in-providers.ts';
-import { checkMayComeIn, openSession } from './open-session.ts';
-import type { OpenedSession } from './open-session.ts';
-import { insertUserNamedAfter } from './users.ts';
-
-interface StartFields {
-  readonly org: string | null;
-  readonly key: string;
-  readonly returnTo: string | null;
-  readonly browserToken: string | null;
-}
+import { insertUserNamedAfter } from '../users/insert-user.ts';
 
 interface FinishFields {
   readonly key: string;
@@ -41,54 +26,6 @@ interface FinishFields {
   readonly browserToken: string | null;
   readonly userAgent: string | null;
   readonly context: CallContext;
-}
-
-const tokenShape = /^[A-Za-z0-9_-]{43}$/;
-
-/** What the sign-in page offers in an org; nothing is told of an org that does not exist. */
-export async function listSignInOptions(
-  { db, providers }: Deps,
-  { org: orgName }: { org: string | null },
-): Promise<{ needsOrg: boolean; providers: { key: string; name: string }[] }> {
-  const org = await findOrgToSignIn(db, { name: orgName });
-  if (org === undefined) return { needsOrg: orgName === null, providers: [] };
-  const found = await providers.list(org.id);
-  return {
-    needsOrg: false,
-    providers: found.slice(0, 100).map(({ key, name }) => ({ key, name })),
-  };
-}
-
-/** Begins a sign-in at a provider: code flow with PKCE, state and nonce, bound to this browser. */
-export async function startProviderSignIn(
-  { db, providers, randomBytes }: Deps,
-  { org: orgName, key, returnTo, browserToken: given }: StartFields,
-): Promise<{ url: string; browserToken: string }> {
-  const org = await findOrgToSignIn(db, { name: orgName });
-  const provider = org && (await providers.find({ orgId: org.id, key }));
-  if (provider === undefined) throw new AppError('not_found', 'There is no such way to sign in.');
-  const configuration = await provider.connect();
-
-  // Several tabs share the browser's token; each has its own state.
-  const browserToken = given !== null && tokenShape.test(given) ? given : randomText(randomBytes);
-  const state = randomText(randomBytes);
-  const { nonce, verifier } = secretsOf({ browserToken, state });
-  await insertFlow(db, {
-    stateHash: sha256(state),
-    browserHash: sha256(browserToken),
-    orgId: provider.orgId,
-    providerKey: key,
-    returnTo,
-  });
-  const url = buildAuthorizationUrl(configuration, {
-    redirect_uri: providers.redirectUriOf(key),
-    scope: provider.scopes.join(' '),
-    state,
-    nonce,
-    code_challenge: await calculatePKCECodeChallenge(verifier),
-    code_challenge_method: 'S256',
-  });
-  return { url: url.href, browserToken };
 }
 
 /** Takes the provider's answer, once, in the browser that began; opens a session for who it names. */
@@ -183,24 +120,6 @@ async function admit(
   await insertSubject(tx, { ...subject, identityId: user.id });
   await appendEvent(tx, userAdmitted({ orgId, user, context }, provider));
   return user;
-}
-
-/**
- * PKCE verifier and nonce follow from what only this browser has and what only this flow has, so
- * that neither has to be stored.
- */
-function secretsOf({ browserToken, state }: { browserToken: string; state: string }) {
-  const derive = (purpose: string) =>
-    createHmac('sha256', browserToken).update(`${purpose}\0${state}`).digest('base64url');
-  return { nonce: derive('nonce'), verifier: derive('code verifier') };
-}
-
-function randomText(randomBytes: Deps['randomBytes']): string {
-  return Buffer.from(randomBytes(32)).toString('base64url');
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 function notBegunHere(): AppError {
