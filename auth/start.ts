@@ -51,6 +51,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
   const principalKey = config.PRINCIPAL_KEY.reveal();
   const principals = createVerifier('principal', principalKey, principal);
   const baseUrl = deriveBaseUrl(config);
+  const egress = startup.use(openAuthEgress(config));
   const deps: Deps = {
     db,
     signer: createSigner('principal', principalKey),
@@ -62,7 +63,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     providers: createSignInProviders({
       db,
       baseUrl,
-      openid: createOpenidProviders(startup.use(openAuthEgress(config))),
+      openid: createOpenidProviders(egress),
       signInKey: config.SIGN_IN_KEY,
       ofEnvironment: config.SIGN_IN_PROVIDERS,
     }),
