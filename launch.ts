@@ -137,7 +137,8 @@ export async function startComponents(environment: Environment): Promise<Omit<Ru
   const start = async <N extends SettingName, R extends RunningComponent>(
     spec: ConfigSpec<N>,
     startComponent: (config: Config<N>) => Promise<R>,
-  ) => startup.use(await startComponent(loadConfig(spec, environment)));
+    known: Environment = {},
+  ) => startup.use(await startComponent(loadConfig(spec, { ...environment, ...known })));
 
   const starting = [
     start(authConfig, startAuth),
@@ -151,7 +152,7 @@ export async function startComponents(environment: Environment): Promise<Omit<Ru
   // When one cannot start, the others are stopped, which they can be only once they have started.
   await Promise.allSettled(starting);
   const [auth] = await Promise.all(starting);
-  const gateway = await start(gatewayConfig, startGateway);
+  const gateway = await start(gatewayConfig, startGateway, { OAUTH_URL: auth.oauthUrl });
 
   const running = startup.move();
   return {

@@ -15,6 +15,12 @@ export const authConfig = defineConfig('auth', [
   'BASE_URL',
   'HOST',
   'PORT',
+  'OAUTH_HOST',
+  'OAUTH_PORT',
+  'REFRESH_REUSE_GRACE_SECONDS',
+  'EGRESS_ALLOW',
+  'EGRESS_PROXY',
+  'EGRESS_CA_FILE',
   'LOG_LEVEL',
 ]);
 

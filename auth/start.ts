@@ -17,6 +17,7 @@ import { createCredentialCache } from './credential-cache.ts';
 import type { Deps } from './deps.ts';
 import { openAuthEgress } from './egress.ts';
 import { createHandlers } from './handlers.ts';
+import { startOauthListener } from './oauth/listener.ts';
 import { createOpenidProviders } from './openid.ts';
 import { createPasswordHasher } from './password-hasher.ts';
 import { createSignInProviders } from './sign-in-providers.ts';
@@ -24,6 +25,8 @@ import { issueFirstSignInLink } from './usecases/issue-first-sign-in-link.ts';
 import { prune } from './usecases/prune.ts';
 
 export type RunningAuth = RunningComponent & {
+  /** Where the gateway forwards OAuth requests. */
+  readonly oauthUrl: string;
   /** One-time link of the first admin; null once somebody has signed in. */
   readonly firstSignInUrl: string | null;
 };
@@ -50,7 +53,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
 
   const principalKey = config.PRINCIPAL_KEY.reveal();
   const principals = createVerifier('principal', principalKey, principal);
-  const baseUrl = deriveBaseUrl(config);
+  const baseUrl = new URL(deriveBaseUrl(config)).origin;
   const egress = startup.use(openAuthEgress(config));
   const deps: Deps = {
     db,
@@ -77,9 +80,15 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     always: config.SIGN_IN_LINK === 'always',
   });
   startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
+  const { url: oauthUrl } = startup.use(
+    await startOauthListener(
+      { ...deps, egress, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
+      { host: config.OAUTH_HOST, port: config.OAUTH_PORT },
+    ),
+  );
   startup.use(await serve(bus, auth, createHandlers(deps), { logger }));
 
   logger.info('started');
   const running = startup.move();
-  return { logger, firstSignInUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { logger, firstSignInUrl, oauthUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -167,7 +167,10 @@ describe('a role', () => {
 
     expect(await changeRole(ann.id, 'auditor')).toMatchObject({ role: 'auditor' });
 
-    expect(await announced.promise).toEqual({ identity_id: ann.id, role: 'auditor' });
+    expect(await announced.promise).toMatchObject({
+      identity_id: ann.id,
+      changes: { role: { before: 'admin', after: 'auditor' } },
+    });
     for (let replica = 0; replica < 6; replica += 1) {
       await expect.poll(roleNow).toBe('auditor');
     }

@@ -66,7 +66,6 @@ export function userAdmitted(who: SignedIn, provider: { name: string }) {
 /** What an admin or the person itself changed, in one sentence. */
 export function accountChanged(
   type:
-    | 'identity.changed'
     | 'org.changed'
     | 'password.changed'
     | 'session.ended'

@@ -22,7 +22,7 @@ export async function insertNamedUser(
                                created_by)
     values (${id}, ${orgId}, 'user', ${name}, ${id}, 0, array[${id}::uuid], ${role}, ${email},
             ${createdBy})
-        on conflict (org_id, parent_id, name) where status <> 'revoked' do nothing
+        on conflict (org_id, parent_id, name) where kind = 'user' and status <> 'revoked' do nothing
     returning id
   `;
   return rows.length === 1;

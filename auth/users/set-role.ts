@@ -2,13 +2,13 @@ import type { Principal, Role } from '#contracts/vocabulary';
 import type { Transaction } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
-import { nameOf } from '../domain/audit-entry.ts';
+import { identityChanged } from '../domain/identity-events.ts';
 import type { Change } from '../domain/identity-events.ts';
 import type { Identity } from '../domain/identity.ts';
-import { accountChanged } from '../domain/sign-in-events.ts';
 import { findIdentity, getIdentity } from '../repository/identities.ts';
+import { lockOrg } from '../repository/orgs.ts';
 import { changeRole } from '../repository/users.ts';
-import { keepOneAdmin } from '../usecases/revoke-identity.ts';
+import { keepOneAdmin } from '../usecases/manage-identity.ts';
 
 /** A user of the caller's org who was not revoked. */
 export async function getLiveUser(
@@ -25,18 +25,14 @@ export async function getLiveUser(
 export async function setRole(
   tx: Transaction,
   change: Change,
-  { user, role }: { user: Identity; role: Role },
+  { user: { orgId, id }, role }: { user: Identity; role: Role },
 ): Promise<Identity> {
-  const { orgId, id } = user;
-  if (user.role === 'admin' && role !== 'admin') await keepOneAdmin(tx, user);
-  if (!(await changeRole(tx, { orgId, id, role }))) return getIdentity(tx, { orgId, id });
-  await appendEvent(
-    tx,
-    accountChanged('identity.changed', change, {
-      audience: [id],
-      data: { identity_id: id, role },
-      description: `${nameOf(change.caller)} made ${user.name} ${role}.`,
-    }),
-  );
-  return getIdentity(tx, { orgId, id });
+  // Roles change one after another, so that the one before is known for sure.
+  await lockOrg(tx, { orgId });
+  const before = await getIdentity(tx, { orgId, id });
+  if (role !== 'admin') await keepOneAdmin(tx, before);
+  if (!(await changeRole(tx, { orgId, id, role }))) return before;
+  const after = await getIdentity(tx, { orgId, id });
+  await appendEvent(tx, identityChanged(change, { before, after, verb: 'changed' }));
+  return after;
 }

@@ -5,6 +5,7 @@ import { actionHandlers } from './actions.ts';
 import { approvalHandlers } from './approvals.ts';
 import { auditHandlers } from './audit.ts';
 import { identityHandlers } from './identities.ts';
+import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
@@ -21,6 +22,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...identityHandlers(deps),
     ...userHandlers(deps),
     ...signInHandlers(deps),
+    ...oauthClientHandlers(deps),
     ...secretHandlers(deps),
     ...serviceHandlers(deps),
     ...actionHandlers(deps),

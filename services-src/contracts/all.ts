@@ -9,6 +9,7 @@ import { actionRoutes } from './http/actions.ts';
 import { approvalRoutes } from './http/approvals.ts';
 import { auditRoutes } from './http/audit.ts';
 import { identityRoutes } from './http/identities.ts';
+import { oauthClientRoutes } from './http/oauth-clients.ts';
 import { ruleRoutes } from './http/rules.ts';
 import { secretRoutes } from './http/secrets.ts';
 import { serviceRoutes } from './http/services.ts';
@@ -25,6 +26,7 @@ export const httpRoutes = {
   ...identityRoutes,
   ...userRoutes,
   ...signInRoutes,
+  ...oauthClientRoutes,
   ...secretRoutes,
   ...serviceRoutes,
   ...actionRoutes,

@@ -4,6 +4,7 @@ import type { Reply } from '../support/http.ts';
 import { badBodies } from './bad-input/bodies.ts';
 import { badCalls } from './bad-input/calls.ts';
 import { badCredentials } from './bad-input/credentials.ts';
+import { badIdentities } from './bad-input/identities.ts';
 import { badDecisions, lateDecisions } from './bad-input/resources.ts';
 import { setScene } from './bad-input/scene.ts';
 import { badSignIns } from './bad-input/sign-in.ts';
@@ -18,7 +19,7 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
   afterAll(() => scene[Symbol.asyncDispose]());
 
   test.for(
-    [...badBodies, ...badCalls, ...badDecisions, ...badSignIns].map(
+    [...badBodies, ...badCalls, ...badDecisions, ...badIdentities, ...badSignIns].map(
       (bad) => [bad.what, bad] as const,
     ),
   )('%s', async ([, bad]) => {

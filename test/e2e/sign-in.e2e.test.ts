@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { loadConfig } from '#config';
 import { startOpenidProvider, visit } from '../../auth/openid-provider.testing.ts';
 import type { OpenidProvider } from '../../auth/openid-provider.testing.ts';
+import { gatewayConfig } from '../../gateway/config.ts';
+import { startGateway } from '../../gateway/start.ts';
 import { accessibilityProblems } from '../browser/axe.ts';
 import { openChromium } from '../browser/chromium.ts';
 import type { OpenBrowser } from '../browser/chromium.ts';
@@ -121,7 +124,9 @@ describe('over REST', () => {
     const byLink = await followLink(url);
     await choosePassword(byLink, password);
     const [first, second] = [await signIn(mia), await signIn(mia)];
-    const other = await world.anotherGateway();
+    const settings = { ...world.environment, PORT: String(await freePort()) };
+    await using replica = await startGateway(loadConfig(gatewayConfig, settings));
+    const other = replica.url;
     const elsewhere = () => createCaller(other, { cookie: second.cookie }).get('/v1/identities/me');
     const currentOf = async (caller: Caller) => {
       const { items } = created(await caller.get('/v1/sessions'));

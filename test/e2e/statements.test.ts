@@ -78,6 +78,8 @@ const acrossOrgs: Record<string, string> = {
     'by the hash of 256 random bits, which tell the org',
   'auth/repository/sign-in-flows.ts pruneFlows': housekeeping,
   'auth/repository/local-accounts.ts findAccountToSignIn': 'who signs in has no org yet',
+  'auth/repository/oauth-tokens.ts pruneOauthTokens': housekeeping,
+  'auth/repository/oauth-interactions.ts pruneInteractions': housekeeping,
   'registry/repository/template-version.ts numberBuiltInTemplate': 'built-in: of no org',
   'policy/repository/rules.ts pruneEndedRules': housekeeping,
   'executor/repository/data-key.ts listMasterKeysInUse': 'master keys belong to the deployment',

@@ -2,13 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import type { RouteName } from '#contracts/all';
 import { withKey } from '../../support/http.ts';
-import type { Caller } from '../../support/http.ts';
+import type { Query } from '../support/database.ts';
+import type { Person } from '../support/people.ts';
 import { created, until } from '../support/world.ts';
+import type { World } from '../support/world.ts';
 
 /** One id of every kind that a path can hold. */
 export interface Possessions {
   readonly identity: string;
   readonly key: string;
+  readonly client: string;
   readonly secret: string;
   readonly service: string;
   readonly template: string;
@@ -29,6 +32,7 @@ export function nothings(): Possessions {
   return {
     identity: randomUUID(),
     key: randomUUID(),
+    client: randomUUID(),
     secret: randomUUID(),
     service: serviceName(),
     template: serviceName(),
@@ -43,7 +47,7 @@ export function nothings(): Possessions {
 }
 
 /** Gives a user one of each; the agent of the result has a key. */
-export async function possess(url: string, owner: Caller, upstreamUrl: string) {
+export async function possess({ url, upstream, tables }: World, owner: Person) {
   const agent = created(await owner.post('/v1/identities/agents', { name: 'worker' }));
   const keys = `/v1/identities/${agent.id}/keys`;
   const { key: agentKey } = created(await owner.post(keys, { name: 'used' }));
@@ -61,8 +65,8 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
       pattern: 'http:DELETE:example.com/**',
     }),
   );
-  const webhook = created(await owner.post('/v1/webhooks', { url: `${upstreamUrl}/hook` }));
-  const call = { service: 'http', method: 'POST', url: `${upstreamUrl}/waits` };
+  const webhook = created(await owner.post('/v1/webhooks', { url: `${upstream.url}/hook` }));
+  const call = { service: 'http', method: 'POST', url: `${upstream.url}/waits` };
   const raised = created(await withKey(url, agentKey).post('/v1/actions/call', call));
   let deliveries: { id: string }[] = [];
   await until(async () => {
@@ -74,6 +78,7 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
   const ids: Possessions = {
     identity: agent.id,
     key: key.id,
+    client: await bindClient(tables.query, owner, agent.id),
     secret: secret.id,
     service: service.name,
     template: 'github',
@@ -89,11 +94,28 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
   return { ids, agentKey: agentKey as string };
 }
 
+/** An OAuth client as its user's consent would have bound it. */
+async function bindClient(query: Query, { orgId, id }: Person, agentId: string): Promise<string> {
+  const clientId = randomUUID();
+  await query(
+    `insert into auth.oauth_client (id, kind, name, redirect_uris)
+     values ($1, 'registered', 'Editor', '{https://editor.example/cb}')`,
+    [clientId],
+  );
+  await query(
+    `insert into auth.oauth_binding (org_id, user_id, client_id, agent_id) values ($1, $2, $3, $4)`,
+    [orgId, id, clientId, agentId],
+  );
+  return clientId;
+}
+
 /** Which kind of id stands where in a path; a route that is not understood here fails its test. */
 export function kindsIn(path: string): { readonly param: string; readonly kind: Kind }[] {
   const kinds: Readonly<Record<string, Kind>> = {
     'identities/{id}': 'identity',
     'keys/{key_id}': 'key',
+    'clients/{id}': 'client',
+    'mcp-connections/{client_id}': 'client',
     'secrets/{id}': 'secret',
     'services/{name}': 'service',
     'templates/{name}': 'template',
@@ -105,7 +127,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'sessions/{id}': 'session',
     'providers/{key}': 'provider',
   };
-  return [...path.matchAll(/(\w+)\/(\{\w+\})/g)].map(([place, , param = '']) => {
+  return [...path.matchAll(/([\w-]+)\/(\{\w+\})/g)].map(([place, , param = '']) => {
     const kind = kinds[place];
     if (kind === undefined) throw new Error(`say what ${place} of ${path} names`);
     return { param, kind };
@@ -115,6 +137,8 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
 /** A valid body for each route that needs one: only the id may be what is wrong. */
 export const bodies: Partial<Record<RouteName, unknown>> = {
   createAgentKey: { name: 'intruder' },
+  updateIdentity: { name: 'intruder' },
+  updateMcpConnection: { self_approve_enabled: true },
   resolveApproval: { resolution: 'deny', reason: 'An intruder was here.' },
   updateService: { auto_allow_reads: false },
   changeUser: { role: 'auditor' },

@@ -2,9 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { loadConfig } from '#config';
-import { gatewayConfig } from '../../../gateway/config.ts';
-import { startGateway } from '../../../gateway/start.ts';
+import type { Environment } from '#config';
 import { startBacking, startComponents } from '../../../launch.ts';
 import { signIn, withKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
@@ -27,9 +25,9 @@ export interface World extends AsyncDisposable {
   readonly admin: Person;
   readonly upstream: Upstream;
   readonly tables: Tables;
+  /** The settings all components were started with: keys, servers, logins. */
+  readonly environment: Environment;
   person(fields: Parameters<typeof createPerson>[2]): Promise<Person>;
-  /** Starts another gateway replica, and returns where it listens. */
-  anotherGateway(): Promise<string>;
 }
 
 /** The whole product on its own Postgres and NATS, with one upstream that it may reach. */
@@ -60,12 +58,8 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     admin: { id: me.id, orgId: me.org_id, ...session },
     upstream,
     tables,
+    environment: backing.environment,
     person: (fields) => createPerson(tables.query, url, fields),
-    async anotherGateway() {
-      const settings = { ...backing.environment, PORT: String(await freePort()) };
-      const replica = running.use(await startGateway(loadConfig(gatewayConfig, settings)));
-      return replica.url;
-    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
