@@ -125,7 +125,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'deliveries/{delivery_id}': 'delivery',
     'users/{id}': 'user',
     'sessions/{id}': 'session',
-    'providers/{key}': 'provider',
+    'sign-in-providers/{key}': 'provider',
   };
   return [...path.matchAll(/([\w-]+)\/(\{\w+\})/g)].map(([place, , param = '']) => {
     const kind = kinds[place];
