@@ -124,7 +124,7 @@ describe('a sign-in link that an admin makes', () => {
     const fields = { email: null, current: null, password: 'CANARY-brand-new-one' };
     await world.client.setPassword({ principal, context, ...fields }, soon());
 
-    expect(await codeOf(of(old))).toBe('unauthenticated');
+    await expect.poll(() => codeOf(of(old))).toBe('unauthenticated');
     expect(await codeOf(of(sessionToken))).toBe('done');
   });
 
@@ -272,7 +272,7 @@ describe('a session', () => {
     expect(await alive(sessionToken)).toBe('done');
     const request = { principal: mine.principal, id: session?.id ?? '', context };
     await world.client.endSession(request, soon());
-    expect(await alive(sessionToken)).toBe('unauthenticated');
+    await expect.poll(() => alive(sessionToken)).toBe('unauthenticated');
     expect(await codeOf(world.client.endSession(request, soon()))).toBe('not_found');
     const [event] = await world.db`
       select body from auth.outbox where type = 'session.ended' and body like ${`%${user.id}%`}

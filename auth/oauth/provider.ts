@@ -7,7 +7,7 @@ import { messagePage, pageHeaders } from '#pages';
 import { cliClientId } from '#contracts/oauth';
 import { requestedScopes } from '../domain/oauth-scopes.ts';
 import { formatScopedId, parseScopedId } from '../domain/scoped-id.ts';
-import { isClientRevoked } from '../repository/oauth-clients.ts';
+import { isClientLetIn } from '../repository/oauth-clients.ts';
 import { renewOauthGrant } from '../usecases/issue-oauth-grant.ts';
 import type { AuthorizationRequest } from '../usecases/issue-oauth-grant.ts';
 import { createAdapter } from './adapter.ts';
@@ -161,8 +161,8 @@ async function loadGrant(deps: OauthDeps, ctx: KoaContextWithOIDC) {
   const { caller, context } = requestScope();
   if (caller === null || client === undefined) return undefined;
   const clientId = client.clientId;
-  if (await isClientRevoked(deps.db, { orgId: caller.orgId, clientId })) {
-    throw new errors.AccessDenied('An admin has shut this client out of the org.');
+  if (!(await isClientLetIn(deps.db, { orgId: caller.orgId, clientId }))) {
+    throw new errors.AccessDenied('The admins of the org do not let this client in.');
   }
   const agreed = result?.consent?.grantId;
   if (agreed !== undefined) return provider.Grant.find(agreed);
