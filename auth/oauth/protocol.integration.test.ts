@@ -466,7 +466,11 @@ describe('credentials', () => {
 });
 
 async function get(path: string) {
-  const reply = await fetch(`${world.url}${path}`, { redirect: 'manual' });
+  const reply = await fetch(`${world.url}${path}`, {
+    redirect: 'manual',
+    // Not as a browser that opens a page of the dashboard.
+    headers: { accept: 'application/json' },
+  });
   const text = await reply.text();
   const body = text.startsWith('{') ? JSON.parse(text) : text;
   return { status: reply.status, headers: reply.headers, body };
