@@ -55,7 +55,14 @@ export interface Backing extends AsyncDisposable {
   readonly pids: readonly number[];
 }
 
-const keyNames = ['MASTER_KEY', 'PERMIT_KEY', 'GAP_KEY', 'PRINCIPAL_KEY', 'WEBHOOK_KEY'] as const;
+const keyNames = [
+  'MASTER_KEY',
+  'PERMIT_KEY',
+  'GAP_KEY',
+  'PRINCIPAL_KEY',
+  'WEBHOOK_KEY',
+  'SIGN_IN_KEY',
+] as const;
 const databaseName = 'gateway';
 
 /**
@@ -130,7 +137,8 @@ export async function startComponents(environment: Environment): Promise<Omit<Ru
   const start = async <N extends SettingName, R extends RunningComponent>(
     spec: ConfigSpec<N>,
     startComponent: (config: Config<N>) => Promise<R>,
-  ) => startup.use(await startComponent(loadConfig(spec, environment)));
+    known: Environment = {},
+  ) => startup.use(await startComponent(loadConfig(spec, { ...environment, ...known })));
 
   const starting = [
     start(authConfig, startAuth),
@@ -144,7 +152,7 @@ export async function startComponents(environment: Environment): Promise<Omit<Ru
   // When one cannot start, the others are stopped, which they can be only once they have started.
   await Promise.allSettled(starting);
   const [auth] = await Promise.all(starting);
-  const gateway = await start(gatewayConfig, startGateway);
+  const gateway = await start(gatewayConfig, startGateway, { OAUTH_URL: auth.oauthUrl });
 
   const running = startup.move();
   return {

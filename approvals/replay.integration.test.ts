@@ -90,7 +90,7 @@ describe('the automatic replay', () => {
     expect(neighbours.permitRequests[0]).toMatchObject({
       approvalId: id,
       resolverId: ann.id,
-      self: false,
+      selfClientId: null,
     });
     expect(await typesOf(id)).toEqual(wholeStory);
     expect((await eventsOf(id)).at(-1)).toMatchObject({

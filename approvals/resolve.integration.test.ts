@@ -241,7 +241,7 @@ describe('allow_remember', () => {
       placementId: helper.id,
       patterns: [{ pattern: key, exact: true }],
       createdBy: ann.id,
-      via: null,
+      viaClientId: null,
     });
     const expiresAt = Date.parse(planted?.expiresAt ?? '');
     expect(expiresAt - Date.parse(approval.resolved_at ?? '')).toBe(2_592_000_000);

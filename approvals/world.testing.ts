@@ -30,6 +30,8 @@ interface Person {
   readonly chain: ChainLink[];
   readonly role: Role | null;
   active: boolean;
+  /** Archived: not active, but it may be restored. */
+  archived?: boolean;
 }
 
 /** What `executeFrozen` does for a call; gets the execution id and how often it was asked about it before. */
@@ -158,6 +160,8 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
       selfRememberMaxSeconds: 86_400,
       durableReadAudit: false,
     } as OrgSettings,
+    /** The switch of whoever asks. */
+    selfApproval: false,
     /** Agents hold these keys (prefixes) until then; null is for ever. */
     authority: new Map<string, { prefixes: string[]; untilMs: number | null }>(),
     planted: [] as Parameters<Client<typeof policy>['plantRules']>[0][],
@@ -186,11 +190,13 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
         );
         if (!found) return unpermitted();
         const { chain, role } = found;
-        const isActive = (id: string) =>
-          Object.values(people).find((each) => each.id === id)?.active;
-        return { chain, role, active: chain.every((link) => isActive(link.id)) };
+        const links = chain.map((link) => Object.values(people).find(({ id }) => id === link.id));
+        const active = links.every((link) => link?.active && link.archived !== true);
+        const standing = links.some((link) => !link?.active) ? 'revoked' : 'archived';
+        return { chain, role, active, standing: active ? 'active' : standing, selfApproving: [] };
       },
       getOrgSettings: async () => state.settings,
+      getSelfApproval: async () => ({ enabled: state.selfApproval }),
     } satisfies Partial<Handlers<typeof auth>>,
     policy: {
       checkAuthority: async ({ identityId, keys }) => {

@@ -1,14 +1,19 @@
 import type { Database } from '#database';
 import { repeat } from '#process';
 import type { Logger } from '#telemetry';
-import { touchAgentKeys, touchIdentities, touchSessions } from './repository/activity.ts';
+import {
+  touchAgentKeys,
+  touchIdentities,
+  touchOauthGrants,
+  touchSessions,
+} from './repository/activity.ts';
 import type { Used } from './repository/activity.ts';
 
 export interface ActivityLog {
   note(use: {
     orgId: string;
     identityId: string;
-    credential: { kind: 'agent_key' | 'session'; id: string };
+    credential: { kind: 'agent_key' | 'session' | 'access_token'; id: string };
   }): void;
 }
 
@@ -32,6 +37,7 @@ export function startActivityLog({
     try {
       if (batch.identities.size > 0) await touchIdentities(db, [...batch.identities.values()]);
       if (batch.agent_key.size > 0) await touchAgentKeys(db, [...batch.agent_key.values()]);
+      if (batch.access_token.size > 0) await touchOauthGrants(db, [...batch.access_token.values()]);
       if (batch.session.size > 0) await touchSessions(db, [...batch.session.values()]);
     } catch (error) {
       logger.warn({ err: error }, 'last activity could not be stored');
@@ -57,5 +63,6 @@ function emptyBatch() {
     identities: new Map<string, Used>(),
     agent_key: new Map<string, Used>(),
     session: new Map<string, Used>(),
+    access_token: new Map<string, Used>(),
   };
 }

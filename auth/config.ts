@@ -6,9 +6,18 @@ export const authConfig = defineConfig('auth', [
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
   'PRINCIPAL_KEY',
+  'SIGN_IN_KEY',
+  'SIGN_IN_PROVIDERS',
+  'SIGN_IN_LINK',
   'BASE_URL',
   'HOST',
   'PORT',
+  'OAUTH_HOST',
+  'OAUTH_PORT',
+  'REFRESH_REUSE_GRACE_SECONDS',
+  'EGRESS_ALLOW',
+  'EGRESS_PROXY',
+  'EGRESS_CA_FILE',
   'LOG_LEVEL',
 ]);
 

@@ -1,6 +1,7 @@
 import type { Handlers } from '#bus';
 import type { auth } from '#contracts/bus/auth';
 import type { Deps } from './deps.ts';
+import { archiveIdentity } from './usecases/archive-identity.ts';
 import { authenticate } from './usecases/authenticate.ts';
 import { createAgentKey } from './usecases/create-agent-key.ts';
 import { createAgent } from './usecases/create-agent.ts';
@@ -12,10 +13,20 @@ import { getOrgSettings } from './usecases/get-org-settings.ts';
 import { getSelfApproval } from './usecases/get-self-approval.ts';
 import { listAgentKeys } from './usecases/list-agent-keys.ts';
 import { listIdentities } from './usecases/list-identities.ts';
+import { listOauthClients } from './usecases/list-oauth-clients.ts';
+import {
+  deleteMcpConnection,
+  listMcpConnections,
+  updateMcpConnection,
+} from './usecases/manage-mcp-connections.ts';
+import { restoreIdentity } from './usecases/restore-identity.ts';
 import { revokeAgentKey } from './usecases/revoke-agent-key.ts';
 import { revokeIdentity } from './usecases/revoke-identity.ts';
+import { createSignInHandlers } from './sign-in-handlers.ts';
+import { revokeOauthClient } from './usecases/revoke-oauth-client.ts';
 import { signIn } from './usecases/sign-in.ts';
 import { signOut } from './usecases/sign-out.ts';
+import { updateIdentity } from './usecases/update-identity.ts';
 
 export function createHandlers(deps: Deps): Handlers<typeof auth> {
   return {
@@ -29,11 +40,20 @@ export function createHandlers(deps: Deps): Handlers<typeof auth> {
     getIdentity: (request) => getIdentity(deps, request),
     createAgent: (request) => createAgent(deps, request),
     createSubagent: (request) => createSubagent(deps, request),
+    updateIdentity: (request) => updateIdentity(deps, request),
+    archiveIdentity: (request) => archiveIdentity(deps, request),
+    restoreIdentity: (request) => restoreIdentity(deps, request),
     revokeIdentity: (request) => revokeIdentity(deps, request),
     listAgentKeys: (request) => listAgentKeys(deps, request),
     createAgentKey: (request) => createAgentKey(deps, request),
     revokeAgentKey: (request) => revokeAgentKey(deps, request),
+    listOauthClients: (request) => listOauthClients(deps, request),
+    revokeOauthClient: (request) => revokeOauthClient(deps, request),
+    listMcpConnections: (request) => listMcpConnections(deps, request),
+    updateMcpConnection: (request) => updateMcpConnection(deps, request),
+    deleteMcpConnection: (request) => deleteMcpConnection(deps, request),
     getSelfApproval: (request) => getSelfApproval(deps, request),
+    ...createSignInHandlers(deps),
     ping: async () => ({}),
   };
 }

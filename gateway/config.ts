@@ -11,6 +11,8 @@ export const gatewayConfig = defineConfig('gateway', [
   'RATE_IDENTITY_PER_MINUTE',
   'RATE_USER_PER_MINUTE',
   'RATE_SIGN_IN_PER_MINUTE',
+  'RATE_REGISTER_PER_HOUR',
+  'OAUTH_URL',
   'TRUSTED_PROXIES',
 ]);
 export type GatewayConfig = Config<(typeof gatewayConfig)['names'][number]>;

@@ -8,6 +8,7 @@ import type { policy } from '#contracts/bus/policy';
 import type { registry } from '#contracts/bus/registry';
 import type { Publisher } from '#events';
 import type { Logger } from '#telemetry';
+import type { AuthNews } from './auth-news.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Site } from './domain/site.ts';
 import type { Feed } from './feed.ts';
@@ -27,6 +28,7 @@ export interface Neighbours {
 export interface Deps extends Neighbours {
   readonly bus: Bus;
   readonly authenticator: Authenticator;
+  readonly authNews: AuthNews;
   readonly publisher: Publisher;
   readonly feed: Feed;
   readonly rates: RateLimits;

@@ -68,6 +68,7 @@ function limitsOf(quotas: Partial<Parameters<typeof createRateLimits>[0]>) {
     identityPerMinute: 0,
     userPerMinute: 0,
     signInPerMinute: 0,
+    registerPerHour: 0,
     replicas: () => 1,
     now: () => 0,
     ...quotas,

@@ -6,13 +6,17 @@ import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 
 import { ConfigError } from '#config';
+import { clientIdCharactersMax } from '#contracts/vocabulary';
 import { errorCodes } from '#errors';
 import type { GatewayConfig } from './config.ts';
 import type { Deps } from './deps.ts';
+import { mcpRoute } from './mcp/route.ts';
+import type { ProtocolServerFactory } from './mcp/serving.ts';
 import { dashboardPages } from './plugins/dashboard.ts';
 import { registerEdge } from './plugins/edge.ts';
 import { notFound, registerErrorHandler, sendError, toAppError } from './plugins/error-handler.ts';
 import { eventRoute } from './plugins/event-route.ts';
+import { oauthForward } from './plugins/oauth-forward.ts';
 import { openapiRoute } from './plugins/openapi-route.ts';
 import { registerRoutes } from './plugins/routes.ts';
 import { signInPages } from './plugins/sign-in.ts';
@@ -21,6 +25,8 @@ export interface ServerOptions {
   /** Parse every answer with its route's schema; for tests. */
   readonly checkAnswers?: boolean;
   readonly dashboardDist?: string;
+  /** Speaks MCP instead of our own tools, behind the same transport; for conformance suites. */
+  readonly mcpServer?: ProtocolServerFactory;
 }
 
 /** Every limit of the HTTP server, so that no default decides (reliability: X1, X2). */
@@ -33,14 +39,15 @@ const limits = {
   maxRequestsPerSocket: 100_000,
   maxHeaderSize: 16_384,
   connections: 10_000,
-  pathParameterCharacters: 200,
+  /** An OAuth client's id may be a URL, percent-encoded: three characters for one. */
+  pathParameterCharacters: 3 * clientIdCharactersMax,
 };
 
 /** The HTTP server with everything it answers, not yet listening. */
 export async function createServer(
   config: GatewayConfig,
   deps: Deps,
-  { checkAnswers = false, dashboardDist }: ServerOptions = {},
+  { checkAnswers = false, dashboardDist, mcpServer }: ServerOptions = {},
 ): Promise<FastifyInstance> {
   const app = Fastify({
     http: {
@@ -91,7 +98,9 @@ export async function createServer(
   registerRoutes(app, deps, { checkAnswers });
   await app.register(openapiRoute);
   await app.register(eventRoute, deps);
+  await app.register(mcpRoute, { deps, createServer: mcpServer });
   await app.register(signInPages, deps);
+  await app.register(oauthForward, { ...deps, oauthUrl: config.OAUTH_URL });
   await app.register(dashboardPages, { dist: dashboardDist });
   await app.ready();
   return app;

@@ -10,9 +10,10 @@ import { executor } from '#contracts/bus/executor';
 import { notifier } from '#contracts/bus/notifier';
 import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
-import { onEvents, openPublisher } from '#events';
+import { openPublisher } from '#events';
 import type { RunningComponent } from '#process';
 import { createLogger } from '#telemetry';
+import { hearAuth } from './auth-news.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Neighbours } from './deps.ts';
@@ -47,7 +48,7 @@ export async function startGateway(
   const neighbours = createNeighbours(bus);
   const feed = startup.use(openFeed(bus, logger));
   const authenticator = createAuthenticator(neighbours.auth);
-  startup.use(onEvents(bus, ['evt.auth.>'], () => authenticator.forget()));
+  const authNews = startup.use(hearAuth(bus, () => authenticator.forget()));
   const replicas = startup.use(joinReplicas(bus));
   const stopping = new AbortController();
 
@@ -59,11 +60,13 @@ export async function startGateway(
       bus,
       feed,
       authenticator,
+      authNews,
       publisher: openPublisher(bus, 'gateway'),
       rates: createRateLimits({
         identityPerMinute: config.RATE_IDENTITY_PER_MINUTE,
         userPerMinute: config.RATE_USER_PER_MINUTE,
         signInPerMinute: config.RATE_SIGN_IN_PER_MINUTE,
+        registerPerHour: config.RATE_REGISTER_PER_HOUR,
         replicas: () => replicas.live(),
       }),
       // The port is known when the first request is.

@@ -12,16 +12,23 @@ import { plantRules } from './usecases/plant-rules.ts';
 
 const planting = policy.endpoints.plantRules.request.shape;
 /** `data` of `approval.remembered`. */
-const remembered = z.strictObject({
-  approval_id: planting.approvalId,
-  placement_id: planting.placementId,
-  patterns: planting.patterns,
-  service_id: planting.serviceId,
-  credential_id: planting.credentialId,
-  created_by: planting.createdBy,
-  via: planting.via,
-  expires_at: planting.expiresAt,
-});
+const remembered = z
+  .strictObject({
+    approval_id: planting.approvalId,
+    placement_id: planting.placementId,
+    patterns: planting.patterns,
+    service_id: planting.serviceId,
+    credential_id: planting.credentialId,
+    created_by: planting.createdBy,
+    via: z.literal('self').nullable(),
+    /** Absent from events of before there was one. */
+    via_client_id: planting.viaClientId.default(null),
+    expires_at: planting.expiresAt,
+  })
+  .refine((data) => (data.via === null) === (data.via_client_id === null), {
+    path: ['via_client_id'],
+    message: 'goes with via',
+  });
 
 const PLANT_TIMEOUT_MS = 10_000;
 
@@ -60,7 +67,7 @@ async function plantRemembered(deps: Deps, event: Event): Promise<void> {
         serviceId: data.service_id,
         credentialId: data.credential_id,
         createdBy: data.created_by,
-        via: data.via,
+        viaClientId: data.via_client_id,
         expiresAt: data.expires_at,
       },
       deadlineIn(PLANT_TIMEOUT_MS),
@@ -74,6 +81,9 @@ async function plantRemembered(deps: Deps, event: Event): Promise<void> {
 /** Which answers an event makes old. Sessions and keys are no part of any of them. */
 const topics: readonly (readonly [prefix: string, topic: Topic])[] = [
   ['evt.auth.identity.', 'chains'],
+  // Whose clients decide for themselves is part of a chain's answer.
+  ['evt.auth.mcp_connection.', 'chains'],
+  ['evt.auth.oauth_client.', 'chains'],
   ['evt.registry.', 'services'],
   ['evt.executor.secret.', 'secrets'],
   ['evt.policy.rule.', 'rules'],

@@ -15,7 +15,7 @@ export function createHandlers(deps: Deps): Handlers<typeof policy> {
   return {
     decide: (request) => decideCall(deps, request),
     explain: (request, deadline) => explainCall(deps, request, deadline),
-    permitReplay: (request) => permitReplay(deps, request),
+    permitReplay: (request, deadline) => permitReplay(deps, request, deadline),
     checkAuthority: (request) => checkAuthority(deps, request),
     plantRules: (request, deadline) => plantRules(deps, request, deadline),
     listRules: (request, deadline) => listRules(deps, request, deadline),

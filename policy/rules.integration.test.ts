@@ -267,7 +267,7 @@ describe('planting rules', () => {
     serviceId: world.neighbours.services[0]?.id ?? null,
     credentialId: null,
     createdBy: ann.id,
-    via: null,
+    viaClientId: null,
     expiresAt: null,
     ...more,
   });
@@ -377,6 +377,7 @@ describe('planting rules', () => {
         credential_id: null,
         created_by: createdBy,
         via: null,
+        via_client_id: null,
         expires_at: null,
       },
       audit: null,

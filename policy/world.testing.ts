@@ -34,6 +34,8 @@ export interface Being extends ChainLink {
   parent: Being | null;
   active: boolean;
   role: Role | null;
+  /** Its OAuth clients that decide their own approvals. */
+  selfApproving?: readonly string[];
 }
 
 /** What the neighbours know; tests change it and `settle` makes policy forget what it has heard. */
@@ -239,8 +241,12 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
       const chain = chainOf(get(orgId, identityId));
       return {
         active: chain.every(({ active }) => active),
+        standing: chain.every(({ active }) => active) ? 'active' : 'archived',
         chain: chain.map(linkOf),
         role: chain.at(-1)?.role ?? null,
+        selfApproving: chain.flatMap(({ id: agentId, selfApproving = [] }) =>
+          selfApproving.length === 0 ? [] : [{ agentId, clientIds: [...selfApproving] }],
+        ),
       };
     },
     async getIdentity({ principal: signed, id }) {

@@ -13,7 +13,8 @@ export interface Authority {
   readonly until: Date | null;
 }
 
-const unlimited: Authority = { covers: true, uncovered: [], until: null };
+/** A user's, and that of whoever acts with it. */
+export const unlimited: Authority = { covers: true, uncovered: [], until: null };
 
 /**
  * How far the decider may allow these keys beside the approval's own: users without bound,

@@ -49,6 +49,7 @@ export async function cascade(
     const allowed = await allowApproval(deps.db, candidate, {
       actor,
       reason: null,
+      selfClientId: null,
       remember: null,
       cascadedFrom: approval.id,
     });
@@ -63,7 +64,7 @@ async function mayAllow(
   deadline: Deadline,
 ): Promise<boolean> {
   try {
-    if (!(await mayDecide(deps, { approval, decider }, deadline))) return false;
+    if ((await mayDecide(deps, { approval, decider }, deadline)) !== 'active') return false;
     return (await authorityOf(deps, { approval, decider, keys: [] }, deadline)).covers;
   } catch (error) {
     deps.logger.debug({ err: error, approvalId: approval.id }, 'not decided by cascade');

@@ -5,16 +5,23 @@ import type { Deps } from '../deps.ts';
 import type { Approval } from '../domain/approval.ts';
 import { notInYourChain } from '../domain/relationship.ts';
 
+/** How a requester and all above it stand: the worst of them. */
+export type Standing = Awaited<ReturnType<Deps['auth']['getChain']>>['standing'];
+
+/** Its time is over: there is nothing left to decide. What is archived may come back. */
+export function hasEnded(standing: Standing): standing is 'expired' | 'revoked' {
+  return standing === 'expired' || standing === 'revoked';
+}
+
 /**
  * Refuses whoever may not decide this approval (spec: Authentication 10), by the chain as `auth`
- * has it now. False when the requester, or somebody above it, is not active any more: then there
- * is nothing left to decide.
+ * has it now; how the requester stands.
  */
 export async function mayDecide(
   deps: Deps,
   { approval, decider }: { approval: Approval; decider: Principal },
   deadline: Deadline,
-): Promise<boolean> {
+): Promise<Standing> {
   if (decider.identityId === approval.requesterId) {
     throw new AppError(
       'self_approval_disabled',
@@ -25,16 +32,40 @@ export async function mayDecide(
   const above = requester?.chain.slice(0, -1).map((link) => link.id) ?? approval.chain.slice(0, -1);
   const isAncestor = above.includes(decider.identityId) && decider.role !== 'auditor';
   if (!isAncestor && !(await isActiveAdmin(deps, decider, deadline))) throw notInYourChain();
-  return requester?.active ?? false;
+  return requester?.standing ?? 'revoked';
 }
 
-/** Whether the requester and all above it are active. `auth` out of reach is an error, never a no. */
-export async function isRequesterActive(
+/**
+ * The one way in which a requester decides for itself: by an OAuth client whose user has switched
+ * that on, asked of `auth` every time. Nobody else may use it, ancestors included.
+ */
+export async function mayDecideForItself(
+  deps: Deps,
+  {
+    approval,
+    decider,
+    principal,
+  }: { approval: Approval; decider: Principal; /** The decider's, as signed. */ principal: string },
+  deadline: Deadline,
+): Promise<Standing> {
+  if (decider.identityId !== approval.requesterId) throw notInYourChain();
+  const { enabled } = await deps.auth.getSelfApproval({ principal }, deadline);
+  if (!enabled) {
+    throw new AppError(
+      'self_approval_disabled',
+      'This client may not decide its own approvals; its user can switch that on for the connection.',
+    );
+  }
+  return getRequesterStanding(deps, approval, deadline);
+}
+
+/** How the requester stands now. `auth` out of reach is an error, never an answer. */
+export async function getRequesterStanding(
   deps: Pick<Deps, 'auth'>,
   { orgId, requesterId }: { orgId: string; requesterId: string },
   deadline: Deadline,
-): Promise<boolean> {
-  return (await findChain(deps, orgId, requesterId, deadline))?.active ?? false;
+): Promise<Standing> {
+  return (await findChain(deps, orgId, requesterId, deadline))?.standing ?? 'revoked';
 }
 
 /** A role belongs to the user itself: an admin's agent has none (decisions: Rules). */

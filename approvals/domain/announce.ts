@@ -26,7 +26,8 @@ export interface Announcement {
 export interface Remembered {
   readonly patterns: readonly RulePattern[];
   readonly createdBy: string;
-  readonly via: 'self' | null;
+  /** Set when the requester decided for itself. */
+  readonly viaClientId: string | null;
   readonly expiresAt: Date | null;
 }
 
@@ -97,7 +98,7 @@ export function announceResolved(approval: Approval, actor: Actor | null): Annou
 /** Never shown to subscribers: it plants the rule should the call to policy be lost. */
 export function announceRemembered(
   approval: Approval,
-  { patterns, createdBy, via, expiresAt }: Remembered,
+  { patterns, createdBy, viaClientId, expiresAt }: Remembered,
   actor: Actor,
 ): Announcement {
   return {
@@ -109,7 +110,8 @@ export function announceRemembered(
       service_id: approval.serviceId,
       credential_id: approval.credentialId,
       created_by: createdBy,
-      via,
+      via: viaClientId === null ? null : 'self',
+      via_client_id: viaClientId,
       expires_at: expiresAt?.toISOString() ?? null,
     }),
     audit: auditOf(approval, { sentence: `Remembered: ${approval.card.description}`, actor }),
@@ -166,10 +168,11 @@ function finishedFacts(execution: Execution): Partial<AuditEntry> {
   return error === deniedError ? { outcome: 'denied' } : { outcome: 'failed', error };
 }
 
-function sentenceOf({ status, resolution }: Approval): string {
+function sentenceOf({ status, resolution, resolvedBy, requesterId }: Approval): string {
+  const bySelf = resolution !== null && resolvedBy?.id === requesterId ? ' by itself' : '';
   if (status === 'allowed')
-    return resolution === 'allow_remember' ? 'Allowed and remembered' : 'Allowed';
-  return status === 'denied' ? 'Denied' : 'Expired undecided';
+    return `${resolution === 'allow_remember' ? 'Allowed and remembered' : 'Allowed'}${bySelf}`;
+  return status === 'denied' ? `Denied${bySelf}` : 'Expired undecided';
 }
 
 function subjectOf(approval: Approval, type: EventType) {

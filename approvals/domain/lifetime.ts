@@ -21,6 +21,11 @@ export function outlives(
   return nowMs + ttlSeconds * 1000 > until.getTime() + toleranceMs;
 }
 
+/** Whether a self-approving client asks for more than the org lets it remember (decisions: Who may resolve). */
+export function exceedsSelfMax(ttlSeconds: Remember['ttlSeconds'], maxSeconds: number): boolean {
+  return ttlSeconds === 'forever' || (typeof ttlSeconds === 'number' && ttlSeconds > maxSeconds);
+}
+
 /** When a rule remembered at `resolvedAt` ends; null for never. */
 export function ruleExpiry(
   ttlSeconds: Remember['ttlSeconds'],

@@ -8,6 +8,8 @@ interface AllowFields extends ApprovalKey {
   readonly resolvedBy: IdentityReference;
   readonly reason: string | null;
   readonly cascadedFrom: string | null;
+  /** Set when the requester decides for itself: by which client. */
+  readonly selfClientId: string | null;
 }
 
 interface DenyFields extends ApprovalKey {
@@ -25,13 +27,14 @@ interface DenyFields extends ApprovalKey {
  */
 export async function allowOpenApproval(
   sql: Sql,
-  { orgId, approvalId, resolution, resolvedBy, reason, cascadedFrom }: AllowFields,
+  { orgId, approvalId, resolution, resolvedBy, selfClientId, reason, cascadedFrom }: AllowFields,
 ): Promise<Date | undefined> {
   const [row] = await sql<{ resolved_at: Date }[]>`
     update approvals.approval
        set status = 'allowed', resolution = ${resolution}, reason = ${reason}, bubble_at = null,
            resolved_by = ${sql.json(resolvedBy)}, resolved_by_id = ${resolvedBy.id},
-           resolved_at = now(), cascaded_from = ${cascadedFrom}
+           resolved_by_client_id = ${selfClientId}, resolved_at = now(),
+           cascaded_from = ${cascadedFrom}
      where org_id = ${orgId}
        and id = ${approvalId}
        and status in ('pending', 'bubbled')

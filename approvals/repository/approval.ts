@@ -125,19 +125,28 @@ export async function insertApproval(sql: Sql, approval: NewApproval): Promise<b
   return rows.length === 1;
 }
 
+export interface FrozenCall {
+  readonly gap: string;
+  readonly sealedCall: string;
+  readonly resolvedById: string | null;
+  /** Set when the requester decided for itself: by which client. */
+  readonly selfClientId: string | null;
+}
+
 /** Policy's signed gap and the sealed call; undefined once they are erased. */
 export async function findFrozenCall(
   sql: Sql,
   { orgId, approvalId }: ApprovalKey,
-): Promise<{ gap: string; sealedCall: string; resolvedById: string | null } | undefined> {
-  const [row] = await sql<{ gap: string; sealed_call: string; resolved_by_id: string | null }[]>`
-    select gap, sealed_call, resolved_by_id
+): Promise<FrozenCall | undefined> {
+  const [row] = await sql<FrozenCall[]>`
+    select gap, sealed_call as "sealedCall", resolved_by_id as "resolvedById",
+           resolved_by_client_id as "selfClientId"
       from approvals.approval
      where org_id = ${orgId}
        and id = ${approvalId}
        and sealed_call is not null
   `;
-  return row && { gap: row.gap, sealedCall: row.sealed_call, resolvedById: row.resolved_by_id };
+  return row;
 }
 
 /** Policy's signed gap alone, for the questions that come before a decision. */

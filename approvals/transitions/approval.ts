@@ -31,6 +31,8 @@ import { announce } from './announce.ts';
 interface Allow {
   readonly actor: Actor;
   readonly reason: string | null;
+  /** Set when the requester decides for itself: by which client. */
+  readonly selfClientId: string | null;
   /** What to remember, given the time of the decision; null for this call alone. */
   readonly remember: ((resolvedAt: Date) => Remembered) | null;
   readonly cascadedFrom: string | null;
@@ -39,7 +41,7 @@ interface Allow {
 export async function allowApproval(
   db: Database,
   approval: Approval,
-  { actor, reason, remember, cascadedFrom }: Allow,
+  { actor, reason, selfClientId, remember, cascadedFrom }: Allow,
 ): Promise<{ approval: Approval; remembered: Remembered | null } | undefined> {
   const key = { orgId: approval.orgId, approvalId: approval.id };
   return db.transaction(async (tx) => {
@@ -47,6 +49,7 @@ export async function allowApproval(
       ...key,
       resolution: remember ? 'allow_remember' : 'allow',
       resolvedBy: actor.identity,
+      selfClientId,
       reason,
       cascadedFrom,
     });
@@ -87,15 +90,16 @@ export async function denyApproval(
   });
 }
 
-/** Denies all that a requester has open because it, or somebody above it, may not act any more; how many there were. */
+/** Denies all that a requester has open because it, or somebody above it, has ended; how many there were. */
 export async function denyRevoked(
   db: Database,
   { orgId, requesterId }: { orgId: string; requesterId: string },
+  ended: 'revoked' | 'expired',
 ): Promise<number> {
   const ids = await listOpenApprovalIds(db, { orgId, requesterId });
   let denied = 0;
   for (const approvalId of ids) {
-    const deny = { actor: null, resolution: null, reason: 'requester_revoked' };
+    const deny = { actor: null, resolution: null, reason: `requester_${ended}` };
     if (await denyApproval(db, { orgId, approvalId }, deny)) denied += 1;
   }
   return denied;

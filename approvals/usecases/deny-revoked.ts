@@ -1,5 +1,5 @@
 import { deadlineIn } from '#bus';
-import { isRequesterActive } from '../deciding/standing.ts';
+import { getRequesterStanding, hasEnded } from '../deciding/standing.ts';
 import type { Deps } from '../deps.ts';
 import { listOpenRequesters } from '../repository/approval-lists.ts';
 import { takeChainsToCheck } from '../repository/due.ts';
@@ -18,25 +18,27 @@ export async function denyRevokedBelow(
     identityIds,
     limit: requestersMax,
   });
-  for (const requesterId of requesters) await denyIfInactive(deps, { orgId, requesterId });
+  for (const requesterId of requesters) await denyIfEnded(deps, { orgId, requesterId });
 }
 
 /** The same for those whose event was missed: each open approval's chain is looked at once a minute. */
 export async function denyRevokedOverdue(deps: Deps, limit: number): Promise<number> {
   const due = await takeChainsToCheck(deps.db, limit);
-  for (const requester of due) await denyIfInactive(deps, requester);
+  for (const requester of due) await denyIfEnded(deps, requester);
   return due.length;
 }
 
-async function denyIfInactive(
+/** What an archived requester has open waits for its restoration, as long as its own clock runs. */
+async function denyIfEnded(
   deps: Deps,
   requester: { orgId: string; requesterId: string },
 ): Promise<void> {
   try {
-    if (await isRequesterActive(deps, requester, deadlineIn(checkMs))) return;
-    const denied = await denyRevoked(deps.db, requester);
+    const standing = await getRequesterStanding(deps, requester, deadlineIn(checkMs));
+    if (!hasEnded(standing)) return;
+    const denied = await denyRevoked(deps.db, requester, standing);
     if (denied > 0)
-      deps.logger.info({ ...requester, denied, reason: 'requester_revoked' }, 'approvals denied');
+      deps.logger.info({ ...requester, denied, reason: standing }, 'approvals denied');
   } catch (error) {
     deps.logger.warn({ err: error, ...requester }, 'chain could not be checked yet');
   }

@@ -18,6 +18,7 @@ import {
 import type { Outcome } from '../domain/outcome.ts';
 import { capResult } from '../domain/result.ts';
 import { findApproval, findFrozenCall } from '../repository/approval.ts';
+import type { FrozenCall } from '../repository/approval.ts';
 import { markAsked, postponeExecution } from '../repository/execution.ts';
 import type { Claim } from '../repository/execution.ts';
 import { endExecution } from '../transitions/execution.ts';
@@ -38,7 +39,7 @@ interface Run {
   readonly deps: Deps;
   readonly claim: Claim;
   readonly approval: Approval;
-  readonly frozen: { gap: string; sealedCall: string; resolvedById: string };
+  readonly frozen: FrozenCall & { readonly resolvedById: string };
   readonly context: CallContext;
   readonly deadline: Deadline;
 }
@@ -191,7 +192,7 @@ async function ask(run: Run): Promise<Outcome> {
         approvalId: approval.id,
         executionId: claim.executionId,
         resolverId: frozen.resolvedById,
-        self: false,
+        selfClientId: frozen.selfClientId,
       },
       deadline,
     );

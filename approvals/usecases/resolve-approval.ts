@@ -2,10 +2,10 @@ import type { Deadline } from '#bus';
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
 import type { CallContext, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { authorityOf, exceedsAuthority } from '../deciding/authority.ts';
+import { authorityOf, exceedsAuthority, unlimited } from '../deciding/authority.ts';
 import type { Authority } from '../deciding/authority.ts';
 import { cascade } from '../deciding/cascade.ts';
-import { mayDecide } from '../deciding/standing.ts';
+import { hasEnded, mayDecide, mayDecideForItself } from '../deciding/standing.ts';
 import type { Deps, DepsWithReplays } from '../deps.ts';
 import { actorOf } from '../domain/announce.ts';
 import type { Actor, Remembered } from '../domain/announce.ts';
@@ -14,8 +14,9 @@ import type { Approval } from '../domain/approval.ts';
 import { parseDecision } from '../domain/decision.ts';
 import type { Decision, Remember } from '../domain/decision.ts';
 import { nextResolver } from '../domain/ladder.ts';
-import { outlives, ruleExpiry } from '../domain/lifetime.ts';
+import { exceedsSelfMax, outlives, ruleExpiry } from '../domain/lifetime.ts';
 import { presentApproval } from '../domain/present.ts';
+import type { Relationship } from '../domain/relationship.ts';
 import { alreadyResolved, notFound } from '../domain/refusals.ts';
 import { rememberedPatterns } from '../domain/remember.ts';
 import { findApproval } from '../repository/approval.ts';
@@ -29,6 +30,7 @@ import {
 interface ResolveRequest {
   readonly principal: string;
   readonly id: string;
+  readonly as: 'ancestor' | 'self';
   readonly body: ResolveApprovalBody;
   readonly context: CallContext;
 }
@@ -38,26 +40,34 @@ interface Deciding {
   readonly approval: Approval;
   readonly decider: Principal;
   readonly actor: Actor;
+  /** `self`: a requester that decides for itself, with its user's authority. */
+  readonly relationship: Extract<Relationship, 'self' | 'downstream'>;
   readonly deadline: Deadline;
 }
 
 /** Records a decision on an open approval and announces it, or changes nothing. */
 export async function resolveApproval(
   deps: DepsWithReplays,
-  { principal: signed, id, body, context }: ResolveRequest,
+  { principal, id, as, body, context }: ResolveRequest,
   deadline: Deadline,
 ): Promise<ApprovalResponse> {
-  const decider = deps.verifyPrincipal(signed);
+  const decider = deps.verifyPrincipal(principal);
   const decision = parseDecision(body);
   const approval = await findApproval(deps.db, { orgId: decider.orgId, approvalId: id });
   if (!approval) throw notFound();
-  const isLive = await mayDecide(deps, { approval, decider }, deadline);
+  const isSelf = as === 'self';
+  const standing = isSelf
+    ? await mayDecideForItself(deps, { approval, decider, principal }, deadline)
+    : await mayDecide(deps, { approval, decider }, deadline);
   if (!isOpen(approval)) throw alreadyResolved(approval);
-  if (!isLive) {
-    await denyRevoked(deps.db, approval);
+  if (hasEnded(standing)) {
+    await denyRevoked(deps.db, approval, standing);
     throw await refusalOf(deps, approval);
   }
-  const deciding = { deps, approval, decider, actor: actorOf(decider, context), deadline };
+  if (standing === 'archived' && decision.kind === 'allow') throw requesterArchived();
+  const relationship = isSelf ? ('self' as const) : ('downstream' as const);
+  const actor = actorOf(decider, context);
+  const deciding = { deps, approval, decider, actor, relationship, deadline };
   const response = await decide(deciding, decision);
   deps.logger.info(
     {
@@ -83,7 +93,13 @@ async function decide(deciding: Deciding, decision: Decision): Promise<ApprovalR
   }
 }
 
-async function bubble({ deps, approval, decider, actor }: Deciding): Promise<ApprovalResponse> {
+async function bubble({
+  deps,
+  approval,
+  decider,
+  actor,
+  relationship,
+}: Deciding): Promise<ApprovalResponse> {
   if (!nextResolver(approval.ladder, approval.resolverId)) {
     throw new AppError(
       'already_at_top',
@@ -92,59 +108,68 @@ async function bubble({ deps, approval, decider, actor }: Deciding): Promise<App
   }
   const by = decider.kind === 'user' ? 'user' : 'agent';
   const bubbled = await deps.db.transaction((tx) => bubbleApproval(tx, approval, { by, actor }));
-  if (bubbled) return presentApproval(bubbled, 'downstream');
+  if (bubbled) return presentApproval(bubbled, relationship);
   // Somebody was faster: decided, or handed up, which is what was asked for.
   const now = await findApproval(deps.db, { orgId: approval.orgId, approvalId: approval.id });
   if (now && isOpen(now) && now.resolverId !== approval.resolverId)
-    return presentApproval(now, 'downstream');
+    return presentApproval(now, relationship);
   throw await refusalOf(deps, approval);
 }
 
 async function deny(
-  { deps, approval, actor }: Deciding,
+  { deps, approval, actor, relationship }: Deciding,
   reason: string | null,
 ): Promise<ApprovalResponse> {
   const key = { orgId: approval.orgId, approvalId: approval.id };
   const denied = await denyApproval(deps.db, key, { actor, resolution: 'deny', reason });
   if (!denied) throw await refusalOf(deps, approval);
-  return presentApproval(denied, 'downstream');
+  return presentApproval(denied, relationship);
 }
 
 async function allow(
   deciding: Deciding,
   { reason, remember }: Decision & { kind: 'allow' },
 ): Promise<ApprovalResponse> {
-  const { deps, approval, decider, actor, deadline } = deciding;
+  const { deps, approval, decider, actor, relationship, deadline } = deciding;
   const patterns = remember && rememberedPatterns(approval.card, remember.keys);
   const keys = patterns?.map(({ pattern }) => pattern) ?? [];
-  const authority = await authorityOf(deps, { approval, decider, keys }, deadline);
-  await assertAuthority(deciding, { authority, remember });
+  const isSelf = relationship === 'self';
+  const selfClientId = isSelf ? decider.credential.clientId : null;
+  const authority = isSelf
+    ? unlimited
+    : await authorityOf(deps, { approval, decider, keys }, deadline);
+  if (!isSelf) await assertAuthority(deciding, { authority, remember });
   const settings = remember && (await deps.getOrgSettings(approval.orgId, deadline));
+  if (isSelf && remember && settings) assertSelfMax(remember, settings.selfRememberMaxSeconds);
 
   const allowed = await allowApproval(deps.db, approval, {
     actor,
     reason,
+    selfClientId,
     cascadedFrom: null,
     remember:
       remember && patterns && settings
         ? (resolvedAt) => ({
             patterns,
-            createdBy: decider.identityId,
-            via: null,
+            // A user's word, given ahead by the switch: the rule counts only while that is on.
+            createdBy: isSelf ? approval.userId : decider.identityId,
+            viaClientId: selfClientId,
             expiresAt: ruleExpiry(remember.ttlSeconds, resolvedAt, {
               until: authority.until,
-              defaultTtlSeconds: settings.rememberTtlSeconds,
+              defaultTtlSeconds: isSelf
+                ? Math.min(settings.rememberTtlSeconds, settings.selfRememberMaxSeconds)
+                : settings.rememberTtlSeconds,
             }),
           })
         : null,
   });
   if (!allowed) throw await refusalOf(deps, approval);
   deps.replays.wake();
-  const response = presentApproval(allowed.approval, 'downstream');
+  const response = presentApproval(allowed.approval, relationship);
   if (!remember || !allowed.remembered) return response;
   const { remembered } = allowed;
   await plant(deps, { approval, remembered }, deadline);
-  if (!remember.cascade) return { ...response, cascaded_approval_ids: [] };
+  if (isSelf || !remember.cascade) return { ...response, cascaded_approval_ids: [] };
   return { ...response, cascaded_approval_ids: await cascadeFrom(deciding, remembered) };
 }
 
@@ -172,6 +197,19 @@ async function assertAuthority(
   }
 }
 
+function assertSelfMax({ ttlSeconds }: Remember, maxSeconds: number): void {
+  if (!exceedsSelfMax(ttlSeconds, maxSeconds)) return;
+  const message = `must be given, and be ${maxSeconds} seconds at most`;
+  throw exceedsAuthority({ max_ttl_seconds: maxSeconds, issues: [{ path: 'ttl', message }] });
+}
+
+function requesterArchived(): AppError {
+  return new AppError(
+    'identity_archived',
+    'The requester or one above it is archived; restore it before you allow its call, or deny it.',
+  );
+}
+
 /** Now, so that the next call finds the rule; should it fail, the event plants it. */
 async function plant(
   deps: Deps,
@@ -188,7 +226,7 @@ async function plant(
         serviceId: approval.serviceId,
         credentialId: approval.credentialId,
         createdBy: remembered.createdBy,
-        via: remembered.via,
+        viaClientId: remembered.viaClientId,
         expiresAt: remembered.expiresAt?.toISOString() ?? null,
       },
       deadline,

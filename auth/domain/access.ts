@@ -24,10 +24,40 @@ export function canCreateSubagentBelow(caller: Principal, parent: Identity): boo
   return parent.id === caller.identityId;
 }
 
-export function canRevoke(caller: Principal, target: Identity): boolean {
-  if (target.orgId !== caller.orgId || caller.role === 'auditor') return false;
-  if (caller.role === 'admin') return true;
-  return target.id !== caller.identityId && isInSubtree(caller, target);
+/** Revoke, archive, rename: ancestors and admins of the org. */
+export function canManage(caller: Principal, target: Identity): boolean {
+  return rankOver(caller, target) !== undefined;
+}
+
+/**
+ * How high a caller stands above what it manages: an ancestor's depth, or -1 for an admin who is
+ * none. The lower the figure, the higher; undefined for whoever may not manage it at all.
+ */
+export function rankOver(caller: Principal, target: Identity): number | undefined {
+  if (target.orgId !== caller.orgId || caller.role === 'auditor') return undefined;
+  const depth = target.lineage.indexOf(caller.identityId);
+  const isAncestor = depth >= 0 && depth < target.depth;
+  if (isAncestor) return depth;
+  return caller.role === 'admin' ? adminRank : undefined;
+}
+
+const adminRank = -1;
+
+/** What the archiver's rank or above restores; an admin everything, its own subtree too. */
+export function canRestore(caller: Principal, target: Identity): boolean {
+  const rank = caller.role === 'admin' ? adminRank : rankOver(caller, target);
+  return rank !== undefined && rank <= (target.archivedRank ?? adminRank);
+}
+
+/** What a child may do and for how long is up to users, and to the agent that made it. */
+export function canWiden(caller: Principal, target: Identity): boolean {
+  if (caller.kind === 'user') return canManage(caller, target);
+  return isInSubtree(caller, target) && target.createdBy === caller.identityId;
+}
+
+/** Which clients act as an agent, and whether they decide for themselves, is its user's alone. */
+export function ownsAgent(caller: Principal, target: Identity): boolean {
+  return caller.kind === 'user' && target.kind === 'agent' && isInSubtree(caller, target);
 }
 
 /** Users have no agent keys: they sign in. */

@@ -20,9 +20,11 @@ describe('standing of a chain', () => {
     ['every link active', [active, active], 'active'],
     ['itself archived', [active, archived], 'archived'],
     ['an ancestor archived', [archived, active], 'archived'],
-    ['an ancestor revoked', [revoked, active], 'dead'],
-    ['itself expired', [active, expired], 'dead'],
-    ['revoked below an archived ancestor', [archived, revoked], 'dead'],
+    ['an ancestor revoked', [revoked, active], 'revoked'],
+    ['itself expired', [active, expired], 'expired'],
+    ['revoked below an archived ancestor', [archived, revoked], 'revoked'],
+    ['expired below a revoked ancestor', [revoked, expired], 'revoked'],
+    ['archived below an expired ancestor', [expired, archived], 'expired'],
   ])('%s', ([, links, expected]) => {
     expect(standingOf(links)).toBe(expected);
   });

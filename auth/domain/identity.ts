@@ -17,6 +17,8 @@ export interface Identity {
   readonly inheritPermissions: boolean;
   readonly autoCallOnApprove: boolean;
   readonly status: IdentityStatus;
+  /** While archived: how high whoever did it stands (domain/access.ts). Null: an admin. */
+  readonly archivedRank: number | null;
   readonly role: Role | null;
   readonly email: string | null;
   readonly createdBy: string | null;
@@ -36,10 +38,12 @@ export interface LiveLink {
 }
 
 /** How a whole chain stands: an identity acts only while it and every ancestor may. */
-export type Standing = 'active' | 'archived' | 'dead';
+export type Standing = 'active' | 'archived' | 'expired' | 'revoked';
 
+/** The worst of the chain: what is revoked never comes back, what is archived may at any time. */
 export function standingOf(links: readonly LiveLink[]): Standing {
-  if (links.some((link) => link.expired || link.status === 'revoked')) return 'dead';
+  if (links.some((link) => link.status === 'revoked')) return 'revoked';
+  if (links.some((link) => link.expired)) return 'expired';
   return links.some((link) => link.status === 'archived') ? 'archived' : 'active';
 }
 

@@ -42,6 +42,32 @@ export async function touchSessions(sql: Sql, used: readonly Used[]): Promise<vo
   `;
 }
 
+/** By access token: what was used is its grant, and the binding of that user and client. */
+export async function touchOauthGrants(sql: Sql, used: readonly Used[]): Promise<void> {
+  await sql`
+    with touched as (
+      update auth.oauth_grant
+         set last_used_at = now()
+       where (org_id, id) in (select g.org_id, g.id
+                                from auth.oauth_grant g
+                                join auth.oauth_token t
+                                  on t.org_id = g.org_id and t.grant_id = g.id
+                               where (t.org_id, t.id) in (${pairs(sql, used)})
+                                 for no key update of g skip locked)
+      returning org_id, user_id, client_id
+    )
+    update auth.oauth_binding
+       set last_used_at = now()
+     where (org_id, user_id, client_id) in (select b.org_id, b.user_id, b.client_id
+                                              from auth.oauth_binding b
+                                              join touched
+                                                on touched.org_id = b.org_id
+                                               and touched.user_id = b.user_id
+                                               and touched.client_id = b.client_id
+                                               for no key update of b skip locked)
+  `;
+}
+
 const pairs = (sql: Sql, used: readonly Used[]) => sql`
   select *
     from unnest(${used.map(({ orgId }) => orgId)}::uuid[], ${used.map(({ id }) => id)}::uuid[])

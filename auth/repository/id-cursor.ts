@@ -8,7 +8,19 @@ export function parseIdCursor(cursor: string | null): string | null {
   if (cursor === null) return null;
   const [id = ''] = parseCursor(cursor, 1);
   if (validate(id)) return id;
-  throw new AppError(
+  throw notOurs();
+}
+
+/** The same for OAuth clients, whose ids are any text that Postgres can hold. */
+export function parseClientCursor(cursor: string | null): string | null {
+  if (cursor === null) return null;
+  const [id = ''] = parseCursor(cursor, 1);
+  if (id !== '' && !id.includes('\0')) return id;
+  throw notOurs();
+}
+
+function notOurs(): AppError {
+  return new AppError(
     'invalid_request',
     'The cursor is not one we handed out; start again without a cursor.',
   );

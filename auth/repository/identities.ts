@@ -16,6 +16,7 @@ interface IdentityRow {
   inherit_permissions: boolean;
   auto_call_on_approve: boolean;
   status: IdentityStatus;
+  archived_rank: number | null;
   role: Role | null;
   email: string | null;
   created_by: string | null;
@@ -32,8 +33,8 @@ interface OneIdentity {
 /** Names change, ids do not: the path is put together when it is read. */
 const columns = (sql: Sql) => sql`
   i.id, i.org_id, i.kind, i.name, i.parent_id, i.owner_id, i.depth, i.lineage,
-  i.inherit_permissions, i.auto_call_on_approve, i.status, i.role, i.email, i.created_by,
-  i.created_at, i.expires_at, i.last_active_at,
+  i.inherit_permissions, i.auto_call_on_approve, i.status, i.archived_rank, i.role, i.email,
+  i.created_by, i.created_at, i.expires_at, i.last_active_at,
   (select array_agg(a.name order by a.depth)
      from auth.identity a
     where a.org_id = i.org_id
@@ -59,22 +60,30 @@ export async function getIdentity(sql: Sql, one: OneIdentity): Promise<Identity>
   return identity;
 }
 
-/** In order of creation, after `afterId`; below and including `withinId` when it is given. */
+/** In order of creation, after `afterId`; below and including `withinId`, of one kind, when given. */
 export async function listIdentities(
   sql: Sql,
   {
     orgId,
     withinId,
+    kind,
     afterId,
     limit,
-  }: { orgId: string; withinId: string | null; afterId: string | null; limit: number },
+  }: {
+    orgId: string;
+    withinId: string | null;
+    kind?: IdentityKind;
+    afterId: string | null;
+    limit: number;
+  },
 ): Promise<Identity[]> {
   const within = withinId === null ? sql`` : sql`and i.lineage @> array[${withinId}::uuid]`;
   const after = afterId === null ? sql`` : sql`and i.id > ${afterId}`;
+  const ofKind = kind === undefined ? sql`` : sql`and i.kind = ${kind}`;
   const rows = await sql<IdentityRow[]>`
     select ${columns(sql)}
       from auth.identity i
-     where i.org_id = ${orgId} ${within} ${after}
+     where i.org_id = ${orgId} ${within} ${ofKind} ${after}
      order by i.id
      limit ${limit}
   `;
@@ -114,7 +123,7 @@ export interface NewChild extends OneIdentity {
   readonly ttlSeconds: number | null;
 }
 
-/** Takes place and owner from the parent's row; false when a live sibling has the name. */
+/** Takes place and owner from the parent's row; false when an active sibling has the name. */
 export async function insertChild(sql: Sql, child: NewChild): Promise<boolean> {
   const rows = await sql`
     insert into auth.identity (id, org_id, kind, name, parent_id, owner_id, depth, lineage,
@@ -126,7 +135,7 @@ export async function insertChild(sql: Sql, child: NewChild): Promise<boolean> {
       from auth.identity p
      where p.org_id = ${child.orgId}
        and p.id = ${child.parentId}
-        on conflict (org_id, parent_id, name) where status <> 'revoked' do nothing
+        on conflict (org_id, parent_id, name) where kind <> 'user' and status = 'active' do nothing
     returning id
   `;
   return rows.length === 1;
@@ -171,7 +180,7 @@ export async function countLiveBelow(
   return row?.live ?? 0;
 }
 
-/** A child of that name whose time is over: it still holds the name until it is revoked. */
+/** An active child of that name whose time is over: it still holds the name until it is revoked. */
 export async function findExpiredChild(
   sql: Sql,
   { orgId, parentId, name }: { orgId: string; parentId: string; name: string },
@@ -182,7 +191,7 @@ export async function findExpiredChild(
      where i.org_id = ${orgId}
        and i.parent_id = ${parentId}
        and i.name = ${name}
-       and i.status <> 'revoked'
+       and i.status = 'active'
        and i.expires_at <= now()
   `;
   return row && toIdentity(row);
@@ -241,6 +250,7 @@ function toIdentity(row: IdentityRow): Identity {
     inheritPermissions: row.inherit_permissions,
     autoCallOnApprove: row.auto_call_on_approve,
     status: row.status,
+    archivedRank: row.archived_rank,
     role: row.role,
     email: row.email,
     createdBy: row.created_by,

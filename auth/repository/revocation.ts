@@ -1,6 +1,8 @@
 import type { Sql } from '#database';
 import { revokeAgentKeysOf } from './agent-keys.ts';
 import { revokeSubtree } from './identities.ts';
+import { deleteOauthBindingsOf } from './oauth-bindings.ts';
+import { revokeOauthGrantsOf } from './oauth-grants.ts';
 import { endSessionsOf } from './sessions.ts';
 
 /** Ends an identity, everything below it, and every credential of theirs; the ids that ended. */
@@ -11,5 +13,7 @@ export async function revokeWithCredentials(
   const identityIds = await revokeSubtree(sql, { orgId, id });
   await revokeAgentKeysOf(sql, { orgId, identityIds });
   await endSessionsOf(sql, { orgId, identityIds });
+  await revokeOauthGrantsOf(sql, { orgId, identityIds });
+  await deleteOauthBindingsOf(sql, { orgId, identityIds });
   return identityIds;
 }

@@ -1,11 +1,16 @@
 import type { Principal, Scope } from '#contracts/vocabulary';
+import type { Sql } from '#database';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { isAgentKey } from '../domain/agent-key.ts';
 import { hashOf } from '../domain/checked-token.ts';
 import { isSessionToken } from '../domain/dashboard-session.ts';
 import { standingOf } from '../domain/identity.ts';
-import { findAgentKeyCredential, findSessionCredential } from '../repository/credentials.ts';
+import {
+  findAccessTokenCredential,
+  findAgentKeyCredential,
+  findSessionCredential,
+} from '../repository/credentials.ts';
 import type { FoundCredential } from '../repository/credentials.ts';
 
 export interface AuthenticateReply {
@@ -21,40 +26,65 @@ const sessionScopes: readonly Scope[] = [...agentKeyScopes, 'user'];
 
 const refused = {
   bearer:
-    'The credential is not valid (any more). Use an agent key that is neither expired nor revoked.',
+    'The credential is not valid (any more). Use an agent key or an access token that is neither expired nor revoked.',
   session: 'The session has ended. Sign in again.',
 } as const;
 
-/** Turns a credential into a signed principal. A session is no bearer, and an agent key no cookie. */
+/** 256 random bits as the authorization server writes them; our own kinds have prefixes. */
+const accessTokenShape = /^[\w-]{43}$/;
+
+type CredentialKind = Principal['credential']['kind'];
+
+/** Turns a credential into a signed principal. A session is no bearer, and a bearer no cookie. */
 export async function authenticate(
   deps: Deps,
   { kind, token }: { kind: 'bearer' | 'session'; token: string },
 ): Promise<AuthenticateReply> {
-  const isWellFormed = kind === 'bearer' ? isAgentKey(token) : isSessionToken(token);
-  if (!isWellFormed) throw new AppError('unauthenticated', refused[kind]);
+  const credentialKind = kindOf(kind, token);
+  if (credentialKind === undefined) throw new AppError('unauthenticated', refused[kind]);
 
   const hash = hashOf(token);
   const reply = await deps.credentials.get(hash.toString('base64'), async () => {
-    const find = kind === 'bearer' ? findAgentKeyCredential : findSessionCredential;
-    const found = await find(deps.db, { hash });
+    const found = await find(deps.db, credentialKind, hash);
     if (found === undefined) throw new AppError('unauthenticated', refused[kind]);
-    const claims = claimsOf(found, kind, deps.now());
+    const claims = claimsOf(found, deps.now());
     return { principal: deps.signer.sign(claims), claims };
   });
 
   const { orgId, identityId, credential } = reply.claims;
-  const credentialKind = kind === 'bearer' ? 'agent_key' : 'session';
-  deps.activity.note({
-    orgId,
-    identityId,
-    credential: { kind: credentialKind, id: credential.id },
-  });
+  deps.activity.note({ orgId, identityId, credential });
   return reply;
 }
 
-function claimsOf(found: FoundCredential, kind: 'bearer' | 'session', now: number): Principal {
+function kindOf(kind: 'bearer' | 'session', token: string): CredentialKind | undefined {
+  if (kind === 'session') return isSessionToken(token) ? 'session' : undefined;
+  if (isAgentKey(token)) return 'agent_key';
+  return accessTokenShape.test(token) ? 'access_token' : undefined;
+}
+
+interface Found extends FoundCredential {
+  readonly credentialKind: CredentialKind;
+  readonly clientId: string | null;
+  readonly scopes: readonly Scope[];
+}
+
+async function find(sql: Sql, kind: CredentialKind, hash: Buffer): Promise<Found | undefined> {
+  if (kind === 'access_token') {
+    const found = await findAccessTokenCredential(sql, { hash });
+    return found && { ...found, credentialKind: kind };
+  }
+  const isSession = kind === 'session';
+  const found = await (isSession ? findSessionCredential : findAgentKeyCredential)(sql, { hash });
+  const scopes = isSession ? sessionScopes : agentKeyScopes;
+  return found && { ...found, credentialKind: kind, clientId: null, scopes };
+}
+
+function claimsOf(found: Found, now: number): Principal {
   const standing = standingOf(found.chain);
-  if (standing === 'dead') throw new AppError('unauthenticated', refused[kind]);
+  if (standing === 'revoked' || standing === 'expired') {
+    const kind = found.credentialKind === 'session' ? 'session' : 'bearer';
+    throw new AppError('unauthenticated', refused[kind]);
+  }
   if (standing === 'archived') {
     throw new AppError(
       'identity_archived',
@@ -66,7 +96,8 @@ function claimsOf(found: FoundCredential, kind: 'bearer' | 'session', now: numbe
     identityId: found.identityId,
     kind: found.kind,
     userId: found.ownerId,
-    role: kind === 'session' ? found.role : null,
+    // Users alone have one, and only sessions and tokens of scope `user` resolve to a user.
+    role: found.role,
     chain: found.chain.map(({ id, kind: linkKind, name, inheritPermissions }) => ({
       id,
       kind: linkKind,
@@ -75,11 +106,17 @@ function claimsOf(found: FoundCredential, kind: 'bearer' | 'session', now: numbe
     })),
     autoCallOnApprove: found.autoCallOnApprove,
     credential: {
-      kind: kind === 'bearer' ? 'agent_key' : 'session',
+      kind: found.credentialKind,
       id: found.credentialId,
-      clientId: null,
+      clientId: found.clientId,
     },
-    scopes: [...(kind === 'bearer' ? agentKeyScopes : sessionScopes)],
-    expiresAt: now + principalLivesMs,
+    scopes: [...found.scopes],
+    expiresAt: endOf(found.chain, now),
   };
+}
+
+/** No principal outlives its identity, or one above it: an end needs no event to hold at once. */
+function endOf(chain: Found['chain'], now: number): number {
+  const ends = chain.flatMap(({ endsAtMs }) => endsAtMs ?? []);
+  return Math.min(now + principalLivesMs, ...ends);
 }

@@ -1,13 +1,15 @@
 import { v7 as uuidv7 } from 'uuid';
 
 import type { Identity as PublicIdentity } from '#contracts/http/identities';
-import type { CallContext } from '#contracts/vocabulary';
+import type { CallContext, Principal } from '#contracts/vocabulary';
+import type { Transaction } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
 import { canCreateAgent } from '../domain/access.ts';
 import { identityCreated } from '../domain/identity-events.ts';
 import { agentsPerUserMax } from '../domain/identity.ts';
+import type { Identity } from '../domain/identity.ts';
 import { presentIdentity } from '../domain/present-identity.ts';
 import { countLiveBelow, getIdentity, insertChild, lockTree } from '../repository/identities.ts';
 
@@ -23,6 +25,16 @@ export async function createAgent(
   { principal, body, context }: CreateAgentFields,
 ): Promise<PublicIdentity> {
   const caller = readPrincipal(principal);
+  return db.transaction(async (tx) =>
+    presentIdentity(await createAgentIn(tx, { caller, body, context })),
+  );
+}
+
+/** The same within a transaction that goes on; the user's tree is locked from here on. */
+export async function createAgentIn(
+  tx: Transaction,
+  { caller, body, context }: Pick<CreateAgentFields, 'body' | 'context'> & { caller: Principal },
+): Promise<Identity> {
   if (!canCreateAgent(caller)) {
     throw new AppError(
       'forbidden',
@@ -31,37 +43,35 @@ export async function createAgent(
   }
   const { orgId, identityId: userId } = caller;
 
-  return db.transaction(async (tx) => {
-    await lockTree(tx, { orgId, ownerId: userId });
-    const user = await getIdentity(tx, { orgId, id: userId });
-    if (user.status !== 'active') throw new AppError('forbidden', 'You are no longer active.');
-    const agents = await countLiveBelow(tx, { orgId, id: userId, kind: 'agent' });
-    if (agents >= agentsPerUserMax) {
-      throw new AppError(
-        'conflict',
-        `A user has at most ${agentsPerUserMax} agents; revoke one that is no longer used.`,
-      );
-    }
-    const id = uuidv7();
-    const inserted = await insertChild(tx, {
-      id,
-      orgId,
-      parentId: userId,
-      kind: 'agent',
-      name: body.name,
-      inheritPermissions: false,
-      autoCallOnApprove: body.auto_call_on_approve ?? true,
-      createdBy: userId,
-      ttlSeconds: null,
-    });
-    if (!inserted) {
-      throw new AppError(
-        'conflict',
-        `You already have an agent named ${body.name}; choose another name.`,
-      );
-    }
-    const agent = await getIdentity(tx, { orgId, id });
-    await appendEvent(tx, identityCreated({ caller, context }, agent));
-    return presentIdentity(agent);
+  await lockTree(tx, { orgId, ownerId: userId });
+  const user = await getIdentity(tx, { orgId, id: userId });
+  if (user.status !== 'active') throw new AppError('forbidden', 'You are no longer active.');
+  const agents = await countLiveBelow(tx, { orgId, id: userId, kind: 'agent' });
+  if (agents >= agentsPerUserMax) {
+    throw new AppError(
+      'conflict',
+      `A user has at most ${agentsPerUserMax} agents; revoke one that is no longer used.`,
+    );
+  }
+  const id = uuidv7();
+  const inserted = await insertChild(tx, {
+    id,
+    orgId,
+    parentId: userId,
+    kind: 'agent',
+    name: body.name,
+    inheritPermissions: false,
+    autoCallOnApprove: body.auto_call_on_approve ?? true,
+    createdBy: userId,
+    ttlSeconds: null,
   });
+  if (!inserted) {
+    throw new AppError(
+      'conflict',
+      `You already have an agent named ${body.name}; choose another name.`,
+    );
+  }
+  const agent = await getIdentity(tx, { orgId, id });
+  await appendEvent(tx, identityCreated({ caller, context }, agent));
+  return agent;
 }

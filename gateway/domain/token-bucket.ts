@@ -1,4 +1,10 @@
-/** How much of a quota per minute is left, and as of when. */
+/** So many requests in so long. */
+export interface Quota {
+  readonly requests: number;
+  readonly windowMs: number;
+}
+
+/** How much of a quota is left, and as of when. */
 export interface Bucket {
   tokens: number;
   atMs: number;
@@ -14,23 +20,23 @@ export interface Taken {
   readonly retryAfterSeconds: number;
 }
 
-/** A new bucket holds a whole minute's quota. */
-export function fullBucket(perMinute: number, nowMs: number): Bucket {
-  return { tokens: perMinute, atMs: nowMs };
+/** A new bucket holds the whole quota of a window. */
+export function fullBucket({ requests }: Quota, nowMs: number): Bucket {
+  return { tokens: requests, atMs: nowMs };
 }
 
 /** Refills for the time passed and takes one token. A quota that shrank since takes effect at once. */
-export function takeToken(bucket: Bucket, perMinute: number, nowMs: number): Taken {
-  const perMs = perMinute / 60_000;
+export function takeToken(bucket: Bucket, { requests, windowMs }: Quota, nowMs: number): Taken {
+  const perMs = requests / windowMs;
   const passedMs = Math.max(0, nowMs - bucket.atMs);
-  bucket.tokens = Math.min(perMinute, bucket.tokens + passedMs * perMs);
+  bucket.tokens = Math.min(requests, bucket.tokens + passedMs * perMs);
   bucket.atMs = nowMs;
   const allowed = bucket.tokens >= 1;
   if (allowed) bucket.tokens -= 1;
   return {
     allowed,
     remaining: Math.floor(bucket.tokens),
-    resetSeconds: Math.ceil((perMinute - bucket.tokens) / perMs / 1000),
+    resetSeconds: Math.ceil((requests - bucket.tokens) / perMs / 1000),
     retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)),
   };
 }

@@ -11,7 +11,7 @@ export interface Issue {
   readonly [extra: string]: string | undefined;
 }
 
-type Part = 'path' | 'query' | 'body';
+type Part = 'path' | 'query' | 'body' | 'arguments';
 
 const issuesMax = 20;
 const pathCharactersMax = 200;
@@ -19,6 +19,7 @@ const sentences: Record<Part, string> = {
   path: 'The path is not valid; correct the parts named in issues.',
   query: 'The query string is not valid; correct the parameters named in issues.',
   body: 'The body is not valid; correct the fields named in issues.',
+  arguments: 'The arguments are not valid; correct the fields named in issues.',
 };
 
 /** Parses one part of a request, or throws `invalid_request` with an issue per wrong or unknown field. */

@@ -5,7 +5,7 @@ import type { ErrorCode, ErrorDetails } from '#errors';
 import type { Logger } from '#telemetry';
 
 /** Statuses of the edge itself that the table of codes has no row for. */
-const statusOfEdge = { method_not_allowed: 405 } as const;
+const statusOfEdge = { method_not_allowed: 405, not_acceptable: 406 } as const;
 
 /** The only place where an error becomes an HTTP status and a body (decisions: Errors). */
 export function registerErrorHandler(app: FastifyInstance, logger: Logger): void {
@@ -21,13 +21,16 @@ export function sendError(
   if (error.code === 'internal') {
     logger.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
   }
-  const { edge } = error.details;
-  const status =
-    edge === 'method_not_allowed' ? statusOfEdge[edge] : errorCodes[error.code].httpStatus;
   void reply
-    .code(status)
+    .code(statusOf(error))
     .headers(headersOf(error, request.headers.authorization !== undefined))
     .send(toEnvelope(error, request.id));
+}
+
+export function statusOf({ code, details: { edge } }: AppError): number {
+  return typeof edge === 'string' && Object.hasOwn(statusOfEdge, edge)
+    ? statusOfEdge[edge as keyof typeof statusOfEdge]
+    : errorCodes[code].httpStatus;
 }
 
 /** `{error, message, request_id, …details}`. What components tell each other about a failure stays inside. */
@@ -36,6 +39,7 @@ export function toEnvelope(error: AppError, requestId: string): Record<string, u
     lost: _lost,
     busy: _busy,
     edge: _edge,
+    rpc: _rpc,
     component,
     error: _error,
     message: _message,
@@ -51,23 +55,39 @@ export function toEnvelope(error: AppError, requestId: string): Record<string, u
   };
 }
 
-function headersOf(error: AppError, hadAuthorization: boolean): Record<string, string> {
+export function headersOf(
+  error: AppError,
+  hadAuthorization: boolean,
+  /** Further parameters of the challenge (RFC 6750 §3). */
+  challenge: readonly string[] = [],
+): Record<string, string> {
   const headers: Record<string, string> = {};
   const retryAfter = error.details['retry_after'];
   if (typeof retryAfter === 'number') headers['retry-after'] = String(retryAfter);
   else if (error.code === 'unavailable') headers['retry-after'] = '1';
   if (error.code === 'unauthenticated') {
     // RFC 6750 §3.1: no error code when the request had no authentication information at all.
-    headers['www-authenticate'] = hadAuthorization
-      ? `Bearer error="invalid_token", error_description="${quotable(error.message)}"`
-      : 'Bearer';
+    headers['www-authenticate'] = challengeOf([
+      ...challenge,
+      ...(hadAuthorization
+        ? ['error="invalid_token"', `error_description="${quotable(error.message)}"`]
+        : []),
+    ]);
   }
   if (error.code === 'insufficient_scope') {
     const scope = error.details['scope'];
-    headers['www-authenticate'] =
-      `Bearer error="insufficient_scope", scope="${typeof scope === 'string' ? scope : ''}", error_description="${quotable(error.message)}"`;
+    headers['www-authenticate'] = challengeOf([
+      'error="insufficient_scope"',
+      `scope="${typeof scope === 'string' ? scope : ''}"`,
+      `error_description="${quotable(error.message)}"`,
+      ...challenge,
+    ]);
   }
   return headers;
+}
+
+function challengeOf(parameters: readonly string[]): string {
+  return parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`;
 }
 
 function quotable(text: string): string {

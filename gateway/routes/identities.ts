@@ -22,6 +22,12 @@ export function identityHandlers({
       answer(201, auth.createAgent({ principal, body, context }, deadline)),
     createSubagent: ({ caller: { principal }, body, context, deadline }) =>
       answer(201, auth.createSubagent({ principal, body, context }, deadline)),
+    updateIdentity: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
+      answer(200, thenForget(auth.updateIdentity({ principal, id, body, context }, deadline))),
+    archiveIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
+      answer(200, thenForget(auth.archiveIdentity({ principal, id, context }, deadline))),
+    restoreIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
+      answer(200, thenForget(auth.restoreIdentity({ principal, id, context }, deadline))),
     revokeIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
       answer(200, thenForget(auth.revokeIdentity({ principal, id, context }, deadline))),
     listAgentKeys: ({ caller: { principal }, params: { id }, query, deadline }) =>

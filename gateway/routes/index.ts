@@ -5,13 +5,16 @@ import { actionHandlers } from './actions.ts';
 import { approvalHandlers } from './approvals.ts';
 import { auditHandlers } from './audit.ts';
 import { identityHandlers } from './identities.ts';
+import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
 import { searchHandlers } from './search.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
+import { signInHandlers } from './sign-in.ts';
 import { statusHandlers } from './status.ts';
 import { templateImportHandlers } from './template-import.ts';
 import { templateHandlers } from './templates.ts';
+import { userHandlers } from './users.ts';
 import { webhookHandlers } from './webhooks.ts';
 
 type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRoutes)[Name]> };
@@ -20,6 +23,9 @@ type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRout
 export function createHandlers(deps: Deps): AllHandlers {
   return {
     ...identityHandlers(deps),
+    ...userHandlers(deps),
+    ...signInHandlers(deps),
+    ...oauthClientHandlers(deps),
     ...secretHandlers(deps),
     ...serviceHandlers(deps),
     ...searchHandlers(deps),

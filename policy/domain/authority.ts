@@ -2,7 +2,7 @@ import type { DerivedKey } from '#contracts/permit';
 import type { ChainLink } from '#contracts/vocabulary';
 import { coversAllOf, matchesKey } from './patterns.ts';
 import type { Pattern } from './patterns.ts';
-import { creatorOf, isAgentMade } from './rules.ts';
+import { creatorOf, isAgentMade, switchOf } from './rules.ts';
 import type { Rule, Standing, Standings } from './rules.ts';
 import { findDenial, isAtLeastRisk } from './denials.ts';
 import type { WalkedCall } from './denials.ts';
@@ -54,13 +54,18 @@ function coverOf(question: Question, standing: Standing, isTrusted: IsTrusted): 
   for (const rule of standing.rules) {
     if (rule.identityId !== null && !reach.has(rule.identityId)) continue;
     if (!appliesTo(rule, question) || !lastsLonger(rule, best)) continue;
-    if (rule.via === 'self' && !standing.selfApproving.has(rule.identityId ?? '')) continue;
+    if (!isSwitchedOn(rule, standing)) continue;
     if (isAgentMade(rule) && !isTrusted(creatorOf(rule))) continue;
     best = rule;
     if (rule.expiresAtMs === null) break;
   }
   if (best !== undefined) return { by: 'rule', rule: best };
   return isCoveredRead(question, standing.chain) ? { by: 'read' } : null;
+}
+
+/** A rule that a client made for itself counts only while its user lets it. */
+function isSwitchedOn({ viaClientId, identityId }: Rule, { selfApproving }: Standing): boolean {
+  return viaClientId === null || selfApproving.has(switchOf(identityId ?? '', viaClientId));
 }
 
 /**

@@ -12,7 +12,8 @@ export interface Rule {
   readonly serviceId: string | null;
   readonly credentialId: string | null;
   readonly riskAtLeast: Risk | null;
-  readonly via: 'self' | null;
+  /** Made by self-approval of this client: counts only while its switch is on. */
+  readonly viaClientId: string | null;
   /** The creator's chain, the user first and the creator last. The tree of identities never changes. */
   readonly creatorChain: readonly string[];
   readonly expiresAtMs: number | null;
@@ -22,12 +23,17 @@ export interface Rule {
 export interface Standing {
   readonly chain: readonly ChainLink[];
   readonly rules: readonly Rule[];
-  /** Identities of the chain whose (user, client) binding has `self_approve_enabled`. */
+  /** Which client's switch is on for which identity of the chain, each as `switchOf` writes it. */
   readonly selfApproving: ReadonlySet<string>;
 }
 
 /** By identity: the caller's own, and those of agents off its chain that made rules on it. */
 export type Standings = ReadonlyMap<string, Standing>;
+
+/** A client's `self_approve_enabled` on an agent. Ids hold no spaces. */
+export function switchOf(agentId: string, clientId: string): string {
+  return `${agentId} ${clientId}`;
+}
 
 export function creatorOf({ creatorChain }: Rule): string {
   return creatorChain.at(-1) ?? '';

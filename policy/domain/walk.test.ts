@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ChainLink } from '#contracts/vocabulary';
 import { denialReason } from './denials.ts';
 import { actionKey, httpKey, secretKey } from './keys.ts';
+import { switchOf } from './rules.ts';
 import type { Rule } from './rules.ts';
 import { walk } from './walk.ts';
 import { callOf, chainOf, createIssue, ruleOn, standing, standings } from './walk.testing.ts';
@@ -140,15 +141,17 @@ describe('what binds a rule', () => {
     ['another service of the same name', { serviceId: 'service-2' }, 'gap'],
     ['the credential it was planted for', { credentialId: 'secret-1' }, 'allowed'],
     ['another credential', { credentialId: 'secret-2' }, 'gap'],
-    ['self-approval, its switch off', { via: 'self' }, 'gap'],
+    ['self-approval, its switch off', { viaClientId: 'editor' }, 'gap'],
   ])('%s', ([, more, expected]) => {
     expect(outcomeOf(agent, [ruleOn('bot', 'allow github:*:*', more)])).toBe(expected);
   });
 
-  test('a rule made by self-approval counts while the switch of its identity is on', () => {
-    const rules = [ruleOn('bot', 'allow github:*:*', { via: 'self' })];
-    const on = standings(standing(agent, rules, ['bot']));
-    const other = standings(standing(agent, rules, ['ann']));
+  test('a rule made by self-approval counts while the switch of its client is on', () => {
+    const rules = [ruleOn('bot', 'allow github:*:*', { viaClientId: 'editor' })];
+    const on = standings(standing(agent, rules, [switchOf('bot', 'editor')]));
+    const other = standings(
+      standing(agent, rules, [switchOf('bot', 'terminal'), switchOf('ann', 'editor')]),
+    );
 
     expect(walk(on, 'bot', callOf()).outcome).toBe('allowed');
     expect(walk(other, 'bot', callOf()).outcome).toBe('gap');

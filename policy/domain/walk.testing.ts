@@ -32,7 +32,7 @@ export function ruleOn(
     serviceId: null,
     credentialId: null,
     riskAtLeast: null,
-    via: null,
+    viaClientId: null,
     creatorChain: ['ann'],
     expiresAtMs: null,
     ...more,

@@ -1,15 +1,10 @@
 import { AppError } from '#errors';
-import { creatorsElsewhere } from '../domain/rules.ts';
+import { creatorsElsewhere, switchOf } from '../domain/rules.ts';
 import type { Standing, Standings } from '../domain/rules.ts';
-import type { Lookups } from '../lookups/lookups.ts';
+import type { Chain, Lookups } from '../lookups/lookups.ts';
 
 /** Rules of more agents than this, off the caller's chain, do not count. */
 const CREATORS_ELSEWHERE_MAX = 20;
-/**
- * No identity's switch is known here yet: rules made by self-approval count nowhere until auth
- * tells policy which (user, client) bindings have `self_approve_enabled`.
- */
-const selfApproving: ReadonlySet<string> = new Set();
 
 /** An identity, active and with all its ancestors active, as it stands now. */
 export async function loadStanding(
@@ -24,7 +19,7 @@ export async function loadStanding(
     orgId,
     chain.map(({ id }) => id),
   );
-  return { chain, rules, selfApproving };
+  return { chain, rules, selfApproving: switchesOf(found) };
 }
 
 /**
@@ -42,7 +37,7 @@ export async function loadStandings(
     lookups.listRules(orgId, chainIds),
   ]);
   if (!found.active) throw archived();
-  const own: Standing = { chain: found.chain, rules, selfApproving };
+  const own: Standing = { chain: found.chain, rules, selfApproving: switchesOf(found) };
   return withCreatorsElsewhere(lookups, orgId, new Map([[identityId, own]]));
 }
 
@@ -82,6 +77,14 @@ async function findStanding(
     if (isGone) return undefined;
     throw error;
   }
+}
+
+function switchesOf({ selfApproving }: Chain): ReadonlySet<string> {
+  return new Set(
+    selfApproving.flatMap(({ agentId, clientIds }) =>
+      clientIds.map((clientId) => switchOf(agentId, clientId)),
+    ),
+  );
 }
 
 function archived(): AppError {

@@ -25,6 +25,11 @@ export interface SecretDescription {
 export interface Chain {
   readonly active: boolean;
   readonly chain: readonly ChainLink[];
+  /** Clients with `self_approve_enabled`, by the agent of the chain that they act as. */
+  readonly selfApproving: readonly {
+    readonly agentId: string;
+    readonly clientIds: readonly string[];
+  }[];
 }
 
 export interface HostMembers {

@@ -34,7 +34,7 @@ export interface NewRule {
   readonly serviceId: string | null;
   readonly credentialId: string | null;
   readonly riskAtLeast: Risk | null;
-  readonly via: 'self' | null;
+  readonly viaClientId: string | null;
   readonly createdBy: string;
   readonly creatorChain: readonly string[];
   readonly madeByAdmin: boolean;
@@ -60,7 +60,7 @@ const columns = [
   'last_used_at',
   'use_count',
 ];
-const walkedColumns = [...columns, 'creator_chain'];
+const walkedColumns = [...columns, 'via_client_id', 'creator_chain'];
 const guardedColumns = [...columns, 'owner_id', 'made_by_admin'];
 
 /** Every live rule of the org and of these identities, deny rules included: none may be missing. */
@@ -68,7 +68,7 @@ export async function listLiveRules(
   sql: Sql,
   { orgId, identityIds }: { orgId: string; identityIds: readonly string[] },
 ): Promise<Rule[]> {
-  const rows = await sql<(RuleRow & { creator_chain: string[] })[]>`
+  const rows = await sql<(RuleRow & { via_client_id: string | null; creator_chain: string[] })[]>`
     select ${sql(walkedColumns)}
       from policy.rule
      where org_id = ${orgId}
@@ -85,7 +85,7 @@ export async function listLiveRules(
     serviceId: row.service_id,
     credentialId: row.credential_id,
     riskAtLeast: row.risk_at_least,
-    via: row.via,
+    viaClientId: row.via_client_id,
     creatorChain: row.creator_chain,
     expiresAtMs: row.expires_at?.getTime() ?? null,
   }));
@@ -153,11 +153,12 @@ export async function countLiveRules(
 export async function insertRule(sql: Sql, rule: NewRule): Promise<PublicRule | undefined> {
   const [row] = await sql<RuleRow[]>`
     insert into policy.rule (id, org_id, identity_id, owner_id, effect, pattern, exact, service_id,
-                             credential_id, risk_at_least, via, created_by, creator_chain,
+                             credential_id, risk_at_least, via, via_client_id, created_by, creator_chain,
                              made_by_admin, approval_id, expires_at)
     values (${rule.id}, ${rule.orgId}, ${rule.identityId}, ${rule.ownerId}, ${rule.effect},
             ${rule.pattern}, ${rule.exact}, ${rule.serviceId}, ${rule.credentialId},
-            ${rule.riskAtLeast}, ${rule.via}, ${rule.createdBy},
+            ${rule.riskAtLeast}, ${rule.viaClientId === null ? null : 'self'},
+            ${rule.viaClientId}, ${rule.createdBy},
             ${[...rule.creatorChain]}::uuid[], ${rule.madeByAdmin}, ${rule.approvalId},
             ${rule.expiresAt})
         on conflict (org_id, approval_id, pattern) do nothing

@@ -52,7 +52,7 @@ export async function createRule(
       serviceId: null,
       credentialId: null,
       riskAtLeast: body.risk_at_least ?? null,
-      via: null,
+      viaClientId: null,
       createdBy: caller.identityId,
       creatorChain: [caller.identityId],
       madeByAdmin: owner !== null && owner !== caller.userId,

@@ -1,4 +1,4 @@
-import type { Handlers } from '#bus';
+import type { Deadline, Handlers } from '#bus';
 import type { policy } from '#contracts/bus/policy';
 import type { Gap, Permit } from '#contracts/permit';
 import { AppError } from '#errors';
@@ -18,7 +18,7 @@ interface ReplayRequest {
   readonly approvalId: string;
   readonly executionId: string;
   readonly resolverId: string;
-  readonly self: boolean;
+  readonly selfClientId: string | null;
 }
 type Replayed = Awaited<ReturnType<Handlers<typeof policy>['permitReplay']>>;
 
@@ -26,7 +26,11 @@ type Replayed = Awaited<ReturnType<Handlers<typeof policy>['permitReplay']>>;
  * Whether a call that was allowed may still run, now that it is about to (decisions: Frozen call).
  * An approval covers the gap and nothing else: all the rest is checked again.
  */
-export async function permitReplay(deps: Deps, request: ReplayRequest): Promise<Replayed> {
+export async function permitReplay(
+  deps: Deps,
+  request: ReplayRequest,
+  deadline: Deadline,
+): Promise<Replayed> {
   const { lookups } = deps;
   const gap = deps.gapVerifier.verify(request.gap);
   const chainIds = gap.chain.map(({ id }) => id);
@@ -50,7 +54,8 @@ export async function permitReplay(deps: Deps, request: ReplayRequest): Promise<
     return { outcome: 'denied', reason: denialReason(denial, chain) };
   }
   checkCovered(standings, { gap, call });
-  await checkResolver(deps, request, gap);
+  if (request.selfClientId === null) await checkResolver(deps, request, gap);
+  else await checkSelf(deps, { gap, request, clientId: request.selfClientId }, deadline);
 
   const jti = deps.newId();
   const permit: Permit = buildPermit(
@@ -83,10 +88,9 @@ function checkCovered(standings: Standings, { gap, call }: { gap: Gap; call: Wal
 /** A user's word holds; an agent's only while it is active and its authority covers what it allowed. */
 async function checkResolver(
   { lookups }: Deps,
-  { resolverId, self }: ReplayRequest,
+  { resolverId }: ReplayRequest,
   gap: Gap,
 ): Promise<void> {
-  if (self) return;
   const resolver = await loadResolver(lookups, gap.orgId, resolverId);
   const link = resolver.chain.at(-1);
   if (link?.kind === 'user') return;
@@ -109,6 +113,22 @@ async function checkResolver(
       );
     }
   }
+}
+
+/** Asked now, not looked up: whoever turns the switch off stops what has not run yet. */
+async function checkSelf(
+  { auth }: Deps,
+  {
+    gap: { orgId, identityId },
+    request: { resolverId },
+    clientId,
+  }: { gap: Gap; request: ReplayRequest; clientId: string },
+  deadline: Deadline,
+): Promise<void> {
+  const { selfApproving } = await auth.getChain({ orgId, identityId }, deadline);
+  const clientIds = selfApproving.find(({ agentId }) => agentId === identityId)?.clientIds ?? [];
+  if (resolverId === identityId && clientIds.includes(clientId)) return;
+  throw stale('resolver', 'Its self-approval was switched off before the call could run.');
 }
 
 async function loadResolver(lookups: Deps['lookups'], orgId: string, resolverId: string) {

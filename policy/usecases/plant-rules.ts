@@ -15,7 +15,7 @@ export interface Planting {
   readonly serviceId: string | null;
   readonly credentialId: string | null;
   readonly createdBy: string;
-  readonly via: 'self' | null;
+  readonly viaClientId: string | null;
   readonly expiresAt: string | null;
 }
 

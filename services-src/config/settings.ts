@@ -119,6 +119,24 @@ export const settings = {
     example: '(made in DATA_DIR)',
     secret: true,
   },
+  SIGN_IN_KEY: {
+    schema: secretKey,
+    doc: 'Seals the client secrets of sign-in providers; auth only.',
+    example: '(made in DATA_DIR)',
+    secret: true,
+  },
+  SIGN_IN_PROVIDERS: {
+    schema: text.transform((value) => new SecretText(value)).optional(),
+    doc: 'OpenID Connect providers as a JSON list of {key, name, issuer, client_id, client_secret, allowed_email_domains, allowed_groups}.',
+    example:
+      '[{"key":"work","name":"Work","issuer":"https://id.example.com","client_id":"gateway","client_secret":"…","allowed_groups":["gateway"]}]',
+    secret: true,
+  },
+  SIGN_IN_LINK: {
+    schema: z.enum(['auto', 'always']).default('auto'),
+    doc: 'When a start prints a sign-in link for the first admin: auto = until an admin can sign in without one, always.',
+    example: 'auto',
+  },
   RATE_IDENTITY_PER_MINUTE: {
     schema: whole(600, 10_000_000),
     doc: 'Requests of one identity per minute; 0 = no limit.',
@@ -133,6 +151,31 @@ export const settings = {
     schema: whole(30, 1_000_000),
     doc: 'Sign-in attempts per address and minute; 0 = no limit.',
     example: '30',
+  },
+  RATE_REGISTER_PER_HOUR: {
+    schema: whole(20, 1_000_000),
+    doc: 'OAuth client registrations per address and hour; 0 = no limit.',
+    example: '20',
+  },
+  OAUTH_HOST: {
+    schema: text.refine(isHost, 'must be a host name or an address').default('127.0.0.1'),
+    doc: 'Address on which auth answers OAuth requests that the gateway forwards; never exposed itself.',
+    example: '127.0.0.1',
+  },
+  OAUTH_PORT: {
+    schema: whole(0, 65_535),
+    doc: 'Port on which auth answers OAuth requests; 0 picks a free one.',
+    example: '8081',
+  },
+  OAUTH_URL: {
+    schema: z.url({ protocol: /^http$/, error: 'must be an http URL' }).optional(),
+    doc: "Where the gateway forwards OAuth requests: auth's OAUTH_HOST and OAUTH_PORT. Known by itself when all components run in one process.",
+    example: 'http://auth:8081',
+  },
+  REFRESH_REUSE_GRACE_SECONDS: {
+    schema: whole(0, 60),
+    doc: 'For how long the refresh token before the newest one may be used again, by clients that lose answers; 0 = any reuse ends the chain.',
+    example: '0',
   },
   CAP_REQUEST_BODY_BYTES: {
     schema: whole(1_048_576, 4_000_000),

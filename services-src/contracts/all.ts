@@ -9,13 +9,16 @@ import { actionRoutes } from './http/actions.ts';
 import { approvalRoutes } from './http/approvals.ts';
 import { auditRoutes } from './http/audit.ts';
 import { identityRoutes } from './http/identities.ts';
+import { oauthClientRoutes } from './http/oauth-clients.ts';
 import { ruleRoutes } from './http/rules.ts';
 import { searchRoutes } from './http/search.ts';
 import { secretRoutes } from './http/secrets.ts';
 import { serviceRoutes } from './http/services.ts';
+import { signInRoutes } from './http/sign-in.ts';
 import { statusRoutes } from './http/status.ts';
 import { templateImportRoutes } from './http/template-import.ts';
 import { templateRoutes } from './http/templates.ts';
+import { userRoutes } from './http/users.ts';
 import { webhookRoutes } from './http/webhooks.ts';
 
 /** Every bus contract: the NATS permissions are generated from them. */
@@ -24,6 +27,9 @@ export const busContracts = { auth, registry, policy, executor, approvals, notif
 /** Every REST route: the OpenAPI document is generated from them. */
 export const httpRoutes = {
   ...identityRoutes,
+  ...userRoutes,
+  ...signInRoutes,
+  ...oauthClientRoutes,
   ...secretRoutes,
   ...serviceRoutes,
   ...searchRoutes,

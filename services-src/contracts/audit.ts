@@ -1,6 +1,13 @@
 import { z } from 'zod';
 
-import { id, identityReference, permissionKey, risk, timestamp } from './vocabulary.ts';
+import {
+  clientIdCharactersMax,
+  id,
+  identityReference,
+  permissionKey,
+  risk,
+  timestamp,
+} from './vocabulary.ts';
 
 export const disclosedField = z.strictObject({
   label: z.string().max(100),
@@ -27,7 +34,11 @@ export const auditEntry = z.strictObject({
   user_id: id.nullable(),
   identity: identityReference.nullable(),
   credential: z
-    .strictObject({ kind: z.string().max(40), id, client_id: z.string().max(200).nullable() })
+    .strictObject({
+      kind: z.string().max(40),
+      id,
+      client_id: z.string().max(clientIdCharactersMax).nullable(),
+    })
     .nullable(),
   service: z.string().max(100).nullable(),
   template: z.string().max(100).nullable(),

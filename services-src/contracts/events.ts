@@ -25,8 +25,20 @@ export const eventTypes = {
   'agent_key.revoked': 'internal',
   'session.created': 'internal',
   'session.ended': 'internal',
+  'sign_in.failed': 'internal',
+  'sign_in_link.created': 'internal',
+  'sign_in_provider.changed': 'internal',
+  'password.changed': 'internal',
+  'user.invited': 'internal',
+  'org.changed': 'internal',
   /** An OAuth client was bound to an agent, rebound, unbound, or its self-approval switched. */
   'mcp_connection.changed': 'internal',
+  /** An admin shut a client out of the org. */
+  'oauth_client.revoked': 'internal',
+  /** A client was let in by its user, and let out again: the end of every token of that chain. */
+  'oauth_grant.created': 'internal',
+  'oauth_grant.revoked': 'internal',
+  'oauth_token.revoked': 'internal',
   'rule.created': 'public',
   'rule.deleted': 'public',
   'service.created': 'internal',

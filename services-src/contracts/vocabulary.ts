@@ -82,10 +82,13 @@ export const identityReference = z.strictObject({
 });
 export type IdentityReference = z.infer<typeof identityReference>;
 
+/** A UUID, the name of the seeded client, or the https URL of a client-id metadata document. */
+export const clientIdCharactersMax = 500;
+
 export const credentialReference = z.strictObject({
   kind: z.enum(['session', 'agent_key', 'access_token']),
   id,
-  clientId: z.string().max(200).nullable(),
+  clientId: z.string().max(clientIdCharactersMax).nullable(),
 });
 
 /**

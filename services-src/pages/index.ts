@@ -7,7 +7,7 @@ const style = `
   body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--back); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
   main { width: min(26rem, 100%); padding: 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: 12px; overflow-wrap: anywhere; }
   h1 { margin: 0 0 .5rem; font-size: 1.25rem; line-height: 1.3; }
-  p, ul, dl, fieldset { margin: 0 0 1.25rem; }
+  p, ul, dl, fieldset { margin: 0 0 1.25rem; min-width: 0; }
   ul { padding-left: 1.2rem; }
   dt, .quiet { color: var(--quiet); font-size: .9rem; }
   dd { margin: 0 0 .6rem; }
@@ -15,12 +15,23 @@ const style = `
   label { display: block; margin-bottom: .3rem; font-weight: 600; }
   fieldset { padding: 0; border: 0; }
   legend { padding: 0; margin-bottom: .5rem; font-weight: 600; }
-  .choice { display: flex; gap: .6rem; align-items: center; padding: .6rem .7rem; border: 1px solid var(--line); border-radius: 8px; font-weight: 400; }
+  .lead { margin-bottom: .5rem; }
+  .last { margin: 0; }
+  .facts { display: grid; margin-top: .9rem; grid-template-columns: auto 1fr; gap: .2rem .9rem; padding: .8rem 0; border: solid var(--line); border-width: 1px 0; }
+  .facts dd { margin: 0; }
+  .choices { display: grid; gap: .4rem; max-height: 17rem; margin: 0 -3px .9rem; padding: 3px; overflow-y: auto; }
+  fieldset:has([value=new]:not(:checked)) .if-new { display: none; }
+  [type=radio] { accent-color: var(--main); margin: 0; }
+  .choice { margin: 0; display: flex; gap: .6rem; align-items: center; padding: .6rem .7rem; border: 1px solid var(--line); border-radius: 8px; font-weight: 400; }
   input:not([type=radio]):not([type=hidden]) { width: 100%; margin-bottom: 1rem; padding: .6rem .7rem; border: 1px solid var(--field); border-radius: 8px; background: var(--card); color: inherit; font: inherit; }
   button, .button { display: block; width: 100%; margin-bottom: .6rem; padding: .7rem; border: 1px solid var(--main); border-radius: 8px; background: var(--main); color: var(--on-main); font: inherit; font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; }
   .second { background: transparent; border-color: var(--field); color: inherit; }
   .bad { color: var(--bad); font-weight: 600; }
   :focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
+  .or { margin: .75rem 0 1rem; text-align: center; }
+  details > :not(summary) { margin-top: .6rem; }
+  summary { color: var(--quiet); font-size: .9rem; cursor: pointer; }
+  input[readonly]:not([type=radio]):not([type=hidden]) { color: var(--quiet); background: var(--back); border-color: var(--line); }
   code { font-size: .95em; }
   @media (prefers-color-scheme: dark) {
     :root { --back: #131417; --card: #1b1d21; --line: #33363b; --field: #7d838c; --text: #ececea; --quiet: #a9aeb5; --main: #4fc79e; --on-main: #06241a; --bad: #ff8f85; }

@@ -2,7 +2,7 @@ import { components } from '#contracts/vocabulary';
 import { startBacking } from '../../launch.ts';
 import { signIn } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
-import type { Subject } from './measure.ts';
+import type { Subject, Target } from './measure.ts';
 import { startProgram } from './processes.ts';
 
 interface Options {
@@ -21,8 +21,13 @@ const settingsOf = ({ upstreamUrl, environment }: Options) => ({
   ...environment,
 });
 
+/** A gateway also answers the same GET as a tool's call over MCP. */
+interface Gateway extends Subject {
+  readonly mcp: Target;
+}
+
 /** Everything in one process, as `npm start` runs it. */
-export async function startEmbedded(options: Options): Promise<Subject & AsyncDisposable> {
+export async function startEmbedded(options: Options): Promise<Gateway & AsyncDisposable> {
   await using startup = new AsyncDisposableStack();
   const program = startup.use(
     // With the flags that `npm start` gives.
@@ -47,7 +52,7 @@ export async function startEmbedded(options: Options): Promise<Subject & AsyncDi
 }
 
 /** One process per component, each with its `main.ts`, on the same servers. */
-export async function startDistributed(options: Options): Promise<Subject & AsyncDisposable> {
+export async function startDistributed(options: Options): Promise<Gateway & AsyncDisposable> {
   await using startup = new AsyncDisposableStack();
   const port = '18437';
   const settings = { ...settingsOf(options), PORT: port };
@@ -71,7 +76,7 @@ export async function startDistributed(options: Options): Promise<Subject & Asyn
 }
 
 /** Connects the upstream, and lets one agent create items without being asked. */
-async function prepare(name: string, signInUrl: string, upstreamUrl: string): Promise<Subject> {
+async function prepare(name: string, signInUrl: string, upstreamUrl: string): Promise<Gateway> {
   const { origin } = new URL(signInUrl);
   const user = await signIn(signInUrl);
   await until('every component answers', async () => {
@@ -103,6 +108,20 @@ async function prepare(name: string, signInUrl: string, upstreamUrl: string): Pr
     name,
     roots: [],
     get: call({ action: 'get_item', params: { id: '42' } }),
+    mcp: {
+      url: `${origin}/mcp`,
+      method: 'POST',
+      headers: { ...headers, accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: 'service_read',
+          arguments: { service: 'bench', action: 'get_item', params: { id: '42' } },
+        },
+      }),
+    },
     post: call({ action: 'create_item', params: { name: 'item' } }),
   };
 }

@@ -46,12 +46,17 @@ await orExit(async () => {
   await measureAll(plain('bare Fastify proxy', proxyUrl, proxy.pid));
   const memory = await measureMemory(join(folder, 'memory'), upstreamUrl);
   let compared: Compared;
+  let overMcp: Compared;
   {
     await using embedded = await startEmbedded({ dataDir: join(folder, 'embedded'), upstreamUrl });
     const bare = plain('bare Fastify proxy', proxyUrl, proxy.pid);
     compared = await compare(embedded.get, bare.get, { rounds: 11, seconds: 2 });
     say(
       `in turn with the proxy: ${(compared.share * 100).toFixed(1)} % of its throughput, ${compared.timesAlone.toFixed(1)} times its time alone`,
+    );
+    overMcp = await compare(embedded.mcp, embedded.get, { rounds: 5, seconds: 2 });
+    say(
+      `over MCP, in turn with REST: ${(overMcp.share * 100).toFixed(0)} % of its throughput, ${overMcp.timesAlone.toFixed(2)} times its time alone`,
     );
     await measureAll(embedded);
   }
@@ -67,7 +72,7 @@ await orExit(async () => {
   const search = await measureSearch();
   say(`search: p50 ${search.p50.toFixed(2)} ms, p99 ${search.p99.toFixed(2)} ms`);
 
-  const run: Run = { compared, figures, alone, memory, layers, search };
+  const run: Run = { compared, overMcp, figures, alone, memory, layers, search };
   await writeFile('docs/performance.md', renderReport(run));
   const targets = targetsOf(run);
   for (const { name, value, holds } of targets)

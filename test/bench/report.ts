@@ -9,6 +9,8 @@ export interface Memory {
 export interface Run {
   /** Allowed GET, embedded, against the bare Fastify proxy. */
   readonly compared: Compared;
+  /** The same over MCP, against REST. */
+  readonly overMcp: Compared;
   readonly figures: readonly Figures[];
   /** Median of one call alone, in milliseconds, by `subject call`. */
   readonly alone: ReadonlyMap<string, number>;
@@ -113,6 +115,9 @@ One call at a time, median:
 | Subject and call | ms |
 |---|---|
 ${alone.join('\n')}
+
+The same GET as a tool's call over MCP, in turn with REST: ${(run.overMcp.share * 100).toFixed(0)} % of its throughput,
+${run.overMcp.timesAlone.toFixed(2)} times its time alone (medians of five rounds).
 
 Memory of the embedded whole: ${run.memory.afterTenThousand.toFixed(0)} MiB after 10,000 calls,
 ${run.memory.afterFiftyThousand.toFixed(0)} MiB after 50,000.

@@ -4,9 +4,11 @@ import type { Reply } from '../support/http.ts';
 import { badBodies } from './bad-input/bodies.ts';
 import { badCalls } from './bad-input/calls.ts';
 import { badCredentials } from './bad-input/credentials.ts';
+import { badIdentities } from './bad-input/identities.ts';
 import { badDecisions, lateDecisions } from './bad-input/resources.ts';
 import { badTemplates } from './bad-input/templates.ts';
 import { setScene } from './bad-input/scene.ts';
+import { badSignIns } from './bad-input/sign-in.ts';
 import type { BadInput, Scene } from './bad-input/scene.ts';
 import { until } from './support/world.ts';
 
@@ -18,9 +20,14 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
   afterAll(() => scene[Symbol.asyncDispose]());
 
   test.for(
-    [...badBodies, ...badCalls, ...badDecisions, ...badTemplates].map(
-      (bad) => [bad.what, bad] as const,
-    ),
+    [
+      ...badBodies,
+      ...badCalls,
+      ...badDecisions,
+      ...badIdentities,
+      ...badSignIns,
+      ...badTemplates,
+    ].map((bad) => [bad.what, bad] as const),
   )('%s', async ([, bad]) => {
     const before = await scene.world.tables.count();
     const hits = scene.world.upstream.hits.length;

@@ -54,6 +54,7 @@ describe('docker-compose.yml', () => {
     const socket = new URL(postgres.adminUrl).search;
     rewrite = (value) =>
       value
+        .replace('http://auth:', 'http://127.0.0.1:')
         .replace('@nats:4222', `@${nats.url.replace('nats://', '')}`)
         .replace(/@postgres:5432\/(\w+)/, `@localhost/$1${socket}`);
 
@@ -105,6 +106,9 @@ describe('docker-compose.yml', () => {
     await playStory({ signInUrl, github, receiver, say: (line) => steps.push(line) });
 
     expect(steps.length).toBeGreaterThan(10);
+    const { origin } = new URL(signInUrl);
+    const described = await fetch(`${origin}/.well-known/oauth-authorization-server`);
+    expect(await described.json()).toMatchObject({ issuer: origin });
     expect(logs.filter((line) => line.includes('CANARY-'))).toEqual([]);
   });
 

@@ -36,7 +36,7 @@ describe('an id of somebody else', () => {
 
   beforeAll(async () => {
     world = await startWorld();
-    const { url, admin, upstream, tables } = world;
+    const { url, admin, tables } = world;
     const { orgId } = admin;
     const otherOrg = await createOrg(tables.query);
     const [mia, bob, aud, eve] = await Promise.all([
@@ -45,14 +45,20 @@ describe('an id of somebody else', () => {
       world.person({ orgId, name: 'aud', role: 'auditor' }),
       world.person({ orgId: otherOrg, name: 'eve', role: 'admin' }),
     ]);
-    const { ids: admins } = await possess(url, admin, upstream.url);
-    const { ids: mias, agentKey } = await possess(url, mia, upstream.url);
+    const { ids: admins } = await possess(world, admin);
+    const { ids: mias, agentKey } = await possess(world, mia);
     const agent = withKey(url, agentKey);
     const child = created(await agent.post('/v1/identities/subagents', { name: 'child' }));
     const childKeys = `/v1/identities/${child.id}/keys`;
     const childKey = created(await agent.post(childKeys, { name: 'spare' }));
-    ({ ids: colleagues } = await possess(url, bob, upstream.url));
-    ({ ids: strangers } = await possess(url, eve, upstream.url));
+    ({ ids: colleagues } = await possess(world, bob));
+    ({ ids: strangers } = await possess(world, eve));
+    await tables.query(
+      `insert into auth.sign_in_provider (org_id, key, name, issuer, client_id, scopes,
+                                          allowed_email_domains, allowed_groups)
+       values ($1, $2, 'Theirs', 'https://id.example', 'gateway', '{openid}', '{}', '{}')`,
+      [otherOrg, strangers.provider],
+    );
     const visitor = (who: Visitor['who'], caller: Caller, own: Possessions): Visitor => ({
       who,
       own,
@@ -88,7 +94,7 @@ describe('an id of somebody else', () => {
       for (const visitor of visitors) {
         for (const holes of holesOf(route.path)) {
           const none = await ask(route, visitor, fill(visitor.own, nothings(), holes));
-          expectAbsence(none, route, visitor);
+          if (route.name !== 'putSignInProvider') expectAbsence(none, route, visitor); // It makes one.
           const theirs = await ask(route, visitor, fill(visitor.own, strangers, holes));
           expect(plain(theirs, visitor, strangers), `${visitor.who}, other org`).toEqual(
             plain(none, visitor),
@@ -206,9 +212,13 @@ function ask(
 }
 
 /** A route closed to a caller altogether says so of every id alike. */
-const isClosed = ({ access, method }: RouteSpec, { who }: Visitor, { body }: Reply) =>
+const isClosed = ({ access, method, path }: RouteSpec, { who }: Visitor, { body }: Reply) =>
+  (who === 'member' &&
+    /^\/v1\/(users|sign-in-providers)/.test(path) &&
+    body.error === 'forbidden') ||
   (who === 'agent' && access === 'user' && body.error === 'insufficient_scope') ||
-  (who === 'auditor' && method !== 'GET' && body.error === 'forbidden');
+  (who === 'auditor' && method !== 'GET' && body.error === 'forbidden') ||
+  (who === 'member' && path.startsWith('/v1/oauth/clients/') && body.error === 'forbidden');
 
 function expectAbsence(reply: Reply, route: RouteSpec, visitor: Visitor): void {
   const told = `${visitor.who}: ${JSON.stringify(reply.body)}`;

@@ -41,8 +41,8 @@ export function createCaller(baseUrl: string, credentials: Record<string, string
   return {
     get: (path, headers) => call('GET', path, headers ? { headers } : {}),
     post: (path, body, headers) => call('POST', path, { body, ...(headers ? { headers } : {}) }),
-    put: (path, body) => call('PUT', path, { body }),
     patch: (path, body) => call('PATCH', path, { body }),
+    put: (path, body) => call('PUT', path, { body }),
     delete: (path) => call('DELETE', path),
   };
 }

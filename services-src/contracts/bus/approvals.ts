@@ -116,6 +116,7 @@ export const approvals = defineContract('approvals', {
       'not_in_your_chain',
       'exceeds_authority',
       'self_approval_disabled',
+      'identity_archived',
       'already_resolved',
       'already_at_top',
       'remember_keys_not_offered',

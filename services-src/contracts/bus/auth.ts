@@ -9,7 +9,15 @@ import {
   createdAgentKey,
   identity,
   me,
+  updateIdentityBody,
 } from '../http/identities.ts';
+import { openedSession, signInEndpoints } from './sign-in.ts';
+import {
+  clientId,
+  mcpConnection,
+  oauthClient,
+  updateMcpConnectionBody,
+} from '../http/oauth-clients.ts';
 import {
   callContext,
   chainLink,
@@ -56,7 +64,7 @@ export const auth = defineContract('auth', {
       userAgent: z.string().max(500).nullable(),
       context: callContext,
     }),
-    response: z.strictObject({ sessionToken: z.string(), expiresAt: z.iso.datetime() }),
+    response: openedSession,
     errors: ['expired'],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -74,8 +82,14 @@ export const auth = defineContract('auth', {
     response: z.strictObject({
       /** False when it or an ancestor is archived, revoked or expired. */
       active: z.boolean(),
+      /** Why not: the worst of the chain. What is archived may act again. */
+      standing: z.enum(['active', 'archived', 'expired', 'revoked']),
       chain: z.array(chainLink).min(1).max(9),
       role: role.nullable(),
+      /** Clients with `self_approve_enabled`, by the agent of the chain that they act as. */
+      selfApproving: z
+        .array(z.strictObject({ agentId: id, clientIds: z.array(clientId).min(1).max(100) }))
+        .max(9),
     }),
     errors: ['not_found'],
     callers: ['policy', 'approvals'],
@@ -123,6 +137,28 @@ export const auth = defineContract('auth', {
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
+  updateIdentity: {
+    request: change.extend({ id, body: updateIdentityBody }),
+    response: identity,
+    errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict', 'invalid_params'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** Stops an identity and its subtree; `restoreIdentity` by the archiver's rank or above undoes it. */
+  archiveIdentity: {
+    request: change.extend({ id }),
+    response: identity,
+    errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  restoreIdentity: {
+    request: change.extend({ id }),
+    response: identity,
+    errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
   revokeIdentity: {
     request: change.extend({ id }),
     response: identity,
@@ -161,6 +197,43 @@ export const auth = defineContract('auth', {
     errors: ['unauthenticated'],
     callers: ['gateway', 'approvals'],
     timeoutMs: 2_000,
+  },
+  ...signInEndpoints,
+  listOauthClients: {
+    request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
+    response: pageOf(oauthClient),
+    errors: ['unauthenticated', 'forbidden', 'invalid_request'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** For the caller's org alone: bindings, tokens and switches of its users stop counting. */
+  revokeOauthClient: {
+    request: change.extend({ clientId }),
+    response: oauthClient,
+    errors: ['unauthenticated', 'forbidden', 'not_found'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  listMcpConnections: {
+    request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
+    response: pageOf(mcpConnection),
+    errors: ['unauthenticated', 'not_found', 'invalid_request'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  updateMcpConnection: {
+    request: change.extend({ id, clientId, body: updateMcpConnectionBody }),
+    response: mcpConnection,
+    errors: ['unauthenticated', 'not_found', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  deleteMcpConnection: {
+    request: change.extend({ id, clientId }),
+    response: done,
+    errors: ['unauthenticated', 'not_found', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
   },
   ping: {
     request: done,

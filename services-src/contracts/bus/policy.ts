@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { call, callOptions } from '../call.ts';
 import { defineContract } from '../define.ts';
 import { validateReply } from '../http/actions.ts';
+import { clientId } from '../http/oauth-clients.ts';
 import { createRuleBody, rule } from '../http/rules.ts';
 import { signedGap, signedPermit } from '../permit.ts';
 import {
@@ -101,8 +102,8 @@ export const policy = defineContract('policy', {
       approvalId: id,
       executionId: id,
       resolverId: id,
-      /** `via: self`: the resolver is the requester by its self-approval switch. */
-      self: z.boolean(),
+      /** Set when the requester decided for itself: the client whose switch must still be on. */
+      selfClientId: clientId.nullable(),
     }),
     response: z.discriminatedUnion('outcome', [
       z.strictObject({ outcome: z.literal('permit'), permit: signedPermit, auditId: id }),
@@ -153,7 +154,8 @@ export const policy = defineContract('policy', {
       serviceId: id.nullable(),
       credentialId: id.nullable(),
       createdBy: id,
-      via: z.literal('self').nullable(),
+      /** Set for `via: self`: the client that decided, whose switch the rules hang on. */
+      viaClientId: clientId.nullable(),
       expiresAt: z.iso.datetime().nullable(),
     }),
     response: z.strictObject({ ruleIds: z.array(id) }),

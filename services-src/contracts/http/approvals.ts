@@ -146,6 +146,7 @@ export const approvalRoutes = defineRoutes({
       'not_in_your_chain',
       'exceeds_authority',
       'self_approval_disabled',
+      'identity_archived',
       'already_resolved',
       'already_at_top',
       'remember_keys_not_offered',

@@ -53,6 +53,19 @@ export const createSubagentBody = z.strictObject({
   ttl: z.string().max(40).optional(),
 });
 
+/** `parent_id` is not among them: an identity's place never changes. */
+export const updateIdentityBody = z
+  .strictObject({
+    name: name.optional(),
+    auto_call_on_approve: z.boolean().optional(),
+    /** Null: no end. */
+    expires_at: timestamp.nullable().optional(),
+    /** Subagents only. */
+    inherit_permissions: z.boolean().optional(),
+  })
+  .refine((body) => Object.keys(body).length > 0, 'names nothing to change');
+export type UpdateIdentityBody = z.infer<typeof updateIdentityBody>;
+
 export const agentKey = z.strictObject({
   id,
   identity_id: id,
@@ -135,12 +148,46 @@ export const identityRoutes = defineRoutes({
     errors: ['conflict', 'forbidden', 'not_found', 'invalid_params'],
     audit: ['identity.created'],
   },
+  updateIdentity: {
+    method: 'PATCH',
+    path: '/v1/identities/{id}',
+    summary: 'Change the name, the end, or what an agent or subagent does by itself',
+    tag: 'Identities',
+    access: 'agents',
+    params: byId,
+    body: updateIdentityBody,
+    responses: { 200: identity },
+    errors: ['not_found', 'forbidden', 'conflict', 'invalid_params'],
+    audit: ['identity.changed'],
+  },
+  archiveIdentity: {
+    method: 'POST',
+    path: '/v1/identities/{id}/archive',
+    summary: 'Stop an identity and its subtree until it is restored',
+    tag: 'Identities',
+    access: 'agents',
+    params: byId,
+    responses: { 200: identity },
+    errors: ['not_found', 'forbidden', 'conflict'],
+    audit: ['identity.changed'],
+  },
+  restoreIdentity: {
+    method: 'POST',
+    path: '/v1/identities/{id}/restore',
+    summary: 'Let an archived identity act again',
+    tag: 'Identities',
+    access: 'agents',
+    params: byId,
+    responses: { 200: identity },
+    errors: ['not_found', 'forbidden', 'conflict'],
+    audit: ['identity.changed'],
+  },
   revokeIdentity: {
     method: 'POST',
     path: '/v1/identities/{id}/revoke',
     summary: 'Revoke an identity, its subtree and their keys, for good',
     tag: 'Identities',
-    access: 'user',
+    access: 'agents',
     params: byId,
     responses: { 200: identity },
     errors: ['not_found', 'forbidden'],

@@ -105,11 +105,9 @@ export const badCredentials: BadInput[] = [
   },
   {
     what: 'the key of an archived agent',
-    send: async ({ url, admin, world }) => {
+    send: async ({ url, admin }) => {
       const archived = await createAgent(url, admin, 'archived');
-      await world.tables.query(`update auth.identity set status = 'archived' where id = $1`, [
-        archived.id,
-      ]);
+      await admin.post(`/v1/identities/${archived.id}/archive`);
       return archived.post('/v1/actions/call', { service: 'github', action: 'list_issues' });
     },
     ...{ status: 403, error: 'identity_archived', tells: /restore/ },

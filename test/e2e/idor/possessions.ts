@@ -4,12 +4,16 @@ import type { RouteName } from '#contracts/all';
 import { withKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
 import { templateDocument } from '../support/template.ts';
+import type { Query } from '../support/database.ts';
+import type { Person } from '../support/people.ts';
 import { created, until } from '../support/world.ts';
+import type { World } from '../support/world.ts';
 
 /** One id of every kind that a path can hold. */
 export interface Possessions {
   readonly identity: string;
   readonly key: string;
+  readonly client: string;
   readonly secret: string;
   readonly service: string;
   readonly template: string;
@@ -18,6 +22,9 @@ export interface Possessions {
   readonly rule: string;
   readonly webhook: string;
   readonly delivery: string;
+  readonly user: string;
+  readonly session: string;
+  readonly provider: string;
 }
 export type Kind = keyof Possessions;
 
@@ -29,6 +36,7 @@ export function nothings(): Possessions {
   return {
     identity: randomUUID(),
     key: randomUUID(),
+    client: randomUUID(),
     secret: randomUUID(),
     service: serviceName(),
     template: templateKey(),
@@ -37,11 +45,14 @@ export function nothings(): Possessions {
     rule: randomUUID(),
     webhook: randomUUID(),
     delivery: randomUUID(),
+    user: randomUUID(),
+    session: randomUUID(),
+    provider: serviceName(),
   };
 }
 
 /** Gives a user one of each; the agent of the result has a key. */
-export async function possess(url: string, owner: Caller, upstreamUrl: string) {
+export async function possess({ url, upstream, tables }: World, owner: Person) {
   const agent = created(await owner.post('/v1/identities/agents', { name: 'worker' }));
   const keys = `/v1/identities/${agent.id}/keys`;
   const { key: agentKey } = created(await owner.post(keys, { name: 'used' }));
@@ -63,8 +74,8 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
       pattern: 'http:DELETE:example.com/**',
     }),
   );
-  const webhook = created(await owner.post('/v1/webhooks', { url: `${upstreamUrl}/hook` }));
-  const call = { service: 'http', method: 'POST', url: `${upstreamUrl}/waits` };
+  const webhook = created(await owner.post('/v1/webhooks', { url: `${upstream.url}/hook` }));
+  const call = { service: 'http', method: 'POST', url: `${upstream.url}/waits` };
   const raised = created(await withKey(url, agentKey).post('/v1/actions/call', call));
   let deliveries: { id: string }[] = [];
   await until(async () => {
@@ -76,6 +87,7 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
   const ids: Possessions = {
     identity: agent.id,
     key: key.id,
+    client: await bindClient(tables.query, owner, agent.id),
     secret: secret.id,
     service: service.name,
     template: template.key,
@@ -84,8 +96,27 @@ export async function possess(url: string, owner: Caller, upstreamUrl: string) {
     rule: rule.id,
     webhook: webhook.id,
     delivery: deliveries[0]?.id ?? '',
+    user: created(await owner.get('/v1/identities/me')).id,
+    session: created(await owner.get('/v1/sessions')).items[0].id,
+    // Set up by the test where it matters: only admins have any.
+    provider: serviceName(),
   };
   return { ids, agentKey: agentKey as string };
+}
+
+/** An OAuth client as its user's consent would have bound it. */
+async function bindClient(query: Query, { orgId, id }: Person, agentId: string): Promise<string> {
+  const clientId = randomUUID();
+  await query(
+    `insert into auth.oauth_client (id, kind, name, redirect_uris)
+     values ($1, 'registered', 'Editor', '{https://editor.example/cb}')`,
+    [clientId],
+  );
+  await query(
+    `insert into auth.oauth_binding (org_id, user_id, client_id, agent_id) values ($1, $2, $3, $4)`,
+    [orgId, id, clientId, agentId],
+  );
+  return clientId;
 }
 
 /** Which kind of id stands where in a path; a route that is not understood here fails its test. */
@@ -93,6 +124,8 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
   const kinds: Readonly<Record<string, Kind>> = {
     'identities/{id}': 'identity',
     'keys/{key_id}': 'key',
+    'clients/{id}': 'client',
+    'mcp-connections/{client_id}': 'client',
     'secrets/{id}': 'secret',
     'services/{name}': 'service',
     'templates/{key}': 'template',
@@ -101,8 +134,11 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'rules/{id}': 'rule',
     'webhooks/{id}': 'webhook',
     'deliveries/{delivery_id}': 'delivery',
+    'users/{id}': 'user',
+    'sessions/{id}': 'session',
+    'sign-in-providers/{key}': 'provider',
   };
-  return [...path.matchAll(/(\w+)\/(\{\w+\})/g)].map(([place, , param = '']) => {
+  return [...path.matchAll(/([\w-]+)\/(\{\w+\})/g)].map(([place, , param = '']) => {
     const kind = kinds[place];
     if (kind === undefined) throw new Error(`say what ${place} of ${path} names`);
     return { param, kind };
@@ -112,10 +148,14 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
 /** A valid body for each route that needs one: only the id may be what is wrong. */
 export const bodies: Partial<Record<RouteName, unknown>> = {
   createAgentKey: { name: 'intruder' },
+  updateIdentity: { name: 'intruder' },
+  updateMcpConnection: { self_approve_enabled: true },
   resolveApproval: { resolution: 'deny', reason: 'An intruder was here.' },
   updateService: { auto_allow_reads: false },
   upgradeService: {},
   updateTemplate: { openapi: templateDocument('intruder'), version: 1 },
   publishTemplate: { version: 1 },
   continueUpload: { text: 'x', offset: 14 },
+  changeUser: { role: 'auditor' },
+  putSignInProvider: { name: 'Evil', issuer: 'https://127.0.0.1:1', client_id: 'evil' },
 };

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import type { Environment } from '#config';
 import { startBacking, startComponents } from '../../../launch.ts';
 import { signIn, withKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
@@ -24,6 +25,8 @@ export interface World extends AsyncDisposable {
   readonly admin: Person;
   readonly upstream: Upstream;
   readonly tables: Tables;
+  /** The settings all components were started with: keys, servers, logins. */
+  readonly environment: Environment;
   person(fields: Parameters<typeof createPerson>[2]): Promise<Person>;
 }
 
@@ -36,11 +39,11 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
   const environment = {
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
     PORT: String(await freePort()),
-    EGRESS_ALLOW: upstream.host,
     RATE_SIGN_IN_PER_MINUTE: '0',
     RATE_IDENTITY_PER_MINUTE: '0',
     RATE_USER_PER_MINUTE: '0',
     ...settings,
+    EGRESS_ALLOW: [upstream.host, settings['EGRESS_ALLOW'] ?? []].flat().join(),
   };
   const backing = startup.use(await startBacking(environment, { dataDir, durable: false }));
   const { url, firstSignInUrl } = startup.use(await startComponents(backing.environment));
@@ -55,6 +58,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     admin: { id: me.id, orgId: me.org_id, ...session },
     upstream,
     tables,
+    environment: backing.environment,
     person: (fields) => createPerson(tables.query, url, fields),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

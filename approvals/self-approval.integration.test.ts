@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
+import type { ResolveApprovalBody } from '#contracts/http/approvals';
+import type { Principal } from '#contracts/vocabulary';
+import { createWorld, soon } from './world.testing.ts';
+import type { World } from './world.testing.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await world.clear();
+  Object.assign(world.neighbours, { selfApproval: true, planted: [], permitRequests: [] });
+  world.neighbours.settings = { ...world.neighbours.settings, selfRememberMaxSeconds: 86_400 };
+  for (const person of [world.ann, world.bot, world.helper]) {
+    Object.assign(person, { active: true, archived: false });
+  }
+});
+
+const byClient: Partial<Principal> = {
+  credential: { kind: 'access_token', id: '01890000-0000-7000-8000-000000000001', clientId: 'c' },
+};
+const resolveAs = (
+  how: 'self' | 'ancestor',
+  person: World['bot'],
+  { id, body }: { id: string; body: ResolveApprovalBody },
+) =>
+  world.client.resolve(
+    { principal: world.as(person, byClient), id, as: how, body, context: world.context },
+    soon(),
+  );
+const itself = (id: string, body: ResolveApprovalBody) =>
+  resolveAs('self', world.bot, { id, body });
+
+describe('a requester that may decide for itself', () => {
+  test('allows its call, which is replayed as its own decision', async () => {
+    const { bot, suspend, get, until, neighbours, eventsOf } = world;
+    const id = await suspend(bot);
+
+    expect(await itself(id, { resolution: 'allow' })).toMatchObject({
+      status: 'allowed',
+      relationship: 'self',
+      resolved_by: { id: bot.id, path: ['ann', 'bot'] },
+    });
+    const done = await until(
+      () => get(bot, id),
+      ({ execution }) => execution?.status === 'executed',
+    );
+    expect(done.execution?.triggered_by).toBe('auto');
+    expect(neighbours.permitRequests).toMatchObject([
+      { approvalId: id, resolverId: bot.id, selfClientId: 'c' },
+    ]);
+    const resolved = (await eventsOf(id)).find(({ type }) => type === 'approval.resolved');
+    expect(resolved?.audit).toMatchObject({
+      description: 'Allowed by itself: Create an issue',
+      identity: { id: bot.id },
+      credential: { kind: 'access_token', client_id: 'c' },
+    });
+  });
+
+  test("remembers in its user's name, for as long as the org lets it, and cascades nothing", async () => {
+    const { ann, bot, suspend, get, neighbours } = world;
+    const [id, also] = [await suspend(bot), await suspend(bot, { arg: 'acme/other' })];
+    const before = Date.now();
+    const resolved = await itself(id, {
+      resolution: 'allow_remember',
+      remember_keys: ['github:issues.create:*'],
+      ttl: '24h',
+    });
+
+    expect(resolved).toMatchObject({ status: 'allowed', cascaded_approval_ids: [] });
+    expect((await get(ann, also)).status).toBe('pending');
+    expect(neighbours.planted).toMatchObject([
+      { placementId: bot.id, createdBy: ann.id, viaClientId: 'c' },
+    ]);
+    const ends = Date.parse(neighbours.planted[0]?.expiresAt ?? '');
+    expect(ends).toBeGreaterThan(before);
+    expect(ends).toBeLessThanOrEqual(Date.now() + 86_400_000);
+  });
+
+  test.for<[body: ResolveApprovalBody, max: number]>([
+    [{ resolution: 'allow_remember', ttl: '24h1s' }, 86_400],
+    [{ resolution: 'allow_remember', ttl: '30d' }, 86_400],
+    [{ resolution: 'allow_always' }, 86_400],
+    [{ resolution: 'allow_remember', ttl: '2h' }, 3_600],
+  ])('is refused %j where the org allows %i seconds, and may try again', async ([body, max]) => {
+    const { bot, suspend, neighbours, get } = world;
+    neighbours.settings = { ...neighbours.settings, selfRememberMaxSeconds: max };
+    // Settings are kept for a second.
+    await world.until(
+      async () => {
+        const id = await suspend(bot, { arg: `acme/${Math.random()}` });
+        const failure = await itself(id, body).catch((error: { code: string }) => error);
+        return { failure, status: (await get(bot, id)).status };
+      },
+      ({ failure, status }) =>
+        'code' in failure && failure.code === 'exceeds_authority' && status === 'pending',
+    );
+    expect(neighbours.planted.every(({ viaClientId }) => viaClientId === 'c')).toBe(true);
+  });
+
+  test('without a ttl remembers for the shorter of the two', async () => {
+    const { bot, suspend, neighbours } = world;
+    await itself(await suspend(bot), { resolution: 'allow_remember' });
+
+    const ends = Date.parse(neighbours.planted[0]?.expiresAt ?? '');
+    expect(ends).toBeLessThanOrEqual(Date.now() + 86_400_000);
+  });
+
+  test('denies and hands up like anybody asked', async () => {
+    const { ann, bot, helper, suspend } = world;
+    const [denied, bubbled] = [await suspend(bot), await suspend(helper, { covering: [bot] })];
+
+    expect(await itself(denied, { resolution: 'deny', reason: 'not needed' })).toMatchObject({
+      ...{ status: 'denied', reason: 'not needed', relationship: 'self' },
+    });
+    await expect(
+      itself(await suspend(bot, { arg: 'a/b' }), { resolution: 'bubble' }),
+    ).rejects.toMatchObject({
+      code: 'already_at_top',
+    });
+    expect(
+      await resolveAs('self', helper, { id: bubbled, body: { resolution: 'bubble' } }),
+    ).toMatchObject({ status: 'bubbled', resolver_id: ann.id, relationship: 'self' });
+  });
+
+  test('of twenty decisions at once, its own and its ancestors’, one counts', async () => {
+    const { ann, bot, suspend, resolve } = world;
+    const id = await suspend(bot, { auto: false });
+    const settled = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) =>
+        i % 2 === 0
+          ? itself(id, { resolution: 'allow' })
+          : resolve(ann, id, { resolution: 'deny' }),
+      ),
+    );
+
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+});
+
+describe('self-approval is refused', () => {
+  const all: ResolveApprovalBody[] = [
+    { resolution: 'allow' },
+    { resolution: 'allow_remember', ttl: '1h' },
+    { resolution: 'deny' },
+    { resolution: 'bubble' },
+  ];
+
+  test.for(all)('while the switch is off: %j', async (body) => {
+    const { bot, suspend, get, neighbours } = world;
+    const id = await suspend(bot);
+    neighbours.selfApproval = false;
+
+    await expect(itself(id, body)).rejects.toMatchObject({ code: 'self_approval_disabled' });
+    expect((await get(bot, id)).status).toBe('pending');
+  });
+
+  test.for(all)('as an ancestor, whatever its switch says: %j', async (body) => {
+    const { bot, suspend } = world;
+    const id = await suspend(bot);
+
+    await expect(resolveAs('ancestor', bot, { id, body })).rejects.toMatchObject({
+      code: 'self_approval_disabled',
+    });
+  });
+
+  test('to everybody but the requester, switch or not: ancestors, descendants, siblings, admins', async () => {
+    const { ann, bot, helper, sibling, admin, bobsBot, suspend, get } = world;
+    const id = await suspend(helper, { covering: [bot] });
+    for (const person of [ann, bot, sibling, admin, bobsBot]) {
+      await expect(
+        resolveAs('self', person, { id, body: { resolution: 'allow' } }),
+      ).rejects.toMatchObject({ code: 'not_in_your_chain' });
+    }
+    const own = await suspend(bot);
+    for (const how of ['self', 'ancestor'] as const) {
+      await expect(
+        resolveAs(how, helper, { id: own, body: { resolution: 'allow' } }),
+      ).rejects.toMatchObject({ code: 'not_in_your_chain' });
+    }
+    expect((await get(bot, own)).status).toBe('pending');
+  });
+
+  test('across orgs like no approval', async () => {
+    const { stranger, bot, suspend } = world;
+    const id = await suspend(bot);
+
+    await expect(
+      resolveAs('self', stranger, { id, body: { resolution: 'allow' } }),
+    ).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('once its switch is off, for each decision anew', async () => {
+    const { bot, suspend, neighbours } = world;
+    const [first, second] = [await suspend(bot), await suspend(bot, { arg: 'acme/second' })];
+    await itself(first, { resolution: 'allow' });
+    neighbours.selfApproval = false;
+
+    await expect(itself(second, { resolution: 'allow' })).rejects.toMatchObject({
+      code: 'self_approval_disabled',
+    });
+  });
+});
+
+describe('what an archived requester has open', () => {
+  test('waits, may be denied, and is allowed only once it is restored', async () => {
+    const { ann, bot, helper, suspend, resolve, get, environment } = world;
+    const [id, other] = [await suspend(helper), await suspend(helper, { arg: 'acme/other' })];
+    bot.archived = true;
+    const bus = await environment.connect('auth');
+    bus.nats.publish(
+      'evt.auth.identity.changed',
+      JSON.stringify({
+        id: '01890000-0000-7000-8000-000000000002',
+        type: 'identity.changed',
+        created_at: new Date().toISOString(),
+        org_id: bot.orgId,
+        audience: [ann.id, bot.id],
+        data: { identity_id: bot.id },
+        audit: null,
+      }),
+    );
+    await bus.nats.flush();
+
+    await expect(resolve(ann, id, { resolution: 'allow' })).rejects.toMatchObject({
+      code: 'identity_archived',
+    });
+    expect((await get(ann, id)).status).toBe('pending');
+    expect(await resolve(ann, other, { resolution: 'deny' })).toMatchObject({ status: 'denied' });
+
+    bot.archived = false;
+    expect(await resolve(ann, id, { resolution: 'allow' })).toMatchObject({ status: 'allowed' });
+  });
+
+  test('is not decided by the cascade of another', async () => {
+    const { ann, bot, helper, sibling, suspend, resolve, get } = world;
+    const [id, waits] = [
+      await suspend(sibling, { placement: bot }),
+      await suspend(helper, { placement: bot }),
+    ];
+    helper.archived = true;
+
+    expect(
+      await resolve(ann, id, { resolution: 'allow_remember', remember_keys: ['github:*:*'] }),
+    ).toMatchObject({ cascaded_approval_ids: [] });
+    expect((await get(ann, waits)).status).toBe('pending');
+  });
+});

@@ -1,0 +1,69 @@
+import { blankAuditEntry } from '#contracts/audit';
+import type { CallContext } from '#contracts/vocabulary';
+import { appendEvent } from '#events';
+import type { Deps } from '../deps.ts';
+import { getIdentity } from '../repository/identities.ts';
+import { revokeOauthGrant as revokeRow } from '../repository/oauth-grants.ts';
+import { deleteOauthToken } from '../repository/oauth-tokens.ts';
+
+interface RevokeGrantFields {
+  readonly orgId: string;
+  readonly grantId: string;
+  /** What happened, for the audit log: "A refresh token was used twice". */
+  readonly why: string;
+  readonly context: CallContext;
+}
+
+/** Ends a whole chain: its code, and every access and refresh token. Twice is no error. */
+export async function revokeOauthGrant(
+  { db, credentials }: Pick<Deps, 'db' | 'credentials'>,
+  { orgId, grantId, why, context }: RevokeGrantFields,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const grant = await revokeRow(tx, { orgId, id: grantId });
+    if (grant === undefined) return;
+    const { lineage, kind, name, path } = await getIdentity(tx, { orgId, id: grant.identityId });
+    await appendEvent(tx, {
+      type: 'oauth_grant.revoked',
+      orgId,
+      audience: lineage,
+      data: {
+        grant_id: grant.id,
+        client_id: grant.clientId,
+        user_id: grant.userId,
+        identity_id: grant.identityId,
+      },
+      audit: {
+        ...blankAuditEntry(
+          `${why}: the client must be let in again to act as ${path.join(' / ')}.`,
+        ),
+        user_id: grant.userId,
+        identity: { id: grant.identityId, kind, name, path: [...path] },
+        request_id: context.requestId,
+        trace_id: context.traceId,
+        ip: context.ip,
+      },
+    });
+  });
+  credentials.clear();
+}
+
+/** Ends one access token before its time; the chain goes on (RFC 7009 §2.1). */
+export async function revokeAccessToken(
+  { db, credentials }: Pick<Deps, 'db' | 'credentials'>,
+  { orgId, hash }: { orgId: string; hash: Buffer },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const deleted = await deleteOauthToken(tx, { orgId, hash });
+    if (deleted === undefined) return;
+    // No audit row: the client gave back what would have ended within minutes. Caches must know.
+    await appendEvent(tx, {
+      type: 'oauth_token.revoked',
+      orgId,
+      audience: [],
+      data: { token_id: deleted.id, grant_id: deleted.grantId },
+      audit: null,
+    });
+  });
+  credentials.clear();
+}

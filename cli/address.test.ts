@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+
+import { coversEndpoint, parseGatewayUrl, requireSafe } from './address.ts';
+
+test.each([
+  [undefined, 'http://127.0.0.1:8080'],
+  ['https://gateway.example', 'https://gateway.example'],
+  ['https://gateway.example/', 'https://gateway.example'],
+  ['https://gateway.example/mcp', 'https://gateway.example'],
+  ['https://gateway.example/mcp/', 'https://gateway.example'],
+  ['https://gateway.example/a/mcp', 'https://gateway.example/a'],
+])('the gateway of %s is %s', (given, url) => {
+  expect(parseGatewayUrl(given)).toBe(url);
+});
+
+test.each(['https://a.example', 'http://localhost:1', 'http://127.8.9.1', 'http://[::1]:81'])(
+  'a credential may go to %s',
+  (url) => {
+    expect(requireSafe(url).href).toContain(url);
+  },
+);
+
+test.each([
+  ...[
+    'http://a.example',
+    'http://127.0.0.1.a.example',
+    'http://localhost.a.example',
+    'http://10.0.0.1',
+  ],
+  ...[
+    'http://[::2]',
+    'ftp://127.0.0.1',
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    '',
+    'a.example',
+  ],
+])('a credential may not go to %j', (url) => {
+  expect(() => requireSafe(url)).toThrow(/is refused|is not a URL/);
+});
+
+test.each([
+  ['https://a.example', true],
+  ['https://a.example/', true],
+  ['https://a.example/mcp', true],
+  ['https://a.example/mcp/', true],
+  ['https://a.example/mc', false],
+  ['https://a.example/mcp/other', false],
+  ['https://a.example/mcp#x', false],
+  ['https://b.example/mcp', false],
+  ['http://a.example/mcp', false],
+  ['https://a.example:8443/mcp', false],
+  ['nonsense', false],
+])('whether %s speaks for https://a.example/mcp: %s', (resource, expected) => {
+  expect(coversEndpoint(resource, new URL('https://a.example/mcp'))).toBe(expected);
+});

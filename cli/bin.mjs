@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+// Runs the CLI with Node 24, whichever Node an editor or a shell has found. Plain JavaScript that
+// Node 20 understands; it installs nothing and writes nothing to stdout, which belongs to frames.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NODE_MAJOR = 24;
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+if (Number(process.versions.node.split('.', 1)[0]) >= NODE_MAJOR) {
+  await import('./main.ts');
+} else {
+  const installed = path.join(
+    ...[root, `node_modules/node-${process.platform}-${process.arch}`, 'bin/node'],
+  );
+  if (existsSync(installed)) {
+    runWith(installed);
+  } else {
+    process.stderr.write(
+      `action-gateway needs Node ${NODE_MAJOR} and this is ${process.versions.node}: ` +
+        `install Node ${NODE_MAJOR}, or run "npm ci --omit=dev" in ${root}.\n`,
+    );
+    process.exitCode = 1;
+  }
+}
+
+/** The program has our stdin, stdout and stderr, and ends when we do, however that happens. */
+function runWith(node) {
+  const follow = path.join(root, 'scripts/follow-starter.mjs');
+  const main = path.join(root, 'cli/main.ts');
+  const child = spawn(node, ['--import', follow, main, ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, ACTION_GATEWAY_STARTER: String(process.pid) },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => child.kill(signal));
+  child.once('exit', (code, signal) => {
+    process.exitCode = signal ? 128 + constants.signals[signal] : code;
+  });
+}

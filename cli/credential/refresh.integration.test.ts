@@ -1,0 +1,247 @@
+import { chmod, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { expect, test } from 'vitest';
+
+import { startGateway } from '../gateway.testing.ts';
+import type { GatewayBehaviour } from '../gateway.testing.ts';
+import { makeFolder, startProgram, writeLogin } from '../program.testing.ts';
+import { readCredentialFile } from './file.ts';
+import type { Credential } from './file.ts';
+
+async function startWorld(behaviour: GatewayBehaviour = {}, credential: Partial<Credential> = {}) {
+  const stack = new AsyncDisposableStack();
+  const gateway = stack.use(await startGateway(behaviour));
+  const folder = stack.use(await makeFolder());
+  const file = join(folder.path, 'config', 'mcp.json');
+  gateway.refreshTokens.add('CANARY-refresh-0');
+  await writeLogin(file, gateway.url, credential);
+  return {
+    ...{ gateway, file, folder: folder.path },
+    startShim: () => stack.use(startProgram(['mcp', '--credential-file', file])),
+    refreshes: () => gateway.oauth.filter(({ path }) => path === '/oauth/token'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+test('an expired token is refreshed, the frame sent again, and the login kept for the next time', async () => {
+  await using world = await startWorld();
+  const shim = world.startShim();
+  shim.send({ id: 1, method: 'x', params: { a: 1 } });
+  expect(await shim.next()).toMatchObject({ id: 1, result: { echo: { a: 1 } } });
+  shim.send({ id: 2, method: 'x' });
+  await shim.next();
+
+  expect(world.gateway.calls.map(({ headers }) => headers.authorization)).toEqual([
+    ...['Bearer CANARY-access-0', 'Bearer CANARY-access-1', 'Bearer CANARY-access-1'],
+  ]);
+  expect(world.gateway.calls[1]?.body).toBe(world.gateway.calls[0]?.body);
+  expect(Object.fromEntries(world.refreshes()[0]?.body ?? [])).toEqual({
+    grant_type: 'refresh_token',
+    refresh_token: 'CANARY-refresh-0',
+    client_id: 'client-1',
+    resource: world.gateway.url,
+  });
+  const { credential, clients } = await readCredentialFile(world.file);
+  expect(credential).toMatchObject({
+    access_token: 'CANARY-access-1',
+    refresh_token: 'CANARY-refresh-1',
+  });
+  expect(clients).toHaveProperty([world.gateway.url]);
+  expect((await stat(world.file)).mode & 0o777).toBe(0o600);
+});
+
+test('twenty shims with one expired login refresh it once', async () => {
+  await using world = await startWorld({ whileRefreshing: () => sleep(100) });
+  const shims = Array.from({ length: 20 }, () => world.startShim());
+  for (const shim of shims) for (const id of [1, 2, 3]) shim.send({ id, method: 'x' });
+  for (const shim of shims) {
+    for (const _ of [1, 2, 3]) expect(await shim.next(), shim.stderr()).toHaveProperty('result');
+  }
+  expect(world.refreshes()).toHaveLength(1);
+  expect(world.gateway.refreshTokens).toEqual(new Set(['CANARY-refresh-1']));
+}, 60_000);
+
+test('killed in the middle of a refresh, it leaves a whole file and no lock', async () => {
+  const begun = Promise.withResolvers<void>();
+  const never = new Promise<void>(() => {});
+  await using world = await startWorld({
+    whileRefreshing: () => {
+      begun.resolve();
+      return never;
+    },
+  });
+  const before = await readFile(world.file, 'utf8');
+  const shim = world.startShim();
+  const other = world.startShim();
+  shim.send({ id: 1, method: 'x' });
+  await begun.promise;
+  other.send({ id: 1, method: 'x' });
+  shim.child.kill('SIGKILL');
+  await shim.exited;
+
+  expect(await readFile(world.file, 'utf8')).toBe(before);
+  // The lock has gone with its holder; the token that it used up has not come back.
+  expect((await other.next()).error?.message).toContain('action-gateway mcp login');
+});
+
+test('killed at any moment, it leaves a login that can be read', async () => {
+  await using world = await startWorld();
+  for (let round = 0; round < 12; round++) {
+    const shim = world.startShim();
+    const keepExpiring = setInterval(() => world.gateway.accessTokens.clear(), 1);
+    for (let id = 0; id < 200; id++) shim.send({ id, method: 'x' });
+    await shim.next();
+    await sleep(round * 4);
+    shim.child.kill('SIGKILL');
+    await shim.exited;
+    clearInterval(keepExpiring);
+    const { credential } = await readCredentialFile(world.file);
+    expect(credential?.access_token).toMatch(/^CANARY-access-\d+$/);
+  }
+  const names = await readdir(join(world.folder, 'config'));
+  expect(names.every((name) => /^mcp\.json(\.lock|\.new)?$/.test(name))).toBe(true);
+}, 60_000);
+
+test('a refused refresh token is presented once, and a new login is picked up', async () => {
+  await using world = await startWorld();
+  world.gateway.refreshTokens.clear();
+  const shim = world.startShim();
+  for (const id of [1, 2, 3]) {
+    shim.send({ id, method: 'x' });
+    const { error } = await shim.next();
+    expect(error?.message).toContain(`action-gateway mcp login --credential-file ${world.file}`);
+  }
+  expect(world.refreshes()).toHaveLength(1);
+  expect(shim.stderr()).not.toContain('CANARY');
+
+  world.gateway.accessTokens.add('CANARY-access-new');
+  await writeLogin(world.file, world.gateway.url, { access_token: 'CANARY-access-new' });
+  shim.send({ id: 4, method: 'x' });
+  expect(await shim.next()).toMatchObject({ id: 4, result: {} });
+});
+
+test('without a refresh token, a person is asked to log in', async () => {
+  await using world = await startWorld({}, { refresh_token: undefined });
+  const shim = world.startShim();
+  shim.send({ id: 1, method: 'x' });
+  const { error } = await shim.next();
+  expect(error?.message).toContain('action-gateway mcp login');
+  expect(shim.stderr()).toContain('action-gateway mcp login');
+  expect(world.refreshes()).toHaveLength(0);
+});
+
+test('while the token endpoint is away, the login stays as it is', async () => {
+  await using world = await startWorld(
+    {},
+    { token_endpoint: 'http://127.0.0.1:59999/oauth/token' },
+  );
+  const before = await readFile(world.file, 'utf8');
+  const shim = world.startShim();
+  for (const id of [1, 2]) {
+    shim.send({ id, method: 'x' });
+    expect((await shim.next()).error?.message).toContain('ECONNREFUSED');
+  }
+  expect(await readFile(world.file, 'utf8')).toBe(before);
+});
+
+test('a missing scope is named with the command that asks for it, and the new login used', async () => {
+  const challenge = 'Bearer error="insufficient_scope", scope="approvals"';
+  await using world = await startWorld({
+    mcp: ({ headers, response }) => {
+      if (headers.authorization === 'Bearer CANARY-access-wide') {
+        response.end('{"jsonrpc":"2.0","id":2,"result":{}}');
+      } else response.writeHead(403, { 'www-authenticate': challenge }).end();
+    },
+    open: true,
+  });
+  const shim = world.startShim();
+  shim.send({ id: 1, method: 'x' });
+  const { error } = await shim.next();
+  expect(error?.message).toContain(`--scope 'mcp approvals'`);
+  expect(error?.data).toEqual({
+    ...{ status: 403, error: 'insufficient_scope', scope: 'mcp approvals' },
+  });
+  await writeLogin(world.file, world.gateway.url, { access_token: 'CANARY-access-wide' });
+  shim.send({ id: 2, method: 'x' });
+  expect(await shim.next()).toMatchObject({ id: 2, result: {} });
+});
+
+test('a refresh that would act as the user is refused and not kept', async () => {
+  await using world = await startWorld({ granted: { scope: 'mcp user' } });
+  const shim = world.startShim();
+  shim.send({ id: 1, method: 'x' });
+  expect((await shim.next()).error?.message).toContain('acts as the user');
+  expect(world.gateway.calls).toHaveLength(1);
+});
+
+test('two names of one file are one login', async () => {
+  await using world = await startWorld({ whileRefreshing: () => sleep(100) });
+  const link = join(world.folder, 'link.json');
+  await symlink(world.file, link);
+  const shim = world.startShim();
+  await using linked = startProgram(['mcp', '--credential-file', link]);
+  for (const each of [shim, linked]) each.send({ id: 1, method: 'x' });
+  for (const each of [shim, linked]) expect(await each.next()).toHaveProperty('result');
+  expect(world.refreshes()).toHaveLength(1);
+  const { credential } = await readCredentialFile(world.file);
+  expect(credential?.access_token).toBe('CANARY-access-1');
+});
+
+test('a login that others can read is refused', async () => {
+  await using world = await startWorld();
+  await chmod(world.file, 0o640);
+  const shim = world.startShim();
+  expect(await shim.exited).toBe(1);
+  expect(shim.stderr()).toContain('chmod 600');
+  expect(world.gateway.calls).toHaveLength(0);
+});
+
+test('a login that acts as the user is refused', async () => {
+  await using world = await startWorld({}, { scope: 'mcp user' });
+  const shim = world.startShim();
+  expect(await shim.exited).toBe(1);
+  expect(shim.stderr()).toContain('acts as the user');
+  expect(world.gateway.calls).toHaveLength(0);
+});
+
+test('a login at one gateway is not sent to another', async () => {
+  await using world = await startWorld();
+  await using other = await startGateway();
+  await using shim = startProgram(['mcp', '--url', other.url, '--credential-file', world.file]);
+  expect(await shim.exited).toBe(1);
+  expect(shim.stderr()).toContain(world.gateway.url);
+  expect(other.calls).toHaveLength(0);
+});
+
+test.each([
+  ['no JSON', 'hello'],
+  ['something else', '{"token":"x"}'],
+  ['nothing', ''],
+])('a file with %s is refused by its name', async (_, text) => {
+  await using world = await startWorld();
+  await writeFile(world.file, text);
+  const shim = world.startShim();
+  expect(await shim.exited).toBe(1);
+  expect(shim.stderr()).toContain(`${world.file} is not a credential file`);
+});
+
+test('without any credential, it says what to run, whole', async () => {
+  await using folder = await makeFolder();
+  const usual = { XDG_CONFIG_HOME: folder.path };
+  const file = join(folder.path, 'a b.json');
+  const url = 'https://gateway.example';
+  for (const [environment, command] of [
+    [usual, 'action-gateway mcp login'],
+    [{ ...usual, ACTION_GATEWAY_URL: url }, `action-gateway mcp login --url ${url}`],
+    [
+      { ...usual, ACTION_GATEWAY_CREDENTIAL_FILE: file },
+      `action-gateway mcp login --credential-file '${file}'`,
+    ],
+  ] as const) {
+    await using shim = startProgram(['mcp'], environment);
+    expect(await shim.exited).toBe(1);
+    expect(shim.stderr()).toContain(`run "${command}"`);
+  }
+});

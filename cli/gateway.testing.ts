@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** One request to `/mcp`, as it arrived. */
+export interface McpCall {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly response: ServerResponse;
+}
+
+/** What plays the gateway: `/mcp` as a test wants it, and an authorization server that says yes. */
+export interface Gateway extends AsyncDisposable {
+  readonly url: string;
+  readonly calls: McpCall[];
+  /** Bodies of the requests to each OAuth endpoint. */
+  readonly oauth: { path: string; body: URLSearchParams; json: Record<string, unknown> }[];
+  /** Access tokens that are good now. */
+  readonly accessTokens: Set<string>;
+  /** Refresh tokens that have not been used. Using another one revokes everything. */
+  readonly refreshTokens: Set<string>;
+  /** Stops listening and cuts what is open; `restart` listens on the same port again. */
+  readonly stop: () => Promise<void>;
+  readonly restart: () => Promise<void>;
+}
+
+export interface GatewayBehaviour {
+  readonly mcp?: (call: McpCall) => void | Promise<void>;
+  /** Is waited for between using a refresh token up and answering. */
+  readonly whileRefreshing?: () => Promise<void>;
+  /** Added to the answers of the token endpoint. */
+  readonly granted?: Record<string, unknown>;
+  /** Instead of consent. */
+  readonly authorize?: (query: URLSearchParams) => Record<string, string>;
+  /** Instead of the usual documents. */
+  readonly documents?: Record<string, (url: string) => unknown>;
+  /** Which clients may revoke; all of them if that is not said. */
+  readonly knowsClient?: (id: string) => boolean;
+  /** No access token is needed. */
+  readonly open?: boolean;
+}
+
+export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Gateway> {
+  const { mcp = answerWithEcho, granted = {}, open = false } = behaviour;
+  const calls: McpCall[] = [];
+  const oauth: Gateway['oauth'] = [];
+  const accessTokens = new Set<string>();
+  const refreshTokens = new Set<string>();
+  let lastToken = 0;
+  let clients = 0;
+  const issueTokens = () => {
+    const access_token = `CANARY-access-${++lastToken}`;
+    const refresh_token = `CANARY-refresh-${lastToken}`;
+    accessTokens.add(access_token);
+    refreshTokens.add(refresh_token);
+    return { access_token, refresh_token, token_type: 'Bearer', expires_in: 900, ...granted };
+  };
+  const documents: Record<string, (url: string) => unknown> = {
+    '/.well-known/oauth-protected-resource/mcp': (url) => ({
+      resource: url,
+      authorization_servers: [url],
+      scopes_supported: ['mcp', 'user'],
+    }),
+    '/.well-known/oauth-authorization-server': (url) => ({
+      issuer: url,
+      authorization_endpoint: `${url}/oauth/authorize`,
+      token_endpoint: `${url}/oauth/token`,
+      registration_endpoint: `${url}/oauth/register`,
+      revocation_endpoint: `${url}/oauth/revoke`,
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+      authorization_response_iss_parameter_supported: true,
+    }),
+    ...behaviour.documents,
+  };
+
+  // As long as the gateway's own: five seconds are nothing on a machine that is busy.
+  const server = createServer({ keepAliveTimeout: 72_000 });
+  let url = '';
+  const json = (response: ServerResponse, status: number, body: unknown) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+
+  server.on('request', (request, response) => {
+    void (async () => {
+      const { pathname, searchParams } = new URL(request.url ?? '/', url);
+      const body = await text(request);
+      const { method = '', headers } = request;
+      if (pathname === '/mcp') return handleMcp({ method, headers, body, response });
+      const document = documents[pathname];
+      if (document) return json(response, 200, document(url));
+      if (!pathname.startsWith('/oauth/')) return json(response, 404, { error: 'not_found' });
+      const isJson = headers['content-type']?.startsWith('application/json') === true;
+      const form = method === 'GET' ? searchParams : new URLSearchParams(isJson ? '' : body);
+      oauth.push({ path: pathname, body: form, json: isJson ? JSON.parse(body) : {} });
+      await handleOAuth(pathname, form, response);
+    })();
+  });
+
+  async function handleMcp(call: McpCall): Promise<void> {
+    calls.push(call);
+    const token = /^Bearer (.+)$/.exec(call.headers.authorization ?? '')?.[1];
+    if (!open && !accessTokens.has(token ?? '') && token?.startsWith('aak_') !== true) {
+      const challenge = `Bearer resource_metadata="${url}/.well-known/oauth-protected-resource/mcp", scope="mcp"`;
+      call.response.setHeader('www-authenticate', challenge);
+      json(call.response, 401, { error: 'unauthenticated', message: 'Sign in first.' });
+      return;
+    }
+    await mcp(call);
+  }
+
+  async function handleOAuth(path: string, form: URLSearchParams, response: ServerResponse) {
+    if (path === '/oauth/register') {
+      json(response, 201, { client_id: `client-${++clients}` });
+    } else if (path === '/oauth/authorize') {
+      const answer = behaviour.authorize?.(form) ?? { code: 'CANARY-code', iss: url };
+      const target = new URL(form.get('redirect_uri') ?? '');
+      const state = form.get('state') ?? '';
+      for (const [name, value] of Object.entries({ state, ...answer })) {
+        target.searchParams.set(name, value);
+      }
+      response.writeHead(303, { location: target.href }).end();
+    } else if (path === '/oauth/token' && form.get('grant_type') === 'authorization_code') {
+      json(response, 200, issueTokens());
+    } else if (path === '/oauth/token') {
+      if (!refreshTokens.delete(form.get('refresh_token') ?? '')) {
+        accessTokens.clear();
+        refreshTokens.clear();
+        json(response, 400, { error: 'invalid_grant' });
+        return;
+      }
+      await behaviour.whileRefreshing?.();
+      json(response, 200, issueTokens());
+    } else if (behaviour.knowsClient?.(form.get('client_id') ?? '') === false) {
+      json(response, 401, { error: 'invalid_client' });
+    } else {
+      response.writeHead(200).end();
+    }
+  }
+
+  const listen = async (port: number) => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const stop = async () => {
+    if (!server.listening) return;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  await listen(0);
+  return {
+    url,
+    ...{ calls, oauth, accessTokens, refreshTokens, stop },
+    restart: () => listen(Number(new URL(url).port)),
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** A result that holds the parameters; nothing for what needs no answer. */
+export function answerWithEcho({ method, body, response }: McpCall): void {
+  if (method === 'GET') return void response.writeHead(405).end();
+  if (method === 'DELETE') return void response.writeHead(200).end();
+  const { id, params } = JSON.parse(body) as { id?: unknown; params?: unknown };
+  if (id === undefined) return void response.writeHead(202).end();
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { echo: params ?? null } }));
+}

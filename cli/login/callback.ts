@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { messagePage, pageHeaders } from '#pages';
+
+/** The answer that the browser has brought, and the page it waits for. */
+export interface Callback {
+  readonly url: URL;
+  readonly show: (title: string, message: string) => void;
+}
+
+export interface CallbackServer extends AsyncDisposable {
+  readonly redirectUri: string;
+  /** Resolves with the first request that carries our `state`. Others are turned away. */
+  readonly answer: Promise<Callback>;
+}
+
+/** Waits on a free port of this machine for the browser to come back (RFC 8252 section 7.3). */
+export async function openCallbackServer(path: string, state: string): Promise<CallbackServer> {
+  const { promise, resolve } = Promise.withResolvers<Callback>();
+  let isAnswered = false;
+  const server = createServer((request, response) => {
+    const show = (status: number, title: string, message: string) => {
+      response.writeHead(status, {
+        ...pageHeaders(),
+        'cache-control': 'no-store',
+        connection: 'close',
+      });
+      response.end(messagePage(title, message));
+    };
+    const url = URL.parse(request.url ?? '', redirectUri);
+    const isOurs =
+      request.method === 'GET' &&
+      request.headers.host === new URL(redirectUri).host &&
+      url?.pathname === path &&
+      url.searchParams.get('state') === state;
+    if (!isOurs || !url || isAnswered) {
+      return show(400, 'Not the answer', 'This is not the answer to the login that is under way.');
+    }
+    isAnswered = true;
+    resolve({ url, show: (title, message) => show(200, title, message) });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const redirectUri = `http://127.0.0.1:${port}${path}`;
+  return {
+    redirectUri,
+    answer: promise,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeIdleConnections();
+      await once(server, 'close', { signal: AbortSignal.timeout(2_000) }).catch(() =>
+        server.closeAllConnections(),
+      );
+    },
+  };
+}

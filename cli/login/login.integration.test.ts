@@ -1,0 +1,298 @@
+import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { calculatePKCECodeChallenge } from 'oauth4webapi';
+import { expect, test } from 'vitest';
+
+import { startGateway } from '../gateway.testing.ts';
+import type { Gateway, GatewayBehaviour } from '../gateway.testing.ts';
+import { readCredentialFile } from '../credential/file.ts';
+import { makeFolder, startProgram } from '../program.testing.ts';
+
+interface Visit {
+  readonly address: URL;
+  readonly page: string;
+  readonly status: number;
+}
+
+async function startWorld(behaviour: GatewayBehaviour = {}) {
+  const stack = new AsyncDisposableStack();
+  const gateway = stack.use(await startGateway(behaviour));
+  const folder = stack.use(await makeFolder());
+  const file = join(folder.path, 'new', 'folder', 'mcp.json');
+  const base = ['--url', gateway.url, '--credential-file', file];
+  return { gateway, file, base, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Runs the login with a browser that follows redirects; answers what everybody saw. */
+async function runLogin(
+  args: readonly string[],
+  browse: (address: string) => Promise<Visit> = visit,
+) {
+  const program = startProgram(['mcp', 'login', '--no-browser', ...args]);
+  const stdout: string[] = [];
+  let visited: Visit | undefined;
+  for (let line = await program.nextLine(); line !== undefined; line = await program.nextLine()) {
+    stdout.push(line);
+    if (URL.canParse(line.trim())) visited = await browse(line.trim());
+  }
+  return {
+    code: await program.exited,
+    stdout: stdout.join('\n'),
+    stderr: program.stderr(),
+    visited,
+  };
+}
+
+async function visit(address: string): Promise<Visit> {
+  const answer = await fetch(address);
+  return { address: new URL(address), page: await answer.text(), status: answer.status };
+}
+
+const pathsOf = ({ oauth }: Gateway) => oauth.map(({ path }) => path);
+
+test('the whole flow: discovery, registration, consent, tokens, stored', async () => {
+  await using world = await startWorld();
+  const { code, stdout, visited } = await runLogin(world.base);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`Logged in at ${world.gateway.url}`);
+  expect(stdout).not.toContain('CANARY');
+  expect(visited).toMatchObject({ status: 200, page: expect.stringContaining('Logged in') });
+
+  expect(pathsOf(world.gateway)).toEqual(['/oauth/register', '/oauth/authorize', '/oauth/token']);
+  const [registration, , token] = world.gateway.oauth;
+  expect(registration?.json).toEqual({
+    client_name: 'action-gateway mcp',
+    software_id: 'agent-action-gateway-cli',
+    application_type: 'native',
+    redirect_uris: ['http://127.0.0.1/callback'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  });
+  const asked = Object.fromEntries(visited?.address.searchParams ?? []);
+  expect(asked).toMatchObject({
+    response_type: 'code',
+    client_id: 'client-1',
+    scope: 'mcp',
+    code_challenge_method: 'S256',
+    resource: world.gateway.url,
+    redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
+  });
+  const given = Object.fromEntries(token?.body ?? []);
+  expect(given).toMatchObject({
+    grant_type: 'authorization_code',
+    code: 'CANARY-code',
+    client_id: 'client-1',
+    resource: world.gateway.url,
+    redirect_uri: asked['redirect_uri'],
+  });
+  expect(await calculatePKCECodeChallenge(given['code_verifier'] ?? '')).toBe(
+    asked['code_challenge'],
+  );
+
+  const { credential } = await readCredentialFile(world.file);
+  expect(credential).toMatchObject({
+    gateway: world.gateway.url,
+    access_token: 'CANARY-access-1',
+    refresh_token: 'CANARY-refresh-1',
+    scope: 'mcp',
+  });
+  expect((await stat(world.file)).mode & 0o777).toBe(0o600);
+  expect((await stat(join(world.file, '..'))).mode & 0o777).toBe(0o700);
+  for (const name of await readdir(join(world.file, '..'))) {
+    expect((await stat(join(world.file, '..', name))).mode & 0o077).toBe(0);
+  }
+});
+
+test('what it stores is what the shim uses', async () => {
+  await using world = await startWorld();
+  await runLogin(world.base);
+  await using shim = startProgram(['mcp', '--credential-file', world.file]);
+  shim.send({ id: 1, method: 'x' });
+  expect(await shim.next()).toMatchObject({ id: 1, result: {} });
+});
+
+test('a second login is the same client, and a new one where that is wanted or needed', async () => {
+  const forgotten = new Set<string>();
+  await using world = await startWorld({ knowsClient: (id) => !forgotten.has(id) });
+  await runLogin(world.base);
+  await runLogin(world.base);
+  await runLogin([...world.base, '--new-client']);
+  forgotten.add('client-2');
+  await runLogin(world.base);
+  const used = world.gateway.oauth
+    .filter(({ path }) => path === '/oauth/authorize')
+    .map(({ body }) => body.get('client_id'));
+  expect(used).toEqual(['client-1', 'client-1', 'client-2', 'client-3']);
+});
+
+test.each([
+  ['another issuer', { iss: 'https://evil.example' }],
+  ['no issuer, though one was announced', {}],
+])('an answer with %s is not taken', async (_, issuer) => {
+  await using world = await startWorld({ authorize: () => ({ code: 'CANARY-code', ...issuer }) });
+  const { code, stderr, visited } = await runLogin(world.base);
+  expect(code).toBe(1);
+  expect(stderr).toContain('"iss"');
+  expect(visited?.page).toContain('Not logged in');
+  expect(pathsOf(world.gateway)).not.toContain('/oauth/token');
+  expect((await readCredentialFile(world.file)).credential).toBeUndefined();
+});
+
+test('a refusal is said in the browser and in the terminal', async () => {
+  await using world = await startWorld({
+    authorize: (query) => ({
+      error: 'access_denied',
+      iss: new URL(query.get('resource') ?? '').origin,
+    }),
+  });
+  const { code, stderr, visited } = await runLogin(world.base);
+  expect(code).toBe(1);
+  expect(stderr).toContain('it was not allowed');
+  expect(visited?.page).toContain('it was not allowed');
+});
+
+test('what comes with another state, path or host is turned away, and the login goes on', async () => {
+  await using world = await startWorld();
+  const { code } = await runLogin(world.base, async (address) => {
+    const redirect = new URL(address).searchParams.get('redirect_uri') ?? '';
+    const state = new URL(address).searchParams.get('state') ?? '';
+    for (const wrong of [
+      `${redirect}?code=evil&state=evil`,
+      `${redirect}?code=evil`,
+      `${new URL(redirect).origin}/?code=evil&state=${state}`,
+      `${redirect.replace('127.0.0.1', 'localhost')}?code=evil&state=${state}`,
+    ]) {
+      expect((await visit(wrong)).status).toBe(400);
+    }
+    return visit(address);
+  });
+  expect(code).toBe(0);
+  expect(world.gateway.oauth.at(-1)?.body.get('code')).toBe('CANARY-code');
+});
+
+test('the page in the browser runs nothing and is framed by nobody', async () => {
+  await using world = await startWorld();
+  let headers = new Headers();
+  await runLogin(world.base, async (address) => {
+    const answer = await fetch(address);
+    ({ headers } = answer);
+    return { address: new URL(address), page: await answer.text(), status: answer.status };
+  });
+  expect(headers.get('content-security-policy')).toMatch(
+    /default-src 'none'.*frame-ancestors 'none'/,
+  );
+  expect(headers.get('cache-control')).toBe('no-store');
+});
+
+test('a credential that acts as the user is neither asked for nor kept', async () => {
+  await using world = await startWorld({ granted: { scope: 'mcp user' } });
+  const { code, stderr, visited } = await runLogin([...world.base, '--scope', 'user mcp']);
+  expect(visited?.address.searchParams.get('scope')).toBe('mcp');
+  expect(code).toBe(1);
+  expect(stderr).toContain('acts as the user');
+  expect((await readCredentialFile(world.file)).credential).toBeUndefined();
+});
+
+test.each([
+  ['for another address', { resource: 'https://evil.example/mcp' }],
+  ['that names no server', { authorization_servers: [] }],
+  ['whose server is reached in the open', { authorization_servers: ['http://auth.example'] }],
+])('resource metadata %s ends the login', async (_, change) => {
+  await using world = await startWorld({
+    documents: {
+      '/.well-known/oauth-protected-resource/mcp': (url) => ({
+        ...{ resource: url, authorization_servers: [url] },
+        ...change,
+      }),
+    },
+  });
+  const { code, stderr, visited } = await runLogin(world.base);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^action-gateway: .+[.?]\n$/);
+  expect(visited).toBeUndefined();
+  expect(pathsOf(world.gateway)).toEqual([]);
+});
+
+test.each([
+  ['of another issuer', { issuer: 'https://evil.example' }],
+  ['without PKCE', { code_challenge_methods_supported: ['plain'] }],
+  ['with a token endpoint in the open', { token_endpoint: 'http://auth.example/token' }],
+  ['with a script for a page', { authorization_endpoint: 'javascript:alert(1)' }],
+  ['without a token endpoint', { token_endpoint: undefined }],
+])('server metadata %s ends the login', async (_, change) => {
+  await using world = await startWorld({
+    documents: {
+      '/.well-known/oauth-authorization-server': (url) => ({
+        issuer: url,
+        authorization_endpoint: `${url}/oauth/authorize`,
+        token_endpoint: `${url}/oauth/token`,
+        registration_endpoint: `${url}/oauth/register`,
+        code_challenge_methods_supported: ['S256'],
+        ...change,
+      }),
+    },
+  });
+  const { code, stderr, visited } = await runLogin(world.base);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^action-gateway: .+[.?]\n$/);
+  expect(visited).toBeUndefined();
+  expect(pathsOf(world.gateway)).toEqual([]);
+});
+
+test.each([
+  ['http://gateway.example', 'it must be https'],
+  ['ftp://127.0.0.1', 'it must be https'],
+  ['gateway', 'is not a URL'],
+  ['https://me:secret@gateway.example', 'not the address of a gateway'],
+  ['http://127.0.0.1:1', 'does not answer'],
+])('nothing is sent to %s', async (url, message) => {
+  await using world = await startWorld();
+  const { code, stderr } = await runLogin(['--url', url, '--credential-file', world.file]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(message);
+});
+
+test('a login at another gateway is not written over', async () => {
+  await using world = await startWorld();
+  await using other = await startGateway();
+  await runLogin(world.base);
+  const before = await readFile(world.file, 'utf8');
+  const { code, stderr } = await runLogin(['--url', other.url, '--credential-file', world.file]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`a login at ${world.gateway.url}`);
+  expect(await readFile(world.file, 'utf8')).toBe(before);
+});
+
+test('logging out revokes the login, and the next one is the same client', async () => {
+  await using world = await startWorld();
+  await runLogin(world.base);
+  await using program = startProgram(['mcp', 'logout', '--credential-file', world.file]);
+  expect(await program.exited).toBe(0);
+  const revoked = world.gateway.oauth.findLast(({ path }) => path === '/oauth/revoke');
+  expect(revoked?.body.get('token')).toBe('CANARY-refresh-1');
+  expect(await readFile(world.file, 'utf8')).not.toContain('CANARY');
+  await runLogin(world.base);
+  expect(pathsOf(world.gateway).filter((path) => path === '/oauth/register')).toHaveLength(1);
+});
+
+test('logging out forgets the login even if the gateway is away', async () => {
+  await using world = await startWorld();
+  await runLogin(world.base);
+  await world.gateway.stop();
+  await using program = startProgram(['mcp', 'logout', '--credential-file', world.file]);
+  expect(await program.exited).toBe(1);
+  expect(program.stderr()).toContain('could not be told');
+  expect(await readFile(world.file, 'utf8')).not.toContain('CANARY');
+});
+
+test('a file that is something else is not written over', async () => {
+  await using world = await startWorld();
+  await using folder = await makeFolder();
+  const file = join(folder.path, 'notes.json');
+  await writeFile(file, '{"mine":true}', { mode: 0o600 });
+  const { code } = await runLogin(['--url', world.gateway.url, '--credential-file', file]);
+  expect(code).toBe(1);
+  expect(await readFile(file, 'utf8')).toBe('{"mine":true}');
+});

@@ -1,0 +1,53 @@
+import * as oauth from 'oauth4webapi';
+
+import {
+  readCredentialFile,
+  settleCredentialPath,
+  writeCredentialFile,
+} from '../credential/file.ts';
+import type { Credential } from '../credential/file.ts';
+import { withFileLock } from '../credential/lock.ts';
+import { authenticationOf, requestOptions } from '../credential/oauth.ts';
+import { Refusal, reasonOf } from '../refusal.ts';
+import { credentialFileSetting } from '../settings.ts';
+import type { Environment } from '../settings.ts';
+
+export interface LogoutOptions {
+  readonly 'credential-file'?: string;
+}
+
+/** `action-gateway mcp logout`: the login ends at the gateway first, then here. */
+export async function logout(options: LogoutOptions, environment: Environment): Promise<void> {
+  const path = await settleCredentialPath(
+    credentialFileSetting(options['credential-file'], environment),
+  );
+  await withFileLock(path, async () => {
+    const { credential, ...others } = await readCredentialFile(path);
+    if (!credential) throw new Refusal('There is no login.');
+    // What cannot be revoked is forgotten all the same: it ends by itself.
+    const problem = await revoke(credential);
+    await writeCredentialFile(path, others);
+    process.stdout.write(`Logged out of ${credential.gateway}.\n`);
+    if (problem === undefined) return;
+    throw new Refusal(
+      `The gateway could not be told (${problem}): there the login ends by itself, within 30 days.`,
+    );
+  });
+}
+
+/** Undefined if it worked, else why not. */
+async function revoke(credential: Credential): Promise<string | undefined> {
+  const { issuer, client, revocation_endpoint, refresh_token, access_token } = credential;
+  if (revocation_endpoint === undefined) return 'it has no address for that';
+  try {
+    const answer = await oauth.revocationRequest(
+      ...([{ issuer, revocation_endpoint }, client, authenticationOf(client)] as const),
+      refresh_token ?? access_token,
+      requestOptions(revocation_endpoint),
+    );
+    await oauth.processRevocationResponse(answer);
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}

@@ -1,0 +1,97 @@
+import { StringDecoder } from 'node:string_decoder';
+
+/** One event of a `text/event-stream`, with what stands in it. */
+export interface StreamEvent {
+  readonly id?: string;
+  /** Milliseconds to wait before connecting again. */
+  readonly retry?: number;
+  /** Empty for an event that only sets the id. */
+  readonly data: string;
+}
+
+/**
+ * The events of a stream (HTML Living Standard, server-sent events), each as soon as it is
+ * complete. What a broken stream leaves unfinished is dropped, as the standard says.
+ *
+ * @throws if one event has more than `limit` characters.
+ */
+export async function* readEvents(
+  stream: AsyncIterable<Buffer>,
+  limit: number,
+): AsyncGenerator<StreamEvent> {
+  let event = new EventLines(limit);
+  for await (const line of readTextLines(stream, limit)) {
+    if (line !== '') {
+      event.add(line);
+      continue;
+    }
+    const complete = event.finish();
+    event = new EventLines(limit);
+    if (complete) yield complete;
+  }
+}
+
+/** Looks at each chunk once: a large event comes in thousands of them. */
+async function* readTextLines(
+  stream: AsyncIterable<Buffer>,
+  limit: number,
+): AsyncGenerator<string> {
+  const decoder = new StringDecoder('utf8');
+  let parts: string[] = [];
+  let size = 0;
+  let heldBack = '';
+  for await (const chunk of stream) {
+    let text = heldBack + decoder.write(chunk);
+    // A return at the end may be the first half of a line end.
+    heldBack = text.endsWith('\r') ? '\r' : '';
+    if (heldBack) text = text.slice(0, -1);
+    const [first = '', ...more] = text.split(/\r\n|\n|\r/);
+    parts.push(first);
+    size += first.length;
+    if (size > limit) throw new Error(`an event of more than ${limit} characters`);
+    for (const line of more) {
+      yield parts.join('');
+      parts = [line];
+      size = line.length;
+    }
+  }
+}
+
+class EventLines {
+  readonly #limit: number;
+  readonly #data: string[] = [];
+  #size = 0;
+  #id: string | undefined;
+  #retry: number | undefined;
+  #type = '';
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(line: string): void {
+    const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (name === 'data') {
+      this.#size += value.length;
+      if (this.#size > this.#limit) {
+        throw new Error(`an event of more than ${this.#limit} characters`);
+      }
+      this.#data.push(value);
+    }
+    if (name === 'event') this.#type = value;
+    if (name === 'id' && !value.includes('\0')) this.#id = value;
+    if (name === 'retry' && /^\d{1,9}$/.test(value)) this.#retry = Number(value);
+  }
+
+  /** Undefined if it is for nobody: only comments, or another type than `message`. */
+  finish(): StreamEvent | undefined {
+    const isMessage = this.#type === '' || this.#type === 'message';
+    const data = isMessage ? this.#data.join('\n') : '';
+    if (data === '' && this.#id === undefined && this.#retry === undefined) return undefined;
+    return {
+      data,
+      ...(this.#id !== undefined && { id: this.#id }),
+      ...(this.#retry !== undefined && { retry: this.#retry }),
+    };
+  }
+}

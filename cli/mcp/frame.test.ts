@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+
+import { frameHeaders, parseFrame, parseReply } from './frame.ts';
+
+const parse = (message: unknown) => parseFrame(Buffer.from(JSON.stringify(message)));
+
+test.each([
+  [{ id: 1, method: 'a' }, 'request'],
+  [{ id: '', method: 'a' }, 'request'],
+  [{ method: 'a' }, 'notification'],
+  [{ id: 1, result: {} }, 'response'],
+  [{ id: 1, error: { code: 1, message: 'm' } }, 'response'],
+])('%j is a %s', (message, kind) => {
+  expect(parse({ jsonrpc: '2.0', ...message })?.kind).toBe(kind);
+});
+
+test.each([[null], [1], ['a'], [[]], [{}], [{ jsonrpc: '1.0', id: 1, method: 'a' }]])(
+  '%j is no frame, in either direction',
+  (message) => {
+    expect(parse(message)).toBeUndefined();
+    expect(parseReply(JSON.stringify(message))).toBeUndefined();
+  },
+);
+
+const version = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+test.each([
+  ['tools/call', { name: 'a_b' }, 'a_b'],
+  ['prompts/get', { name: 'p' }, 'p'],
+  ['resources/read', { uri: 'file:///a%20b' }, 'file:///a%20b'],
+  ['tasks/get', { taskId: 't' }, 't'],
+  ['tools/call', { name: '' }, '=?base64??='],
+  ['tools/call', { name: ' a' }, '=?base64?IGE=?='],
+  ['tools/call', { name: 'a\r\nx: y' }, '=?base64?YQ0KeDogeQ==?='],
+  ['tools/call', { name: '=?base64?YQ==?=' }, '=?base64?PT9iYXNlNjQ/WVE9PT89?='],
+  ['tools/call', { name: 7 }, undefined],
+  ['tools/list', { name: 'a' }, undefined],
+])('%s of %j is about %j', (method, params, name) => {
+  const frame = parse({ jsonrpc: '2.0', id: 1, method, params: { ...params, ...version } });
+  expect(frame && frameHeaders(frame)).toEqual({
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    ...(name !== undefined && { 'mcp-name': name }),
+  });
+});
+
+test('a frame of an earlier revision adds no headers', () => {
+  const frame = parse({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a' } });
+  expect(frame && frameHeaders(frame)).toEqual({});
+});

@@ -1,0 +1,71 @@
+/** Changes a frame in one to four places, the same way for the same seed. */
+export function mutate(frame: string, seed: number): Buffer {
+  const random = createRandom(seed + 1);
+  let bytes: Buffer = Buffer.from(frame);
+  const times = 1 + Math.floor(random() * 4);
+  for (let time = 0; time < times; time += 1) {
+    const at = Math.floor(random() * bytes.length);
+    const change = changes[Math.floor(random() * changes.length)];
+    if (change !== undefined) bytes = change(bytes, at, random);
+  }
+  return bytes;
+}
+
+type Change = (bytes: Buffer, at: number, random: () => number) => Buffer;
+
+const splice = (bytes: Buffer, at: number, [cut, put]: [number, string | Buffer]) =>
+  Buffer.concat([bytes.subarray(0, at), Buffer.from(put), bytes.subarray(at + cut)]);
+
+const tokens = [
+  'null',
+  '[]',
+  '{}',
+  '""',
+  '0',
+  '-1',
+  '1e999',
+  'true',
+  '\\u0000',
+  '\\ud800',
+  '"',
+  '\\',
+  ',',
+  ':',
+  '}',
+  ']',
+  '{"__proto__":1}',
+  '"constructor":{}',
+  '[[[[',
+  '  ',
+  '\n',
+  '٣',
+  '"id":null,',
+];
+
+const changes: readonly Change[] = [
+  (bytes, at, random) => splice(bytes, at, [1, Buffer.from([Math.floor(random() * 256)])]),
+  (bytes, at, random) => splice(bytes, at, [Math.floor(random() * 12), '']),
+  (bytes, at, random) => splice(bytes, at, [0, tokens[Math.floor(random() * tokens.length)] ?? '']),
+  (bytes, at, random) => splice(bytes, at, [0, bytes.subarray(at, at + Math.floor(random() * 40))]),
+  (bytes, at) => bytes.subarray(0, at),
+  // Values of another type, where the frame stays JSON.
+  (bytes, _at, random) => {
+    const text = bytes.toString('latin1');
+    const values = [...text.matchAll(/:("[^"]*"|\d+|\{\}|null)/g)];
+    const found = values[Math.floor(random() * values.length)];
+    if (found === undefined) return bytes;
+    const put = tokens[Math.floor(random() * 9)] ?? 'null';
+    return splice(bytes, found.index + 1, [(found[1] ?? '').length, put]);
+  },
+];
+
+/** mulberry32: small, and the same on every machine. */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,314 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { createStage } from '../neighbours.testing.ts';
+import type { Stage } from '../neighbours.testing.ts';
+import { agent, user } from '../principals.testing.ts';
+import type { RunningGateway } from '../start.ts';
+import { callTool, initialize, postMcp, stateless } from './clients.testing.ts';
+import { mutate } from './mutations.testing.ts';
+
+let stage: Stage;
+let gateway: RunningGateway;
+let url: string;
+let token: string;
+
+beforeAll(async () => {
+  stage = await createStage();
+  gateway = await stage.gateway({ RATE_IDENTITY_PER_MINUTE: '0', RATE_USER_PER_MINUTE: '0' });
+  url = gateway.url;
+  token = stage.tokenFor();
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await stage[Symbol.asyncDispose]();
+});
+
+const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+const metadata = () => `resource_metadata="${url}/.well-known/oauth-protected-resource/mcp"`;
+
+describe('the credential', () => {
+  test('is asked for with what a client needs to sign in', async () => {
+    const { status, headers, body } = await postMcp(url, null, { body: ping });
+
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toBe(`Bearer ${metadata()}, scope="mcp"`);
+    expect(body).toMatchObject({
+      jsonrpc: '2.0',
+      id: null,
+      error: { data: { error: 'unauthenticated' } },
+    });
+  });
+
+  test('that is wrong is told so', async () => {
+    const { status, headers } = await postMcp(url, 'CANARY-nonsense', { body: ping });
+
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toContain(
+      `${metadata()}, scope="mcp", error="invalid_token"`,
+    );
+  });
+
+  test('of a browser session counts neither as cookie nor as bearer', async () => {
+    const session = stage.tokenFor(user());
+    const cookie = await postMcp(url, null, {
+      body: ping,
+      headers: { cookie: `gateway_session=${session}`, origin: url },
+    });
+
+    expect(cookie.status).toBe(401);
+  });
+
+  test('without the scope of a tool is refused before the tool, with the scope to ask for', async () => {
+    const reader = stage.tokenFor({ scopes: ['actions:read'] });
+    const { status, headers, body } = await postMcp(url, reader, {
+      body: callTool('service_call', { service: 'github', action: 'create_issue' }, 'c1'),
+    });
+
+    expect(status).toBe(403);
+    expect(headers.get('www-authenticate')).toMatch(
+      new RegExp(`^Bearer error="insufficient_scope", scope="actions:call", .*${metadata()}$`),
+    );
+    expect(body).toMatchObject({ id: 'c1', error: { data: { error: 'insufficient_scope' } } });
+    const listed = await postMcp(url, reader, { body: { ...ping, method: 'tools/list' } });
+    expect(listed.status).toBe(200);
+  });
+
+  test('may call only so often', async () => {
+    await using limited = await stage.gateway({ RATE_IDENTITY_PER_MINUTE: '1' });
+    const busy = stage.tokenFor();
+    await postMcp(limited.url, busy, { body: ping });
+    const { status, headers, body } = await postMcp(limited.url, busy, { body: ping });
+
+    expect(status).toBe(429);
+    expect(headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(body.error.data.error).toBe('rate_limited');
+  });
+});
+
+describe('the transport refuses, in JSON-RPC', () => {
+  test.for<[string, number, number, { body: unknown; headers?: Record<string, string> }]>([
+    ['a batch', 400, -32_600, { body: [ping, { ...ping, id: 2 }] }],
+    ['a batch of one', 400, -32_600, { body: [ping] }],
+    ['an empty batch', 400, -32_600, { body: [] }],
+    ['no body', 400, -32_600, { body: '' }],
+    ['half a body', 400, -32_700, { body: '{"jsonrpc":"2.0",' }],
+    ['a word', 400, -32_600, { body: '"ping"' }],
+    ['another JSON-RPC', 400, -32_600, { body: { ...ping, jsonrpc: '1.0' } }],
+    ['a null id', 400, -32_600, { body: { ...ping, id: null } }],
+    ['an object as id', 400, -32_600, { body: { ...ping, id: {} } }],
+    ['params that are no object', 400, -32_600, { body: { ...ping, params: [1] } }],
+    [
+      'a key that means something',
+      400,
+      -32_600,
+      { body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}' },
+    ],
+    ['a deep body', 400, -32_600, { body: `${'['.repeat(70)}${']'.repeat(70)}` }],
+    ['a big body', 413, -32_000, { body: { ...ping, params: { pad: 'x'.repeat(262_144) } } }],
+    [
+      'a form',
+      415,
+      -32_000,
+      { body: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    ],
+    ['a compressed body', 415, -32_000, { body: ping, headers: { 'content-encoding': 'gzip' } }],
+    [
+      'a client that takes JSON alone',
+      406,
+      -32_600,
+      { body: ping, headers: { accept: 'application/json' } },
+    ],
+    ['a client that takes HTML', 406, -32_600, { body: ping, headers: { accept: 'text/html' } }],
+    [
+      'an unknown revision',
+      400,
+      -32_000,
+      { body: ping, headers: { 'mcp-protocol-version': '2024-01-01' } },
+    ],
+    ['a page elsewhere', 403, -32_000, { body: ping, headers: { origin: 'https://evil.example' } }],
+    ['a page without origin', 403, -32_000, { body: ping, headers: { origin: 'null' } }],
+    ['an unknown session', 404, -32_001, { body: ping, headers: { 'mcp-session-id': 'abc' } }],
+  ])('%s', async ([, status, code, request]) => {
+    const reply = await postMcp(url, token, request);
+
+    expect(reply.status).toBe(status);
+    expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(reply.body).toMatchObject({
+      jsonrpc: '2.0',
+      error: { code, data: { request_id: reply.headers.get('x-request-id') } },
+    });
+  });
+
+  test('every method but GET and POST', async () => {
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const reply = await fetch(`${url}/mcp`, {
+        method,
+        headers: { authorization: `Bearer ${token}` },
+      });
+      expect(reply.status).toBe(405);
+      expect(reply.headers.get('allow')).toBe('GET, POST');
+      expect(await reply.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -32_600 } });
+    }
+  });
+
+  test('a foreign Host, also behind a good Origin', async () => {
+    const { default: http } = await import('node:http');
+    const status = await new Promise((resolve, reject) => {
+      const request = http.request(`${url}/mcp`, {
+        method: 'POST',
+        headers: {
+          host: 'evil.example',
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+        },
+      });
+      request.on('response', (reply) => resolve(reply.statusCode));
+      request.on('error', reject);
+      request.end(JSON.stringify(ping));
+    });
+    expect(status).toBe(403);
+  });
+
+  test('headers of 2026-07-28 that do not say what the body says', async () => {
+    const { body, headers } = stateless('tools/call', { name: 'service_auth', arguments: {} });
+    for (const lie of [
+      { 'mcp-method': 'ping' },
+      { 'mcp-name': 'service_call' },
+      { 'mcp-protocol-version': '2025-11-25' },
+    ]) {
+      const reply = await postMcp(url, token, { body, headers: { ...headers, ...lie } });
+      expect(reply.status).toBe(400);
+      expect(reply.body.error.code).toBe(-32_020);
+    }
+  });
+});
+
+describe('what is odd but allowed', () => {
+  test('answers to nothing and notifications are taken note of', async () => {
+    for (const body of [
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', method: 'notifications/of-our-own' },
+      { jsonrpc: '2.0', id: 'never-asked', result: {} },
+    ]) {
+      const reply = await postMcp(url, token, { body });
+      expect([reply.status, reply.body]).toEqual([202, null]);
+    }
+  });
+
+  test('a notification with an id is a request, for a method there is not', async () => {
+    const { status, body } = await postMcp(url, token, {
+      body: { jsonrpc: '2.0', id: 5, method: 'notifications/initialized' },
+    });
+    expect([status, body.id, body.error.code]).toEqual([200, 5, -32_601]);
+  });
+
+  test('an old revision is answered with the newest that has sessions', async () => {
+    const { body } = await postMcp(url, token, { body: initialize('2024-11-05') });
+    expect(body.result.protocolVersion).toBe('2025-11-25');
+    const older = await postMcp(url, token, { body: initialize('2025-06-18') });
+    expect(older.body.result.protocolVersion).toBe('2025-06-18');
+  });
+});
+
+describe('a session', () => {
+  const open = async (claims: Parameters<Stage['tokenFor']>[0]) => {
+    const own = stage.tokenFor(claims);
+    const { headers } = await postMcp(url, own, { body: initialize() });
+    const id = headers.get('mcp-session-id') ?? '';
+    expect(id).toMatch(/^[\x21-\x7e]{20,}$/);
+    return { own, id };
+  };
+  const use = async (by: string, id: string, at = url) =>
+    (await postMcp(at, by, { body: ping, headers: { 'mcp-session-id': id } })).status;
+
+  test("is its own agent's, whichever of its keys it uses and whichever replica answers", async () => {
+    const claims = agent();
+    const { own, id } = await open(claims);
+    await using other = await stage.gateway();
+
+    expect(await use(own, id)).toBe(200);
+    expect(await use(own, id, other.url)).toBe(200);
+    expect(await use(stage.tokenFor(claims), id, other.url)).toBe(200);
+  });
+
+  test('is not there for anybody else', async () => {
+    const claims = agent();
+    const { own, id } = await open(claims);
+    const sibling = { ...agent(), orgId: claims.orgId, userId: claims.userId };
+    const viaClient = {
+      ...claims,
+      credential: { ...claims.credential, clientId: 'https://client.example' },
+    };
+
+    for (const somebody of [agent(), sibling, viaClient, { ...claims, orgId: agent().orgId }]) {
+      expect(await use(stage.tokenFor(somebody), id)).toBe(404);
+    }
+    for (const changed of [`${id}x`, id.slice(0, -1), id.replace('.-.', '.u.'), `${id}.x`]) {
+      expect(await use(own, changed)).toBe(404);
+    }
+    const stream = await fetch(`${url}/mcp`, {
+      headers: {
+        authorization: `Bearer ${stage.tokenFor(sibling)}`,
+        accept: 'text/event-stream',
+        'mcp-session-id': id,
+      },
+    });
+    expect(stream.status).toBe(404);
+  });
+});
+
+describe('5,000 mutated frames', () => {
+  test('are each answered in JSON, and none with a 5xx', { timeout: 120_000 }, async () => {
+    const seeds = [
+      { body: initialize(), headers: {} },
+      { body: callTool('service_auth', { operation: 'whoami' }), headers: {} },
+      {
+        body: callTool('service_call', {
+          service: 'github',
+          action: 'x',
+          params: { a: [1, { b: null }] },
+        }),
+        headers: {},
+      },
+      stateless('tools/list'),
+      stateless('tools/call', { name: 'service_search', arguments: { query: 'issues' } }),
+    ];
+    stage.neighbours.auth.getMe = async () => {
+      throw new Error('no frame of this test asks who it is and means it');
+    };
+    const statuses = new Map<number, number>();
+    for (let round = 0; round < 5_000; round += 50) {
+      const batch = Array.from({ length: 50 }, (_, index) => {
+        const seed = seeds[(round + index) % seeds.length];
+        return seed === undefined
+          ? []
+          : [mutate(JSON.stringify(seed.body), round + index)].map((body) => ({ ...seed, body }));
+      }).flat();
+      const replies = await Promise.all(
+        batch.map(async ({ body, headers }) => ({ body, ...(await send(body, headers)) })),
+      );
+      for (const { status, type, body } of replies) {
+        expect(status, body.toString()).toBeLessThan(500);
+        expect(type === null || type.startsWith('application/json'), body.toString()).toBe(true);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    }
+    expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400]));
+  });
+
+  async function send(body: Buffer, headers: Record<string, string>) {
+    const reply = await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: new Uint8Array(body),
+    });
+    const text = await reply.text();
+    if (text !== '') JSON.parse(text);
+    return { status: reply.status, type: reply.headers.get('content-type') };
+  }
+});

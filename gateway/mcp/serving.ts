@@ -1,0 +1,39 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+
+import type { McpServer, Server } from '@modelcontextprotocol/server';
+import type { FastifyReply } from 'fastify';
+
+import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
+import type { ClientRequests } from './client-requests.ts';
+import type { McpRequest } from './server.ts';
+
+export type ProtocolServerFactory = (request: McpRequest) => Server | McpServer;
+
+/** What all requests at `/mcp` of one replica share. */
+export interface Serving {
+  readonly deps: Deps;
+  readonly createServer: ProtocolServerFactory;
+  readonly clientRequests: ClientRequests;
+  /** Open event streams. */
+  readonly streams: { count: number };
+}
+
+const streamsMax = 5_000;
+
+export function assertRoomForStream({ count }: Serving['streams']): void {
+  if (count < streamsMax) return;
+  throw new AppError('unavailable', 'Too many event streams are open; try again shortly.');
+}
+
+/** Sends the head of an event stream; from here on the response is written by hand. */
+export function hijack(reply: FastifyReply): FastifyReply['raw'] {
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as OutgoingHttpHeaders),
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  });
+  return reply.raw;
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+
+import { deadlineIn } from '#bus';
+import { approvalResponse } from '#contracts/http/approvals';
+import { id, permissionKey } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { defineTool, result } from '../tool.ts';
+import type { ToolAnswer, ToolCall } from '../tool.ts';
+
+const resolveMsMax = 5_000;
+
+const input = z.strictObject({
+  approval_id: id.describe('The approval to decide.'),
+  resolution: z
+    .enum(['allow', 'deny', 'allow_remember'])
+    .describe(
+      'allow: this one call. deny. allow_remember: this call, and calls like it from now on.',
+    ),
+  remember_keys: z
+    .array(permissionKey)
+    .min(1)
+    .max(20)
+    .describe(
+      "With allow_remember: the keys of one of the approval's suggested_tiers, or some of them.",
+    )
+    .optional(),
+  ttl: z
+    .string()
+    .max(40)
+    .describe('With allow_remember: how long to remember, such as "24h" or "30d".')
+    .optional(),
+});
+const output = approvalResponse.shape;
+const annotations = {
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: true,
+};
+
+export const serviceApprove = defineTool('service_approve', {
+  title: 'Decide an approval of a descendant',
+  description:
+    'Decides an approval that a descendant of yours raised: a user its agent\'s, an agent its subagent\'s (relationship "downstream" in the pending_approval result). Allowing runs the suspended call. Returns the approval as it stands then.',
+  annotations,
+  input,
+  output,
+  tag: 'status',
+  scope: 'approvals',
+  run: (given, call) => resolve(given, call, 'ancestor'),
+});
+
+/** Listed only while the connection's `self_approve_enabled` is on, and checked on every call. */
+export const serviceApproveSelf = defineTool('service_approve_self', {
+  title: 'Decide your own approval',
+  description:
+    'Decides an approval that you raised yourself (relationship "self" in the pending_approval result). The user has switched this on for this connection and may switch it off at any time. Use it only for what the user has clearly asked for. Returns the approval as it stands then.',
+  annotations,
+  input,
+  output,
+  tag: 'status',
+  scope: 'approvals',
+  run: async (given, call) => {
+    if (!(await mayApproveSelf(call))) {
+      throw new AppError(
+        'self_approval_disabled',
+        'Self-approval is not switched on for this connection; its user can do so in the dashboard.',
+      );
+    }
+    return resolve(given, call, 'self');
+  },
+});
+
+/** Read anew each time: the user may have switched it off a moment ago. */
+export async function mayApproveSelf({
+  deps,
+  caller,
+}: Pick<ToolCall, 'deps' | 'caller'>): Promise<boolean> {
+  // Only a client that signed in by OAuth has a binding to switch it on for.
+  if (caller.claims.credential.clientId === null) return false;
+  const { principal } = caller;
+  const { enabled } = await deps.auth.getSelfApproval({ principal }, deadlineIn(2_000));
+  return enabled;
+}
+
+async function resolve(
+  { approval_id: approvalId, ...body }: z.output<typeof input>,
+  { deps, caller: { principal }, context }: ToolCall,
+  as: 'ancestor' | 'self',
+): Promise<ToolAnswer> {
+  const request = { principal, id: approvalId, as, body, context };
+  return result(await deps.approvals.resolve(request, deadlineIn(resolveMsMax)));
+}

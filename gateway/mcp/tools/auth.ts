@@ -1,0 +1,166 @@
+import { z } from 'zod';
+
+import { deadlineIn } from '#bus';
+import type { Access } from '#contracts/http/define';
+import { createSubagentBody, identity } from '#contracts/http/identities';
+import { connectedService } from '#contracts/http/services';
+import { chainLink, nameReference, scope } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { invalidRequest } from '../../domain/validate.ts';
+import { listServices } from '../catalog.ts';
+import { defineTool, result } from '../tool.ts';
+import type { Structured, ToolCall } from '../tool.ts';
+
+const requestMsMax = 3_000;
+
+/** What each operation takes beside its name, and the scope it needs. */
+const operations = {
+  whoami: { fields: [], scope: 'any' },
+  service_status: { fields: ['service'], scope: 'actions:read' },
+  create_subagent: { fields: ['name', 'parent_id', 'inherit_permissions', 'ttl'], scope: 'agents' },
+} as const satisfies Record<string, { fields: readonly string[]; scope: Access }>;
+type Operation = keyof typeof operations;
+
+const input = z.strictObject({
+  operation: z.enum(Object.keys(operations) as [Operation, ...Operation[]]),
+  service: z
+    .string()
+    .max(67)
+    .describe('service_status: one service; all of them without it.')
+    .optional(),
+  name: createSubagentBody.shape.name
+    .describe('create_subagent: its name; lower-case letters, digits, "_" and "-".')
+    .optional(),
+  parent_id: createSubagentBody.shape.parent_id.describe('create_subagent: default you.'),
+  inherit_permissions: createSubagentBody.shape.inherit_permissions.describe(
+    'create_subagent: whether it may do what its parent may. Default false.',
+  ),
+  ttl: createSubagentBody.shape.ttl.describe(
+    'create_subagent: how long it lives, such as "24h". Default: for good.',
+  ),
+});
+type Input = z.output<typeof input>;
+
+const serviceStatus = connectedService.pick({
+  name: true,
+  template: true,
+  title: true,
+  status: true,
+  tier: true,
+});
+
+export const serviceAuth = defineTool('service_auth', {
+  title: 'Identity and credentials',
+  description: `Who you are and what is connected. Operations:
+- whoami: your identity, the chain of identities above you (your user first), your org and your scopes.
+- service_status: whether connected services have the credentials they need.
+- create_subagent: makes a subagent below you, with a name and, if you like, a ttl.`,
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: false,
+    openWorldHint: false,
+  },
+  input,
+  output: {
+    operation: input.shape.operation,
+    identity,
+    chain: z.array(chainLink.omit({ inheritPermissions: true })),
+    org: z.looseObject({ id: z.string(), name: z.string() }),
+    scopes: z.array(scope),
+    client: z
+      .looseObject({ id: z.string() })
+      .nullable()
+      .describe('The OAuth client, if you came by one.'),
+    services: z.array(serviceStatus),
+  },
+  tag: 'operation',
+  scope: (given) => operationOf(given)?.scope ?? 'any',
+  run: async (given, call) => {
+    const { operation } = given;
+    const allowed: readonly string[] = ['operation', ...operations[operation].fields];
+    const extra = Object.keys(given).filter((field) => !allowed.includes(field));
+    if (extra.length > 0) {
+      throw invalidRequest(
+        'The arguments do not go together; correct the fields named in issues.',
+        extra.map((path) => ({ path, message: `does not go with ${operation}; leave it out` })),
+      );
+    }
+    return result({ operation, ...(await run[operation](given, call)) });
+  },
+});
+
+function operationOf(given: unknown): (typeof operations)[Operation] | undefined {
+  const parsed = z.object({ operation: input.shape.operation }).safeParse(given);
+  return parsed.success ? operations[parsed.data.operation] : undefined;
+}
+
+const run: Record<Operation, (given: Input, call: ToolCall) => Promise<Structured>> = {
+  async whoami(_given, { deps, caller }) {
+    const { principal, claims } = caller;
+    const {
+      org,
+      scopes,
+      credential: _,
+      ...identity
+    } = await deps.auth.getMe({ principal }, deadlineIn(requestMsMax));
+    const { clientId } = claims.credential;
+    return {
+      identity,
+      chain: claims.chain.map(({ id, kind, name }) => ({ id, kind, name })),
+      org,
+      scopes,
+      client: clientId === null ? null : { id: clientId },
+    };
+  },
+
+  async service_status({ service }, { deps, caller: { principal } }) {
+    const found =
+      service === undefined
+        ? await listServices(deps.registry, principal)
+        : [await getService({ deps, principal, name: service })];
+    return {
+      services: found.map(({ name, template, title, status, tier }) => ({
+        ...{ name, template, title, status, tier },
+      })),
+    };
+  },
+
+  async create_subagent({ name, parent_id, inherit_permissions, ttl }, { deps, caller, context }) {
+    if (name === undefined) {
+      throw invalidRequest('create_subagent needs a name.', [
+        { path: 'name', message: 'is required' },
+      ]);
+    }
+    const body = {
+      name,
+      ...(parent_id === undefined ? {} : { parent_id }),
+      ...(inherit_permissions === undefined ? {} : { inherit_permissions }),
+      ...(ttl === undefined ? {} : { ttl }),
+    };
+    const { principal } = caller;
+    const created = deps.auth.createSubagent(
+      { principal, body, context },
+      deadlineIn(requestMsMax),
+    );
+    return { identity: await created };
+  },
+};
+
+function getService({
+  deps,
+  principal,
+  name,
+}: {
+  deps: ToolCall['deps'];
+  principal: string;
+  name: string;
+}) {
+  if (nameReference.safeParse(name).success) {
+    return deps.registry.getService({ principal, name }, deadlineIn(requestMsMax));
+  }
+  throw new AppError(
+    'unknown_service',
+    'No service has that name; service_status without service lists them.',
+  );
+}

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { createEvent } from '#events';
+import { createStage } from '../../gateway/neighbours.testing.ts';
+import { agent } from '../../gateway/principals.testing.ts';
+import { startBearerProxy } from './mcp/bearer-proxy.ts';
+import { createFixtureServer } from './mcp/fixture-server.ts';
+
+const suiteMs = 110_000;
+
+describe('the conformance suite of MCP, as a client of the gateway', () => {
+  const running = new AsyncDisposableStack();
+  let url: string;
+
+  beforeAll(async () => {
+    const stage = running.use(await createStage());
+    const claims = { ...agent(), credential: { ...agent().credential, clientId: 'conformance' } };
+    const changeTools = async () => {
+      const event = createEvent({
+        type: 'mcp_connection.changed',
+        orgId: claims.orgId,
+        audience: [claims.identityId],
+        data: { agent_id: claims.identityId, client_id: 'conformance' },
+        audit: null,
+      });
+      stage.buses.auth.nats.publish(`evt.auth.${event.type}`, JSON.stringify(event));
+      await stage.buses.auth.nats.flush();
+    };
+    const gateway = running.use(
+      await stage.gateway(
+        { RATE_IDENTITY_PER_MINUTE: '0', RATE_USER_PER_MINUTE: '0' },
+        { mcpServer: ({ isStateless }) => createFixtureServer({ isStateless, changeTools }) },
+      ),
+    );
+    const proxy = running.use(await startBearerProxy(gateway.url, stage.tokenFor(claims)));
+    url = `${proxy.url}/mcp`;
+  });
+  afterAll(() => running.disposeAsync());
+
+  test.for([
+    ['what 2025-11-25 requires', ['--requirements', '2025-11-25']],
+    ['every scenario of 2025-06-18', ['--suite', 'all', '--spec-version', '2025-06-18']],
+    ['what 2026-07-28 requires', ['--requirements', '2026-07-28']],
+    // Not required of anybody yet.
+    ...[
+      'http-header-validation',
+      'http-custom-header-server-validation',
+      'json-schema-2020-12',
+    ].map((name) => [name, ['--scenario', name, '--spec-version', '2026-07-28']] as const),
+  ] as const)('passes %s', { timeout: suiteMs }, async ([, selection]) => {
+    const output = await runSuite(url, selection);
+
+    expect(output).toMatch(/\b0 failed\b/);
+  });
+});
+
+/** Resolves with everything the suite printed; rejects with it when a scenario failed. */
+async function runSuite(url: string, selection: readonly string[]): Promise<string> {
+  const results = await mkdtemp(join(tmpdir(), 'aag-conformance-'));
+  const program = join('node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js');
+  const given = ['server', '--url', url, '-o', results, ...selection];
+  try {
+    return await new Promise((resolve, reject) => {
+      execFile(process.execPath, [program, ...given], (failure, stdout, stderr) => {
+        const output = `${stdout}\n${stderr}`;
+        if (failure === null) resolve(output);
+        else reject(new Error(output, { cause: failure }));
+      });
+    });
+  } finally {
+    await rm(results, { recursive: true, force: true });
+  }
+}

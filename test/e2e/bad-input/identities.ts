@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+
+import type { BadInput, Scene } from './scene.ts';
+
+const change = (body: object) => (scene: Scene) =>
+  scene.admin.patch(`/v1/identities/${scene.bot.id}`, body);
+const client = (id: string) => encodeURIComponent(id);
+const invalid = { status: 400, error: 'invalid_request' };
+const forbidden = { status: 403, error: 'forbidden' };
+const closed = { status: 403, error: 'insufficient_scope', tells: /user/ };
+const missing = { status: 404, error: 'not_found' };
+
+/** Identities and OAuth clients: what they may not become, and who may not change them. */
+export const badIdentities: BadInput[] = [
+  { what: 'a change that names nothing', send: change({}), ...invalid },
+  { what: 'another parent', send: change({ parent_id: randomUUID() }), ...invalid },
+  { what: 'a status by PATCH', send: change({ status: 'active' }), ...invalid },
+  {
+    what: 'an owner by PATCH, and names it',
+    send: change({ owner_id: randomUUID() }),
+    ...{ ...invalid, tells: /"path":"owner_id"/ },
+  },
+  {
+    what: 'a name with capitals',
+    send: change({ name: 'Bot' }),
+    ...{ ...invalid, tells: /lower-case/ },
+  },
+  { what: 'a reserved name', send: change({ name: 'org' }), ...{ ...invalid, tells: /reserved/ } },
+  { what: 'a name of 64 characters', send: change({ name: 'a'.repeat(64) }), ...invalid },
+  { what: 'a name of null', send: change({ name: null }), ...invalid },
+  {
+    what: 'an end without a zone',
+    send: change({ expires_at: '2100-01-01T00:00:00' }),
+    ...invalid,
+  },
+  {
+    what: 'an end that is over',
+    send: change({ expires_at: '2020-01-01T00:00:00Z' }),
+    ...{ status: 400, error: 'invalid_params', tells: /future/ },
+  },
+  {
+    what: 'an agent that is to inherit',
+    send: change({ inherit_permissions: true }),
+    ...{ status: 400, error: 'invalid_params', tells: /subagent/ },
+  },
+  {
+    what: 'a user changed like an agent',
+    send: ({ admin, member }) => admin.patch(`/v1/identities/${member.id}`, { name: 'mallory' }),
+    ...forbidden,
+  },
+  {
+    what: 'an agent that changes itself',
+    send: ({ bot }) => bot.patch(`/v1/identities/${bot.id}`, { auto_call_on_approve: false }),
+    ...forbidden,
+  },
+  {
+    what: 'an agent that archives itself',
+    send: ({ bot }) => bot.post(`/v1/identities/${bot.id}/archive`),
+    ...forbidden,
+  },
+  {
+    what: 'an agent that archives its user',
+    send: ({ bot, admin }) => bot.post(`/v1/identities/${admin.id}/archive`),
+    ...missing,
+  },
+  {
+    what: 'a colleague who archives an agent',
+    send: ({ member, bot }) => member.post(`/v1/identities/${bot.id}/archive`),
+    ...missing,
+  },
+  {
+    what: 'archiving the last admin',
+    send: ({ admin }) => admin.post(`/v1/identities/${admin.id}/archive`),
+    ...{ ...forbidden, tells: /last admin/ },
+  },
+  {
+    what: 'a body for an archive',
+    send: ({ admin, bot }) => admin.post(`/v1/identities/${bot.id}/archive`, { for: 'now' }),
+    ...invalid,
+  },
+  {
+    what: 'restoring what does not exist',
+    send: ({ admin }) => admin.post(`/v1/identities/${randomUUID()}/restore`),
+    ...missing,
+  },
+  {
+    what: 'an agent that lists OAuth clients',
+    send: ({ bot }) => bot.get('/v1/oauth/clients'),
+    ...closed,
+  },
+  {
+    what: 'a member who lists OAuth clients',
+    send: ({ member }) => member.get('/v1/oauth/clients'),
+    ...forbidden,
+  },
+  {
+    what: 'shutting out a client whose id is a URL nobody knows',
+    send: ({ admin }) =>
+      admin.post(`/v1/oauth/clients/${client('https://app.example/a%20b/../c.json?x=1#y')}/revoke`),
+    ...missing,
+  },
+  {
+    what: 'a client id whose slashes are not encoded',
+    send: ({ admin }) => admin.post('/v1/oauth/clients/https://app.example/client.json/revoke'),
+    ...missing,
+  },
+  {
+    what: 'a client id of more than 500 characters',
+    send: ({ admin }) => admin.post(`/v1/oauth/clients/${'a'.repeat(501)}/revoke`),
+    ...invalid,
+  },
+  {
+    what: 'a client id with a NUL',
+    send: ({ admin }) => admin.post('/v1/oauth/clients/a%00b/revoke'),
+    ...invalid,
+  },
+  {
+    what: 'an agent that looks for its own clients',
+    send: ({ bot }) => bot.get(`/v1/identities/${bot.id}/mcp-connections`),
+    ...closed,
+  },
+  {
+    what: "an admin who looks for the clients of a colleague's agent",
+    send: ({ admin, other }) => admin.get(`/v1/identities/${other.id}/mcp-connections`),
+    ...missing,
+  },
+  {
+    what: 'a switch for a client that is not bound',
+    send: ({ admin, bot }) =>
+      admin.patch(`/v1/identities/${bot.id}/mcp-connections/${client('https://a.example/c')}`, {
+        self_approve_enabled: true,
+      }),
+    ...missing,
+  },
+  {
+    what: 'a switch that is neither on nor off',
+    send: ({ admin, bot }) =>
+      admin.patch(`/v1/identities/${bot.id}/mcp-connections/${randomUUID()}`, {
+        self_approve_enabled: 'yes',
+      }),
+    ...invalid,
+  },
+  {
+    what: 'another agent for a connection',
+    send: ({ admin, bot }) =>
+      admin.patch(`/v1/identities/${bot.id}/mcp-connections/${randomUUID()}`, {
+        self_approve_enabled: true,
+        agent_id: randomUUID(),
+      }),
+    ...{ ...invalid, tells: /"path":"agent_id"/ },
+  },
+];

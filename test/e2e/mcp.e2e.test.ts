@@ -1,0 +1,242 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import {
+  ElicitRequestSchema,
+  ElicitationCompleteNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { connectClient } from '../../gateway/mcp/clients.testing.ts';
+import { withKey } from '../support/http.ts';
+import { createOrg } from './support/people.ts';
+import { createAgent, created, startWorld } from './support/world.ts';
+import type { Agent, World } from './support/world.ts';
+
+const create = (title: string) => ({
+  service: 'github',
+  action: 'create_issue',
+  params: { repository: 'acme/site', title },
+});
+
+describe('an agent that speaks MCP', () => {
+  let world: World;
+  let agent: Agent;
+
+  beforeAll(async () => {
+    world = await startWorld();
+    const { admin, upstream, url } = world;
+    const secret = { name: 'github_token', value: 'CANARY-mcp', tier: 'org' };
+    created(await admin.post('/v1/secrets', { ...secret, allowed_hosts: [upstream.host] }));
+    const service = { template: 'github', tier: 'org', base_url: upstream.url };
+    created(await admin.post('/v1/services', service));
+    agent = await createAgent(url, admin, 'deploy-bot');
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  /** Calls a tool as the SDK does: it validates every answer against the tool's output schema. */
+  async function call(key: string, name: string, given: Record<string, unknown>) {
+    await using connected = await connectClient(world.url, key);
+    await connected.client.listTools();
+    const answer = await connected.client.callTool({ name, arguments: given });
+    // eslint-disable-next-line typescript/no-explicit-any -- looked at field by field
+    return { isError: answer.isError === true, ...(answer.structuredContent as any) };
+  }
+  const resolve = (id: string, resolution: string) =>
+    world.admin.post(`/v1/approvals/${id}/resolve`, { resolution });
+  const posts = () => world.upstream.hits.filter(({ method }) => method === 'POST').length;
+
+  test('finds what it can do, and what it finds can be called as it stands', async () => {
+    const all = await call(agent.key, 'service_search', {});
+    expect(all.results).toMatchObject([
+      { service: 'github', template: 'github', auth: { type: 'secret', connected: true } },
+    ]);
+
+    const found = await call(agent.key, 'service_search', {
+      query: 'list isues in repo',
+      limit: 3,
+    });
+    expect(found.results).toHaveLength(3);
+    const { results } = await call(agent.key, 'service_search', { query: 'list issues' });
+    expect(results[0]).toMatchObject({ service: 'github', action: 'list_issues', risk: 'read' });
+    expect(results[0].params_schema.properties).toHaveProperty('repository');
+    const { service, action } = results[0];
+    const read = await call(agent.key, 'service_read', {
+      ...{ service, action, params: { repository: 'acme/site' }, filter: '.ok' },
+    });
+    expect(read).toMatchObject({
+      status: 'called',
+      result: { status_code: 200, filtered_body: true },
+    });
+
+    const catalog = await call(agent.key, 'service_search', { query: 'sendgrid', catalog: true });
+    expect(catalog.results[0]).toMatchObject({ service: null, template: 'sendgrid' });
+    const status = await call(agent.key, 'service_auth', { operation: 'service_status' });
+    expect(status.services).toMatchObject([{ name: 'github', status: 'ready' }]);
+  });
+
+  test('sees nothing of another org', async () => {
+    const orgId = await createOrg(world.tables.query);
+    const eve = await world.person({ orgId, name: 'eve', role: 'admin' });
+    const stranger = await createAgent(world.url, eve, 'stranger');
+
+    expect((await call(stranger.key, 'service_search', {})).results).toEqual([]);
+    expect(await call(stranger.key, 'service_call', create('x'))).toMatchObject({
+      isError: true,
+      error: 'unknown_service',
+    });
+    const { approval_id } = await call(agent.key, 'service_call', create('For our eyes only'));
+    for (const [tool, given] of [
+      ['service_call', { approval_id }],
+      ['service_approve', { approval_id, resolution: 'allow' }],
+    ] as const) {
+      expect(await call(stranger.key, tool, given)).toMatchObject({
+        ...{ isError: true, error: 'not_found' },
+      });
+    }
+  });
+
+  test('is who it says it is', async () => {
+    const me = await call(agent.key, 'service_auth', { operation: 'whoami' });
+
+    expect(me).toMatchObject({
+      identity: { id: agent.id, kind: 'agent' },
+      chain: [{ id: world.admin.id, kind: 'user' }, { id: agent.id }],
+      client: null,
+    });
+  });
+
+  test('cannot write by service_read', async () => {
+    expect(await call(agent.key, 'service_read', create('x'))).toMatchObject({
+      isError: true,
+      error: 'risk_exceeded',
+    });
+    expect(posts()).toBe(0);
+  });
+
+  test('waits for its user, and gets the result by approval_id', async () => {
+    const pending = await call(agent.key, 'service_call', create('The build is red'));
+    expect(pending).toMatchObject({ status: 'pending_approval', relationship: 'self' });
+    const { approval_id } = pending;
+    expect(await call(agent.key, 'service_call', { approval_id })).toMatchObject({ approval_id });
+    expect(
+      await call(agent.key, 'service_approve', { approval_id, resolution: 'allow' }),
+    ).toMatchObject({ isError: true });
+    expect(posts()).toBe(0);
+
+    expect((await resolve(approval_id, 'allow')).status).toBe(200);
+    await expect
+      .poll(() => call(agent.key, 'service_call', { approval_id, verbose: true }))
+      .toMatchObject({ status: 'called', result: { status_code: 201, body: { ok: true } } });
+    expect(posts()).toBe(1);
+  });
+
+  test('holds its call while its user, sent there by the client, decides on the page', async () => {
+    await using connected = await connectClient(world.url, agent.key, { elicitation: { url: {} } });
+    const { client } = connected;
+    const before = posts();
+    const completed: string[] = [];
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
+      completed.push(params.elicitationId);
+    });
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+      if (params.mode !== 'url') throw new Error('only a page was offered');
+      expect(params.url).toBe(`${world.url}/approvals/${params.elicitationId}`);
+      expect((await resolve(params.elicitationId, 'allow')).status).toBe(200);
+      return { action: 'accept' };
+    });
+
+    const answer = await client.callTool({
+      ...{ name: 'service_call', arguments: create('While the page is open') },
+    });
+
+    expect(answer.structuredContent).toMatchObject({
+      status: 'called',
+      result: { status_code: 201 },
+    });
+    expect(posts()).toBe(before + 1);
+    expect(completed).toHaveLength(1);
+  });
+
+  test('is told when its user says no', async () => {
+    const before = posts();
+    const { approval_id } = await call(agent.key, 'service_call', create('Another'));
+    await resolve(approval_id, 'deny');
+
+    expect(await call(agent.key, 'service_call', { approval_id })).toMatchObject({
+      isError: false,
+      status: 'denied',
+    });
+    expect(posts()).toBe(before);
+  });
+
+  test('decides for the subagent it made, and the subagent not for itself', async () => {
+    const before = posts();
+    const made = await call(agent.key, 'service_auth', {
+      ...{ operation: 'create_subagent', name: 'helper', ttl: '1h' },
+    });
+    const keys = `/v1/identities/${made.identity.id}/keys`;
+    const { key } = created(await withKey(world.url, agent.key).post(keys, { name: 'mcp' }));
+    created(
+      await world.admin.post('/v1/rules', {
+        ...{ identity_id: agent.id, effect: 'allow', pattern: 'org/github:create_issue:*' },
+      }),
+    );
+
+    const pending = await call(key, 'service_call', create('From below'));
+    expect(pending).toMatchObject({ status: 'pending_approval', relationship: 'self' });
+    const { approval_id } = pending;
+    const decision = { approval_id, resolution: 'allow' };
+    expect(await call(key, 'service_approve', decision)).toMatchObject({ isError: true });
+    expect(await call(key, 'service_approve_self', decision)).toMatchObject({
+      error: 'self_approval_disabled',
+    });
+    expect(await call(agent.key, 'service_call', { approval_id })).toMatchObject({
+      relationship: 'downstream',
+    });
+
+    expect(await call(agent.key, 'service_approve', decision)).toMatchObject({
+      ...{ isError: false, id: approval_id, status: 'allowed' },
+    });
+    await expect
+      .poll(() => call(key, 'service_call', { approval_id }))
+      .toMatchObject({ status: 'called' });
+    expect(posts()).toBe(before + 1);
+  });
+
+  test('is stopped at once when it is revoked', async () => {
+    const doomed = await createAgent(world.url, world.admin, 'doomed');
+    await using connected = await connectClient(world.url, doomed.key);
+    created(await world.admin.post(`/v1/identities/${doomed.id}/revoke`));
+
+    await expect
+      .poll(() => connected.client.ping().then(() => 'fine', String))
+      .toMatch(/unauthenticated/);
+  });
+
+  test('may be the Inspector on the command line', async () => {
+    const tools = await inspect('--method', 'tools/list');
+    expect(tools.tools).toHaveLength(5);
+    const me = await inspect(
+      ...[
+        '--method',
+        'tools/call',
+        '--tool-name',
+        'service_auth',
+        '--tool-arg',
+        'operation=whoami',
+      ],
+    );
+    expect(me.structuredContent.identity.id).toBe(agent.id);
+  });
+
+  async function inspect(...given: string[]) {
+    const program = join('node_modules', '.bin', 'mcp-inspector');
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...[program, '--cli', `${world.url}/mcp`, '--transport', 'http'],
+      ...['--header', `Authorization: Bearer ${agent.key}`, ...given],
+    ]);
+    return JSON.parse(stdout);
+  }
+});
