@@ -4,7 +4,7 @@ import type { ImportCall, ImportPool, ImportPoolOptions } from './pool.ts';
 
 import { looksLikeJson } from './read-text.ts';
 
-export type { ImportFinding, ImportRequest, Imported, ImportedOperation } from './imported.ts';
+export type { ImportFinding, Imported, ImportedOperation } from './imported.ts';
 
 const mebibyte = 1024 * 1024;
 /** Beyond this a document gets a process with more memory, of which there is one only. */

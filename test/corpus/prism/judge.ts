@@ -56,7 +56,10 @@ interface Judged {
  */
 export async function judge(name: string, sampling: Sampling): Promise<Verdict> {
   const judged = await readDocument(name);
-  const { actions, operations, refused } = compileOperations(judged.document, sampling.operations);
+  const { actions, operations, refused } = await compileOperations(
+    judged.document,
+    sampling.operations,
+  );
   const kept = new Set(operations.map(({ path }) => path));
   const part = partOf(judged.document, (path) => kept.has(path));
   await using mock = await startPrismMock(readable(part));

@@ -1,33 +1,38 @@
 import type { CompiledAction } from '#contracts/template';
 import { compileTemplate } from '../../../registry/domain/template.ts';
+import { importDocument } from '../../../registry/import/index.ts';
 import type { PublishedDocument } from '../../support/prism.ts';
 import { operationsOf } from './operations.ts';
 import type { Operation } from './operations.ts';
-import { selectOperations } from './select.ts';
 
 /** A template has a bounded number of actions and bytes; documents have more. */
-const OPERATIONS_PER_TEMPLATE = 100;
+const OPERATIONS_PER_TEMPLATE = 300;
 
-/** Operations as the registry compiles them, several templates long. */
-export function compileOperations(
+/** Operations as the registry imports and compiles them, several templates long. */
+export async function compileOperations(
   document: PublishedDocument,
   choose: (all: readonly Operation[]) => readonly Operation[],
-): { actions: CompiledAction[]; operations: Operation[]; refused: string[] } {
+): Promise<{ actions: CompiledAction[]; operations: Operation[]; refused: string[] }> {
+  const text = JSON.stringify(document);
   const chosen = choose(operationsOf(document));
   const actions: CompiledAction[] = [];
   const refused: string[] = [];
-  const compile = (selected: readonly Operation[]): void => {
-    const { template, report } = compileTemplate(selectOperations(document, selected), {
+  for (let at = 0; at < chosen.length; at += OPERATIONS_PER_TEMPLATE) {
+    const selected = chosen.slice(at, at + OPERATIONS_PER_TEMPLATE);
+    const includeOperations = selected.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    const imported = await importDocument({ text, includeOperations, key: 'judged' });
+    if (!imported.ok) throw new Error(JSON.stringify(imported.findings.slice(0, 5)));
+    for (const { operation_id, skipped } of imported.operations) {
+      if (skipped) refused.push(`${operation_id}: ${skipped.code} ${skipped.message}`);
+    }
+    const { template, report } = compileTemplate(JSON.stringify(imported.document), {
       tier: 'org',
       ownerId: '0197e2b4-0000-7000-8000-000000000001',
       version: 1,
+      isDraft: true,
     });
-    if (template) actions.push(...Object.values(template.actions));
-    else if (selected.length > 1) for (const one of selected) compile([one]);
-    else refused.push(`${selected[0]?.path}: ${report.errors.map(({ code }) => code).join()}`);
-  };
-  for (let at = 0; at < chosen.length; at += OPERATIONS_PER_TEMPLATE) {
-    compile(chosen.slice(at, at + OPERATIONS_PER_TEMPLATE));
+    if (template === undefined) throw new Error(JSON.stringify(report.errors.slice(0, 5)));
+    actions.push(...Object.values(template.actions));
   }
   return { actions, operations: [...chosen], refused };
 }

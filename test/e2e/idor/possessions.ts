@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import type { RouteName } from '#contracts/all';
 import { withKey } from '../../support/http.ts';
-import type { Caller } from '../../support/http.ts';
 import { templateDocument } from '../support/template.ts';
 import type { Query } from '../support/database.ts';
 import type { Person } from '../support/people.ts';
