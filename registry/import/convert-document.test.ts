@@ -421,9 +421,12 @@ describe('a parameter', () => {
       { content: { 'application/xml': { schema: { type: 'string' } } } },
     ],
   ])('%s is left out', ([, parameter]) => {
-    const { action, codes } = importParameter(parameter);
+    const { action, codes, findings } = importParameter(parameter);
     expect(action?.params).toEqual([]);
     expect(codes).toContain('parameter_dropped');
+    expect(findings.find(({ code }) => code === 'parameter_dropped')?.path).toBe(
+      '/paths/~1things/post/parameters/0',
+    );
   });
 
   test('that is required, but cannot be sent, takes its operation with it', () => {

@@ -8,7 +8,7 @@ import { inferRisk, inferSummary } from './infer.ts';
 import { createNotes } from './notes.ts';
 import { WORK_MAX, convertOperation, findOperations, namesOf } from './operations.ts';
 import type { FoundOperation } from './operations.ts';
-import { Skip } from './parameters.ts';
+import { Skip, placeOfParameter } from './parameters.ts';
 import { readPath } from './paths.ts';
 import { readText } from './read-text.ts';
 import type { Work } from './schemas.ts';
@@ -221,7 +221,7 @@ function include(
     const { value, skipped, dropped } = assembly.add(found.method, converted);
     for (const { name, finding } of dropped) {
       const message = `The parameter "${shorten(name, 100)}" is left out: ${finding.message}`;
-      notes.info('parameter_dropped', [...found.operation.path, 'parameters', name], message);
+      notes.info('parameter_dropped', placeOfParameter(source, found, name), message);
     }
     if (skipped) return skip(skipped.code, skipped.message);
     const summary = textAt(value, 'summary') ?? '';

@@ -1,5 +1,6 @@
 import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
+import type { Path } from '../domain/findings.ts';
 import type { Inference } from './imported.ts';
 import { constantParameter, placeholdersOf } from './paths.ts';
 import type { OperationPath } from './paths.ts';
@@ -91,6 +92,17 @@ function entriesOf(source: Source, owner: Place<JsonObject>): Place<JsonObject>[
     const place = follow(source, { value, path: [...owner.path, 'parameters', index] });
     return place === undefined ? [] : [place];
   });
+}
+
+/** Where a parameter of an operation is declared: in it, in its path, or where those refer to. */
+export function placeOfParameter(
+  source: Source,
+  { operation, pathItem }: Pick<Owner, 'operation' | 'pathItem'>,
+  name: string,
+): Path {
+  const declared = [operation, pathItem].flatMap((owner) => entriesOf(source, owner));
+  const place = declared.find(({ value }) => textAt(value, 'name')?.trim() === name);
+  return place?.path ?? operation.path;
 }
 
 function identityOf({ name, in: place }: Parameter): string {
