@@ -82,8 +82,10 @@ describe('a redirect URI that is refused', () => {
 
 test('a person is told where the answer goes, not the whole address', () => {
   expect(describeRedirectTarget('https://app.example:8443/cb?x=1')).toBe('app.example:8443');
-  expect(describeRedirectTarget('http://127.0.0.1:33418/cb')).toBe('a program on this computer');
-  expect(describeRedirectTarget('http://[::1]/cb')).toBe('a program on this computer');
+  expect(describeRedirectTarget('http://127.0.0.1:33418/cb')).toBe(
+    'a program on this computer (127.0.0.1)',
+  );
+  expect(describeRedirectTarget('http://[::1]/cb')).toBe('a program on this computer ([::1])');
   expect(describeRedirectTarget('cursor://host/cb')).toBe('the application that opens cursor://');
 });
 

@@ -69,7 +69,7 @@ function whyNotScheme(scheme: string, authority: string, url: URL): string | und
 /** How a person is told where an answer goes: the host, or the application's own scheme. */
 export function describeRedirectTarget(uri: string): string {
   const { protocol, hostname, host } = new URL(uri);
-  if (loopbackHosts.has(hostname)) return 'a program on this computer';
+  if (loopbackHosts.has(hostname)) return `a program on this computer (${hostname})`;
   return protocol === 'https:' ? host : `the application that opens ${protocol}//`;
 }
 
