@@ -8,6 +8,7 @@ import { startDesk } from './desk.ts';
 import { connectInspector } from './inspector.ts';
 import { connectMcpRemote } from './mcp-remote.ts';
 import { connectSdk } from './sdk.ts';
+import { patience } from './stdio.ts';
 
 /** Clients that people use, each from discovery to the end of its sign-in, as it comes. */
 const clients: readonly (readonly [string, Connect])[] = [
@@ -52,7 +53,7 @@ describe('a client that somebody else made', () => {
       const token = await client.accessToken();
       expect(await statusOf(token)).toBe(200);
       await part(me['identity'].id, me['client'].id);
-      await expect.poll(() => statusOf(token)).toBe(401);
+      await expect.poll(() => statusOf(token), patience).toBe(401);
       // Nothing is left to it but asking its person again, some of them for each open request.
       await client.callTool('service_auth', { operation: 'whoami' });
       expect((await desk.opened()).length).toBeGreaterThan(1);
@@ -78,7 +79,7 @@ describe('a client that somebody else made', () => {
       await world.admin.post(`/v1/approvals/${approval_id}/resolve`, { resolution: 'allow' }),
     );
     await expect
-      .poll(() => client.callTool('service_call', { approval_id }), { timeout: 60_000 })
+      .poll(() => client.callTool('service_call', { approval_id }), patience)
       .toMatchObject({ status: 'called', result: { status_code: 201 } });
     expect(posts()).toHaveLength(1);
   }
@@ -91,7 +92,7 @@ describe('a client that somebody else made', () => {
         where oauth_grant.id = grant_id and client_id = $1 and kind = 'access'`,
       [clientId],
     );
-    await expect.poll(() => statusOf(before)).toBe(401);
+    await expect.poll(() => statusOf(before), patience).toBe(401);
     const me = await client.callTool('service_auth', { operation: 'whoami' });
     expect(me).toMatchObject({ isError: false });
     expect(await client.accessToken()).not.toBe(before);
