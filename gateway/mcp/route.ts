@@ -68,9 +68,7 @@ export async function mcpRoute(
     request.admitted = { credential, caller };
   };
   const bodyLimit = Math.min(bodyBytesMax, app.initialConfig.bodyLimit ?? bodyBytesMax);
-  app.post(path, { onRequest, bodyLimit }, (request, reply) =>
-    post(serving, request, reply),
-  );
+  app.post(path, { onRequest, bodyLimit }, (request, reply) => post(serving, request, reply));
   app.get(path, { onRequest, exposeHeadRoute: false }, (request, reply) =>
     openStream(serving, request, reply),
   );
