@@ -55,7 +55,14 @@ export interface Backing extends AsyncDisposable {
   readonly pids: readonly number[];
 }
 
-const keyNames = ['MASTER_KEY', 'PERMIT_KEY', 'GAP_KEY', 'PRINCIPAL_KEY', 'WEBHOOK_KEY'] as const;
+const keyNames = [
+  'MASTER_KEY',
+  'PERMIT_KEY',
+  'GAP_KEY',
+  'PRINCIPAL_KEY',
+  'WEBHOOK_KEY',
+  'SIGN_IN_KEY',
+] as const;
 const databaseName = 'gateway';
 
 /**

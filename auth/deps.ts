@@ -1,8 +1,11 @@
 import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Signer } from '#signing';
+import type { Logger } from '#telemetry';
 import type { ActivityLog } from './activity.ts';
 import type { CredentialCache } from './credential-cache.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import type { SignInProviders } from './sign-in-providers.ts';
 import type { AuthenticateReply } from './usecases/authenticate.ts';
 
 /** What the use cases are given. */
@@ -13,6 +16,11 @@ export interface Deps {
   readonly readPrincipal: (signed: string) => Principal;
   readonly credentials: CredentialCache<AuthenticateReply>;
   readonly activity: ActivityLog;
+  readonly passwords: PasswordHasher;
+  readonly providers: SignInProviders;
+  /** What the gateway calls itself; links begin with it. */
+  readonly baseUrl: string;
+  readonly logger: Logger;
   readonly now: () => number;
   readonly randomBytes: (length: number) => Uint8Array;
 }

@@ -22,6 +22,7 @@ import {
 import { restoreIdentity } from './usecases/restore-identity.ts';
 import { revokeAgentKey } from './usecases/revoke-agent-key.ts';
 import { revokeIdentity } from './usecases/revoke-identity.ts';
+import { createSignInHandlers } from './sign-in-handlers.ts';
 import { revokeOauthClient } from './usecases/revoke-oauth-client.ts';
 import { signIn } from './usecases/sign-in.ts';
 import { signOut } from './usecases/sign-out.ts';
@@ -52,6 +53,7 @@ export function createHandlers(deps: Deps): Handlers<typeof auth> {
     updateMcpConnection: (request) => updateMcpConnection(deps, request),
     deleteMcpConnection: (request) => deleteMcpConnection(deps, request),
     getSelfApproval: (request) => getSelfApproval(deps, request),
+    ...createSignInHandlers(deps),
     ping: async () => ({}),
   };
 }

@@ -5,7 +5,6 @@ import { deriveBaseUrl } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
-import { openEgress, parseEgressAllow } from '#egress';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
 import { repeat } from '#process';
@@ -16,8 +15,12 @@ import type { AuthConfig } from './config.ts';
 import { dropCredentialsOnChange } from './consumers.ts';
 import { createCredentialCache } from './credential-cache.ts';
 import type { Deps } from './deps.ts';
+import { openAuthEgress } from './egress.ts';
 import { createHandlers } from './handlers.ts';
 import { startOauthListener } from './oauth/listener.ts';
+import { createOpenidProviders } from './openid.ts';
+import { createPasswordHasher } from './password-hasher.ts';
+import { createSignInProviders } from './sign-in-providers.ts';
 import { issueFirstSignInLink } from './usecases/issue-first-sign-in-link.ts';
 import { prune } from './usecases/prune.ts';
 
@@ -50,6 +53,8 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
 
   const principalKey = config.PRINCIPAL_KEY.reveal();
   const principals = createVerifier('principal', principalKey, principal);
+  const baseUrl = new URL(deriveBaseUrl(config)).origin;
+  const egress = startup.use(openAuthEgress(config));
   const deps: Deps = {
     db,
     signer: createSigner('principal', principalKey),
@@ -57,23 +62,27 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     // Half of the second that a revocation may take when its event is lost; the rest is the gateway's.
     credentials: createCredentialCache({ entriesMax: 10_000, ttlMs: 500 }),
     activity: startup.use(startActivityLog({ db, logger })),
+    passwords: createPasswordHasher(),
+    providers: createSignInProviders({
+      db,
+      baseUrl,
+      openid: createOpenidProviders(egress),
+      signInKey: config.SIGN_IN_KEY,
+      ofEnvironment: config.SIGN_IN_PROVIDERS,
+    }),
+    baseUrl,
+    logger,
     now: Date.now,
     randomBytes,
   };
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
-  const baseUrl = new URL(deriveBaseUrl(config)).origin;
-  const firstSignInUrl = await issueFirstSignInLink(deps, { baseUrl });
+  const firstSignInUrl = await issueFirstSignInLink(deps, {
+    always: config.SIGN_IN_LINK === 'always',
+  });
   startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
-  const egress = startup.use(
-    openEgress({
-      allow: parseEgressAllow(config.EGRESS_ALLOW),
-      proxy: config.EGRESS_PROXY,
-      caFile: config.EGRESS_CA_FILE,
-    }),
-  );
   const { url: oauthUrl } = startup.use(
     await startOauthListener(
-      { ...deps, baseUrl, egress, logger, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
+      { ...deps, egress, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
       { host: config.OAUTH_HOST, port: config.OAUTH_PORT },
     ),
   );

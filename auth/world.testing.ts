@@ -43,6 +43,8 @@ export interface AuthWorld extends AsyncDisposable {
   startReplica(): Promise<RunningAuth>;
   /** A user with an open session; in a new org when none is named. */
   user(fields: { name: string; role: Role; orgId?: string }): Promise<Person>;
+  /** The same person with a principal that is good for ten more seconds. */
+  renew(person: Person): Promise<Person>;
   /** The created identity with a key of its own. */
   withKey(creator: Person, identity: Identity): Promise<Person>;
   agent(owner: Person, name: string): Promise<Person>;
@@ -50,10 +52,10 @@ export interface AuthWorld extends AsyncDisposable {
 }
 
 /** A running auth component on its own Postgres and NATS, called like the gateway calls it. */
-export async function createAuthWorld(): Promise<AuthWorld> {
+export async function createAuthWorld(settings: Record<string, string> = {}): Promise<AuthWorld> {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
-  const config = loadConfig(authConfig, environment.variables);
+  const config = loadConfig(authConfig, { ...environment.variables, ...settings });
   const db = startup.use(
     openDatabase({ url: config.DATABASE_URL, schema: 'auth', connectionsMax: 4 }),
   );
@@ -92,6 +94,7 @@ export async function createAuthWorld(): Promise<AuthWorld> {
       await insertSession(db, { ...session, hash: hashOf(token) });
       return person('session', token);
     },
+    renew: ({ token }) => person(token.startsWith('ses_') ? 'session' : 'bearer', token),
     withKey,
     async agent(owner, name) {
       const request = { principal: owner.principal, body: { name }, context };

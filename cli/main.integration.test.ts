@@ -72,6 +72,14 @@ test.each([
   expect(stderr).toContain(message);
 });
 
+test('a login that is named goes before a key in the environment', async () => {
+  await using folder = await makeFolder();
+  const { stderr } = await run(['mcp', '--credential-file', join(folder.path, 'none.json')], {
+    ACTION_GATEWAY_KEY: 'aak_CANARYkey',
+  });
+  expect(stderr).toContain('There is no login yet');
+});
+
 test('a key may be in a file, and the address of the endpoint may be given for that of the gateway', async () => {
   await using gateway = await startGateway();
   await using folder = await makeFolder();

@@ -5,7 +5,14 @@ export function composeSecrets(
   components: readonly string[],
   random: () => Buffer,
 ): Record<string, string> {
-  const keys = ['MASTER_KEY', 'PERMIT_KEY', 'GAP_KEY', 'PRINCIPAL_KEY', 'WEBHOOK_KEY'];
+  const keys = [
+    'MASTER_KEY',
+    'PERMIT_KEY',
+    'GAP_KEY',
+    'PRINCIPAL_KEY',
+    'WEBHOOK_KEY',
+    'SIGN_IN_KEY',
+  ];
   // nats.conf reads an unquoted value by its first character: a letter makes it text.
   const password = () => `p${random().toString('hex')}`;
   return Object.fromEntries([

@@ -94,8 +94,8 @@ export function readCredential(
       'The Authorization header is not a bearer token; send "Authorization: Bearer <token>".',
     );
   }
-  const token = readCookie(headers.cookie, site.cookieName);
-  if (token === undefined || token === '') {
+  const session = readCookieSession(site, headers);
+  if (session === null) {
     throw new AppError(
       'unauthenticated',
       'No credential was sent; use "Authorization: Bearer <token>" or sign in.',
@@ -107,5 +107,14 @@ export function readCredential(
       `A session may change things only from the gateway's own pages; send "Origin: ${site.origin}", or use a bearer token.`,
     );
   }
-  return { kind: 'session', token };
+  return session;
+}
+
+/** The session cookie, for pages that only look who is there. */
+export function readCookieSession(
+  site: Site,
+  { cookie }: Pick<IncomingHttpHeaders, 'cookie'>,
+): Credential | null {
+  const token = readCookie(cookie, site.cookieName);
+  return token === undefined || token === '' ? null : { kind: 'session', token };
 }

@@ -114,6 +114,7 @@ describe('what is forwarded to auth', () => {
     }
     const put = await ask(url, '/oauth/token', { method: 'PUT', body: '' });
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
+    expect((await ask(url, '/oauth/authorize', { method: 'HEAD' })).status).toBe(405);
     expect(arrived).toEqual([]);
   });
 });

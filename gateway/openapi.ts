@@ -29,6 +29,9 @@ const bodyErrors: readonly ErrorCode[] = ['too_large', 'unsupported_media_type']
 
 const tags: Readonly<Record<string, string>> = {
   Identities: 'Users, agents, subagents and their keys.',
+  Users: 'Who may sign in, and as what.',
+  Org: 'What holds for everybody in the org.',
+  'Sign-in': 'Sessions, and the ways to open one.',
   'OAuth clients': 'Programs that act as agents, and what they may decide by themselves.',
   Secrets: 'The vault: values go in and are never returned.',
   Services: 'Templates, and the services connected from them.',

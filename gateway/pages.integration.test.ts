@@ -23,6 +23,7 @@ beforeAll(async () => {
   await writeFile(join(dist, 'assets', 'index-B7xY.js'), 'export {};');
   gateway = await stage.gateway({}, { dashboardDist: dist });
   url = gateway.url;
+  stage.neighbours.auth.listSignInOptions = async () => ({ needsOrg: false, providers: [] });
 });
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
@@ -73,12 +74,49 @@ describe('the sign-in link', () => {
     const { status, headers } = await press('abc', { origin: url, 'user-agent': 'test' });
 
     expect(status).toBe(303);
-    expect(headers.get('location')).toBe('/');
+    expect(headers.get('location')).toBe('/sign-in/password');
     expect(headers.get('set-cookie')).toMatch(
       /^gateway_session=session-1; Path=\/; Max-Age=3(599|600); HttpOnly; SameSite=Lax$/,
     );
     expect(asked).toMatchObject({ token: 'abc', userAgent: 'test' });
   });
+
+  test('sends the browser back to where it came from', async () => {
+    stage.neighbours.auth.signIn = async () => {
+      const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+      return { sessionToken: 'session-1', expiresAt };
+    };
+    const returnTo = '/oauth/authorize?client_id=a&state=%22%3E';
+
+    const shown = await load(`/sign-in?token=abc&return_to=${encodeURIComponent(returnTo)}`);
+    expect(shown.text).toContain(
+      'name="return_to" value="/oauth/authorize?client_id=a&amp;state=%22%3E"',
+    );
+    expect(shown.headers.get('content-security-policy')).toContain("form-action 'self' https:");
+    const body = new URLSearchParams({ token: 'abc', return_to: returnTo });
+    const pressed = await load('/sign-in', { method: 'POST', body });
+    expect(pressed.headers.get('location')).toBe(returnTo);
+
+    const waiting = await load(`/sign-in?return_to=${encodeURIComponent(returnTo)}`);
+    expect(waiting.status).toBe(200);
+    expect(waiting.text).toContain('href="/oauth/authorize?client_id=a&amp;state=%22%3E"');
+  });
+
+  test.for(['//evil.example', '/\\evil.example', 'https://evil.example', '/.//evil.example'])(
+    'never sends it to %s',
+    async (returnTo) => {
+      stage.neighbours.auth.signIn = async () => {
+        const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+        return { sessionToken: 'session-1', expiresAt };
+      };
+      const shown = await load(`/sign-in?token=abc&return_to=${encodeURIComponent(returnTo)}`);
+      const body = new URLSearchParams({ token: 'abc', return_to: returnTo });
+      const pressed = await load('/sign-in', { method: 'POST', body });
+
+      expect(shown.text).not.toContain('evil.example');
+      expect(pressed.headers.get('location')).toBe('/sign-in/password');
+    },
+  );
 
   test('that was used already says so kindly', async () => {
     stage.neighbours.auth.signIn = async () => {
@@ -111,7 +149,7 @@ describe('the sign-in link', () => {
 
       for (const { status, text } of [shown, pressed]) {
         expect(status).toBe(400);
-        expect(text).toContain('Use your sign-in link');
+        expect(text).toContain('This is not a sign-in link');
         if (token !== '') expect(text).not.toContain(token);
       }
     },

@@ -29,8 +29,6 @@ import { prepareStop } from './stop-server.ts';
 export interface RunningGateway extends RunningComponent {
   /** What it calls itself; with PORT=0 the port it was given. */
   readonly url: string;
-  /** Where it listens itself, also behind another BASE_URL. */
-  readonly listeningAt: string;
 }
 
 /**
@@ -86,13 +84,7 @@ export async function startGateway(
 
   logger.info({ url: site.baseUrl }, 'started');
   const running = startup.move();
-  const listeningAt = deriveBaseUrl({ HOST: config.HOST, PORT: portOf(app) });
-  return {
-    logger,
-    url: site.baseUrl,
-    listeningAt,
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
+  return { logger, url: site.baseUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 function createNeighbours(bus: Bus): Neighbours {

@@ -51,6 +51,7 @@ export function identityRevoked(
 type ChangedField = keyof typeof changeable;
 const changeable = {
   name: ({ name }: Identity) => name,
+  role: ({ role }: Identity) => role,
   status: ({ status }: Identity) => status,
   auto_call_on_approve: ({ autoCallOnApprove }: Identity) => autoCallOnApprove,
   inherit_permissions: ({ inheritPermissions }: Identity) => inheritPermissions,

@@ -1,14 +1,14 @@
 const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);
-export const redirectUriCharactersMax = 1_000;
+const charactersMax = 1_000;
 
 /**
  * Schemes that a browser or operating system acts on by itself. A private-use scheme is one that
  * an application has registered for itself (RFC 8252 §7.1).
  */
 const foreignSchemes = new Set(
-  'about blob chrome chrome-extension data devtools edge feed file filesystem ftp ftps geo gopher intent irc jar javascript ldap ldaps mailto maps market moz-extension news nfs nntp resource rtsp sftp sip sips sms smb ssh tel telnet urn vbscript view-source ws wss xmpp'.split(
-    ' ',
-  ),
+  `about blob chrome chrome-extension data devtools edge feed file filesystem ftp ftps geo gopher
+  intent irc jar javascript ldap ldaps mailto maps market moz-extension news nfs nntp resource rtsp
+  sftp sip sips sms smb ssh tel telnet urn vbscript view-source ws wss xmpp`.split(/\s+/),
 );
 
 /**
@@ -27,8 +27,8 @@ const shape = /^([a-z][a-z0-9+.-]*):(\/\/([^/?#]*))?([^?#]*)/;
 
 /** Why a URI is not absolute and plain: readable in one way only, whoever reads it. */
 export function whyNotPlain(uri: string): string | undefined {
-  if (uri.length > redirectUriCharactersMax) {
-    return `A redirect URI has at most ${redirectUriCharactersMax} characters.`;
+  if (uri.length > charactersMax) {
+    return `A redirect URI has at most ${charactersMax} characters.`;
   }
   // Printable ASCII without what parsers drop, turn into a slash, or end a header with.
   if (!/^[\x21-\x7e]+$/.test(uri) || /[\\"<>^`{|}]/.test(uri)) {

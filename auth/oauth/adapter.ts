@@ -147,8 +147,7 @@ async function endGrant(deps: OauthDeps, { orgId, id }: ScopedId, why: string): 
 function interactionAdapter({ db }: OauthDeps): Adapter {
   const key = (uid: string) => {
     const { caller } = requestScope();
-    const { orgId = '', credential } = caller ?? {};
-    return caller && { orgId, sessionId: credential?.id ?? '', hash: hashOf(uid) };
+    return caller && { orgId: caller.orgId, sessionId: caller.credential.id, hash: hashOf(uid) };
   };
   return {
     ...unused,

@@ -18,7 +18,7 @@ export async function findClient(
   id: string,
   { mayFetch }: { mayFetch: boolean },
 ): Promise<OauthClient | undefined> {
-  if (id.length > clientIdCharactersMax) return undefined;
+  if (id.length > clientIdCharactersMax || !/^[\x21-\x7e]+$/.test(id)) return undefined;
   const found = await findOauthClient(deps.db, { id });
   if (found?.isCurrent === true || !mayFetch) return found;
   return isClientDocumentUrl(id) ? readClientDocument(deps, id) : undefined;

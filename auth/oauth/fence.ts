@@ -5,6 +5,7 @@ import type { Provider } from 'oidc-provider';
 
 import type { Principal } from '#contracts/vocabulary';
 import { mcpPath } from '#contracts/oauth';
+import { AppError } from '#errors';
 import { isClientDocumentUrl } from '../domain/oauth-client.ts';
 import { requestedScopes } from '../domain/oauth-scopes.ts';
 import { callerOf, contextOf } from './callers.ts';
@@ -134,6 +135,9 @@ const promptMeans: Readonly<Record<string, string>> = {
 
 function authorizeParameters(given: URLSearchParams, baseUrl: string): URLSearchParams {
   const parameters = keep(given, authorizeNames);
+  if (parameters.values().some((value) => value.includes('\0'))) {
+    throw new AppError('invalid_request', 'The request holds characters that mean nothing.');
+  }
   const clientId = parameters.get('client_id') ?? '';
   if (parameters.has('code_challenge') && !parameters.has('code_challenge_method')) {
     parameters.set('code_challenge_method', 'S256');

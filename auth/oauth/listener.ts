@@ -5,6 +5,7 @@ import type { FastifyError, FastifyInstance } from 'fastify';
 
 import { ConfigError } from '#config';
 import { AppError, errorCodes } from '#errors';
+import { messagePage, pageHeaders } from '#pages';
 import { consentPages } from './consent.ts';
 import type { OauthDeps } from './deps.ts';
 import { registerFence } from './fence.ts';
@@ -91,6 +92,14 @@ function answerErrors(app: FastifyInstance, { logger }: OauthDeps): void {
     reply.code(404).send({ error: 'not_found', error_description: 'There is nothing here.' }),
   );
   app.setErrorHandler((thrown: Partial<FastifyError>, request, reply) => {
+    if (thrown instanceof AppError && pathOf(request.url).startsWith(paths.authorize)) {
+      // A person in front of a browser, whose user cannot act or whose gateway is not whole.
+      const status = errorCodes[thrown.code].httpStatus;
+      return reply
+        .code(status)
+        .headers(pageHeaders())
+        .send(messagePage('Nothing was allowed', thrown.message));
+    }
     const isTheirs = (thrown.statusCode ?? 500) < 500;
     const error = AppError.from(thrown);
     const status = isTheirs ? (thrown.statusCode ?? 400) : errorCodes[error.code].httpStatus;

@@ -307,6 +307,17 @@ describe('an authorization request', () => {
   });
 });
 
+test('the authorization server sets no cookie, not even behind the gateway', async () => {
+  const { oauthUrl } = world.replicas[0] ?? { oauthUrl: '' };
+  const { url } = authorization(oauthUrl, { client_id: clientId });
+  for (const headers of [{}, { cookie: `gateway_session=${person.sessionToken}` }]) {
+    for (const ask of [url, `${url}&prompt=consent`]) {
+      const reply = await fetch(ask, { redirect: 'manual', headers });
+      expect([reply.status, reply.headers.get('set-cookie')]).toEqual([303, null]);
+    }
+  }
+});
+
 describe('a token request', () => {
   const fresh = async () => {
     const { url, verifier } = authorization(world.url, { client_id: clientId });
@@ -455,7 +466,11 @@ describe('credentials', () => {
 });
 
 async function get(path: string) {
-  const reply = await fetch(`${world.url}${path}`, { redirect: 'manual' });
+  const reply = await fetch(`${world.url}${path}`, {
+    redirect: 'manual',
+    // Not as a browser that opens a page of the dashboard.
+    headers: { accept: 'application/json' },
+  });
   const text = await reply.text();
   const body = text.startsWith('{') ? JSON.parse(text) : text;
   return { status: reply.status, headers: reply.headers, body };

@@ -7,7 +7,7 @@ import { messagePage, pageHeaders } from '#pages';
 import { cliClientId } from '#contracts/oauth';
 import { requestedScopes } from '../domain/oauth-scopes.ts';
 import { formatScopedId, parseScopedId } from '../domain/scoped-id.ts';
-import { isClientRevoked } from '../repository/oauth-clients.ts';
+import { isClientLetIn } from '../repository/oauth-clients.ts';
 import { renewOauthGrant } from '../usecases/issue-oauth-grant.ts';
 import type { AuthorizationRequest } from '../usecases/issue-oauth-grant.ts';
 import { createAdapter } from './adapter.ts';
@@ -62,6 +62,11 @@ export function createProvider(deps: OauthDeps): Provider {
     findAccount: (_ctx, accountId) =>
       parseScopedId(accountId) && { accountId, claims: async () => ({ sub: accountId }) },
     renderError,
+  });
+  // Its cookies are read where the fence wrote them, and set nowhere.
+  provider.use(async (ctx, next) => {
+    await next();
+    ctx.remove('set-cookie');
   });
   provider.on('server_error', (_ctx, error) => {
     deps.logger.error({ err: error }, 'the authorization server failed');
@@ -156,8 +161,8 @@ async function loadGrant(deps: OauthDeps, ctx: KoaContextWithOIDC) {
   const { caller, context } = requestScope();
   if (caller === null || client === undefined) return undefined;
   const clientId = client.clientId;
-  if (await isClientRevoked(deps.db, { orgId: caller.orgId, clientId })) {
-    throw new errors.AccessDenied('An admin has shut this client out of the org.');
+  if (!(await isClientLetIn(deps.db, { orgId: caller.orgId, clientId }))) {
+    throw new errors.AccessDenied('The admins of the org do not let this client in.');
   }
   const agreed = result?.consent?.grantId;
   if (agreed !== undefined) return provider.Grant.find(agreed);

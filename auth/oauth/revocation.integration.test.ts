@@ -132,6 +132,29 @@ describe('on every gateway an access token is refused', () => {
     expect(await statuses(elsewhere)).toEqual([200, 200]);
   });
 
+  test('while its client is not on the list of the org, by name or software id', async () => {
+    const client = await signedIn();
+    const { orgId } = client.person;
+    const allow = (list: string[] | null) => world.db`
+      update auth.org set oauth_client_allow_list = ${list} where id = ${orgId}`;
+    await allow(['Another Client']);
+    await expectRefused(client, unannounced);
+    const { url } = authorization(world.url, { client_id: client.clientId });
+    const { leavesTo } = await client.person.browser.open(url);
+    expect(leavesTo?.searchParams.get('error')).toBe('access_denied');
+
+    const [row] = await world.db<{ name: string }[]>`
+      select name from auth.oauth_client where id = ${client.clientId}`;
+    await allow(['Another Client', row?.name ?? '']);
+    await expect.poll(() => statuses(client), { timeout: 3_000 }).toEqual([200, 200]);
+    await allow(['software-1']);
+    await expectRefused(client, unannounced);
+    await world.db`
+      update auth.oauth_client set software_id = 'software-1' where id = ${client.clientId}`;
+    await expect.poll(() => statuses(client), { timeout: 3_000 }).toEqual([200, 200]);
+    expect((await refresh(client)).status).toBe(200);
+  });
+
   test('after fifteen minutes', async () => {
     const client = await signedIn();
     await world.db`

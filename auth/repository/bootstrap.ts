@@ -29,3 +29,23 @@ export async function findFirstAdmin(sql: Sql): Promise<{ orgId: string; id: str
   `;
   return row && { orgId: row.org_id, id: row.id };
 }
+
+/** Whether some admin has a password, or comes by a provider. */
+export async function canAdminSignIn(sql: Sql): Promise<boolean> {
+  const [row] = await sql<[{ can: boolean }]>`
+    select exists (select 1
+                     from auth.identity i
+                    where i.role = 'admin'
+                      and i.status = 'active'
+                      and (exists (select 1
+                                     from auth.local_account a
+                                    where a.org_id = i.org_id
+                                      and a.identity_id = i.id
+                                      and a.password_hash is not null)
+                           or exists (select 1
+                                        from auth.provider_subject p
+                                       where p.org_id = i.org_id
+                                         and p.identity_id = i.id))) as can
+  `;
+  return row.can;
+}

@@ -1,6 +1,7 @@
 import type { IdentityKind, Role, Scope } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import type { LiveLink } from '../domain/identity.ts';
+import { grantIsListed } from './oauth-clients.ts';
 
 /** `endsAtMs`: since the epoch; null for no end. */
 type EndingLink = LiveLink & { readonly endsAtMs: number | null };
@@ -66,7 +67,7 @@ export async function findSessionCredential(
   return row && toCredential(row);
 }
 
-/** An access token counts while its grant does, and its client is not shut out of the org. */
+/** An access token counts while its grant does, and the org's admins let its client in. */
 export async function findAccessTokenCredential(
   sql: Sql,
   { hash }: { hash: Buffer },
@@ -81,6 +82,7 @@ export async function findAccessTokenCredential(
        and t.kind = 'access'
        and t.expires_at > now()
        and g.revoked_at is null
+       and ${grantIsListed(sql)}
        and not exists (select 1
                          from auth.oauth_client_revocation r
                         where r.org_id = g.org_id

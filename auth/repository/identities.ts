@@ -60,22 +60,30 @@ export async function getIdentity(sql: Sql, one: OneIdentity): Promise<Identity>
   return identity;
 }
 
-/** In order of creation, after `afterId`; below and including `withinId` when it is given. */
+/** In order of creation, after `afterId`; below and including `withinId`, of one kind, when given. */
 export async function listIdentities(
   sql: Sql,
   {
     orgId,
     withinId,
+    kind,
     afterId,
     limit,
-  }: { orgId: string; withinId: string | null; afterId: string | null; limit: number },
+  }: {
+    orgId: string;
+    withinId: string | null;
+    kind?: IdentityKind;
+    afterId: string | null;
+    limit: number;
+  },
 ): Promise<Identity[]> {
   const within = withinId === null ? sql`` : sql`and i.lineage @> array[${withinId}::uuid]`;
   const after = afterId === null ? sql`` : sql`and i.id > ${afterId}`;
+  const ofKind = kind === undefined ? sql`` : sql`and i.kind = ${kind}`;
   const rows = await sql<IdentityRow[]>`
     select ${columns(sql)}
       from auth.identity i
-     where i.org_id = ${orgId} ${within} ${after}
+     where i.org_id = ${orgId} ${within} ${ofKind} ${after}
      order by i.id
      limit ${limit}
   `;

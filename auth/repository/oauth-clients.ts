@@ -92,18 +92,41 @@ export async function touchOauthClient(sql: Sql, { id }: { id: string }): Promis
   `;
 }
 
-export async function isClientRevoked(
+/** Whether an org's admins let a client in: they have not shut it out, and it is on their list. */
+export async function isClientLetIn(
   sql: Sql,
   { orgId, clientId }: { orgId: string; clientId: string },
 ): Promise<boolean> {
   const rows = await sql`
-    select client_id
-      from auth.oauth_client_revocation
-     where org_id = ${orgId}
-       and client_id = ${clientId}
+    select c.id
+      from auth.org o
+      join auth.oauth_client c on c.id = ${clientId}
+     where o.id = ${orgId}
+       and ${isListed(sql)}
+       and not exists (select 1
+                         from auth.oauth_client_revocation r
+                        where r.org_id = ${orgId}
+                          and r.client_id = ${clientId})
   `;
   return rows.length === 1;
 }
+
+/** On the allow list of the org `o`, when it has one; our own command line always is. */
+const isListed = (sql: Sql) => sql`
+  (o.oauth_client_allow_list is null
+   or c.kind = 'seeded'
+   or c.name = any(o.oauth_client_allow_list)
+   or c.software_id = any(o.oauth_client_allow_list))
+`;
+
+/** The same of the client of a grant `g`. */
+export const grantIsListed = (sql: Sql) => sql`
+  exists (select 1
+            from auth.org o
+            join auth.oauth_client c on c.id = g.client_id
+           where o.id = g.org_id
+             and ${isListed(sql)})
+`;
 
 /**
  * Removes clients that nobody let in within a day, and those without a live grant for 90 days. One

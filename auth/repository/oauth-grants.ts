@@ -1,5 +1,6 @@
 import type { Scope } from '#contracts/vocabulary';
 import type { Sql } from '#database';
+import { grantIsListed } from './oauth-clients.ts';
 
 export interface OauthGrant {
   readonly id: string;
@@ -68,6 +69,7 @@ export async function findLiveOauthGrant(
        and g.revoked_at is null
        and g.expires_at > now()
        and ${isLive(sql)}
+       and ${grantIsListed(sql)}
        and not exists (select 1
                          from auth.oauth_client_revocation r
                         where r.org_id = g.org_id

@@ -1,10 +1,7 @@
 import type { OrgSettings } from '#contracts/bus/auth';
 import type { Sql } from '#database';
-
-export interface Org {
-  readonly id: string;
-  readonly name: string;
-}
+import { AppError } from '#errors';
+import type { Org, OrgProfile } from '../domain/org.ts';
 
 interface SettingsRow {
   approval_ttl_seconds: number;
@@ -50,13 +47,65 @@ export async function findOrgSettings(
       from auth.org
      where id = ${orgId}
   `;
-  return (
-    row && {
-      approvalTtlSeconds: row.approval_ttl_seconds,
-      autoBubbleSeconds: row.auto_bubble_seconds,
-      rememberTtlSeconds: row.remember_ttl_seconds,
-      selfRememberMaxSeconds: row.self_remember_max_seconds,
-      durableReadAudit: row.durable_read_audit,
-    }
-  );
+  return row && toSettings(row);
+}
+
+function toSettings(row: SettingsRow): OrgSettings {
+  return {
+    approvalTtlSeconds: row.approval_ttl_seconds,
+    autoBubbleSeconds: row.auto_bubble_seconds,
+    rememberTtlSeconds: row.remember_ttl_seconds,
+    selfRememberMaxSeconds: row.self_remember_max_seconds,
+    durableReadAudit: row.durable_read_audit,
+  };
+}
+
+export async function getOrgProfile(sql: Sql, { orgId }: { orgId: string }): Promise<OrgProfile> {
+  const [row] = await sql<
+    (SettingsRow & {
+      id: string;
+      name: string;
+      created_at: Date;
+      oauth_client_allow_list: string[] | null;
+    })[]
+  >`
+    select id, name, created_at, approval_ttl_seconds, auto_bubble_seconds, remember_ttl_seconds,
+           self_remember_max_seconds, durable_read_audit, oauth_client_allow_list
+      from auth.org
+     where id = ${orgId}
+  `;
+  if (row === undefined) throw new AppError('not_found', 'There is no such org.');
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    ...toSettings(row),
+    oauthClientAllowList: row.oauth_client_allow_list,
+  };
+}
+
+/** Sets the columns that are given, and leaves the others as they are. */
+export async function updateOrgSettings(
+  sql: Sql,
+  { orgId, changes }: { orgId: string; changes: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  await sql`
+    update auth.org
+       set ${sql(changes)}
+     where id = ${orgId}
+  `;
+}
+
+/** The org of that name; without a name the only one, and undefined when there are several. */
+export async function findOrgToSignIn(
+  sql: Sql,
+  { name }: { name: string | null },
+): Promise<Org | undefined> {
+  const [row, other] = await sql<Org[]>`
+    select id, name
+      from auth.org
+     where ${name}::text is null or name = ${name}
+     limit 2
+  `;
+  return other === undefined ? row : undefined;
 }

@@ -7,14 +7,19 @@ interface NewSession {
   readonly hash: Buffer;
   readonly ip: string | null;
   readonly userAgent: string | null;
+  /** By default by a one-time link. */
+  readonly openedBy?: OpenedBy;
 }
+
+export type OpenedBy = 'link' | 'password' | 'provider';
 
 /** Seven days at most, however much it is used (decisions: Lifetimes). */
 export async function insertSession(sql: Sql, session: NewSession): Promise<{ expiresAt: Date }> {
-  const { id, orgId, identityId, hash, ip, userAgent } = session;
+  const { id, orgId, identityId, hash, ip, userAgent, openedBy = 'link' } = session;
   const [row] = await sql<{ expires_at: Date }[]>`
-    insert into auth.session (id, org_id, identity_id, hash, expires_at, ip, user_agent)
-    values (${id}, ${orgId}, ${identityId}, ${hash}, now() + interval '7 days', ${ip}, ${userAgent})
+    insert into auth.session (id, org_id, identity_id, hash, expires_at, ip, user_agent, opened_by)
+    values (${id}, ${orgId}, ${identityId}, ${hash}, now() + interval '7 days', ${ip}, ${userAgent},
+            ${openedBy})
     returning expires_at
   `;
   if (row === undefined) throw new Error('the inserted session was not returned');

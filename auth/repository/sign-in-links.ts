@@ -5,16 +5,21 @@ interface NewSignInLink {
   readonly orgId: string;
   readonly identityId: string;
   readonly hash: Buffer;
+  /** By default a day. */
+  readonly hours?: number;
 }
 
 export async function insertSignInLink(
   sql: Sql,
-  { id, orgId, identityId, hash }: NewSignInLink,
-): Promise<void> {
-  await sql`
+  { id, orgId, identityId, hash, hours = 24 }: NewSignInLink,
+): Promise<{ expiresAt: Date }> {
+  const [row] = await sql<{ expires_at: Date }[]>`
     insert into auth.sign_in_link (id, org_id, identity_id, hash, expires_at)
-    values (${id}, ${orgId}, ${identityId}, ${hash}, now() + interval '24 hours')
+    values (${id}, ${orgId}, ${identityId}, ${hash}, now() + make_interval(hours => ${hours}))
+    returning expires_at
   `;
+  if (row === undefined) throw new Error('the inserted sign-in link was not returned');
+  return { expiresAt: row.expires_at };
 }
 
 /** Ends the links that are still open: the newest is the only one that works. */

@@ -6,23 +6,28 @@ import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
 import { hashOf } from '../domain/checked-token.ts';
 import { formatSignInToken } from '../domain/dashboard-session.ts';
-import { findFirstAdmin, hasUsers, lockBootstrap } from '../repository/bootstrap.ts';
+import {
+  canAdminSignIn,
+  findFirstAdmin,
+  hasUsers,
+  lockBootstrap,
+} from '../repository/bootstrap.ts';
 import { insertUser } from '../repository/identities.ts';
 import { insertOrg } from '../repository/orgs.ts';
 import { insertSignInLink, invalidateSignInLinks } from '../repository/sign-in-links.ts';
 
 /**
- * Makes a deployment usable: the first start without any user creates the org and its admin,
- * and every start gives that admin a new one-time link (older ones end). Sessions last a week at
- * most and there is no other way to sign in, so who runs the gateway must always get one more.
- * Null when no active admin is left.
+ * Makes a deployment usable: the first start without any user creates the org and its admin, and
+ * every start gives that admin a new one-time link (older ones end), until some admin has another
+ * way to sign in, or always. Null when no link was made, or no active admin is left.
  */
 export async function issueFirstSignInLink(
-  { db, randomBytes }: Pick<Deps, 'db' | 'randomBytes'>,
-  { baseUrl }: { baseUrl: string },
+  { db, randomBytes, baseUrl }: Pick<Deps, 'db' | 'randomBytes' | 'baseUrl'>,
+  { always }: { always: boolean },
 ): Promise<string | null> {
   return db.transaction(async (tx) => {
     await lockBootstrap(tx);
+    if (!always && (await canAdminSignIn(tx))) return null;
     const admin = (await hasUsers(tx)) ? await findFirstAdmin(tx) : await createFirstAdmin(tx);
     if (admin === undefined) return null;
 

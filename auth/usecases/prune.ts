@@ -5,6 +5,8 @@ import { pruneOauthGrants } from '../repository/oauth-grants.ts';
 import { pruneInteractions } from '../repository/oauth-interactions.ts';
 import { pruneOauthTokens } from '../repository/oauth-tokens.ts';
 import { pruneSessions } from '../repository/sessions.ts';
+import { pruneSignInAttempts } from '../repository/sign-in-attempts.ts';
+import { pruneFlows } from '../repository/sign-in-flows.ts';
 import { pruneSignInLinks } from '../repository/sign-in-links.ts';
 
 /** Removes what ended long ago. Any replica may, at any time. */
@@ -12,6 +14,8 @@ export async function prune({ db }: Pick<Deps, 'db'>, logger: Logger): Promise<v
   try {
     await pruneSessions(db);
     await pruneSignInLinks(db);
+    await pruneFlows(db);
+    await pruneSignInAttempts(db);
     await pruneInteractions(db);
     await pruneOauthTokens(db);
     await pruneOauthGrants(db);

@@ -5,6 +5,8 @@ export interface Site {
   /** `host` or `host:port`, lower case, without the scheme's own port. */
   readonly hosts: ReadonlySet<string>;
   readonly cookieName: string;
+  /** Of the cookie that ties a sign-in at a provider to the browser that began it. */
+  readonly signInCookieName: string;
   readonly isSecure: boolean;
 }
 
@@ -39,6 +41,7 @@ export function describeSite(baseUrl: string, listenPort: number): Site | { prob
     origin: url.origin,
     hosts,
     cookieName: isSecure ? '__Host-gateway_session' : 'gateway_session',
+    signInCookieName: isSecure ? '__Host-gateway_sign_in' : 'gateway_sign_in',
     isSecure,
   };
 }
@@ -87,6 +90,14 @@ export function readCookie(header: string | undefined, name: string): string | u
 
 /** `HttpOnly` and `SameSite=Lax` always; `Secure` with the `__Host-` name (RFC 6265bis §4.1.3.2). */
 export function sessionCookie(site: Site, value: string, maxAgeSeconds: number): string {
-  const secure = site.isSecure ? '; Secure' : '';
-  return `${site.cookieName}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${secure}`;
+  return `${site.cookieName}=${value}; ${attributes(site, maxAgeSeconds)}`;
+}
+
+/** Kept for as long as a sign-in at a provider may take; `Lax`, because it ends with a link from there. */
+export function signInCookie(site: Site, value: string, maxAgeSeconds: number): string {
+  return `${site.signInCookieName}=${value}; ${attributes(site, maxAgeSeconds)}`;
+}
+
+function attributes({ isSecure }: Site, maxAgeSeconds: number): string {
+  return `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 }

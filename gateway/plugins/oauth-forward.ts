@@ -111,14 +111,15 @@ export async function oauthForward(app: FastifyInstance, options: ForwardOptions
     return forward(request, reply);
   });
   for (const { method, url } of forwarded) {
-    app.route({ method, url, bodyLimit, handler: forward });
+    // A HEAD would let a client in as a GET does.
+    app.route({ method, url, bodyLimit, handler: forward, exposeHeadRoute: false });
   }
   const all = [...forwarded, { method: 'POST', url: registerPath }];
   for (const url of openToBrowsers) {
     app.options(url, forward);
     all.push({ method: 'OPTIONS', url });
   }
-  refuseOtherMethods(app, all);
+  refuseOtherMethods(app, all, { head: false });
 }
 
 function createPool(oauthUrl: string): Pool {

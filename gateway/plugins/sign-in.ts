@@ -1,21 +1,36 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { deadlineIn } from '#bus';
-import { AppError, errorCodes } from '#errors';
-import { messagePage, pageHeaders } from '#pages';
+import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
-import { isForeignOrigin, sessionCookie } from '../domain/site.ts';
+import { parseReturnTo } from '../domain/return-to.ts';
+import { newSessionCookie, userAgentOf } from '../session-cookie.ts';
 import { toAppError } from './error-handler.ts';
 import { contextOf, refuseOtherMethods } from './routes.ts';
-import { confirmPage } from './sign-in-pages.ts';
+import { confirmPage, orgPage, refusalPage, signInPage, signedInPage } from './sign-in-pages.ts';
+import type { SignInForm } from './sign-in-pages.ts';
+import { passwordPages } from './sign-in-password.ts';
+import { providerPages } from './sign-in-providers.ts';
+import {
+  countAttempt,
+  findCaller,
+  orgOf,
+  readForm,
+  readQuery,
+  refuseForeign,
+  send,
+} from './sign-in-steps.ts';
 
 const tokenPattern = /^[A-Za-z0-9_-]{1,200}$/;
-const formBytesMax = 4096;
-const cookieSecondsMax = 7 * 24 * 60 * 60;
+const formBytesMax = 16_384;
+const emailCharactersMax = 320;
+const passwordCharactersMax = 800;
 
 /**
- * `/sign-in?token=…`: the one-time link, for people. Opening it shows a button; only pressing
- * that uses the link up and opens the session (decisions: Sign-in).
+ * The pages on which people sign in: by e-mail address and password, by a provider, or by a
+ * one-time link, of which opening shows a button and only pressing that uses the link up.
+ * `return_to` travels through every step; the browser is sent there in the end. They work without
+ * script, and nothing changes but by a form on them (decisions: Sign-in).
  */
 export async function signInPages(app: FastifyInstance, deps: Deps): Promise<void> {
   app.addContentTypeParser(
@@ -25,54 +40,108 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
   );
   app.setErrorHandler((thrown: unknown, request, reply) => showError(deps, request, reply, thrown));
 
-  app.get('/sign-in', (request, reply) => {
-    const { token } = request.query as { token?: unknown };
-    if (typeof token !== 'string' || !tokenPattern.test(token)) return showMissing(reply);
-    return reply.headers(pageHeaders()).send(confirmPage(token));
+  app.get('/sign-in', async (request, reply) => {
+    const { token, returnTo, org } = readQuery(request);
+    if (token !== undefined) return showLink(reply, { token, returnTo });
+    const isAgain = (request.query as { again?: unknown }).again !== undefined;
+    const caller = isAgain ? null : await findCaller(deps, request);
+    if (caller !== null) {
+      const name = caller.claims.chain.at(-1)?.name ?? '';
+      return send(reply, signedInPage({ name, returnTo }), { returnTo });
+    }
+    return showSignIn(deps, reply, { form: { returnTo, org, email: '' } });
   });
 
   app.post('/sign-in', async (request, reply) => {
-    const { headers, refusal } = deps.rates.ofSignIn(request.ip);
-    void reply.headers(headers);
-    if (refusal !== null) throw refusal;
-    // Somebody else's page must not sign a person in as somebody else.
-    if (isForeignOrigin(deps.site(), request.headers)) {
-      throw new AppError('forbidden', 'Open the sign-in link itself and press the button there.');
-    }
-    const token = request.body instanceof URLSearchParams ? request.body.get('token') : null;
-    if (token === null || !tokenPattern.test(token)) return showMissing(reply);
-
-    const { sessionToken, expiresAt } = await deps.auth.signIn(
-      {
-        token,
-        userAgent: request.headers['user-agent']?.slice(0, 500) ?? null,
-        context: contextOf(request),
-      },
+    const form = readForm(request);
+    const returnTo = parseReturnTo(form.get('return_to'));
+    countAttempt(deps, request, reply);
+    refuseForeign(deps, request);
+    const token = form.get('token');
+    if (token === null) return signInByPassword(deps, { request, reply, form, returnTo });
+    if (!tokenPattern.test(token)) return showLink(reply, { token, returnTo });
+    const opened = await deps.auth.signIn(
+      { token, userAgent: userAgentOf(request.headers), context: contextOf(request) },
       deadlineIn(5_000),
     );
-    const seconds = Math.floor((Date.parse(expiresAt) - Date.now()) / 1000);
-    const maxAge = Math.max(0, Math.min(seconds, cookieSecondsMax));
+    // Who was on the way to something goes on; else it is time to choose a password for next time.
     return reply
-      .header('set-cookie', sessionCookie(deps.site(), sessionToken, maxAge))
-      .redirect('/', 303);
+      .header('set-cookie', newSessionCookie(deps.site(), opened))
+      .redirect(returnTo ?? '/sign-in/password', 303);
   });
 
   refuseOtherMethods(app, [
     { method: 'GET', url: '/sign-in' },
     { method: 'POST', url: '/sign-in' },
   ]);
+  passwordPages(app, deps);
+  providerPages(app, deps);
 }
 
-function showMissing(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(400)
-    .headers(pageHeaders())
-    .send(
-      messagePage(
-        'Use your sign-in link',
-        'The gateway prints a one-time sign-in link in the terminal when it starts. Open the whole link, including what follows token=.',
-      ),
+async function signInByPassword(
+  deps: Deps,
+  {
+    request,
+    reply,
+    form,
+    returnTo,
+  }: {
+    request: FastifyRequest;
+    reply: FastifyReply;
+    form: URLSearchParams;
+    returnTo: string | null;
+  },
+): Promise<FastifyReply> {
+  const email = (form.get('email') ?? '').slice(0, emailCharactersMax);
+  const password = form.get('password') ?? '';
+  const org = orgOf(form.get('org'));
+  try {
+    if (email === '' || password === '' || password.length > passwordCharactersMax) {
+      throw new AppError('invalid_request', 'Enter your e-mail address and your password.');
+    }
+    const body = { email, password, ...(org === null ? {} : { org }) };
+    const opened = await deps.auth.signInWithPassword(
+      { body, userAgent: userAgentOf(request.headers), context: contextOf(request) },
+      deadlineIn(10_000),
     );
+    return reply
+      .header('set-cookie', newSessionCookie(deps.site(), opened))
+      .redirect(returnTo ?? '/', 303);
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (error.code === 'internal') throw error;
+    return showSignIn(deps, reply, { form: { returnTo, org, email }, error });
+  }
+}
+
+async function showSignIn(
+  deps: Deps,
+  reply: FastifyReply,
+  { form, error }: { form: SignInForm; error?: AppError },
+): Promise<FastifyReply> {
+  const { needsOrg, providers } = await deps.auth.listSignInOptions(
+    { org: form.org },
+    deadlineIn(3_000),
+  );
+  const { returnTo } = form;
+  if (needsOrg) return send(reply, orgPage(returnTo), { returnTo, error });
+  return send(reply, signInPage({ ...form, providers, problem: error?.message ?? null }), {
+    returnTo,
+    error,
+  });
+}
+
+function showLink(
+  reply: FastifyReply,
+  { token, returnTo }: { token: string; returnTo: string | null },
+): FastifyReply {
+  if (tokenPattern.test(token)) return send(reply, confirmPage(token, returnTo), { returnTo });
+  const message = 'The link is not complete. Open all of it, including what follows token=.';
+  const error = new AppError('invalid_request', message);
+  return send(reply, refusalPage('This is not a sign-in link', message, returnTo), {
+    returnTo,
+    error,
+  });
 }
 
 /** What went wrong, for a person; the details are in the log under the request id. */
@@ -86,15 +155,12 @@ function showError(
   if (error.code === 'internal') {
     logger.error({ err: error.cause ?? error, requestId: request.id }, 'sign-in failed');
   }
-  const { retry_after: seconds, edge } = error.details;
-  if (typeof seconds === 'number') void reply.header('retry-after', String(seconds));
-  const title = error.code === 'expired' ? 'This link no longer works' : 'Signing in did not work';
-  const message =
-    error.code === 'expired'
-      ? 'It was used already or is too old. Ask for a new link, or restart the gateway to print one while nobody has signed in yet.'
-      : error.message;
-  void reply
-    .code(edge === 'method_not_allowed' ? 405 : errorCodes[error.code].httpStatus)
-    .headers(pageHeaders())
-    .send(messagePage(title, message));
+  const form = readForm(request).get('return_to');
+  const returnTo = parseReturnTo(error.details['return_to'] ?? form ?? readQuery(request).returnTo);
+  const isLink = error.code === 'expired' && readForm(request).has('token');
+  const title = isLink ? 'This link no longer works' : 'Signing in did not work';
+  const message = isLink
+    ? 'It was used already or is too old. Ask an admin for a new one; while no admin has a password, the gateway prints one when it starts.'
+    : error.message;
+  send(reply, refusalPage(title, message, returnTo), { returnTo, error });
 }

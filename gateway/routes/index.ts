@@ -9,7 +9,9 @@ import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
+import { signInHandlers } from './sign-in.ts';
 import { statusHandlers } from './status.ts';
+import { userHandlers } from './users.ts';
 import { webhookHandlers } from './webhooks.ts';
 
 type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRoutes)[Name]> };
@@ -18,6 +20,8 @@ type AllHandlers = { readonly [Name in RouteName]: RouteHandler<(typeof httpRout
 export function createHandlers(deps: Deps): AllHandlers {
   return {
     ...identityHandlers(deps),
+    ...userHandlers(deps),
+    ...signInHandlers(deps),
     ...oauthClientHandlers(deps),
     ...secretHandlers(deps),
     ...serviceHandlers(deps),

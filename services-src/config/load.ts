@@ -95,7 +95,8 @@ const known = new Set<string>(
   }),
 );
 /** Beginnings that only our settings have. */
-const ours = /^(RATE|CAP|EGRESS|APPROVALS|EXECUTOR|PERMIT|GAP|PRINCIPAL|MASTER|WEBHOOK|TEMPLATES)_/;
+const ours =
+  /^(RATE|CAP|EGRESS|APPROVALS|EXECUTOR|PERMIT|GAP|PRINCIPAL|MASTER|WEBHOOK|TEMPLATES|SIGN_IN)_/;
 /** Names of others that look like ours. */
 const others = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS']);
 

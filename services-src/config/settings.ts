@@ -119,6 +119,24 @@ export const settings = {
     example: '(made in DATA_DIR)',
     secret: true,
   },
+  SIGN_IN_KEY: {
+    schema: secretKey,
+    doc: 'Seals the client secrets of sign-in providers; auth only.',
+    example: '(made in DATA_DIR)',
+    secret: true,
+  },
+  SIGN_IN_PROVIDERS: {
+    schema: text.transform((value) => new SecretText(value)).optional(),
+    doc: 'OpenID Connect providers as a JSON list of {key, name, issuer, client_id, client_secret, allowed_email_domains, allowed_groups}.',
+    example:
+      '[{"key":"work","name":"Work","issuer":"https://id.example.com","client_id":"gateway","client_secret":"…","allowed_groups":["gateway"]}]',
+    secret: true,
+  },
+  SIGN_IN_LINK: {
+    schema: z.enum(['auto', 'always']).default('auto'),
+    doc: 'When a start prints a sign-in link for the first admin: auto = until an admin can sign in without one, always.',
+    example: 'auto',
+  },
   RATE_IDENTITY_PER_MINUTE: {
     schema: whole(600, 10_000_000),
     doc: 'Requests of one identity per minute; 0 = no limit.',

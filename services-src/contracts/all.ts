@@ -13,7 +13,9 @@ import { oauthClientRoutes } from './http/oauth-clients.ts';
 import { ruleRoutes } from './http/rules.ts';
 import { secretRoutes } from './http/secrets.ts';
 import { serviceRoutes } from './http/services.ts';
+import { signInRoutes } from './http/sign-in.ts';
 import { statusRoutes } from './http/status.ts';
+import { userRoutes } from './http/users.ts';
 import { webhookRoutes } from './http/webhooks.ts';
 
 /** Every bus contract: the NATS permissions are generated from them. */
@@ -22,6 +24,8 @@ export const busContracts = { auth, registry, policy, executor, approvals, notif
 /** Every REST route: the OpenAPI document is generated from them. */
 export const httpRoutes = {
   ...identityRoutes,
+  ...userRoutes,
+  ...signInRoutes,
   ...oauthClientRoutes,
   ...secretRoutes,
   ...serviceRoutes,

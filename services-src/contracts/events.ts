@@ -25,6 +25,12 @@ export const eventTypes = {
   'agent_key.revoked': 'internal',
   'session.created': 'internal',
   'session.ended': 'internal',
+  'sign_in.failed': 'internal',
+  'sign_in_link.created': 'internal',
+  'sign_in_provider.changed': 'internal',
+  'password.changed': 'internal',
+  'user.invited': 'internal',
+  'org.changed': 'internal',
   /** An OAuth client was bound to an agent, rebound, unbound, or its self-approval switched. */
   'mcp_connection.changed': 'internal',
   /** An admin shut a client out of the org. */

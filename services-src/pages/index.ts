@@ -28,6 +28,10 @@ const style = `
   .second { background: transparent; border-color: var(--field); color: inherit; }
   .bad { color: var(--bad); font-weight: 600; }
   :focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
+  .or { margin: .75rem 0 1rem; text-align: center; }
+  details > :not(summary) { margin-top: .6rem; }
+  summary { color: var(--quiet); font-size: .9rem; cursor: pointer; }
+  input[readonly]:not([type=radio]):not([type=hidden]) { color: var(--quiet); background: var(--back); border-color: var(--line); }
   code { font-size: .95em; }
   @media (prefers-color-scheme: dark) {
     :root { --back: #131417; --card: #1b1d21; --line: #33363b; --field: #7d838c; --text: #ececea; --quiet: #a9aeb5; --main: #4fc79e; --on-main: #06241a; --bad: #ff8f85; }

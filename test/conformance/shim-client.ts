@@ -35,8 +35,10 @@ try {
   const connect = version < '2026' ? connectStateful : connectStateless;
   await using editor = await connect({
     command: process.execPath,
-    args: [program, 'mcp', '--credential-file', credentialFile],
-    env: needsLogin ? {} : { ACTION_GATEWAY_KEY: 'aak_CANARYconformance', ACTION_GATEWAY_URL: url },
+    args: [program, 'mcp'],
+    env: needsLogin
+      ? { ACTION_GATEWAY_CREDENTIAL_FILE: credentialFile }
+      : { ACTION_GATEWAY_KEY: 'aak_CANARYconformance', ACTION_GATEWAY_URL: url },
     version,
   });
   await play(editor);

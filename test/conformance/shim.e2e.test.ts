@@ -33,7 +33,10 @@ interface Outcome {
 /** What the conformance suite says about the shim as client of a revision. */
 async function judge(revision: string): Promise<Outcome> {
   const command = `${process.execPath} ${client}`;
-  const args = [suite, 'client', '--command', command, '--requirements', revision];
+  const args = [
+    ...[suite, 'client', '--command', command, '--requirements', revision],
+    ...['--timeout', '120000'], // all scenarios run at once, on machines that do other things too
+  ];
   const output = await new Promise<string>((resolve) => {
     const options = { cwd: tmpdir(), maxBuffer: 2 ** 26 };
     // Its exit code counts what does not apply; the verdicts are read instead.

@@ -7,6 +7,7 @@ import { badCredentials } from './bad-input/credentials.ts';
 import { badIdentities } from './bad-input/identities.ts';
 import { badDecisions, lateDecisions } from './bad-input/resources.ts';
 import { setScene } from './bad-input/scene.ts';
+import { badSignIns } from './bad-input/sign-in.ts';
 import type { BadInput, Scene } from './bad-input/scene.ts';
 import { until } from './support/world.ts';
 
@@ -18,7 +19,7 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
   afterAll(() => scene[Symbol.asyncDispose]());
 
   test.for(
-    [...badBodies, ...badCalls, ...badDecisions, ...badIdentities].map(
+    [...badBodies, ...badCalls, ...badDecisions, ...badIdentities, ...badSignIns].map(
       (bad) => [bad.what, bad] as const,
     ),
   )('%s', async ([, bad]) => {

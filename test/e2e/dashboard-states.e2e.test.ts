@@ -375,11 +375,11 @@ describe.skipIf(!chromium.available)(
 
         server.me = null;
         server.cutStreams();
-        await page.getByRole('heading', { name: 'Sign in with your link' }).waitFor();
+        await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
         expect(new URL(page.url()).pathname).toBe(`/approvals/${approval.id}`);
 
         server.me = ann;
-        await page.getByRole('button', { name: 'I have opened it, continue' }).click();
+        await page.getByRole('button', { name: 'I have signed in, continue' }).click();
         await page.getByRole('button', { name: /Allow once/ }).waitFor();
       });
 
@@ -432,7 +432,7 @@ describe.skipIf(!chromium.available)(
           await page.getByRole('button', { name: 'Sign out' }).waitFor();
           await expectSound(page, viewport.width);
           await page.getByRole('button', { name: 'Sign out' }).click();
-          await page.getByRole('heading', { name: 'Sign in with your link' }).waitFor();
+          await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
           await expectSound(page, viewport.width);
         },
       );

@@ -66,17 +66,24 @@ describe.skipIf(!chromium.available)(`the dashboard of a running gateway${chromi
   const ask = async (title: string, body?: string): Promise<string> =>
     created(await bot.post('/v1/actions/call', issue(title, body))).approval_id;
 
-  test('tells a visitor at any address where the sign-in link is', async () => {
-    await page.goto(`${url}/approvals/0199c0de-0000-7000-8000-000000000000`);
+  test('leads a visitor at any address to the sign-in page, and back', async () => {
+    const path = '/approvals/0199c0de-0000-7000-8000-000000000000';
+    await page.goto(`${url}${path}`);
 
-    await page.getByRole('heading', { name: 'Sign in with your link' }).waitFor();
-    expect(await page.locator('main').textContent()).toContain(`${url}/sign-in?token=`);
+    await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail address').waitFor();
+    expect(new URL(page.url()).searchParams.get('return_to')).toBe(path);
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 
   test('lets the first admin in by the one-time link, to an empty queue', async () => {
     await page.goto(firstSignInUrl);
     await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Choose a password' }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Not now' }).click();
 
     await page.waitForURL(`${url}/approvals`);
     await page.getByText('Nothing is waiting for you.').waitFor();
@@ -202,7 +209,7 @@ describe.skipIf(!chromium.available)(`the dashboard of a running gateway${chromi
     await page.getByRole('button', { name: /Account/ }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
 
-    await page.getByRole('heading', { name: 'Sign in with your link' }).waitFor();
+    await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
     expect(await page.locator('body').textContent()).not.toContain('acme/site');
     expect((await admin.get('/v1/identities/me')).status).toBe(401);
   });

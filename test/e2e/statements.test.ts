@@ -74,6 +74,10 @@ const acrossOrgs: Record<string, string> = {
   'auth/repository/bootstrap.ts findFirstAdmin': 'before anybody has signed in there is one org',
   'auth/repository/sessions.ts pruneSessions': housekeeping,
   'auth/repository/sign-in-links.ts pruneSignInLinks': housekeeping,
+  'auth/repository/sign-in-flows.ts consumeFlow':
+    'by the hash of 256 random bits, which tell the org',
+  'auth/repository/sign-in-flows.ts pruneFlows': housekeeping,
+  'auth/repository/local-accounts.ts findAccountToSignIn': 'who signs in has no org yet',
   'auth/repository/oauth-tokens.ts pruneOauthTokens': housekeeping,
   'auth/repository/oauth-interactions.ts pruneInteractions': housekeeping,
   'registry/repository/template-version.ts numberBuiltInTemplate': 'built-in: of no org',

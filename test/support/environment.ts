@@ -60,6 +60,7 @@ export async function createTestEnvironment({
     ...keys,
     MASTER_KEY: newKey(),
     WEBHOOK_KEY: newKey(),
+    SIGN_IN_KEY: newKey(),
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
     PORT: '0',
   };

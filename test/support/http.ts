@@ -9,6 +9,7 @@ export interface Caller {
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
   patch(path: string, body: unknown): Promise<Reply>;
+  put(path: string, body: unknown): Promise<Reply>;
   delete(path: string): Promise<Reply>;
 }
 
@@ -41,6 +42,7 @@ export function createCaller(baseUrl: string, credentials: Record<string, string
     get: (path, headers) => call('GET', path, headers ? { headers } : {}),
     post: (path, body, headers) => call('POST', path, { body, ...(headers ? { headers } : {}) }),
     patch: (path, body) => call('PATCH', path, { body }),
+    put: (path, body) => call('PUT', path, { body }),
     delete: (path) => call('DELETE', path),
   };
 }

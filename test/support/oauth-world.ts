@@ -117,10 +117,10 @@ export async function startOauthWorld({
   const balancer = startup.use(await balance(replicas.map(({ oauthUrl }) => oauthUrl)));
   const urls: string[] = [];
   for (let n = 0; n < gateways; n += 1) {
-    const own = { OAUTH_URL: balancer.url, PORT: n === 0 ? String(port) : '0' };
-    const config = loadConfig(gatewayConfig, { ...variables, ...own });
-    const gateway = startup.use(await startGateway(config));
-    urls.push(gateway.listeningAt);
+    const own = n === 0 ? port : await freePort();
+    const known = { OAUTH_URL: balancer.url, PORT: String(own) };
+    startup.use(await startGateway(loadConfig(gatewayConfig, { ...variables, ...known })));
+    urls.push(`http://127.0.0.1:${own}`);
   }
   const [url = ''] = urls;
 

@@ -8,18 +8,31 @@ const looks = {
   quiet: 'text-ink-soft hover:bg-sunken hover:text-ink',
 } as const;
 
-type ButtonProps = JSX.ButtonHTMLAttributes<HTMLButtonElement> & { look?: keyof typeof looks };
+type Look = { look?: keyof typeof looks };
 
 /** Large enough for a thumb. */
-export function Button(props: ButtonProps) {
+const shape =
+  'inline-flex min-h-11 items-center justify-center gap-2 rounded-lg px-4 py-2 text-center leading-tight font-semibold transition-colors disabled:opacity-60';
+
+export function Button(props: JSX.ButtonHTMLAttributes<HTMLButtonElement> & Look) {
   const [own, rest] = splitProps(props, ['look', 'class', 'children']);
   return (
     <button
       type="button"
       {...rest}
-      class={`inline-flex min-h-11 items-center justify-center gap-2 rounded-lg px-4 py-2 text-center leading-tight font-semibold transition-colors disabled:opacity-60 ${looks[own.look ?? 'plain']} ${own.class ?? ''}`}
+      class={`${shape} ${looks[own.look ?? 'plain']} ${own.class ?? ''}`}
     >
       {own.children}
     </button>
+  );
+}
+
+/** Leads to a page of the gateway that is not the dashboard's. */
+export function ButtonLink(props: JSX.AnchorHTMLAttributes<HTMLAnchorElement> & Look) {
+  const [own, rest] = splitProps(props, ['look', 'class', 'children']);
+  return (
+    <a rel="external" {...rest} class={`${shape} ${looks[own.look ?? 'plain']} ${own.class ?? ''}`}>
+      {own.children}
+    </a>
   );
 }

@@ -11,6 +11,7 @@ import {
   me,
   updateIdentityBody,
 } from '../http/identities.ts';
+import { openedSession, signInEndpoints } from './sign-in.ts';
 import {
   clientId,
   mcpConnection,
@@ -63,7 +64,7 @@ export const auth = defineContract('auth', {
       userAgent: z.string().max(500).nullable(),
       context: callContext,
     }),
-    response: z.strictObject({ sessionToken: z.string(), expiresAt: z.iso.datetime() }),
+    response: openedSession,
     errors: ['expired'],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -197,6 +198,7 @@ export const auth = defineContract('auth', {
     callers: ['gateway', 'approvals'],
     timeoutMs: 2_000,
   },
+  ...signInEndpoints,
   listOauthClients: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
     response: pageOf(oauthClient),

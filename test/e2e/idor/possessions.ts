@@ -19,6 +19,9 @@ export interface Possessions {
   readonly rule: string;
   readonly webhook: string;
   readonly delivery: string;
+  readonly user: string;
+  readonly session: string;
+  readonly provider: string;
 }
 export type Kind = keyof Possessions;
 
@@ -37,6 +40,9 @@ export function nothings(): Possessions {
     rule: randomUUID(),
     webhook: randomUUID(),
     delivery: randomUUID(),
+    user: randomUUID(),
+    session: randomUUID(),
+    provider: serviceName(),
   };
 }
 
@@ -80,6 +86,10 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
     rule: rule.id,
     webhook: webhook.id,
     delivery: deliveries[0]?.id ?? '',
+    user: created(await owner.get('/v1/identities/me')).id,
+    session: created(await owner.get('/v1/sessions')).items[0].id,
+    // Set up by the test where it matters: only admins have any.
+    provider: serviceName(),
   };
   return { ids, agentKey: agentKey as string };
 }
@@ -113,6 +123,9 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'rules/{id}': 'rule',
     'webhooks/{id}': 'webhook',
     'deliveries/{delivery_id}': 'delivery',
+    'users/{id}': 'user',
+    'sessions/{id}': 'session',
+    'sign-in-providers/{key}': 'provider',
   };
   return [...path.matchAll(/([\w-]+)\/(\{\w+\})/g)].map(([place, , param = '']) => {
     const kind = kinds[place];
@@ -128,4 +141,6 @@ export const bodies: Partial<Record<RouteName, unknown>> = {
   updateMcpConnection: { self_approve_enabled: true },
   resolveApproval: { resolution: 'deny', reason: 'An intruder was here.' },
   updateService: { auto_allow_reads: false },
+  changeUser: { role: 'auditor' },
+  putSignInProvider: { name: 'Evil', issuer: 'https://127.0.0.1:1', client_id: 'evil' },
 };

@@ -15,7 +15,7 @@ export interface Tables extends AsyncDisposable {
 
 /** Tables that fill up by being used: an audit row for a refusal is no thing that was created. */
 const traces =
-  /\.(outbox|inbox|migration|record|feed_item|delivery|session|sign_in_link|key_check)$/;
+  /\.(outbox|inbox|migration|record|feed_item|delivery|session|sign_in_link|sign_in_attempt|sign_in_flow|key_check)$/;
 
 /** The tables as the superuser sees them: the judge of what was stored. */
 export async function openTables(adminUrl: string): Promise<Tables> {

@@ -39,11 +39,11 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
   const environment = {
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
     PORT: String(await freePort()),
-    EGRESS_ALLOW: upstream.host,
     RATE_SIGN_IN_PER_MINUTE: '0',
     RATE_IDENTITY_PER_MINUTE: '0',
     RATE_USER_PER_MINUTE: '0',
     ...settings,
+    EGRESS_ALLOW: [upstream.host, settings['EGRESS_ALLOW'] ?? []].flat().join(),
   };
   const backing = startup.use(await startBacking(environment, { dataDir, durable: false }));
   const { url, firstSignInUrl } = startup.use(await startComponents(backing.environment));

@@ -1,0 +1,30 @@
+import { ConfigError } from '#config';
+import { openEgress, parseEgressAllow } from '#egress';
+import type { Egress } from '#egress';
+import type { AuthConfig } from './config.ts';
+
+/** The guarded way to addresses that others name: providers of sign-in, documents of clients. */
+export function openAuthEgress(config: AuthConfig): Egress {
+  const { EGRESS_ALLOW, EGRESS_PROXY, EGRESS_CA_FILE } = config;
+  try {
+    return openEgress({
+      allow: parseEgressAllow(EGRESS_ALLOW),
+      proxy: EGRESS_PROXY,
+      caFile: EGRESS_CA_FILE,
+      ownAddresses: ownAddressesOf(config),
+    });
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : 'EGRESS_ALLOW is not valid.');
+  }
+}
+
+/** The gateway, and our own listener behind it. */
+function ownAddressesOf({ HOST, PORT, BASE_URL, OAUTH_HOST, OAUTH_PORT }: AuthConfig): string[] {
+  const own = [
+    ...(PORT === 0 ? [] : [`${HOST}:${PORT}`]),
+    ...(OAUTH_PORT === 0 ? [] : [`${OAUTH_HOST}:${OAUTH_PORT}`]),
+  ];
+  if (BASE_URL === undefined) return own;
+  const { hostname, port, protocol } = new URL(BASE_URL);
+  return [...own, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
+}

@@ -1,0 +1,53 @@
+import type { signInRoutes } from '#contracts/http/sign-in';
+import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
+import { isForeignOrigin, sessionCookie } from '../domain/site.ts';
+import { answer, done, pageOf } from '../route.ts';
+import type { HandlersOf } from '../route.ts';
+import { newSessionCookie, userAgentOf } from '../session-cookie.ts';
+
+export function signInHandlers({
+  auth,
+  authenticator,
+  rates,
+  site,
+}: Deps): HandlersOf<typeof signInRoutes> {
+  const thenForget = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
+  return {
+    async signIn({ body, headers, context, deadline }) {
+      const limited = rates.ofSignIn(context.ip ?? '');
+      if (limited.refusal !== null) throw limited.refusal;
+      // Somebody else's page must not sign a person in as somebody else.
+      if (isForeignOrigin(site(), headers)) {
+        throw new AppError('forbidden', 'Sign in on a page of the gateway itself.');
+      }
+      const userAgent = userAgentOf(headers);
+      const opened = await auth.signInWithPassword({ body, userAgent, context }, deadline);
+      const cookie = newSessionCookie(site(), opened);
+      return {
+        status: 204,
+        body: undefined,
+        headers: { ...limited.headers, 'set-cookie': cookie },
+      };
+    },
+    listSessions: ({ caller: { principal }, query, deadline }) =>
+      answer(200, auth.listSessions({ principal, page: pageOf(query) }, deadline)),
+    endOtherSessions: ({ caller: { principal }, context, deadline }) =>
+      done(thenForget(auth.endOtherSessions({ principal, context }, deadline))),
+    async endSession({ caller: { principal, claims }, params: { id }, context, deadline }) {
+      const answered = await done(
+        thenForget(auth.endSession({ principal, id, context }, deadline)),
+      );
+      if (claims.credential.id !== id) return answered;
+      return { ...answered, headers: { 'set-cookie': sessionCookie(site(), '', 0) } };
+    },
+    listSignInProviders: ({ caller: { principal }, deadline }) =>
+      answer(200, auth.listSignInProviders({ principal }, deadline)),
+    getSignInProvider: ({ caller: { principal }, params: { key }, deadline }) =>
+      answer(200, auth.getSignInProvider({ principal, key }, deadline)),
+    putSignInProvider: ({ caller: { principal }, params: { key }, body, context, deadline }) =>
+      answer(200, auth.putSignInProvider({ principal, key, body, context }, deadline)),
+    deleteSignInProvider: ({ caller: { principal }, params: { key }, context, deadline }) =>
+      done(auth.deleteSignInProvider({ principal, key, context }, deadline)),
+  };
+}

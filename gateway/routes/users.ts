@@ -1,0 +1,29 @@
+import type { userRoutes } from '#contracts/http/users';
+import type { Deps } from '../deps.ts';
+import { answer, pageOf } from '../route.ts';
+import type { HandlersOf } from '../route.ts';
+
+export function userHandlers({ auth, authenticator }: Deps): HandlersOf<typeof userRoutes> {
+  return {
+    listUsers: ({ caller: { principal }, query, deadline }) =>
+      answer(200, auth.listUsers({ principal, page: pageOf(query) }, deadline)),
+    createUser: ({ caller: { principal }, body, context, deadline }) =>
+      answer(201, auth.createUser({ principal, body, context }, deadline)),
+    inviteUser: ({ caller: { principal }, body, context, deadline }) =>
+      answer(201, auth.inviteUser({ principal, body, context }, deadline)),
+    changeUser: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
+      // Here at once; on the other replicas with the event of auth.
+      answer(
+        200,
+        auth
+          .changeUser({ principal, id, body, context }, deadline)
+          .finally(() => authenticator.forget()),
+      ),
+    createSignInLink: ({ caller: { principal }, params: { id }, context, deadline }) =>
+      answer(201, auth.createSignInLink({ principal, id, context }, deadline)),
+    getOrg: ({ caller: { principal }, deadline }) =>
+      answer(200, auth.getOrg({ principal }, deadline)),
+    changeOrg: ({ caller: { principal }, body, context, deadline }) =>
+      answer(200, auth.changeOrg({ principal, body, context }, deadline)),
+  };
+}
