@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { choosePassword } from '../e2e/support/people.ts';
 import { created, startWorld } from '../e2e/support/world.ts';
 import type { World } from '../e2e/support/world.ts';
 import { withKey } from '../support/http.ts';
@@ -19,6 +20,7 @@ const clients: readonly (readonly [string, Connect])[] = [
   ['the Inspector of the newer revision', connectInspector('modern')],
 ];
 
+const account = { email: 'ann@example.com', password: 'CANARY-battery-staple' };
 const tools = ['service_approve', 'service_auth', 'service_call', 'service_read', 'service_search'];
 
 describe('a client that somebody else made', () => {
@@ -27,6 +29,7 @@ describe('a client that somebody else made', () => {
   beforeAll(async () => {
     world = await startWorld();
     const { admin, upstream } = world;
+    await choosePassword(world.url, admin, account);
     const secret = { name: 'github_token', value: 'CANARY-clients', tier: 'org' };
     created(await admin.post('/v1/secrets', { ...secret, allowed_hosts: [upstream.host] }));
     const service = { template: 'github', tier: 'org', base_url: upstream.url };
@@ -39,7 +42,7 @@ describe('a client that somebody else made', () => {
     { timeout: 180_000 },
     async ([name, connect]) => {
       const { admin, url } = world;
-      await using desk = await startDesk({ url, cookie: admin.cookie });
+      await using desk = await startDesk(url, account);
       await using client = await connect(desk, `${url}/mcp`);
       expect((await client.listTools()).toSorted()).toEqual(tools);
       expect(await desk.opened()).toHaveLength(1);

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { openBrowser } from '../support/oauth-browser.ts';
+import type { Account } from '../support/oauth-browser.ts';
 
-/** Where a person sits: a home of its own, and a browser that is signed in and allows what is asked. */
+/** Where a person sits: a home of its own, and a browser that signs in and allows what is asked. */
 export interface Desk extends AsyncDisposable {
   readonly home: string;
   /** For programs that keep their files below `home` and open a browser as Linux desktops do. */
@@ -20,17 +21,18 @@ export interface Desk extends AsyncDisposable {
 
 const program = fileURLToPath(new URL('browser.ts', import.meta.url));
 
-/** `cookie`: of the person's session at the gateway at `url`. */
-export async function startDesk({ url, cookie }: { url: string; cookie: string }): Promise<Desk> {
+/** `account`: of a person at the gateway at `url`. */
+export async function startDesk(url: string, account: Account): Promise<Desk> {
   const home = await mkdtemp(join(tmpdir(), 'aag-desk-'));
   const [bin, log] = [join(home, 'bin'), join(home, 'opened')];
   await mkdir(bin);
   await writeFile(log, '');
-  const command = [process.execPath, program, url, cookie, log].map((word) => `'${word}'`);
+  const { email, password } = account;
+  const command = [process.execPath, program, url, email, password, log].map((w) => `'${w}'`);
   const opener = join(bin, 'xdg-open');
   await writeFile(opener, `#!/bin/sh\nexec ${command.join(' ')} "$1"\n`);
   await chmod(opener, 0o755);
-  const browser = openBrowser(url, { cookie });
+  const browser = openBrowser(url, { account });
   const opened = async () =>
     (await readFile(log, 'utf8')).split('\n').filter((line) => line !== '');
   return {

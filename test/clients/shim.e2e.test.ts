@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+import { choosePassword } from '../e2e/support/people.ts';
 import { startWorld } from '../e2e/support/world.ts';
 import type { World } from '../e2e/support/world.ts';
 import { withKey } from '../support/http.ts';
@@ -18,7 +19,9 @@ let world: World;
 let desk: Desk;
 beforeAll(async () => {
   world = await startWorld();
-  desk = await startDesk({ url: world.url, cookie: world.admin.cookie });
+  const account = { email: 'ann@example.com', password: 'CANARY-battery-staple' };
+  await choosePassword(world.url, world.admin, account);
+  desk = await startDesk(world.url, account);
 });
 afterAll(async () => {
   await desk[Symbol.asyncDispose]();

@@ -34,7 +34,10 @@ export async function connectStdio(
       (await client.listTools(undefined, patience)).tools.map(({ name }) => name),
     callTool: async (name, given) => {
       const call = { name, arguments: { ...given } };
-      return answerOf((await client.callTool(call, undefined, patience)) as CallToolResult);
+      const answer = await client.callTool(call, undefined, patience).catch((error: unknown) => {
+        throw new Error(`${name} failed, and it said: ${said}`, { cause: error });
+      });
+      return answerOf(answer as CallToolResult);
     },
     close: () => client.close(),
   };

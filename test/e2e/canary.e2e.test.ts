@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { connectClient } from '../../gateway/mcp/clients.testing.ts';
-import { signIn, withKey } from '../support/http.ts';
+import { createCaller, signIn, withKey } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
 import { startGithubMock } from '../story/github-mock.ts';
 import { playStory } from '../story/play.ts';
@@ -14,7 +14,7 @@ import { startReceiver } from '../story/receiver.ts';
 import { startRecordingProxy } from './canary/proxy.ts';
 import { filesBelow, formsOf, sweep } from './canary/sweep.ts';
 import { openTables } from './support/database.ts';
-import { createPerson } from './support/people.ts';
+import { choosePassword, createPerson } from './support/people.ts';
 import type { Person } from './support/people.ts';
 import { freePort } from './support/port.ts';
 import { authorizeClient, redeem, refresh, registerClient } from './support/clients.ts';
@@ -73,6 +73,7 @@ describe('a credential', () => {
     const bot = await createAgent(origin, user, 'echo-bot');
     issued.set('agent key', bot.key);
     approvalId = await callEchoes({ user, bot, upstream });
+    await signInByPassword({ url: origin, user });
     await signClientIn({ url: origin, user });
     // A link that is used up: what is refused is logged too.
     await signIn(signInUrl).catch(() => undefined);
@@ -97,6 +98,23 @@ describe('a credential', () => {
     }
   }, 180_000);
   afterAll(() => stack.disposeAsync());
+
+  /** Chosen, typed right, typed wrong, and typed where the address belongs. */
+  async function signInByPassword({ url, user }: { url: string; user: Person }): Promise<void> {
+    const account = { email: 'ann@example.com', password: `CANARY-${randomUUID()}` };
+    const wrong = `CANARY-${randomUUID()}`;
+    await choosePassword(url, user, account);
+    const somebody = createCaller(url, {});
+    await somebody.post('/v1/sign-in', { ...account, password: wrong });
+    await somebody.post('/v1/sign-in', { email: account.password, password: account.email });
+    const reply = await somebody.post('/v1/sign-in', account);
+    const session = /=(ses_\w+)/.exec(reply.headers.get('set-cookie') ?? '')?.[1] ?? '';
+    expect(session).not.toBe('');
+    issued
+      .set('password', account.password)
+      .set('wrong password', wrong)
+      .set('session by password', session);
+  }
 
   /** A client through its whole life, and with credentials in every place where they do not belong. */
   async function signClientIn({ url, user }: { url: string; user: Person }): Promise<void> {
@@ -246,7 +264,7 @@ describe('a credential', () => {
     expect(leaks).toEqual([]);
     const answers = sinks.get('answers') ?? Buffer.alloc(0);
     for (const name of [
-      ...['agent key', 'webhook secret', 'session'],
+      ...['agent key', 'webhook secret', 'session', 'session by password'],
       ...['access token', 'refresh token', 'next access token', 'next refresh token'],
     ]) {
       const bytes = Buffer.from(issued.get(name) ?? '');
