@@ -3,12 +3,13 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Desk } from './desk.ts';
 
 /** A client that nobody here wrote, driven without a person. */
-export interface JudgedClient extends AsyncDisposable {
+export interface JudgedClient {
   /** Names of the tools. */
   listTools(): Promise<string[]>;
   callTool(name: string, given: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
   /** The one it would send next. */
   accessToken(): Promise<string>;
+  close(): Promise<void>;
 }
 
 /** `url`: of the MCP endpoint. */

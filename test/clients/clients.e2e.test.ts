@@ -21,6 +21,7 @@ const clients: readonly (readonly [string, Connect])[] = [
 ];
 
 const account = { email: 'ann@example.com', password: 'CANARY-battery-staple' };
+const whoami = ['service_auth', { operation: 'whoami' }] as const;
 const tools = ['service_approve', 'service_auth', 'service_call', 'service_read', 'service_search'];
 
 describe('a client that somebody else made', () => {
@@ -43,10 +44,10 @@ describe('a client that somebody else made', () => {
     async ([name, connect]) => {
       const { admin, url } = world;
       await using desk = await startDesk(url, account);
-      await using client = await connect(desk, `${url}/mcp`);
+      const client = await connect(desk, `${url}/mcp`);
       expect((await client.listTools()).toSorted()).toEqual(tools);
       expect(await desk.opened()).toHaveLength(1);
-      const me = await client.callTool('service_auth', { operation: 'whoami' });
+      const me = await client.callTool(...whoami);
       expect(me).toMatchObject({ isError: false, chain: [{ id: admin.id }, { kind: 'agent' }] });
 
       await callWithApproval(client, name);
@@ -55,11 +56,16 @@ describe('a client that somebody else made', () => {
 
       const token = await client.accessToken();
       expect(await statusOf(token)).toBe(200);
+      await client.close();
       await part(me['identity'].id, me['client'].id);
       await expect.poll(() => statusOf(token), patience).toBe(401);
-      // Nothing is left to it but asking its person again, some of them for each open request.
-      await client.callTool('service_auth', { operation: 'whoami' });
-      expect((await desk.opened()).length).toBeGreaterThan(1);
+      // Started once more it has to ask its person, who makes it another agent.
+      const again = await connect(desk, `${url}/mcp`);
+      const other = await again.callTool(...whoami);
+      expect(other).toMatchObject({ isError: false, chain: [{ id: admin.id }, { kind: 'agent' }] });
+      expect(other['identity'].id).not.toBe(me['identity'].id);
+      expect(await desk.opened()).toHaveLength(2);
+      await again.close();
     },
   );
 
@@ -96,7 +102,7 @@ describe('a client that somebody else made', () => {
       [clientId],
     );
     await expect.poll(() => statusOf(before), patience).toBe(401);
-    const me = await client.callTool('service_auth', { operation: 'whoami' });
+    const me = await client.callTool(...whoami);
     expect(me).toMatchObject({ isError: false });
     expect(await client.accessToken()).not.toBe(before);
   }

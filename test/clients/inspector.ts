@@ -51,6 +51,6 @@ export const connectInspector =
         return answerOf(await inspect(...call, '--tool-args-json', JSON.stringify(given)));
       },
       accessToken: () => desk.storedAccessToken(),
-      [Symbol.asyncDispose]: async () => undefined,
+      close: async () => undefined,
     };
   };

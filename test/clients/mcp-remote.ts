@@ -8,15 +8,15 @@ const program = fileURLToPath(
   new URL('../../node_modules/mcp-remote/dist/proxy.js', import.meta.url),
 );
 
-/** `mcp-remote` in front of an editor, in its older or its newer way. */
+/**
+ * `mcp-remote` in front of an editor, in its older or its newer way. When its sign-in ends while it
+ * runs, 0.15.1 may begin two at once, for its stream and for a call, and mix them up: the call then
+ * fails or is never answered, and starting it again helps.
+ */
 export const connectMcpRemote =
   (...options: string[]) =>
   async (desk: Desk, url: string): Promise<JudgedClient> => {
     const args = [program, url, '--auth-timeout', '60', ...options];
     const client = await connectStdio(args, { ...desk.env, MCP_REMOTE_CONFIG_DIR: desk.home });
-    return {
-      ...client,
-      accessToken: () => desk.storedAccessToken(),
-      [Symbol.asyncDispose]: () => client.close(),
-    };
+    return { ...client, accessToken: () => desk.storedAccessToken() };
   };

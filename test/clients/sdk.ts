@@ -1,3 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -12,63 +15,50 @@ import { answerOf } from './client.ts';
 import type { JudgedClient } from './client.ts';
 import type { Desk } from './desk.ts';
 
-/** The SDK 1.x with what an application adds to it: a place for credentials, and a browser. */
+/** The SDK 1.x with what an application adds to it: a file for credentials, and a browser. */
 export async function connectSdk(desk: Desk, url: string): Promise<JudgedClient> {
-  const { provider, kept } = createProvider(desk);
-  let client = await connect();
+  const { provider, code } = createProvider(desk);
+  const client = await connect();
 
   async function connect(): Promise<Client> {
     const fresh = new Client({ name: 'sdk-client', version: '1.0.0' });
     const transport = new StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
-    // Its own types do not agree under exactOptionalPropertyTypes.
-    const asTransport = transport as Parameters<typeof fresh.connect>[0];
     try {
-      await fresh.connect(asTransport);
+      // Its own types do not agree under exactOptionalPropertyTypes.
+      await fresh.connect(transport as Parameters<typeof fresh.connect>[0]);
     } catch (error) {
       if (!(error instanceof UnauthorizedError)) throw error;
-      await transport.finishAuth(kept.answer?.searchParams.get('code') ?? '');
+      await transport.finishAuth(code());
       await transport.close();
       return connect();
     }
     return fresh;
   }
-  /** As applications do: what was refused is begun anew, after a sign-in. */
-  async function persistently<T>(request: () => Promise<T>): Promise<T> {
-    try {
-      return await request();
-    } catch (error) {
-      if (!(error instanceof UnauthorizedError)) throw error;
-      await client.close();
-      client = await connect();
-      return request();
-    }
-  }
 
   return {
-    listTools: async () => {
-      const { tools } = await persistently(() => client.listTools());
-      return tools.map(({ name }) => name);
+    listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    callTool: async (name, given) => {
+      const call = { name, arguments: { ...given } };
+      return answerOf((await client.callTool(call)) as CallToolResult);
     },
-    callTool: async (name, given) =>
-      answerOf(
-        (await persistently(() => client.callTool({ name, arguments: given }))) as CallToolResult,
-      ),
-    accessToken: async () => kept.tokens?.access_token ?? '',
-    [Symbol.asyncDispose]: () => client.close(),
+    accessToken: () => desk.storedAccessToken(),
+    close: () => client.close(),
   };
 }
 
 interface Kept {
-  client?: OAuthClientInformationMixed | undefined;
-  tokens?: OAuthTokens | undefined;
-  verifier?: string;
-  /** Where the browser was sent in the end. */
-  answer?: URL;
+  readonly client?: OAuthClientInformationMixed | undefined;
+  readonly tokens?: OAuthTokens | undefined;
 }
 
-function createProvider(desk: Desk): { provider: OAuthClientProvider; kept: Kept } {
-  const kept: Kept = {};
+function createProvider(desk: Desk): { provider: OAuthClientProvider; code: () => string } {
+  const path = join(desk.home, 'sdk-client.json');
+  const read = () =>
+    JSON.parse(readFileSync(path, { encoding: 'utf8', flag: 'a+' }) || '{}') as Kept;
+  const keep = (changed: Kept) => writeFileSync(path, JSON.stringify({ ...read(), ...changed }));
   const redirectUrl = 'http://127.0.0.1:33418/callback';
+  let verifier = '';
+  let answer: URL | undefined;
   const provider: OAuthClientProvider = {
     redirectUrl,
     clientMetadata: {
@@ -76,17 +66,17 @@ function createProvider(desk: Desk): { provider: OAuthClientProvider; kept: Kept
       redirect_uris: [redirectUrl],
       token_endpoint_auth_method: 'none',
     },
-    clientInformation: () => kept.client,
-    saveClientInformation: (client) => void (kept.client = client),
-    tokens: () => kept.tokens,
-    saveTokens: (tokens) => void (kept.tokens = tokens),
-    codeVerifier: () => kept.verifier ?? '',
-    saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
-    redirectToAuthorization: async (address) => void (kept.answer = await desk.browse(address)),
+    clientInformation: () => read().client,
+    saveClientInformation: (client) => keep({ client }),
+    tokens: () => read().tokens,
+    saveTokens: (tokens) => keep({ tokens }),
+    codeVerifier: () => verifier,
+    saveCodeVerifier: (made) => void (verifier = made),
+    redirectToAuthorization: async (address) => void (answer = await desk.browse(address)),
     invalidateCredentials: (scope) => {
-      if (scope === 'all' || scope === 'client') kept.client = undefined;
-      if (scope === 'all' || scope === 'tokens') kept.tokens = undefined;
+      if (scope === 'all' || scope === 'client') keep({ client: undefined });
+      if (scope === 'all' || scope === 'tokens') keep({ tokens: undefined });
     },
   };
-  return { provider, kept };
+  return { provider, code: () => answer?.searchParams.get('code') ?? '' };
 }

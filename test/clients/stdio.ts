@@ -8,17 +8,11 @@ import type { JudgedClient } from './client.ts';
 /** A program started as a person started it may wait for a busy machine. */
 export const patience = { timeout: 60_000 };
 
-export interface StdioClient extends Pick<JudgedClient, 'listTools' | 'callTool'> {
-  /** What the program said on stderr. */
-  said(): string;
-  readonly close: () => Promise<void>;
-}
-
 /** An editor that starts a program and speaks MCP with it over stdio. */
 export async function connectStdio(
   args: string[],
   env: Readonly<Record<string, string>>,
-): Promise<StdioClient> {
+): Promise<Omit<JudgedClient, 'accessToken'>> {
   const transport = new StdioClientTransport({
     ...{ command: process.execPath, args, env: { ...env }, stderr: 'pipe' },
   });
@@ -29,7 +23,6 @@ export async function connectStdio(
     throw new Error(`it did not start: ${said}`, { cause: error });
   });
   return {
-    said: () => said,
     listTools: async () =>
       (await client.listTools(undefined, patience)).tools.map(({ name }) => name),
     callTool: async (name, given) => {
