@@ -9,9 +9,9 @@ const program = fileURLToPath(
 );
 
 /**
- * `mcp-remote` in front of an editor, in its older or its newer way. When its sign-in ends while it
- * runs, 0.15.1 may begin two at once, for its stream and for a call, and mix them up: the call then
- * fails or is never answered, and starting it again helps.
+ * `mcp-remote` in front of an editor, in its older or its newer way. When its sign-in is ended
+ * while it runs, 0.15.1 may begin two new ones at once, one for its stream and one for a call, and
+ * redeem the code of one with the verifier of the other. Starting it again helps.
  */
 export const connectMcpRemote =
   (...options: string[]) =>
