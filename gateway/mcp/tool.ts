@@ -3,10 +3,11 @@ import { z } from 'zod';
 
 import type { Access } from '#contracts/http/define';
 import type { CallContext } from '#contracts/vocabulary';
-import type { JsonValue } from '#errors';
 import type { Caller } from '../authenticate.ts';
 import type { Deps } from '../deps.ts';
 import type { Person } from './person.ts';
+import { portableSchema } from './portable-schema.ts';
+import type { JsonObject } from './portable-schema.ts';
 
 /** One `tools/call`, as its tool sees it. */
 export interface ToolCall {
@@ -49,8 +50,6 @@ export interface Tool {
   readonly refuse?: ((given: Structured) => void) | undefined;
   run(input: never, call: ToolCall): Promise<ToolAnswer>;
 }
-
-export type JsonObject = { readonly [key: string]: JsonValue | undefined };
 
 interface ToolSpec<Input extends z.ZodObject> {
   readonly title: string;
@@ -102,7 +101,7 @@ export function result(structured: Structured): ToolAnswer {
 
 /**
  * Without what only confuses a model or costs it words: the dialect's name, patterns longer than
- * their `format`, and the recursive definition of JSON (the only one there is), where anything goes.
+ * their `format`, and definitions.
  */
 function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const {
@@ -117,7 +116,5 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
       delete jsonSchema.propertyNames;
     },
   });
-  return JSON.parse(JSON.stringify(rest), (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && '$ref' in value ? {} : value,
-  ) as JsonObject;
+  return portableSchema(JSON.parse(JSON.stringify(rest)));
 }

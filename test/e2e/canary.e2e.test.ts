@@ -5,7 +5,8 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { signIn } from '../support/http.ts';
+import { connectClient } from '../../gateway/mcp/clients.testing.ts';
+import { createCaller, signIn, withKey } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
 import { startGithubMock } from '../story/github-mock.ts';
 import { playStory } from '../story/play.ts';
@@ -13,8 +14,10 @@ import { startReceiver } from '../story/receiver.ts';
 import { startRecordingProxy } from './canary/proxy.ts';
 import { filesBelow, formsOf, sweep } from './canary/sweep.ts';
 import { openTables } from './support/database.ts';
-import { createPerson } from './support/people.ts';
+import { choosePassword, createPerson } from './support/people.ts';
+import type { Person } from './support/people.ts';
 import { freePort } from './support/port.ts';
+import { authorizeClient, redeem, refresh, registerClient } from './support/clients.ts';
 import { adminUrlOf, endProcessesOf, startProgram } from './support/program.ts';
 import { startUpstream } from './support/upstream.ts';
 import { createAgent, created, until } from './support/world.ts';
@@ -70,6 +73,8 @@ describe('a credential', () => {
     const bot = await createAgent(origin, user, 'echo-bot');
     issued.set('agent key', bot.key);
     approvalId = await callEchoes({ user, bot, upstream });
+    await signInByPassword({ url: origin, user });
+    await signClientIn({ url: origin, user });
     // A link that is used up: what is refused is logged too.
     await signIn(signInUrl).catch(() => undefined);
 
@@ -93,6 +98,63 @@ describe('a credential', () => {
     }
   }, 180_000);
   afterAll(() => stack.disposeAsync());
+
+  /** Chosen, typed right, typed wrong, and typed where the address belongs. */
+  async function signInByPassword({ url, user }: { url: string; user: Person }): Promise<void> {
+    const account = { email: 'ann@example.com', password: `CANARY-${randomUUID()}` };
+    const wrong = `CANARY-${randomUUID()}`;
+    await choosePassword(url, user, account);
+    const somebody = createCaller(url, {});
+    await somebody.post('/v1/sign-in', { ...account, password: wrong });
+    await somebody.post('/v1/sign-in', { email: account.password, password: account.email });
+    const reply = await somebody.post('/v1/sign-in', account);
+    const session = /=(ses_\w+)/.exec(reply.headers.get('set-cookie') ?? '')?.[1] ?? '';
+    expect(session).not.toBe('');
+    issued
+      .set('password', account.password)
+      .set('wrong password', wrong)
+      .set('session by password', session);
+  }
+
+  /** A client through its whole life, and with credentials in every place where they do not belong. */
+  async function signClientIn({ url, user }: { url: string; user: Person }): Promise<void> {
+    const place = { url, admin: user };
+    const id = await registerClient(place);
+    const ask = { client_id: id };
+    const first = await authorizeClient(place, ask);
+    const client = await redeem(place, id, first);
+    const next = await refresh(place, client);
+    const unused = await authorizeClient(place, ask);
+    issued
+      .set('code', first.code)
+      .set('unused code', unused.code)
+      .set('verifier', first.verifier)
+      .set('access token', client.token)
+      .set('refresh token', client.refreshToken)
+      .set('next access token', next.token)
+      .set('next refresh token', next.refreshToken);
+    created(await withKey(url, next.token).get('/v1/identities/me'));
+    await connectClient(url, next.token).then((connected) => connected.client.close());
+
+    const secret = `CANARY-${randomUUID()}`;
+    issued.set('client secret', secret);
+    const basic = Buffer.from(`${id}:${secret}`).toString('base64');
+    const misplaced = [...issued.values()];
+    for (const token of misplaced) {
+      const form = { client_id: id, client_secret: secret, token, code: token };
+      for (const path of ['/oauth/token', '/oauth/revoke']) {
+        for (const grant of ['authorization_code', 'refresh_token', token]) {
+          const body = new URLSearchParams({ ...form, grant_type: grant, refresh_token: secret });
+          const headers = { authorization: grant === token ? `Basic ${basic}` : `Bearer ${token}` };
+          await (await fetch(`${url}${path}`, { method: 'POST', headers, body })).text();
+        }
+      }
+      await withKey(url, token).get('/v1/identities/me');
+      await withKey(url, token).get(`/v1/identities/me?access_token=${encodeURIComponent(token)}`);
+      const wrong = { client_id: id, code_challenge: token, scope: token, prompt: token };
+      await (await fetch(`${url}/oauth/authorize?${new URLSearchParams(wrong).toString()}`)).text();
+    }
+  }
 
   /** Calls that suspend, run, fail and are refused, each with an answer that repeats its credential. */
   async function callEchoes({
@@ -201,7 +263,10 @@ describe('a credential', () => {
     );
     expect(leaks).toEqual([]);
     const answers = sinks.get('answers') ?? Buffer.alloc(0);
-    for (const name of ['agent key', 'webhook secret', 'session']) {
+    for (const name of [
+      ...['agent key', 'webhook secret', 'session', 'session by password'],
+      ...['access token', 'refresh token', 'next access token', 'next refresh token'],
+    ]) {
       const bytes = Buffer.from(issued.get(name) ?? '');
       expect(answers.indexOf(bytes), name).toBeGreaterThan(0);
       expect(answers.indexOf(bytes), name).toBe(answers.lastIndexOf(bytes));

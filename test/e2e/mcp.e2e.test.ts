@@ -8,8 +8,9 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { connectClient } from '../../gateway/mcp/clients.testing.ts';
+import { connectClient, postMcp } from '../../gateway/mcp/clients.testing.ts';
 import { withKey } from '../support/http.ts';
+import { signInClient } from './support/clients.ts';
 import { createOrg } from './support/people.ts';
 import { createAgent, created, startWorld } from './support/world.ts';
 import type { Agent, World } from './support/world.ts';
@@ -203,6 +204,21 @@ describe('an agent that speaks MCP', () => {
       .poll(() => call(key, 'service_call', { approval_id }))
       .toMatchObject({ status: 'called' });
     expect(posts()).toBe(before + 1);
+  });
+
+  test('keeps its session to itself: to a colleague, and to a client of the same agent, there is none', async () => {
+    await using connected = await connectClient(world.url, agent.key);
+    const { orgId } = world.admin;
+    const mia = await world.person({ orgId, name: 'mia', role: 'member' });
+    const hers = await createAgent(world.url, mia, 'hers');
+    const { token } = await signInClient(world, agent);
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const headers = { 'mcp-session-id': connected.sessionId };
+
+    expect((await postMcp(world.url, agent.key, { body: ping, headers })).status).toBe(200);
+    for (const other of [hers.key, token]) {
+      expect((await postMcp(world.url, other, { body: ping, headers })).status).toBe(404);
+    }
   });
 
   test('is stopped at once when it is revoked', async () => {

@@ -10,8 +10,8 @@ export interface OauthBrowser {
   /** Presses a button of the page's form, with its fields as they stand and these changed. */
   press(page: Page, button: string, fields?: Record<string, string>): Promise<Page>;
   /**
-   * Goes from an authorization URL to the redirect URI, allowing what is asked on the way: as a
-   * new agent under the suggested name, or as `choose` says.
+   * Goes from an authorization URL to the redirect URI, signing in where that is asked and
+   * allowing what is asked on the way: as a new agent under the suggested name, or as `choose` says.
    */
   authorize(url: string | URL, choose?: Choice): Promise<URL>;
 }
@@ -23,6 +23,12 @@ export interface Choice {
   readonly agent?: string;
   /** Name of the new agent. */
   readonly name?: string;
+}
+
+/** What somebody types on the sign-in page. */
+export interface Account {
+  readonly email: string;
+  readonly password: string;
 }
 
 /** What the browser shows, or where it would go next when that is outside of the product. */
@@ -43,8 +49,14 @@ interface Form {
 
 const redirectsMax = 10;
 
-/** `cookie`: of a session that is already open, as `signIn` of `http.ts` returns it. */
-export function openBrowser(baseUrl: string, { cookie = '' } = {}): OauthBrowser {
+/**
+ * `cookie`: of a session that is already open, as `signIn` of `http.ts` returns it. `account`: of
+ * somebody who signs in when a page asks for it.
+ */
+export function openBrowser(
+  baseUrl: string,
+  { cookie = '', account }: { cookie?: string; account?: Account } = {},
+): OauthBrowser {
   const { origin } = new URL(baseUrl);
   const jar = new Map<string, string>();
   for (const pair of cookie.split('; ').filter((each) => each !== '')) keep(jar, pair);
@@ -101,6 +113,9 @@ export function openBrowser(baseUrl: string, { cookie = '' } = {}): OauthBrowser
     },
     async authorize(url, { decision = 'allow', ...fields } = {}) {
       let page = await browser.open(String(url));
+      if (account !== undefined && page.url.pathname === '/sign-in') {
+        page = await browser.press(page, '', { ...account });
+      }
       if (page.leavesTo === null) page = await browser.press(page, decision, fields);
       if (page.leavesTo !== null) return page.leavesTo;
       throw new Error(`${page.url.href} answered ${page.status}:\n${page.html}`);

@@ -3,6 +3,8 @@ import { crc32 } from 'node:zlib';
 
 import { signIn } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
+import { openBrowser } from '../../support/oauth-browser.ts';
+import type { Account } from '../../support/oauth-browser.ts';
 import type { Query } from './database.ts';
 
 export interface Person extends Caller {
@@ -37,6 +39,18 @@ export async function createPerson(
     [randomUUID(), orgId, id, createHash('sha256').update(link).digest()],
   );
   return { id, orgId, ...(await signIn(`${url}/sign-in?token=${link}`)) };
+}
+
+/** For somebody who is signed in and has neither address nor password yet. */
+export async function choosePassword(
+  url: string,
+  { cookie }: { readonly cookie: string },
+  account: Account,
+): Promise<void> {
+  const browser = openBrowser(url, { cookie });
+  const form = await browser.open('/sign-in/password');
+  const { url: shown, html } = await browser.press(form, '', { ...account });
+  if (shown.pathname === form.url.pathname) throw new Error(`no password was chosen:\n${html}`);
 }
 
 /** A prefix, 43 base62 characters of randomness and 6 of CRC-32 (auth/README.md, decisions: Agent key). */

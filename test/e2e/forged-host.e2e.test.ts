@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+
+import { expect, test } from 'vitest';
+
+import { httpRoutes } from '#contracts/all';
+import { authorization } from '../support/oauth-world.ts';
+import { registerClient } from './support/clients.ts';
+import { sendRaw } from './support/raw.ts';
+import { startWorld } from './support/world.ts';
+
+test('the name that a request gives the gateway stands in no answer, whichever header it comes by', async () => {
+  await using world = await startWorld();
+  const { url, admin } = world;
+  const host = new URL(url).host;
+  const clientId = await registerClient(world);
+  const authorize = new URL(authorization(url, { client_id: clientId }).url);
+  const forged = {
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'gopher',
+    'x-original-url': 'https://evil.example/',
+    forwarded: 'host=evil.example;proto=gopher',
+  };
+  const paths = [
+    ...Object.values(httpRoutes)
+      .filter(({ method }) => method === 'GET')
+      .map(({ path }) => path),
+    ...['/', '/sign-in', '/approvals/x', '/mcp', '/openapi.json'],
+    ...['/.well-known/oauth-authorization-server', '/.well-known/oauth-protected-resource/mcp'],
+    authorize.pathname + authorize.search,
+  ].filter((path) => path !== '/v1/events');
+  for (const path of paths) {
+    for (const sent of [{ host: 'evil.example' }, { host, ...forged }]) {
+      for (const cookie of [admin.cookie, '']) {
+        const target = path.replaceAll(/\{\w+\}/g, () => randomUUID());
+        const headers = { cookie, ...sent };
+        const reply = await sendRaw(url, { method: 'GET', path: target, headers });
+        const text = JSON.stringify([reply.body, [...reply.headers]]);
+        expect(text, path).not.toMatch(/evil\.example|gopher/);
+      }
+    }
+  }
+});
