@@ -9,9 +9,8 @@ const program = fileURLToPath(
 );
 
 /**
- * `mcp-remote` in front of an editor, in its older or its newer way. When its sign-in is ended
- * while it runs, 0.15.1 may begin two new ones at once, one for its stream and one for a call, and
- * redeem the code of one with the verifier of the other. Starting it again helps.
+ * `mcp-remote` in front of an editor, in its older or its newer way. Where the sign-in it has kept
+ * was ended, 0.15.1 opens the browser before it listens for the answer.
  */
 export const connectMcpRemote =
   (...options: string[]) =>
