@@ -11,6 +11,7 @@ import { findByHost } from './usecases/find-by-host.ts';
 import { getService } from './usecases/get-service.ts';
 import { getTemplateDocument } from './usecases/get-template-document.ts';
 import { getTemplate } from './usecases/get-template.ts';
+import { getUpload } from './usecases/get-upload.ts';
 import { importTemplate } from './usecases/import-template.ts';
 import { listServices } from './usecases/list-services.ts';
 import { listTemplateVersions } from './usecases/list-template-versions.ts';
@@ -50,6 +51,7 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
     importTemplate: (request, deadline) => importTemplate(deps, request, deadline),
     startUpload: (request) => startUpload(deps, request),
     continueUpload: (request) => continueUpload(deps, request),
+    getUpload: (request) => getUpload(deps, request),
     ping: async () => ({}),
   };
 }

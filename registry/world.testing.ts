@@ -53,6 +53,8 @@ export interface RegistryWorld extends AsyncDisposable {
   readonly client: Client<typeof registry>;
   readonly policy: Client<typeof registry>;
   person(fields?: { kind?: IdentityKind; role?: Role; orgId?: string; userId?: string }): Person;
+  /** Stops the registry that the world began with; replicas go on. */
+  stopFirst(): Promise<void>;
   /** Another process on the same database, with a folder of its own when one is named. */
   startReplica(templatesDir?: string): Promise<RunningComponent>;
   folder(): Promise<string>;
@@ -76,7 +78,7 @@ export async function createRegistryWorld(templatesDir?: string): Promise<Regist
     openDatabase({ url: config.DATABASE_URL, schema: 'registry', connectionsMax: 2 }),
   );
   const vault = startup.use(await serveVault(environment));
-  startup.use(await startRegistry(config));
+  const first = startup.use(await startRegistry(config));
   const client = createClient(await environment.connect('gateway'), registry);
   const policy = createClient(await environment.connect('policy'), registry);
   const signer = createSigner<Principal>('principal', environment.keys.PRINCIPAL_KEY);
@@ -106,6 +108,7 @@ export async function createRegistryWorld(templatesDir?: string): Promise<Regist
       });
       return { id, orgId, userId, principal };
     },
+    stopFirst: async () => first[Symbol.asyncDispose](),
     startReplica: async (directory) => stack.use(await startRegistry(configFor(directory))),
     async folder() {
       const path = await mkdtemp(join(tmpdir(), 'aag-templates-'));

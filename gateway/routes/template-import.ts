@@ -11,6 +11,8 @@ export function templateImportHandlers({
       answer(201, registry.importTemplate({ principal, body }, deadline)),
     startUpload: ({ caller: { principal }, body: { text }, deadline }) =>
       answer(201, registry.startUpload({ principal, text }, deadline)),
+    getUpload: ({ caller: { principal }, params: { id }, deadline }) =>
+      answer(200, registry.getUpload({ principal, id }, deadline)),
     continueUpload: ({ caller: { principal }, params: { id }, body, deadline }) =>
       answer(200, registry.continueUpload({ principal, id, ...body }, deadline)),
   };

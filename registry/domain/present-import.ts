@@ -1,6 +1,11 @@
 import type { z } from 'zod';
 
-import type { importedOperation, importFinding } from '#contracts/http/template-import';
+import type {
+  importedOperation,
+  importFinding,
+  ImportProgress,
+  upload,
+} from '#contracts/http/template-import';
 import { findingLimits } from '#contracts/http/templates';
 import type { TemplateReport } from '#contracts/http/templates';
 import type { ImportFinding, ImportedOperation } from '../import/index.ts';
@@ -55,6 +60,22 @@ export function refusalOf(findings: readonly ImportFinding[]): TemplateReport {
       .slice(0, reportedMax)
       .map(plain);
   return { valid: false, errors: of(true), warnings: of(false) };
+}
+
+interface StoredUpload {
+  readonly id: string;
+  readonly size: number;
+  readonly expiresAt: Date;
+  readonly progress: ImportProgress | null;
+}
+
+export function presentUpload({
+  id,
+  size,
+  expiresAt,
+  progress,
+}: StoredUpload): z.infer<typeof upload> {
+  return { id, size, expires_at: expiresAt.toISOString(), progress };
 }
 
 function plain({ code, message, path, line }: ImportFinding) {

@@ -21,6 +21,9 @@ export interface ImportPoolOptions {
 }
 
 export interface ImportCall extends ImportRequest {
+  /** Its turn has come. */
+  readonly onStart?: () => void;
+  /** Operations that were looked at, of how many. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -132,10 +135,11 @@ class Pool {
     worker.state = 'busy';
     worker.job = job;
     keepAlive(worker, true);
-    const { onProgress, ...request } = job.call;
+    const { onStart, onProgress, ...request } = job.call;
     const message: WorkerJob = { request, wantsProgress: onProgress !== undefined };
     // Only fails when the process has ended, which is heard of otherwise.
     worker.process.send(message, () => {});
+    onStart?.();
     worker.timer = setTimeout(() => {
       job.resolve(timedOut);
       this.#stop(worker);

@@ -5,7 +5,14 @@ create table registry.upload (
   owner_id uuid not null,
   -- Bytes of UTF-8.
   size integer not null check (size > 0),
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  -- The import that began last and how far it is, as JSON, while it runs. One that dies ends nothing:
+  -- it is over when it has not been seen for a while.
+  import_id uuid,
+  import_progress jsonb,
+  import_seen_at timestamptz,
+  constraint upload_import_whole
+    check (num_nulls(import_id, import_progress, import_seen_at) in (0, 3))
 );
 create index upload_owner_idx on registry.upload (org_id, owner_id);
 create index upload_expires_idx on registry.upload (expires_at);

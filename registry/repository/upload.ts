@@ -1,9 +1,11 @@
+import type { ImportProgress } from '#contracts/http/template-import';
 import type { Sql } from '#database';
 
 export interface Upload {
   readonly id: string;
   readonly size: number;
   readonly expiresAt: Date;
+  readonly progress: ImportProgress | null;
 }
 
 interface Owned {
@@ -20,6 +22,7 @@ interface UploadRow {
   id: string;
   size: number;
   expires_at: Date;
+  progress: ImportProgress | null;
 }
 
 /** Undefined when the owner has as many under way as are allowed. */
@@ -38,7 +41,7 @@ export async function insertUpload(
           and owner_id = ${ownerId}
           and expires_at > now()
      ) < ${most}
-    returning id, size, expires_at
+    returning id, size, expires_at, import_progress as progress
   `;
   if (row === undefined) return undefined;
   await insertPart(sql, { partId, orgId, id, position: 0, text });
@@ -58,7 +61,9 @@ export async function growUpload(
        and owner_id = ${ownerId}
        and size = ${offset}
        and expires_at > now()
-    returning id, size, expires_at
+    returning id, size, expires_at,
+              case when import_seen_at > now() - interval '15 seconds' then import_progress end
+                as progress
   `;
   if (row === undefined) return undefined;
   await insertPart(sql, { partId, orgId, id, position: offset, text });
@@ -80,7 +85,9 @@ export async function findUpload(
   { id, orgId, ownerId }: Owned & { id: string },
 ): Promise<Upload | undefined> {
   const [row] = await sql<UploadRow[]>`
-    select id, size, expires_at
+    select id, size, expires_at,
+           case when import_seen_at > now() - interval '15 seconds' then import_progress end
+             as progress
       from registry.upload
      where id = ${id}
        and org_id = ${orgId}
@@ -105,6 +112,57 @@ export async function readUpload(
   return rows.map(({ text }) => text);
 }
 
+interface Run {
+  readonly id: string;
+  readonly orgId: string;
+  /** Of this import: an upload may be imported several times, even at once. */
+  readonly importId: string;
+}
+
+/** From now on the progress of the upload is this import's. No upload, nothing happens. */
+export async function beginImport(
+  sql: Sql,
+  { id, orgId, ownerId, importId, progress }: Owned & Run & { progress: ImportProgress },
+): Promise<void> {
+  await sql`
+    update registry.upload
+       set import_id = ${importId},
+           import_progress = ${sql.json({ ...progress })},
+           import_seen_at = now()
+     where id = ${id}
+       and org_id = ${orgId}
+       and owner_id = ${ownerId}
+       and expires_at > now()
+  `;
+}
+
+/** Also says that the import is alive. Nothing happens when it has ended, or another began since. */
+export async function saveProgress(
+  sql: Sql,
+  { id, orgId, importId, progress }: Run & { progress: ImportProgress },
+): Promise<void> {
+  await sql`
+    update registry.upload
+       set import_progress = ${sql.json({ ...progress })},
+           import_seen_at = now()
+     where id = ${id}
+       and org_id = ${orgId}
+       and import_id = ${importId}
+  `;
+}
+
+export async function endImport(sql: Sql, { id, orgId, importId }: Run): Promise<void> {
+  await sql`
+    update registry.upload
+       set import_id = null,
+           import_progress = null,
+           import_seen_at = null
+     where id = ${id}
+       and org_id = ${orgId}
+       and import_id = ${importId}
+  `;
+}
+
 export async function pruneUploads(sql: Sql): Promise<void> {
   await sql`
     delete from registry.upload
@@ -113,5 +171,5 @@ export async function pruneUploads(sql: Sql): Promise<void> {
 }
 
 function toUpload(row: UploadRow): Upload {
-  return { id: row.id, size: row.size, expiresAt: row.expires_at };
+  return { id: row.id, size: row.size, expiresAt: row.expires_at, progress: row.progress };
 }

@@ -5,6 +5,7 @@ import { importBytesMax } from '#contracts/http/template-import';
 import type { upload } from '#contracts/http/template-import';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
+import { presentUpload } from '../domain/present-import.ts';
 import { findUpload, growUpload } from '../repository/upload.ts';
 
 interface ContinueUploadFields {
@@ -26,9 +27,7 @@ export async function continueUpload(
   const owned = { id, orgId, ownerId };
   const part = { ...owned, partId: uuidv7(), text, offset };
   const grown = await db.transaction((tx) => growUpload(tx, part));
-  if (grown !== undefined) {
-    return { id, size: grown.size, expires_at: grown.expiresAt.toISOString() };
-  }
+  if (grown !== undefined) return presentUpload(grown);
   const present = await findUpload(db, owned);
   if (present === undefined) throw noUpload();
   const message = `The document has ${present.size} bytes so far; send the part that follows.`;

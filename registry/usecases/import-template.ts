@@ -1,7 +1,11 @@
 import type { z } from 'zod';
 
 import type { Deadline } from '#bus';
-import type { importedTemplate, importTemplateBody } from '#contracts/http/template-import';
+import type {
+  importedTemplate,
+  importTemplateBody,
+  ImportProgress,
+} from '#contracts/http/template-import';
 import type { Principal, Tier } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
 import { presentFindings, presentOperations, refusalOf } from '../domain/present-import.ts';
@@ -11,6 +15,7 @@ import { invalidTemplate, readValidDocument } from '../lookups/compiled-document
 import { readSource } from '../lookups/import-source.ts';
 import { listTemplates } from '../repository/template.ts';
 import { reserveNew } from './create-template.ts';
+import { withProgress } from './import-progress.ts';
 import { saveVersion } from './save-version.ts';
 import type { SavedTemplate } from './save-version.ts';
 import { getLatest, reserveNext } from './update-template.ts';
@@ -26,13 +31,21 @@ export async function importTemplate(
   const caller = deps.verifyPrincipal(principal);
   const tier = body.tier ?? 'user';
   checkMayWrite(caller, tier);
-  return deps.importSlots.run(() => importFor(deps, caller, { body, tier, deadline }));
+  const { source } = body;
+  return deps.importSlots.run(() => {
+    const run = (tell: Tell) => importFor(deps, caller, { body, tier, deadline, tell });
+    if (!('upload_id' in source)) return run(() => {});
+    const { orgId, userId: ownerId } = caller;
+    return withProgress(deps, { id: source.upload_id, orgId, ownerId }, run);
+  });
 }
+
+type Tell = (progress: ImportProgress) => void;
 
 async function importFor(
   deps: Deps,
   caller: Principal,
-  { body, tier, deadline }: { body: Body; tier: Tier; deadline: Deadline },
+  { body, tier, deadline, tell }: { body: Body; tier: Tier; deadline: Deadline; tell: Tell },
 ): Promise<z.infer<typeof importedTemplate>> {
   const { text, url } = await readSource(deps, caller, { source: body.source, deadline });
   const imported = await deps.importDocument({
@@ -40,14 +53,18 @@ async function importFor(
     includeOperations: body.include_operations ?? null,
     key: body.key ?? null,
     sourceUrl: url,
+    onStart: () => tell({ phase: 'reading', done: 0, total: null }),
+    onProgress: (done, total) => tell({ phase: 'converting', done, total }),
   });
   if (!imported.ok) throw invalidTemplate(refusalOf(imported.findings));
+  const { length: total } = imported.operations;
+  tell({ phase: 'saving', done: total, total });
   const template = await saveImported(deps, caller, { imported, tier, url });
   const operations = presentOperations(imported.operations);
   return {
     template,
     operations,
-    operations_count: imported.operations.length,
+    operations_count: total,
     findings: presentFindings(imported.findings),
   };
 }

@@ -5,6 +5,7 @@ import type { upload } from '#contracts/http/template-import';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { checkMayWrite } from '../domain/own-template.ts';
+import { presentUpload } from '../domain/present-import.ts';
 import { insertUpload, pruneUploads } from '../repository/upload.ts';
 
 const uploadsPerUserMax = 5;
@@ -28,5 +29,5 @@ export async function startUpload(
     const message = `There may be at most ${uploadsPerUserMax} uploads in an hour; import what is uploaded, or wait.`;
     throw new AppError('conflict', message);
   }
-  return { id: begun.id, size: begun.size, expires_at: begun.expiresAt.toISOString() };
+  return presentUpload(begun);
 }

@@ -308,6 +308,14 @@ export const registry = defineContract('registry', {
     callers: ['gateway'],
     timeoutMs: 5_000,
   },
+  /** With how far its import is, whichever replica imports. */
+  getUpload: {
+    request: z.strictObject({ principal: signedPrincipal, id }),
+    response: upload,
+    errors: ['not_found'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
   ping: {
     request: done,
     response: done,

@@ -65,11 +65,24 @@ export const importedTemplate = z.strictObject({
   findings: z.array(importFinding).max(500),
 });
 
+/** How far an import is. */
+const importProgress = z.strictObject({
+  /** `waiting` for its turn among other imports, then this order. */
+  phase: z.enum(['waiting', 'reading', 'converting', 'saving']),
+  /** Operations that were looked at. */
+  done: z.int().min(0),
+  /** Operations of the document; null until it has been read. */
+  total: z.int().min(0).nullable(),
+});
+export type ImportProgress = z.infer<typeof importProgress>;
+
 export const upload = z.strictObject({
   id,
   /** Bytes of UTF-8 so far. */
   size: z.int(),
   expires_at: timestamp,
+  /** Of the import that began last; null when it has ended or died, and before the first. */
+  progress: importProgress.nullable(),
 });
 
 const uploadPart = z.strictObject({ text: uploadText });
@@ -106,6 +119,17 @@ export const templateImportRoutes = defineRoutes({
     body: uploadPart,
     responses: { 201: upload },
     errors: ['forbidden', 'conflict'],
+    audit: 'none',
+  },
+  getUpload: {
+    method: 'GET',
+    path: '/v1/templates/uploads/{id}',
+    summary: 'See how far an upload is, and its import',
+    tag: 'Templates',
+    access: 'user',
+    params: z.strictObject({ id }),
+    responses: { 200: upload },
+    errors: ['not_found'],
     audit: 'none',
   },
   continueUpload: {

@@ -167,6 +167,16 @@ export const badTemplates: BadInput[] = [
     ...missing,
   },
   {
+    what: 'the progress of an upload that does not exist',
+    send: ({ admin }) => admin.get(`/v1/templates/uploads/${randomUUID()}`),
+    ...missing,
+  },
+  {
+    what: 'the progress of an upload that cannot be one',
+    send: ({ admin }) => admin.get('/v1/templates/uploads/..%2Fgithub'),
+    ...{ ...shape, tells: /"path":"id"/ },
+  },
+  {
     what: 'an upload that is cut inside of a character',
     send: ({ admin }) => admin.post('/v1/templates/uploads', { text: 'a\ud83d' }),
     ...shape,
