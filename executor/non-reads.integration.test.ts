@@ -172,6 +172,28 @@ describe('one dispatch id', () => {
     expect(told).toHaveLength(1);
   });
 
+  test('stands in the permit: presented again with other ids, it sends nothing more', async () => {
+    const call = create();
+    const permit = world.permitOf(call);
+    const first = await execute(call, permit);
+    const present = (idempotencyKey: string) =>
+      world.gateway.execute(
+        {
+          ...{ permit, call, options: { ...options, idempotencyKey } },
+          context: { ...context, requestId: uuidv7() },
+        },
+        soon(),
+      );
+
+    const again = await Promise.allSettled([present(uuidv7()), present(uuidv7())]);
+    expect(first).toMatchObject({ kind: 'called', replayed: false });
+    for (const each of again) {
+      if (each.status === 'fulfilled') expect(each.value).toMatchObject({ replayed: true });
+      else expect(codeOf(each.reason)).toMatch(/^(approval_stale|execution_in_progress)$/);
+    }
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
   test('of another call is refused, not answered with a stranger’s outcome', async () => {
     const dispatchId = uuidv7();
     const [one, other] = [create(), create()];
