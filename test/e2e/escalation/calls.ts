@@ -71,6 +71,9 @@ export const spelledNames: readonly string[] = [
 /** What two parsers could read differently is refused, whatever is allowed. */
 export const crookedTargets: readonly string[] = [
   'http://HOST../notes/x',
+  'https://bücher.example../notes/x',
+  'https://bücher.example。。/notes/x',
+  'https://bücher..example/notes/x',
   'http://me@HOST/notes/x',
   'http://HOST\\@evil.example/notes/x',
   'http://HOST/x/../notes/x',
