@@ -23,9 +23,20 @@ const wishes: Partial<Record<RouteName, unknown>> = {
   createWebhook: { url: 'https://evil.example/hook' },
 };
 
-/** Everything that only a person may do. */
+/** What agents may ask for; a route that is not named here is refused to them. */
+const forAgents: readonly RouteName[] = [
+  ...(['getMe', 'getStatus', 'getLive', 'getReady', 'signIn'] as const),
+  ...(['listIdentities', 'getIdentity', 'createSubagent', 'updateIdentity'] as const),
+  ...(['archiveIdentity', 'restoreIdentity', 'revokeIdentity'] as const),
+  ...(['listAgentKeys', 'createAgentKey', 'revokeAgentKey'] as const),
+  ...(['listServices', 'getService', 'search', 'listTemplates', 'getTemplate'] as const),
+  ...(['callAction', 'validateAction', 'listApprovals', 'getApproval'] as const),
+  ...(['resolveApproval', 'cancelApproval', 'callApproval'] as const),
+];
+
+/** Everything that only a person may do, whatever the contracts say. */
 export const usersRoutes = (Object.entries(httpRoutes) as [RouteName, RouteSpec][])
-  .filter(([, { access }]) => access === 'user')
+  .filter(([name]) => !forAgents.includes(name))
   .map(([name, { method, path, body }]) => ({
     name,
     method,
