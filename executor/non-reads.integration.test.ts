@@ -172,6 +172,26 @@ describe('one dispatch id', () => {
     expect(told).toHaveLength(1);
   });
 
+  test('stands in the permit: presented again with other ids, it sends nothing more', async () => {
+    const call = create();
+    const permit = world.permitOf(call);
+    const first = await execute(call, permit);
+    const present = (idempotencyKey: string) =>
+      world.gateway.execute(
+        {
+          ...{ permit, call, options: { ...options, idempotencyKey } },
+          context: { ...context, requestId: uuidv7() },
+        },
+        soon(),
+      );
+
+    expect(first).toMatchObject({ kind: 'called', replayed: false });
+    for (let round = 0; round < 2; round += 1) {
+      expect(await present(uuidv7())).toEqual({ ...first, replayed: true });
+    }
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
   test('of another call is refused, not answered with a stranger’s outcome', async () => {
     const dispatchId = uuidv7();
     const [one, other] = [create(), create()];

@@ -40,6 +40,7 @@ function splitRaw(target: string): { origin: string; path: string } {
   }
   const hostname = url.hostname.replace(/\.$/, '');
   if (hostname === '') throw invalidTarget('must name a host');
+  if (/^\.|\.\.|\.$/.test(hostname)) throw invalidTarget('must name a host without empty labels');
   const port = url.port === '' ? '' : `:${url.port}`;
   return { origin: `${url.protocol}//${hostname}${port}`, path };
 }

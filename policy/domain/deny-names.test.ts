@@ -94,6 +94,18 @@ describe('neighbourNames', () => {
     expect(names('POST', '/messages', { body })[0]).toMatchObject({ action: 'messages.post', arg });
   });
 
+  test('with path parameters and without: servers differ in whether they drop them', () => {
+    expect(names('GET', '/users/me;v=1').map(({ action, arg }) => [action, arg])).toEqual(
+      ['hub', 'github'].flatMap(() => [
+        ['users.get', 'me;v=1'],
+        ['users.me', undefined],
+      ]),
+    );
+    expect(names('DELETE', '/repos;x/acme/site;y')[0]).toMatchObject({
+      ...{ action: 'repos.delete', arg: 'site' },
+    });
+  });
+
   test('below the prefix of the neighbour', () => {
     expect(names('GET', '/api/v3/users/ann', { prefix: '/api/v3' })[0]).toMatchObject({
       action: 'users.get',

@@ -56,7 +56,11 @@ export function neighbourNames(
   const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
   const path = isBelow ? request.path.slice(prefix.length) : undefined;
   const found =
-    path === undefined ? [] : findOperations(template, { method: request.method, path });
+    path === undefined
+      ? []
+      : pathReadings(path).flatMap((reading) =>
+          findOperations(template, { method: request.method, path: reading }),
+        );
   const operations =
     found.length === 0
       ? [{ action: unknownAction(template, request.method), arg: undefined, risk }]
@@ -68,6 +72,11 @@ export function neighbourNames(
   return names.flatMap((service) =>
     operations.map((operation) => ({ service: encodeName(service), ...operation })),
   );
+}
+
+/** Some servers drop the path parameters of a segment (`/notes;v=1`) before they route, others do not. */
+function pathReadings(path: string): string[] {
+  return [...new Set([path, path.replaceAll(/;[^/]*/g, '')])];
 }
 
 function unknownAction(template: CompiledTemplate, method: string): DenyName['action'] {

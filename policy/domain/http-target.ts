@@ -59,6 +59,10 @@ function splitUrl(text: string): HttpTarget {
   if (url === null || authority.includes('@') || host === '') {
     throw invalidParam('path', 'must be an absolute http or https URL without user and password');
   }
+  // DNS reads `a.example..` as `a.example`: it would be one host by two names.
+  if (/^\.|\.\./.test(url.hostname)) {
+    throw invalidParam('path', 'must name a host without empty labels ("..")');
+  }
   return { host, path };
 }
 

@@ -34,6 +34,8 @@ describe('parsePattern', () => {
     ['http:FETCH:a.example/**', 'method'],
     ['http:GET:a.example', 'path'],
     ['http:GET:a.example/x?y=1', 'query'],
+    ['http:GET:a.example./**', 'dot'],
+    ['http:GET:a.example.:8443/**', 'dot'],
     ['http:GET:bücher.example/**', 'ASCII'],
   ])('%s is refused and told why', ([text, message]) => {
     expect(() => parsePattern(text)).toThrow(

@@ -63,6 +63,7 @@ function parseHttpArgument(arg: string): string {
   if (/[^\u0021-\u007e]/.test(host)) {
     throw refused('needs its host in ASCII; write an international name as xn--…');
   }
+  if (/\.(?::\d+)?$/.test(host)) throw refused('needs its host without a dot at its end');
   if (slash < 0 && !host.endsWith('**')) {
     throw refused(`needs a path after the host; write http:GET:${host}/** for any`);
   }

@@ -102,6 +102,8 @@ describe('resolveServer', () => {
     ['https://user:pass@git.example.com'],
     ['https://user@git.example.com'],
     ['https://@git.example.com'],
+    ['https://git.example.com../'],
+    ['https://git..example.com'],
     ['https://git.example.com/?a=b'],
     ['https://git.example.com/#a'],
     ['https://git.example.com/a/../b'],

@@ -183,6 +183,7 @@ function parseBaseUrl(text: string, isPlainHttpAllowed?: (host: string) => boole
   }
   if (url.username || url.password || text.includes('@'))
     return 'Leave user and password out of the URL.';
+  if (/^\.|\.\./.test(url.hostname)) return 'Write the host of the URL without empty labels.';
   if (url.search || url.hash || /[?#]/.test(text))
     return 'Leave query and fragment out of the URL.';
   if (/\/\.\.?(?:\/|$)|%|\/\/./i.test(text.replace(/^https?:\/\//i, ''))) {
