@@ -2,10 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, test } from 'vitest';
 
-import { mutations } from './mutations/mutations.ts';
+import { mutationsOfAuthority } from './mutations/authority.ts';
+import { mutationsOfServices } from './mutations/services.ts';
 import { approved, openStage } from './mutations/stage.ts';
 import type { Stage } from './mutations/stage.ts';
 
+const mutations = { ...mutationsOfServices, ...mutationsOfAuthority };
 /** What was looked up is used for a second at most, should the event of its change be lost. */
 const lookUpsLiveMs = 1_500;
 

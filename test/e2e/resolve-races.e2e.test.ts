@@ -203,7 +203,9 @@ function report(raced: readonly Raced[], seconds: number): string {
     const what = `${by.name} by ${by.way}: ${won.status}`;
     winners.set(what, (winners.get(what) ?? 0) + 1);
   }
-  const lines = [...winners].toSorted().map(([what, count]) => `  ${what} ${count}\n`);
+  const lines = [...winners]
+    .map(([what, count]) => `  ${what} ${count}\n`)
+    .toSorted((a, b) => a.localeCompare(b));
   const decisionsMade = raced.length * atOnce;
   return `${raced.length} approvals, ${decisionsMade} decisions in ${seconds.toFixed(1)} s; won by\n${lines.join('')}`;
 }

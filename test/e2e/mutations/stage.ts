@@ -55,7 +55,11 @@ export interface Scene {
   /** Saves and publishes the next version of the template; for a built-in one, writes the file. */
   publish(openapi: string): Promise<void>;
   connect(more?: object): Promise<void>;
-  rule(effect: 'allow' | 'deny', pattern: string, more?: object): Promise<{ id: string }>;
+  readonly rule: (
+    effect: 'allow' | 'deny',
+    pattern: string,
+    more?: object,
+  ) => Promise<{ id: string }>;
   /** The requester asks for it, and then its user; at most one of them has it sent. */
   replay(): Promise<Outcome>;
 }
