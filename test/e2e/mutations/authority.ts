@@ -60,7 +60,7 @@ export const mutationsOfAuthority: Record<string, Mutation> = {
   "a secret of the user's in the place of the org's, of a raw call": {
     ...{ call: 'raw', tier: 'org' },
     change: (scene) => rotate(scene, { allowed_hosts: [scene.host] }),
-    outcome: stale('credential'),
+    outcome: sent(),
   },
   "a secret of the user's in the place of the org's": {
     tier: 'org',

@@ -80,10 +80,10 @@ export async function openStage(): Promise<Stage> {
   const running = startup.move();
   return {
     async suspend(setting) {
-      made += 1;
+      const name = `notes-${(made += 1)}`;
       // Deny rules reach every service of a host, so each scene has a host of its own.
       const upstream = running.use(await startUpstream());
-      return suspend({ world, upstream, other, folder }, `notes-${made}`, setting);
+      return suspend({ world, upstream, other, folder }, name, setting);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
