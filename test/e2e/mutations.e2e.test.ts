@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { afterAll, beforeAll, describe, test } from 'vitest';
+
+import { mutationsOfAuthority } from './mutations/authority.ts';
+import { mutationsOfServices } from './mutations/services.ts';
+import { approved, openStage } from './mutations/stage.ts';
+import type { Stage } from './mutations/stage.ts';
+
+const mutations = { ...mutationsOfServices, ...mutationsOfAuthority };
+/** What was looked up is used for a second at most, should the event of its change be lost. */
+const lookUpsLiveMs = 1_500;
+
+/**
+ * Promise A3: between allow and replay, whatever somebody changes, the bytes that were approved
+ * leave, or nothing does. The upstream's own log is the judge.
+ */
+describe('an allowed call that waits for its requester', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage();
+  });
+  afterAll(() => stage[Symbol.asyncDispose]());
+
+  test.concurrent.for(Object.entries(mutations))(
+    'after %s',
+    async ([, { outcome, change, ...setting }], { expect }) => {
+      const scene = await stage.suspend(setting);
+      await change(scene);
+      await delay(lookUpsLiveMs);
+
+      expect(await scene.replay()).toEqual(outcome);
+    },
+  );
+
+  test.concurrent.for(Object.entries(mutations))(
+    'at the same moment as %s',
+    async ([, { outcome, change, ...setting }], { expect }) => {
+      const scene = await stage.suspend(setting);
+      const [{ ended, sent }] = await Promise.all([scene.replay(), change(scene)]);
+
+      expect([[], [approved(1)], outcome.sent]).toContainEqual(sent);
+      expect(sent.length).toBe(ended === 'executed' ? 1 : 0);
+    },
+  );
+});
