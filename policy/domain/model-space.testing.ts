@@ -78,7 +78,7 @@ function userRules(caller: ModelIdentity, risks: readonly WorldRule['riskAtLeast
 /** Every key alone and every two of them, under up to two rules. */
 export const everyKey: Sweep = {
   name: 'every key and pair of keys, up to 2 rules of users',
-  *worlds() {
+  worlds() {
     const pairs = keys.flatMap((first, index) =>
       keys.slice(index + 1).map((second) => [first, second]),
     );
@@ -86,32 +86,41 @@ export const everyKey: Sweep = {
       ...keys.flatMap((key) => callsOf([key], 3)),
       ...pairs.flatMap((pair) => callsOf(pair, 3).slice(2)),
     ];
-    yield* worldsOf([0, 1, 2], (caller) => ({ calls, rules: userRules(caller, [null, 'write']) }));
+    const settings = callers.map((caller) => ({
+      ...{ caller, others: [], calls },
+      rules: userRules(caller, [null, 'write']),
+    }));
+    return worldsOf(settings, [0, 1, 2]);
   },
 };
 
 /** One key stands for all from here on, because `everyKey` has shown that none is special. */
-export const twoRules: Sweep = {
-  name: 'one key, up to 2 rules of users in either order, every risk_at_least',
-  *worlds() {
-    const calls = callsOf([calledKey], 4);
-    const options = (caller: ModelIdentity) => ({
-      calls,
-      rules: userRules(caller, [null, 'read', 'write', 'delete']),
-    });
-    yield* worldsOf([0, 1, 2], options);
-    yield* worldsOf([2], (caller) => ({ ...options(caller), isReversed: true }));
-  },
-};
+export function twoRules(risks: readonly WorldRule['riskAtLeast'][]): Sweep {
+  const named = risks.map((risk) => risk ?? 'none').join(', ');
+  return {
+    name: `one key, up to 2 rules of users in either order, risk_at_least of ${named}`,
+    *worlds() {
+      const calls = callsOf([calledKey], 4);
+      const settings = callers.map((caller) => ({
+        ...{ caller, others: [], calls },
+        rules: userRules(caller, risks),
+      }));
+      yield* worldsOf(settings, [0, 1, 2]);
+      const reversed = settings.map((each) => ({ ...each, rules: each.rules.toReversed() }));
+      yield* worldsOf(reversed, [2]);
+    },
+  };
+}
 
 export const threeRules: Sweep = {
   name: 'one key, 3 rules of users, up to renaming of what is not called',
-  *worlds() {
+  worlds() {
     const calls = callsOf([calledKey], 3);
-    yield* worldsOf([3], (caller) => {
+    const settings = callers.map((caller) => {
       const rules = userRules(caller, [null, 'write']);
-      return { calls, rules, isWanted: isFirstOfItsKind(rules) };
+      return { caller, others: [], calls, rules, isWanted: isFirstOfItsKind(rules) };
     });
+    return worldsOf(settings, [3]);
   },
 };
 
@@ -122,25 +131,31 @@ export const threeRules: Sweep = {
 export function makers(count: 2 | 3): Sweep {
   return {
     name: `one key, up to ${count} rules of anybody, makers beside the chain included`,
-    *worlds() {
+    worlds() {
       const calls = callsOf([calledKey], 3);
-      for (const caller of callers) {
-        for (const parent of lineOf(caller).slice(0, -1)) {
-          for (const inherits of [false, true]) {
-            const stranger = { id: 'stranger', parent, inherits };
-            const rules = anybodysRules(caller, stranger);
-            const others = [stranger];
-            for (let size = 0; size <= count; size += 1) {
-              for (const chosen of combinations(rules, size)) {
-                for (const call of calls) yield { caller, others, rules: chosen, call };
-              }
-            }
-          }
-        }
-      }
+      const settings = callers.flatMap((caller) =>
+        lineOf(caller)
+          .slice(0, -1)
+          .flatMap((parent) =>
+            [false, true].map((inherits) => ({ id: 'stranger', parent, inherits })),
+          )
+          .map((stranger) => ({
+            ...{ caller, others: [stranger], calls },
+            rules: anybodysRules(caller, stranger),
+          })),
+      );
+      return worldsOf(settings, count === 2 ? [0, 1, 2] : [0, 1, 2, 3]);
     },
   };
 }
+
+/** What `npm run model-check` goes through. */
+export const sweeps: readonly Sweep[] = [
+  everyKey,
+  twoRules([null, 'read', 'write', 'delete']),
+  threeRules,
+  makers(3),
+];
 
 function anybodysRules(caller: ModelIdentity, stranger: ModelIdentity): WorldRule[] {
   const places = ['org', ...lineOf(caller), stranger] as const;
@@ -155,22 +170,19 @@ function anybodysRules(caller: ModelIdentity, stranger: ModelIdentity): WorldRul
   );
 }
 
-function* worldsOf(
-  sizes: readonly number[],
-  optionsOf: (caller: ModelIdentity) => {
-    calls: readonly ModelCall[];
-    rules: readonly WorldRule[];
-    isReversed?: boolean;
-    isWanted?: (rules: readonly WorldRule[]) => boolean;
-  },
-): Iterable<World> {
-  const prepared = callers.map((caller) => ({ caller, ...optionsOf(caller) }));
+interface Setting extends Pick<World, 'caller' | 'others'> {
+  readonly calls: readonly ModelCall[];
+  /** Of which sets are chosen, in this order. */
+  readonly rules: readonly WorldRule[];
+  readonly isWanted?: (chosen: readonly WorldRule[]) => boolean;
+}
+
+function* worldsOf(settings: readonly Setting[], sizes: readonly number[]): Iterable<World> {
   for (const size of sizes) {
-    for (const { caller, calls, rules, isReversed, isWanted } of prepared) {
-      const inOrder = isReversed === true ? rules.toReversed() : rules;
-      for (const chosen of combinations(inOrder, size)) {
+    for (const { caller, others, calls, rules, isWanted } of settings) {
+      for (const chosen of combinations(rules, size)) {
         if (isWanted !== undefined && !isWanted(chosen)) continue;
-        for (const call of calls) yield { caller, others: [], rules: chosen, call };
+        for (const call of calls) yield { caller, others, rules: chosen, call };
       }
     }
   }
@@ -225,5 +237,3 @@ function renamings(): ((pattern: Segments) => Segments)[] {
     ];
   });
 }
-
-export const sweeps: readonly Sweep[] = [everyKey, twoRules, threeRules, makers(3)];

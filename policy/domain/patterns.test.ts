@@ -110,8 +110,8 @@ describe('matchesKey', () => {
 
   test('a key that a person copies into a rule means itself', () => {
     fc.assert(
-      fc.property(alikeKeys, ([{ key, arg }]) => {
-        fc.pre(arg !== '' && key.isWellFormed());
+      fc.property(alikeKeys, ([{ key, action, arg }]) => {
+        fc.pre(action !== '' && arg !== '' && key.isWellFormed());
         expect(parsePattern(key)).toBe(key);
       }),
       { numRuns: propertyRuns },
