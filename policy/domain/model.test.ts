@@ -39,12 +39,14 @@ describe('the walk agrees with a model of the decisions', () => {
 });
 
 const risk = fc.constantFrom('read' as const, 'write' as const, 'delete' as const);
-const service = fc.constantFrom('s', 's', 'http');
-const action = fc.constantFrom('a', 'a', 'b', 'GET');
-const arg = fc.constantFrom('x', 'x', 'x/y', 'x/y/x', '*', '%2A', '');
+const service = fc.constantFrom('s', 's', 's', 'http');
+const action = fc.constantFrom('a', 'a', 'a', 'b', 'GET');
+const arg = fc.constantFrom('x', 'x', 'x', 'x/y', 'x/y/x', '*', '%2A', '');
 const key: fc.Arbitrary<Segments> = fc.tuple(service, action, arg);
+/** Most are wide, or too few rules would concern the call. */
 const pattern: fc.Arbitrary<Segments> = fc.oneof(
   key,
+  fc.constantFrom<Segments[]>(['*', '*', '*'], ['s', '*', '*'], ['s', 'a', '*']),
   fc.tuple(
     fc.oneof(service, fc.constant('*')),
     fc.oneof(action, fc.constantFrom('*', 'ANY')),
@@ -59,8 +61,8 @@ const otherName: fc.Arbitrary<OtherName> = fc.record({
 
 const call: fc.Arbitrary<ModelCall> = fc
   .record({
-    keys: fc.array(key, { minLength: 1, maxLength: 3 }),
-    otherNames: fc.array(otherName, { maxLength: 2 }),
+    keys: fc.oneof(fc.tuple(key), fc.array(key, { minLength: 2, maxLength: 3 })),
+    otherNames: fc.oneof(fc.constant([]), fc.array(otherName, { maxLength: 2 })),
     risk,
     service: fc.constantFrom('service-1', 'service-2'),
     credentials: fc.subarray(['secret-1', 'secret-2']),
@@ -74,7 +76,11 @@ const call: fc.Arbitrary<ModelCall> = fc
 
 /** One user's agents and subagents, each below one that was there before. */
 const tree: fc.Arbitrary<ModelIdentity[]> = fc
-  .array(fc.record({ below: fc.nat(9), inherits: fc.boolean() }), { minLength: 1, maxLength: 6 })
+  .array(fc.record({ below: fc.nat(9), inherits: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 6,
+    size: 'max',
+  })
   .map((made) =>
     made.reduce<ModelIdentity[]>(
       (all, { below, inherits }, index) => [
@@ -86,14 +92,13 @@ const tree: fc.Arbitrary<ModelIdentity[]> = fc
   );
 
 function ruleAmong(all: readonly ModelIdentity[]): fc.Arbitrary<WorldRule> {
-  // Most rules say nothing of most of this, or too few of them would concern the call.
   const rarely = <Value>(value: fc.Arbitrary<Value>) =>
-    fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, value);
+    fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, value);
   const allow = fc.record({
     effect: fc.constant('allow' as const),
     on: fc.constantFrom<WorldRule['on'][]>('org', ...all),
     pattern,
-    exact: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
+    exact: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, fc.constant(true)),
     riskAtLeast: rarely(risk),
     service: rarely(fc.constantFrom('service-1', 'service-2')),
     credential: rarely(fc.constantFrom('secret-1', 'secret-2')),
@@ -113,7 +118,7 @@ function ruleAmong(all: readonly ModelIdentity[]): fc.Arbitrary<WorldRule> {
     riskAtLeast: rarely(risk),
   });
   return fc
-    .oneof({ weight: 6, arbitrary: allow }, selfApproved, { weight: 2, arbitrary: deny })
+    .oneof({ weight: 20, arbitrary: allow }, { weight: 3, arbitrary: selfApproved }, deny)
     .map(ruleOf);
 }
 
@@ -121,7 +126,7 @@ const anyWorld: fc.Arbitrary<World> = tree.chain((all) =>
   fc
     .record({
       caller: fc.constantFrom(...all.slice(1)),
-      rules: fc.array(ruleAmong(all), { maxLength: 6 }),
+      rules: fc.array(ruleAmong(all), { maxLength: 10, size: 'max' }),
       call,
     })
     .map((made) => ({
