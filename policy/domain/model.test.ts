@@ -103,7 +103,7 @@ function ruleAmong(all: readonly ModelIdentity[]): fc.Arbitrary<WorldRule> {
     service: rarely(fc.constantFrom('service-1', 'service-2')),
     credential: rarely(fc.constantFrom('secret-1', 'secret-2')),
     by: fc.oneof(fc.constant(user), fc.constantFrom(...all)),
-    expiresAtMs: fc.option(fc.nat(3), { freq: 1 }),
+    expiresAtMs: fc.option(fc.nat(3), { freq: 2 }),
   });
   const selfApproved = fc.record({
     effect: fc.constant('allow' as const),

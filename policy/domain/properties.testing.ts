@@ -80,6 +80,6 @@ function pairsOf<Around>(
   make: (around: Around, text: string) => DerivedKey | undefined,
 ): fc.Arbitrary<[DerivedKey | undefined, DerivedKey | undefined]> {
   return fc
-    .tuple(around, fc.option(around, { freq: 1, nil: undefined }), alikeTexts)
+    .tuple(around, fc.option(around, { freq: 2, nil: undefined }), alikeTexts)
     .map(([first, second, [left, right]]) => [make(first, left), make(second ?? first, right)]);
 }
