@@ -76,7 +76,7 @@ function userRules(caller: ModelIdentity, risks: readonly WorldRule['riskAtLeast
 }
 
 /** Every key alone and every two of them, under up to two rules. */
-export const everyKey: Sweep = {
+const everyKey: Sweep = {
   name: 'every key and pair of keys, up to 2 rules of users',
   worlds() {
     const pairs = keys.flatMap((first, index) =>
@@ -95,20 +95,17 @@ export const everyKey: Sweep = {
 };
 
 /** One key stands for all from here on, because `everyKey` has shown that none is special. */
-export function twoRules(risks: readonly WorldRule['riskAtLeast'][]): Sweep {
-  const named = risks.map((risk) => risk ?? 'none').join(', ');
-  return {
-    name: `one key, up to 2 rules of users, risk_at_least of ${named}`,
-    worlds() {
-      const calls = callsOf([calledKey], 4);
-      const settings = callers.map((caller) => ({
-        ...{ caller, others: [], calls },
-        rules: userRules(caller, risks),
-      }));
-      return worldsOf(settings, [0, 1, 2]);
-    },
-  };
-}
+const everyRisk: Sweep = {
+  name: 'one key, up to 2 rules of users, every risk_at_least',
+  worlds() {
+    const calls = callsOf([calledKey], 4);
+    const settings = callers.map((caller) => ({
+      ...{ caller, others: [], calls },
+      rules: userRules(caller, [null, 'read', 'write', 'delete']),
+    }));
+    return worldsOf(settings, [0, 1, 2]);
+  },
+};
 
 function inReverse(sweep: Sweep): Sweep {
   return {
@@ -119,17 +116,20 @@ function inReverse(sweep: Sweep): Sweep {
   };
 }
 
-export const threeRules: Sweep = {
-  name: 'one key, 3 rules of users, up to renaming of what is not called',
-  worlds() {
-    const calls = callsOf([calledKey], 3);
-    const settings = callers.map((caller) => {
-      const rules = userRules(caller, [null, 'write']);
-      return { caller, others: [], calls, rules, isWanted: isFirstOfItsKind(rules) };
-    });
-    return worldsOf(settings, [3]);
-  },
-};
+/** Of worlds that differ only in how they name what is not called, one. */
+export function users(count: 2 | 3): Sweep {
+  return {
+    name: `one key, up to ${count} rules of users, up to renaming`,
+    worlds() {
+      const calls = callsOf([calledKey], 3);
+      const settings = callers.map((caller) => {
+        const rules = userRules(caller, [null, 'write']);
+        return { caller, others: [], calls, rules, isWanted: isFirstOfItsKind(rules) };
+      });
+      return worldsOf(settings, upTo(count));
+    },
+  };
+}
 
 /**
  * Rules that agents and subagents made, on the chain or beside it: a stranger stands below each
@@ -151,7 +151,7 @@ export function makers(count: 2 | 3): Sweep {
             rules: anybodysRules(caller, stranger),
           })),
       );
-      return worldsOf(settings, count === 2 ? [0, 1, 2] : [0, 1, 2, 3]);
+      return worldsOf(settings, upTo(count));
     },
   };
 }
@@ -159,9 +159,9 @@ export function makers(count: 2 | 3): Sweep {
 /** What `npm run model-check` goes through. */
 export const sweeps: readonly Sweep[] = [
   everyKey,
-  twoRules([null, 'read', 'write', 'delete']),
-  inReverse(twoRules([null, 'read', 'write', 'delete'])),
-  threeRules,
+  everyRisk,
+  inReverse(everyRisk),
+  users(3),
   makers(3),
 ];
 
@@ -183,6 +183,10 @@ interface Setting extends Pick<World, 'caller' | 'others'> {
   /** Of which sets are chosen, in this order. */
   readonly rules: readonly WorldRule[];
   readonly isWanted?: (chosen: readonly WorldRule[]) => boolean;
+}
+
+function upTo(count: 2 | 3): number[] {
+  return [0, 1, 2, 3].slice(0, count + 1);
 }
 
 function* worldsOf(settings: readonly Setting[], sizes: readonly number[]): Iterable<World> {

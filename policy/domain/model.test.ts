@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { findDisagreement } from './model-compare.testing.ts';
 import type { World, WorldRule } from './model-compare.testing.ts';
-import { makers, ruleOf, twoRules, user } from './model-space.testing.ts';
+import { makers, ruleOf, user, users } from './model-space.testing.ts';
 import type { Sweep } from './model-space.testing.ts';
 import { lineOf } from './model.testing.ts';
 import type { ModelCall, ModelIdentity, OtherName, Segments } from './model.testing.ts';
@@ -14,19 +14,15 @@ const SWEEP_TIMEOUT_MS = 180_000;
 
 /** `npm run model-check` goes on to three rules. */
 describe('the walk agrees with a model of the decisions', () => {
-  test.for<Sweep>([twoRules([null, 'write']), makers(2)])(
-    '$name',
-    { timeout: SWEEP_TIMEOUT_MS },
-    (sweep) => {
-      let count = 0;
-      for (const world of sweep.worlds()) {
-        const found = findDisagreement(world);
-        if (found !== undefined) expect.fail(found);
-        count += 1;
-      }
-      expect(count).toBeGreaterThan(100_000);
-    },
-  );
+  test.for<Sweep>([users(2), makers(2)])('$name', { timeout: SWEEP_TIMEOUT_MS }, (sweep) => {
+    let count = 0;
+    for (const world of sweep.worlds()) {
+      const found = findDisagreement(world);
+      if (found !== undefined) expect.fail(found);
+      count += 1;
+    }
+    expect(count).toBeGreaterThan(100_000);
+  });
 
   test('any tree of identities, any rules, whatever they are bound to', () => {
     fc.assert(
