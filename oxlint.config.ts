@@ -137,7 +137,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['scripts/**', 'test/demo/**', 'test/bench/**', 'test/corpus/**', 'deploy/**'],
+      files: ['scripts/**', 'test/{demo,bench,corpus,model}/**', 'deploy/**'],
       rules: { 'no-console': 'off' },
     },
   ],

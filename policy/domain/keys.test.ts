@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { actionKey, encodeArgument, httpKey, secretKey, splitKey, withoutOrg } from './keys.ts';
+import { alikeTexts, hostileText, propertyRuns } from './properties.testing.ts';
 
 describe('actionKey', () => {
   test.for<[name: string, argument: string | undefined, key: string]>([
@@ -45,7 +46,29 @@ describe('actionKey', () => {
         expect(encoded).not.toMatch(/[*\p{Cc}]/u);
         expect(encoded === encodeArgument(right)).toBe(left === right);
       }),
-      { numRuns: 10_000 },
+      { numRuns: propertyRuns },
+    );
+  });
+
+  test('nor can those that are made to look alike', () => {
+    fc.assert(
+      fc.property(alikeTexts, ([left, right]) => {
+        expect(encodeArgument(left)).not.toMatch(/[*\p{Cc}]/u);
+        expect(encodeArgument(left) === encodeArgument(right)).toBe(left === right);
+      }),
+      { numRuns: propertyRuns },
+    );
+  });
+
+  test('whatever a key was made of can be read back from it', () => {
+    fc.assert(
+      fc.property(hostileText, hostileText, hostileText, (service, action, argument) => {
+        const segments = splitKey(actionKey(service, action, argument).key);
+        expect(decodeURIComponent(segments?.service ?? '')).toBe(service);
+        expect(decodeURIComponent(segments?.action ?? '')).toBe(action);
+        expect(decodeURIComponent(segments?.arg ?? '')).toBe(argument);
+      }),
+      { numRuns: propertyRuns },
     );
   });
 
@@ -55,7 +78,7 @@ describe('actionKey', () => {
         const { key, ...segments } = actionKey(service, action, argument);
         expect(splitKey(key)).toEqual(segments);
       }),
-      { numRuns: 10_000 },
+      { numRuns: propertyRuns },
     );
   });
 });

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { actionKey, httpKey, splitKey } from './keys.ts';
+import { parsePattern } from './pattern-text.ts';
 import { compilePattern, couldMatch, coversAllOf, matchesKey } from './patterns.ts';
 import type { DenyName } from './patterns.ts';
+import { alikeKeys, propertyRuns } from './properties.testing.ts';
 
 const matches = (pattern: string, key: string, exact = false) =>
   matchesKey(compilePattern(pattern, exact), { key, ...splitOf(key) });
@@ -88,7 +90,31 @@ describe('matchesKey', () => {
         expect(matchesKey(compilePattern(rule.key, false), key)).toBe(isEqual);
         expect(matchesKey(compilePattern(rule.key, true), key)).toBe(isEqual);
       }),
-      { numRuns: 10_000 },
+      { numRuns: propertyRuns },
+    );
+  });
+
+  test('nothing in a key of any kind acts as a wildcard, nor does what looks like another key', () => {
+    fc.assert(
+      fc.property(alikeKeys, ([one, other]) => {
+        const isEqual = one.key === other.key;
+        expect(matchesKey(compilePattern(one.key, true), other)).toBe(isEqual);
+        expect(matchesKey(compilePattern(one.key, false), other)).toBe(isEqual);
+        expect(coversAllOf(compilePattern(one.key, false), compilePattern(other.key, true))).toBe(
+          isEqual,
+        );
+      }),
+      { numRuns: propertyRuns },
+    );
+  });
+
+  test('a key that a person copies into a rule means itself', () => {
+    fc.assert(
+      fc.property(alikeKeys, ([{ key, action, arg }]) => {
+        fc.pre(action !== '' && arg !== '' && key.isWellFormed());
+        expect(parsePattern(key)).toBe(key);
+      }),
+      { numRuns: propertyRuns },
     );
   });
 
@@ -100,7 +126,7 @@ describe('matchesKey', () => {
       fc.property(glob, text, (pattern, arg) => {
         expect(matches(`s:a:${pattern}`, `s:a:${arg}`)).toBe(reference(pattern, arg));
       }),
-      { numRuns: 10_000 },
+      { numRuns: propertyRuns },
     );
   });
 
@@ -120,7 +146,7 @@ describe('matchesKey', () => {
         if (!matches(`s:a:${inner}`, `s:a:${arg}`)) return;
         expect(matches(`s:a:${outer}`, `s:a:${arg}`)).toBe(true);
       }),
-      { numRuns: 10_000 },
+      { numRuns: propertyRuns },
     );
   });
 
@@ -145,7 +171,7 @@ describe('matchesKey', () => {
         expect(coversAllOf(pattern, compilePattern(`s:a:${inner}`, false))).toBe(true);
         expect(matchesKey(pattern, actionKey('s', 'a', arg))).toBe(true);
       }),
-      { numRuns: 10_000 },
+      { numRuns: propertyRuns },
     );
   });
 });

@@ -1,6 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import type { DerivedKey } from '#contracts/permit';
 import { actionKey, httpKey, secretKey } from './keys.ts';
+import { compilePattern, coversAllOf, matchesKey } from './patterns.ts';
+import { alikeKeys, propertyRuns } from './properties.testing.ts';
 import { suggestTiers } from './tiers.ts';
 
 describe('suggestTiers', () => {
@@ -76,5 +80,58 @@ describe('suggestTiers', () => {
     expect(tiers).toHaveLength(3);
     expect(new Set(tiers.map(({ keys }) => keys.join())).size).toBe(3);
     for (const { description } of tiers) expect(description.length).toBeLessThanOrEqual(500);
+  });
+});
+
+describe('each tier', () => {
+  /** Keys of a call, and others that are like them. */
+  const calls = fc
+    .array(alikeKeys, { minLength: 1, maxLength: 4 })
+    .map((pairs) => ({ keys: pairs.map(([key]) => key), others: pairs.map(([, key]) => key) }));
+  /** As they are planted: a key of the call itself is compared byte for byte. */
+  const tiersOf = (keys: readonly DerivedKey[]) =>
+    suggestTiers(keys).map((tier) =>
+      tier.keys.map((text) =>
+        compilePattern(
+          text,
+          keys.some(({ key }) => key === text),
+        ),
+      ),
+    );
+
+  test('allows all of the call, and the narrowest nothing else', () => {
+    fc.assert(
+      fc.property(calls, ({ keys, others }) => {
+        const tiers = tiersOf(keys);
+        for (const key of keys) {
+          expect(tiers.map((tier) => tier.some((pattern) => matchesKey(pattern, key)))).toEqual(
+            tiers.map(() => true),
+          );
+        }
+        for (const other of others) {
+          const isAllowed = tiers[0]?.some((pattern) => matchesKey(pattern, other));
+          expect(isAllowed).toBe(keys.some(({ key }) => key === other.key));
+        }
+      }),
+      { numRuns: propertyRuns },
+    );
+  });
+
+  test('allows whatever a narrower one does', () => {
+    fc.assert(
+      fc.property(calls, ({ keys, others }) => {
+        const tiers = tiersOf(keys);
+        for (const [index, wider] of tiers.slice(1).entries()) {
+          for (const narrower of tiers[index] ?? []) {
+            expect(wider.some((pattern) => coversAllOf(pattern, narrower))).toBe(true);
+          }
+          for (const other of others) {
+            if (!tiers[index]?.some((pattern) => matchesKey(pattern, other))) continue;
+            expect(wider.some((pattern) => matchesKey(pattern, other))).toBe(true);
+          }
+        }
+      }),
+      { numRuns: propertyRuns },
+    );
   });
 });

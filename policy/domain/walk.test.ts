@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { ChainLink } from '#contracts/vocabulary';
 import { denialReason } from './denials.ts';
-import { actionKey, httpKey, secretKey } from './keys.ts';
+import { httpKey, secretKey } from './keys.ts';
 import { switchOf } from './rules.ts';
 import type { Rule } from './rules.ts';
 import { walk } from './walk.ts';
@@ -181,60 +181,4 @@ describe('reads', () => {
   test('a call that is not an open read needs a rule', () => {
     expect(outcomeOf(agent, [], callOf({ risk: 'read' }))).toBe('gap');
   });
-});
-
-/** Every chain of up to four, every set of up to two rules on any place, against the rules of the decisions in plain words. */
-describe('exhaustively', () => {
-  const chains = [
-    chainOf('ann', 'bot'),
-    ...['sub', 'sub+'].map((third) => chainOf('ann', 'bot', third)),
-    ...['sub', 'sub+'].flatMap((third) =>
-      ['leaf', 'leaf+'].map((fourth) => chainOf('ann', 'bot', third, fourth)),
-    ),
-  ];
-  const rules = [null, 'ann', 'bot', 'sub', 'leaf'].flatMap((place) =>
-    (['allow', 'deny'] as const).flatMap((effect) =>
-      ['github:issues.create:acme/site', 'github:*:*', 'gitlab:*:*'].map((pattern) =>
-        ruleOn(place, `${effect} ${pattern}`),
-      ),
-    ),
-  );
-  const key = actionKey('github', 'issues.create', 'acme/site');
-
-  test('chains, rules and reads', () => {
-    let checked = 0;
-    for (const chain of chains) {
-      for (const [index, first] of rules.entries()) {
-        for (const second of rules.slice(index)) {
-          for (const isOpenRead of [false, true]) {
-            // The rules that are loaded are those of the chain and the org.
-            const set = [first, second].filter(
-              ({ identityId }) => identityId === null || chain.some(({ id }) => id === identityId),
-            );
-            const call = callOf({ keys: [key], isOpenRead });
-            expect(outcomeOf(chain, set, call)).toBe(reference(chain, set, isOpenRead));
-            checked += 1;
-          }
-        }
-      }
-    }
-    expect(checked).toBe(chains.length * ((rules.length * (rules.length + 1)) / 2) * 2);
-  });
-
-  function reference(chain: ChainLink[], set: Rule[], isOpenRead: boolean): string {
-    const matching = set.filter(({ pattern }) => pattern.text.startsWith('github:'));
-    if (matching.some(({ effect }) => effect === 'deny')) return 'denied';
-    let current = chain.length - 1;
-    const reach: (string | null)[] = [null];
-    for (;;) {
-      const link = chain[current];
-      if (link === undefined) break;
-      reach.push(link.id);
-      if (link.kind === 'subagent' && !link.inheritPermissions) break;
-      current -= 1;
-    }
-    if (matching.some(({ identityId }) => reach.includes(identityId))) return 'allowed';
-    const readsReachAnAgent = reach.includes('bot');
-    return isOpenRead && readsReachAnAgent ? 'allowed' : 'gap';
-  }
 });
