@@ -7,7 +7,7 @@ import type { Logger } from '#telemetry';
 import type { Catalog } from './catalog.ts';
 import type { Compile } from './compile/index.ts';
 import type { ImportSlots } from './import-slots.ts';
-import type { importDocument } from './import/index.ts';
+import type { ImportPool } from './import/index.ts';
 import type { SearchIndexes } from './search-indexes.ts';
 
 /** What the use cases are given. */
@@ -18,7 +18,7 @@ export interface Deps {
   readonly searchIndexes: SearchIndexes;
   /** Reads and checks a document of an author, away from the event loop. */
   readonly compile: Compile;
-  readonly importDocument: typeof importDocument;
+  readonly importDocument: ImportPool['importDocument'];
   readonly importSlots: ImportSlots;
   /** The only way out: fetches documents that are imported by URL. */
   readonly egress: Egress;

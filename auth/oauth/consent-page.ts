@@ -21,7 +21,7 @@ const scopeSentences: Readonly<Record<Exclude<Scope, 'mcp' | 'user'>, string>> =
     'Use your connected services. What you have not allowed yet waits for your approval.',
   'actions:read': 'Look things up in your connected services.',
   approvals: 'Approve what agents it makes ask for, as far as it may do the same itself.',
-  agents: 'Make agents of its own, and ask you for secrets and connections.',
+  agents: 'Make agents of its own, and keys for them.',
 };
 
 export function consentPage(view: ConsentView): string {

@@ -1,17 +1,22 @@
 import { z } from 'zod';
 
 import { deadlineIn } from '#bus';
+import type { Client } from '#bus';
+import type { registry } from '#contracts/bus/registry';
 import type { Access } from '#contracts/http/define';
 import { createSubagentBody, identity } from '#contracts/http/identities';
 import { connectedService } from '#contracts/http/services';
+import type { ConnectedService } from '#contracts/http/services';
 import { chainLink, nameReference, scope } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { invalidRequest } from '../../domain/validate.ts';
-import { listServices } from '../catalog.ts';
 import { defineTool, result } from '../tool.ts';
 import type { Structured, ToolCall } from '../tool.ts';
 
 const requestMsMax = 3_000;
+const pageSize = 200;
+/** Of one user's services; more are not looked at. */
+const pagesMax = 5;
 
 /** What each operation takes beside its name, and the scope it needs. */
 const operations = {
@@ -163,4 +168,36 @@ function getService({
     'unknown_service',
     'No service has that name; service_status without service lists them.',
   );
+}
+
+/** Connected services by the name that reaches them: `org/github` where a user's own shadows it. */
+async function listServices(
+  client: Client<typeof registry>,
+  principal: string,
+): Promise<ConnectedService[]> {
+  const all = await pages((page) =>
+    client.listServices({ principal, page }, deadlineIn(requestMsMax)),
+  );
+  const own = new Set(all.filter(({ tier }) => tier === 'user').map(({ name }) => name));
+  return all.map((service) => {
+    const isShadowed = service.tier === 'org' && own.has(service.name);
+    return isShadowed ? { ...service, name: `org/${service.name}` } : service;
+  });
+}
+
+async function pages<Item>(
+  read: (page: {
+    limit: number;
+    cursor: string | null;
+  }) => Promise<{ items: Item[]; next_cursor: string | null }>,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  for (let count = 0; count < pagesMax; count += 1) {
+    const page = await read({ limit: pageSize, cursor });
+    items.push(...page.items);
+    cursor = page.next_cursor;
+    if (cursor === null) break;
+  }
+  return items;
 }

@@ -1,6 +1,6 @@
 import type { CompiledAction } from '#contracts/template';
 import { compileTemplate } from '../../../registry/domain/template.ts';
-import { importDocument } from '../../../registry/import/index.ts';
+import { createImporter } from '../../../registry/import/index.ts';
 import type { PublishedDocument } from '../../support/prism.ts';
 import { operationsOf } from './operations.ts';
 import type { Operation } from './operations.ts';
@@ -13,6 +13,7 @@ export async function compileOperations(
   document: PublishedDocument,
   choose: (all: readonly Operation[]) => readonly Operation[],
 ): Promise<{ actions: CompiledAction[]; operations: Operation[]; refused: string[] }> {
+  await using importer = createImporter();
   const text = JSON.stringify(document);
   const chosen = choose(operationsOf(document));
   const actions: CompiledAction[] = [];
@@ -20,7 +21,7 @@ export async function compileOperations(
   for (let at = 0; at < chosen.length; at += OPERATIONS_PER_TEMPLATE) {
     const selected = chosen.slice(at, at + OPERATIONS_PER_TEMPLATE);
     const includeOperations = selected.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-    const imported = await importDocument({ text, includeOperations, key: 'judged' });
+    const imported = await importer.importDocument({ text, includeOperations, key: 'judged' });
     if (!imported.ok) throw new Error(JSON.stringify(imported.findings.slice(0, 5)));
     for (const { operation_id, skipped } of imported.operations) {
       if (skipped) refused.push(`${operation_id}: ${skipped.code} ${skipped.message}`);
