@@ -404,8 +404,9 @@ function gapOf(person: Person, call: Call, spec: CallSpec): Gap {
     },
     injections: [
       {
-        secretId,
-        secretName: 'github_token',
+        kind: 'secret' as const,
+        credentialId: secretId,
+        credentialName: 'github_token',
         in: 'header',
         key: 'authorization',
         prefix: 'Bearer ',

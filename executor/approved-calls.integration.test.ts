@@ -248,8 +248,9 @@ describe('an approved call', () => {
 
 function injection(): Permit['injections'][number] {
   return {
-    secretId: uuidv7(),
-    secretName: 'x',
+    kind: 'secret',
+    credentialId: uuidv7(),
+    credentialName: 'x',
     in: 'header',
     key: 'a',
     prefix: '',

@@ -281,8 +281,9 @@ function createPapers({
       idempotencyKey: null,
       target,
       injections: secrets.map(({ id, name }) => ({
-        secretId: id,
-        secretName: name,
+        kind: 'secret',
+        credentialId: id,
+        credentialName: name,
         in: 'header' as const,
         key: 'Authorization',
         prefix: 'Bearer ',

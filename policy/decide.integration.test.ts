@@ -65,7 +65,7 @@ describe('an action call', () => {
         baseUrl: `https://${host}`,
       },
       injections: [
-        { secretName: 'github_token', in: 'header', key: 'Authorization', prefix: 'Bearer ' },
+        { credentialName: 'github_token', in: 'header', key: 'Authorization', prefix: 'Bearer ' },
       ],
       approvalId: null,
       executionId: null,

@@ -30,7 +30,7 @@ export function frozenFrom(gap: Gap): Frozen {
     service: target.kind === 'raw' ? 'http' : target.service,
     serviceId: target.kind === 'raw' ? null : target.serviceId,
     // A remembered rule holds for this credential only; one that the call brings none is for none.
-    credentialId: gap.injections[0]?.secretId ?? null,
+    credentialId: gap.injections[0]?.credentialId ?? null,
     risk: gap.risk,
     nonRead: gap.nonRead,
     autoCallOnApprove: gap.autoCallOnApprove,

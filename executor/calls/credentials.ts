@@ -17,7 +17,7 @@ export async function loadCredentials(
   const { host } = new URL(url);
   return Promise.all(
     facts.injections.map(async (injection): Promise<Credential> => {
-      const { secretId, secretName } = injection;
+      const { credentialId: secretId, credentialName: secretName } = injection;
       const secret = await vault.findSecret({ orgId: facts.orgId, secretId });
       if (!secret || (secret.tier === 'user' && secret.ownerId !== facts.userId)) {
         throw new AppError('credential_missing', `Store the secret "${secretName}" first.`, {
@@ -46,6 +46,6 @@ function mayGoTo(
   return (
     isFree &&
     facts.target.kind === 'raw' &&
-    facts.keys.includes(`secret:${injection.secretName}:${host}`)
+    facts.keys.includes(`secret:${injection.credentialName}:${host}`)
   );
 }

@@ -48,7 +48,7 @@ export function createLookUpNames({ egress, vault }: Pick<Deps, 'egress' | 'vaul
       const { get, pick: path } = param.resolve;
       const url = actionUrl(lookUpAction(action, get), params, parseBaseUrl(baseUrl));
       requireHost(url, facts.hosts);
-      const credentialIds = facts.injections.map(({ secretId }) => secretId).join();
+      const credentialIds = facts.injections.map(({ credentialId }) => credentialId).join();
       const cacheKey = JSON.stringify([facts.orgId, credentialIds, url, path]);
       const cached = names.get(cacheKey);
       if (cached !== undefined) return cached;

@@ -77,8 +77,9 @@ describe('the body of an answer', () => {
 
 describe('injection', () => {
   const injection = {
-    secretId: '0',
-    secretName: 'token',
+    kind: 'secret' as const,
+    credentialId: '0',
+    credentialName: 'token',
     in: 'header' as const,
     key: 'Authorization',
     prefix: 'Bearer ',

@@ -23,7 +23,7 @@ export async function assess(
     keys: facts.keys,
     risk: facts.risk,
     serviceId: facts.serviceId,
-    credentialIds: facts.injections.map(({ secretId }) => secretId),
+    credentialIds: facts.injections.map(({ credentialId }) => credentialId),
     isOpenRead: facts.isOpenRead,
     denyNames: [],
   };

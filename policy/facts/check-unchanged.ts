@@ -47,22 +47,23 @@ export async function checkUnchanged(lookups: Lookups, gap: Gap): Promise<void> 
 }
 
 async function checkSecrets(lookups: Lookups, gap: Gap, host: string): Promise<void> {
-  const names = [...new Set(gap.injections.map(({ secretName }) => secretName))];
+  const names = [...new Set(gap.injections.map(({ credentialName }) => credentialName))];
   const known = await lookups.describeSecrets(gap, names);
   const isKeyed = gap.target.kind !== 'action';
   for (const injection of gap.injections) {
-    const secret = findSecret(known, injection.secretName);
+    const secret = findSecret(known, injection.credentialName);
     if (secret === undefined) throw missing(injection);
-    const isSame = secret.id === injection.secretId && secret.reference === injection.secretName;
+    const isSame =
+      secret.id === injection.credentialId && secret.reference === injection.credentialName;
     if (!isSame || !mayGoTo(secret, host, { isKeyed })) throw credentialChanged();
   }
 }
 
-function missing({ secretName }: Injection): AppError {
+function missing({ credentialName }: Injection): AppError {
   return new AppError(
     'credential_missing',
-    `The secret "${secretName}" is gone. Create it again, then repeat the call.`,
-    { details: { secret: secretName } },
+    `The secret "${credentialName}" is gone. Create it again, then repeat the call.`,
+    { details: { secret: credentialName } },
   );
 }
 

@@ -64,8 +64,9 @@ export async function findCallSecrets(
     if (secret === undefined) throw missing(name, null);
     if (!mayGoTo(secret, host, { isKeyed: true })) throw hostRefused(secret.reference, host);
     return {
-      secretId: secret.id,
-      secretName: secret.reference,
+      kind: 'secret',
+      credentialId: secret.id,
+      credentialName: secret.reference,
       in: place,
       key,
       prefix: prefix ?? '',
@@ -108,8 +109,9 @@ function referencesOf(service: ServiceRecord, template: CompiledTemplate): strin
 
 function injectionOf(method: ApiKey, secret: SecretDescription): Injection {
   return {
-    secretId: secret.id,
-    secretName: secret.reference,
+    kind: 'secret',
+    credentialId: secret.id,
+    credentialName: secret.reference,
     in: method.in,
     key: method.name,
     prefix: method.prefix,

@@ -92,7 +92,7 @@ async function verb(lookups: Lookups, owner: Owner, call: HttpCall): Promise<Des
 }
 
 function secretKeys(injections: readonly Injection[], host: string) {
-  const names = new Set(injections.map(({ secretName }) => secretName));
+  const names = new Set(injections.map(({ credentialName }) => credentialName));
   return [...names].map((name) => secretKey(name, host));
 }
 

@@ -20,7 +20,7 @@ export async function recallCall(
     keys: gap.derivedKeys,
     risk: gap.risk,
     serviceId: gap.target.kind === 'raw' ? null : gap.target.serviceId,
-    credentialIds: gap.injections.map(({ secretId }) => secretId),
+    credentialIds: gap.injections.map(({ credentialId }) => credentialId),
     isOpenRead: await wasOpenRead(lookups, gap),
     denyNames: [...ownNamesOf(gap), ...(await otherNamesOf(lookups, standings, gap))],
   };

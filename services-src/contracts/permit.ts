@@ -37,9 +37,11 @@ export type CallTarget = z.infer<typeof callTarget>;
 
 /** One credential to put on the request. The value is read by the executor alone, when it sends. */
 export const injection = z.strictObject({
-  secretId: id,
+  /** Whose value is injected: a secret's, or the access token of a connection. */
+  kind: z.enum(['secret', 'connection']),
+  credentialId: id,
   /** As it stands in permission keys: `github_token` or `org/github_token`. */
-  secretName: z.string().max(100),
+  credentialName: z.string().max(100),
   in: z.enum(['header', 'query']),
   key: z.string().max(200),
   prefix: z.string().max(100),
