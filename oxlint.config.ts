@@ -121,7 +121,7 @@ export default defineConfig({
         '**/*.testing.ts',
         '*.config.ts',
         'dashboard/vite.config.ts',
-        'deploy/generate.ts',
+        'deploy/{generate,catalogue}.ts',
       ],
       rules: {
         'no-restricted-imports': 'off',
@@ -137,7 +137,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['scripts/**', 'test/{demo,bench,corpus,model}/**', 'deploy/**'],
+      files: ['scripts/**', 'test/{demo,bench,catalogue,corpus,model}/**', 'deploy/**'],
       rules: { 'no-console': 'off' },
     },
   ],

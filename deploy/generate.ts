@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 
 import { createOpenapiDocument } from '../gateway/openapi.ts';
+import { renderCatalogue } from './catalogue.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
 
 const root = new URL('../', import.meta.url);
@@ -11,3 +12,4 @@ await writeFile(
   new URL('docs/openapi.json', root),
   `${JSON.stringify(createOpenapiDocument(), null, 2)}\n`,
 );
+await writeFile(new URL('docs/services.md', root), renderCatalogue());

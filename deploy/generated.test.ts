@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { permissionsOf } from '#bus';
 import { components } from '#contracts/vocabulary';
+import { renderCatalogue } from './catalogue.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -12,6 +13,7 @@ describe('generated files', () => {
   test.for<[path: string, render: () => string]>([
     ['deploy/nats.conf', renderNatsConf],
     ['.env.example', renderEnvExample],
+    ['docs/services.md', renderCatalogue],
   ])('%s is up to date (npm run generate)', async ([path, render]) => {
     expect(await read(path)).toBe(render());
   });

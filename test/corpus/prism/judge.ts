@@ -136,7 +136,7 @@ async function ask(
 }
 
 /** What the mock says against a request: an error of its own, or a note on an answer from the document. */
-function objectionOf({ status, headers, body }: EgressResponse): string | undefined {
+export function objectionOf({ status, headers, body }: EgressResponse): string | undefined {
   const note = headers.find(([header]) => header.toLowerCase() === 'sl-violations')?.[1];
   const text = new TextDecoder().decode(body);
   // Of an answer in a media type that the mock cannot write; the request was fine.

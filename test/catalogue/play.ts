@@ -1,0 +1,89 @@
+import { openEgress, parseEgressAllow } from '#egress';
+import { digestOf } from '#signing';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import { buildActionRequest } from '../../executor/domain/build-request.ts';
+import { compileValidator } from '../../policy/domain/validate-params.ts';
+import { readable } from '../corpus/prism/readable.ts';
+import { objectionOf } from '../corpus/prism/judge.ts';
+import { partOf, startPrismMock } from '../support/prism.ts';
+import type { PublishedDocument } from '../support/prism.ts';
+import { theirPath } from './agreement.ts';
+import type { Check } from './check.ts';
+import { findOfficial } from './official.ts';
+
+/** An action that the mock of the provider's document did not take, and what it said. */
+export interface Objection {
+  readonly action: string;
+  readonly about: string;
+}
+
+/**
+ * Calls every action once, as policy and executor would, on Prism's mock of each document of the
+ * provider; actions that no document knows are left to the comparison, which names them.
+ */
+export async function play(
+  template: CompiledTemplate,
+  check: Check,
+  documents: readonly PublishedDocument[],
+): Promise<Objection[]> {
+  const objections: Objection[] = [];
+  for (const document of documents) {
+    const actions = Object.values(template.actions).flatMap((action) => {
+      // Where the document is wrong, so is its mock.
+      if (check.exceptions.some((each) => each.action === action.key)) return [];
+      const path = theirPath(action.path, check);
+      const found = findOfficial(documents, { method: action.method, path });
+      return found?.document === document ? [{ action, theirs: found.path }] : [];
+    });
+    if (actions.length === 0) continue;
+    const kept = new Set(actions.map(({ theirs }) => theirs));
+    const part = partOf(document, (path) => kept.has(path));
+    await using mock = await startPrismMock(readable(withoutSecurity(part)));
+    await using egress = openEgress({ allow: parseEgressAllow(new URL(mock.url).host) });
+    for (const { action } of actions) {
+      const path = theirPath(action.path, check, { onTheWire: true });
+      const request = requestOf(action, {
+        path,
+        params: check.calls[action.key] ?? {},
+        url: mock.url,
+      });
+      if ('refusal' in request) {
+        objections.push({ action: action.key, about: request.refusal });
+        continue;
+      }
+      const { method, url, headers, body } = request.built;
+      const answer = await egress.request({
+        method,
+        url,
+        headers,
+        body: body ?? undefined,
+      });
+      const objection = objectionOf(answer);
+      if (objection !== undefined) objections.push({ action: action.key, about: objection });
+    }
+  }
+  return objections;
+}
+
+function requestOf(
+  action: CompiledAction,
+  { path, params, url }: { path: string; params: Check['calls'][string]; url: string },
+) {
+  const [issue] = compileValidator(action.paramsSchema)(params);
+  if (issue !== undefined) return { refusal: `refused by us: ${JSON.stringify(issue)}` };
+  const built = buildActionRequest({
+    action: { ...action, path },
+    params,
+    baseUrl: url,
+    callDigest: digestOf({ action: action.key, params }),
+  });
+  return { built };
+}
+
+/** Which credential goes where is not what the mock is asked. */
+function withoutSecurity(document: PublishedDocument): PublishedDocument {
+  const text = JSON.stringify(document, (key, value: unknown) =>
+    key === 'security' && Array.isArray(value) ? undefined : value,
+  );
+  return JSON.parse(text) as PublishedDocument;
+}
