@@ -31,9 +31,8 @@ export function differences(
   check: Check,
   documents: readonly PublishedDocument[],
 ): Difference[] {
-  const credentials = template.auth.flatMap((method) =>
-    method.type === 'apiKey' ? [method.name.toLowerCase()] : [],
-  );
+  const own = template.auth.flatMap((method) => (method.type === 'apiKey' ? [method.name] : []));
+  const credentials = [...own, ...check.credentials].map((name) => name.toLowerCase());
   return Object.values(template.actions).flatMap((action) => {
     const path = theirPath(action.path, check);
     const found = findOfficial(documents, { method: action.method, path });

@@ -21,6 +21,8 @@ const check = z.strictObject({
   prefix: z.string().default(''),
   /** Where our paths are spelt differently: the beginning of ours, and theirs. */
   paths: z.array(z.strictObject({ ours: z.string(), theirs: z.string(), reason })).default([]),
+  /** Parameters in which the document carries the credential that a security scheme of ours carries. */
+  credentials: z.array(z.string()).default([]),
   /** Where the document is wrong, old or silent. `about` is as the test says it. */
   exceptions: z
     .array(z.strictObject({ action: z.string(), about: z.string(), reason }))

@@ -2,6 +2,7 @@ import { openEgress, parseEgressAllow } from '#egress';
 import { digestOf } from '#signing';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { buildActionRequest } from '../../executor/domain/build-request.ts';
+import { isObject } from '../../registry/domain/context.ts';
 import { compileValidator } from '../../policy/domain/validate-params.ts';
 import { readable } from '../corpus/prism/readable.ts';
 import { objectionOf } from '../corpus/prism/judge.ts';
@@ -38,7 +39,7 @@ export async function play(
     if (actions.length === 0) continue;
     const kept = new Set(actions.map(({ theirs }) => theirs));
     const part = partOf(document, (path) => kept.has(path));
-    await using mock = await startPrismMock(readable(withoutSecurity(part)));
+    await using mock = await startPrismMock(readable(withoutCredentials(part, check.credentials)));
     await using egress = openEgress({ allow: parseEgressAllow(new URL(mock.url).host) });
     for (const { action } of actions) {
       const path = theirPath(action.path, check, { onTheWire: true });
@@ -81,9 +82,24 @@ function requestOf(
 }
 
 /** Which credential goes where is not what the mock is asked. */
-function withoutSecurity(document: PublishedDocument): PublishedDocument {
-  const text = JSON.stringify(document, (key, value: unknown) =>
-    key === 'security' && Array.isArray(value) ? undefined : value,
-  );
+function withoutCredentials(
+  document: PublishedDocument,
+  credentials: readonly string[],
+): PublishedDocument {
+  const isCredential = (given: unknown) => {
+    const name = isObject(given) ? (given['name'] ?? referenced(document, given)) : undefined;
+    return typeof name === 'string' && credentials.includes(name);
+  };
+  const text = JSON.stringify(document, (key, value: unknown) => {
+    if (!Array.isArray(value)) return value;
+    if (key === 'parameters') return value.filter((given) => !isCredential(given));
+    return key === 'security' ? undefined : value;
+  });
   return JSON.parse(text) as PublishedDocument;
+}
+
+function referenced(document: PublishedDocument, { $ref }: Record<string, unknown>): unknown {
+  const name = typeof $ref === 'string' ? ($ref.split('/').at(-1) ?? '') : '';
+  const parameter = document.components?.['parameters']?.[name];
+  return isObject(parameter) ? parameter['name'] : undefined;
 }
