@@ -93,7 +93,7 @@ function compareBody(action: CompiledAction, { body, bodyRequired }: OfficialOpe
   if (action.body.wholeBody) {
     return compareField('body', ours[0]?.schema ?? {}, body);
   }
-  const { members } = body;
+  const members = body.members();
   if (members === undefined) return [];
   const about: string[] = [];
   for (const param of ours) {
@@ -127,14 +127,15 @@ function compareField(place: string, schema: unknown, theirs: OfficialField): st
 
   const inner = isObject(schema['items']) ? schema['items'] : schema;
   const properties = isObject(inner['properties']) ? inner['properties'] : {};
-  if (theirs.members === undefined || Object.keys(properties).length === 0) return about;
+  const members = Object.keys(properties).length === 0 ? undefined : theirs.members();
+  if (members === undefined) return about;
   const required = Array.isArray(inner['required']) ? inner['required'] : [];
   for (const [name, property] of Object.entries(properties)) {
-    const member = theirs.members[name];
+    const member = members[name];
     if (member === undefined) about.push(`unknown ${place}.${name}`);
     else about.push(...compareField(`${place}.${name}`, property, member));
   }
-  for (const [name, member] of Object.entries(theirs.members)) {
+  for (const [name, member] of Object.entries(members)) {
     const property = properties[name];
     const isSent =
       required.includes(name) ||

@@ -27,8 +27,9 @@ const check = z.strictObject({
   exceptions: z
     .array(z.strictObject({ action: z.string(), about: z.string(), reason }))
     .default([]),
-  /** Whether the mock of the document can play this provider; false with `unplayable` saying why. */
+  /** Why the mock of the document cannot play this provider, or some of its actions. */
   unplayable: reason.optional(),
+  unplayed: z.array(z.strictObject({ action: z.string(), reason })).default([]),
   /** Parameters of changing actions that cannot be given together with the others, as `action parameter`. */
   not_together: z.array(z.string()).default([]),
   /** Values that a person is shown in other words (a file by its size), or not at all (a word of the format). */

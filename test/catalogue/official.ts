@@ -9,7 +9,7 @@ export interface OfficialField {
   readonly values: readonly unknown[];
   readonly required: boolean;
   /** Members of an object, or of the items of a list; undefined when the document leaves them open. */
-  readonly members: Readonly<Record<string, OfficialField>> | undefined;
+  readonly members: () => Readonly<Record<string, OfficialField>> | undefined;
 }
 
 export interface OfficialOperation {
@@ -117,7 +117,8 @@ function fieldOf(document: PublishedDocument, given: unknown, depth: number): Of
         ? []
         : values,
     required: false,
-    members: depth > 0 ? membersOf(document, schema, { parts, depth }) : undefined,
+    // Asked for only where we describe them too: some documents go round in circles.
+    members: () => (depth > 0 ? membersOf(document, schema, { parts, depth }) : undefined),
   };
 }
 
@@ -126,12 +127,12 @@ function membersOf(
   schema: Json,
   { parts, depth }: { parts: { word: string; field: OfficialField }[]; depth: number },
 ): Record<string, OfficialField> | undefined {
-  if (schema['items'] !== undefined) return fieldOf(document, schema['items'], depth - 1).members;
+  if (schema['items'] !== undefined) return fieldOf(document, schema['items'], depth - 1).members();
   const required = list(schema['required']);
   const own = isObject(schema['properties']) ? schema['properties'] : {};
   const members: Record<string, OfficialField> = {};
   for (const { word, field } of parts) {
-    for (const [name, member] of Object.entries(field.members ?? {})) {
+    for (const [name, member] of Object.entries(field.members() ?? {})) {
       // What one of several alternatives demands, another may not.
       members[name] = { ...member, required: member.required && word === 'allOf' };
     }
