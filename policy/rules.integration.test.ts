@@ -10,6 +10,7 @@ import {
   connectGithub,
   createIssue,
   createPolicyWorld,
+  httpCallOf,
   listIssues,
   soon,
 } from './world.testing.ts';
@@ -144,6 +145,8 @@ describe('creating rules', () => {
 
   test.for<[name: string, body: object]>([
     ['a pattern that could never match', { pattern: 'git*:a:b' }],
+    ['a spelling that no key has', { effect: 'deny', pattern: 'svc:act:caf%C3%A9' }],
+    ['a path that no call can have', { effect: 'deny', pattern: 'http:DELETE:h/a/../b' }],
     ['an end that is past', { pattern: 'a:b:c', expires_at: '2020-01-01T00:00:00Z' }],
     ['a least risk on an allow rule', { pattern: 'a:b:c', risk_at_least: 'write' }],
   ])('none with %s', async ([, body]) => {
@@ -155,6 +158,17 @@ describe('creating rules', () => {
     await expect(world.gateway.createRule(request, soon())).rejects.toEqual(
       refused('invalid_params'),
     );
+  });
+
+  test('a deny rule holds, however its address is spelled', async () => {
+    const call = httpCallOf({ method: 'DELETE', target: 'https://h.example/admin/users' });
+    await world.rule(ann, bot, 'allow http:DELETE:h.example/**');
+    expect((await world.decide(bot, call)).outcome).toBe('permit');
+
+    const { pattern } = await world.rule(ann, bot, 'deny http:delete:H.example/%61dmin/**');
+
+    expect(pattern).toBe('http:DELETE:h.example/admin/**');
+    expect((await world.decide(bot, call)).outcome).toBe('denied');
   });
 
   test('none beyond what one identity may have', async () => {
