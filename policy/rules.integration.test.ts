@@ -14,6 +14,7 @@ import {
   listIssues,
   soon,
 } from './world.testing.ts';
+import type { RuleFilter } from './repository/rules.ts';
 import type { Being, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
@@ -44,12 +45,15 @@ const remove = (being: Being, id: string) =>
   world.gateway.deleteRule({ principal: world.sign(being), id }, soon());
 const list = (
   being: Being,
-  more: { identityId?: string; limit?: number; cursor?: string | null } = {},
+  more: Partial<RuleFilter> & { limit?: number; cursor?: string | null } = {},
 ) =>
   world.gateway.listRules(
     {
       principal: world.sign(being),
       identityId: more.identityId ?? null,
+      effect: more.effect ?? null,
+      createdBy: more.createdBy ?? null,
+      approvalId: more.approvalId ?? null,
       page: { limit: more.limit ?? 50, cursor: more.cursor ?? null },
     },
     soon(),
@@ -200,6 +204,31 @@ describe('listing and deleting rules', () => {
     await expect(patternsOf(bob, bot.id)).rejects.toEqual(refused('not_found'));
     await expect(patternsOf(bot)).rejects.toEqual(refused('forbidden'));
     expect(await patternsOf(world.user('m', { orgId: newId(), role: 'admin' }))).toEqual([]);
+  });
+
+  test('by effect, maker, approval and identity, which narrow the list together', async () => {
+    await world.rule(ann, bot, 'allow a:b:c');
+    await world.rule(ann, ann, 'deny a:b:d');
+    await world.rule(admin, bot, 'deny a:b:e');
+    const approvalId = newId();
+    await world.approvals.plantRules(
+      {
+        ...{ orgId: ann.orgId, approvalId, placementId: bot.id, createdBy: ann.id },
+        ...{ serviceId: null, credentialId: null, viaClientId: null, expiresAt: null },
+        patterns: [{ pattern: 'a:b:f', exact: true }],
+      },
+      soon(),
+    );
+    const named = async (being: Being, filter: Partial<RuleFilter>) =>
+      (await list(being, filter)).items.map(({ pattern }) => pattern.at(-1)).join('');
+
+    expect(await named(admin, { effect: 'deny' })).toBe('ed');
+    expect(await named(admin, { effect: 'deny', createdBy: ann.id })).toBe('d');
+    expect(await named(ann, { createdBy: admin.id })).toBe('e');
+    expect(await named(ann, { approvalId })).toBe('f');
+    expect(await named(ann, { approvalId, effect: 'deny' })).toBe('');
+    expect(await named(ann, { identityId: bot.id, effect: 'allow' })).toBe('fc');
+    expect(await named(bob, { createdBy: ann.id })).toBe('');
   });
 
   test('page by page, each once', async () => {
