@@ -2,7 +2,7 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
 import { argumentText } from './action-params.ts';
 import { encodeArgument, encodeName, withoutOrg } from './keys.ts';
-import { findOperations, isSameMethod } from '#templates';
+import { findServedOperations, isSameMethod } from '#templates';
 import type { FoundOperation } from '#templates';
 import type { DenyName } from './patterns.ts';
 
@@ -56,11 +56,7 @@ export function neighbourNames(
   const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
   const path = isBelow ? request.path.slice(prefix.length) : undefined;
   const found =
-    path === undefined
-      ? []
-      : pathReadings(path).flatMap((reading) =>
-          findOperations(template, { method: request.method, path: reading }),
-        );
+    path === undefined ? [] : findServedOperations(template, { method: request.method, path });
   const operations =
     found.length === 0
       ? [{ action: unknownAction(template, request.method), arg: undefined, risk }]
@@ -72,11 +68,6 @@ export function neighbourNames(
   return names.flatMap((service) =>
     operations.map((operation) => ({ service: encodeName(service), ...operation })),
   );
-}
-
-/** Some servers drop the path parameters of a segment (`/notes;v=1`) before they route, others do not. */
-function pathReadings(path: string): string[] {
-  return [...new Set([path, path.replaceAll(/;[^/]*/g, '')])];
 }
 
 function unknownAction(template: CompiledTemplate, method: string): DenyName['action'] {

@@ -32,6 +32,18 @@ export function findOperations(
   return fitting.filter(({ fixed }) => fixed === most);
 }
 
+/**
+ * The operations that a request may be to whoever serves it: some servers drop the path
+ * parameters of a segment (`/notes;v=1`) before they route, others do not.
+ */
+export function findServedOperations(
+  template: CompiledTemplate,
+  { method, path }: { method: string; path: string },
+): FoundOperation[] {
+  const readings = new Set([path, path.replaceAll(/;[^/]*/g, '')]);
+  return [...readings].flatMap((reading) => findOperations(template, { method, path: reading }));
+}
+
 /** A HEAD is answered by what answers GET. */
 export function isSameMethod(left: string, right: string): boolean {
   return left === right || (isFetch(left) && isFetch(right));
