@@ -145,6 +145,15 @@ describe('a preview', () => {
       });
     }
   });
+
+  test('of a dry run finds what is wrong with the filter', async () => {
+    const call = { ...create(), filter: '.a[' };
+    const request = { gapOrPermit: world.permitOf(call), kind: 'permit' as const, call };
+
+    await expect(world.policy.showRequest(request, soon())).rejects.toMatchObject({
+      code: 'filter_invalid',
+    });
+  });
 });
 
 describe('an approved call', () => {

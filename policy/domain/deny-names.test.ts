@@ -128,6 +128,33 @@ describe('neighbourNames', () => {
   });
 });
 
+describe('risk of what the template does not list', () => {
+  const purge = actionOf('notes.purge', { method: 'POST', path: '/notes/purge', risk: 'delete' });
+  const write = actionOf('notes.write', { method: 'POST', path: '/notes', risk: 'write' });
+  const notes = templateOf([purge, write, actionOf('notes.list', { path: '/notes' })]);
+  const names = (method: HttpMethod, path: string) =>
+    neighbourNames(
+      { names: ['notes'], prefix: '/api', template: notes },
+      { method, path, query: {}, body: null },
+      method === 'POST' ? 'write' : 'read',
+    );
+  const purges = { service: 'notes', action: 'notes.purge', arg: undefined, risk: 'delete' };
+
+  test('is that of any operation which it may be', () => {
+    expect(names('POST', '/api/Notes/Purge')).toEqual([
+      expect.objectContaining({ risk: 'write' }),
+      purges,
+    ]);
+  });
+
+  test('is that of its method where no operation of that method is riskier, or all are elsewhere', () => {
+    for (const found of [names('GET', '/api/x'), names('POST', '/other')]) {
+      expect(found).toHaveLength(1);
+      expect(found).not.toContainEqual(purges);
+    }
+  });
+});
+
 test('a service goes by its name, without the org, and by its template', () => {
   expect(namesOf('org/hub', 'github')).toEqual(['org/hub', 'hub', 'github']);
   expect(namesOf('github', 'github')).toEqual(['github']);

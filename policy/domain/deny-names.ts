@@ -59,7 +59,10 @@ export function neighbourNames(
     path === undefined ? [] : findServedOperations(template, { method: request.method, path });
   const operations =
     found.length === 0
-      ? [{ action: unknownAction(template, request.method), arg: undefined, risk }]
+      ? [
+          { action: unknownAction(template, request.method), arg: undefined, risk },
+          ...(isBelow ? riskierActions(template, request.method, risk) : []),
+        ]
       : found.map((operation) => ({
           action: encodeName(operation.action.key),
           arg: argumentOf(operation, request),
@@ -68,6 +71,13 @@ export function neighbourNames(
   return names.flatMap((service) =>
     operations.map((operation) => ({ service: encodeName(service), ...operation })),
   );
+}
+
+/** What is not listed may also be one of the actions that are riskier than its method says. */
+function riskierActions(template: CompiledTemplate, method: string, risk: Risk) {
+  return Object.values(template.actions)
+    .filter((action) => isSameMethod(action.method, method) && higher(risk, action.risk) !== risk)
+    .map((action) => ({ action: encodeName(action.key), arg: undefined, risk: action.risk }));
 }
 
 function unknownAction(template: CompiledTemplate, method: string): DenyName['action'] {
