@@ -13,7 +13,7 @@ export async function showDryRequest(
   deadline: Deadline,
 ): Promise<{ request: ShownRequest }> {
   const facts = kind === 'gap' ? deps.verifyGap(gapOrPermit) : deps.verifyPermit(gapOrPermit);
-  await checkFilter(deps, call.filter);
+  await checkFilter(deps, call.filter, facts);
   const { request, action, baseUrl } = await prepareCall(deps, { facts, call }, deadline);
   const fromAction = call.kind === 'action';
   return { request: showRequest(request.projection, { action, baseUrl, fromAction }) };
