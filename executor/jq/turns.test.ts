@@ -12,7 +12,7 @@ function turnsOf(owners: string, limits: Partial<ConstructorParameters<typeof Tu
     ...{ runningMaxPerOwner: 1, waitingMax: 100, waitingMaxPerOwner: 50 },
     ...limits,
   });
-  for (const [n, owner] of [...owners].entries()) turns.add({ owner, n });
+  for (const [n, owner] of owners.split('').entries()) turns.add({ owner, n });
   return turns;
 }
 
