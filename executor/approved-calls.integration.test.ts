@@ -68,7 +68,7 @@ describe('a preview', () => {
     expect(world.upstream.hits).toHaveLength(0);
   });
 
-  test.for(['/things', '/things;v=1', '/things;a=b;c/', '/;x/things'])(
+  test.for(['/things', '/things;v=1', '/things;a=b;c/', '/;x/things', '/Things'])(
     'of a call by method and path hides what the operation at %s hides',
     async (target) => {
       const secret = canary();

@@ -17,7 +17,8 @@ export function servedOperation(
   template: CompiledTemplate,
   request: { method: string; path: string },
 ): CompiledAction | undefined {
-  const found = findServedOperations(template, request).map(({ action }) => action);
+  const { listed, alike } = findServedOperations(template, request);
+  const found = [...listed, ...alike].map(({ action }) => action);
   const [first] = found;
   return first && { ...first, redact: [...new Set(found.flatMap(({ redact }) => redact))] };
 }

@@ -106,6 +106,17 @@ describe('neighbourNames', () => {
     });
   });
 
+  test('in capitals and in small letters: servers differ in whether they see a difference', () => {
+    expect(names('GET', '/users/ME').map(({ action, arg }) => [action, arg])).toEqual(
+      ['hub', 'github'].flatMap(() => [
+        ['users.get', 'ME'],
+        ['users.me', undefined],
+      ]),
+    );
+    // Not listed as it is written: it may be anything.
+    expect(names('GET', '/Users/ann')[0]?.action).toBeTypeOf('object');
+  });
+
   test('below the prefix of the neighbour', () => {
     expect(names('GET', '/api/v3/users/ann', { prefix: '/api/v3' })[0]).toMatchObject({
       action: 'users.get',

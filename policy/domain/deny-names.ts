@@ -55,8 +55,7 @@ export function neighbourNames(
 ): RatedName[] {
   const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
   const path = isBelow ? request.path.slice(prefix.length) : undefined;
-  const found =
-    path === undefined ? [] : findServedOperations(template, { method: request.method, path });
+  const found = path === undefined ? [] : operationsAt(template, { method: request.method, path });
   const operations =
     found.length === 0
       ? [
@@ -71,6 +70,15 @@ export function neighbourNames(
   return names.flatMap((service) =>
     operations.map((operation) => ({ service: encodeName(service), ...operation })),
   );
+}
+
+/** Nothing where none is listed: then it may be any of them, one that is spelled alike or not. */
+function operationsAt(
+  template: CompiledTemplate,
+  request: { method: string; path: string },
+): readonly FoundOperation[] {
+  const { listed, alike } = findServedOperations(template, request);
+  return listed.length === 0 ? [] : [...listed, ...alike];
 }
 
 /** What is not listed may also be one of the actions that are riskier than its method says. */
