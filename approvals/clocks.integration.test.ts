@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { createEvent } from '#events';
 import { createWorld } from './world.testing.ts';
@@ -99,6 +99,47 @@ describe('the clocks, on two replicas', () => {
     expect(await world.sql`select bubble_at from approvals.approval`).toEqual([
       { bubble_at: null },
     ]);
+  });
+});
+
+describe('the clock of a process, a day off,', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test.for([
+    ['fast', 26],
+    ['slow', -26],
+  ] as const)('%s, decides nothing: the one of the database does', async ([, hours]) => {
+    const { ann, helper, neighbours, sql, suspend, resolve, until } = world;
+    const [undecided, overdue, later] = [
+      await suspend(helper, { arg: 'acme/undecided' }),
+      await suspend(helper, { arg: 'acme/overdue' }),
+      await suspend(helper, { arg: 'acme/later', auto: false }),
+    ];
+    neighbours.planted.length = 0;
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hours * 3_600_000 });
+    await sql`update approvals.approval set expires_at = now() where id = ${overdue}`;
+    await until(
+      () => sql`select id from approvals.approval where id = ${overdue} and status = 'expired'`,
+      (rows) => rows.length === 1,
+    );
+
+    expect((await world.get(ann, undecided)).status).toBe('pending');
+    const decision = { resolution: 'allow_remember', ttl: '2h' } as const;
+    expect((await resolve(ann, later, decision)).status).toBe('allowed');
+    const [row] = await sql<{ minutes: number; resolved: boolean; hours: number }[]>`
+      select extract(epoch from e.expires_at - now())::float / 60 as minutes,
+             abs(extract(epoch from a.resolved_at - now())) < 60 as resolved,
+             extract(epoch from ${neighbours.planted[0]?.expiresAt ?? null}::timestamptz - now())::float / 3600
+               as hours
+        from approvals.execution e
+        join approvals.approval a on a.org_id = e.org_id and a.id = e.approval_id
+       where a.id = ${later}
+    `;
+    expect(row?.resolved).toBe(true);
+    expect(Math.round(row?.minutes ?? 0)).toBe(15);
+    expect(Math.round(row?.hours ?? 0)).toBe(2);
   });
 });
 

@@ -114,26 +114,30 @@ describe('the automatic replay', () => {
     expect(neighbours.asked).toHaveLength(1);
   });
 
-  test('of 60 calls allowed at once on two replicas each is asked for once', async () => {
-    const { sql, neighbours, eventsOf } = world;
-    const ids: string[] = [];
-    for (const who of [world.bot, world.helper, world.bobsBot]) {
-      for (let index = 0; index < 20; index += 1)
-        ids.push(await world.suspend(who, { arg: `acme/${index}`, auto: false }));
-    }
-    // All become due in the same moment, for both replicas.
-    await Promise.all(ids.map((id) => world.resolve(world.admin, id, { resolution: 'allow' })));
-    await sql`update approvals.execution set automatic = true`;
-    await world.until(
-      () => sql`select id from approvals.execution where status <> 'executed'`,
-      (rows) => rows.length === 0,
-    );
+  test(
+    'of 60 calls allowed at once on two replicas each is asked for once',
+    { timeout: 60_000 },
+    async () => {
+      const { sql, neighbours, eventsOf } = world;
+      const ids: string[] = [];
+      for (const who of [world.bot, world.helper, world.bobsBot]) {
+        for (let index = 0; index < 20; index += 1)
+          ids.push(await world.suspend(who, { arg: `acme/${index}`, auto: false }));
+      }
+      // All become due in the same moment, for both replicas.
+      await Promise.all(ids.map((id) => world.resolve(world.admin, id, { resolution: 'allow' })));
+      await sql`update approvals.execution set automatic = true`;
+      await world.until(
+        () => sql`select id from approvals.execution where status <> 'executed'`,
+        (rows) => rows.length === 0,
+      );
 
-    expect(neighbours.asked).toHaveLength(60);
-    expect(new Set(neighbours.asked).size).toBe(60);
-    for (const id of ids)
-      expect((await eventsOf(id)).map((event) => event.type)).toEqual(wholeStory);
-  });
+      expect(neighbours.asked).toHaveLength(60);
+      expect(new Set(neighbours.asked).size).toBe(60);
+      for (const id of ids)
+        expect((await eventsOf(id)).map((event) => event.type)).toEqual(wholeStory);
+    },
+  );
 
   test('a failure before anything left is the end, and says why', async () => {
     const { helper, ann, suspend, resolve, resume, neighbours, eventsOf } = world;

@@ -215,6 +215,29 @@ describe('archiving', () => {
     for (const each of [ann, bot, subsub]) expect(await knock(each)).toBe('ok');
   });
 
+  test('an auditor has no agents act for it, until it is something else again', async () => {
+    const { admin, ann, bot, subsub } = await createCast();
+    const become = (role: 'auditor' | 'member') =>
+      world.client.changeUser(
+        { principal: admin.principal, id: ann.id, body: { role }, context },
+        soon(),
+      );
+    const standing = async () =>
+      (await world.approvals.getChain({ orgId: ann.orgId, identityId: subsub.id }, soon()))
+        .standing;
+
+    await become('auditor');
+    for (const each of [bot, subsub]) expect(await knock(each)).toBe('identity_archived');
+    expect(await knock(ann)).toBe('ok');
+    expect(await standing()).toBe('archived');
+    const key = { principal: admin.principal, id: bot.id, body: { name: 'late' }, context };
+    expect(await outcomeOf(world.client.createAgentKey(key, soon()))).toBe('conflict');
+
+    await become('member');
+    for (const each of [bot, subsub]) expect(await knock(each)).toBe('ok');
+    expect(await standing()).toBe('active');
+  });
+
   test('what below it was archived by itself stays so', async () => {
     const { ann, bot, sub, subsub } = await createCast();
     await archive(ann, sub);

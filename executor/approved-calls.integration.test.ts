@@ -68,6 +68,20 @@ describe('a preview', () => {
     expect(world.upstream.hits).toHaveLength(0);
   });
 
+  test.for(['/things', '/things;v=1', '/things;a=b;c/', '/;x/things', '/Things'])(
+    'of a call by method and path hides what the operation at %s hides',
+    async (target) => {
+      const secret = canary();
+      const body = { title: 'Hello, wide world', password: secret };
+      const call = world.rawCall({ service: 'acme', method: 'POST', target, body });
+      const { request, disclosed } = await preview(call);
+
+      expect(request).toMatchObject({ body: { ...body, password: '[REDACTED]' } });
+      expect(JSON.stringify(request)).not.toContain(secret);
+      expect(disclosed[0]).toMatchObject({ label: 'Title', value: 'Hello, w' });
+    },
+  );
+
   test('looks names up with the service’s credential where reads are allowed, once', async () => {
     const value = canary();
     const secret = await world.gateway.createSecret(
@@ -130,6 +144,15 @@ describe('a preview', () => {
         request,
       });
     }
+  });
+
+  test('of a dry run finds what is wrong with the filter', async () => {
+    const call = { ...create(), filter: '.a[' };
+    const request = { gapOrPermit: world.permitOf(call), kind: 'permit' as const, call };
+
+    await expect(world.policy.showRequest(request, soon())).rejects.toMatchObject({
+      code: 'filter_invalid',
+    });
   });
 });
 

@@ -2,7 +2,7 @@ import { v7 as newId } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { policy } from '#contracts/bus/policy';
-import type { Call, CallOptions } from '#contracts/call';
+import type { Call, CallOptions, HttpCall } from '#contracts/call';
 import type { JsonValue } from '#contracts/vocabulary';
 import type { ErrorCode } from '#errors';
 import { digestOf } from '#signing';
@@ -280,6 +280,54 @@ describe('an action call', () => {
     expect(await ask(createIssue, 'key-1')).toBe(first);
     expect(await ask(createIssue, 'key-2')).not.toBe(first);
     expect(await ask(listIssues, 'key-1')).not.toMatch(/^idem-/);
+  });
+});
+
+describe('a rule of the org against what deletes', () => {
+  const raw = (method: HttpCall['method'], path: string) =>
+    httpCallOf({ method, target: `https://${host}${path}` });
+  const deleteRepo: Call = {
+    ...createIssue,
+    action: 'repos.delete',
+    params: { owner: 'acme', repo: 'site' },
+  };
+
+  beforeEach(async () => {
+    const root = world.user('root', { orgId: ann.orgId, role: 'admin' });
+    await world.rule(ann, bot, 'allow *:*:*');
+    const body = {
+      ...{ identity_id: null, effect: 'deny' as const, pattern: 'github:*:*' },
+      risk_at_least: 'delete' as const,
+    };
+    await world.gateway.createRule({ principal: world.sign(root), body }, soon());
+  });
+
+  test.for<[name: string, call: Call, expected: string]>([
+    ['the action', deleteRepo, 'denied'],
+    ['the action of another instance', { ...deleteRepo, service: 'hub' }, 'denied'],
+    ['raw HTTP', raw('DELETE', '/repos/acme/site'), 'denied'],
+    ['raw HTTP to what no template lists', raw('DELETE', '/anything'), 'denied'],
+    [
+      'a verb call',
+      httpCallOf({ service: 'github', method: 'DELETE', target: '/repos/acme/site' }),
+      'denied',
+    ],
+    ['raw HTTP that writes is not meant', raw('POST', '/repos/acme/site/issues'), 'permit'],
+    ['an action that writes is not', createIssue, 'permit'],
+    [
+      'another host is not',
+      httpCallOf({ method: 'DELETE', target: 'https://other.example/repos/acme/site' }),
+      'permit',
+    ],
+  ])('%s', async ([, call, expected]) => {
+    connectGithub(world, ann, { name: 'hub' });
+    await world.settle();
+    const child = world.below(bot, 'child', { inheritPermissions: true });
+
+    for (const agent of [bot, child]) {
+      expect((await world.decide(agent, call)).outcome).toBe(expected);
+    }
+    expect((await world.decide(ann, call)).outcome).toBe('permit');
   });
 });
 

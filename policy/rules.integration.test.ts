@@ -10,9 +10,11 @@ import {
   connectGithub,
   createIssue,
   createPolicyWorld,
+  httpCallOf,
   listIssues,
   soon,
 } from './world.testing.ts';
+import type { RuleFilter } from './repository/rules.ts';
 import type { Being, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
@@ -43,12 +45,15 @@ const remove = (being: Being, id: string) =>
   world.gateway.deleteRule({ principal: world.sign(being), id }, soon());
 const list = (
   being: Being,
-  more: { identityId?: string; limit?: number; cursor?: string | null } = {},
+  more: Partial<RuleFilter> & { limit?: number; cursor?: string | null } = {},
 ) =>
   world.gateway.listRules(
     {
       principal: world.sign(being),
       identityId: more.identityId ?? null,
+      effect: more.effect ?? null,
+      createdBy: more.createdBy ?? null,
+      approvalId: more.approvalId ?? null,
       page: { limit: more.limit ?? 50, cursor: more.cursor ?? null },
     },
     soon(),
@@ -144,6 +149,8 @@ describe('creating rules', () => {
 
   test.for<[name: string, body: object]>([
     ['a pattern that could never match', { pattern: 'git*:a:b' }],
+    ['a spelling that no key has', { effect: 'deny', pattern: 'svc:act:caf%C3%A9' }],
+    ['a path that no call can have', { effect: 'deny', pattern: 'http:DELETE:h/a/../b' }],
     ['an end that is past', { pattern: 'a:b:c', expires_at: '2020-01-01T00:00:00Z' }],
     ['a least risk on an allow rule', { pattern: 'a:b:c', risk_at_least: 'write' }],
   ])('none with %s', async ([, body]) => {
@@ -155,6 +162,17 @@ describe('creating rules', () => {
     await expect(world.gateway.createRule(request, soon())).rejects.toEqual(
       refused('invalid_params'),
     );
+  });
+
+  test('a deny rule holds, however its address is spelled', async () => {
+    const call = httpCallOf({ method: 'DELETE', target: 'https://h.example/admin/users' });
+    await world.rule(ann, bot, 'allow http:DELETE:h.example/**');
+    expect((await world.decide(bot, call)).outcome).toBe('permit');
+
+    const { pattern } = await world.rule(ann, bot, 'deny http:delete:H.example/%61dmin/**');
+
+    expect(pattern).toBe('http:DELETE:h.example/admin/**');
+    expect((await world.decide(bot, call)).outcome).toBe('denied');
   });
 
   test('none beyond what one identity may have', async () => {
@@ -186,6 +204,31 @@ describe('listing and deleting rules', () => {
     await expect(patternsOf(bob, bot.id)).rejects.toEqual(refused('not_found'));
     await expect(patternsOf(bot)).rejects.toEqual(refused('forbidden'));
     expect(await patternsOf(world.user('m', { orgId: newId(), role: 'admin' }))).toEqual([]);
+  });
+
+  test('by effect, maker, approval and identity, which narrow the list together', async () => {
+    await world.rule(ann, bot, 'allow a:b:c');
+    await world.rule(ann, ann, 'deny a:b:d');
+    await world.rule(admin, bot, 'deny a:b:e');
+    const approvalId = newId();
+    await world.approvals.plantRules(
+      {
+        ...{ orgId: ann.orgId, approvalId, placementId: bot.id, createdBy: ann.id },
+        ...{ serviceId: null, credentialId: null, viaClientId: null, expiresAt: null },
+        patterns: [{ pattern: 'a:b:f', exact: true }],
+      },
+      soon(),
+    );
+    const named = async (being: Being, filter: Partial<RuleFilter>) =>
+      (await list(being, filter)).items.map(({ pattern }) => pattern.at(-1)).join('');
+
+    expect(await named(admin, { effect: 'deny' })).toBe('ed');
+    expect(await named(admin, { effect: 'deny', createdBy: ann.id })).toBe('d');
+    expect(await named(ann, { createdBy: admin.id })).toBe('e');
+    expect(await named(ann, { approvalId })).toBe('f');
+    expect(await named(ann, { approvalId, effect: 'deny' })).toBe('');
+    expect(await named(ann, { identityId: bot.id, effect: 'allow' })).toBe('fc');
+    expect(await named(bob, { createdBy: ann.id })).toBe('');
   });
 
   test('page by page, each once', async () => {

@@ -206,7 +206,7 @@ function assertSelfMax({ ttlSeconds }: Remember, maxSeconds: number): void {
 function requesterArchived(): AppError {
   return new AppError(
     'identity_archived',
-    'The requester or one above it is archived; restore it before you allow its call, or deny it.',
+    'The requester or one above it is archived, or its user is an auditor; restore it before you allow its call, or deny it.',
   );
 }
 

@@ -35,16 +35,27 @@ export interface LiveLink {
   readonly inheritPermissions: boolean;
   readonly status: IdentityStatus;
   readonly expired: boolean;
+  /** Of a user; agents have none. */
+  readonly role: Role | null;
 }
 
 /** How a whole chain stands: an identity acts only while it and every ancestor may. */
 export type Standing = 'active' | 'archived' | 'expired' | 'revoked';
 
-/** The worst of the chain: what is revoked never comes back, what is archived may at any time. */
+/**
+ * The worst of the chain: what is revoked never comes back, what is archived may at any time, and
+ * so may the agents of an auditor, who makes no calls (decisions: The walk).
+ */
 export function standingOf(links: readonly LiveLink[]): Standing {
   if (links.some((link) => link.status === 'revoked')) return 'revoked';
   if (links.some((link) => link.expired)) return 'expired';
-  return links.some((link) => link.status === 'archived') ? 'archived' : 'active';
+  if (links.some((link) => link.status === 'archived')) return 'archived';
+  return actsForAuditor(links) ? 'archived' : 'active';
+}
+
+/** What an auditor may not do it may not have done either: its agents act for it. */
+export function actsForAuditor([user, ...below]: readonly LiveLink[]): boolean {
+  return user?.role === 'auditor' && below.length > 0;
 }
 
 export const depthMax = 8;

@@ -1,10 +1,8 @@
-import type { Role } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import type { LiveLink } from '../domain/identity.ts';
 
 /** A link with what policy and approvals re-check calls by. */
 export interface CheckedLink extends LiveLink {
-  readonly role: Role | null;
   /** Clients of it, not shut out of the org, that decide their own approvals. */
   readonly selfApprovingClients: readonly string[];
 }

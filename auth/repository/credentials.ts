@@ -99,6 +99,7 @@ const identityColumns = (sql: Sql) => sql`
             'name', a.name,
             'inheritPermissions', a.inherit_permissions,
             'status', a.status,
+            'role', a.role,
             'expired', a.expires_at is not null and a.expires_at <= now(),
             'endsAtMs', floor(extract(epoch from a.expires_at) * 1000)
           ) order by a.depth)

@@ -93,7 +93,7 @@ export async function listIdentities(
 /** The identities from the user down to `id`, as they stand now; empty when there is none. */
 export async function listChain(sql: Sql, { orgId, id }: OneIdentity): Promise<LiveLink[]> {
   return sql<LiveLink[]>`
-    select a.id, a.kind, a.name, a.inherit_permissions as "inheritPermissions", a.status,
+    select a.id, a.kind, a.name, a.inherit_permissions as "inheritPermissions", a.status, a.role,
            a.expires_at is not null and a.expires_at <= now() as expired
       from auth.identity i
       join auth.identity a on a.org_id = i.org_id and a.id = any(i.lineage)

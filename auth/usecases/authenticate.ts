@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts';
 import { isAgentKey } from '../domain/agent-key.ts';
 import { hashOf } from '../domain/checked-token.ts';
 import { isSessionToken } from '../domain/dashboard-session.ts';
-import { standingOf } from '../domain/identity.ts';
+import { actsForAuditor, standingOf } from '../domain/identity.ts';
 import {
   findAccessTokenCredential,
   findAgentKeyCredential,
@@ -84,6 +84,12 @@ function claimsOf(found: Found, now: number): Principal {
   if (standing === 'revoked' || standing === 'expired') {
     const kind = found.credentialKind === 'session' ? 'session' : 'bearer';
     throw new AppError('unauthenticated', refused[kind]);
+  }
+  if (standing === 'archived' && actsForAuditor(found.chain)) {
+    throw new AppError(
+      'identity_archived',
+      'Its user is an auditor, and an auditor has nothing done; ask an admin for the role of a member.',
+    );
   }
   if (standing === 'archived') {
     throw new AppError(

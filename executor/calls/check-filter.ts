@@ -7,9 +7,13 @@ import type { Deps } from '../deps.ts';
 const known = new LRUCache<string, true>({ max: 1_000 });
 
 /** Refuses a filter that does not compile while nothing has been sent; one that fails later costs only its own field. */
-export async function checkFilter({ jq }: Pick<Deps, 'jq'>, filter: string | null): Promise<void> {
+export async function checkFilter(
+  { jq }: Pick<Deps, 'jq'>,
+  filter: string | null,
+  { userId }: { userId: string },
+): Promise<void> {
   if (filter === null || known.has(filter)) return;
-  const checked = await jq.checkSyntax(filter);
+  const checked = await jq.checkSyntax(filter, userId);
   if (checked.ok) {
     known.set(filter, true);
     return;

@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { requireHost } from '../domain/base-url.ts';
 import { buildHttpRequest, httpKeyOf } from '../domain/build-http-request.ts';
 import { buildActionRequest } from '../domain/build-request.ts';
-import { findOperation } from '../domain/operation.ts';
+import { servedOperation } from '../domain/operation.ts';
 import type { BuiltRequest } from '../domain/request.ts';
 import type { CallFacts } from './facts.ts';
 
@@ -73,7 +73,7 @@ function operationOf(
 ): CompiledAction | undefined {
   if (template === undefined || baseUrl === null) return undefined;
   const prefix = new URL(baseUrl).pathname.replace(/\/+$/, '');
-  return findOperation(template, { method, path: new URL(url).pathname.slice(prefix.length) });
+  return servedOperation(template, { method, path: new URL(url).pathname.slice(prefix.length) });
 }
 
 function notTheCall(): AppError {

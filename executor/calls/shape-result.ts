@@ -10,6 +10,7 @@ import type { PreparedCall } from './prepare.ts';
 import type { Answer } from './send.ts';
 
 interface Shaping {
+  readonly facts: { readonly userId: string };
   readonly call: Call;
   readonly prepared: PreparedCall;
   readonly credentials: readonly Credential[];
@@ -22,7 +23,7 @@ const replyBytesMax = 3_900_000;
 
 /** The upstream's answer in its public form. Injected credentials that it repeats are removed first of all. */
 export async function shapeResult(deps: Pick<Deps, 'jq'>, shaping: Shaping): Promise<CallResult> {
-  const { call, prepared, credentials, answer, durationMs } = shaping;
+  const { facts, call, prepared, credentials, answer, durationMs } = shaping;
   const scrubber = createScrubber(credentials.map(({ value }) => value));
   const headers = shapeHeaders(answer.headers, scrubber);
   const { body, jsonText, omitted } = shapeBody(answer, {
@@ -36,7 +37,9 @@ export async function shapeResult(deps: Pick<Deps, 'jq'>, shaping: Shaping): Pro
     headers,
     body,
     duration_ms: Math.round(durationMs * 10) / 10,
-    ...(call.filter === null ? {} : await applyFilter(deps, call.filter, { jsonText, scrubber })),
+    ...(call.filter === null
+      ? {}
+      : await applyFilter(deps, call.filter, { jsonText, scrubber, owner: facts.userId })),
     ...(omitted ? { body_omitted: omitted } : {}),
     ...(next ? { next } : {}),
   };
@@ -47,11 +50,15 @@ export async function shapeResult(deps: Pick<Deps, 'jq'>, shaping: Shaping): Pro
 async function applyFilter(
   { jq }: Pick<Deps, 'jq'>,
   filter: string,
-  { jsonText, scrubber }: { jsonText: string | undefined; scrubber: Scrubber },
+  {
+    jsonText,
+    scrubber,
+    owner,
+  }: { jsonText: string | undefined; scrubber: Scrubber; owner: string },
 ): Promise<Pick<CallResult, 'filtered_body' | 'filter_error'>> {
   if (jsonText === undefined)
     return { filter_error: 'The answer is not JSON, so there is nothing to filter.' };
-  const filtered = await jq.run({ filter, input: jsonText });
+  const filtered = await jq.run({ filter, input: jsonText, owner });
   if (!filtered.ok) return { filter_error: scrubber.text(filtered.message).slice(0, 500) };
   const values: JsonValue[] = [];
   for (const output of filtered.outputs) {

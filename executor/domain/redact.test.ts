@@ -85,6 +85,31 @@ describe('the shown request', () => {
     expect(shown.method).toBe('POST');
   });
 
+  test.for<[path: string, canary: string]>([
+    ['body.user.password', 'CANARY-p'],
+    ['params.user.password', 'CANARY-p'],
+    ['user.password', 'CANARY-p'],
+    ['notes.text', 'CANARY-n'],
+    ['params.token', 'CANARY-t'],
+    ['user_token', 'CANARY-t'],
+  ])('%s is gone from a call by method and path too', ([path, canary]) => {
+    const { user, notes } = params;
+    const projection = {
+      ...{ method: 'POST' as const, url: `${baseUrl}/users/7?token=CANARY-t` },
+      ...{ params: { token: 'CANARY-t' }, body: { user, notes } },
+    };
+    const [id, token, ...others] = base.params;
+    const named = { ...token!, name: path.startsWith('user_') ? 'user_token' : 'token' };
+    const action = { ...base, params: [id!, named, ...others], redact: [path] };
+    const showing = { action, baseUrl, fromAction: false };
+
+    expect(JSON.stringify(showRequest(projection, showing))).not.toContain(canary);
+    const texts = { ...projection, body: JSON.stringify(projection.body) };
+    const shown = showRequest(texts, showing);
+    expect(JSON.stringify(shown)).not.toContain(canary);
+    expect(shown).toMatchObject({ method: 'POST' });
+  });
+
   test('`body` and `params` and `url` take the whole of it', () => {
     expect(JSON.stringify(show(['body']))).not.toMatch(/CANARY-[pn]/);
     expect(JSON.stringify(show(['params']))).not.toContain('CANARY');

@@ -22,14 +22,15 @@ export function showRequest(
     fromAction,
   }: { action: CompiledAction | undefined; baseUrl: string | null; fromAction: boolean },
 ): ShownRequest {
-  const paths = (action?.redact ?? []).flatMap((path) =>
-    mirror(parsePath(path), fromAction ? action : undefined),
-  );
+  const mirrored = (action?.redact ?? []).flatMap((path) => mirror(parsePath(path), action));
+  const paths = fromAction ? mirrored : mirrored.map((steps) => asSent(steps, action));
   let params: JsonValue = projection.params;
   let body = projection.body;
   for (const [root, ...steps] of paths) {
     if (root === 'params') params = redactAt(params, steps);
-    if (root === 'body') body = redactAt(body, steps);
+    // A verb call may bring its body as text, in which no path leads anywhere.
+    const isText = !fromAction && typeof body === 'string';
+    if (root === 'body') body = redactAt(body, isText ? [] : steps);
   }
   const shown = {
     method: projection.method,
@@ -77,6 +78,16 @@ function mirror(steps: string[], action: CompiledAction | undefined): string[][]
   const inBody = action.params.find((param) => param.in === 'body' && param.name === name);
   if (inBody === undefined) return [steps];
   return [steps, action.body.wholeBody ? ['body', ...rest] : ['body', inBody.wireName, ...rest]];
+}
+
+/** A verb call names its query as the request does. */
+function asSent(
+  [root = '', name = '', ...rest]: string[],
+  action: CompiledAction | undefined,
+): string[] {
+  const inQuery = action?.params.find((param) => param.in === 'query' && param.name === name);
+  if (root !== 'params' || inQuery === undefined) return [root, name, ...rest].filter(Boolean);
+  return [root, inQuery.wireName, ...rest];
 }
 
 function redactAt(value: JsonValue, [step, ...rest]: readonly string[]): JsonValue {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { hostileFilters } from './hostile.testing.ts';
 import { createJqPool } from './pool.ts';
 import type { JqPool, JqResult } from './pool.ts';
 
@@ -176,6 +177,75 @@ describe('a hostile filter', () => {
   });
 });
 
+/** `npm run test:jq` takes 500 of them (reliability: G20). */
+const hostileCount = Number(process.env['JQ_HOSTILE'] ?? 12);
+const hostileSeed = Number(process.env['JQ_SEED'] ?? 20_261_121);
+
+describe(`${hostileCount} hostile filters (JQ_SEED=${hostileSeed})`, () => {
+  it(
+    'all end, the pool stays small, and a neighbour gets its own answers',
+    { timeout: 60_000 + hostileCount * 2_000 },
+    async () => {
+      await using shared = createJqPool({ workers: 2 });
+      const neighbour = async () => {
+        const startedAt = performance.now();
+        const n = Math.floor(startedAt);
+        const call = {
+          ...{ filter: '.n + 1', input: `{"n":${n}}` },
+          ...{ owner: 'neighbour', timeoutMs: 10_000 },
+        };
+        expect(await shared.run(call)).toEqual({ ok: true, outputs: [String(n + 1)] });
+        return performance.now() - startedAt;
+      };
+      const alone: number[] = [];
+      for (let n = 0; n < 200; n += 1) alone.push(await neighbour());
+
+      const rss = process.memoryUsage().rss;
+      let peak = 0;
+      const took: number[] = [];
+      const left = hostileFilters(hostileCount, hostileSeed);
+      const attack = async () => {
+        for (let filter = left.pop(); filter !== undefined; filter = left.pop()) {
+          const startedAt = performance.now();
+          const result = await shared.run({ filter, input: '[1]', owner: 'hostile' });
+          took.push(performance.now() - startedAt);
+          if (result.ok) expect(result.outputs.join('').length, filter).toBeLessThan(300_000);
+        }
+      };
+      let isOver = false;
+      const attacking = attack().finally(() => {
+        isOver = true;
+      });
+      const beside: number[] = [];
+      while (!isOver) {
+        beside.push(await neighbour());
+        peak = Math.max(peak, process.memoryUsage().rss - rss);
+        await sleep(5);
+      }
+      await attacking;
+
+      expect(took).toHaveLength(hostileCount);
+      expect(peak).toBeLessThan(512 * 1024 * 1024);
+      // On a thread that is free of them it waits for none.
+      expect(beside.length).toBeGreaterThan(hostileCount / 4);
+      if (hostileCount >= 500) {
+        process.stdout.write(
+          `hostile: median ${ms(took, 0.5)}, slowest ${ms(took, 1)}, ${Math.round(peak / 1048576)} MiB more; ` +
+            `neighbour alone p50 ${ms(alone, 0.5)} p99 ${ms(alone, 0.99)}, ` +
+            `beside p50 ${ms(beside, 0.5)} p99 ${ms(beside, 0.99)} of ${beside.length}\n`,
+        );
+      }
+    },
+  );
+});
+
+function quantile(values: readonly number[], at: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(at * sorted.length))] ?? 0;
+}
+
+const ms = (values: readonly number[], at: number) => `${quantile(values, at).toFixed(1)} ms`;
+
 describe('the pool', () => {
   it('gives filters over one input their own results and deadlines', async () => {
     const filters = ['.', 'range(1e12)', '. + 1', 'nope', 'def f: [f]; f', '. + 2'];
@@ -215,6 +285,35 @@ describe('the pool', () => {
     stop = true;
     await noise;
     expect(slowest.ms).toBeLessThan(10_000);
+  });
+
+  it('lets nobody wait for all that somebody else has asked for', async () => {
+    await using shared = createJqPool({ workers: 2 });
+    const enough = new AbortController();
+    const hostile = Array.from({ length: 12 }, () =>
+      shared.run({
+        ...{ filter: 'range(1e12)', input: '1', owner: 'hostile' },
+        ...{ timeoutMs: 600_000, signal: enough.signal },
+      }),
+    );
+    // In the order of their asking, or with both threads taken, none of these would ever end.
+    for (let n = 0; n < 10; n += 1) {
+      const call = { filter: '. + 1', input: String(n), owner: 'neighbour', timeoutMs: 10_000 };
+      expect(await shared.run(call)).toEqual({ ok: true, outputs: [String(n + 1)] });
+    }
+    enough.abort();
+    expect(await Promise.all(hostile)).toMatchObject(hostile.map(() => ({ reason: 'timeout' })));
+  });
+
+  it('answers busy to who fills the queue, and not to others', async () => {
+    await using small = createJqPool({ workers: 1, queueMax: 8 });
+    const calls = (owner: string, count: number) =>
+      Promise.all(
+        Array.from({ length: count }, () => small.run({ filter: '.', input: '1', owner })),
+      );
+    const [greedy, modest] = await Promise.all([calls('greedy', 10), calls('modest', 2)]);
+    expect(greedy.filter(({ ok }) => ok)).toHaveLength(2);
+    expect(modest.map(({ ok }) => ok)).toEqual([true, true]);
   });
 
   it('answers busy when too many wait', async () => {

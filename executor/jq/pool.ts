@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 
+import { Turns } from './turns.ts';
 import type { JqFailure, JqResult, WorkerJob, WorkerReport, WorkerSettings } from './protocol.ts';
 
 export type { JqResult };
 
 export interface JqPoolOptions {
-  /** Threads at most. Each is started when needed and stopped when idle. */
+  /** Threads at most, by default two to four. Each is started when needed and stopped when idle. */
   readonly workers?: number;
   /** Wall time of one filter, on a thread that is up and running. */
   readonly timeoutMs?: number;
@@ -21,6 +23,11 @@ export interface JqPoolOptions {
 export interface JqCall {
   /** JSON text, not a value: numbers keep all their digits. */
   readonly input: string;
+  /**
+   * Whom it is for: each takes its turn, and one thread stays free of whoever fills the others.
+   * Undefined: nobody's in particular.
+   */
+  readonly owner?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -31,10 +38,11 @@ export interface JqPool extends AsyncDisposable {
   /** Several filters over one input; each has its own deadline and its own result, in their order. */
   runMany(call: JqCall & { readonly filters: readonly { filter: string }[] }): Promise<JqResult[]>;
   /** Compiles a filter without giving it any data. */
-  checkSyntax(filter: string): Promise<JqResult>;
+  checkSyntax(filter: string, owner?: string): Promise<JqResult>;
 }
 
 interface Job {
+  readonly owner: unknown;
   readonly filters: readonly string[];
   readonly input: string;
   readonly timeoutMs: number;
@@ -62,7 +70,12 @@ export function createJqPool(options: JqPoolOptions = {}): JqPool {
   const { timeoutMs = 250 } = options;
   const runMany = (filters: readonly string[], call: JqCall) =>
     pool.submit(
-      { filters, input: call.input, timeoutMs: call.timeoutMs ?? timeoutMs },
+      {
+        filters,
+        input: call.input,
+        timeoutMs: call.timeoutMs ?? timeoutMs,
+        owner: call.owner ?? Symbol('nobody'),
+      },
       call.signal,
     );
   return {
@@ -73,26 +86,30 @@ export function createJqPool(options: JqPoolOptions = {}): JqPool {
         call,
       ),
     // jq compiles first and then runs once for each value of the input, of which there is none here.
-    checkSyntax: async (filter) => (await runMany([filter], { input: '' }))[0]!,
+    checkSyntax: async (filter, owner) => (await runMany([filter], { input: '', owner }))[0]!,
     [Symbol.asyncDispose]: () => pool.close(),
   };
 }
 
 class Pool {
   readonly #workersMax: number;
-  readonly #queueMax: number;
   readonly #idleMs: number;
   readonly #limits: Omit<WorkerSettings, 'module'>;
   readonly #threads = new Set<Thread>();
   readonly #stopping = new Set<Promise<unknown>>();
-  readonly #queue: Job[] = [];
+  readonly #queue: Turns<Job>;
   #module: WebAssembly.Module | undefined;
   #loading: Promise<void> | undefined;
   #closed = false;
 
   constructor(options: JqPoolOptions) {
-    this.#workersMax = options.workers ?? 1;
-    this.#queueMax = options.queueMax ?? 256;
+    const { queueMax = 256 } = options;
+    this.#workersMax = options.workers ?? Math.min(4, Math.max(2, availableParallelism()));
+    this.#queue = new Turns({
+      runningMaxPerOwner: Math.max(1, this.#workersMax - 1),
+      waitingMax: queueMax,
+      waitingMaxPerOwner: Math.ceil(queueMax / 4),
+    });
     this.#idleMs = options.idleMs ?? 30_000;
     this.#limits = {
       memoryBytesMax: options.memoryBytesMax ?? 128 * mebibyte,
@@ -101,16 +118,19 @@ class Pool {
     };
   }
 
-  async submit(work: WorkerJob & { timeoutMs: number }, signal?: AbortSignal): Promise<JqResult[]> {
+  async submit(
+    work: WorkerJob & { timeoutMs: number; owner: unknown },
+    signal?: AbortSignal,
+  ): Promise<JqResult[]> {
     const all = (result: JqResult) => work.filters.map(() => result);
     if (work.filters.length === 0) return [];
     if (signal?.aborted) return all(cancelled);
-    if (this.#closed || this.#queue.length >= this.#queueMax) return all(busy);
+    if (this.#closed || !this.#queue.hasRoomFor(work.owner)) return all(busy);
     const { promise, resolve } = Promise.withResolvers<JqResult[]>();
     const job: Job = { ...work, results: [], finish: () => resolve(job.results) };
     const onAbort = () => this.#cancel(job);
     signal?.addEventListener('abort', onAbort, { once: true });
-    this.#queue.push(job);
+    this.#queue.add(job);
     await this.#load();
     this.#pump();
     try {
@@ -122,7 +142,7 @@ class Pool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const job of this.#queue.splice(0)) this.#giveUp(job, busy);
+    for (const job of this.#queue.removeAll()) this.#giveUp(job, busy);
     for (const thread of this.#threads) {
       if (thread.job) this.#giveUp(thread.job, busy);
       this.#stop(thread);
@@ -143,13 +163,18 @@ class Pool {
     if (this.#closed || this.#module === undefined) return;
     for (const thread of this.#threads) {
       if (thread.state !== 'idle') continue;
-      const job = this.#queue.shift();
+      const job = this.#queue.takeNext(this.#running());
       if (job === undefined) return;
       this.#assign(thread, job);
     }
     const starting = [...this.#threads].filter(({ state }) => state === 'starting').length;
-    const wanted = Math.min(this.#queue.length - starting, this.#workersMax - this.#threads.size);
+    const ready = this.#queue.countReady(this.#running());
+    const wanted = Math.min(ready - starting, this.#workersMax - this.#threads.size);
     for (let n = 0; n < wanted; n += 1) this.#start(this.#module);
+  }
+
+  #running(): Job[] {
+    return [...this.#threads].flatMap(({ job }) => job ?? []);
   }
 
   #start(module: WebAssembly.Module): void {
@@ -212,7 +237,8 @@ class Pool {
   #onCrash(thread: Thread): void {
     if (!this.#threads.has(thread)) return;
     // One that cannot even start takes a waiting call with it, or the queue would never move.
-    const job = thread.job ?? (thread.state === 'starting' ? this.#queue.shift() : undefined);
+    const isStarting = thread.state === 'starting';
+    const job = thread.job ?? (isStarting ? this.#queue.takeNext(this.#running()) : undefined);
     if (job === undefined) this.#stop(thread);
     else this.#end(thread, job, crashed);
   }
@@ -222,7 +248,7 @@ class Pool {
     this.#stop(thread);
     job.results.push(result);
     if (job.results.length === job.filters.length) job.finish();
-    else this.#queue.unshift(job);
+    else this.#queue.addFirst(job);
     // A successor is started even without a queue: where one filter ran, the next is soon to come.
     if (this.#queue.length > 0) this.#pump();
     else if (!this.#closed && this.#module !== undefined) this.#start(this.#module);
@@ -246,8 +272,7 @@ class Pool {
   }
 
   #cancel(job: Job): void {
-    const at = this.#queue.indexOf(job);
-    if (at >= 0) this.#queue.splice(at, 1);
+    this.#queue.remove(job);
     this.#giveUp(job, cancelled);
     const thread = [...this.#threads].find((each) => each.job === job);
     if (thread === undefined) return;

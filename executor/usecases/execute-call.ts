@@ -35,7 +35,7 @@ export async function executeCall(
   }
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
   const credentials = await loadCredentials(deps, permit, prepared.request.url);
-  await checkFilter(deps, call.filter);
+  await checkFilter(deps, call.filter, permit);
   requireLivePermit(permit);
 
   const { request } = prepared;

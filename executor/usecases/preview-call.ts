@@ -50,10 +50,10 @@ export async function previewCall(
   const isKeyed = gap.idempotencyKey !== null && isNonRead(prepared.request.method, gap.nonRead);
   const seen = isKeyed ? await findEarlier(deps, gap, approvalId) : undefined;
   if (seen) return { kind: 'seen', outcome: seen };
-  await checkFilter(deps, call.filter);
+  await checkFilter(deps, call.filter, gap);
 
   const [disclosed, description] = await Promise.all([
-    disclose(deps, prepared),
+    disclose(deps, prepared, gap.userId),
     describe(deps, { gap, call, prepared }),
   ]);
   const requestDigest = requestDigestOf(prepared.request);
@@ -116,11 +116,13 @@ async function holdKey({ db }: Deps, gap: Gap, approvalId: string): Promise<Exec
 async function disclose(
   { jq }: Deps,
   { action, request }: PreparedCall,
+  owner: string,
 ): Promise<DisclosedField[]> {
   if (action === undefined || action.disclose.length === 0) return [];
   const results = await jq.runMany({
     filters: action.disclose,
     input: JSON.stringify(request.projection),
+    owner,
     signal: AbortSignal.timeout(discloseMs),
   });
   return action.disclose.map((entry, at) =>

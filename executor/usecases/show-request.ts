@@ -1,6 +1,7 @@
 import type { Deadline } from '#bus';
 import type { Call } from '#contracts/call';
 import type { ShownRequest } from '#contracts/http/approvals';
+import { checkFilter } from '../calls/check-filter.ts';
 import { prepareCall } from '../calls/prepare.ts';
 import type { Deps } from '../deps.ts';
 import { showRequest } from '../domain/redact.ts';
@@ -12,6 +13,7 @@ export async function showDryRequest(
   deadline: Deadline,
 ): Promise<{ request: ShownRequest }> {
   const facts = kind === 'gap' ? deps.verifyGap(gapOrPermit) : deps.verifyPermit(gapOrPermit);
+  await checkFilter(deps, call.filter, facts);
   const { request, action, baseUrl } = await prepareCall(deps, { facts, call }, deadline);
   const fromAction = call.kind === 'action';
   return { request: showRequest(request.projection, { action, baseUrl, fromAction }) };

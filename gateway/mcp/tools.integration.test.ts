@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
+import { resolveApprovalBody } from '#contracts/http/approvals';
 import type { PendingApproval } from '#contracts/http/approvals';
 import { AppError } from '#errors';
 import { createStage } from '../neighbours.testing.ts';
@@ -111,7 +112,7 @@ describe('arguments', () => {
     [
       'another resolution',
       'service_approve',
-      { approval_id: approvalId, resolution: 'bubble' },
+      { approval_id: approvalId, resolution: 'approve' },
       'resolution',
     ],
     ['a limit', 'service_search', { limit: 0 }, 'limit'],
@@ -442,6 +443,45 @@ describe('self-approval', () => {
     await call('service_approve', resolution, token);
     expect(as).toEqual(['self', 'ancestor']);
   });
+
+  test.for(['service_approve', 'service_approve_self'])(
+    '%s takes every decision that REST takes, by the same names',
+    async (tool) => {
+      stage.neighbours.auth.getSelfApproval = async () => ({ enabled: true });
+      const decisions: unknown[] = [];
+      stage.neighbours.approvals.resolve = async ({ body }) => {
+        decisions.push(body);
+        throw new AppError('already_resolved', 'Somebody was faster.');
+      };
+      const given = [
+        ...resolveApprovalBody.shape.resolution.options.map((each) => ({
+          ...{ resolution: each, ...(each === 'allow_remember' ? { ttl: '24h' } : {}) },
+        })),
+        { resolution: 'deny', reason: 'Not on a Friday.' },
+        {
+          ...{ resolution: 'allow_remember', ttl: '1d12h', reason: 'Fine.', cascade: false },
+          remember_keys: summary.permissionKeys,
+        },
+      ];
+      const token = viaClient();
+      for (const body of given) {
+        const { structured } = await call(tool, { approval_id: approvalId, ...body }, token);
+        expect(structured.error).toBe('already_resolved');
+      }
+      expect(decisions).toEqual(given);
+    },
+  );
+
+  test.for(['service_approve', 'service_approve_self'])(
+    '%s does not remember without being told for how long',
+    async (tool) => {
+      stage.neighbours.auth.getSelfApproval = async () => ({ enabled: true });
+      const given = { approval_id: approvalId, resolution: 'allow_remember' };
+      const { structured } = await call(tool, given, viaClient());
+      expect(structured).toMatchObject({ error: 'invalid_params', issues: [{ path: 'ttl' }] });
+      expect(as).toEqual([]);
+    },
+  );
 
   test('is never there for an agent key', async () => {
     stage.neighbours.auth.getSelfApproval = async () => ({ enabled: true });

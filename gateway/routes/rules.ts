@@ -9,7 +9,14 @@ export function ruleHandlers({ policy }: Deps): HandlersOf<typeof ruleRoutes> {
       answer(
         200,
         policy.listRules(
-          { principal, identityId: query.identity_id ?? null, page: pageOf(query) },
+          {
+            principal,
+            identityId: query.identity_id ?? null,
+            effect: query.effect ?? null,
+            createdBy: query.created_by ?? null,
+            approvalId: query.approval_id ?? null,
+            page: pageOf(query),
+          },
           deadline,
         ),
       ),

@@ -106,6 +106,17 @@ describe('neighbourNames', () => {
     });
   });
 
+  test('in capitals and in small letters: servers differ in whether they see a difference', () => {
+    expect(names('GET', '/users/ME').map(({ action, arg }) => [action, arg])).toEqual(
+      ['hub', 'github'].flatMap(() => [
+        ['users.get', 'ME'],
+        ['users.me', undefined],
+      ]),
+    );
+    // Not listed as it is written: it may be anything.
+    expect(names('GET', '/Users/ann')[0]?.action).toBeTypeOf('object');
+  });
+
   test('below the prefix of the neighbour', () => {
     expect(names('GET', '/api/v3/users/ann', { prefix: '/api/v3' })[0]).toMatchObject({
       action: 'users.get',
@@ -125,6 +136,33 @@ describe('neighbourNames', () => {
       },
       arg: undefined,
     });
+  });
+});
+
+describe('risk of what the template does not list', () => {
+  const purge = actionOf('notes.purge', { method: 'POST', path: '/notes/purge', risk: 'delete' });
+  const write = actionOf('notes.write', { method: 'POST', path: '/notes', risk: 'write' });
+  const notes = templateOf([purge, write, actionOf('notes.list', { path: '/notes' })]);
+  const names = (method: HttpMethod, path: string) =>
+    neighbourNames(
+      { names: ['notes'], prefix: '/api', template: notes },
+      { method, path, query: {}, body: null },
+      method === 'POST' ? 'write' : 'read',
+    );
+  const purges = { service: 'notes', action: 'notes.purge', arg: undefined, risk: 'delete' };
+
+  test('is that of any operation which it may be', () => {
+    expect(names('POST', '/api/Notes/Purge')).toEqual([
+      expect.objectContaining({ risk: 'write' }),
+      purges,
+    ]);
+  });
+
+  test('is that of its method where no operation of that method is riskier, or all are elsewhere', () => {
+    for (const found of [names('GET', '/api/x'), names('POST', '/other')]) {
+      expect(found).toHaveLength(1);
+      expect(found).not.toContainEqual(purges);
+    }
   });
 });
 

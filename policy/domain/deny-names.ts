@@ -2,7 +2,7 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
 import { argumentText } from './action-params.ts';
 import { encodeArgument, encodeName, withoutOrg } from './keys.ts';
-import { findOperations, isSameMethod } from '#templates';
+import { findServedOperations, isSameMethod } from '#templates';
 import type { FoundOperation } from '#templates';
 import type { DenyName } from './patterns.ts';
 
@@ -55,15 +55,13 @@ export function neighbourNames(
 ): RatedName[] {
   const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
   const path = isBelow ? request.path.slice(prefix.length) : undefined;
-  const found =
-    path === undefined
-      ? []
-      : pathReadings(path).flatMap((reading) =>
-          findOperations(template, { method: request.method, path: reading }),
-        );
+  const found = path === undefined ? [] : operationsAt(template, { method: request.method, path });
   const operations =
     found.length === 0
-      ? [{ action: unknownAction(template, request.method), arg: undefined, risk }]
+      ? [
+          { action: unknownAction(template, request.method), arg: undefined, risk },
+          ...(isBelow ? riskierActions(template, request.method, risk) : []),
+        ]
       : found.map((operation) => ({
           action: encodeName(operation.action.key),
           arg: argumentOf(operation, request),
@@ -74,9 +72,20 @@ export function neighbourNames(
   );
 }
 
-/** Some servers drop the path parameters of a segment (`/notes;v=1`) before they route, others do not. */
-function pathReadings(path: string): string[] {
-  return [...new Set([path, path.replaceAll(/;[^/]*/g, '')])];
+/** Nothing where none is listed: then it may be any of them, one that is spelled alike or not. */
+function operationsAt(
+  template: CompiledTemplate,
+  request: { method: string; path: string },
+): readonly FoundOperation[] {
+  const { listed, alike } = findServedOperations(template, request);
+  return listed.length === 0 ? [] : [...listed, ...alike];
+}
+
+/** What is not listed may also be one of the actions that are riskier than its method says. */
+function riskierActions(template: CompiledTemplate, method: string, risk: Risk) {
+  return Object.values(template.actions)
+    .filter((action) => isSameMethod(action.method, method) && higher(risk, action.risk) !== risk)
+    .map((action) => ({ action: encodeName(action.key), arg: undefined, risk: action.risk }));
 }
 
 function unknownAction(template: CompiledTemplate, method: string): DenyName['action'] {

@@ -1,7 +1,8 @@
-import { httpMethod } from '#contracts/vocabulary';
-import { invalidParam, invalidParams } from './invalid-call.ts';
-import { splitKey } from './keys.ts';
+import { httpMethod, nameReference } from '#contracts/vocabulary';
+import { hostPattern, httpPattern } from './http-pattern.ts';
+import { KEY_CHARACTERS_MAX, encodeArgument, encodeName, splitKey } from './keys.ts';
 import { nearestName } from './nearest.ts';
+import { refusedPattern as refused } from './refused-pattern.ts';
 
 /** Bounds what matching one rule can cost. */
 const WILDCARD_PATTERN_CHARACTERS_MAX = 1024;
@@ -9,8 +10,9 @@ const WILDCARD_PATTERN_CHARACTERS_MAX = 1024;
 const verbs: readonly string[] = [...httpMethod.options, 'ANY', '*'];
 
 /**
- * A pattern as a person wrote it, in the form in which rules are stored. Refuses what could never
- * match a derived key: a rule without effect is worse than none.
+ * A pattern as a person wrote it, in the form in which rules are stored. Whatever is left of it
+ * is spelled as derived keys are: a pattern that could never match one is refused, because a deny
+ * rule without effect is worse than none.
  */
 export function parsePattern(text: string): string {
   const segments = splitKey(text);
@@ -19,62 +21,100 @@ export function parsePattern(text: string): string {
   }
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u001f\u007f-\u009f]/.test(text) || !text.isWellFormed()) {
-    throw refused('must not hold control characters');
+    throw refused('must not hold control characters; spell them as "%0A"');
   }
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) throw refused('must spell a literal "%" as "%25"');
   if (text.includes('*') && text.length > WILDCARD_PATTERN_CHARACTERS_MAX) {
     throw refused(`with wildcards may have at most ${WILDCARD_PATTERN_CHARACTERS_MAX} characters`);
   }
   const { service, arg } = segments;
-  const action = service === 'http' ? segments.action.toUpperCase() : segments.action;
-  checkName('service', service);
-  checkName('action', action);
+  checkService(service);
+  const action = parseAction(service, segments.action);
   if (arg === '') throw refused('needs an argument as its third segment; write * for any');
-  if (service === 'http') checkVerb(action);
-  const parsedArg = service === 'http' ? parseHttpArgument(arg) : arg;
-  return upperCaseTriplets(`${service}:${action}:${parsedArg}`);
+  const pattern = `${service}:${action}:${parseArgument(service, arg)}`;
+  if (pattern.length > KEY_CHARACTERS_MAX) {
+    throw refused(`may have at most ${KEY_CHARACTERS_MAX} characters once it is percent-encoded`);
+  }
+  return pattern;
+}
+
+function checkService(service: string): void {
+  checkName('service', service);
+  if (service === '*' || isName(service)) return;
+  const lower = service.toLowerCase();
+  throw refused(
+    'names a service that cannot be: names have lower-case letters, digits, "_" and "-", and "org/" before them for the org\'s own',
+    isName(lower) ? lower : undefined,
+  );
+}
+
+function parseAction(service: string, action: string): string {
+  checkName('action', action);
+  if (service === 'http') return parseVerb(action);
+  if (action === '*') return action;
+  if (service === '*' && action === 'ANY') {
+    throw refused('may have ANY for every method only after "http:"; write * for any action');
+  }
+  if ((service === 'secret' || service === 'connection') && !isName(action)) {
+    throw refused(`names a ${service} that cannot be: names have lower-case letters, "_" and "-"`);
+  }
+  return spelled(action, encodeName, 'action');
+}
+
+function parseVerb(text: string): string {
+  const verb = text.toUpperCase();
+  if (verbs.includes(verb)) return verb;
+  throw refused('of raw HTTP needs a method', nearestName(verb, verbs), {
+    expected: `one of ${verbs.join(', ')}`,
+  });
+}
+
+function parseArgument(service: string, arg: string): string {
+  if (arg === '*' || arg === '**') return arg;
+  if (service === 'http') return httpPattern(arg);
+  if (service === 'secret' || service === 'connection') return hostPattern(arg);
+  const parts = () => arg.replace(/[^*]+/g, (part) => spelled(part, encodeArgument, 'argument'));
+  // Any service: actions and raw HTTP alike. One that no action's argument is may still be an address.
+  return service === '*' && isHttpSpelling(arg) ? arg : parts();
+}
+
+function isHttpSpelling(arg: string): boolean {
+  try {
+    return httpPattern(arg) === arg;
+  } catch {
+    return false;
+  }
 }
 
 function checkName(what: string, name: string): void {
-  if (name === '') throw refused(`needs a ${what}; write * for any`);
+  if (name === '') throw refused(`needs its ${what}; write * for any`);
   if (name !== '*' && name.includes('*')) {
     throw refused(`may have a "*" in its ${what} only as the whole of it`);
   }
 }
 
-function checkVerb(verb: string): void {
-  if (verbs.includes(verb)) return;
-  const hint = nearestName(verb, verbs);
-  throw invalidParams([
-    {
-      path: 'pattern',
-      message: 'of raw HTTP needs a method',
-      expected: `one of ${verbs.join(', ')}`,
-      ...(hint === undefined ? {} : { did_you_mean: hint }),
-    },
-  ]);
+function isName(text: string): boolean {
+  return nameReference.safeParse(text).success;
 }
 
-/** `{host}{path}`: the host in lower case, and a path, because every request has one. */
-function parseHttpArgument(arg: string): string {
-  if (arg === '*' || arg.startsWith('**')) return arg;
-  const slash = arg.indexOf('/');
-  const host = (slash < 0 ? arg : arg.slice(0, slash)).toLowerCase();
-  if (/[^\u0021-\u007e]/.test(host)) {
-    throw refused('needs its host in ASCII; write an international name as xn--…');
+/**
+ * The text if keys spell it so. Derived text encodes a few characters and no others, so `%61`
+ * stands in no key: it may have been meant as `a` or as the four characters `%2561`, and is asked back.
+ */
+function spelled(text: string, encodeText: (text: string) => string, what: string): string {
+  const given = text.replace(/%[0-9A-Fa-f]{2}/g, (triplet) => triplet.toUpperCase());
+  const canonical = canonicalOf(given, encodeText);
+  if (canonical === given) return given;
+  throw refused(
+    `has an ${what} that is spelled as in no key: of "%…" only what stands for %, *${what === 'action' ? ', :' : ''} and control characters is kept`,
+    canonical,
+  );
+}
+
+function canonicalOf(text: string, encodeText: (text: string) => string): string {
+  try {
+    return encodeText(decodeURIComponent(text));
+  } catch {
+    return encodeText(text); // Not UTF-8: then the percent signs are meant literally.
   }
-  if (/\.(?::\d+)?$/.test(host)) throw refused('needs its host without a dot at its end');
-  if (slash < 0 && !host.endsWith('**')) {
-    throw refused(`needs a path after the host; write http:GET:${host}/** for any`);
-  }
-  if (/[\u0020?#]/.test(arg)) throw refused('must not hold spaces, a query or a fragment');
-  return slash < 0 ? host : host + arg.slice(slash);
-}
-
-function upperCaseTriplets(text: string): string {
-  return text.replace(/%[0-9A-Fa-f]{2}/g, (triplet) => triplet.toUpperCase());
-}
-
-function refused(message: string): Error {
-  return invalidParam('pattern', message);
 }

@@ -110,8 +110,9 @@ describe('matchesKey', () => {
 
   test('a key that a person copies into a rule means itself', () => {
     fc.assert(
-      fc.property(alikeKeys, ([{ key, action, arg }]) => {
-        fc.pre(action !== '' && arg !== '' && key.isWellFormed());
+      fc.property(alikeKeys, ([{ key, service, action, arg }]) => {
+        // Secrets are sent to hosts, which the texts here are not.
+        fc.pre(action !== '' && arg !== '' && service !== 'secret' && key.isWellFormed());
         expect(parsePattern(key)).toBe(key);
       }),
       { numRuns: propertyRuns },

@@ -90,6 +90,6 @@ function switchesOf({ selfApproving }: Chain): ReadonlySet<string> {
 function archived(): AppError {
   return new AppError(
     'identity_archived',
-    'This identity or one above it is archived, revoked or expired. Ask its owner to restore it.',
+    'This identity or one above it is archived, revoked or expired, or its user is an auditor. Ask its owner to restore it.',
   );
 }

@@ -91,19 +91,26 @@ export async function listLiveRules(
   }));
 }
 
+/** Each narrows the list; null: whichever. */
+export interface RuleFilter {
+  readonly identityId: string | null;
+  readonly effect: Rule['effect'] | null;
+  readonly createdBy: string | null;
+  readonly approvalId: string | null;
+}
+
 /** Newest first. `ownerId` leaves other users' subtrees out; the org's own rules are everybody's to see. */
 export async function listRulePage(
   sql: Sql,
-  page: {
+  page: RuleFilter & {
     readonly orgId: string;
     readonly ownerId: string | null;
-    readonly identityId: string | null;
     /** Only rules older than this one. */
     readonly beforeId: string | null;
     readonly limit: number;
   },
 ): Promise<PublicRule[]> {
-  const { orgId, ownerId, identityId, beforeId, limit } = page;
+  const { orgId, ownerId, identityId, effect, createdBy, approvalId, beforeId, limit } = page;
   const rows = await sql<RuleRow[]>`
     select ${sql(columns)}
       from policy.rule
@@ -112,6 +119,9 @@ export async function listRulePage(
        and (expires_at is null or expires_at > now())
        and (${ownerId}::uuid is null or owner_id = ${ownerId} or identity_id is null)
        and (${identityId}::uuid is null or identity_id = ${identityId})
+       and (${effect}::text is null or effect = ${effect})
+       and (${createdBy}::uuid is null or created_by = ${createdBy})
+       and (${approvalId}::uuid is null or approval_id = ${approvalId})
        and (${beforeId}::uuid is null or id < ${beforeId})
      order by id desc
      limit ${limit}

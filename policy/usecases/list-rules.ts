@@ -4,17 +4,17 @@ import { cursorOf, parseCursor } from '#database';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { listRulePage } from '../repository/rules.ts';
+import type { RuleFilter } from '../repository/rules.ts';
 
-interface ListRequest {
+interface ListRequest extends RuleFilter {
   readonly principal: string;
-  readonly identityId: string | null;
   readonly page: { readonly limit: number; readonly cursor: string | null };
 }
 
 /** Rules the caller may see, newest first: admins and auditors the org's, others their subtree's and the org-wide ones. */
 export async function listRules(
   deps: Deps,
-  { principal: signed, identityId, page }: ListRequest,
+  { principal: signed, page, ...filter }: ListRequest,
   deadline: Deadline,
 ): Promise<{ items: Rule[]; next_cursor: string | null }> {
   const caller = deps.readPrincipal(signed);
@@ -25,13 +25,14 @@ export async function listRules(
     );
   }
   // Throws `not_found` for an identity that the caller may not see.
+  const { identityId, effect, createdBy, approvalId } = filter;
   if (identityId !== null)
     await deps.auth.getIdentity({ principal: signed, id: identityId }, deadline);
   const seesAll = caller.role === 'admin' || caller.role === 'auditor';
   const items = await listRulePage(deps.db, {
     orgId: caller.orgId,
     ownerId: seesAll ? null : caller.userId,
-    identityId,
+    ...{ identityId, effect, createdBy, approvalId },
     beforeId: page.cursor === null ? null : parseBefore(page.cursor),
     limit: page.limit + 1,
   });

@@ -3,7 +3,7 @@ export { renderDescription } from './description.ts';
 export { normalisePath, normaliseText } from './http-path.ts';
 export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
-export { findOperations, isSameMethod } from './operations.ts';
+export { findOperations, findServedOperations, isSameMethod } from './operations.ts';
 export type { FoundOperation } from './operations.ts';
 export { givenValue, isAbsent, joinedText, pairTexts, refuseMethodOverride } from './styles.ts';
 export type { Styled } from './styles.ts';

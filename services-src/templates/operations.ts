@@ -17,12 +17,12 @@ const readingsMax = 16;
  */
 export function findOperations(
   template: CompiledTemplate,
-  { method, path }: { method: string; path: string },
+  { method, path, ignoresCase = false }: { method: string; path: string; ignoresCase?: boolean },
 ): FoundOperation[] {
   const segments = segmentsOf(path);
   const fitting = Object.values(template.actions).flatMap((action) => {
     if (!isSameMethod(action.method, method)) return [];
-    return readingsOf(action, segments).map((pathValues) => ({
+    return readingsOf(action, { segments, ignoresCase }).map((pathValues) => ({
       action,
       pathValues,
       fixed: countFixed(action),
@@ -30,6 +30,26 @@ export function findOperations(
   });
   const most = Math.max(...fitting.map(({ fixed }) => fixed));
   return fitting.filter(({ fixed }) => fixed === most);
+}
+
+/** What a request may be to whoever serves it. */
+interface ServedOperations {
+  /** As its path is written, with its path parameters (`/notes;v=1`) and without: servers differ. */
+  readonly listed: readonly FoundOperation[];
+  /** Further ones to a server that takes `/Notes` for `/notes`, as many do. */
+  readonly alike: readonly FoundOperation[];
+}
+
+export function findServedOperations(
+  template: CompiledTemplate,
+  { method, path }: { method: string; path: string },
+): ServedOperations {
+  const readings = [...new Set([path, path.replaceAll(/;[^/]*/g, '')])];
+  const find = (ignoresCase: boolean) =>
+    readings.flatMap((reading) => findOperations(template, { method, path: reading, ignoresCase }));
+  const listed = find(false);
+  const known = new Set(listed.map(({ action }) => action));
+  return { listed, alike: find(true).filter(({ action }) => !known.has(action)) };
 }
 
 /** A HEAD is answered by what answers GET. */
@@ -53,7 +73,10 @@ function segmentsOf(path: string): string[] {
 type Values = Readonly<Record<string, string>>;
 
 /** Every way in which the path fits the action, up to a limit. */
-function readingsOf(action: CompiledAction, segments: readonly string[]): Values[] {
+function readingsOf(
+  action: CompiledAction,
+  { segments, ignoresCase }: { segments: readonly string[]; ignoresCase: boolean },
+): Values[] {
   const expected = segmentsOf(action.path);
   const open = new Set(
     action.params
@@ -72,7 +95,7 @@ function readingsOf(action: CompiledAction, segments: readonly string[]): Values
     const longest = open.has(segment) ? segments.length - from - left + 1 : 1;
     for (let length = 1; length <= longest; length += 1) {
       const found = segments.slice(from, from + length).join('/');
-      const matched = matchSegment(segment, found);
+      const matched = matchSegment(segment, found, ignoresCase);
       if (matched) read(at + 1, from + length, { ...values, ...matched });
     }
   };
@@ -81,13 +104,18 @@ function readingsOf(action: CompiledAction, segments: readonly string[]): Values
 }
 
 /** `{owner}`, `{id}.json`, `{a}..{b}`: the text around must be there; a lone parameter also gets its value. */
-function matchSegment(segment: string, found: string): Values | undefined {
-  if (!segment.includes('{'))
-    return segment === found || segment === decode(found) ? {} : undefined;
+function matchSegment(segment: string, found: string, ignoresCase: boolean): Values | undefined {
+  const fold = (text: string) => (ignoresCase ? text.toLowerCase() : text);
+  if (!segment.includes('{')) {
+    const fixed = fold(segment);
+    return fixed === fold(found) || fixed === fold(decode(found)) ? {} : undefined;
+  }
   const texts = segment.split(/\{[^{}]+\}/);
   const [first = '', last = ''] = [texts[0], texts.at(-1)];
   const isMatch =
-    found.length > first.length + last.length && found.startsWith(first) && found.endsWith(last);
+    found.length > first.length + last.length &&
+    fold(found).startsWith(fold(first)) &&
+    fold(found).endsWith(fold(last));
   if (!isMatch) return undefined;
   const name = /^[^{]*\{([^{}]+)\}[^{]*$/.exec(segment)?.[1];
   if (name === undefined) return {};

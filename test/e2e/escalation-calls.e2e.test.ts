@@ -126,8 +126,15 @@ test.for(waysIn.map((attempt) => [attempt.what, attempt] as const))(
   async ([, { call }]) => {
     const before = sent();
     const agent = await scene.agent(`control-${before}`, 'allow *:*:*');
-    expect((await rest(agent)[0].call(call(scene.world.upstream))).told).toBe('called');
+    const wanted = call(scene.world.upstream);
+    const { permission_keys: keys } = created(await agent.post('/v1/actions/validate', wanted));
+    expect((await rest(agent)[0].call(wanted)).told).toBe('called');
     expect(sent()).toBe(before + 1);
+
+    // What a rule is compared with is what arrives, character by character.
+    if ('action' in wanted) return;
+    const { method, headers, url } = scene.world.upstream.hits.at(-1)!;
+    expect(keys[0]).toBe(`http:${method}:${headers.host}${url.split('?')[0]}`);
   },
 );
 

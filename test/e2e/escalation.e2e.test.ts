@@ -263,6 +263,48 @@ describe('what an identity leaves behind', () => {
     expect(sent()).toBe(before);
   });
 
+  test('by the user of it becoming an auditor, it does nothing, and what it has open waits', async () => {
+    const { world } = scene;
+    const { orgId } = world.admin;
+    const olga = await world.person({ orgId, name: 'olga', role: 'member' });
+    const hers = await createAgent(world.url, olga, 'hers');
+    const child = await createChild(world.url, hers, { name: 'child' });
+    created(await world.admin.patch(`/v1/identities/${hers.id}`, { auto_call_on_approve: false }));
+    const note = (topic: string) => write(topic, 'org/shared');
+    const [{ call }] = rest(hers);
+    const ask = async (topic: string) => (await call(note(topic))).body.approval_id as string;
+    const [open, allowed] = [await ask('audit-open'), await ask('audit-allowed')];
+    created(await olga.post(`/v1/approvals/${allowed}/resolve`, remember));
+    const before = sent();
+    created(await world.admin.patch(`/v1/users/${olga.id}`, { role: 'auditor' }));
+
+    for (const way of [...ways(hers), ...ways(child)]) {
+      const refused = async () => (await way.call(note('audit'))).told === 'identity_archived';
+      await until(refused, way.by);
+      expect((await way.resolve(open, { resolution: 'deny' })).told).toBe('identity_archived');
+      expect((await way.call({ approval_id: allowed })).told).toBe('identity_archived');
+    }
+    const late = await world.admin.post(`/v1/approvals/${open}/resolve`, allow);
+    expect(restAnswer(late).told).toBe('identity_archived');
+    expect(restAnswer(await olga.post(`/v1/approvals/${open}/resolve`, allow)).told).toBe(
+      'not_in_your_chain',
+    );
+    const dry = await world.admin.post('/v1/actions/validate', {
+      ...{ ...note('audit'), as_identity_id: hers.id },
+    });
+    expect(restAnswer(dry).told).toBe('identity_archived');
+    const run = await world.admin.post(`/v1/approvals/${allowed}/call`);
+    expect(run.body.execution).toMatchObject({
+      ...{ status: 'failed', error: { error: 'identity_archived' } },
+    });
+    expect(sent()).toBe(before);
+
+    created(await world.admin.patch(`/v1/users/${olga.id}`, { role: 'member' }));
+    await until(async () => (await call({ approval_id: open })).told !== 'identity_archived', 'it');
+    created(await world.admin.post(`/v1/approvals/${open}/resolve`, allow));
+    expect((await call({ approval_id: open })).told).toBe('called');
+  });
+
   test('expired, it does not act, and who comes after it by its name begins with nothing', async () => {
     const { bot, rule, world } = scene;
     const first = await createChild(world.url, bot, { name: 'mayfly' });

@@ -10,8 +10,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { connectClient, postMcp } from '../../gateway/mcp/clients.testing.ts';
 import { withKey } from '../support/http.ts';
+import { createChild } from './escalation/scene.ts';
 import { signInClient } from './support/clients.ts';
 import { createOrg } from './support/people.ts';
+
 import { createAgent, created, startWorld } from './support/world.ts';
 import type { Agent, World } from './support/world.ts';
 
@@ -204,6 +206,49 @@ describe('an agent that speaks MCP', () => {
       .poll(() => call(key, 'service_call', { approval_id }))
       .toMatchObject({ status: 'called' });
     expect(posts()).toBe(before + 1);
+  });
+
+  test('refuses its subagent with a reason, hands up, and remembers for as long as it says', async () => {
+    const child = await createChild(world.url, agent, { name: 'asker' });
+    const raise = async (title: string) =>
+      (await call(child.key, 'service_call', create(title))).approval_id as string;
+    const decide = async (approval_id: string, decision: object) =>
+      call(agent.key, 'service_approve', { approval_id, ...decision });
+
+    const denied = await raise('Deny me');
+    const reason = 'Not on a Friday.';
+    expect(await decide(denied, { resolution: 'deny', reason })).toMatchObject({
+      ...{ status: 'denied', reason },
+    });
+    expect(await call(child.key, 'service_call', { approval_id: denied })).toMatchObject({
+      ...{ status: 'denied', reason },
+    });
+
+    const handed = await raise('Hand me up');
+    expect(await decide(handed, { resolution: 'bubble' })).toMatchObject({
+      ...{ status: 'bubbled', resolver_id: world.admin.id },
+    });
+    expect(await decide(handed, { resolution: 'bubble' })).toMatchObject({
+      ...{ isError: true, error: 'already_at_top' },
+    });
+
+    const open = await raise('Leave me open');
+    const last = await raise('Remember me');
+    expect(await decide(last, { resolution: 'allow_remember' })).toMatchObject({
+      ...{ isError: true, error: 'invalid_params', issues: [{ path: 'ttl' }] },
+    });
+    expect(await decide(last, { resolution: 'allow_always' })).toMatchObject({
+      ...{ isError: true, error: 'exceeds_authority' },
+    });
+    expect(
+      await decide(last, { resolution: 'allow_remember', ttl: '2h', cascade: false }),
+    ).toMatchObject({ isError: false, status: 'allowed', cascaded_approval_ids: [] });
+    expect(await call(child.key, 'service_call', { approval_id: open })).toMatchObject({
+      status: 'pending_approval',
+    });
+    expect(await call(child.key, 'service_call', create('Now by itself'))).toMatchObject({
+      status: 'called',
+    });
   });
 
   test('keeps its session to itself: to a colleague, and to a client of the same agent, there is none', async () => {

@@ -1,34 +1,32 @@
 import { z } from 'zod';
 
 import { deadlineIn } from '#bus';
-import { approvalResponse } from '#contracts/http/approvals';
-import { id, permissionKey } from '#contracts/vocabulary';
+import { approvalResponse, resolveApprovalBody } from '#contracts/http/approvals';
+import { id } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { defineTool, result } from '../tool.ts';
 import type { ToolAnswer, ToolCall } from '../tool.ts';
 
 const resolveMsMax = 5_000;
 
+const { resolution, remember_keys, ttl, reason, cascade } = resolveApprovalBody.shape;
+
+/** The names of REST (decisions: Decisions), with what an agent has to know about each. */
 const input = z.strictObject({
   approval_id: id.describe('The approval to decide.'),
-  resolution: z
-    .enum(['allow', 'deny', 'allow_remember'])
-    .describe(
-      'allow: this one call. deny. allow_remember: this call, and calls like it from now on.',
-    ),
-  remember_keys: z
-    .array(permissionKey)
-    .min(1)
-    .max(20)
-    .describe(
-      "With allow_remember: the keys of one of the approval's suggested_tiers, or some of them.",
-    )
-    .optional(),
-  ttl: z
-    .string()
-    .max(40)
-    .describe('With allow_remember: how long to remember, such as "24h" or "30d".')
-    .optional(),
+  resolution: resolution.describe(
+    'allow (or allow_once): this one call. allow_remember: this call, and calls like it for ttl. allow_always: the same without an end unless ttl is given; users only. deny. bubble: hand it to the next identity above.',
+  ),
+  remember_keys: remember_keys.describe(
+    "With allow_remember: the keys of one of the approval's suggested_tiers, or some of them. Default: the narrowest tier.",
+  ),
+  ttl: ttl.describe(
+    'How long to remember, such as "24h" or "30d", 1 minute to 365 days. Required with allow_remember.',
+  ),
+  reason: reason.describe('Shown to whoever made the call, above all when it is denied.'),
+  cascade: cascade.describe(
+    'With allow_remember: false leaves other open approvals that the new rule covers undecided. Default true.',
+  ),
 });
 const output = approvalResponse.shape;
 const annotations = {
@@ -88,6 +86,14 @@ async function resolve(
   { deps, caller: { principal }, context }: ToolCall,
   as: 'ancestor' | 'self',
 ): Promise<ToolAnswer> {
+  if (body.resolution === 'allow_remember' && body.ttl === undefined) throw ttlMissing();
   const request = { principal, id: approvalId, as, body, context };
   return result(await deps.approvals.resolve(request, deadlineIn(resolveMsMax)));
+}
+
+/** Over REST the org's setting stands in; an agent has to say for how long (spec: service_approve). */
+function ttlMissing(): AppError {
+  return new AppError('invalid_params', 'allow_remember needs a ttl, such as "24h" or "30d".', {
+    details: { issues: [{ path: 'ttl', message: 'is required', expected: '1m to 365d' }] },
+  });
 }

@@ -80,9 +80,9 @@ export const auth = defineContract('auth', {
   getChain: {
     request: z.strictObject({ orgId: id, identityId: id }),
     response: z.strictObject({
-      /** False when it or an ancestor is archived, revoked or expired. */
+      /** False when it or an ancestor is archived, revoked or expired, or an auditor's agent. */
       active: z.boolean(),
-      /** Why not: the worst of the chain. What is archived may act again. */
+      /** Why not: the worst of the chain. What is archived, as an auditor's agents are, may act again. */
       standing: z.enum(['active', 'archived', 'expired', 'revoked']),
       chain: z.array(chainLink).min(1).max(9),
       role: role.nullable(),

@@ -125,7 +125,7 @@ export const executor = defineContract('executor', {
       call,
     }),
     response: z.strictObject({ request: shownRequest }),
-    errors: ['unauthenticated', 'invalid_params'],
+    errors: ['unauthenticated', 'invalid_params', 'filter_invalid'],
     callers: ['policy'],
     timeoutMs: 3_000,
   },

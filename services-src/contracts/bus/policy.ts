@@ -167,6 +167,9 @@ export const policy = defineContract('policy', {
     request: z.strictObject({
       principal: signedPrincipal,
       identityId: id.nullable(),
+      effect: rule.shape.effect.nullable(),
+      createdBy: id.nullable(),
+      approvalId: id.nullable(),
       page: pageRequest,
     }),
     response: pageOf(rule),

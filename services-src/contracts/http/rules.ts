@@ -35,6 +35,15 @@ export const createRuleBody = z.strictObject({
 
 export type CreateRuleBody = z.infer<typeof createRuleBody>;
 
+/** Which rules; all of them together narrow the list. */
+export const rulesQuery = pageQuery.extend({
+  identity_id: id.optional(),
+  effect: rule.shape.effect.optional(),
+  created_by: id.optional(),
+  /** Those that this approval planted. */
+  approval_id: id.optional(),
+});
+
 export const ruleRoutes = defineRoutes({
   listRules: {
     method: 'GET',
@@ -42,7 +51,7 @@ export const ruleRoutes = defineRoutes({
     summary: 'Rules on identities the caller may see, newest first',
     tag: 'Rules',
     access: 'user',
-    query: pageQuery.extend({ identity_id: id.optional() }),
+    query: rulesQuery,
     responses: { 200: pageOf(rule) },
     errors: ['forbidden', 'not_found'],
     audit: 'none',

@@ -15,6 +15,15 @@ const remember = (more: object) => (scene: Scene) =>
 const invalid = { status: 400, error: 'invalid_request' };
 const missing = { status: 404, error: 'not_found' };
 
+/** Patterns that no key could ever match. */
+const unmatched: readonly [what: string, pattern: string, tells: RegExp][] = [
+  ['an argument spelled as in no key', 'github:create_issue:caf%C3%A9', /"café"/],
+  ['a service in capitals', 'GitHub:*:*', /"github"/],
+  ['a path that no call can have', 'http:DELETE:h.example/a/%2e%2e/b', /segments/],
+  ['another spelling of an address', 'http:GET:127.1/**', /127\.0\.0\.1/],
+  ['the default port', 'http:GET:h.example:443/**', /port/],
+];
+
 async function raise({ bot }: Scene, title: string): Promise<string> {
   return created(await bot.post('/v1/actions/call', createIssue(title))).approval_id;
 }
@@ -100,6 +109,17 @@ export const badDecisions: BadInput[] = [
     send: ({ admin, bot }) =>
       admin.post('/v1/rules', { identity_id: bot.id, effect: 'allow', pattern: 'everything' }),
     ...{ status: 400, error: 'invalid_params', tells: /pattern/ },
+  },
+  ...unmatched.map(([what, pattern, tells]): BadInput => ({
+    what: `a deny rule with ${what}`,
+    send: ({ admin, bot }) =>
+      admin.post('/v1/rules', { identity_id: bot.id, effect: 'deny', pattern }),
+    ...{ status: 400, error: 'invalid_params', tells },
+  })),
+  {
+    what: 'rules of an effect that there is not',
+    send: ({ admin }) => admin.get('/v1/rules?effect=maybe'),
+    ...{ status: 400, error: 'invalid_request', tells: /effect/ },
   },
   {
     what: 'a template that does not exist, and names the nearest',
