@@ -229,6 +229,8 @@ describe('what neighbours ask about secrets', () => {
       code: 'credential_missing',
     });
     await allow(world.admin, ['b.example']);
+    const many = Array.from({ length: 49 }, (_, at) => `many-${at}.example`);
+    await expect(allow(world.admin, many)).rejects.toMatchObject({ code: 'host_not_allowed' });
     expect(
       (
         await world.gateway.getSecret({ principal: world.admin, id }, soon())
