@@ -11,7 +11,7 @@ const orgsSecret = async ({ admin }: Scene): Promise<string> => {
   const { body } = await admin.get('/v1/secrets');
   return body.items.find(({ name }: { name: string }) => name === 'github_token').id;
 };
-const onSecret = (method: 'get' | 'patch' | 'post', more: string, body?: unknown) => {
+const onSecret = (method: 'patch' | 'post', more: string, body?: unknown) => {
   return async (scene: Scene) =>
     scene.admin[method](`/v1/secrets/${await orgsSecret(scene)}${more}`, body);
 };
