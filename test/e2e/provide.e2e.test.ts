@@ -14,6 +14,7 @@ import { createCaller } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
 import { needs } from '../support/needs.ts';
 import { useTool } from './escalation/ways.ts';
+import { openEvents } from './support/events.ts';
 import { freePort } from './support/port.ts';
 import { startUpstream } from './support/upstream.ts';
 import type { Upstream } from './support/upstream.ts';
@@ -31,6 +32,7 @@ describe.skipIf(!chromium.available)(`a person who is asked for a secret${chromi
   let watched: WatchedPage;
   let page: Page;
   let admin: Caller;
+  let cookie: string;
   let bot: Agent;
 
   beforeAll(async () => {
@@ -56,7 +58,8 @@ describe.skipIf(!chromium.available)(`a person who is asked for a secret${chromi
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(/password/);
     const [session] = await watched.context.cookies();
-    admin = createCaller(url, { cookie: `${session?.name}=${session?.value}`, origin: url });
+    cookie = `${session?.name}=${session?.value}`;
+    admin = createCaller(url, { cookie, origin: url });
     bot = await createAgent(url, admin, 'deploy-bot');
     return async () => {
       await stack.disposeAsync();
@@ -75,7 +78,9 @@ describe.skipIf(!chromium.available)(`a person who is asked for a secret${chromi
   const storeIt = () => page.getByRole('button', { name: 'Store the secret' }).click();
 
   test('reads who asks, what for and for which hosts, corrects them and enters the value', async () => {
-    const { provide_url: link } = await ask({
+    const types = 'secret.requested,secret.provided';
+    await using events = await openEvents(url, { cookie }, types);
+    const { id, provide_url: link } = await ask({
       name: 'notes_key',
       reason: 'To keep the release notes.\nNot <b>bold</b>, and \u202ehidden.',
       allowed_hosts: ['notes.example', 'EVIL.example'],
@@ -102,6 +107,13 @@ describe.skipIf(!chromium.available)(`a person who is asked for a secret${chromi
 
     await page.getByRole('heading', { name: 'The secret is stored' }).waitFor();
     const told = (await page.locator('main').textContent()) ?? '';
+    const data = () =>
+      types.split(',').flatMap((type) => events.of(type).map((event) => event.data));
+    await expect.poll(data).toMatchObject([
+      { request_id: id, name: 'notes_key', requested_by: { name: 'deploy-bot' } },
+      { request_id: id, name: 'notes_key', secret_id: expect.any(String) },
+    ]);
+    expect(JSON.stringify(data())).not.toMatch(new RegExp(`CANARY|${link.split('/').at(-1)}`));
     for (const part of ['deploy-bot', 'notes_key', upstream.host]) expect(told).toContain(part);
     expect(await page.content()).not.toContain('CANARY');
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -140,7 +152,11 @@ describe.skipIf(!chromium.available)(`a person who is asked for a secret${chromi
     await page.getByLabel('May be sent only to').fill('b.example');
     await page.getByLabel('The secret').fill(value);
     await storeIt();
-    await page.getByText('exists already').first().waitFor();
+    await page.getByRole('alert').getByText('exists already').waitFor();
+    expect(await page.getByLabel('May be sent only to').inputValue()).toBe('b.example');
+    await page.reload();
+    await page.getByRole('heading', { name: 'There is such a secret already' }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
   });
 
   test('without a session is asked to sign in first, and comes back', async () => {

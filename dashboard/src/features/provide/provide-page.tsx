@@ -61,7 +61,7 @@ function Provide(props: { token: string }) {
             <VisibleText text={asked.error?.message ?? ''} />
           </Refusal>
         </Match>
-        <Match when={asked.isSuccess ? asked.data : undefined}>
+        <Match when={asked.data}>
           {(request) => (
             <ProvideForm
               request={request()}

@@ -11,6 +11,8 @@ export const secretRequestQuery = (token: string) =>
   queryOptions({
     queryKey: ['provide', token],
     queryFn: ({ signal }) => request<SecretRequest>(addressOf(token), { signal }),
+    // Asked once: a form must not go away under the hands of who fills it in.
+    staleTime: 'static',
   });
 
 export function provideSecret({
