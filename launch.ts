@@ -31,6 +31,7 @@ import { provisionBus, provisionDatabase, schemaOwners } from './provision.ts';
 import type { Role } from './provision.ts';
 import type { EmbeddedPostgres } from './services-src/embedded/index.ts';
 import {
+  databaseName,
   lockDataDir,
   openKeyFile,
   startNats,
@@ -63,7 +64,6 @@ const keyNames = [
   'WEBHOOK_KEY',
   'SIGN_IN_KEY',
 ] as const;
-const databaseName = 'gateway';
 
 /**
  * Starts embedded Postgres and NATS where the environment names no others, makes missing keys,

@@ -1,5 +1,6 @@
-import type { Deadline } from '#bus';
+import type { Client, Deadline } from '#bus';
 import type { OrgSettings } from '#contracts/bus/auth';
+import type { registry } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
 import type { Gap, Permit } from '#contracts/permit';
 import type { CompiledTemplate } from '#contracts/template';
@@ -33,6 +34,8 @@ export interface Deps {
     at: { orgId: string; template: TemplateReference },
     deadline: Deadline,
   ): Promise<CompiledTemplate>;
+  /** Asked of the registry, which alone knows services. */
+  readonly findSecretUses: Client<typeof registry>['findSecretUses'];
   /** Undefined when auth does not answer: the stricter way then. */
   findOrgSettings(orgId: string): Promise<OrgSettings | undefined>;
 }

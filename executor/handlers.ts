@@ -7,11 +7,16 @@ import { deleteSecret } from './usecases/delete-secret.ts';
 import { describeSecrets } from './usecases/describe-secrets.ts';
 import { executeCall } from './usecases/execute-call.ts';
 import { executeFrozenCall } from './usecases/execute-frozen-call.ts';
+import { getSecretRequest } from './usecases/get-secret-request.ts';
 import { getSecret } from './usecases/get-secret.ts';
 import { listSecretVersions } from './usecases/list-secret-versions.ts';
 import { listSecrets } from './usecases/list-secrets.ts';
 import { previewCall } from './usecases/preview-call.ts';
+import { provideSecret } from './usecases/provide-secret.ts';
+import { requestSecret } from './usecases/request-secret.ts';
+import { restoreSecretVersion } from './usecases/restore-secret-version.ts';
 import { showDryRequest } from './usecases/show-request.ts';
+import { updateSecret } from './usecases/update-secret.ts';
 
 export function createHandlers(deps: Deps): Handlers<typeof executor> {
   return {
@@ -21,11 +26,16 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     showRequest: (request, deadline) => showDryRequest(deps, request, deadline),
     describeSecrets: (request) => describeSecrets(deps, request),
     allowSecretHosts: (request) => allowSecretHosts(deps, request),
-    listSecrets: (request) => listSecrets(deps, request),
+    listSecrets: (request, deadline) => listSecrets(deps, request, deadline),
     createSecret: (request) => createSecret(deps, request),
-    getSecret: (request) => getSecret(deps, request),
+    getSecret: (request, deadline) => getSecret(deps, request, deadline),
+    updateSecret: (request) => updateSecret(deps, request),
     listSecretVersions: (request) => listSecretVersions(deps, request),
+    restoreSecretVersion: (request) => restoreSecretVersion(deps, request),
     deleteSecret: (request) => deleteSecret(deps, request),
+    requestSecret: (request) => requestSecret(deps, request),
+    getSecretRequest: (request) => getSecretRequest(deps, request),
+    provideSecret: (request) => provideSecret(deps, request),
     ping: async () => ({}),
   };
 }

@@ -3,6 +3,7 @@ import { ConfigError } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
+import { eventSubject } from '#contracts/events';
 import { gap, permit } from '#contracts/permit';
 import { principal } from '#contracts/vocabulary';
 import type { Principal } from '#contracts/vocabulary';
@@ -20,6 +21,7 @@ import { createLookUpNames } from './calls/look-up-names.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
+import { pruneSecretRequests } from './repository/secret-request.ts';
 import { createSlots } from './slots.ts';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
 import { readMasterKeys } from './vault/master-keys.ts';
@@ -27,6 +29,7 @@ import { openVault } from './vault/vault.ts';
 
 const sweepEveryMs = 5_000;
 const clockSkewMs = 1_000;
+const prunedMax = 1_000;
 
 /**
  * Wires the executor together and starts answering.
@@ -60,10 +63,13 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   const jq = startup.use(createJqPool());
   startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
-  const templates = createTemplateCache(createClient(bus, registry));
+  const registryClient = createClient(bus, registry);
+  const templates = createTemplateCache(registryClient);
   startup.use(
     onEvents(bus, ['evt.registry.>', 'evt.executor.secret.>'], (message) => {
       if (message === null || message.subject.startsWith('evt.registry.')) templates.clear();
+      // A request changes no secret, and must not cost anybody the cache.
+      if (message?.subject === eventSubject('executor', 'secret.requested')) return;
       if (message === null || message.subject.startsWith('evt.executor.'))
         vault.forget(secretIdOf(message?.body));
     }),
@@ -72,8 +78,9 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     repeat(sweepEveryMs, async () => {
       try {
         await sweepDispatches({ db, logger });
+        await pruneSecretRequests(db, { limit: prunedMax });
       } catch (error) {
-        logger.warn({ err: error }, 'dispatches could not be swept yet');
+        logger.warn({ err: error }, 'what is over could not be swept yet');
       }
     }),
   );
@@ -95,6 +102,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     verifyPermit: (signed) => permits.verify(signed),
     verifyGap: (signed) => gaps.verify(signed),
     getTemplate: templates.get,
+    findSecretUses: registryClient.findSecretUses,
     findOrgSettings: createOrgSettingsCache(createClient(bus, auth), logger),
   });
   startup.use(await serve(bus, executor, handlers, { logger }));

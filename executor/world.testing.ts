@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { v7 as uuidv7 } from 'uuid';
 
 import { createClient, deadlineIn, serve } from '#bus';
-import type { Handlers } from '#bus';
+import type { Client, Deadline, Handlers } from '#bus';
 import { loadConfig } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
@@ -116,8 +116,14 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
   const settings = { durableReadAudit: false, asked: 0 };
 
   const registryBus = await environment.connect('registry');
+  const uses: Awaited<ReturnType<Client<typeof registry>['findSecretUses']>>['services'] = [];
   const registryHandlers: Partial<Handlers<typeof registry>> = {
     getCompiledTemplate: async () => template.current,
+    findSecretUses: async ({ references }) => ({
+      services: uses.filter((service) =>
+        service.references.some((each) => references.includes(each)),
+      ),
+    }),
   };
   startup.use(
     await serve(registryBus, registry, registryHandlers as Handlers<typeof registry>, { logger }),
@@ -160,7 +166,7 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
 
   const people = createPeople(environment.keys);
   const clients = {
-    gateway: await clientOf('gateway'),
+    gateway: withContext(await clientOf('gateway')),
     approvals: await clientOf('approvals'),
     policy: await clientOf('policy'),
     registry: await clientOf('registry'),
@@ -175,6 +181,8 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
     upstream,
     template,
     settings,
+    /** What the registry answers about services that use secrets. */
+    uses,
     sql,
     announced,
     start,
@@ -189,6 +197,23 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
+type Gateway = Client<typeof executor>;
+type ContextLess<Name extends 'createSecret' | 'deleteSecret'> = Omit<
+  Parameters<Gateway[Name]>[0],
+  'context'
+> & { context?: typeof context };
+
+/** Most tests do not care which request a secret was made by. */
+function withContext(client: Gateway) {
+  return {
+    ...client,
+    createSecret: (request: ContextLess<'createSecret'>, deadline: Deadline) =>
+      client.createSecret({ context, ...request }, deadline),
+    deleteSecret: (request: ContextLess<'deleteSecret'>, deadline: Deadline) =>
+      client.deleteSecret({ context, ...request }, deadline),
+  };
+}
+
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
 function createPeople(keys: { PRINCIPAL_KEY: string }) {

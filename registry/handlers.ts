@@ -8,6 +8,7 @@ import { createTemplate } from './usecases/create-template.ts';
 import { deleteService } from './usecases/delete-service.ts';
 import { deleteTemplate } from './usecases/delete-template.ts';
 import { findByHost } from './usecases/find-by-host.ts';
+import { findSecretUses } from './usecases/find-secret-uses.ts';
 import { getService } from './usecases/get-service.ts';
 import { getTemplateDocument } from './usecases/get-template-document.ts';
 import { getTemplate } from './usecases/get-template.ts';
@@ -31,6 +32,7 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
     resolveService: (request) => resolveService(deps, request),
     getCompiledTemplate: (request) => getTemplateVersion(deps, request),
     findByHost: (request) => findByHost(deps, request),
+    findSecretUses: (request) => findSecretUses(deps, request),
     search: (request, deadline) => search(deps, request, deadline),
     listServices: (request, deadline) => listServices(deps, request, deadline),
     getService: (request, deadline) => getService(deps, request, deadline),

@@ -4,6 +4,7 @@ import { QueryClientProvider } from '@tanstack/solid-query';
 import { createQueryClient } from './api/query-client.ts';
 import { ApprovalPage } from './features/approvals/approval-page.tsx';
 import { ApprovalsPage, NoneChosen } from './features/approvals/approvals-page.tsx';
+import { ProvidePage } from './features/provide/provide-page.tsx';
 import { Session } from './features/session/session.tsx';
 import { NotFound } from './shell/not-found.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -25,6 +26,7 @@ export function App() {
           <Route path="/" component={NoneChosen} />
           <Route path="/:id" component={ApprovalPage} />
         </Route>
+        <Route path="/provide/:token" component={ProvidePage} />
         <Route path="*" component={NotFound} />
       </Router>
     </QueryClientProvider>

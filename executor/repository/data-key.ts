@@ -22,14 +22,20 @@ export async function findDataKey(
   return row && { masterKey: row.master_key, wrapped: row.wrapped };
 }
 
-/** Gives an org its data key unless it has one. */
+/**
+ * Gives an org its data key, unless it has one or a rotation has moved on to another master key.
+ * The lock makes a rotation that begins meanwhile wait until it can see this row.
+ */
 export async function insertDataKey(
   sql: Sql,
   { orgId, masterKey, wrapped }: WrappedDataKey & { orgId: string },
 ): Promise<void> {
   await sql`
     insert into executor.data_key (org_id, master_key, wrapped)
-    values (${orgId}, ${masterKey}, ${wrapped})
+    select ${orgId}, key_check.master_key, ${wrapped}
+      from executor.key_check
+     where key_check.master_key = ${masterKey}
+       for share
         on conflict (org_id) do nothing
   `;
 }

@@ -23,7 +23,17 @@ export async function rememberKeyCheck(
   return { masterKey: row.master_key, sealed: row.sealed };
 }
 
-/** The check under the newest master key: the older ones may be taken away after it. */
+/** The master key that new data keys are put under: the one of the last rotation, or of the first start. */
+export async function getActiveMasterKey(sql: Sql): Promise<string> {
+  const [row] = await sql<{ master_key: string }[]>`
+    select master_key
+      from executor.key_check
+  `;
+  if (!row) throw new Error('key_check has no row');
+  return row.master_key;
+}
+
+/** Begins a rotation: from here on no data key is put under an older master key. */
 export async function replaceKeyCheck(sql: Sql, { masterKey, sealed }: KeyCheck): Promise<void> {
   await sql`
     update executor.key_check

@@ -30,6 +30,33 @@ export async function insertSecretVersion(
   `;
 }
 
+/** Versions up to this one are gone for good. */
+export async function eraseOldVersions(
+  sql: Sql,
+  { orgId, secretId, upTo }: { orgId: string; secretId: string; upTo: number },
+): Promise<void> {
+  await sql`
+    delete from executor.secret_version
+     where org_id = ${orgId}
+       and secret_id = ${secretId}
+       and version <= ${upTo}
+  `;
+}
+
+export async function findSealedVersion(
+  sql: Sql,
+  { orgId, secretId, version }: { orgId: string; secretId: string; version: number },
+): Promise<Buffer | undefined> {
+  const [row] = await sql<{ sealed: Buffer }[]>`
+    select sealed
+      from executor.secret_version
+     where org_id = ${orgId}
+       and secret_id = ${secretId}
+       and version = ${version}
+  `;
+  return row?.sealed;
+}
+
 export async function findSealedSecret(
   sql: Sql,
   { orgId, secretId }: { orgId: string; secretId: string },

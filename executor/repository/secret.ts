@@ -78,6 +78,81 @@ export async function upsertSecret(sql: Sql, secret: NewSecret): Promise<StoredS
   return toSecret(row);
 }
 
+/** Undefined when its owner has a secret of that name. */
+export async function insertSecret(
+  sql: Sql,
+  secret: NewSecret & { allowedHosts: string[] },
+): Promise<StoredSecret | undefined> {
+  const { id, orgId, name, ownerId, description, allowedHosts, createdBy } = secret;
+  const tier: Tier = ownerId === null ? 'org' : 'user';
+  const [row] = await sql<SecretRow[]>`
+    insert into executor.secret
+           (id, org_id, name, tier, owner_id, description, allowed_hosts, created_by)
+    values (${id}, ${orgId}, ${name}, ${tier}, ${ownerId}, ${description}, ${allowedHosts}, ${createdBy})
+        on conflict do nothing
+    returning ${sql(columns)}
+  `;
+  return row && toSecret(row);
+}
+
+/** The secret of exactly this owner: a user, or with null the org. */
+export async function findNamedSecret(
+  sql: Sql,
+  { orgId, ownerId, name }: { orgId: string; ownerId: string | null; name: string },
+): Promise<StoredSecret | undefined> {
+  const [row] = await sql<SecretRow[]>`
+    select ${sql(columns)}
+      from executor.secret
+     where org_id = ${orgId}
+       and owner_id is not distinct from ${ownerId}
+       and name = ${name}
+  `;
+  return row && toSecret(row);
+}
+
+/** What is undefined stays as it is. Undefined when the secret is gone. */
+export async function updateSecret(
+  sql: Sql,
+  {
+    orgId,
+    id,
+    description,
+    allowedHosts,
+  }: {
+    orgId: string;
+    id: string;
+    description: string | null | undefined;
+    allowedHosts: string[] | undefined;
+  },
+): Promise<StoredSecret | undefined> {
+  const [row] = await sql<SecretRow[]>`
+    update executor.secret
+       set description = case when ${description === undefined} then description else ${description ?? null} end,
+           allowed_hosts = coalesce(${allowedHosts ?? null}::text[], allowed_hosts),
+           updated_at = now()
+     where org_id = ${orgId}
+       and id = ${id}
+    returning ${sql(columns)}
+  `;
+  return row && toSecret(row);
+}
+
+/** Makes room for the next version, and keeps the row locked until the transaction ends. */
+export async function countUpVersion(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<StoredSecret | undefined> {
+  const [row] = await sql<SecretRow[]>`
+    update executor.secret
+       set current_version = current_version + 1,
+           updated_at = now()
+     where org_id = ${orgId}
+       and id = ${id}
+    returning ${sql(columns)}
+  `;
+  return row && toSecret(row);
+}
+
 export async function findSecret(
   sql: Sql,
   { orgId, id }: { orgId: string; id: string },

@@ -13,5 +13,9 @@ export async function getVisibleSecret(
 ): Promise<StoredSecret> {
   const secret = await findSecret(sql, { orgId: principal.orgId, id });
   if (secret && maySeeSecret(principal, secret)) return secret;
-  throw new AppError('not_found', 'There is no such secret.');
+  throw noSuchSecret();
+}
+
+export function noSuchSecret(): AppError {
+  return new AppError('not_found', 'There is no such secret.');
 }

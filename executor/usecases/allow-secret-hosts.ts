@@ -1,3 +1,4 @@
+import { secretHostsMax } from '#contracts/http/secrets';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import { secretEvent } from '../secrets/event.ts';
@@ -36,9 +37,19 @@ export async function allowSecretHosts(
         { details: { secret: reference, hosts: missing } },
       );
     }
+    if (secret.allowedHosts.length + missing.length > secretHostsMax) {
+      throw new AppError(
+        'host_not_allowed',
+        `The secret "${reference}" goes to as many hosts as one may (${secretHostsMax}); take some away, or use another.`,
+        { details: { secret: reference, hosts: missing } },
+      );
+    }
     await addSecretHosts(tx, { orgId, id: secret.id, hosts: missing });
     const text = `Let secret ${name} go to ${missing.join(', ')}`;
-    await appendEvent(tx, secretEvent('secret.changed', { principal, secret, text }));
+    await appendEvent(
+      tx,
+      secretEvent('secret.changed', { principal, context: null, secret, text }),
+    );
   });
   return {};
 }

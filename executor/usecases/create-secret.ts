@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 
 import type { createSecretBody, Secret } from '#contracts/http/secrets';
+import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import type { z } from 'zod';
@@ -9,13 +10,17 @@ import { secretEvent } from '../secrets/event.ts';
 import type { Deps } from '../deps.ts';
 import { checkSecretValue, mayWriteSecret, parseHosts } from '../domain/secret-rules.ts';
 import { upsertSecret } from '../repository/secret.ts';
-import { insertSecretVersion } from '../repository/secret-version.ts';
-import { secretBinding } from '../vault/vault.ts';
+import { refuseOrgWithoutHosts } from '../secrets/refuse-org-without-hosts.ts';
+import { storeVersion } from '../secrets/store-version.ts';
 
 /** Stores a secret; a name that exists gets its next version. Hosts that are given replace the earlier ones, absent ones stay. */
 export async function createSecret(
   { db, vault, verifyPrincipal }: Pick<Deps, 'db' | 'vault' | 'verifyPrincipal'>,
-  { principal: signed, body }: { principal: string; body: z.infer<typeof createSecretBody> },
+  {
+    principal: signed,
+    body,
+    context,
+  }: { principal: string; body: z.infer<typeof createSecretBody>; context: CallContext },
 ): Promise<Secret & { version: number }> {
   const principal = verifyPrincipal(signed);
   const { orgId, userId } = principal;
@@ -39,22 +44,21 @@ export async function createSecret(
       allowedHosts,
       createdBy: userId,
     });
-    if (tier === 'org' && secret.allowedHosts.length === 0) {
-      throw new AppError(
-        'host_not_allowed',
-        'Give the hosts that this secret of the org may go to (allowed_hosts).',
-      );
-    }
-    const { id: secretId, currentVersion: version } = secret;
-    const sealed = await vault.seal(tx, secretBinding({ orgId, secretId, version }), body.value);
-    await insertSecretVersion(tx, { orgId, secretId, version, sealed, createdBy: userId });
+    refuseOrgWithoutHosts(tier, secret.allowedHosts);
+    await storeVersion({ tx, vault }, { orgId, secret, createdBy: userId }, body.value);
+    const { currentVersion: version } = secret;
     const isNew = version === 1;
     const text = isNew
       ? `Stored secret ${secret.name}`
       : `Stored version ${version} of secret ${secret.name}`;
     await appendEvent(
       tx,
-      secretEvent(isNew ? 'secret.created' : 'secret.changed', { principal, secret, text }),
+      secretEvent(isNew ? 'secret.created' : 'secret.changed', {
+        principal,
+        context,
+        secret,
+        text,
+      }),
     );
     return secret;
   });

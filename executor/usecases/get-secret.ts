@@ -1,11 +1,17 @@
-import type { Secret } from '#contracts/http/secrets';
+import type { Deadline } from '#bus';
+import type { SecretDetail } from '#contracts/http/secrets';
 import type { Deps } from '../deps.ts';
-import { getVisibleSecret } from '../secrets/get-visible.ts';
-import { presentSecret } from '../secrets/present.ts';
+import { getVisibleSecret, noSuchSecret } from '../secrets/get-visible.ts';
+import { withUses } from '../secrets/used-by.ts';
 
 export async function getSecret(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
-  { principal, id }: { principal: string; id: string },
-): Promise<Secret> {
-  return presentSecret(await getVisibleSecret(db, verifyPrincipal(principal), id));
+  deps: Pick<Deps, 'db' | 'verifyPrincipal' | 'findSecretUses'>,
+  { principal: signed, id }: { principal: string; id: string },
+  deadline: Deadline,
+): Promise<SecretDetail> {
+  const principal = deps.verifyPrincipal(signed);
+  const secret = await getVisibleSecret(deps.db, principal, id);
+  const [detail] = await withUses(deps, { principal, secrets: [secret] }, deadline);
+  if (detail === undefined) throw noSuchSecret();
+  return detail;
 }

@@ -15,7 +15,11 @@ import type { WrappedDataKey } from '../repository/data-key.ts';
 import { rememberKeyCheck, replaceKeyCheck } from '../repository/key-check.ts';
 import type { KeyCheck } from '../repository/key-check.ts';
 
-/** Key-encryption keys, newest first: the first one wraps, all of them unwrap. */
+/**
+ * Key-encryption keys, newest first: all of them unwrap. Which one wraps is in the database, and
+ * only a rotation changes it: executors that are given a new key one after the other go on opening
+ * what each of them stores.
+ */
 export type MasterKeys = readonly [MasterKey, ...MasterKey[]];
 
 /** No org has this id: it stands where a ciphertext belongs to the whole deployment. */
@@ -51,21 +55,27 @@ export async function checkMasterKeys(db: Database, masterKeys: MasterKeys): Pro
 }
 
 export function wrapDataKey(
-  [newest]: MasterKeys,
-  { orgId, dataKey }: { orgId: string; dataKey: KeyObject },
+  masterKeys: MasterKeys,
+  { orgId, dataKey, masterKey }: { orgId: string; dataKey: KeyObject; masterKey: string },
 ): WrappedDataKey {
+  const { key } = masterKeyOf(masterKeys, masterKey);
   const binding = dataKeyBinding(orgId);
-  const wrapped = seal(newest.key, dataKey.export(), { binding, nonce: randomBytes(nonceBytes) });
-  return { masterKey: newest.id, wrapped };
+  const wrapped = seal(key, dataKey.export(), { binding, nonce: randomBytes(nonceBytes) });
+  return { masterKey, wrapped };
 }
 
 export function unwrapDataKey(
   masterKeys: MasterKeys,
   { orgId, masterKey, wrapped }: WrappedDataKey & { orgId: string },
 ): KeyObject {
-  const master = masterKeys.find((each) => each.id === masterKey);
-  if (master === undefined) throw new Error(`no master key ${masterKey} to open a data key with`);
-  return createSecretKey(unseal(master.key, wrapped, dataKeyBinding(orgId)));
+  const { key } = masterKeyOf(masterKeys, masterKey);
+  return createSecretKey(unseal(key, wrapped, dataKeyBinding(orgId)));
+}
+
+function masterKeyOf(masterKeys: MasterKeys, id: string): MasterKey {
+  const found = masterKeys.find((each) => each.id === id);
+  if (found) return found;
+  throw new Error(`MASTER_KEY lacks the key ${id}; give it to every executor`);
 }
 
 /**
@@ -76,19 +86,19 @@ export function unwrapDataKey(
 export async function rotateMasterKey(db: Database, masterKeys: MasterKeys): Promise<number> {
   await checkMasterKeys(db, masterKeys);
   const [newest] = masterKeys;
+  await replaceKeyCheck(db, newKeyCheck(newest));
   let rewrapped = 0;
   for (;;) {
     const old = await listDataKeysNotUnder(db, { masterKey: newest.id, limit: batchMax });
     for (const from of old) {
       const { orgId } = from;
-      const to = wrapDataKey(masterKeys, { orgId, dataKey: unwrapDataKey(masterKeys, from) });
+      const dataKey = unwrapDataKey(masterKeys, from);
+      const to = wrapDataKey(masterKeys, { orgId, dataKey, masterKey: newest.id });
       await rewrapDataKey(db, { orgId, from, to });
     }
     rewrapped += old.length;
-    if (old.length < batchMax) break;
+    if (old.length < batchMax) return rewrapped;
   }
-  await replaceKeyCheck(db, newKeyCheck(newest));
-  return rewrapped;
 }
 
 function newKeyCheck({ id, key }: MasterKey): KeyCheck {

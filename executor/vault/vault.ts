@@ -7,6 +7,7 @@ import { createCache } from '../caching.ts';
 import { nonceBytes, seal, unseal } from '../domain/sealing.ts';
 import type { Binding } from '../domain/sealing.ts';
 import { findDataKey, insertDataKey } from '../repository/data-key.ts';
+import { getActiveMasterKey } from '../repository/key-check.ts';
 import { findSealedSecret } from '../repository/secret-version.ts';
 import type { SealedSecret } from '../repository/secret-version.ts';
 import { checkMasterKeys, unwrapDataKey, wrapDataKey } from './master-keys.ts';
@@ -34,6 +35,8 @@ export interface Vault {
 type OpenableSecret = SealedSecret & { readonly dataKey: KeyObject };
 
 const cachedMs = 1_000;
+/** The last one finds what the one before stored. */
+const wrapAttemptsMax = 4;
 
 /** Opens the vault, or refuses with one sentence when the master key is not the one it was made with. */
 export async function openVault({
@@ -46,16 +49,16 @@ export async function openVault({
   await checkMasterKeys(db, masterKeys);
 
   const dataKeyOf = async (sql: Sql, orgId: string) => {
-    const known = await findDataKey(sql, { orgId });
-    if (known) return unwrapDataKey(masterKeys, { orgId, ...known });
-    const wrapped = wrapDataKey(masterKeys, {
-      orgId,
-      dataKey: generateKeySync('aes', { length: 256 }),
-    });
-    await insertDataKey(sql, { orgId, ...wrapped });
-    const stored = await findDataKey(sql, { orgId });
-    if (!stored) throw new Error('the data key of an org vanished');
-    return unwrapDataKey(masterKeys, { orgId, ...stored });
+    for (let attempt = 0; attempt < wrapAttemptsMax; attempt += 1) {
+      const known = await findDataKey(sql, { orgId });
+      if (known) return unwrapDataKey(masterKeys, { orgId, ...known });
+      const masterKey = await getActiveMasterKey(sql);
+      const dataKey = generateKeySync('aes', { length: 256 });
+      const wrapped = wrapDataKey(masterKeys, { orgId, dataKey, masterKey });
+      // Not stored when another replica was first, or a rotation began: look again.
+      await insertDataKey(sql, { orgId, ...wrapped });
+    }
+    throw new Error('an org got no data key');
   };
 
   const secrets = createCache<{ orgId: string; secretId: string }, OpenableSecret>({

@@ -103,6 +103,14 @@ describe('arguments', () => {
     ['another operation', 'service_auth', { operation: 'become_admin' }, 'operation'],
     ['a name for whoami', 'service_auth', { operation: 'whoami', name: 'x' }, 'name'],
     ['no name', 'service_auth', { operation: 'create_subagent' }, 'name'],
+    ['no name', 'service_auth', { operation: 'request_secret', reason: 'x' }, 'name'],
+    [
+      'a value',
+      'service_auth',
+      { operation: 'request_secret', name: 'x', value: 'CANARY' },
+      'value',
+    ],
+    ['a reason', 'service_auth', { operation: 'whoami', reason: 'x' }, 'reason'],
     [
       'a name nobody may have',
       'service_auth',
@@ -403,6 +411,33 @@ describe('identity', () => {
 
     expect(body).toEqual({ name: 'helper', ttl: '1h' });
     expect(structured.identity.status).toBe('active');
+  });
+
+  test('request_secret hands out a link to a page of the gateway, and needs the scope agents', async () => {
+    const { chain, ...claims } = agent();
+    const token = 'A'.repeat(43);
+    const wish = { name: 'stripe_key', reason: 'To read invoices', ttl: '1h', tier: 'org' };
+    let body: unknown;
+    stage.neighbours.executor.requestSecret = async (request) => {
+      ({ body } = request);
+      return {
+        ...{ id: randomUUID(), name: 'stripe_key', tier: 'org', reason: null, token },
+        allowed_hosts: [],
+        requested_by: { id: claims.identityId, kind: 'agent', name: 'bot', path: ['ann', 'bot'] },
+        created_at: new Date().toISOString(),
+        expires_at: new Date().toISOString(),
+      };
+    };
+    const given = { operation: 'request_secret', ...wish };
+    const { structured } = await call('service_auth', given);
+
+    expect(body).toEqual(wish);
+    expect(structured.request.provide_url).toBe(`${url}/provide/${token}`);
+    expect(structured.request.token).toBeUndefined();
+
+    const scopeless = stage.tokenFor({ chain, scopes: ['actions:call'] });
+    const { status } = await postMcp(url, scopeless, { body: callTool('service_auth', given) });
+    expect(status).toBe(403);
   });
 });
 

@@ -8,6 +8,7 @@ import { identityHandlers } from './identities.ts';
 import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
 import { searchHandlers } from './search.ts';
+import { secretRequestHandlers } from './secret-requests.ts';
 import { secretHandlers } from './secrets.ts';
 import { serviceHandlers } from './services.ts';
 import { signInHandlers } from './sign-in.ts';
@@ -27,6 +28,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...signInHandlers(deps),
     ...oauthClientHandlers(deps),
     ...secretHandlers(deps),
+    ...secretRequestHandlers(deps),
     ...serviceHandlers(deps),
     ...searchHandlers(deps),
     ...templateHandlers(deps),

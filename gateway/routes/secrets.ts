@@ -7,13 +7,17 @@ export function secretHandlers({ executor }: Deps): HandlersOf<typeof secretRout
   return {
     listSecrets: ({ caller: { principal }, query, deadline }) =>
       answer(200, executor.listSecrets({ principal, page: pageOf(query) }, deadline)),
-    createSecret: ({ caller: { principal }, body, deadline }) =>
-      answer(201, executor.createSecret({ principal, body }, deadline)),
+    createSecret: ({ caller: { principal }, body, context, deadline }) =>
+      answer(201, executor.createSecret({ principal, body, context }, deadline)),
     getSecret: ({ caller: { principal }, params: { id }, deadline }) =>
       answer(200, executor.getSecret({ principal, id }, deadline)),
     listSecretVersions: ({ caller: { principal }, params: { id }, query, deadline }) =>
       answer(200, executor.listSecretVersions({ principal, id, page: pageOf(query) }, deadline)),
-    deleteSecret: ({ caller: { principal }, params: { id }, deadline }) =>
-      done(executor.deleteSecret({ principal, id }, deadline)),
+    updateSecret: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
+      answer(200, executor.updateSecret({ principal, id, body, context }, deadline)),
+    restoreSecretVersion: ({ caller: { principal }, params, context, deadline }) =>
+      answer(201, executor.restoreSecretVersion({ principal, ...params, context }, deadline)),
+    deleteSecret: ({ caller: { principal }, params: { id }, context, deadline }) =>
+      done(executor.deleteSecret({ principal, id, context }, deadline)),
   };
 }

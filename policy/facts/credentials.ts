@@ -128,7 +128,7 @@ function missing(secret: string, service: string | null): AppError {
   const whose = service === null ? 'The call' : `The service ${service}`;
   return new AppError(
     'credential_missing',
-    `${whose} needs the secret "${secret}". Create it or ask its owner for it, then call again.`,
+    `${whose} needs the secret "${secret}". Store it, or ask a person for it (POST /v1/secrets/requests, in MCP request_secret), then call again.`,
     { details: { secret } },
   );
 }

@@ -66,6 +66,29 @@ export async function listServicesByHost(
   return rows.map(toService);
 }
 
+/** Services whose credentials name one of these secrets; of the whole org with `userId` null. */
+export async function listServicesBySecret(
+  sql: Sql,
+  {
+    orgId,
+    userId,
+    references,
+    limit,
+  }: { orgId: string; userId: string | null; references: readonly string[]; limit: number },
+): Promise<Service[]> {
+  const reach = userId === null ? sql`` : sql`and (owner_id is null or owner_id = ${userId})`;
+  const rows = await sql<ServiceRow[]>`
+    select ${selected(sql)}
+      from registry.connected_service
+     where org_id = ${orgId} ${reach}
+       and exists (select from jsonb_each_text(secrets) as named
+                    where named.value = any(${[...references]}))
+     order by name, id
+     limit ${limit}
+  `;
+  return rows.map(toService);
+}
+
 /** Names a caller may have meant, as callers write them. */
 export async function listServiceNames(
   sql: Sql,

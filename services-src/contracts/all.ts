@@ -12,6 +12,7 @@ import { identityRoutes } from './http/identities.ts';
 import { oauthClientRoutes } from './http/oauth-clients.ts';
 import { ruleRoutes } from './http/rules.ts';
 import { searchRoutes } from './http/search.ts';
+import { secretRequestRoutes } from './http/secret-requests.ts';
 import { secretRoutes } from './http/secrets.ts';
 import { serviceRoutes } from './http/services.ts';
 import { signInRoutes } from './http/sign-in.ts';
@@ -31,6 +32,7 @@ export const httpRoutes = {
   ...signInRoutes,
   ...oauthClientRoutes,
   ...secretRoutes,
+  ...secretRequestRoutes,
   ...serviceRoutes,
   ...searchRoutes,
   ...templateRoutes,

@@ -18,6 +18,8 @@ export const eventTypes = {
   'secret.created': 'internal',
   'secret.deleted': 'internal',
   'secret.changed': 'internal',
+  'secret.requested': 'public',
+  'secret.provided': 'public',
   'identity.created': 'public',
   'identity.changed': 'internal',
   'identity.revoked': 'public',

@@ -7,3 +7,4 @@ export { startNats } from './nats.ts';
 export type { EmbeddedNats, StartNatsOptions } from './nats.ts';
 export { startPostgres } from './postgres.ts';
 export type { EmbeddedPostgres, StartPostgresOptions } from './postgres.ts';
+export { databaseName, findRunning } from './running.ts';

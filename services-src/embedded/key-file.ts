@@ -24,7 +24,8 @@ export async function openKeyFile<Name extends string>(
   return keys as Record<Name, string>;
 }
 
-async function readKeys(path: string): Promise<Record<string, string>> {
+/** Empty where there is no file. */
+export async function readKeys(path: string): Promise<Record<string, string>> {
   const state = await stat(path).catch(() => undefined);
   if (state === undefined) return {};
   if ((state.mode & 0o077) !== 0) {

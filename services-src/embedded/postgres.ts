@@ -87,7 +87,7 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
  * The form of libpq's URIs: the folder of the socket is the parameter `host`, which wins
  * over the host name. `pg` understands it; `postgres` must be given it as an option.
  */
-function createUrlFor(socketDir: string): EmbeddedPostgres['urlFor'] {
+export function createUrlFor(socketDir: string): EmbeddedPostgres['urlFor'] {
   return ({ user, password, database = 'postgres' }) => {
     const [name, secret, db, host] = [user, password, database, socketDir].map(encodeURIComponent);
     return `postgres://${name}:${secret}@localhost/${db}?host=${host}`;

@@ -73,6 +73,7 @@ describe('a credential', () => {
     const bot = await createAgent(origin, user, 'echo-bot');
     issued.set('agent key', bot.key);
     approvalId = await callEchoes({ user, bot, upstream });
+    await provideByLink({ user, bot, upstream });
     await signInByPassword({ url: origin, user });
     await signClientIn({ url: origin, user });
     // A link that is used up: what is refused is logged too.
@@ -154,6 +155,48 @@ describe('a credential', () => {
       const wrong = { client_id: id, code_challenge: token, scope: token, prompt: token };
       await (await fetch(`${url}/oauth/authorize?${new URLSearchParams(wrong).toString()}`)).text();
     }
+  }
+
+  /** Asked for by an agent, looked at, mistyped, entered, and used; and a link that nobody opens. */
+  async function provideByLink({
+    user,
+    bot,
+    upstream,
+  }: {
+    user: Caller;
+    bot: Caller;
+    upstream: { readonly url: string; readonly host: string };
+  }): Promise<void> {
+    const ask = async (name: string) => {
+      const wish = { name, reason: 'For the sweep', allowed_hosts: [upstream.host] };
+      const { provide_url: link } = created(await bot.post('/v1/secrets/requests', wish));
+      const token = new URL(link).pathname.split('/').at(-1) ?? '';
+      issued.set(`link for ${name}`, token);
+      return `/v1/provide/${token}`;
+    };
+    const path = await ask('provided_key');
+    await ask('never_provided');
+    const [mistyped, value] = [`CANARY-${randomUUID()}\n`, `CANARY-${randomUUID()}`];
+    secrets.set('mistyped', mistyped.trim()).set('provided', value);
+    created(await user.get(path));
+    const hosts = { allowed_hosts: [upstream.host] };
+    expect((await user.post(path, { value: mistyped, ...hosts })).status).toBe(400);
+    const { id } = created(await user.post(path, { value, ...hosts }));
+    // Refused in every way, with the value in hand.
+    for (const caller of [user, bot]) await caller.post(path, { value, ...hosts });
+
+    const { id: restored } = created(await user.get('/v1/secrets')).items.find(
+      ({ name }: { name: string }) => name === 'header_key',
+    );
+    created(await user.post(`/v1/secrets/${restored}/versions/1/restore`));
+    created(await user.patch(`/v1/secrets/${id}`, { description: 'Swept for' }));
+    for (const name of ['provided_key', 'header_key']) {
+      const secret = { name, in: 'header', key: 'authorization', prefix: 'Bearer ' };
+      const call = { service: 'http', method: 'POST', url: `${upstream.url}/echo`, body: {} };
+      created(await user.post('/v1/actions/call', { ...call, secrets: [secret] }));
+    }
+    created(await user.get(`/v1/secrets/${restored}/versions`));
+    created(await user.get('/v1/audit?limit=200'));
   }
 
   /** Calls that suspend, run, fail and are refused, each with an answer that repeats its credential. */
@@ -266,6 +309,7 @@ describe('a credential', () => {
     for (const name of [
       ...['agent key', 'webhook secret', 'session', 'session by password'],
       ...['access token', 'refresh token', 'next access token', 'next refresh token'],
+      ...['link for provided_key', 'link for never_provided'],
     ]) {
       const bytes = Buffer.from(issued.get(name) ?? '');
       expect(answers.indexOf(bytes), name).toBeGreaterThan(0);

@@ -11,7 +11,7 @@ import type { Scene } from './escalation/scene.ts';
 import { restAnswer, useTool, waysOf } from './escalation/ways.ts';
 import type { Way } from './escalation/ways.ts';
 import { usersRoutes } from './escalation/writes.ts';
-import { kindsIn, possess } from './idor/possessions.ts';
+import { kindsIn, possess, versionParameter } from './idor/possessions.ts';
 import { registerClient } from './support/clients.ts';
 import { createAgent, created, until } from './support/world.ts';
 import type { Agent } from './support/world.ts';
@@ -61,7 +61,7 @@ describe('nothing is sent for', () => {
         expect(lacksBody, 'give it a valid body in writes.ts').toBe(false);
         const at = kindsIn(path).reduce<string>(
           (to, { param, kind }) => to.replace(param, ids[kind]),
-          path,
+          path.replace(versionParameter, '1'),
         );
         for (const caller of credentials) {
           const reply = await send(caller, { method, path: at, body });
@@ -84,6 +84,36 @@ describe('nothing is sent for', () => {
       }
       expect(await world.tables.count()).toEqual(rows);
     });
+  });
+
+  test('an agent that fills its own secret request, or that of a relative', async () => {
+    const { world, bot, twin, child, client, theirs, mia } = scene;
+    const wish = { operation: 'request_secret', name: 'planted', allowed_hosts: ['evil.example'] };
+    const { body } = await useTool(world.url, bot.key, 'service_auth', wish);
+    const path = `/v1/provide/${new URL(body.request.provide_url).pathname.split('/').at(-1)}`;
+    const filled = { value: 'CANARY-planted', allowed_hosts: ['evil.example'] };
+    for (const key of [bot.key, client.token, child.key, twin.key, theirs.key]) {
+      for (const reply of [
+        await withKey(world.url, key).get(path),
+        await withKey(world.url, key).post(path, filled),
+      ]) {
+        expect([reply.status, reply.body.error]).toEqual([403, 'insufficient_scope']);
+      }
+    }
+    // With its person's cookie in its hands it would be the person; from another page it is nobody.
+    const { cookie } = world.admin;
+    for (const headers of [{ cookie }, { cookie, origin: 'https://evil.example' }]) {
+      const reply = await createCaller(world.url, headers).post(path, filled);
+      expect([reply.status, reply.body.error]).toEqual([403, 'forbidden']);
+    }
+    expect((await createCaller(world.url, {}).post(path, filled)).status).toBe(401);
+    for (const reply of [await mia.get(path), await mia.post(path, filled)]) {
+      expect([reply.status, reply.body.error]).toEqual([404, 'not_found']);
+    }
+    expect((await world.admin.get(path)).body.name).toBe('planted');
+    expect(await world.tables.query(`select from executor.secret where name = 'planted'`)).toEqual(
+      [],
+    );
   });
 
   test.for(claims.map((claim) => [claim.what, claim] as const))(

@@ -5,7 +5,7 @@ import type { RouteName } from '#contracts/all';
 import type { RouteSpec } from '#contracts/http/define';
 import { withKey } from '../support/http.ts';
 import type { Caller, Reply } from '../support/http.ts';
-import { bodies, kindsIn, nothings, possess } from './idor/possessions.ts';
+import { bodies, kindsIn, nothings, possess, versionParameter } from './idor/possessions.ts';
 import type { Possessions } from './idor/possessions.ts';
 import { createOrg } from './support/people.ts';
 import { created, startWorld } from './support/world.ts';
@@ -196,7 +196,7 @@ function fill(own: Possessions, foreign: Possessions, holes: readonly string[]) 
     kindsIn(path).reduce(
       (filled, { param, kind }) =>
         filled.replace(param, (holes.includes(param) ? foreign : own)[kind]),
-      path,
+      path.replace(versionParameter, '1'),
     );
 }
 

@@ -5,11 +5,13 @@ import type { Client } from '#bus';
 import type { registry } from '#contracts/bus/registry';
 import type { Access } from '#contracts/http/define';
 import { createSubagentBody, identity } from '#contracts/http/identities';
+import { createdSecretRequest, requestSecretBody } from '#contracts/http/secret-requests';
 import { connectedService } from '#contracts/http/services';
 import type { ConnectedService } from '#contracts/http/services';
 import { chainLink, nameReference, scope } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { invalidRequest } from '../../domain/validate.ts';
+import { requestSecret } from '../../routes/secret-requests.ts';
 import { defineTool, result } from '../tool.ts';
 import type { Structured, ToolCall } from '../tool.ts';
 
@@ -23,6 +25,7 @@ const operations = {
   whoami: { fields: [], scope: 'any' },
   service_status: { fields: ['service'], scope: 'actions:read' },
   create_subagent: { fields: ['name', 'parent_id', 'inherit_permissions', 'ttl'], scope: 'agents' },
+  request_secret: { fields: ['name', 'reason', 'ttl', 'allowed_hosts', 'tier'], scope: 'agents' },
 } as const satisfies Record<string, { fields: readonly string[]; scope: Access }>;
 type Operation = keyof typeof operations;
 
@@ -34,14 +37,23 @@ const input = z.strictObject({
     .describe('service_status: one service; all of them without it.')
     .optional(),
   name: createSubagentBody.shape.name
-    .describe('create_subagent: its name; lower-case letters, digits, "_" and "-".')
+    .describe('create_subagent, request_secret: its name; lower-case letters, digits, "_" and "-".')
     .optional(),
   parent_id: createSubagentBody.shape.parent_id.describe('create_subagent: default you.'),
   inherit_permissions: createSubagentBody.shape.inherit_permissions.describe(
     'create_subagent: whether it may do what its parent may. Default false.',
   ),
   ttl: createSubagentBody.shape.ttl.describe(
-    'create_subagent: how long it lives, such as "24h". Default: for good.',
+    'create_subagent: how long it lives, such as "24h". Default: for good. request_secret: how long the link works, 7 days at most. Default: 24h.',
+  ),
+  reason: requestSecretBody.shape.reason.describe(
+    'request_secret: what it is for, told to the person.',
+  ),
+  allowed_hosts: requestSecretBody.shape.allowed_hosts.describe(
+    'request_secret: hosts it is to be sent to, such as "api.example.com". The person confirms them.',
+  ),
+  tier: requestSecretBody.shape.tier.describe(
+    "request_secret: your user's own (user, the default), or the org's (org), which an admin enters.",
   ),
 });
 type Input = z.output<typeof input>;
@@ -59,7 +71,8 @@ export const serviceAuth = defineTool('service_auth', {
   description: `Who you are and what is connected. Operations:
 - whoami: your identity, the chain of identities above you (your user first), your org and your scopes.
 - service_status: whether connected services have the credentials they need.
-- create_subagent: makes a subagent below you, with a name and, if you like, a ttl.`,
+- create_subagent: makes a subagent below you, with a name and, if you like, a ttl.
+- request_secret: asks a person for a new secret by its name. Give them the provide_url of the answer; they enter the value there, and you use it by its name without seeing it.`,
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,
@@ -78,6 +91,7 @@ export const serviceAuth = defineTool('service_auth', {
       .nullable()
       .describe('The OAuth client, if you came by one.'),
     services: z.array(serviceStatus),
+    request: createdSecretRequest,
   },
   tag: 'operation',
   scope: (given) => operationOf(given)?.scope ?? 'any',
@@ -149,6 +163,24 @@ const run: Record<Operation, (given: Input, call: ToolCall) => Promise<Structure
       deadlineIn(requestMsMax),
     );
     return { identity: await created };
+  },
+
+  async request_secret({ name, reason, ttl, allowed_hosts, tier }, { deps, caller, context }) {
+    if (name === undefined) {
+      throw invalidRequest('request_secret needs a name.', [
+        { path: 'name', message: 'is required' },
+      ]);
+    }
+    const body = {
+      name,
+      ...(reason === undefined ? {} : { reason }),
+      ...(ttl === undefined ? {} : { ttl }),
+      ...(allowed_hosts === undefined ? {} : { allowed_hosts }),
+      ...(tier === undefined ? {} : { tier }),
+    };
+    const { principal } = caller;
+    const request = requestSecret(deps, { principal, body, context }, deadlineIn(requestMsMax));
+    return { request: await request };
   },
 };
 

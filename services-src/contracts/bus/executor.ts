@@ -4,7 +4,15 @@ import { disclosedField } from '../audit.ts';
 import { call, callOptions, callResult } from '../call.ts';
 import { defineContract } from '../define.ts';
 import { shownRequest } from '../http/approvals.ts';
-import { createSecretBody, secret, secretVersion } from '../http/secrets.ts';
+import { provideSecretBody, requestSecretBody, secretRequest } from '../http/secret-requests.ts';
+import {
+  createSecretBody,
+  secret,
+  secretDetail,
+  secretVersion,
+  storedSecret,
+  updateSecretBody,
+} from '../http/secrets.ts';
 import { signedGap, signedPermit } from '../permit.ts';
 import {
   callContext,
@@ -17,6 +25,11 @@ import {
 } from '../vocabulary.ts';
 
 const done = z.strictObject({});
+
+/** What every change of a secret says about its caller; `context` goes into the audit row. */
+const change = z.strictObject({ principal: signedPrincipal, context: callContext });
+/** Of the link of a secret request. */
+const provideToken = z.string().max(200);
 
 /** `base64url(nonce || ciphertext || tag)`, sealed by the vault for the purpose `frozen_call`. */
 export const sealedCall = z.string().min(1).max(3_000_000);
@@ -166,25 +179,32 @@ export const executor = defineContract('executor', {
   },
   listSecrets: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
-    response: pageOf(secret),
-    errors: [],
+    response: pageOf(secretDetail),
+    errors: ['unavailable'],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
-  /** The one message in which a secret's value crosses the bus. */
+  /** A secret's value crosses the bus in this message, or in `provideSecret`, and in no other. */
   createSecret: {
-    request: z.strictObject({ principal: signedPrincipal, body: createSecretBody }),
-    response: secret.extend({ version: z.int() }),
+    request: change.extend({ body: createSecretBody }),
+    response: storedSecret,
     errors: ['forbidden', 'host_not_allowed', 'conflict', 'invalid_params'],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
   getSecret: {
     request: z.strictObject({ principal: signedPrincipal, id }),
-    response: secret,
-    errors: ['not_found'],
+    response: secretDetail,
+    errors: ['not_found', 'unavailable'],
     callers: ['gateway'],
-    timeoutMs: 2_000,
+    timeoutMs: 3_000,
+  },
+  updateSecret: {
+    request: change.extend({ id, body: updateSecretBody }),
+    response: secret,
+    errors: ['not_found', 'forbidden', 'host_not_allowed', 'invalid_params'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
   },
   listSecretVersions: {
     request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
@@ -193,10 +213,42 @@ export const executor = defineContract('executor', {
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
+  /** The value of an earlier version, sealed anew, becomes the next one. */
+  restoreSecretVersion: {
+    request: change.extend({ id, version: z.int().min(1) }),
+    response: storedSecret,
+    errors: ['not_found', 'forbidden', 'conflict'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
   deleteSecret: {
-    request: z.strictObject({ principal: signedPrincipal, id }),
+    request: change.extend({ id }),
     response: done,
     errors: ['not_found', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** Makes the one-time link on which a person enters a new secret; `token` is told this once. */
+  requestSecret: {
+    request: change.extend({ body: requestSecretBody }),
+    response: secretRequest.extend({ token: provideToken }),
+    errors: ['forbidden', 'conflict', 'invalid_params', 'rate_limited'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** `not_found` to everybody but who may enter it. */
+  getSecretRequest: {
+    request: z.strictObject({ principal: signedPrincipal, token: provideToken }),
+    response: secretRequest,
+    errors: ['not_found', 'expired', 'conflict'],
+    callers: ['gateway'],
+    timeoutMs: 2_000,
+  },
+  /** Uses the link up, of any number at once exactly one. */
+  provideSecret: {
+    request: change.extend({ token: provideToken, body: provideSecretBody }),
+    response: storedSecret,
+    errors: ['not_found', 'expired', 'conflict', 'host_not_allowed', 'invalid_params'],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },

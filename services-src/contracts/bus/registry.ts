@@ -29,6 +29,7 @@ import {
   upload,
   uploadText,
 } from '../http/template-import.ts';
+import { secretUse } from '../http/secrets.ts';
 import { compiledTemplate } from '../template.ts';
 import {
   host,
@@ -59,6 +60,7 @@ export const serviceRecord = z.strictObject({
 export type ServiceRecord = z.infer<typeof serviceRecord>;
 
 const done = z.strictObject({});
+export const secretUsingServicesMax = 1_000;
 const byName = z.strictObject({ principal: signedPrincipal, name: nameReference });
 const templateKey = z.string().max(63);
 /** A template of a user or of the org: the caller's own where `tier` is `user`. */
@@ -101,6 +103,25 @@ export const registry = defineContract('registry', {
     }),
     errors: [],
     callers: ['policy'],
+    timeoutMs: 2_000,
+  },
+  /**
+   * Services whose credentials are these secrets. `userId`: only what this user can use, null all
+   * of the org. At most 1,000 are looked through.
+   */
+  findSecretUses: {
+    request: z.strictObject({
+      orgId: id,
+      userId: id.nullable(),
+      references: z.array(nameReference).min(1).max(200),
+    }),
+    response: z.strictObject({
+      services: z
+        .array(secretUse.extend({ references: z.array(nameReference).max(100) }))
+        .max(secretUsingServicesMax),
+    }),
+    errors: [],
+    callers: ['executor'],
     timeoutMs: 2_000,
   },
   /**

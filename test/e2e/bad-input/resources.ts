@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { created, until } from '../support/world.ts';
+import { badSecrets } from './secrets.ts';
 import type { BadInput, Scene } from './scene.ts';
 import { createIssue } from './scene.ts';
 
@@ -152,6 +153,7 @@ export const badDecisions: BadInput[] = [
     send: ({ admin }) => admin.post('/v1/secrets', { name: 'nowhere', value: 'x', tier: 'org' }),
     ...{ status: 403, error: 'host_not_allowed' },
   },
+  ...badSecrets,
   {
     what: 'a webhook for an event there is none of',
     send: ({ admin }) =>

@@ -13,6 +13,8 @@ const wishes: Partial<Record<RouteName, unknown>> = {
   changeUser: { role: 'admin' },
   changeOrg: { approval_ttl_seconds: 60, auto_bubble_seconds: 0 },
   createSecret: { name: 'planted', value: 'CANARY-planted', allowed_hosts: ['evil.example'] },
+  updateSecret: { allowed_hosts: ['evil.example'] },
+  provideSecret: { value: 'CANARY-planted', allowed_hosts: ['evil.example'] },
   createService: { template: 'sendgrid', name: 'planted', auto_allow_reads: true },
   updateService: { auto_allow_reads: true },
   createTemplate: { openapi: templateDocument('planted') },
@@ -32,6 +34,7 @@ const forAgents: readonly RouteName[] = [
   ...(['listServices', 'getService', 'search', 'listTemplates', 'getTemplate'] as const),
   ...(['callAction', 'validateAction', 'listApprovals', 'getApproval'] as const),
   ...(['resolveApproval', 'cancelApproval', 'callApproval'] as const),
+  'requestSecret',
 ];
 
 /** Everything that only a person may do, whatever the contracts say. */

@@ -14,6 +14,8 @@ export interface Possessions {
   readonly key: string;
   readonly client: string;
   readonly secret: string;
+  /** The token of a link on which a secret is entered. */
+  readonly provide: string;
   readonly service: string;
   readonly template: string;
   readonly upload: string;
@@ -37,6 +39,7 @@ export function nothings(): Possessions {
     key: randomUUID(),
     client: randomUUID(),
     secret: randomUUID(),
+    provide: randomBytes(32).toString('base64url'),
     service: serviceName(),
     template: templateKey(),
     upload: randomUUID(),
@@ -59,6 +62,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
   const secret = created(
     await owner.post('/v1/secrets', { name: 'sendgrid_api_key', value: 'CANARY-idor' }),
   );
+  const wanted = created(await owner.post('/v1/secrets/requests', { name: 'asked_for' }));
   const service = created(
     await owner.post('/v1/services', { template: 'sendgrid', name: serviceName(), tier: 'user' }),
   );
@@ -88,6 +92,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
     key: key.id,
     client: await bindClient(tables.query, owner, agent.id),
     secret: secret.id,
+    provide: new URL(wanted.provide_url).pathname.split('/').at(-1) ?? '',
     service: service.name,
     template: template.key,
     upload: upload.id,
@@ -118,6 +123,9 @@ async function bindClient(query: Query, { orgId, id }: Person, agentId: string):
   return clientId;
 }
 
+/** A number, which tells nobody anything: the same in every request. */
+export const versionParameter = '{version}';
+
 /** Which kind of id stands where in a path; a route that is not understood here fails its test. */
 export function kindsIn(path: string): { readonly param: string; readonly kind: Kind }[] {
   const kinds: Readonly<Record<string, Kind>> = {
@@ -126,6 +134,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'clients/{id}': 'client',
     'mcp-connections/{client_id}': 'client',
     'secrets/{id}': 'secret',
+    'provide/{token}': 'provide',
     'services/{name}': 'service',
     'templates/{key}': 'template',
     'uploads/{id}': 'upload',
@@ -137,15 +146,19 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'sessions/{id}': 'session',
     'sign-in-providers/{key}': 'provider',
   };
-  return [...path.matchAll(/([\w-]+)\/(\{\w+\})/g)].map(([place, , param = '']) => {
-    const kind = kinds[place];
-    if (kind === undefined) throw new Error(`say what ${place} of ${path} names`);
-    return { param, kind };
-  });
+  return [...path.matchAll(/([\w-]+)\/(\{\w+\})/g)]
+    .filter(([place]) => place !== `versions/${versionParameter}`)
+    .map(([place, , param = '']) => {
+      const kind = kinds[place];
+      if (kind === undefined) throw new Error(`say what ${place} of ${path} names`);
+      return { param, kind };
+    });
 }
 
 /** A valid body for each route that needs one: only the id may be what is wrong. */
 export const bodies: Partial<Record<RouteName, unknown>> = {
+  updateSecret: { description: 'An intruder was here.' },
+  provideSecret: { value: 'CANARY-intruder', allowed_hosts: [] },
   createAgentKey: { name: 'intruder' },
   updateIdentity: { name: 'intruder' },
   updateMcpConnection: { self_approve_enabled: true },

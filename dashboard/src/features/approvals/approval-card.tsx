@@ -7,6 +7,7 @@ import { Ago } from '../../ui/times.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { visibleText } from '../../ui/visible-characters.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
+import { Who } from '../../ui/who.tsx';
 import { useMe } from '../session/session.tsx';
 import { isOpen, mayDecide } from './approval-view.ts';
 import { DecisionBar } from './decision-bar.tsx';
@@ -14,7 +15,6 @@ import { Destination, DisclosedFields, RequestDetails, ServiceDetails } from './
 import { Outcome } from './outcome.tsx';
 import { RiskBadge, riskBand } from './risk-badge.tsx';
 import { useDecision } from './use-decision.ts';
-import { Who } from './who.tsx';
 
 /** Who wants what, exactly, where, for how long it can be decided, and the decision: in this order, without a click. */
 export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boolean }) {

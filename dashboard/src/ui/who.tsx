@@ -1,11 +1,11 @@
 import { For, Show } from 'solid-js';
 
-import type { ApprovalResponse } from '#contracts/http/approvals';
-import { Icon } from '../../ui/icon.tsx';
-import { VisibleText } from '../../ui/visible-text.tsx';
+import type { IdentityReference } from '#contracts/vocabulary';
+import { Icon } from './icon.tsx';
+import { VisibleText } from './visible-text.tsx';
 
 /** The agent that asks, and the line from its user down to it. */
-export function Who(props: { requester: ApprovalResponse['requester'] }) {
+export function Who(props: { requester: IdentityReference; wants?: string }) {
   return (
     <div class="flex min-w-0 items-center gap-3">
       <span class="grid size-10 shrink-0 place-items-center rounded-xl bg-sunken text-ink-soft">
@@ -16,7 +16,7 @@ export function Who(props: { requester: ApprovalResponse['requester'] }) {
           <strong class="font-semibold">
             <VisibleText text={props.requester.name} />
           </strong>{' '}
-          asks to
+          {props.wants ?? 'asks to'}
         </p>
         <p class="text-sm text-ink-soft">
           <span class="sr-only">{props.requester.kind}, path: </span>

@@ -1,0 +1,26 @@
+import { queryOptions } from '@tanstack/solid-query';
+import type { z } from 'zod';
+
+import type { SecretRequest, provideSecretBody } from '#contracts/http/secret-requests';
+import type { Secret } from '#contracts/http/secrets';
+import { request } from '../../api/client.ts';
+
+const addressOf = (token: string) => `/v1/provide/${encodeURIComponent(token)}` as const;
+
+export const secretRequestQuery = (token: string) =>
+  queryOptions({
+    queryKey: ['provide', token],
+    queryFn: ({ signal }) => request<SecretRequest>(addressOf(token), { signal }),
+    // Asked once: a form must not go away under the hands of who fills it in.
+    staleTime: 'static',
+  });
+
+export function provideSecret({
+  token,
+  body,
+}: {
+  token: string;
+  body: z.input<typeof provideSecretBody>;
+}): Promise<Secret> {
+  return request<Secret>(addressOf(token), { method: 'POST', body });
+}
