@@ -93,6 +93,16 @@ export function incomplete(cause: unknown, progress: Progress, head?: ResponseHe
   return withProgress(new AppError('upstream_incomplete', message, { cause }), progress, head);
 }
 
+/** The breaker is open. `retryAfter` is in seconds. */
+export function unanswered(retryAfter: number): AppError {
+  const error = new AppError(
+    'upstream_unreachable',
+    `The upstream has not answered lately, so nothing was sent. Try again in ${retryAfter} s.`,
+    { details: { retry_after: retryAfter } },
+  );
+  return withProgress(error, 'nothing_sent');
+}
+
 export function closed(): AppError {
   const message = 'Outgoing calls are being shut down. Nothing was sent; try again.';
   return withProgress(new AppError('unavailable', message), 'nothing_sent');
