@@ -6,7 +6,6 @@ import { inject } from './inject.ts';
 import { nextParams } from './next-page.ts';
 import { findOperation } from './operation.ts';
 import { redirectTarget } from './redirect.ts';
-import { retryDelayMs, isNonRead } from './retry.ts';
 import { createScrubber } from './scrub.ts';
 import { shapeBody, shapeHeaders } from './shape-body.ts';
 
@@ -248,23 +247,5 @@ describe('disclosed fields', () => {
       truncated: false,
       error: 'no',
     });
-  });
-});
-
-describe('retries', () => {
-  test('are for reads that were not answered, twice, while there is time', () => {
-    const base = { attempt: 1, remainingMs: 1_000, jitter: 0.5 };
-
-    expect(retryDelayMs({ ...base, code: 'upstream_unreachable' })).toBeGreaterThan(0);
-    expect(retryDelayMs({ ...base, code: 'upstream_unreachable', attempt: 3 })).toBeUndefined();
-    expect(retryDelayMs({ ...base, code: 'upstream_unreachable', remainingMs: 1 })).toBeUndefined();
-    expect(retryDelayMs({ ...base, code: 'upstream_timeout' })).toBeUndefined();
-    expect(retryDelayMs({ ...base, code: 'upstream_refused_address' })).toBeUndefined();
-  });
-
-  test('a non-read is one by its method or by its risk', () => {
-    expect(isNonRead('GET', false)).toBe(false);
-    expect(isNonRead('GET', true)).toBe(true);
-    expect(isNonRead('POST', false)).toBe(true);
   });
 });
