@@ -107,17 +107,17 @@ export function openEgress(options: EgressOptions): Egress {
       if (request.signal?.aborted) throw cancelled(request.signal.reason, 'nothing_sent');
       const url = parseUrl(request.url);
       const headers = outgoingHeaders(request.headers ?? []);
-      const pool = pools.get(url.origin, () => guard.target(url));
+      const origin = pools.get(url.origin, () => guard.target(url));
       const attempt =
         request.circuit === undefined
           ? undefined
           : breakers.enter(`${url.origin} ${request.circuit}`);
       const startedAt = performance.now();
-      const exchange = new Exchange(withDefaults(request));
+      const exchange = new Exchange(withDefaults(request), origin);
       const { method } = request;
       const body = request.body === undefined ? null : asBuffer(request.body);
       try {
-        pool.dispatch({ method, path: url.pathname + url.search, headers, body }, exchange);
+        origin.pool.dispatch({ method, path: url.pathname + url.search, headers, body }, exchange);
       } catch (error) {
         exchange.onResponseError(undefined, error);
       }
