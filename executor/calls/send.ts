@@ -174,7 +174,7 @@ class Unsendable extends AppError {}
 function transportHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   const carrier: Record<string, string> = {};
   propagation.inject(activeContext.active(), carrier);
-  const own: HeaderPair[] = [['accept-encoding', 'gzip, deflate, br']];
+  const own: HeaderPair[] = [['accept-encoding', 'gzip, deflate']];
   if (!headers.some(([name]) => name === 'user-agent'))
     own.push(['user-agent', 'agent-action-gateway']);
   const { traceparent } = carrier;

@@ -55,6 +55,10 @@ describe('the body of an answer', () => {
       size: 2,
     });
     expect(shape(Uint8Array.of(0xff, 0xfe), 'text/plain').omitted?.reason).toBe('binary');
+    const packed = { status: 200, headers: [['Content-Encoding', 'br']] as const, lost: null };
+    const body = Buffer.from('looks like text');
+    const as = { contentType: 'text/plain', binary: false, scrubber: none };
+    expect(shapeBody({ ...packed, body }, as).omitted?.reason).toBe('binary');
     expect(shape('', 'text/plain', 'too_large').omitted).toEqual({
       reason: 'too_large',
       content_type: 'text/plain',

@@ -64,7 +64,7 @@ export function shapeBody(
   });
   if (lost !== null) return omit(lost, announcedSize(received.headers));
   if (body === null || body.length === 0) return { body: null };
-  if (binary) return omit('binary', body.length);
+  if (binary || isEncoded(received.headers)) return omit('binary', body.length);
   const decoded = decode(body, contentType);
   if (decoded === undefined) return omit('binary', body.length);
   const text = scrubber.text(decoded);
@@ -76,6 +76,14 @@ export function shapeBody(
   if (!text.includes('\\')) return { body: parsed, jsonText: text };
   const clean = scrubber.json(parsed);
   return { body: clean, jsonText: JSON.stringify(clean) };
+}
+
+/** In a coding that was not undone: its bytes are no text, whatever its type says, and could hide anything. */
+function isEncoded(headers: Received['headers']): boolean {
+  return headers.some(
+    ([name, value]) =>
+      name.toLowerCase() === 'content-encoding' && !/^\s*(identity)?\s*$/i.test(value),
+  );
 }
 
 function announcedSize(headers: Received['headers']): number | null {
