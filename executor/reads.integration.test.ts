@@ -287,7 +287,11 @@ describe('the answer', () => {
         .setHeader('content-type', 'application/json')
         .setHeader('x-echo', hit.headers.authorization ?? '');
       reply.setHeader('set-cookie', `t=${value}`);
-      reply.end(`{"all":["${spellings.join('","')}"]}`);
+      // In pieces that cut through the value.
+      const text = `{"all":["${spellings.join('","')}"]}`;
+      reply.write(text.slice(0, 15));
+      setTimeout(() => reply.write(text.slice(15, 60)), 20);
+      setTimeout(() => reply.end(text.slice(60)), 40);
     });
     const call = world.actionCall('get', { id: '1' }, '.all[0]');
     const permit = world.permitOf(call, { secrets: [{ id: secret.id, name: 'echoed' }] });

@@ -44,8 +44,28 @@ describe('the body of an answer', () => {
     expect(shape(deep, 'application/json').body).toBe(deep);
   });
 
+  test('stays JSON when what was taken out was a number', () => {
+    const shaped = shapeBody(
+      { status: 200, headers: [], body: Buffer.from('{"pin":12345678}'), lost: null },
+      {
+        contentType: 'application/json',
+        binary: false,
+        scrubber: createScrubber(['12345678']),
+      },
+    );
+
+    expect(shaped).toEqual({ body: { pin: '[REDACTED]' }, jsonText: '{"pin":"[REDACTED]"}' });
+  });
+
   test('is read in its charset', () => {
     expect(shape(Buffer.from('ü', 'latin1'), 'text/plain; charset=iso-8859-1').body).toBe('ü');
+    const japanese = Buffer.from([0x93, 0xfa, 0x96, 0x7b]);
+    expect(shape(japanese, 'text/html; charset="Shift_JIS"').body).toBe('日本');
+    expect(
+      shape(Buffer.from('{"a":"ü"}', 'utf16le'), 'application/json; charset=utf-16le').body,
+    ).toEqual({ a: 'ü' });
+    expect(shape(Buffer.from('\ufeff{"a":1}'), 'application/json').body).toEqual({ a: 1 });
+    expect(shape(Buffer.from('ü'), 'text/plain; charset=nonsense').body).toBe('ü');
   });
 
   test('says why it is missing', () => {

@@ -71,10 +71,12 @@ export function shapeBody(
   const isJson =
     /^application\/(json|[a-z0-9.+-]+\+json)\s*(;|$)/i.test(contentType) || contentType === '';
   const parsed = isJson ? parseBoundedJson(text) : undefined;
-  if (parsed === undefined) return { body: text };
   // A value hidden behind \u escapes shows only once they are undone.
-  if (!text.includes('\\')) return { body: parsed, jsonText: text };
-  const clean = scrubber.json(parsed);
+  if (parsed !== undefined && !text.includes('\\')) return { body: parsed, jsonText: text };
+  // A value that stood there as a bare number was taken out of the text, and the text is JSON no more.
+  const whole = parsed ?? (isJson && text !== decoded ? parseBoundedJson(decoded) : undefined);
+  if (whole === undefined) return { body: text };
+  const clean = scrubber.json(whole);
   return { body: clean, jsonText: JSON.stringify(clean) };
 }
 
