@@ -2,11 +2,11 @@ import { AppError } from '#errors';
 import type { Slots } from './deps.ts';
 
 /**
- * Slots for the calls under way. The last eighth of them is for origins that hold few: one upstream
+ * Slots for the calls under way. The last tenth of them is for origins that hold few: one upstream
  * that became slow soon holds all it can get, and must leave room for the calls of the others.
  */
 export function createSlots(max: number): Slots {
-  const reserved = Math.floor(max / 8);
+  const reserved = Math.floor(max / 10);
   const few = Math.ceil(reserved / 4);
   const takenBy = new Map<string, number>();
   let taken = 0;
