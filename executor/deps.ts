@@ -11,6 +11,7 @@ import type { Publisher } from '#events';
 import type { Logger } from '#telemetry';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
+import type { Retries } from './retries.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
@@ -25,6 +26,7 @@ export interface Deps {
   /** Upstream bodies up to this size are part of the answer. */
   readonly inlineBytesMax: number;
   readonly slots: Slots;
+  readonly retries: Retries;
   readonly lookUpNames: LookUpNames;
   /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */
   verifyPrincipal(signed: string): Principal;
@@ -43,5 +45,10 @@ export interface Deps {
 /** Calls under way are limited, so that a slow upstream cannot fill the executor's memory. */
 export interface Slots {
   /** Throws `unavailable` (`busy`) when all are taken; give it back by disposing it. */
-  take(): Disposable;
+  take(): Slot;
+}
+
+export interface Slot extends Disposable {
+  /** Says whose upstream the call is of; throws `unavailable` (`busy`) when that one holds too many. */
+  goTo(url: string): void;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 
 import { jetstream } from '@nats-io/jetstream';
@@ -121,6 +122,50 @@ describe('an allowed read', () => {
     expect(world.upstream.hits).toHaveLength(3);
   });
 
+  test('is sent again when the upstream asked to wait, if the caller can', async () => {
+    const answers: [status: number, retryAfter: string][] = [
+      [429, '0'],
+      [503, '0'],
+      [200, '0'],
+      [429, '60'],
+    ];
+    world.upstream.answer((_hit, reply) => {
+      const [status, retryAfter] = answers.shift() ?? [500, '0'];
+      reply.writeHead(status, { 'retry-after': retryAfter }).end();
+    });
+
+    const first = await execute(world.actionCall('get', { id: '1' }));
+    expect(first.result.status_code).toBe(200);
+    expect(world.upstream.hits).toHaveLength(3);
+    const second = await execute(world.actionCall('get', { id: '1' }));
+    expect(second.result).toMatchObject({ status_code: 429, headers: { 'retry-after': '60' } });
+    expect(world.upstream.hits).toHaveLength(4);
+  });
+
+  test('is not even tried, by an org whose calls have failed there five times in a row', async () => {
+    await using elsewhere = await createWorld();
+    elsewhere.upstream.answer((_hit, reply) => reply.destroy());
+    const read = elsewhere.actionCall('get', { id: '1' });
+    const write = elsewhere.actionCall('create', { title: 't' });
+    const send = (call: Call, orgId?: string) =>
+      elsewhere.gateway.execute(
+        { permit: elsewhere.permitOf(call, orgId ? { orgId } : {}), call, options, context },
+        soon(),
+      );
+    for (let n = 0; n < 2; n += 1) await expect(send(read)).rejects.toThrow();
+    expect(elsewhere.upstream.hits).toHaveLength(5);
+
+    for (const call of [read, write]) {
+      await expect(send(call)).rejects.toMatchObject({
+        code: 'upstream_unreachable',
+        details: { retry_after: expect.any(Number), audit_id: expect.any(String) },
+      });
+    }
+    expect(elsewhere.upstream.hits).toHaveLength(5);
+    elsewhere.upstream.reset();
+    expect(await send(read, randomUUID())).toMatchObject({ kind: 'called' });
+  });
+
   test('ends at its deadline', async () => {
     world.upstream.answer(() => {});
 
@@ -242,7 +287,11 @@ describe('the answer', () => {
         .setHeader('content-type', 'application/json')
         .setHeader('x-echo', hit.headers.authorization ?? '');
       reply.setHeader('set-cookie', `t=${value}`);
-      reply.end(`{"all":["${spellings.join('","')}"]}`);
+      // In pieces that cut through the value.
+      const text = `{"all":["${spellings.join('","')}"]}`;
+      reply.write(text.slice(0, 15));
+      setTimeout(() => reply.write(text.slice(15, 60)), 20);
+      setTimeout(() => reply.end(text.slice(60)), 40);
     });
     const call = world.actionCall('get', { id: '1' }, '.all[0]');
     const permit = world.permitOf(call, { secrets: [{ id: secret.id, name: 'echoed' }] });

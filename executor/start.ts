@@ -22,6 +22,7 @@ import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
 import { pruneSecretRequests } from './repository/secret-request.ts';
+import { createRetries } from './retries.ts';
 import { createSlots } from './slots.ts';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
 import { readMasterKeys } from './vault/master-keys.ts';
@@ -97,6 +98,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     logger,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
+    retries: createRetries(),
     lookUpNames: createLookUpNames({ egress, vault }),
     verifyPrincipal: (signed) => requireLive(principals.verify(signed)),
     verifyPermit: (signed) => permits.verify(signed),

@@ -59,6 +59,7 @@ export function createLookUpNames({ egress, vault }: Pick<Deps, 'egress' | 'vaul
         ...addressed,
         totalTimeoutMs: timeoutMs,
         maxBytes: bytesMax,
+        circuit: facts.orgId,
         signal,
       });
       if (response.status !== 200) return undefined;

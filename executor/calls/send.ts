@@ -9,7 +9,7 @@ import { inject } from '../domain/inject.ts';
 import type { Credential } from '../domain/inject.ts';
 import { redirectTarget, redirectsMax } from '../domain/redirect.ts';
 import type { HeaderPair } from '../domain/request.ts';
-import { retryDelayMs } from '../domain/retry.ts';
+import { askedToWaitMs, retriesMax, retryDelayMs } from '../domain/retry.ts';
 import type { Received } from '../domain/shape-body.ts';
 import type { CallFacts } from './facts.ts';
 import type { PreparedCall } from './prepare.ts';
@@ -35,6 +35,7 @@ export type SentOnce =
   | { readonly kind: 'unknown'; readonly error: AppError };
 
 type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax'>;
+type ReadDeps = SendDeps & Pick<Deps, 'retries'>;
 
 /** How much of the caller's time is left for sending, with some of it kept for shaping and recording. */
 export function sendingTimeMs(timeoutMs: number, deadline: Deadline): number {
@@ -42,8 +43,8 @@ export function sendingTimeMs(timeoutMs: number, deadline: Deadline): number {
   return Math.max(1, Math.min(timeoutMs, remainingMs - Math.min(1_000, remainingMs / 4)));
 }
 
-/** Sends a read: again after a lost connection, and on along redirects within its own operation. */
-export async function sendRead(deps: SendDeps, sending: Sending): Promise<Answer> {
+/** Sends a read: again after a lost connection or when asked to wait, and on along redirects within its own operation. */
+export async function sendRead(deps: ReadDeps, sending: Sending): Promise<Answer> {
   const endsAt = performance.now() + sending.timeoutMs;
   let { url } = sending.prepared.request;
   for (let hop = 0; ; hop += 1) {
@@ -86,30 +87,39 @@ export async function sendOnce(
 }
 
 async function sendWithRetries(
-  deps: SendDeps,
+  deps: ReadDeps,
   sending: Sending & { url: string; endsAt: number },
 ): Promise<Answer> {
+  const { origin } = new URL(sending.url);
+  deps.retries.count(origin);
   for (let attempt = 1; ; attempt += 1) {
-    const remainingMs = sending.endsAt - performance.now();
-    try {
-      return await exchange(deps, { ...sending, timeoutMs: Math.max(1, remainingMs) });
-    } catch (thrown) {
-      const { code } = AppError.from(thrown);
-      const delayMs = retryDelayMs({
-        code,
-        attempt,
-        remainingMs: sending.endsAt - performance.now(),
-        jitter: Math.random(),
-      });
-      if (delayMs === undefined) throw thrown;
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
+    const startedAt = performance.now();
+    const timeoutMs = Math.max(1, sending.endsAt - startedAt);
+    const [answer, error] = await exchange(deps, { ...sending, timeoutMs }).then(
+      (answered) => [answered, undefined] as const,
+      (thrown: unknown) => [undefined, AppError.from(thrown)] as const,
+    );
+    const endedAt = performance.now();
+    const delayMs =
+      answer === undefined
+        ? retryDelayMs({ error, attempt, jitter: Math.random() })
+        : askedToWaitMs(answer, Date.now());
+    // What follows the pause needs as long as this took; a refusal in time is better than no answer.
+    const neededMs = (delayMs ?? 0) + Math.max(1, endedAt - startedAt);
+    const isWorthIt =
+      delayMs !== undefined && attempt <= retriesMax && endedAt + neededMs < sending.endsAt;
+    if (!isWorthIt || !deps.retries.spend(origin)) {
+      if (answer === undefined) throw error;
+      return answer;
     }
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
 }
 
 async function exchange(
   { egress, inlineBytesMax }: { egress: Egress; inlineBytesMax: number },
   {
+    facts,
     prepared,
     credentials,
     url,
@@ -129,6 +139,7 @@ async function exchange(
     totalTimeoutMs: timeoutMs,
     maxBytes: inlineBytesMax,
     overflow: 'truncate',
+    circuit: facts.orgId,
     beforeSend,
   });
   if (response.status > 599) {
@@ -163,7 +174,7 @@ class Unsendable extends AppError {}
 function transportHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   const carrier: Record<string, string> = {};
   propagation.inject(activeContext.active(), carrier);
-  const own: HeaderPair[] = [['accept-encoding', 'gzip, deflate, br']];
+  const own: HeaderPair[] = [['accept-encoding', 'gzip, deflate']];
   if (!headers.some(([name]) => name === 'user-agent'))
     own.push(['user-agent', 'agent-action-gateway']);
   const { traceparent } = carrier;

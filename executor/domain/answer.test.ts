@@ -6,7 +6,6 @@ import { inject } from './inject.ts';
 import { nextParams } from './next-page.ts';
 import { findOperation } from './operation.ts';
 import { redirectTarget } from './redirect.ts';
-import { retryDelayMs, isNonRead } from './retry.ts';
 import { createScrubber } from './scrub.ts';
 import { shapeBody, shapeHeaders } from './shape-body.ts';
 
@@ -45,8 +44,28 @@ describe('the body of an answer', () => {
     expect(shape(deep, 'application/json').body).toBe(deep);
   });
 
+  test('stays JSON when what was taken out was a number', () => {
+    const shaped = shapeBody(
+      { status: 200, headers: [], body: Buffer.from('{"pin":12345678}'), lost: null },
+      {
+        contentType: 'application/json',
+        binary: false,
+        scrubber: createScrubber(['12345678']),
+      },
+    );
+
+    expect(shaped).toEqual({ body: { pin: '[REDACTED]' }, jsonText: '{"pin":"[REDACTED]"}' });
+  });
+
   test('is read in its charset', () => {
     expect(shape(Buffer.from('ü', 'latin1'), 'text/plain; charset=iso-8859-1').body).toBe('ü');
+    const japanese = Buffer.from([0x93, 0xfa, 0x96, 0x7b]);
+    expect(shape(japanese, 'text/html; charset="Shift_JIS"').body).toBe('日本');
+    expect(
+      shape(Buffer.from('{"a":"ü"}', 'utf16le'), 'application/json; charset=utf-16le').body,
+    ).toEqual({ a: 'ü' });
+    expect(shape(Buffer.from('\ufeff{"a":1}'), 'application/json').body).toEqual({ a: 1 });
+    expect(shape(Buffer.from('ü'), 'text/plain; charset=nonsense').body).toBe('ü');
   });
 
   test('says why it is missing', () => {
@@ -56,6 +75,10 @@ describe('the body of an answer', () => {
       size: 2,
     });
     expect(shape(Uint8Array.of(0xff, 0xfe), 'text/plain').omitted?.reason).toBe('binary');
+    const packed = { status: 200, headers: [['Content-Encoding', 'br']] as const, lost: null };
+    const body = Buffer.from('looks like text');
+    const as = { contentType: 'text/plain', binary: false, scrubber: none };
+    expect(shapeBody({ ...packed, body }, as).omitted?.reason).toBe('binary');
     expect(shape('', 'text/plain', 'too_large').omitted).toEqual({
       reason: 'too_large',
       content_type: 'text/plain',
@@ -249,23 +272,5 @@ describe('disclosed fields', () => {
       truncated: false,
       error: 'no',
     });
-  });
-});
-
-describe('retries', () => {
-  test('are for reads that were not answered, twice, while there is time', () => {
-    const base = { attempt: 1, remainingMs: 1_000, jitter: 0.5 };
-
-    expect(retryDelayMs({ ...base, code: 'upstream_unreachable' })).toBeGreaterThan(0);
-    expect(retryDelayMs({ ...base, code: 'upstream_unreachable', attempt: 3 })).toBeUndefined();
-    expect(retryDelayMs({ ...base, code: 'upstream_unreachable', remainingMs: 1 })).toBeUndefined();
-    expect(retryDelayMs({ ...base, code: 'upstream_timeout' })).toBeUndefined();
-    expect(retryDelayMs({ ...base, code: 'upstream_refused_address' })).toBeUndefined();
-  });
-
-  test('a non-read is one by its method or by its risk', () => {
-    expect(isNonRead('GET', false)).toBe(false);
-    expect(isNonRead('GET', true)).toBe(true);
-    expect(isNonRead('POST', false)).toBe(true);
   });
 });

@@ -5,6 +5,8 @@ import { createScrubber } from './scrub.ts';
 const value = 'CANARY-0192?+/ "x"';
 const bytes = Buffer.from(value);
 
+const hex = (byte: number) => byte.toString(16).padStart(2, '0');
+
 describe('the scrubber', () => {
   const scrubber = createScrubber([value]);
 
@@ -20,6 +22,22 @@ describe('the scrubber', () => {
     ['in upper-case hex', bytes.toString('hex').toUpperCase()],
     ['URL-encoded', encodeURIComponent(value)],
     ['form-encoded', new URLSearchParams({ a: value }).toString()],
+    [
+      'URL-encoded in lower case',
+      encodeURIComponent(value).toLowerCase().replace('canary', 'CANARY'),
+    ],
+    ['URL-encoded twice', encodeURIComponent(encodeURIComponent(value))],
+    ['URL-encoded byte by byte', [...bytes].map((byte) => `%${hex(byte)}`).join('')],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify({ token: value }))],
+    ['in JSON with escaped slashes', JSON.stringify(value).replaceAll('/', '\\/')],
+    ['in JSON escapes', [...value].map((each) => `\\u00${hex(each.charCodeAt(0))}`).join('')],
+    ['in a URL in base64', encodeURIComponent(Buffer.from(`me:${value}`).toString('base64'))],
+    ['in HTML', value.replaceAll('"', '&quot;')],
+    ['in HTML by numbers', value.replaceAll('"', '&#34;')],
+    ['in HTML by numbers alone', [...value].map((each) => `&#${each.charCodeAt(0)};`).join('')],
+    ['in hex with colons', [...bytes].map(hex).join(':')],
+    ['in escaped bytes', [...bytes].map((byte) => `\\x${hex(byte)}`).join('')],
+    ['in UTF-16', Buffer.from(value, 'utf16le').toString('latin1')],
   ])('removes a value %s', ([, text]) => {
     const clean = scrubber.text(`before ${text} after`);
 
@@ -34,10 +52,47 @@ describe('the scrubber', () => {
     expect(scrubber.json(JSON.parse(hidden))).toEqual({ a: ['[REDACTED]'] });
   });
 
-  test('removes the password of a pair alone', () => {
-    expect(createScrubber(['ann:CANARY-pw']).text('{"user":"ann","pw":"CANARY-pw"}')).toBe(
-      '{"user":"ann","pw":"[REDACTED]"}',
+  test('removes the password of a pair alone, and the pair as it was sent', () => {
+    const pair = createScrubber(['ann:CANARY-pw']);
+    const sent = Buffer.from('ann:CANARY-pw').toString('base64');
+    const password = Buffer.from('CANARY-pw').toString('base64');
+
+    expect(pair.text('{"user":"ann","pw":"CANARY-pw"}')).toBe('{"user":"ann","pw":"[REDACTED]"}');
+    expect(pair.text(`Basic ${sent}.`)).toMatch(/^Basic \[REDACTED\]\w?=*\.$/);
+    expect(pair.text(`${password}, 43414e4152592d7077`)).toMatch(
+      /^\[REDACTED\]\w?=*, \[REDACTED\]$/,
     );
+  });
+
+  test.for(['\n', '\r\n', '\\r\\n', '\n  '])('removes base64 folded by %j', (fold) => {
+    const long = `CANARY-${'0123456789abcdef'.repeat(10)}`;
+    for (const before of ['', 'x', 'xy', 'Authorization: Bearer ']) {
+      const folded = Buffer.from(`${before}${long}`)
+        .toString('base64')
+        .replace(/.{76}/g, (line) => line + fold);
+      const clean = createScrubber([long]).text(`<${folded}>`);
+
+      expect(clean).toContain('[REDACTED]');
+      expect(clean.length).toBeLessThan(60);
+    }
+  });
+
+  test('removes what is beyond ASCII, in any of its encodings', () => {
+    const pass = 'CANARY-schlüssel-日本';
+    const ascii = JSON.stringify(pass).replace(
+      /[^\0-\x7f]/g,
+      (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+    const all = [pass, ascii, encodeURIComponent(pass), Buffer.from(pass).toString('latin1')];
+    for (const spelling of all)
+      expect(createScrubber([pass]).text(`<${spelling}>`)).toMatch(/^<"?\[REDACTED\]"?>$/);
+  });
+
+  test('removes a value that is a number', () => {
+    expect(createScrubber(['12345678']).json({ pin: 12345678, other: 1 })).toEqual({
+      pin: '[REDACTED]',
+      other: 1,
+    });
   });
 
   test('leaves everything else alone, and what is too short to be a secret', () => {

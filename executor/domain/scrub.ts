@@ -1,32 +1,34 @@
 import type { JsonValue } from '#contracts/vocabulary';
+import { base64Spellings, spellings } from './spellings.ts';
 
 const marker = '[REDACTED]';
+const lineBreak = String.raw`(?:[\r\n\t ]|\\[rnt])*`;
+const lineBreaks = new RegExp(lineBreak, 'g');
 /** Shorter values would turn half of an answer into markers, and protect nothing. */
 const lengthMin = 4;
 
 export interface Scrubber {
   text(text: string): string;
-  /** Also finds what was written with JSON escapes. Gives back the same value when nothing was found. */
+  /** Also finds what was written with JSON escapes, or as a number. Gives back equal values when nothing was found. */
   json(value: JsonValue): JsonValue;
 }
 
-/**
- * Removes injected values from what an upstream sends back, in the spellings in which echo
- * endpoints and error pages repeat them: raw, JSON-escaped, base64 and base64url at any offset,
- * URL-encoded, hex.
- */
+/** Removes injected values from what an upstream sends back, however it spells them (see `spellings`). */
 export function createScrubber(values: readonly string[]): Scrubber {
-  const needles = [...new Set(values.flatMap(secretParts).flatMap(spellings))].toSorted(
-    (left, right) => right.length - left.length,
-  );
+  const parts = [...new Set(values.flatMap(secretParts))];
+  const needles = [...new Set(parts.flatMap(spellings))]
+    .filter((needle) => needle.length >= lengthMin)
+    .toSorted((left, right) => right.length - left.length);
+  const folded = parts.flatMap((part) => base64Spellings(Buffer.from(part, 'utf8')));
   const text = (original: string) => {
     let clean = original;
     for (const needle of needles)
       if (clean.includes(needle)) clean = clean.replaceAll(needle, marker);
-    return clean;
+    return unfold(clean, folded);
   };
   const json = (value: JsonValue): JsonValue => {
     if (typeof value === 'string') return text(value);
+    if (typeof value === 'number') return text(String(value)) === String(value) ? value : marker;
     if (Array.isArray(value)) return value.map(json);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [text(key), json(each)]));
@@ -41,36 +43,15 @@ function secretParts(value: string): string[] {
   return parts.filter((part) => part.length >= lengthMin);
 }
 
-function spellings(value: string): string[] {
-  const bytes = Buffer.from(value, 'utf8');
-  const base64 = [0, 1, 2].flatMap((offset) => base64At(bytes, offset));
-  const hex = bytes.toString('hex');
-  const url = encodeURIComponent(value.toWellFormed());
-  const strictUrl = url.replace(
-    /[!'()*]/g,
-    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return [
-    value,
-    JSON.stringify(value).slice(1, -1),
-    bytes.toString('latin1'),
-    ...base64,
-    ...base64.map((each) => each.replaceAll('+', '-').replaceAll('/', '_')),
-    hex,
-    hex.toUpperCase(),
-    url,
-    strictUrl,
-    strictUrl.replace(/%[0-9A-F]{2}/g, (triplet) => triplet.toLowerCase()),
-    strictUrl.replaceAll('%20', '+'),
-  ].filter((each) => each.length >= lengthMin);
-}
-
-/** The characters that base64 makes of the value alone when it starts `offset` bytes into a group of three. */
-function base64At(bytes: Buffer, offset: number): string[] {
-  const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
-  const text = padded.toString('base64').replace(/=+$/, '');
-  const from = Math.ceil((offset * 8) / 6);
-  const to = Math.floor((padded.length * 8) / 6);
-  const core = text.slice(from, to);
-  return core.length >= 6 ? [core] : [];
+/** Base64 is often folded into lines, in a JSON string with escaped ones. */
+function unfold(text: string, cores: readonly string[]): string {
+  if (!/[\r\n]|\\[rn]/.test(text)) return text;
+  const squeezed = text.replace(lineBreaks, '');
+  let clean = text;
+  for (const core of cores) {
+    if (!squeezed.includes(core)) continue;
+    const pattern = [...core].map((each) => RegExp.escape(each)).join(lineBreak);
+    clean = clean.replace(new RegExp(pattern, 'g'), marker);
+  }
+  return clean;
 }

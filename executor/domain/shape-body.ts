@@ -64,18 +64,28 @@ export function shapeBody(
   });
   if (lost !== null) return omit(lost, announcedSize(received.headers));
   if (body === null || body.length === 0) return { body: null };
-  if (binary) return omit('binary', body.length);
+  if (binary || isEncoded(received.headers)) return omit('binary', body.length);
   const decoded = decode(body, contentType);
   if (decoded === undefined) return omit('binary', body.length);
   const text = scrubber.text(decoded);
   const isJson =
     /^application\/(json|[a-z0-9.+-]+\+json)\s*(;|$)/i.test(contentType) || contentType === '';
   const parsed = isJson ? parseBoundedJson(text) : undefined;
-  if (parsed === undefined) return { body: text };
   // A value hidden behind \u escapes shows only once they are undone.
-  if (!text.includes('\\')) return { body: parsed, jsonText: text };
-  const clean = scrubber.json(parsed);
+  if (parsed !== undefined && !text.includes('\\')) return { body: parsed, jsonText: text };
+  // A value that stood there as a bare number was taken out of the text, and the text is JSON no more.
+  const whole = parsed ?? (isJson && text !== decoded ? parseBoundedJson(decoded) : undefined);
+  if (whole === undefined) return { body: text };
+  const clean = scrubber.json(whole);
   return { body: clean, jsonText: JSON.stringify(clean) };
+}
+
+/** In a coding that was not undone: its bytes are no text, whatever its type says, and could hide anything. */
+function isEncoded(headers: Received['headers']): boolean {
+  return headers.some(
+    ([name, value]) =>
+      name.toLowerCase() === 'content-encoding' && !/^\s*(identity)?\s*$/i.test(value),
+  );
 }
 
 function announcedSize(headers: Received['headers']): number | null {

@@ -25,7 +25,7 @@ export async function executeCall(
   }: { permit: string; call: Call; options: CallOptions; context: CallContext },
   deadline: Deadline,
 ): Promise<Executed> {
-  using _slot = deps.slots.take();
+  using slot = deps.slots.take();
   const permit = deps.verifyPermit(signedPermit);
   if (permit.approvalId !== null || permit.executionId !== null) {
     throw new AppError(
@@ -39,6 +39,7 @@ export async function executeCall(
   requireLivePermit(permit);
 
   const { request } = prepared;
+  slot.goTo(request.url);
   const entry = auditEntryOf(permit, { request, context, disclosed: [] });
   const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
   const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };

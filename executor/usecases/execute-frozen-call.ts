@@ -25,7 +25,7 @@ export async function executeFrozenCall(
   }: { permit: string; sealedCall: string; requestDigest: string; context: CallContext },
   deadline: Deadline,
 ): Promise<Executed> {
-  using _slot = deps.slots.take();
+  using slot = deps.slots.take();
   const permit = deps.verifyPermit(signedPermit);
   const { orgId, approvalId } = permit;
   if (approvalId === null) {
@@ -43,6 +43,7 @@ export async function executeFrozenCall(
   requireLivePermit(permit);
 
   const { request } = prepared;
+  slot.goTo(request.url);
   const entry = auditEntryOf(permit, { request, context, disclosed: frozen.disclosed });
   const timeoutMs = sendingTimeMs(frozen.timeoutMs, deadline);
   const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };

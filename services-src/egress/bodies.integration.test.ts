@@ -1,10 +1,4 @@
-import {
-  brotliCompressSync,
-  deflateRawSync,
-  deflateSync,
-  gzipSync,
-  zstdCompressSync,
-} from 'node:zlib';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 
 import { callRaw, failureOf, openLoopback } from './calls.testing.ts';
@@ -34,8 +28,6 @@ describe('bodies', () => {
     ['x-gzip', gzipSync],
     ['deflate', deflateSync],
     ['deflate', deflateRawSync],
-    ['br', brotliCompressSync],
-    ['zstd', zstdCompressSync],
     ['GZIP ', gzipSync],
   ])('in %s are decoded', async (coding, encode) => {
     const response = await get(encode(text), `Content-Encoding: ${coding}\r\n`);
@@ -43,7 +35,7 @@ describe('bodies', () => {
     expect(response.headers).toEqual([]);
   });
 
-  it.each(['identity', 'compress', 'gzip, gzip', '__proto__'])(
+  it.each(['identity', 'br', 'zstd', 'compress', 'gzip, gzip', '__proto__'])(
     'in %s stay as they are',
     async (coding) => {
       const response = await get(Buffer.from(text), `content-encoding: ${coding}\r\n`);

@@ -1,6 +1,5 @@
 import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
-import * as zlib from 'node:zlib';
+import { createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 
 /** Up to here a good ratio is no bomb: a small page of zeros compresses a thousandfold. */
 const ratioFloorBytes = 1024 * 1024;
@@ -36,14 +35,16 @@ export interface BodySink {
 
 type Decoder = (firstByte: number) => Transform;
 
+/**
+ * Those whose window is 32 KiB. Brotli's is up to 16 MiB and that of zstd 128 MiB, for each body: a
+ * few upstreams could take all the memory there is. Nobody asks for them here; a body that comes in
+ * them all the same is handed on as it came.
+ */
 const decoders: Readonly<Record<string, Decoder | undefined>> = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
   // Servers send both the zlib format that RFC 9110 names and the bare one.
   deflate: (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw()),
-  br: () => createBrotliDecompress(),
-  // Only newer releases of Node have it; without it such a body is handed on as it came.
-  ...('createZstdDecompress' in zlib && { zstd: () => zlib.createZstdDecompress() }),
 };
 
 export function createBodySink(

@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 
+import { AppError } from '#errors';
+
 import type { EgressAllow } from './allow.ts';
+import { Breakers } from './breaker.ts';
+import type { Attempt, BreakerOptions } from './breaker.ts';
 import { createConnector } from './connect.ts';
 import { Exchange } from './exchange.ts';
 import type { EgressResponse } from './exchange.ts';
-import { cancelled, closed, invalid } from './failures.ts';
+import { cancelled, closed, invalid, receivedHead } from './failures.ts';
 import { createGuard, parseUrl, systemResolve } from './guard.ts';
 import type { Resolve } from './guard.ts';
 import { outgoingHeaders } from './headers.ts';
@@ -28,6 +32,8 @@ export interface EgressOptions {
   readonly originsMax?: number;
   /** Bound of opening one connection (DNS, TCP, TLS), whichever request waits for it. */
   readonly connectTimeoutMs?: number;
+  /** When an upstream that does not answer is left alone. */
+  readonly breaker?: BreakerOptions;
   /** For tests; otherwise the system's resolver. */
   readonly resolve?: Resolve;
 }
@@ -50,6 +56,11 @@ export interface EgressRequest {
   /** What a body beyond the limits does: fail with `response_too_large`, or be cut. Default `refuse`. */
   readonly overflow?: 'refuse' | 'truncate';
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Whose failures at this origin count together, for instance an org: what one meets there never
+   * closes the origin to another. Without it the request knows no circuit breaker.
+   */
+  readonly circuit?: string | undefined;
   /** The last moment to change one's mind: called just before the first byte. What it throws is
    *  what the call throws, and nothing is sent. */
   readonly beforeSend?: (() => void) | undefined;
@@ -85,6 +96,8 @@ export function openEgress(options: EgressOptions): Egress {
     connectionsPerOrigin: options.connectionsPerOrigin ?? 64,
     originsMax: options.originsMax ?? 256,
   });
+  const breakers = new Breakers(options.breaker);
+  const patienceMs = options.breaker?.patienceMs ?? 5_000;
   let isClosed = false;
 
   return {
@@ -94,22 +107,44 @@ export function openEgress(options: EgressOptions): Egress {
       if (request.signal?.aborted) throw cancelled(request.signal.reason, 'nothing_sent');
       const url = parseUrl(request.url);
       const headers = outgoingHeaders(request.headers ?? []);
-      const pool = pools.get(url.origin, () => guard.target(url));
-      const exchange = new Exchange(withDefaults(request));
+      const origin = pools.get(url.origin, () => guard.target(url));
+      const attempt =
+        request.circuit === undefined
+          ? undefined
+          : breakers.enter(`${url.origin} ${request.circuit}`);
+      const startedAt = performance.now();
+      const exchange = new Exchange(withDefaults(request), origin);
       const { method } = request;
       const body = request.body === undefined ? null : asBuffer(request.body);
       try {
-        pool.dispatch({ method, path: url.pathname + url.search, headers, body }, exchange);
+        origin.pool.dispatch({ method, path: url.pathname + url.search, headers, body }, exchange);
       } catch (error) {
         exchange.onResponseError(undefined, error);
       }
-      return await exchange.response;
+      try {
+        const response = await exchange.response;
+        attempt?.answered();
+        return response;
+      } catch (error) {
+        const waitedMs = performance.now() - startedAt;
+        const gaveUp = request.signal?.aborted === true || waitedMs < patienceMs;
+        attempt?.[verdictOf(error, gaveUp)]();
+        throw error;
+      }
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
       await pools[Symbol.asyncDispose]();
     },
   };
+}
+
+/** What a failure says about the upstream. `gaveUp`: its caller did not wait for long. */
+function verdictOf(error: unknown, gaveUp: boolean): keyof Attempt {
+  if (receivedHead(error) !== undefined) return 'answered';
+  const code = error instanceof AppError ? error.code : undefined;
+  if (code === 'upstream_timeout') return gaveUp ? 'undecided' : 'failed';
+  return code === 'upstream_unreachable' || code === 'upstream_incomplete' ? 'failed' : 'undecided';
 }
 
 function checkMethod(method: string): void {

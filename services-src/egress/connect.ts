@@ -28,7 +28,7 @@ export function createConnector(
 ): buildConnector.connector {
   const { guard, proxy, secureContext, timeoutMs } = options;
   const connect = buildConnector({
-    allowH2: false,
+    allowH2: true,
     autoSelectFamily: true,
     lookup: vettedLookup(guard, target),
     // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.

@@ -49,6 +49,7 @@ const interimMax = 16;
 export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   readonly response: Promise<EgressResponse>;
   readonly #options: ExchangeOptions;
+  readonly #origin: { readonly isHttp2: boolean };
   readonly #startedAt = performance.now();
   #resolve!: (response: EgressResponse) => void;
   #reject!: (error: unknown) => void;
@@ -61,8 +62,9 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   #head: ResponseHead | undefined;
   #body: BodySink | undefined;
 
-  constructor(options: ExchangeOptions) {
+  constructor(options: ExchangeOptions, origin: { readonly isHttp2: boolean }) {
     this.#options = options;
+    this.#origin = origin;
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -74,9 +76,9 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Thrown, not aborted: an abort would also destroy the healthy connection. A second start would
-    // be undici sending the request again, which is never its to decide.
-    if (this.#settled || this.#progress !== 'nothing_sent') throw new Error('not to be sent');
+    // Thrown, not aborted: an abort would also destroy the healthy connection.
+    if (this.#settled || !this.#mayStart()) throw new Error('not to be sent');
+    this.#progress = 'nothing_sent';
     try {
       this.#options.beforeSend?.();
     } catch (error) {
@@ -100,8 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
       if (this.#interim > interimMax) this.#fail(incomplete(undefined, this.#progress));
       return;
     }
-    const raw = controller.rawHeaders;
-    const headers = incomingHeaders(Array.isArray(raw) ? raw : []);
+    const headers = incomingHeaders(controller.rawHeaders ?? []);
     this.#progress = 'head_received';
     this.#head = { status, headers };
     const coding = this.#options.method === 'HEAD' ? undefined : 'content-encoding';
@@ -138,6 +139,15 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
 
   onComplete(): void {
     this.#succeed(false);
+  }
+
+  /**
+   * A second start is undici sending the request again. Over HTTP/2 it does so only with what the
+   * upstream has said it did not and will not process (RFC 9113 §8.7: a refused stream, or one beyond
+   * a GOAWAY). Over HTTP/1.1 nobody can say that, so there it is not its to decide.
+   */
+  #mayStart(): boolean {
+    return this.#progress === 'nothing_sent' || (this.#progress === 'sent' && this.#origin.isHttp2);
   }
 
   readonly #onAbort = (): void => {

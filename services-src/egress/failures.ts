@@ -1,3 +1,5 @@
+import { constants } from 'node:http2';
+
 import { errors } from 'undici';
 
 import { AppError } from '#errors';
@@ -93,6 +95,16 @@ export function incomplete(cause: unknown, progress: Progress, head?: ResponseHe
   return withProgress(new AppError('upstream_incomplete', message, { cause }), progress, head);
 }
 
+/** The breaker is open. `retryAfter` is in seconds. */
+export function unanswered(retryAfter: number): AppError {
+  const error = new AppError(
+    'upstream_unreachable',
+    `The upstream has not answered lately, so nothing was sent. Try again in ${retryAfter} s.`,
+    { details: { retry_after: retryAfter } },
+  );
+  return withProgress(error, 'nothing_sent');
+}
+
 export function closed(): AppError {
   const message = 'Outgoing calls are being shut down. Nothing was sent; try again.';
   return withProgress(new AppError('unavailable', message), 'nothing_sent');
@@ -101,6 +113,10 @@ export function closed(): AppError {
 /** Sorts what undici, Node or the connector reported. Their texts contain addresses: `cause` only. */
 export function fromTransport(cause: unknown, progress: Progress, head?: ResponseHead): AppError {
   if (progress === 'nothing_sent') return beforeSending(cause);
+  if (http2CodeOf(cause) === constants.NGHTTP2_REFUSED_STREAM && progress === 'sent') {
+    // RFC 9113 §8.7: a refused stream was not processed, whatever its method.
+    return fromTransport(cause, 'nothing_sent');
+  }
   if (cause instanceof errors.HeadersOverflowError) return tooLarge(progress, head);
   if (progress === 'head_received') return incomplete(cause, progress, head);
   if (isMalformed(cause)) return incomplete(cause, progress);
@@ -121,8 +137,22 @@ function beforeSending(cause: unknown): AppError {
   return withProgress(new AppError('upstream_unreachable', message, { cause }), 'nothing_sent');
 }
 
+const malformedFrames: ReadonlySet<unknown> = new Set([
+  constants.NGHTTP2_PROTOCOL_ERROR,
+  constants.NGHTTP2_FLOW_CONTROL_ERROR,
+  constants.NGHTTP2_FRAME_SIZE_ERROR,
+  constants.NGHTTP2_COMPRESSION_ERROR,
+  constants.NGHTTP2_ENHANCE_YOUR_CALM, // More header fields than node:http2 takes.
+]);
+
+/** The code with which a stream was reset, by either side. */
+function http2CodeOf(cause: unknown): unknown {
+  return isObject(cause) && 'http2ErrorCode' in cause ? cause.http2ErrorCode : undefined;
+}
+
 function isMalformed(cause: unknown): boolean {
   return (
+    malformedFrames.has(http2CodeOf(cause)) ||
     cause instanceof errors.HTTPParserError ||
     cause instanceof errors.ResponseContentLengthMismatchError
   );

@@ -41,6 +41,7 @@ export function isDroppedHeader(lowerCaseName: string): boolean {
  */
 export function outgoingHeaders(input: HeaderInput): string[] {
   const flat: string[] = [];
+  const spellings = new Map<string, string>();
   let bytes = 0;
   for (const [name, value] of isPairs(input) ? input : Object.entries(input)) {
     bytes += name.length + value.length + 4;
@@ -50,15 +51,31 @@ export function outgoingHeaders(input: HeaderInput): string[] {
     }
     const lowerCaseName = name.toLowerCase();
     if (lowerCaseName === 'connection') refuseNominations(value);
-    if (!isDroppedHeader(lowerCaseName)) flat.push(name, value);
+    if (isDroppedHeader(lowerCaseName)) continue;
+    // One spelling for each name: with two, undici gives up a whole HTTP/2 connection and all its calls.
+    const spelling = spellings.get(lowerCaseName) ?? name;
+    spellings.set(lowerCaseName, spelling);
+    flat.push(spelling, value);
   }
   if (bytes > headBytesMax) throw invalid('The headers of the request are larger than 64 KiB.');
   return flat;
 }
 
-/** Response headers as they came: order, casing and repetitions kept. */
-export function incomingHeaders(raw: readonly (Buffer | string)[]): HeaderPair[] {
+type RawHeaders =
+  | readonly (Buffer | string)[]
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * Response headers as they came: order, casing and repetitions kept. Over HTTP/2 they come as an
+ * object in which `node:http2` has joined repetitions.
+ */
+export function incomingHeaders(raw: RawHeaders): HeaderPair[] {
   const pairs: HeaderPair[] = [];
+  if (!isFlat(raw)) {
+    for (const [name, values] of Object.entries(raw))
+      for (const value of [values ?? []].flat()) pairs.push([name, value]);
+    return pairs;
+  }
   for (let at = 0; at + 1 < raw.length; at += 2) {
     pairs.push([raw[at]!.toString('latin1'), raw[at + 1]!.toString('latin1')]);
   }
@@ -81,6 +98,10 @@ function refuseNominations(value: string): void {
     if (connectionOptions.has(name) || isDroppedHeader(name)) continue;
     throw invalid('The Connection header may not name other headers.');
   }
+}
+
+function isFlat(raw: RawHeaders): raw is readonly (Buffer | string)[] {
+  return Array.isArray(raw);
 }
 
 function isPairs(input: HeaderInput): input is readonly (readonly [string, string])[] {

@@ -9,10 +9,17 @@ export interface PoolsOptions {
   readonly originsMax: number;
 }
 
+/** The connections of one origin. */
+export interface Origin {
+  readonly pool: Pool;
+  /** Whether every connection so far came to HTTP/2, by ALPN. */
+  isHttp2: boolean;
+}
+
 /** Keep-alive connections by origin. The least recently used origin makes room for a new one. */
 export class Pools implements AsyncDisposable {
   readonly #options: PoolsOptions;
-  readonly #pools = new Map<string, Pool>();
+  readonly #origins = new Map<string, Origin>();
   #newest = '';
 
   constructor(options: PoolsOptions) {
@@ -20,21 +27,31 @@ export class Pools implements AsyncDisposable {
   }
 
   /** Keyed by the origin as the caller wrote it, so that a hit skips every check that `open` has made. */
-  get(key: string, check: () => Target): Pool {
-    const known = this.#pools.get(key);
+  get(key: string, check: () => Target): Origin {
+    const known = this.#origins.get(key);
     if (known === undefined) return this.#open(key, check());
     if (key !== this.#newest) {
-      this.#pools.delete(key);
-      this.#pools.set(key, known);
+      this.#origins.delete(key);
+      this.#origins.set(key, known);
       this.#newest = key;
     }
     return known;
   }
 
-  #open(key: string, target: Target): Pool {
+  #open(key: string, target: Target): Origin {
+    const connect = this.#options.connect(target);
+    let connections = 0;
     const pool = new Pool(target.origin, {
-      allowH2: false,
-      connect: this.#options.connect(target),
+      allowH2: target.secure,
+      connect: (place, callback) =>
+        connect(place, (...result) => {
+          if (result[0] === null) {
+            const isHttp2 = 'alpnProtocol' in result[1] && result[1].alpnProtocol === 'h2';
+            origin.isHttp2 = isHttp2 && (connections === 0 || origin.isHttp2);
+            connections += 1;
+          }
+          callback(...result);
+        }),
       connections: this.#options.connectionsPerOrigin,
       // A long-lived connection would never see that its name now points elsewhere.
       clientTtl: 300_000,
@@ -46,23 +63,24 @@ export class Pools implements AsyncDisposable {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    this.#pools.set(key, pool);
+    const origin: Origin = { pool, isHttp2: false };
+    this.#origins.set(key, origin);
     this.#newest = key;
-    if (this.#pools.size > this.#options.originsMax) this.#evictOldest();
-    return pool;
+    if (this.#origins.size > this.#options.originsMax) this.#evictOldest();
+    return origin;
   }
 
   #evictOldest(): void {
-    const [oldest] = this.#pools;
+    const [oldest] = this.#origins;
     if (oldest === undefined) return;
-    this.#pools.delete(oldest[0]);
+    this.#origins.delete(oldest[0]);
     // Waits for its running exchanges; a failure to close has nobody left to tell.
-    oldest[1].close().catch(() => {});
+    oldest[1].pool.close().catch(() => {});
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const pools = [...this.#pools.values()];
-    this.#pools.clear();
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    const origins = [...this.#origins.values()];
+    this.#origins.clear();
+    await Promise.all(origins.map(({ pool }) => pool.destroy()));
   }
 }

@@ -9,6 +9,8 @@ interface Options {
   readonly dataDir: string;
   readonly upstreamUrl: string;
   readonly environment?: Record<string, string>;
+  /** Processes of the executor, when each component has its own; one unless told. */
+  readonly executors?: number;
 }
 
 const settingsOf = ({ upstreamUrl, environment }: Options) => ({
@@ -21,9 +23,10 @@ const settingsOf = ({ upstreamUrl, environment }: Options) => ({
   ...environment,
 });
 
-/** A gateway also answers the same GET as a tool's call over MCP. */
-interface Gateway extends Subject {
+/** A gateway also answers the same GET as a tool's call over MCP, and raw ones of any URL. */
+export interface Gateway extends Subject {
   readonly mcp: Target;
+  raw(url: string): Target;
 }
 
 /** Everything in one process, as `npm start` runs it. */
@@ -57,10 +60,16 @@ export async function startDistributed(options: Options): Promise<Gateway & Asyn
   const port = '18437';
   const settings = { ...settingsOf(options), PORT: port };
   const backing = startup.use(await startBacking({ ...settings }, { dataDir: options.dataDir }));
-  const programs = components.map((component) =>
+  const processes = components.flatMap((component) =>
+    Array.from(
+      { length: component === 'executor' ? (options.executors ?? 1) : 1 },
+      () => component,
+    ),
+  );
+  const programs = processes.map((component) =>
     startup.use(startProgram([`${component}/main.ts`], backing.environment)),
   );
-  const auth = programs[components.indexOf('auth')];
+  const auth = programs[processes.indexOf('auth')];
   const signInUrl = (await auth?.find(/Sign in: (\S+)/)) ?? '';
   await until(`http://127.0.0.1:${port} is ready`, async () => {
     const reply = await fetch(`http://127.0.0.1:${port}/health/ready`);
@@ -97,6 +106,11 @@ async function prepare(name: string, signInUrl: string, upstreamUrl: string): Pr
     effect: 'allow',
     pattern: 'org/bench:create_item:*',
   });
+  await created(user, '/v1/rules', {
+    identity_id: agent['id'],
+    effect: 'allow',
+    pattern: 'http:GET:**',
+  });
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const call = (body: unknown) => ({
     url: `${origin}/v1/actions/call`,
@@ -108,6 +122,7 @@ async function prepare(name: string, signInUrl: string, upstreamUrl: string): Pr
     name,
     roots: [],
     get: call({ action: 'get_item', params: { id: '42' } }),
+    raw: (url) => call({ service: 'http', method: 'GET', path: url }),
     mcp: {
       url: `${origin}/mcp`,
       method: 'POST',

@@ -1,5 +1,5 @@
 /** `npm run bench`: measures the real thing side by side with what it stands in front of, and writes docs/performance.md. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,6 +11,7 @@ import type { Compared, Figures, Subject } from './measure.ts';
 import { pssMebibytesOf, startProgram, treeOf } from './processes.ts';
 import { renderReport, targetsOf } from './report.ts';
 import type { Memory, Run } from './report.ts';
+import { writeReport } from './scale-report.ts';
 import { measureSearch } from './search.ts';
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 5);
@@ -73,7 +74,7 @@ await orExit(async () => {
   say(`search: p50 ${search.p50.toFixed(2)} ms, p99 ${search.p99.toFixed(2)} ms`);
 
   const run: Run = { compared, overMcp, figures, alone, memory, layers, search };
-  await writeFile('docs/performance.md', renderReport(run));
+  await writeReport(renderReport(run));
   const targets = targetsOf(run);
   for (const { name, value, holds } of targets)
     say(`${holds ? 'holds ' : 'MISSED'} ${name}: ${value}`);

@@ -32,7 +32,7 @@ export function startProgram(
       throw new Error(`${args.join(' ')} did not print ${pattern} within 30 s: ${printed}`);
     },
     async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null) return;
+      if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGTERM');
       await once(child, 'exit');
     },

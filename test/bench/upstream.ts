@@ -1,16 +1,16 @@
-/** The upstream: answers at once. Prints its port. */
+/** The upstream: answers at once, or after as many milliseconds as its argument says. Prints its port. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 const body = JSON.stringify({ id: '42', name: 'item', tags: ['a', 'b'], note: 'x'.repeat(200) });
 const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
 
+const delayMs = Number(process.argv[2] ?? 0);
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, reply) => {
   request.resume();
-  request.on('end', () =>
-    reply.writeHead(request.method === 'POST' ? 201 : 200, headers).end(body),
-  );
+  const answer = () => reply.writeHead(request.method === 'POST' ? 201 : 200, headers).end(body);
+  request.on('end', () => (delayMs === 0 ? answer() : setTimeout(answer, delayMs)));
 });
-server.listen(0, '127.0.0.1', () => {
+server.listen(0, () => {
   process.stdout.write(`port ${(server.address() as AddressInfo).port}\n`);
 });

@@ -1,0 +1,104 @@
+const hexOf = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
+
+/** The least of a base64 text that is looked for: shorter ones are in any text by chance. */
+const base64LengthMin = 6;
+
+/**
+ * How echo endpoints, error pages and logs write a value: as it is and inside JSON, HTML and URLs, as
+ * base64 at any offset, as hex, escaped character by character, as the bytes of other charsets.
+ */
+export function spellings(value: string): string[] {
+  const bytes = Buffer.from(value, 'utf8');
+  return [
+    value,
+    bytes.toString('latin1'),
+    // UTF-16 that was read byte by byte.
+    [...value].join('\0'),
+    ...jsonSpellings(value),
+    ...urlSpellings(value, bytes),
+    ...htmlSpellings(value),
+    ...hexSpellings(bytes),
+    ...base64Spellings(bytes).flatMap(inUrl),
+  ];
+}
+
+/** Base64 in both alphabets, as one starts at each offset into a group of three bytes. */
+export function base64Spellings(bytes: Buffer): string[] {
+  const cores = [0, 1, 2].flatMap((offset) => base64At(bytes, offset));
+  return [...cores, ...cores.map((core) => core.replaceAll('+', '-').replaceAll('/', '_'))];
+}
+
+/** The characters that base64 makes of the value alone when it starts `offset` bytes into a group of three. */
+function base64At(bytes: Buffer, offset: number): string[] {
+  const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
+  const text = padded.toString('base64').replace(/=+$/, '');
+  const from = Math.ceil((offset * 8) / 6);
+  const to = Math.floor((padded.length * 8) / 6);
+  const core = text.slice(from, to);
+  return core.length >= base64LengthMin ? [core] : [];
+}
+
+function inUrl(base64: string): string[] {
+  const upper = base64.replaceAll('+', '%2B').replaceAll('/', '%2F');
+  return [base64, upper, upper.replaceAll('%2B', '%2b').replaceAll('%2F', '%2f')];
+}
+
+function jsonSpellings(value: string): string[] {
+  const inJson = JSON.stringify(value).slice(1, -1);
+  const ascii = inJson.replace(/[^\0-\x7f]/g, (each) => `\\u${hexOf(each.charCodeAt(0), 4)}`);
+  const units = Array.from({ length: value.length }, (_, at) => value.charCodeAt(at));
+  const escaped = units.map((code) => `\\u${hexOf(code, 4)}`).join('');
+  return [
+    inJson,
+    inJson.replaceAll('/', '\\/'),
+    ascii,
+    ascii.replaceAll('/', '\\/'),
+    JSON.stringify(inJson).slice(1, -1),
+    escaped,
+    escaped.toUpperCase().replaceAll('\\U', '\\u'),
+  ];
+}
+
+function urlSpellings(value: string, bytes: Buffer): string[] {
+  const url = encodeURIComponent(value.toWellFormed());
+  const percent = (text: string) => `%${hexOf(text.charCodeAt(0), 2).toUpperCase()}`;
+  const strict = url.replace(/[!'()*]/g, percent);
+  const form = strict.replace(/[~]/g, percent).replaceAll('%20', '+');
+  const inLowerCase = (text: string) =>
+    text.replace(/%[0-9A-F]{2}/g, (triplet) => triplet.toLowerCase());
+  const all = [...bytes].map((byte) => `%${hexOf(byte, 2)}`).join('');
+  const forms = [url, strict, form, encodeURI(value.toWellFormed())];
+  return [
+    ...forms,
+    ...forms.map(inLowerCase),
+    all,
+    all.toUpperCase(),
+    encodeURIComponent(url),
+    encodeURIComponent(strict),
+  ];
+}
+
+const entities = [
+  { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' },
+  { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#x27;' },
+  { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;', '/': '&#x2F;' },
+  { '&': '&amp;', '<': '&lt;', '>': '&gt;' },
+] as const satisfies Record<string, string>[];
+
+function htmlSpellings(value: string): string[] {
+  const codes = [...value].map((each) => each.codePointAt(0) ?? 0);
+  return [
+    ...entities.map((table: Record<string, string>) =>
+      value.replace(/[&<>"'/]/g, (each) => table[each] ?? each),
+    ),
+    codes.map((code) => `&#${code};`).join(''),
+    codes.map((code) => `&#x${code.toString(16)};`).join(''),
+    codes.map((code) => `&#x${code.toString(16).toUpperCase()};`).join(''),
+  ];
+}
+
+function hexSpellings(bytes: Buffer): string[] {
+  const pairs = [...bytes].map((byte) => hexOf(byte, 2));
+  const lower = ['', ' ', ':', '-', '\\x'].map((between) => pairs.join(between));
+  return [...lower, ...lower.map((text) => text.toUpperCase().replaceAll('\\X', '\\x'))];
+}

@@ -1,0 +1,122 @@
+/** `npm run bench:scale`: what more executors give, and what one bad upstream takes from the others. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import autocannon from 'autocannon';
+
+import { orExit } from '#process';
+import { startDistributed } from './gateway.ts';
+import type { Target } from './measure.ts';
+import { offer } from './offer.ts';
+import { startProgram } from './processes.ts';
+import { goalsOf, renderScale, writeScale } from './scale-report.ts';
+import type { Neighbours, Scaled, ScaleRun } from './scale-report.ts';
+
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 20);
+const slots = 64;
+const slowMs = 15_000;
+
+await orExit(async () => {
+  await using running = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'aag-scale-'));
+  running.defer(() => rm(folder, { recursive: true, force: true }));
+
+  const scaled: Scaled[] = [];
+  for (const executors of [1, 2, 4]) {
+    const figure = await measureExecutors(join(folder, `scaled-${executors}`), executors);
+    scaled.push(figure);
+    say(`${executors} executors: ${figure.perSecond.toFixed(1)}/s, ${figure.failed} failed`);
+  }
+  const neighbours = await measureNeighbours(join(folder, 'neighbours'));
+  const { well, slow, dead, failed } = neighbours;
+  say(
+    `p99 of the others: ${well.toFixed(0)} ms, ${slow.toFixed(0)} ms beside a slow one, ` +
+      `${dead.toFixed(0)} ms beside a dead one; ${failed} failed`,
+  );
+
+  const run: ScaleRun = { scaled, neighbours };
+  await writeScale(renderScale(run));
+  const goals = goalsOf(run);
+  for (const { name, value, holds } of goals)
+    say(`${holds ? 'holds ' : 'MISSED'} ${name}: ${value}`);
+  if (goals.some(({ holds }) => !holds)) throw new Error('A goal was missed.');
+});
+
+async function measureExecutors(dataDir: string, executors: number): Promise<Scaled> {
+  await using upstream = startProgram(['test/bench/upstream.ts', '1000']);
+  const upstreamUrl = `http://127.0.0.1:${await upstream.find(/port (\d+)/)}`;
+  await using gateway = await startDistributed({
+    dataDir,
+    upstreamUrl,
+    executors,
+    environment: { EXECUTOR_IN_FLIGHT_MAX: String(slots) },
+  });
+  const connections = Math.round(0.9 * slots * executors);
+  await cannon(gateway.get, { connections, duration: 5 });
+  const { requests, non2xx, errors, duration } = await cannon(gateway.get, {
+    connections,
+    duration: seconds,
+  });
+  return { executors, perSecond: (requests.total - non2xx) / duration, failed: non2xx + errors };
+}
+
+function cannon(
+  { url, method, headers = {}, body = '' }: Target,
+  load: { connections: number; duration: number },
+): Promise<autocannon.Result> {
+  return autocannon({ url, method, headers, body, ...load });
+}
+
+/** Fifty upstreams, one of which gets worse: the calls of the other 49, in each of its states. */
+async function measureNeighbours(dataDir: string): Promise<Neighbours> {
+  await using running = new AsyncDisposableStack();
+  const well = await startUpstream(running, 250);
+  const slow = await startUpstream(running, 10 * slowMs);
+  const dead = await startUpstream(running, 0);
+  await dead.program[Symbol.asyncDispose]();
+  const gateway = running.use(
+    await startDistributed({
+      dataDir,
+      upstreamUrl: well.url(0),
+      environment: { EGRESS_ALLOW: '127.0.0.0/8', EXECUTOR_IN_FLIGHT_MAX: '256' },
+    }),
+  );
+
+  // Each address of 127.0.0.0/8 is an origin of its own.
+  const others = Array.from({ length: 49 }, (_, n) => gateway.raw(well.url(n + 1)));
+  const beside = async (url: string) => {
+    const bad = gateway.raw(url);
+    const patient = {
+      ...bad,
+      body: JSON.stringify({ ...JSON.parse(bad.body ?? '{}'), timeout_ms: slowMs }),
+    };
+    const [measured] = await Promise.all([
+      offer(others, { perSecond: 40, seconds }),
+      offer([patient], { perSecond: 20, seconds, atFirst: 300 }),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    return measured;
+  };
+  await beside(well.url(0));
+  const before = await beside(well.url(0));
+  const besideSlow = await beside(slow.url(0));
+  const besideDead = await beside(dead.url(0));
+  const after = await beside(well.url(0));
+  return {
+    well: (before.p99 + after.p99) / 2,
+    slow: besideSlow.p99,
+    dead: besideDead.p99,
+    failed: besideSlow.failed + besideDead.failed,
+  };
+}
+
+async function startUpstream(running: AsyncDisposableStack, delayMs: number) {
+  const program = running.use(startProgram(['test/bench/upstream.ts', String(delayMs)]));
+  const port = await program.find(/port (\d+)/);
+  return { program, url: (n: number) => `http://127.0.0.${n + 1}:${port}/items/1` };
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
