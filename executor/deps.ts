@@ -12,16 +12,20 @@ import type { Logger } from '#telemetry';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
 import type { Retries } from './retries.ts';
+import type { ConnectionDeps } from './connections/index.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
-export interface Deps {
+export interface Deps extends ConnectionDeps {
   readonly db: Database;
   readonly egress: Egress;
   readonly jq: JqPool;
   readonly vault: Vault;
   /** Straight to the stream, for reads, which have no row of their own. */
   readonly publisher: Publisher;
+  /** The operator lets this host be reached by plain http (setting EGRESS_ALLOW). */
+  readonly isPlainHttpAllowed: (host: string) => boolean;
+  readonly describeTemplateOauth: Client<typeof registry>['describeTemplateOauth'];
   readonly logger: Logger;
   /** Upstream bodies up to this size are part of the answer. */
   readonly inlineBytesMax: number;

@@ -1,5 +1,6 @@
 import type { Handlers } from '#bus';
 import type { executor } from '#contracts/bus/executor';
+import { createConnectionHandlers } from './connection-handlers.ts';
 import type { Deps } from './deps.ts';
 import { allowSecretHosts } from './usecases/allow-secret-hosts.ts';
 import { createSecret } from './usecases/create-secret.ts';
@@ -26,6 +27,7 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     showRequest: (request, deadline) => showDryRequest(deps, request, deadline),
     describeSecrets: (request) => describeSecrets(deps, request),
     allowSecretHosts: (request) => allowSecretHosts(deps, request),
+    ...createConnectionHandlers(deps),
     listSecrets: (request, deadline) => listSecrets(deps, request, deadline),
     createSecret: (request) => createSecret(deps, request),
     getSecret: (request, deadline) => getSecret(deps, request, deadline),

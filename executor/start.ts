@@ -1,5 +1,6 @@
 import { connectBus, createClient, serve } from '#bus';
-import { ConfigError } from '#config';
+import type { Bus } from '#bus';
+import { ConfigError, deriveBaseUrl } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
@@ -8,7 +9,7 @@ import { gap, permit } from '#contracts/permit';
 import { principal } from '#contracts/vocabulary';
 import type { Principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
-import { openEgress, parseEgressAllow } from '#egress';
+import { createPlainHttpCheck, openEgress, parseEgressAllow } from '#egress';
 import type { EgressAllow } from '#egress';
 import { AppError } from '#errors';
 import { onEvents, openPublisher, startRelay } from '#events';
@@ -18,6 +19,7 @@ import { createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
+import { openConnections } from './connections/index.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
@@ -27,6 +29,7 @@ import { createSlots } from './slots.ts';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
 import { readMasterKeys } from './vault/master-keys.ts';
 import { openVault } from './vault/vault.ts';
+import type { Vault } from './vault/vault.ts';
 
 const sweepEveryMs = 5_000;
 const clockSkewMs = 1_000;
@@ -64,17 +67,15 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   const jq = startup.use(createJqPool());
   startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
+  const { forget: forgetTokens, ...connections } = openConnections({
+    ...{ db, egress, vault, logger },
+    baseUrl: new URL(deriveBaseUrl(config)).origin,
+    ofEnvironment: config.OAUTH_APPS,
+  });
+
   const registryClient = createClient(bus, registry);
   const templates = createTemplateCache(registryClient);
-  startup.use(
-    onEvents(bus, ['evt.registry.>', 'evt.executor.secret.>'], (message) => {
-      if (message === null || message.subject.startsWith('evt.registry.')) templates.clear();
-      // A request changes no secret, and must not cost anybody the cache.
-      if (message?.subject === eventSubject('executor', 'secret.requested')) return;
-      if (message === null || message.subject.startsWith('evt.executor.'))
-        vault.forget(secretIdOf(message?.body));
-    }),
-  );
+  startup.use(dropOnChange(bus, { templates, vault, forgetTokens }));
   startup.use(
     repeat(sweepEveryMs, async () => {
       try {
@@ -94,6 +95,10 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     egress,
     jq,
     vault,
+    ...connections,
+    isPlainHttpAllowed: createPlainHttpCheck(allow),
+    describeTemplateOauth: (request, deadline) =>
+      registryClient.describeTemplateOauth(request, deadline),
     publisher: openPublisher(bus, 'executor'),
     logger,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
@@ -138,9 +143,35 @@ function ownAddressesOf({ HOST, PORT, BASE_URL }: ExecutorConfig): string[] {
   return [...own, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
 }
 
-function secretIdOf(body: unknown): string | null {
+/** What is kept for a moment goes as soon as somebody says that it changed. */
+function dropOnChange(
+  bus: Bus,
+  {
+    templates,
+    vault,
+    forgetTokens,
+  }: {
+    templates: { clear(): void };
+    vault: Pick<Vault, 'forget'>;
+    forgetTokens: (connectionId: string | null) => void;
+  },
+): Disposable {
+  const subjects = ['evt.registry.>', 'evt.executor.secret.>', 'evt.executor.connection.>'];
+  return onEvents(bus, subjects, (message) => {
+    const concerns = (beginning: string) =>
+      message === null || message.subject.startsWith(beginning);
+    if (concerns('evt.registry.')) templates.clear();
+    // A request changes no secret, and must not cost anybody the cache.
+    const isRequest = message?.subject === eventSubject('executor', 'secret.requested');
+    if (concerns('evt.executor.secret.') && !isRequest)
+      vault.forget(idOf(message?.body, 'secret_id'));
+    if (concerns('evt.executor.connection.')) forgetTokens(idOf(message?.body, 'connection_id'));
+  });
+}
+
+function idOf(body: unknown, field: string): string | null {
   const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : null;
   const id =
-    typeof data === 'object' && data !== null && 'secret_id' in data ? data.secret_id : null;
+    typeof data === 'object' && data !== null ? (data as Record<string, unknown>)[field] : null;
   return typeof id === 'string' ? id : null;
 }

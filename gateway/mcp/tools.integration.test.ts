@@ -111,6 +111,13 @@ describe('arguments', () => {
       'value',
     ],
     ['a reason', 'service_auth', { operation: 'whoami', reason: 'x' }, 'reason'],
+    ['no provider', 'service_auth', { operation: 'request_connection' }, 'provider'],
+    [
+      'two ways to say with whom',
+      'service_auth',
+      { operation: 'request_connection', provider: 'google', template: 'gmail' },
+      'provider',
+    ],
     [
       'a name nobody may have',
       'service_auth',

@@ -4,6 +4,7 @@ import { deadlineIn } from '#bus';
 import type { Client } from '#bus';
 import type { registry } from '#contracts/bus/registry';
 import type { Access } from '#contracts/http/define';
+import { connection, createConnectionBody } from '#contracts/http/connections';
 import { createSubagentBody, identity } from '#contracts/http/identities';
 import { createdSecretRequest, requestSecretBody } from '#contracts/http/secret-requests';
 import { connectedService } from '#contracts/http/services';
@@ -16,6 +17,7 @@ import { defineTool, result } from '../tool.ts';
 import type { Structured, ToolCall } from '../tool.ts';
 
 const requestMsMax = 3_000;
+const connectionMsMax = 6_000;
 const pageSize = 200;
 /** Of one user's services; more are not looked at. */
 const pagesMax = 5;
@@ -26,6 +28,7 @@ const operations = {
   service_status: { fields: ['service'], scope: 'actions:read' },
   create_subagent: { fields: ['name', 'parent_id', 'inherit_permissions', 'ttl'], scope: 'agents' },
   request_secret: { fields: ['name', 'reason', 'ttl', 'allowed_hosts', 'tier'], scope: 'agents' },
+  request_connection: { fields: ['provider', 'template', 'scopes', 'name'], scope: 'agents' },
 } as const satisfies Record<string, { fields: readonly string[]; scope: Access }>;
 type Operation = keyof typeof operations;
 
@@ -37,7 +40,9 @@ const input = z.strictObject({
     .describe('service_status: one service; all of them without it.')
     .optional(),
   name: createSubagentBody.shape.name
-    .describe('create_subagent, request_secret: its name; lower-case letters, digits, "_" and "-".')
+    .describe(
+      'create_subagent, request_secret: its name; lower-case letters, digits, "_" and "-". request_connection: what to keep it as; default the provider.',
+    )
     .optional(),
   parent_id: createSubagentBody.shape.parent_id.describe('create_subagent: default you.'),
   inherit_permissions: createSubagentBody.shape.inherit_permissions.describe(
@@ -54,6 +59,15 @@ const input = z.strictObject({
   ),
   tier: requestSecretBody.shape.tier.describe(
     "request_secret: your user's own (user, the default), or the org's (org), which an admin enters.",
+  ),
+  provider: createConnectionBody.shape.provider.describe(
+    'request_connection: at whom, such as "google"; or give template.',
+  ),
+  template: createConnectionBody.shape.template.describe(
+    'request_connection: the template whose service will use it.',
+  ),
+  scopes: createConnectionBody.shape.scopes.describe(
+    'request_connection: what you need, in the words of the provider.',
   ),
 });
 type Input = z.output<typeof input>;
@@ -72,7 +86,8 @@ export const serviceAuth = defineTool('service_auth', {
 - whoami: your identity, the chain of identities above you (your user first), your org and your scopes.
 - service_status: whether connected services have the credentials they need.
 - create_subagent: makes a subagent below you, with a name and, if you like, a ttl.
-- request_secret: asks a person for a new secret by its name. Give them the provide_url of the answer; they enter the value there, and you use it by its name without seeing it.`,
+- request_secret: asks a person for a new secret by its name. Give them the provide_url of the answer; they enter the value there, and you use it by its name without seeing it.
+- request_connection: asks your user for access to its account at a provider, or for more scopes of it. Show your user authorization_url: nothing is connected before it has been there.`,
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,
@@ -92,6 +107,8 @@ export const serviceAuth = defineTool('service_auth', {
       .describe('The OAuth client, if you came by one.'),
     services: z.array(serviceStatus),
     request: createdSecretRequest,
+    connection: connection.describe('Pending until your user has completed it.'),
+    authorization_url: z.string().describe('For your user, in its browser.'),
   },
   tag: 'operation',
   scope: (given) => operationOf(given)?.scope ?? 'any',
@@ -181,6 +198,25 @@ const run: Record<Operation, (given: Input, call: ToolCall) => Promise<Structure
     const { principal } = caller;
     const request = requestSecret(deps, { principal, body, context }, deadlineIn(requestMsMax));
     return { request: await request };
+  },
+
+  async request_connection({ provider, template, scopes, name }, { deps, caller, context }) {
+    const body = createConnectionBody.safeParse({
+      ...(provider === undefined ? {} : { provider }),
+      ...(template === undefined ? {} : { template }),
+      ...(scopes === undefined ? {} : { scopes }),
+      ...(name === undefined ? {} : { name }),
+    });
+    if (!body.success) {
+      throw invalidRequest('request_connection needs a provider or a template, and not both.', [
+        { path: 'provider', message: 'is required, unless template is given' },
+      ]);
+    }
+    const { authorization_url, ...asked } = await deps.executor.createConnection(
+      { principal: caller.principal, body: body.data, context },
+      deadlineIn(connectionMsMax),
+    );
+    return { connection: asked, authorization_url };
   },
 };
 

@@ -23,6 +23,7 @@ import {
   pageRequest,
   signedPrincipal,
 } from '../vocabulary.ts';
+import { connectionEndpoints } from './connections.ts';
 
 const done = z.strictObject({});
 
@@ -252,6 +253,7 @@ export const executor = defineContract('executor', {
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
+  ...connectionEndpoints,
   ping: {
     request: done,
     response: done,

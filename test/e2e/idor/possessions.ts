@@ -16,6 +16,7 @@ export interface Possessions {
   readonly secret: string;
   /** The token of a link on which a secret is entered. */
   readonly provide: string;
+  readonly connection: string;
   readonly service: string;
   readonly template: string;
   readonly upload: string;
@@ -40,6 +41,7 @@ export function nothings(): Possessions {
     client: randomUUID(),
     secret: randomUUID(),
     provide: randomBytes(32).toString('base64url'),
+    connection: randomUUID(),
     service: serviceName(),
     template: templateKey(),
     upload: randomUUID(),
@@ -53,6 +55,12 @@ export function nothings(): Possessions {
   };
 }
 
+/** What `possess` needs to be set: a provider at which connections can be asked for. */
+export const possessionSettings = {
+  OAUTH_GITHUB_CLIENT_ID: 'gateway',
+  OAUTH_GITHUB_CLIENT_SECRET: 'CANARY-github-app',
+};
+
 /** Gives a user one of each; the agent of the result has a key. */
 export async function possess({ url, upstream, tables }: World, owner: Person) {
   const agent = created(await owner.post('/v1/identities/agents', { name: 'worker' }));
@@ -63,6 +71,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
     await owner.post('/v1/secrets', { name: 'sendgrid_api_key', value: 'CANARY-idor' }),
   );
   const wanted = created(await owner.post('/v1/secrets/requests', { name: 'asked_for' }));
+  const connection = created(await owner.post('/v1/connections', { provider: 'github' }));
   const service = created(
     await owner.post('/v1/services', { template: 'sendgrid', name: serviceName(), tier: 'user' }),
   );
@@ -93,6 +102,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
     client: await bindClient(tables.query, owner, agent.id),
     secret: secret.id,
     provide: new URL(wanted.provide_url).pathname.split('/').at(-1) ?? '',
+    connection: connection.id,
     service: service.name,
     template: template.key,
     upload: upload.id,
@@ -135,6 +145,8 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'mcp-connections/{client_id}': 'client',
     'secrets/{id}': 'secret',
     'provide/{token}': 'provide',
+    'connections/{id}': 'connection',
+    'oauth-apps/{provider}': 'provider',
     'services/{name}': 'service',
     'templates/{key}': 'template',
     'uploads/{id}': 'upload',
@@ -169,5 +181,6 @@ export const bodies: Partial<Record<RouteName, unknown>> = {
   publishTemplate: { version: 1 },
   continueUpload: { text: 'x', offset: 14 },
   changeUser: { role: 'auditor' },
+  putOauthApp: { client_id: 'evil', client_secret: 'CANARY-evil' },
   putSignInProvider: { name: 'Evil', issuer: 'https://127.0.0.1:1', client_id: 'evil' },
 };
