@@ -30,11 +30,21 @@ describe('the scrubber', () => {
     ['URL-encoded byte by byte', [...bytes].map((byte) => `%${hex(byte)}`).join('')],
     ['in JSON in JSON', JSON.stringify(JSON.stringify({ token: value }))],
     ['in JSON with escaped slashes', JSON.stringify(value).replaceAll('/', '\\/')],
-    ['in JSON escapes', [...value].map((each) => `\\u00${hex(each.charCodeAt(0))}`).join('')],
+    [
+      'in JSON escapes',
+      Array.from(value)
+        .map((each) => `\\u00${hex(each.charCodeAt(0))}`)
+        .join(''),
+    ],
     ['in a URL in base64', encodeURIComponent(Buffer.from(`me:${value}`).toString('base64'))],
     ['in HTML', value.replaceAll('"', '&quot;')],
     ['in HTML by numbers', value.replaceAll('"', '&#34;')],
-    ['in HTML by numbers alone', [...value].map((each) => `&#${each.charCodeAt(0)};`).join('')],
+    [
+      'in HTML by numbers alone',
+      Array.from(value)
+        .map((each) => `&#${each.charCodeAt(0)};`)
+        .join(''),
+    ],
     ['in hex with colons', [...bytes].map(hex).join(':')],
     ['in escaped bytes', [...bytes].map((byte) => `\\x${hex(byte)}`).join('')],
     ['in UTF-16', Buffer.from(value, 'utf16le').toString('latin1')],

@@ -50,7 +50,9 @@ function unfold(text: string, cores: readonly string[]): string {
   let clean = text;
   for (const core of cores) {
     if (!squeezed.includes(core)) continue;
-    const pattern = [...core].map((each) => RegExp.escape(each)).join(lineBreak);
+    const pattern = Array.from(core)
+      .map((each) => RegExp.escape(each))
+      .join(lineBreak);
     clean = clean.replace(new RegExp(pattern, 'g'), marker);
   }
   return clean;

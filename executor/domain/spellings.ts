@@ -13,7 +13,7 @@ export function spellings(value: string): string[] {
     value,
     bytes.toString('latin1'),
     // UTF-16 that was read byte by byte.
-    [...value].join('\0'),
+    Array.from(value).join('\0'),
     ...jsonSpellings(value),
     ...urlSpellings(value, bytes),
     ...htmlSpellings(value),
@@ -86,7 +86,7 @@ const entities = [
 ] as const satisfies Record<string, string>[];
 
 function htmlSpellings(value: string): string[] {
-  const codes = [...value].map((each) => each.codePointAt(0) ?? 0);
+  const codes = Array.from(value).map((each) => each.codePointAt(0) ?? 0);
   return [
     ...entities.map((table: Record<string, string>) =>
       value.replace(/[&<>"'/]/g, (each) => table[each] ?? each),

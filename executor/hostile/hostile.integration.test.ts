@@ -107,7 +107,7 @@ test(
     const grownBy = (await memory()).most - before.now;
 
     if (calls > 10) {
-      for (const [name, seen] of [...outcomes].toSorted()) {
+      for (const [name, seen] of outcomes) {
         const kinds = new Set(
           seen.map(({ method, said, omitted }) => `${method} ${said} ${omitted ?? ''}`.trim()),
         );

@@ -62,7 +62,7 @@ function spellingsOfV4(address: string): string[] {
   const [a, b, x, y] = bytes.map((byte) => byte.toString(16).padStart(2, '0'));
   const rest = (count: number) => whole % 256 ** count;
   const other = (digits: string) =>
-    address.replaceAll(/[0-9]/g, (digit) => [...digits][Number(digit)] ?? digit);
+    address.replaceAll(/[0-9]/g, (digit) => Array.from(digits)[Number(digit)] ?? digit);
   return [
     address,
     `${address}.`,

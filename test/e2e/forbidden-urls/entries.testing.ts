@@ -6,6 +6,8 @@ export interface Entry {
   readonly name: string;
   /** Of how many URLs one is tried when not all are. */
   readonly oneOf: number;
+  /** How many attempts may be made at a time. */
+  readonly atOnce?: number;
   /** Does all that it takes for the product to call the URL, if it ever does. What it answers is of no matter. */
   attempt(url: string): Promise<unknown>;
 }
@@ -63,13 +65,13 @@ export async function entriesOf({ admin, agent, anybody }: Callers): Promise<Ent
   return [
     {
       name: 'a raw call',
-      oneOf: 1,
+      oneOf: 8,
       attempt: (url) =>
         admin.post('/v1/actions/call', { service: 'http', method: 'GET', path: url, ...call }),
     },
     {
       name: 'the base URL of a service',
-      oneOf: 20,
+      oneOf: 80,
       async attempt(url) {
         const service = await connect(template, { base_url: url });
         if (service === undefined) return;
@@ -79,7 +81,7 @@ export async function entriesOf({ admin, agent, anybody }: Callers): Promise<Ent
     },
     {
       name: 'a look-up of names for an approver',
-      oneOf: 20,
+      oneOf: 80,
       async attempt(url) {
         const service = await connect(template, { base_url: url });
         if (service === undefined) return;
@@ -89,7 +91,7 @@ export async function entriesOf({ admin, agent, anybody }: Callers): Promise<Ent
     },
     {
       name: 'the server of a template',
-      oneOf: 40,
+      oneOf: 120,
       async attempt(url) {
         const key = `t${next()}`;
         const service = (await publish(key, url)) ? await connect(key, {}) : undefined;
@@ -99,12 +101,13 @@ export async function entriesOf({ admin, agent, anybody }: Callers): Promise<Ent
     },
     {
       name: 'the import of a template',
-      oneOf: 4,
+      oneOf: 80,
+      atOnce: 2,
       attempt: (url) => admin.post('/v1/templates/import', { source: { url } }),
     },
     {
       name: 'a webhook',
-      oneOf: 20,
+      oneOf: 120,
       async attempt(url) {
         const reply = await admin.post('/v1/webhooks', { url });
         if (reply.status > 299) return;
@@ -120,7 +123,8 @@ export async function entriesOf({ admin, agent, anybody }: Callers): Promise<Ent
     },
     {
       name: 'a sign-in provider',
-      oneOf: 20,
+      oneOf: 80,
+      atOnce: 1, // All have the same key.
       async attempt(url) {
         const issuer = { name: 'Somebody', issuer: url, client_id: 'x' };
         const reply = await admin.put('/v1/sign-in-providers/somebody', issuer);
@@ -130,18 +134,18 @@ export async function entriesOf({ admin, agent, anybody }: Callers): Promise<Ent
     },
     {
       name: 'the id of an OAuth client',
-      oneOf: 4,
-      attempt: (url) =>
-        anybody.get(
-          `/oauth/authorize?${new URLSearchParams({
-            client_id: url,
-            response_type: 'code',
-            redirect_uri: 'http://127.0.0.1:1/callback',
-            code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-            code_challenge_method: 'S256',
-            state: 'x',
-          })}`,
-        ),
+      oneOf: 40,
+      attempt(url) {
+        const query = new URLSearchParams({
+          client_id: url,
+          response_type: 'code',
+          redirect_uri: 'http://127.0.0.1:1/callback',
+          code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+          code_challenge_method: 'S256',
+          state: 'x',
+        });
+        return admin.get(`/oauth/authorize?${query.toString()}`);
+      },
     },
   ];
 }

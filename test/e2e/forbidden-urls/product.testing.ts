@@ -16,7 +16,7 @@ export interface EntryReport {
   readonly tried: number;
   /** Addresses that were connected to and must not be. */
   readonly reached: readonly string[];
-  /** Connections to public addresses, when it was given those. */
+  /** Connections to public addresses, when it was given all of those. */
   readonly atPublic: number;
 }
 
@@ -26,7 +26,6 @@ interface Hits {
 }
 
 const isEverything = process.env['FORBIDDEN_URLS'] === 'all';
-const atOnce = 8;
 const urls = forbiddenUrls();
 const dataDir = await mkdtemp(join(tmpdir(), 'aag-forbidden-'));
 {
@@ -80,9 +79,7 @@ async function attemptAll(entry: Entry, all: readonly string[]): Promise<void> {
     for (let url = queue.pop(); url !== undefined; url = queue.pop())
       await entry.attempt(url).catch(() => {});
   };
-  // One provider at a time, because they share its key.
-  const workers = entry.name === 'a sign-in provider' ? 1 : atOnce;
-  await Promise.all(Array.from({ length: workers }, worker));
+  await Promise.all(Array.from({ length: entry.atOnce ?? 8 }, worker));
 }
 
 async function hits(): Promise<Hits> {
