@@ -150,12 +150,7 @@ export const plainSubscriptions = {
     'evt.executor.connection.>',
     'evt.policy.>',
   ],
-  executor: [
-    'evt.registry.>',
-    'evt.executor.secret.>',
-    'evt.executor.connection.>',
-    'evt.executor.oauth_app.>',
-  ],
+  executor: ['evt.registry.>', 'evt.executor.secret.>', 'evt.executor.connection.>'],
   approvals: ['evt.auth.>'],
   notifier: [],
   audit: [],

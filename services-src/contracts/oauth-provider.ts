@@ -6,7 +6,7 @@ import { host, name } from './vocabulary.ts';
 export const providerUrl = z
   .string()
   .max(2000)
-  .regex(/^https?:\/\/[^\s#@]+$/, 'must be an http(s) URL without user and fragment');
+  .regex(/^https?:\/\/[^\s#/@]+(\/[^\s#]*)?$/, 'must be an http(s) URL without user and fragment');
 const parameters = z.record(z.string().max(100), z.string().max(500));
 /** A place in a JSON document: member names joined by dots. */
 const place = z.string().regex(/^[\w-]+(\.[\w-]+){0,5}$/);
@@ -37,13 +37,16 @@ export const oauthProvider = z.strictObject({
   title: z.string().min(1).max(100),
   authorization_url: providerUrl,
   token_url: providerUrl,
+  /** Where refresh tokens are sent, if elsewhere. */
+  refresh_url: providerUrl.optional(),
   /** RFC 7009, or what the provider has instead. */
   revocation: z
     .strictObject({
+      /** May hold `{client_id}`. */
       url: providerUrl,
-      /** `rfc7009`: a form with `token`; `bearer`: the token in the Authorization header; `json`: a JSON body. */
-      style: z.enum(['rfc7009', 'bearer', 'json']).default('rfc7009'),
-      method: z.enum(['POST', 'DELETE', 'GET']).default('POST'),
+      /** A form with the token, and the client as in token requests; a JSON body, and the client in Basic; the token as bearer. */
+      style: z.enum(['rfc7009', 'json', 'bearer']).default('rfc7009'),
+      method: z.enum(['POST', 'DELETE']).default('POST'),
       /** Which token ends the grant. */
       token: z.enum(['refresh_token', 'access_token']).default('refresh_token'),
       /** Name of the field the token stands in. */
@@ -59,7 +62,7 @@ export const oauthProvider = z.strictObject({
   /** How token requests are written. */
   token_request: z.enum(['form', 'json']).default('form'),
   token_headers: parameters.default({}),
-  scope_separator: z.enum([' ', ',', '+']).default(' '),
+  scope_separator: z.enum([' ', ',']).default(' '),
   scope_parameter: z.string().max(50).default('scope'),
   /** Asked for besides what is wanted: what makes a refresh token come along, most often. */
   scopes_always: z.array(oauthScope).max(10).default([]),
@@ -71,9 +74,10 @@ export const oauthProvider = z.strictObject({
     .strictObject({
       /** The member that the token stands in. A refresh may answer at the top instead. */
       at: place.optional(),
-      /** Where the granted scopes stand; without them they are those that were asked for (RFC 6749 §5.1). */
+      /** Where the granted scopes stand, below `at`; without them they are those that were asked for (RFC 6749 §5.1). */
       scope: place.default('scope'),
-      scope_separator: z.enum([' ', ',']).default(' '),
+      /** Where a refusal stands, whatever the status says. */
+      error: place.default('error'),
       /** Lifetime in seconds when the answer names none. */
       expires_in: z.int().min(1).optional(),
     })
