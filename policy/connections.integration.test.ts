@@ -77,6 +77,7 @@ async function connect(security: string[][], more: Partial<ServiceRecord> = {}) 
     status: 'active',
     allowedHosts: [host],
     grantedScopes: ['repo'],
+    authUrl: 'https://gateway.example/connect/repair/1',
   };
   connections.push(connection);
   const service = connectGithub(world, ann, {
@@ -126,7 +127,8 @@ describe('an action of a service that uses an account', () => {
     await connect([['account']]);
     await change({ status });
 
-    const details = { [told]: told === 'connection' ? 'work' : connection.id };
+    const { id, authUrl } = connection;
+    const details = told === 'connection' ? { [told]: 'work' } : { [told]: id, auth_url: authUrl };
     for (const who of [bot, ann]) {
       await expect(world.decide(who, createIssue)).rejects.toEqual(refused(code, details));
     }

@@ -171,7 +171,9 @@ async function serveVault(environment: TestEnvironment): Promise<FakeVault & Asy
           const connection = own ?? vault.connections.get(`${orgId} ${inOrg}`);
           if (connection === undefined) return [];
           const reference = own === undefined ? inOrg : asked;
-          return [{ asked, reference, id: uuidv7(), grantedScopes: [], ...connection }];
+          return [
+            { asked, reference, id: uuidv7(), grantedScopes: [], authUrl: '', ...connection },
+          ];
         });
         return { connections };
       },

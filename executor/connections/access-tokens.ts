@@ -8,6 +8,7 @@ import type { StoredTokens } from '../repository/connection-tokens.ts';
 import { createRefresher } from './refresh.ts';
 import type { RefreshDeps } from './refresh.ts';
 import { parseTokens, tokensBinding } from './tokens.ts';
+import type { Tokens } from './tokens.ts';
 
 /** The access token of a connection as the sender needs it; decrypted by each `reveal`, and kept nowhere. */
 export interface UsableToken {
@@ -23,7 +24,7 @@ export interface UsableToken {
 export interface TokenAt {
   readonly orgId: string;
   readonly connectionId: string;
-  /** The version of a token that the upstream has just refused: another one than this is wanted. */
+  /** The version of a token that the upstream has just refused: another one is wanted, if it can be had. */
   readonly refused?: number;
 }
 
@@ -40,7 +41,7 @@ export interface AccessTokens {
   forget(connectionId: string | null): void;
 }
 
-type Openable = StoredTokens & { readonly reveal: (() => string) | null };
+type Openable = StoredTokens & { readonly read: (() => Tokens) | null };
 
 const cachedMs = 1_000;
 
@@ -52,10 +53,10 @@ export function createAccessTokens(deps: RefreshDeps): AccessTokens {
     const stored = await findTokens(db, { orgId, id });
     if (stored === undefined) return undefined;
     const { sealed, version } = stored;
-    if (sealed === null) return { ...stored, reveal: null };
+    if (sealed === null) return { ...stored, read: null };
     const open = await vault.openerOf(db, orgId);
     const binding = tokensBinding({ orgId, id, version });
-    return { ...stored, reveal: () => parseTokens(open(binding, sealed)).accessToken };
+    return { ...stored, read: () => parseTokens(open(binding, sealed)) };
   };
   const known = createCache<TokenAt, Openable>({ max: 5_000, ttlMs: cachedMs, fetch: look });
   const forget = (connectionId: string | null) =>
@@ -67,7 +68,7 @@ export function createAccessTokens(deps: RefreshDeps): AccessTokens {
       const kept = await known.get(`${at.orgId} ${at.connectionId}`, at);
       // Its owner may have completed it this moment.
       const found = kept?.status === 'active' ? kept : await look(at);
-      const isRefused = found !== undefined && found.version === at.refused;
+      const isRefused = found !== undefined && found.version === at.refused && isCurable(found);
       if (found === undefined || (!found.isDue && !isRefused)) return usable(deps, found, at);
       try {
         await within(deadline, refresher.refresh(found));
@@ -83,6 +84,11 @@ export function createAccessTokens(deps: RefreshDeps): AccessTokens {
   };
 }
 
+/** Some upstreams say 401 to much else: no reason to end a connection, or to refresh it at each call. */
+function isCurable({ isFresh, read }: Openable): boolean {
+  return !isFresh && read !== null && read().refreshToken !== null;
+}
+
 function usable(
   deps: Pick<RefreshDeps, 'authUrlOf'>,
   found: Openable | undefined,
@@ -93,14 +99,15 @@ function usable(
       details: { connection_id: connectionId },
     });
   }
-  if (found.status !== 'active' || found.reveal === null) throw notConnected(deps, found);
+  if (found.status !== 'active' || found.read === null) throw notConnected(deps, found);
   if (found.isExpired) {
     throw new AppError(
       'upstream_unreachable',
       `The access token of "${referenceOf(found)}" has ended and its provider gave no new one a moment ago; try again shortly.`,
     );
   }
-  const { tier, ownerId, allowedHosts, grantedScopes, version, reveal } = found;
+  const { tier, ownerId, allowedHosts, grantedScopes, version, read } = found;
+  const reveal = () => read().accessToken;
   return { tier, ownerId, allowedHosts, grantedScopes, version, reveal };
 }
 

@@ -99,7 +99,6 @@ function refusalOfStatus(connection: ConnectionDescription): AppError | undefine
   }
 }
 
-/** The executor and the gateway say where; policy knows no address of ours. */
-function repairOf({ id }: ConnectionDescription): ErrorDetails {
-  return { connection_id: id };
+function repairOf({ id, authUrl }: ConnectionDescription): ErrorDetails {
+  return { auth_url: authUrl, connection_id: id };
 }

@@ -27,6 +27,8 @@ export const connectionEndpoints = {
           status: connectionStatus,
           allowedHosts: z.array(host),
           grantedScopes: z.array(z.string()),
+          /** Where its owner completes or repairs it. */
+          authUrl: z.string(),
         }),
       ),
     }),
