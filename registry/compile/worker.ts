@@ -5,6 +5,7 @@ import { loadJq } from 'jq-wasm';
 import { parseEgressAllow } from '#egress';
 import { compileTemplate } from '../domain/template.ts';
 import { createPlainHttpCheck } from '../plain-http.ts';
+import { findOtherProviderUrl } from '../provider-urls.ts';
 import type { CompileJob, Compiled } from './index.ts';
 import type { ThreadData } from './threads.ts';
 
@@ -22,7 +23,8 @@ function checkFilter(filter: string): string | undefined {
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread, not a window */
 // What it throws ends the thread and reaches whoever waits as the thread's error.
 parentPort?.on('message', ({ text, tier, ownerId }: CompileJob) => {
-  const options = { tier, ownerId, version: 1, isDraft: true, isPlainHttpAllowed, checkFilter };
+  const checks = { isPlainHttpAllowed, findOtherProviderUrl, checkFilter };
+  const options = { tier, ownerId, version: 1, isDraft: true, ...checks };
   const { report, template } = compileTemplate(text, options);
   parentPort?.postMessage({ report, template } satisfies Compiled);
 });
