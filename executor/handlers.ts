@@ -1,11 +1,10 @@
 import type { Handlers } from '#bus';
 import type { executor } from '#contracts/bus/executor';
+import { createConnectionHandlers } from './connection-handlers.ts';
 import type { Deps } from './deps.ts';
-import { allowConnectionHosts } from './usecases/allow-connection-hosts.ts';
 import { allowSecretHosts } from './usecases/allow-secret-hosts.ts';
 import { createSecret } from './usecases/create-secret.ts';
 import { deleteSecret } from './usecases/delete-secret.ts';
-import { describeConnections } from './usecases/describe-connections.ts';
 import { describeSecrets } from './usecases/describe-secrets.ts';
 import { executeCall } from './usecases/execute-call.ts';
 import { executeFrozenCall } from './usecases/execute-frozen-call.ts';
@@ -23,8 +22,7 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     showRequest: (request, deadline) => showDryRequest(deps, request, deadline),
     describeSecrets: (request) => describeSecrets(deps, request),
     allowSecretHosts: (request) => allowSecretHosts(deps, request),
-    describeConnections: (request) => describeConnections(deps, request),
-    allowConnectionHosts: (request) => allowConnectionHosts(deps, request),
+    ...createConnectionHandlers(deps),
     listSecrets: (request) => listSecrets(deps, request),
     createSecret: (request) => createSecret(deps, request),
     getSecret: (request) => getSecret(deps, request),
