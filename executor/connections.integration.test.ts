@@ -5,8 +5,8 @@ import type { Client } from '#bus';
 import type { executor } from '#contracts/bus/executor';
 import type { Connection } from '#contracts/http/connections';
 import type { Principal } from '#contracts/vocabulary';
-import { startTestProvider } from './oauth-providers.testing.ts';
-import type { TestProvider } from './oauth-providers.testing.ts';
+import { startTestProvider } from '../test/support/oauth-provider.ts';
+import type { TestProvider } from '../test/support/oauth-provider.ts';
 import { createWorld, soon } from './world.testing.ts';
 import type { World } from './world.testing.ts';
 

@@ -75,7 +75,7 @@ async function readDefinition(
   if (builtInProviders().has(key)) {
     throw new AppError(
       'conflict',
-      `"${key}" is a built-in provider, and its addresses stay as they are; give your own provider another name.`,
+      `The provider "${key}" is built in, and its addresses stay as they are; give your own provider another name.`,
     );
   }
   return defineOwnProvider(deps, { key, definition, hasSecret: secret !== undefined });
