@@ -6,7 +6,11 @@ import type { Scene } from './stage.ts';
 
 const connectionPath = ({ account }: Scene) => `/v1/connections/${account.id}`;
 const renew = ({ account, name }: Scene) =>
-  account.renew({ token: valueOf(name, 2), scopes: ['notes'] });
+  account.refresh({ token: valueOf(name, 2), scopes: ['notes'] });
+const regrant =
+  (...scopes: string[]) =>
+  ({ account, name }: Scene) =>
+    account.refresh({ token: valueOf(name, 2), scopes });
 const byAction = { isByAccount: true } as const;
 const byVerb = { isByAccount: true, call: 'verb' } as const;
 const raw = { isByAccount: true, call: 'raw' } as const;
@@ -27,13 +31,13 @@ export const mutationsOfAccounts: Record<string, Mutation> = {
   'the token of its account refreshed, of a raw call': { ...raw, change: renew, outcome: sent(2) },
   'a scope that the action needs gone from its account': {
     ...byAction,
-    change: ({ account }) => account.regrant(['other']),
+    change: regrant('other'),
     outcome: refused('missing_scopes'),
   },
   'another scope for its account': {
     ...byAction,
-    change: ({ account }) => account.regrant(['notes', 'other']),
-    outcome: sent(),
+    change: regrant('notes', 'other'),
+    outcome: sent(2),
   },
   'its account revoked': {
     ...byAction,

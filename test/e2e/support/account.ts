@@ -1,131 +1,101 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
-import { oauthProvider } from '#contracts/oauth-provider';
-import { loadConfig } from '#config';
-import { openDatabase } from '#database';
-import { executorConfig } from '../../../executor/config.ts';
-import { sealTokens } from '../../../executor/connections/tokens.ts';
-import { readMasterKeys } from '../../../executor/vault/master-keys.ts';
-import { openVault } from '../../../executor/vault/vault.ts';
-import type { World } from './world.ts';
+import { startTestProvider } from '../../support/oauth-provider.ts';
+import type { Person } from './people.ts';
+import { created } from './world.ts';
 
-/** What the provider grants: an access token, and the scopes it is for. */
+/** What the provider grants: an access token, and what it is for. */
 export interface Grant {
   readonly token: string;
   readonly scopes: readonly string[];
 }
 
-/** An account at Acme, connected. */
+/** An account at the provider, connected. */
 export interface Account {
   readonly id: string;
   readonly name: string;
-  /** The provider grants this from now on, and the connection takes it at its next use. */
-  renew(grant: Grant): Promise<void>;
-  /** The provider granted less, or more, when it refreshed by itself. */
-  regrant(scopes: readonly string[]): Promise<void>;
-  /** The provider ended it, which the next use finds out. */
+  /** Refreshes it; the provider grants this. */
+  refresh(grant: Grant): Promise<void>;
+  /** Refreshes it; the provider has ended it. */
   lose(): Promise<void>;
 }
 
-export interface AccountFields extends Grant {
-  readonly name: string;
-  readonly owner: { readonly id: string; readonly orgId: string };
-  readonly hosts: readonly string[];
-}
-
 export interface Provider extends AsyncDisposable {
-  /** Stored as its flow would leave it: what happens before is another test's. */
-  connect(fields: AccountFields): Promise<Account>;
+  /** In the URLs of a template that asks for an account here. */
+  readonly issuer: string;
+  /** Its owner goes through all of it in a browser: our gate, the provider, and back. */
+  connect(fields: Grant & { name: string; owner: Person; body?: object }): Promise<Account>;
 }
 
-/** Acme, a provider of one org's own, and its token endpoint (RFC 6749 §6). */
-export async function openProvider(world: World, orgId: string): Promise<Provider> {
-  await using startup = new AsyncDisposableStack();
+/** Acme, a provider of the admin's org, that issues the tokens it is told to. */
+export async function openProvider(admin: Person): Promise<Provider> {
+  const acme = await startTestProvider('acme');
   const granted = new Map<string, Grant>();
-  const server = createServer((request, reply) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const form = new URLSearchParams(Buffer.concat(chunks).toString());
-      const grant = granted.get(form.get('refresh_token') ?? '');
-      reply.writeHead(grant === undefined ? 400 : 200, { 'content-type': 'application/json' });
-      const { token, scopes = [] } = grant ?? {};
-      const answer = { access_token: token, token_type: 'bearer', scope: scopes.join(' ') };
-      reply.end(JSON.stringify(grant === undefined ? { error: 'invalid_grant' } : answer));
-    });
-  });
-  startup.defer(() => void server.close().closeAllConnections());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  /** Of the one connection that is being made. */
+  let first: { grant: Grant; refreshToken: string } | undefined;
+  let making: Promise<unknown> = Promise.resolve();
 
-  const config = loadConfig(executorConfig, world.environment);
-  const db = startup.use(
-    openDatabase({ url: config.DATABASE_URL, schema: 'executor', connectionsMax: 2 }),
-  );
-  const vault = await openVault({ db, masterKeys: readMasterKeys(config.MASTER_KEY) });
-  await insertApp(world, { orgId, url });
+  acme.answer = (response, { grant_type, refresh_token = '' }) => {
+    const isFirst = grant_type === 'authorization_code';
+    const grant = isFirst ? first?.grant : granted.get(refresh_token);
+    if (grant === undefined) {
+      Object.assign(response, { statusCode: 400, body: { error: 'invalid_grant' } });
+      return;
+    }
+    const refreshToken = (isFirst ? first?.refreshToken : undefined) ?? refresh_token;
+    const scope = grant.scopes.join(' ');
+    response.body = {
+      ...{ access_token: grant.token, refresh_token: refreshToken },
+      ...{ token_type: 'Bearer', expires_in: 3_600, scope },
+    };
+  };
+  const { issuer } = acme;
+  const definition = { title: 'Acme', issuer, hosts: ['api.acme.example'] };
+  created(await admin.put('/v1/oauth-apps/acme', { client_id: 'gateway', definition }));
 
-  const due = async (id: string) =>
-    void (await world.tables.query(
-      `update executor.connection set refresh_at = now() where id = $1`,
-      [id],
-    ));
-  const running = startup.move();
   return {
-    async connect({ name, owner, hosts, token, scopes }) {
-      const id = randomUUID();
-      const refreshToken = `CANARY-refresh-${id}`;
-      const sealed = await sealTokens(db, vault, {
-        place: { orgId, id, version: 1 },
-        content: { accessToken: token, refreshToken },
+    issuer,
+    async connect({ name, owner, body = { provider: 'acme' }, ...grant }) {
+      const refreshToken = `CANARY-refresh-${randomUUID()}`;
+      const connection = await inTurn(async () => {
+        first = { grant, refreshToken };
+        acme.account = { sub: randomUUID(), email: `${name}@acme.example` };
+        const asked = created(await owner.post('/v1/connections', { ...body, name }));
+        await authorize(owner, asked.authorization_url);
+        first = undefined;
+        return asked;
       });
-      await world.tables.query(
-        `insert into executor.connection
-                (id, org_id, name, provider, tier, owner_id, status, granted_scopes, allowed_hosts,
-                 token_version, sealed_tokens, token_url, created_by)
-         values ($1, $2, $3, 'acme', 'user', $4, 'active', $5, $6, 1, $7, $8, $4)`,
-        [id, orgId, name, owner.id, scopes, hosts, sealed, `${url}/token`],
-      );
+      const path = `/v1/connections/${connection.id}/refresh`;
       return {
-        id,
+        id: connection.id,
         name,
-        async renew(grant) {
-          granted.set(refreshToken, grant);
-          await due(id);
+        async refresh(next) {
+          granted.set(refreshToken, next);
+          created(await owner.post(path));
         },
-        lose: () => due(id),
-        async regrant(to) {
-          await world.tables.query(
-            `update executor.connection set granted_scopes = $2 where id = $1`,
-            [id, to],
-          );
+        async lose() {
+          const { body: refusal } = await owner.post(path);
+          if (refusal.error !== 'reauth_required') throw new Error(JSON.stringify(refusal));
         },
       };
     },
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    [Symbol.asyncDispose]: () => acme[Symbol.asyncDispose](),
   };
+
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = making.then(work);
+    making = turn.catch(() => undefined);
+    return turn;
+  }
 }
 
-async function insertApp(
-  { tables }: World,
-  { orgId, url }: { orgId: string; url: string },
-): Promise<void> {
-  const definition = oauthProvider.parse({
-    key: 'acme',
-    title: 'Acme',
-    authorization_url: `${url}/authorize`,
-    token_url: `${url}/token`,
-    pkce: true,
-    client_authentication: 'none',
-    hosts: [],
-  });
-  await tables.query(
-    `insert into executor.oauth_app (id, org_id, provider, client_id, definition, created_by)
-     values ($1, $2, 'acme', 'gateway', $3, $1)`,
-    [randomUUID(), orgId, JSON.stringify(definition)],
-  );
+/** What the owner's browser does: it presses the button of the gate and follows where it is sent. */
+export async function authorize(owner: Person, authorizationUrl: string): Promise<void> {
+  const gate = new URL(authorizationUrl).pathname;
+  if ((await owner.get(gate)).status !== 200) throw new Error('the gate is closed');
+  const begun = await owner.post(gate);
+  const atProvider = await fetch(begun.headers.get('location') ?? '', { redirect: 'manual' });
+  const { pathname, search } = new URL(atProvider.headers.get('location') ?? '');
+  const back = await owner.get(pathname + search);
+  if (back.status !== 200) throw new Error(`coming back: ${back.status} ${back.body}`);
 }
