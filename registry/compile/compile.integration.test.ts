@@ -39,26 +39,6 @@ describe('compiling what an author wrote', () => {
     ]);
   });
 
-  test('knows where the tokens of a provider come from', async () => {
-    const urls = {
-      authorizationUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
-      tokenUrl: 'https://evil.example/token',
-    };
-    const document = exampleDocument();
-    document.components.securitySchemes['token'] = {
-      ...{ type: 'oauth2', provider: 'google', flows: { authorizationCode: urls } },
-    };
-    const { report } = await compiler.compile({ ...owner, text: JSON.stringify(document) });
-
-    expect(report.errors).toMatchObject([
-      {
-        code: 'provider_url_mismatch',
-        path: '/components/securitySchemes/token/flows/authorizationCode/tokenUrl',
-        message: expect.stringContaining('https://oauth2.googleapis.com/token'),
-      },
-    ]);
-  });
-
   test('leaves the event loop to others meanwhile', async () => {
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);

@@ -4,7 +4,6 @@ import { loadJq } from 'jq-wasm';
 
 import { createPlainHttpCheck, parseEgressAllow } from '#egress';
 import { compileTemplate } from '../domain/template.ts';
-import { findOtherProviderUrl } from '../provider-urls.ts';
 import type { CompileJob, Compiled } from './index.ts';
 import type { ThreadData } from './threads.ts';
 
@@ -22,8 +21,7 @@ function checkFilter(filter: string): string | undefined {
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread, not a window */
 // What it throws ends the thread and reaches whoever waits as the thread's error.
 parentPort?.on('message', ({ text, tier, ownerId }: CompileJob) => {
-  const checks = { isPlainHttpAllowed, findOtherProviderUrl, checkFilter };
-  const options = { tier, ownerId, version: 1, isDraft: true, ...checks };
+  const options = { tier, ownerId, version: 1, isDraft: true, isPlainHttpAllowed, checkFilter };
   const { report, template } = compileTemplate(text, options);
   parentPort?.postMessage({ report, template } satisfies Compiled);
 });

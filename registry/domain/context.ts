@@ -11,12 +11,6 @@ export interface CompileOptions {
   readonly isDraft?: boolean;
   /** The operator allows plain http to this host (setting EGRESS_ALLOW). */
   readonly isPlainHttpAllowed?: (host: string) => boolean;
-  /** The address that a known provider has in the place of this one. Reads files, therefore passed in. */
-  readonly findOtherProviderUrl?: (
-    provider: string,
-    kind: 'authorization_url' | 'token_url',
-    url: string,
-  ) => string | undefined;
   /** Why a jq filter does not compile; undefined when it does. Not pure, therefore passed in. */
   readonly checkFilter?: (filter: string) => string | undefined;
 }

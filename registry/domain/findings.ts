@@ -33,7 +33,6 @@ export const findingCodes = [
   'security_scheme_invalid',
   'security_scheme_unknown',
   'scope_unknown',
-  'provider_url_mismatch',
   'header_not_allowed',
   // References and schemas
   'ref_remote',

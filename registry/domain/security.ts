@@ -162,30 +162,7 @@ function compileOAuth(
   }
   if (provider === undefined || authorizationUrl === undefined || tokenUrl === undefined)
     return undefined;
-  checkProviderUrls(context, flow.path, { provider, authorizationUrl, tokenUrl });
   return { type: 'oauth2', scheme, provider, authorizationUrl, tokenUrl, scopes };
-}
-
-/** Tokens are asked for where the provider's row says; a template cannot send people elsewhere. */
-function checkProviderUrls(
-  { findings, options }: Context,
-  path: Path,
-  {
-    provider,
-    authorizationUrl,
-    tokenUrl,
-  }: { provider: string; authorizationUrl: string; tokenUrl: string },
-): void {
-  const pairs = [
-    ['authorizationUrl', 'authorization_url', authorizationUrl],
-    ['tokenUrl', 'token_url', tokenUrl],
-  ] as const;
-  for (const [key, kind, url] of pairs) {
-    const own = options.findOtherProviderUrl?.(provider, kind, url);
-    if (own === undefined) continue;
-    const message = `The provider "${provider}" has another ${key}: ${own}. Use it, or name another provider.`;
-    findings.error('provider_url_mismatch', [...path, key], message);
-  }
 }
 
 function readEndpoint(context: Context, flow: Place<JsonObject>, key: string): string | undefined {

@@ -6,7 +6,6 @@ import type { CompiledTemplate } from '#contracts/template';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
 import { compileTemplate } from '../domain/template.ts';
-import { findOtherProviderUrl } from '../provider-urls.ts';
 import { lockBuiltInTemplates, numberBuiltInTemplate } from '../repository/template-version.ts';
 import type { TemplateFile } from '../template-folder.ts';
 
@@ -62,8 +61,7 @@ function compileFile(
     return before?.template;
   }
   if (before?.text === file.text) return before.template;
-  const checks = { isPlainHttpAllowed, findOtherProviderUrl };
-  const options = { tier: 'global', ownerId: null, version: 1, ...checks } as const;
+  const options = { tier: 'global', ownerId: null, version: 1, isPlainHttpAllowed } as const;
   const { report, template } = compileTemplate(file.text, options);
   if (template === undefined) {
     const findings = report.errors.slice(0, findingsLogged);
