@@ -22,7 +22,7 @@ export function gatePage(view: GateView): string {
   const host = new URL(view.providerOrigin).host;
   return page(
     isRepair ? `Connect ${title} again?` : `Connect ${title}?`,
-    `<p>${escapeHtml(asker(view))} wants to use ${connection.tier === 'org' ? `an account at ${escapeHtml(title)} for <b>everybody in your org</b>` : `your account at ${escapeHtml(title)}`}. You will sign in there and can still say no.</p>
+    `<p>${sentence(view)} You will sign in there and can still say no.</p>
       <dl class="facts">
         <dt>Asked by</dt><dd>${escapeHtml(asker(view))}</dd>
         ${connection.account_label === null ? '' : `<dt>Account</dt><dd><b>${escapeHtml(connection.account_label)}</b></dd>`}
@@ -38,6 +38,18 @@ export function gatePage(view: GateView): string {
   );
 }
 
+function sentence(view: GateView): string {
+  const { connection, providerTitle } = view;
+  const title = escapeHtml(providerTitle);
+  const account =
+    connection.tier === 'org'
+      ? `an account at ${title} for <b>everybody in your org</b>`
+      : `your account at ${title}`;
+  return asker(view) === 'You'
+    ? `You are about to connect ${account}.`
+    : `${escapeHtml(asker(view))} wants to use ${account}.`;
+}
+
 function asker({ askedBy, person }: GateView): string {
   if (askedBy.kind === 'user') return askedBy.id === person.id ? 'You' : askedBy.name;
   return `Your ${askedBy.kind} ${askedBy.path.slice(1).join(' / ') || askedBy.name}`;
@@ -49,7 +61,7 @@ function list(title: string, items: readonly string[], otherwise: string): strin
   const shown = `<ul>${rows}</ul>`;
   return items.length <= 8
     ? `<p class="lead">${title}:</p>${shown}`
-    : `<details><summary>${title} (${items.length})</summary>${shown}</details>`;
+    : `<div class="lead"><details><summary>${title} (${items.length})</summary>${shown}</details></div>`;
 }
 
 export function connectedPage({

@@ -89,7 +89,6 @@ const acrossOrgs: Record<string, string> = {
   'executor/repository/dispatch.ts eraseOldDispatches': housekeeping,
   'executor/repository/idempotency.ts eraseOldIdempotency': housekeeping,
   'executor/repository/connection.ts prunePendingConnections': housekeeping,
-  'executor/repository/connection-flow.ts pruneConnectionFlows': housekeeping,
   'approvals/repository/due.ts findDue': sweep,
   'notifier/repository/delivery.ts pruneDeliveries': housekeeping,
   'notifier/repository/feed-item.ts getFeedPosition': 'positions are counted across orgs',

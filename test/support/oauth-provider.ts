@@ -28,7 +28,7 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
   await mock.start(0, '127.0.0.1');
   const inner = new URL(mock.issuer.url ?? '');
 
-  // In front of it: what it cannot be told to do is to wait, or to hang up.
+  // In front of it: what it cannot be told to do is to wait, to hang up, or to live at a path (/other) too.
   const provider: TestProvider = {
     issuer: '',
     host: '',
@@ -51,7 +51,8 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const body = Buffer.concat(chunks);
-      const answered = await fetch(new URL(request.url ?? '/', inner), {
+      const path = (request.url ?? '/').replace(/^\/other/, '');
+      const answered = await fetch(new URL(path, inner), {
         method: request.method ?? 'GET',
         headers: Object.fromEntries(
           Object.entries(request.headers)
