@@ -142,6 +142,7 @@ describe('connecting an account', () => {
         status: 'active',
         allowedHosts: ['api.example.com'],
         grantedScopes: ['read', 'write'],
+        authUrl: `${baseUrl}/connect/repair/${asked.id}`,
       },
     ]);
     expect(await world.outbox('connection.created')).toMatchObject([
@@ -190,7 +191,10 @@ describe('connecting an account', () => {
     const { id } = await connect();
     one.account = { sub: 'account-2', email: 'eve@example.com' };
     const browser = browserOf();
-    const { flowId } = await bus.repairConnection({ principal: browser, id, context }, soon());
+    const wish = { id, scopes: ['admin'], context };
+    const { flowId } = await bus.repairConnection({ principal: browser, ...wish }, soon());
+    const shown = await bus.showConnectionFlow({ principal: browser, id: flowId }, soon());
+    expect(shown.scopes).toEqual(['read', 'write', 'admin']);
     await expect(comeBack(await goThere(flowId, browser), browser)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('ann@example.com'),

@@ -104,7 +104,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
     retries: createRetries(),
-    lookUpNames: createLookUpNames({ egress, vault }),
+    lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
     verifyPrincipal: (signed) => requireLive(principals.verify(signed)),
     verifyPermit: (signed) => permits.verify(signed),
     verifyGap: (signed) => gaps.verify(signed),

@@ -13,7 +13,10 @@ import type { SearchIndexes } from './search-indexes.ts';
 /** What the use cases are given. */
 export interface Deps {
   readonly db: Database;
-  readonly executor: Pick<Client<typeof executor>, 'describeSecrets' | 'allowSecretHosts'>;
+  readonly executor: Pick<
+    Client<typeof executor>,
+    'describeSecrets' | 'allowSecretHosts' | 'describeConnections' | 'allowConnectionHosts'
+  >;
   readonly catalog: Catalog;
   readonly searchIndexes: SearchIndexes;
   /** Reads and checks a document of an author, away from the event loop. */

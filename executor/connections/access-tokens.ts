@@ -7,6 +7,7 @@ import { findTokens } from '../repository/connection-tokens.ts';
 import type { StoredTokens } from '../repository/connection-tokens.ts';
 import type { RefreshDeps, Refresher } from './refresh.ts';
 import { parseTokens, tokensBinding } from './tokens.ts';
+import type { Tokens } from './tokens.ts';
 
 /** The access token of a connection as the sender needs it; decrypted by each `reveal`, and kept nowhere. */
 export interface UsableToken {
@@ -22,7 +23,7 @@ export interface UsableToken {
 export interface TokenAt {
   readonly orgId: string;
   readonly connectionId: string;
-  /** The version of a token that the upstream has just refused: another one than this is wanted. */
+  /** The version of a token that the upstream has just refused: another one is wanted, if it can be had. */
   readonly refused?: number;
 }
 
@@ -39,7 +40,7 @@ export interface AccessTokens {
   readonly forget: (connectionId: string | null) => void;
 }
 
-type Openable = StoredTokens & { readonly reveal: (() => string) | null };
+type Openable = StoredTokens & { readonly read: (() => Tokens) | null };
 
 const cachedMs = 1_000;
 
@@ -50,10 +51,10 @@ export function createAccessTokens(deps: RefreshDeps & { refresher: Refresher })
     const stored = await findTokens(db, { orgId, id });
     if (stored === undefined) return undefined;
     const { sealed, version } = stored;
-    if (sealed === null) return { ...stored, reveal: null };
+    if (sealed === null) return { ...stored, read: null };
     const open = await vault.openerOf(db, orgId);
     const binding = tokensBinding({ orgId, id, version });
-    return { ...stored, reveal: () => parseTokens(open(binding, sealed)).accessToken };
+    return { ...stored, read: () => parseTokens(open(binding, sealed)) };
   };
   const known = createCache<TokenAt, Openable>({ max: 5_000, ttlMs: cachedMs, fetch: look });
   const forget = (connectionId: string | null) =>
@@ -65,7 +66,7 @@ export function createAccessTokens(deps: RefreshDeps & { refresher: Refresher })
       const kept = await known.get(`${at.orgId} ${at.connectionId}`, at);
       // Its owner may have completed it this moment.
       const found = kept?.status === 'active' ? kept : await look(at);
-      const isRefused = found !== undefined && found.version === at.refused;
+      const isRefused = found !== undefined && found.version === at.refused && isCurable(found);
       if (found === undefined || (!found.isDue && !isRefused)) return usable(deps, found, at);
       try {
         await within(deadline, refresher.refresh(found));
@@ -81,6 +82,11 @@ export function createAccessTokens(deps: RefreshDeps & { refresher: Refresher })
   };
 }
 
+/** Some upstreams say 401 to much else: no reason to end a connection, or to refresh it at each call. */
+function isCurable({ isFresh, read }: Openable): boolean {
+  return !isFresh && read !== null && read().refreshToken !== null;
+}
+
 function usable(
   deps: Pick<RefreshDeps, 'authUrlOf'>,
   found: Openable | undefined,
@@ -91,14 +97,15 @@ function usable(
       details: { connection_id: connectionId },
     });
   }
-  if (found.status !== 'active' || found.reveal === null) throw notConnected(deps, found);
+  if (found.status !== 'active' || found.read === null) throw notConnected(deps, found);
   if (found.isExpired) {
     throw new AppError(
       'upstream_unreachable',
       `The access token of "${referenceOf(found)}" has ended and its provider gave no new one a moment ago; try again shortly.`,
     );
   }
-  const { tier, ownerId, allowedHosts, grantedScopes, version, reveal } = found;
+  const { tier, ownerId, allowedHosts, grantedScopes, version, read } = found;
+  const reveal = () => read().accessToken;
   return { tier, ownerId, allowedHosts, grantedScopes, version, reveal };
 }
 

@@ -21,6 +21,8 @@ export interface StoredTokens {
   /** Time to ask for the next one. */
   readonly isDue: boolean;
   readonly isExpired: boolean;
+  /** Refreshed half a minute ago at most. */
+  readonly isFresh: boolean;
   /** Somebody is asking the provider. */
   readonly isLeased: boolean;
 }
@@ -39,6 +41,7 @@ interface TokensRow {
   token_url: string | null;
   is_due: boolean;
   is_expired: boolean;
+  is_fresh: boolean;
   is_leased: boolean;
 }
 
@@ -65,6 +68,7 @@ export async function findTokens(sql: Sql, { orgId, id }: At): Promise<StoredTok
            token_version, sealed_tokens, token_url,
            coalesce(refresh_at <= now(), false) as is_due,
            coalesce(expires_at <= now(), false) as is_expired,
+           coalesce(last_refreshed_at > now() - interval '30 seconds', false) as is_fresh,
            coalesce(refresh_lease_until > now(), false) as is_leased
       from executor.connection
      where org_id = ${orgId}
@@ -86,6 +90,7 @@ export async function findTokens(sql: Sql, { orgId, id }: At): Promise<StoredTok
       tokenUrl: row.token_url,
       isDue: row.is_due,
       isExpired: row.is_expired,
+      isFresh: row.is_fresh,
       isLeased: row.is_leased,
     }
   );

@@ -11,11 +11,12 @@ interface Description {
   status: Connection['status'];
   allowedHosts: string[];
   grantedScopes: string[];
+  authUrl: string;
 }
 
 /** Which of these connections exist for a user, and in which state. A name means the user's own, else the org's. */
 export async function describeConnections(
-  { db }: Pick<Deps, 'db'>,
+  { db, authUrlOf }: Pick<Deps, 'db' | 'authUrlOf'>,
   { orgId, userId, names }: { orgId: string; userId: string; names: string[] },
 ): Promise<{ connections: Description[] }> {
   const wanted = names.map((asked) => ({ asked, ...parseReference(asked) }));
@@ -31,7 +32,8 @@ export async function describeConnections(
     if (connection === undefined) return [];
     const { id, provider, status, allowedHosts, grantedScopes } = connection;
     const reference = referenceOf(connection);
-    return [{ asked, reference, id, provider, status, allowedHosts, grantedScopes }];
+    const authUrl = authUrlOf(id);
+    return [{ asked, reference, id, provider, status, allowedHosts, grantedScopes, authUrl }];
   });
   return { connections };
 }

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 
 import { deadlineIn } from '#bus';
+import { oauthScope } from '#contracts/oauth-provider';
 import { id, name } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { pageHeaders } from '#pages';
@@ -15,6 +17,7 @@ import { findCaller } from './sign-in-steps.ts';
 const gate = '/connect/:id';
 const repair = '/connect/repair/:id';
 const callback = '/v1/connections/callback/:provider';
+const scopes = z.array(oauthScope).max(100);
 const queryCharactersMax = 8_000;
 const shortMs = 5_000;
 const abroadMs = 27_000;
@@ -57,10 +60,15 @@ export async function connectPages(app: FastifyInstance, deps: Deps): Promise<vo
     const connectionId = idOf(request);
     const caller = await findCaller(deps, request);
     if (caller === null) {
-      return reply.redirect(signInFirst(`/connect/repair/${connectionId}`), 303);
+      return reply.redirect(signInFirst(request.url), 303);
     }
     const { flowId } = await executor.repairConnection(
-      { principal: caller.principal, id: connectionId, context: contextOf(request) },
+      {
+        principal: caller.principal,
+        id: connectionId,
+        scopes: scopesOf(request),
+        context: contextOf(request),
+      },
       deadlineIn(shortMs),
     );
     return reply.redirect(`/connect/${flowId}`, 303);
@@ -115,6 +123,15 @@ function idOf(request: FastifyRequest): string {
   const parsed = id.safeParse((request.params as { id?: unknown }).id);
   if (parsed.success) return parsed.data;
   throw new AppError('not_found', 'The link is not complete. Open all of it.');
+}
+
+/** Those that a call lacked, when a call's error led here (RFC 6749 §3.3). */
+function scopesOf(request: FastifyRequest): string[] {
+  const { scope } = request.query as { scope?: unknown };
+  if (scope === undefined || scope === '') return [];
+  const parsed = scopes.safeParse(typeof scope === 'string' ? scope.split(' ') : scope);
+  if (parsed.success) return parsed.data;
+  throw new AppError('invalid_request', 'The link is not complete. Open all of it.');
 }
 
 function providerOf(request: FastifyRequest): string {

@@ -8,6 +8,7 @@ import {
   createConnectionBody,
 } from '../http/connections.ts';
 import { oauthApp, oauthAppBody } from '../http/oauth-apps.ts';
+import { oauthScope } from '../oauth-provider.ts';
 import {
   callContext,
   host,
@@ -54,6 +55,8 @@ export const connectionEndpoints = {
           status: connectionStatus,
           allowedHosts: z.array(host),
           grantedScopes: z.array(z.string()),
+          /** Where its owner completes or repairs it. */
+          authUrl: z.string(),
         }),
       ),
     }),
@@ -129,9 +132,9 @@ export const connectionEndpoints = {
     errors: ['not_found', 'forbidden', 'expired', 'conflict'],
     ...quick,
   },
-  /** A flow to repair a connection with what it had; for the links of errors and events. */
+  /** A flow to repair a connection with what it had, or to add scopes; for the links of errors and events. */
   repairConnection: {
-    request: change.extend({ id }),
+    request: change.extend({ id, scopes: z.array(oauthScope).max(100) }),
     response: z.strictObject({ flowId: id }),
     errors: ['not_found', 'forbidden', 'conflict'],
     ...quick,

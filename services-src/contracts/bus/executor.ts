@@ -50,6 +50,8 @@ const executed = z.discriminatedUnion('kind', [
 const executionErrors = [
   'unauthenticated',
   'credential_missing',
+  'needs_authentication',
+  'reauth_required',
   'host_not_allowed',
   'invalid_params',
   'filter_invalid',
