@@ -21,10 +21,10 @@ export interface Load {
   drain(): Promise<void>;
 }
 
-const raisersAtOnce = 3;
-const decidersAtOnce = 12;
+const raisersAtOnce = 4;
+const decidersAtOnce = 16;
 const pauseMs = 250;
-const oddMax = 20;
+const oddMax = 100;
 const sweepEveryMs = 1_000;
 
 /** Agents ask, people and agents decide, and everybody tries again what had no answer. */

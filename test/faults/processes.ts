@@ -15,7 +15,7 @@ export interface Replica {
   readonly name: string;
   /** SIGKILL to the whole group, and another start after `downMs`. */
   kill(downMs: number): Promise<void>;
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
+  signal(signal: NodeJS.Signals): void;
   untilReady(): Promise<void>;
 }
 
@@ -40,7 +40,13 @@ export async function startProcesses(
   environment: Record<string, string>,
 ): Promise<Processes> {
   await using startup = new AsyncDisposableStack();
+  const all: (Replica & AsyncDisposable)[] = [];
   const crashes: string[] = [];
+  const endWithUs = () => {
+    for (const replica of all) replica.signal('SIGKILL');
+  };
+  process.once('exit', endWithUs);
+  startup.defer(() => void process.off('exit', endWithUs));
   const gatewayPorts = [await freePort(), await freePort()];
   const oauthPort = await freePort();
   const common = {
@@ -51,11 +57,14 @@ export async function startProcesses(
     OAUTH_PORT: String(oauthPort),
     OAUTH_URL: `http://127.0.0.1:${oauthPort}`,
   };
-  const all: (Replica & AsyncDisposable)[] = [];
   for (const component of components) {
     for (let number = 1; number <= replicasOf[component]; number += 1) {
       const healthPort = await freePort();
-      const own = component === 'gateway' ? { PORT: String(gatewayPorts[number - 1]) } : {};
+      const own = {
+        ...(component === 'gateway' && { PORT: String(gatewayPorts[number - 1]) }),
+        // The gateways forward sign-ins to the first one.
+        ...(component === 'auth' && number > 1 && { OAUTH_PORT: '0' }),
+      };
       const replica = startReplica({
         ...{ name: `${component}-${number}`, component, folder, healthPort, crashes },
         environment: { ...common, ...own, HEALTH_PORT: String(healthPort) },
@@ -113,12 +122,8 @@ function startReplica(options: ReplicaOptions): Replica & AsyncDisposable {
     isReady = false;
   };
   const watchReady = async (started: ChildProcess): Promise<void> => {
-    const t0 = performance.now();
-    process.stderr.write(`   ${Math.round(t0/100)/10} ${name} spawned\n`);
-    started.once('exit', (c, sg) => process.stderr.write(`   ${Math.round(performance.now()/100)/10} ${name} exit ${c} ${sg} ready=${isReady}\n`));
     while (child === started && !isReady && started.exitCode === null) {
       isReady = await isHealthy(healthPort);
-      if (isReady) process.stderr.write(`   ${Math.round(performance.now()/100)/10} ${name} ready after ${Math.round(performance.now()-t0)}\n`);
       if (!isReady) await sleep(100);
     }
   };
@@ -137,9 +142,6 @@ function startReplica(options: ReplicaOptions): Replica & AsyncDisposable {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   };
-  const endWithUs = () => signalGroup('SIGKILL');
-  process.once('exit', endWithUs);
-
   return {
     name,
     async kill(down) {
@@ -160,7 +162,6 @@ function startReplica(options: ReplicaOptions): Replica & AsyncDisposable {
       const tooLate = setTimeout(() => signalGroup('SIGKILL'), 20_000);
       await supervising;
       clearTimeout(tooLate);
-      process.off('exit', endWithUs);
     },
   };
 }

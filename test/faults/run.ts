@@ -58,7 +58,10 @@ const settleMs = 150_000;
 export async function runFaults(run: Run): Promise<Outcome> {
   await using running = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'aag-faults-'));
-  if (!process.env['KEEP']) running.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  let isKept = false;
+  running.defer(async () => {
+    if (!isKept) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
   const upstream = running.use(await startUpstream());
   upstream.delayMs = 30;
   const servers = running.use(await startServers(folder));
@@ -103,13 +106,16 @@ export async function runFaults(run: Run): Promise<Outcome> {
   const [url = ''] = processes.urls;
   const owner = createCaller(url, { cookie: actors.cookie, origin: url });
   const chain = (await owner.get('/v1/audit/verify')).body as { valid?: boolean };
+  const breaches = [
+    ...verdict.breaches,
+    ...processes.crashes.map((crash) => `a process ended by itself: ${crash}`),
+    ...(chain.valid === true ? [] : [`the audit chain: ${JSON.stringify(chain)}`]),
+  ];
+  isKept = breaches.length > 0;
+  if (isKept) run.say(`the logs are in ${folder}`);
   return {
     figures: verdict.figures,
-    breaches: [
-      ...verdict.breaches,
-      ...processes.crashes.map((crash) => `a process ended by itself: ${crash}`),
-      ...(chain.valid === true ? [] : [`the audit chain: ${JSON.stringify(chain)}`]),
-    ],
+    breaches,
     faults: injection.faults,
     ...{ ledger, loadSeconds, settleSeconds, unknownMax },
     times: await measureTimes(tables),

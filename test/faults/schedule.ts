@@ -2,8 +2,8 @@ import type { Component } from '#contracts/vocabulary';
 
 /** How many processes each component runs as; a replica is named `executor-1`, `executor-2`. */
 export const replicasOf = {
-  auth: 1,
-  registry: 1,
+  auth: 2,
+  registry: 2,
   policy: 2,
   executor: 2,
   approvals: 2,
