@@ -33,7 +33,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'e2e',
-          include: ['test/{clients,conformance,e2e}/**/*.e2e.test.ts'],
+          include: ['test/{clients,conformance,e2e,faults}/**/*.e2e.test.ts'],
           exclude,
           testTimeout: 60_000,
           hookTimeout: 120_000,

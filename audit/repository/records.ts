@@ -1,7 +1,6 @@
-import postgres from 'postgres';
-
 import type { AuditRecord } from '#contracts/audit';
 import type { AuditQuery } from '#contracts/http/audit';
+import { PostgresError } from '#database';
 import type { Sql } from '#database';
 import { chainStart } from '../domain/chain.ts';
 import type { Head } from '../domain/chain.ts';
@@ -70,7 +69,7 @@ export async function insertRecords(sql: Sql, records: readonly AuditRecord[]): 
 
 /** `insertRecords` failed because one of the ids has a record; the transaction is lost with it. */
 export function isRecordedAlready(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.constraint_name === 'record_id_key';
+  return error instanceof PostgresError && error.constraint_name === 'record_id_key';
 }
 
 export interface RecordFilter extends Omit<AuditQuery, 'limit' | 'cursor'> {

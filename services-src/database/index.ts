@@ -1,3 +1,4 @@
+export { PostgresError } from './driver.ts';
 export { openDatabase } from './open.ts';
 export type { Database, Sql, Transaction } from './open.ts';
 export { migrate } from './migrate.ts';

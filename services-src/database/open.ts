@@ -1,5 +1,7 @@
 import { SpanKind, trace } from '@opentelemetry/api';
-import postgres from 'postgres';
+import type postgres from 'postgres';
+
+import { postgres as connect } from './driver.ts';
 
 /** A pool or a transaction: what repository functions take first. */
 export type Sql = postgres.ISql;
@@ -40,7 +42,7 @@ export function openDatabase({
   const socketDir = withoutSocket.searchParams.get('host');
   // Whatever is left in the query would be sent to the server as a setting.
   withoutSocket.searchParams.delete('host');
-  const sql = postgres(withoutSocket.href, {
+  const sql = connect(withoutSocket.href, {
     // libpq's way to name the folder of a Unix socket, which this client takes as an option only.
     ...(socketDir === null ? {} : { host: socketDir }),
     max: connectionsMax,

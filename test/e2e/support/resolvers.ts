@@ -47,7 +47,7 @@ export function byMcp(who: Who, url: string, token: string): Resolver {
       const { status, body } = await postMcp(url, token, {
         body: callTool('service_approve', given),
       });
-      return { http: status, ...body?.result?.structuredContent };
+      return { http: status, ...(body?.result?.structuredContent ?? body?.error?.data) };
     },
   };
 }
