@@ -1,4 +1,4 @@
-import type { Deadline } from '#bus';
+import type { Deadline, FileWriter } from '#bus';
 import type { OrgSettings } from '#contracts/bus/auth';
 import type { TemplateReference } from '#contracts/call';
 import type { Gap, Permit } from '#contracts/permit';
@@ -23,6 +23,11 @@ export interface Deps {
   readonly logger: Logger;
   /** Upstream bodies up to this size are part of the answer. */
   readonly inlineBytesMax: number;
+  /** Larger ones, up to this size, are kept as files. */
+  readonly storedBytesMax: number;
+  readonly files: FileWriter;
+  /** Of the gateway: where files are downloaded. */
+  readonly baseUrl: string;
   readonly slots: Slots;
   readonly lookUpNames: LookUpNames;
   /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */

@@ -7,6 +7,7 @@ import { deleteSecret } from './usecases/delete-secret.ts';
 import { describeSecrets } from './usecases/describe-secrets.ts';
 import { executeCall } from './usecases/execute-call.ts';
 import { executeFrozenCall } from './usecases/execute-frozen-call.ts';
+import { getFile } from './usecases/get-file.ts';
 import { getSecret } from './usecases/get-secret.ts';
 import { listSecretVersions } from './usecases/list-secret-versions.ts';
 import { listSecrets } from './usecases/list-secrets.ts';
@@ -21,6 +22,7 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     showRequest: (request, deadline) => showDryRequest(deps, request, deadline),
     describeSecrets: (request) => describeSecrets(deps, request),
     allowSecretHosts: (request) => allowSecretHosts(deps, request),
+    getFile: (request) => getFile(deps, request),
     listSecrets: (request) => listSecrets(deps, request),
     createSecret: (request) => createSecret(deps, request),
     getSecret: (request) => getSecret(deps, request),

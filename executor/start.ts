@@ -1,5 +1,5 @@
-import { connectBus, createClient, serve } from '#bus';
-import { ConfigError } from '#config';
+import { connectBus, createClient, openFileWriter, serve } from '#bus';
+import { ConfigError, deriveBaseUrl } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
@@ -89,6 +89,9 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     publisher: openPublisher(bus, 'executor'),
     logger,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
+    storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
+    files: openFileWriter(bus),
+    baseUrl: deriveBaseUrl(config),
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
     lookUpNames: createLookUpNames({ egress, vault }),
     verifyPrincipal: (signed) => requireLive(principals.verify(signed)),

@@ -34,7 +34,7 @@ export type SentOnce =
   /** It may have arrived, and there is no way to know. */
   | { readonly kind: 'unknown'; readonly error: AppError };
 
-type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax'>;
+type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax' | 'storedBytesMax'>;
 
 /** How much of the caller's time is left for sending, with some of it kept for shaping and recording. */
 export function sendingTimeMs(timeoutMs: number, deadline: Deadline): number {
@@ -108,7 +108,7 @@ async function sendWithRetries(
 }
 
 async function exchange(
-  { egress, inlineBytesMax }: { egress: Egress; inlineBytesMax: number },
+  { egress, inlineBytesMax, storedBytesMax }: SendDeps,
   {
     prepared,
     credentials,
@@ -128,10 +128,13 @@ async function exchange(
     firstByteTimeoutMs: timeoutMs,
     totalTimeoutMs: timeoutMs,
     maxBytes: inlineBytesMax,
-    overflow: 'truncate',
+    overflow: 'stream',
+    streamMaxBytes: storedBytesMax,
     beforeSend,
   });
+  const { stream, truncated } = response;
   if (response.status > 599) {
+    stream?.destroy();
     throw new AppError(
       'upstream_incomplete',
       'The upstream answered with a status that HTTP does not know.',
@@ -140,8 +143,9 @@ async function exchange(
   return {
     status: response.status,
     headers: response.headers,
-    body: response.truncated ? null : response.body,
-    lost: response.truncated ? 'too_large' : null,
+    body: truncated || stream ? null : response.body,
+    lost: truncated ? 'too_large' : null,
+    stream,
     url,
   };
 }

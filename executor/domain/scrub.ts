@@ -1,6 +1,6 @@
 import type { JsonValue } from '#contracts/vocabulary';
 
-const marker = '[REDACTED]';
+export const marker = '[REDACTED]';
 /** Shorter values would turn half of an answer into markers, and protect nothing. */
 const lengthMin = 4;
 
@@ -16,9 +16,7 @@ export interface Scrubber {
  * URL-encoded, hex.
  */
 export function createScrubber(values: readonly string[]): Scrubber {
-  const needles = [...new Set(values.flatMap(secretParts).flatMap(spellings))].toSorted(
-    (left, right) => right.length - left.length,
-  );
+  const needles = longestFirst(spellingsOf(values));
   const text = (original: string) => {
     let clean = original;
     for (const needle of needles)
@@ -34,8 +32,18 @@ export function createScrubber(values: readonly string[]): Scrubber {
   return needles.length === 0 ? { text: (same) => same, json: (same) => same } : { text, json };
 }
 
+/** Everything that a value may be repeated as in a text. */
+export function spellingsOf(values: readonly string[]): string[] {
+  return values.flatMap(secretParts).flatMap(spellings);
+}
+
+/** A longer needle is found before one that it begins with, so that nothing of it stays. */
+export function longestFirst(needles: readonly string[]): string[] {
+  return [...new Set(needles)].toSorted((left, right) => right.length - left.length);
+}
+
 /** For `user:password`, the password alone is as secret as both. */
-function secretParts(value: string): string[] {
+export function secretParts(value: string): string[] {
   const colon = value.indexOf(':');
   const parts = colon > 0 ? [value, value.slice(colon + 1)] : [value];
   return parts.filter((part) => part.length >= lengthMin);

@@ -4,6 +4,7 @@ import type { RouteHandler } from '../route.ts';
 import { actionHandlers } from './actions.ts';
 import { approvalHandlers } from './approvals.ts';
 import { auditHandlers } from './audit.ts';
+import { fileHandlers } from './files.ts';
 import { identityHandlers } from './identities.ts';
 import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
@@ -32,6 +33,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...templateHandlers(deps),
     ...templateImportHandlers(deps),
     ...actionHandlers(deps),
+    ...fileHandlers(deps),
     ...approvalHandlers(deps),
     ...ruleHandlers(deps),
     ...webhookHandlers(deps),

@@ -8,6 +8,7 @@ import { registry } from './bus/registry.ts';
 import { actionRoutes } from './http/actions.ts';
 import { approvalRoutes } from './http/approvals.ts';
 import { auditRoutes } from './http/audit.ts';
+import { fileRoutes } from './http/files.ts';
 import { identityRoutes } from './http/identities.ts';
 import { oauthClientRoutes } from './http/oauth-clients.ts';
 import { ruleRoutes } from './http/rules.ts';
@@ -36,6 +37,7 @@ export const httpRoutes = {
   ...templateRoutes,
   ...templateImportRoutes,
   ...actionRoutes,
+  ...fileRoutes,
   ...approvalRoutes,
   ...ruleRoutes,
   ...webhookRoutes,
