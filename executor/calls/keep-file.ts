@@ -34,16 +34,18 @@ export async function keepFile(
   const values = credentials.map(({ value }) => value);
   const stored = await files.write(id, scrubbed(chunksOf(answer), { values, isText }));
   const contentType = mediaTypeOf(headers['content-type']);
+  const name = safeFileName({ disposition: headers['content-disposition'], url: answer.url });
   const { expiresAt } = await insertFile(db, {
     ...stored,
     id,
     orgId: facts.orgId,
     audience: facts.chain.map((link) => link.id),
-    name: safeFileName({ disposition: headers['content-disposition'], url: answer.url }),
+    name,
     contentType,
   });
   return {
     download_url: `${baseUrl}/v1/files/${id}`,
+    name,
     content_type: contentType,
     size: stored.size,
     sha256: stored.sha256,

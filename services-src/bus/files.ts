@@ -60,6 +60,7 @@ export function openFileWriter(bus: Bus): FileWriter {
           sha256: Buffer.from(stored.digest.replace(/^SHA-256=/, ''), 'base64url').toString('hex'),
         };
       } catch (cause) {
+        // oxlint-disable-next-line typescript/only-throw-error -- as it was thrown to us
         if (broken !== undefined) throw broken;
         // The store gave up; whoever makes the chunks must learn that nobody takes them.
         await source.return?.().catch(() => undefined);

@@ -58,6 +58,8 @@ export type CallOptions = z.infer<typeof callOptions>;
 export const storedFile = z.strictObject({
   /** `GET` it with the caller's own credential, or that of one of its ancestors, before `expires_at`. */
   download_url: z.url().max(2_000),
+  /** What to save it as: letters, digits, `.`, `_` and `-`. */
+  name: z.string().min(1).max(100),
   content_type: z.string().max(200),
   size: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),

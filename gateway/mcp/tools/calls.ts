@@ -219,11 +219,14 @@ function present(outcome: CallOutcome, isVerbose: boolean): ToolAnswer {
       });
     }
     case 'called':
-      return result({
-        status: 'called',
-        result: isVerbose ? verboseResult(outcome.result) : compactResult(outcome.result),
-        action_description: outcome.description,
-        audit_id: outcome.auditId,
-      });
+      return result(
+        {
+          status: 'called',
+          result: isVerbose ? verboseResult(outcome.result) : compactResult(outcome.result),
+          action_description: outcome.description,
+          audit_id: outcome.auditId,
+        },
+        outcome.result.file ?? null,
+      );
   }
 }
