@@ -10,7 +10,7 @@ import { executor } from '#contracts/bus/executor';
 import type { Call, CallOptions } from '#contracts/call';
 import { createLogger } from '#telemetry';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
-import { canary, context, createWorld, options, soon } from './world.testing.ts';
+import { canary, context, createWorld, options, soon, startUpstream } from './world.testing.ts';
 import type { World } from './world.testing.ts';
 
 const mebibyte = 1024 * 1024;
@@ -130,6 +130,95 @@ describe('a body that is kept as a file', () => {
       expect(file?.sha256).toBe(sha256(bytes));
       expect(bytes.length === echo.length).toBe(type !== 'text/plain');
     }
+  });
+});
+
+describe('a download that is elsewhere', () => {
+  let storage: Awaited<ReturnType<typeof startUpstream>>;
+  beforeAll(async () => {
+    storage = await startUpstream();
+  });
+  afterAll(() => storage[Symbol.asyncDispose]());
+  beforeEach(() => storage.reset());
+
+  const withSecret = async (in_: 'header' | 'query', value: string) => {
+    const name = `link_${in_}`;
+    const secret = await world.gateway.createSecret(
+      {
+        principal: world.admin,
+        body: { name, tier: 'user', value, allowed_hosts: [world.upstream.host] },
+      },
+      soon(),
+    );
+    const call = world.actionCall('download');
+    const injection = {
+      ...{ secretId: secret.id, secretName: name, in: in_, key: 'x-api-key', prefix: '' },
+      encoding: 'raw' as const,
+    };
+    return { call, permit: world.permitOf(call, { injections: [injection] }) };
+  };
+  const redirectTo = (location: string) =>
+    world.upstream.answer((_hit, reply) => reply.writeHead(302, { location }).end());
+
+  test.for(['header', 'query'] as const)(
+    'is fetched there without the credential in the %s or anything else of the call',
+    async (place) => {
+      const value = canary();
+      redirectTo(`${storage.baseUrl}/bucket/report.pdf?signature=abc`);
+      storage.answer((hit, reply) => {
+        if (hit.url.startsWith('/bucket'))
+          return reply.writeHead(307, { location: '/moved.pdf' }).end();
+        return reply.setHeader('content-type', 'application/pdf').end('%PDF');
+      });
+      const { call, permit } = await withSecret(place, value);
+      const { file } = await execute(call, { permit });
+
+      expect(file).toMatchObject({ content_type: 'application/pdf', name: 'moved.pdf', size: 4 });
+      expect(storage.hits.map(({ url }) => url)).toEqual([
+        '/bucket/report.pdf?signature=abc',
+        '/moved.pdf',
+      ]);
+      const wire = JSON.stringify(storage.hits);
+      expect(wire).not.toContain(value);
+      for (const { headers } of storage.hits) {
+        expect(Object.keys(headers).toSorted()).toEqual(
+          ['accept', 'accept-encoding', 'connection', 'host', 'user-agent'].toSorted(),
+        );
+      }
+    },
+  );
+
+  test('is not fetched by a link that repeats the credential: the 3xx is the answer', async () => {
+    const value = canary();
+    redirectTo(`${storage.baseUrl}/file?key=${encodeURIComponent(value)}`);
+    const { call, permit } = await withSecret('query', value);
+    const done = await execute(call, { permit });
+
+    expect(done.status_code).toBe(302);
+    expect(JSON.stringify(done)).not.toContain(value);
+    expect(storage.hits).toHaveLength(0);
+  });
+
+  test('is not followed by an action that is no download, nor to an address that is refused', async () => {
+    redirectTo(`${storage.baseUrl}/elsewhere`);
+    expect((await execute(world.actionCall('get', { id: 1 }))).status_code).toBe(302);
+    expect(storage.hits).toHaveLength(0);
+
+    redirectTo('http://169.254.169.254/latest/meta-data');
+    await expect(execute(world.actionCall('download'))).rejects.toMatchObject({
+      code: 'upstream_refused_address',
+    });
+    redirectTo('file:///etc/passwd');
+    expect((await execute(world.actionCall('download'))).status_code).toBe(302);
+  });
+
+  test('is given up after five', async () => {
+    redirectTo(`${storage.baseUrl}/0`);
+    storage.answer((hit, reply) =>
+      reply.writeHead(302, { location: `/${Number(hit.url.slice(1)) + 1}` }).end(),
+    );
+    expect((await execute(world.actionCall('download'))).status_code).toBe(302);
+    expect(storage.hits.map(({ url }) => url)).toEqual(['/0', '/1', '/2', '/3', '/4']);
   });
 });
 
