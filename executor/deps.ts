@@ -10,6 +10,7 @@ import type { Publisher } from '#events';
 import type { Logger } from '#telemetry';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
+import type { Owners } from './platform/ask.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
@@ -26,6 +27,8 @@ export interface Deps {
   /** Larger ones, up to this size, are kept as files. */
   readonly storedBytesMax: number;
   readonly files: FileWriter;
+  /** Of the actions of the service `platform`. */
+  readonly owners: Owners;
   /** Of the gateway: where files are downloaded. */
   readonly baseUrl: string;
   readonly slots: Slots;

@@ -15,6 +15,8 @@ import { retryDelayMs } from '../domain/retry.ts';
 import { createScrubber } from '../domain/scrub.ts';
 import type { Received } from '../domain/shape-body.ts';
 import type { CallFacts } from './facts.ts';
+import { isPlatformCall, sendToOwner } from './send-platform.ts';
+import type { Behalf } from './send-platform.ts';
 import type { PreparedCall } from './prepare.ts';
 
 export interface Sending {
@@ -22,6 +24,8 @@ export interface Sending {
   readonly prepared: PreparedCall;
   readonly credentials: readonly Credential[];
   readonly timeoutMs: number;
+  /** Of calls of the platform. */
+  readonly behalf?: Behalf | undefined;
 }
 
 export interface Answer extends Received {
@@ -38,7 +42,7 @@ export type SentOnce =
   /** It may have arrived, and there is no way to know. */
   | { readonly kind: 'unknown'; readonly error: AppError };
 
-type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax' | 'storedBytesMax'>;
+type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax' | 'storedBytesMax' | 'owners'>;
 
 /** How much of the caller's time is left for sending, with some of it kept for shaping and recording. */
 export function sendingTimeMs(timeoutMs: number, deadline: Deadline): number {
@@ -90,7 +94,14 @@ export async function sendOnce(
     return { kind: 'answered', answer };
   } catch (thrown) {
     const error = AppError.from(thrown);
-    const isUnsent = refusal !== undefined || thrown instanceof Unsendable || !mayHaveLeft(thrown);
+    const isUnsent =
+      refusal !== undefined ||
+      thrown instanceof Unsendable ||
+      !mayHaveLeft(thrown) ||
+      // Of ours, a component that was not there says that it was not asked.
+      (isPlatformCall(sending.facts) &&
+        error.code === 'unavailable' &&
+        error.details['lost'] !== true);
     if (isUnsent) return { kind: 'unsent', error };
     const head = receivedHead(thrown);
     if (head === undefined || head.status > 599) return { kind: 'unknown', error };
@@ -123,16 +134,15 @@ async function sendWithRetries(
 }
 
 async function exchange(
-  { egress, inlineBytesMax, storedBytesMax }: SendDeps,
-  {
-    prepared,
-    credentials,
-    url,
-    isElsewhere,
-    timeoutMs,
-    beforeSend,
-  }: Sending & Hop & { beforeSend?: () => void },
+  deps: SendDeps,
+  sending: Sending & Hop & { beforeSend?: () => void },
 ): Promise<Answer> {
+  const { prepared, credentials, url, isElsewhere, timeoutMs, beforeSend } = sending;
+  if (isPlatformCall(sending.facts)) {
+    beforeSend?.();
+    return sendToOwner(deps, sending);
+  }
+  const { egress, inlineBytesMax, storedBytesMax } = deps;
   const { method, headers, body } = prepared.request;
   const addressed = isElsewhere
     ? { url, headers: [acceptAll, ...ownHeaders] }

@@ -95,7 +95,7 @@ export const callResult = z.strictObject({
 export type CallResult = z.infer<typeof callResult>;
 
 export const templateReference = z.strictObject({
-  key: name.or(z.literal('http')),
+  key: name.or(z.enum(['http', 'platform'])),
   tier: z.enum(['user', 'org', 'global']),
   ownerId: id.nullable(),
   version: z.int().min(1),

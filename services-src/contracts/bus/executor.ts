@@ -60,6 +60,8 @@ export const executor = defineContract('executor', {
       call,
       options: callOptions,
       context: callContext,
+      /** For calls of the service `platform`: the components that own its actions decide by it. */
+      principal: signedPrincipal.optional(),
     }),
     response: executed,
     errors: executionErrors,
