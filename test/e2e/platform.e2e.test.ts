@@ -164,5 +164,17 @@ describe('the service platform', () => {
     const made = { action: 'create_subagent', params: { name: 'by-mcp' } };
     expect(await use('service_read', made)).toMatchObject({ error: 'risk_exceeded' });
     expect(await use('service_call', made)).toMatchObject({ status: 'called' });
+    const found = await connected.client.callTool({
+      name: 'service_search',
+      arguments: { query: 'create a subagent' },
+    });
+    expect(found.structuredContent).toMatchObject({
+      results: [
+        {
+          ...{ service: 'platform', action: 'create_subagent', requires_approval: false },
+          params_schema: { required: ['name'] },
+        },
+      ],
+    });
   });
 });
