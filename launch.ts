@@ -110,7 +110,10 @@ export async function startBacking(
     ...(nats && busVariables(nats.url, (user) => passwords[`NATS_${user}`])),
   };
   const owner = loadConfig(
-    { component: 'provision', names: ['DATABASE_URL', 'NATS_URL', 'NATS_REPLICAS'] },
+    {
+      component: 'provision',
+      names: ['DATABASE_URL', 'NATS_URL', 'NATS_REPLICAS', 'CAP_FILES_BYTES'],
+    },
     all,
   );
   await Promise.all([
@@ -118,7 +121,11 @@ export async function startBacking(
       adminUrl: owner.DATABASE_URL,
       roles: postgres === undefined ? {} : roles,
     }),
-    provisionBus({ natsUrl: owner.NATS_URL, replicas: owner.NATS_REPLICAS }),
+    provisionBus({
+      natsUrl: owner.NATS_URL,
+      replicas: owner.NATS_REPLICAS,
+      filesBytesMax: owner.CAP_FILES_BYTES,
+    }),
   ]);
 
   const running = startup.move();

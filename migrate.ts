@@ -8,12 +8,21 @@ import { orExit } from '#process';
 import { provisionBus, provisionDatabase, schemaOwners } from './provision.ts';
 import type { Role, SchemaOwner } from './provision.ts';
 
-const migrateConfig = defineConfig('provision', ['DATABASE_URL', 'NATS_URL', 'NATS_REPLICAS']);
+const migrateConfig = defineConfig('provision', [
+  'DATABASE_URL',
+  'NATS_URL',
+  'NATS_REPLICAS',
+  'CAP_FILES_BYTES',
+]);
 
 await orExit(async () => {
   const config = loadConfig(migrateConfig, process.env);
   await provisionDatabase({ adminUrl: config.DATABASE_URL, roles: rolesIn(process.env) });
-  await provisionBus({ natsUrl: config.NATS_URL, replicas: config.NATS_REPLICAS });
+  await provisionBus({
+    natsUrl: config.NATS_URL,
+    replicas: config.NATS_REPLICAS,
+    filesBytesMax: config.CAP_FILES_BYTES,
+  });
   process.stdout.write('Schemas and event stream are up to date.\n');
 });
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-import { connectBus } from '#bus';
+import { connectBus, provisionFiles } from '#bus';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { migrate } from '#database';
@@ -74,14 +74,17 @@ async function grant(client: pg.Client, schema: SchemaOwner, role: Role): Promis
   await client.query(`grant usage on all sequences in schema ${schema} to ${user}`);
 }
 
-/** Creates the event stream and its durable consumers, as the NATS user `provision`. */
+/** Creates the event stream with its durable consumers and the bucket of files, as the NATS user `provision`. */
 export async function provisionBus({
   natsUrl,
   replicas,
+  filesBytesMax,
 }: {
   natsUrl: string;
   replicas: number;
+  filesBytesMax: number;
 }): Promise<void> {
   await using bus = await connectBus({ url: natsUrl, name: 'provision' });
   await provisionStream(bus, { replicas });
+  await provisionFiles(bus, { replicas, bytesMax: filesBytesMax });
 }

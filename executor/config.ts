@@ -13,10 +13,12 @@ export const executorConfig = defineConfig('executor', [
   'EXECUTOR_IN_FLIGHT_MAX',
   'CAP_RESPONSE_INLINE_BYTES',
   'OAUTH_APPS',
+  'CAP_RESPONSE_STORED_BYTES',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',
-  // Where the gateway listens: never called from here, or a call could come back to us.
+  // Where the gateway listens: never called from here, or a call could come back to us; and where
+  // files are downloaded.
   'HOST',
   'PORT',
   'BASE_URL',

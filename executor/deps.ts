@@ -1,4 +1,4 @@
-import type { Client, Deadline } from '#bus';
+import type { Client, Deadline, FileWriter } from '#bus';
 import type { OrgSettings } from '#contracts/bus/auth';
 import type { registry } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
@@ -13,6 +13,7 @@ import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
 import type { Retries } from './retries.ts';
 import type { ConnectionDeps } from './connections/index.ts';
+import type { Owners } from './platform/ask.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
@@ -29,6 +30,13 @@ export interface Deps extends ConnectionDeps {
   readonly logger: Logger;
   /** Upstream bodies up to this size are part of the answer. */
   readonly inlineBytesMax: number;
+  /** Larger ones, up to this size, are kept as files. */
+  readonly storedBytesMax: number;
+  readonly files: FileWriter;
+  /** Of the actions of the service `platform`. */
+  readonly owners: Owners;
+  /** Of the gateway: where files are downloaded. */
+  readonly baseUrl: string;
   readonly slots: Slots;
   readonly retries: Retries;
   readonly lookUpNames: LookUpNames;

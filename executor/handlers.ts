@@ -9,6 +9,7 @@ import { describeSecrets } from './usecases/describe-secrets.ts';
 import { executeCall } from './usecases/execute-call.ts';
 import { executeFrozenCall } from './usecases/execute-frozen-call.ts';
 import { getSecretRequest } from './usecases/get-secret-request.ts';
+import { getFile } from './usecases/get-file.ts';
 import { getSecret } from './usecases/get-secret.ts';
 import { listSecretVersions } from './usecases/list-secret-versions.ts';
 import { listSecrets } from './usecases/list-secrets.ts';
@@ -28,6 +29,7 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     describeSecrets: (request) => describeSecrets(deps, request),
     allowSecretHosts: (request) => allowSecretHosts(deps, request),
     ...createConnectionHandlers(deps),
+    getFile: (request) => getFile(deps, request),
     listSecrets: (request, deadline) => listSecrets(deps, request, deadline),
     createSecret: (request) => createSecret(deps, request),
     getSecret: (request, deadline) => getSecret(deps, request, deadline),

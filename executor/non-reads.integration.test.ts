@@ -294,7 +294,11 @@ describe('a dispatch whose executor died', () => {
     const facts = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Permit;
     const sending = { facts, prepared, credentials: [], timeoutMs: 5_000 };
     const send = (lease: Lease) =>
-      sendOnce({ egress, inlineBytesMax: 1_000 }, sending, () => lease.requireAlive());
+      sendOnce(
+        { egress, storedBytesMax: 100_000, owners: {} as never, inlineBytesMax: 1_000 },
+        sending,
+        () => lease.requireAlive(),
+      );
 
     expect(await send(passed)).toMatchObject({ kind: 'unsent', error: { code: 'unavailable' } });
     expect(world.upstream.hits).toHaveLength(0);

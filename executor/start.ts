@@ -1,8 +1,11 @@
-import { connectBus, createClient, serve } from '#bus';
+import { connectBus, createClient, openFileWriter, serve } from '#bus';
 import type { Bus } from '#bus';
 import { ConfigError, deriveBaseUrl } from '#config';
+import { approvals } from '#contracts/bus/approvals';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
+import { notifier } from '#contracts/bus/notifier';
+import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import { eventSubject } from '#contracts/events';
 import { gap, permit } from '#contracts/permit';
@@ -25,6 +28,7 @@ import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
 import { pruneSecretRequests } from './repository/secret-request.ts';
 import { createRetries } from './retries.ts';
+import type { Owners } from './platform/ask.ts';
 import { createSlots } from './slots.ts';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
 import { readMasterKeys } from './vault/master-keys.ts';
@@ -102,6 +106,10 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     publisher: openPublisher(bus, 'executor'),
     logger,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
+    storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
+    files: openFileWriter(bus),
+    owners: createOwners(bus),
+    baseUrl: deriveBaseUrl(config),
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
     retries: createRetries(),
     lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
@@ -117,6 +125,16 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   logger.info('started');
   const running = startup.move();
   return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function createOwners(bus: Bus): Owners {
+  return {
+    auth: createClient(bus, auth),
+    registry: createClient(bus, registry),
+    policy: createClient(bus, policy),
+    approvals: createClient(bus, approvals),
+    notifier: createClient(bus, notifier),
+  };
 }
 
 function requireLive(caller: Principal): Principal {

@@ -1,8 +1,9 @@
 import { deadlineIn } from '#bus';
 import { executor as executorContract } from '#contracts/bus/executor';
-import type { CallResult } from '#contracts/call';
+import type { Call, CallResult } from '#contracts/call';
 import type { ErrorCode } from '#contracts/errors';
 import type { PendingApproval } from '#contracts/http/approvals';
+import { platformKey } from '#contracts/platform';
 import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { inSpan } from '#telemetry';
@@ -145,7 +146,7 @@ async function execute(
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await deps.executor.execute(
-          { permit: decision.permit, call, options, context },
+          { permit: decision.permit, call, options, context, ...behalfOf(call, caller) },
           deadlineIn(options.timeoutMs + executorExtraMs),
         );
       } catch (thrown) {
@@ -166,6 +167,11 @@ async function execute(
     deadlineIn(resumeMsMax),
   );
   return awaitDecision(deps, incoming, state);
+}
+
+/** The platform's own actions are done in the caller's name by the components that own them. */
+function behalfOf({ service }: Call, { principal }: Caller): { principal?: string } {
+  return service === platformKey ? { principal } : {};
 }
 
 /** A full executor, or none: refused before any dispatch row, so the same permit may be used again. */

@@ -1,4 +1,4 @@
-import type { Bus, Client } from '#bus';
+import type { Bus, Client, FileReader } from '#bus';
 import type { approvals } from '#contracts/bus/approvals';
 import type { audit } from '#contracts/bus/audit';
 import type { auth } from '#contracts/bus/auth';
@@ -29,6 +29,7 @@ export interface Deps extends Neighbours {
   readonly bus: Bus;
   readonly authenticator: Authenticator;
   readonly authNews: AuthNews;
+  readonly files: FileReader;
   readonly publisher: Publisher;
   readonly feed: Feed;
   readonly rates: RateLimits;

@@ -10,6 +10,7 @@ import {
   pendingApproval,
   shownRequest,
 } from '#contracts/http/approvals';
+import { fileBody } from '#contracts/http/define';
 import type { RouteSpec } from '#contracts/http/define';
 import { errorEnvelope } from '#contracts/http/errors';
 import { agentKey, createdAgentKey, identity, me } from '#contracts/http/identities';
@@ -99,7 +100,7 @@ export function createSchemas(): Schemas {
       requests.add(names.get(body) ?? '');
     }
     for (const schema of Object.values(responses))
-      if (schema !== null) add(`${title}Reply`, schema);
+      if (schema !== null && schema !== fileBody) add(`${title}Reply`, schema);
   }
 
   const { schemas } = z.toJSONSchema(registry, { ...generation, uri: refOf });

@@ -1,8 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 
+import type { z } from 'zod';
+
 import { httpRoutes } from '#contracts/all';
 import { errorCodes } from '#contracts/errors';
 import type { ErrorCode } from '#contracts/errors';
+import { fileBody } from '#contracts/http/define';
 import type { RouteSpec } from '#contracts/http/define';
 import { createSchemas, parametersOf } from './openapi-schemas.ts';
 import type { JsonSchema, Schemas } from './openapi-schemas.ts';
@@ -158,12 +161,16 @@ function answersOf({ responses }: RouteSpec, schemas: Schemas): JsonSchema {
       {
         description: STATUS_CODES[status] ?? 'Answer',
         headers: requestIdHeader,
-        ...(schema === null
-          ? {}
-          : { content: { 'application/json': { schema: schemas.refTo(schema) } } }),
+        ...(schema === null ? {} : { content: contentOf(schema, schemas) }),
       },
     ]),
   );
+}
+
+function contentOf(schema: z.ZodType, schemas: Schemas): JsonSchema {
+  // OpenAPI 3.1.0 §4.8.14.2: bytes have no schema.
+  if (schema === fileBody) return { '*/*': {} };
+  return { 'application/json': { schema: schemas.refTo(schema) } };
 }
 
 /** The codes a route may answer with, by status. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-import { connectBus, createClient } from '#bus';
+import { connectBus, createClient, openFileReader } from '#bus';
 import type { Bus } from '#bus';
 import { ConfigError, deriveBaseUrl } from '#config';
 import { approvals } from '#contracts/bus/approvals';
@@ -61,6 +61,7 @@ export async function startGateway(
       feed,
       authenticator,
       authNews,
+      files: openFileReader(bus),
       publisher: openPublisher(bus, 'gateway'),
       rates: createRateLimits({
         identityPerMinute: config.RATE_IDENTITY_PER_MINUTE,

@@ -1,5 +1,6 @@
 import type { Deadline } from '#bus';
 import type { Call } from '#contracts/call';
+import { platformKey, platformTemplate } from '#contracts/platform';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
 import { digestOf } from '#signing';
@@ -32,8 +33,10 @@ export async function prepareCall(
   const template =
     target.kind === 'raw'
       ? undefined
-      : await getTemplate({ orgId: facts.orgId, template: target.template }, deadline);
-  if (template && template.runtime !== 'http') {
+      : target.template.key === platformKey
+        ? platformTemplate
+        : await getTemplate({ orgId: facts.orgId, template: target.template }, deadline);
+  if (template && template.runtime === 'mcp') {
     throw new AppError(
       'invalid_params',
       `Services of runtime ${template.runtime} cannot be called yet.`,

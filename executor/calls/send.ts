@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 import { context as activeContext, propagation } from '@opentelemetry/api';
 
 import type { Deadline } from '#bus';
@@ -7,11 +9,14 @@ import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { inject } from '../domain/inject.ts';
 import type { Credential } from '../domain/inject.ts';
-import { redirectTarget, redirectsMax } from '../domain/redirect.ts';
+import { downloadTarget, redirectTarget, redirectsMax } from '../domain/redirect.ts';
 import type { HeaderPair } from '../domain/request.ts';
 import { askedToWaitMs, retriesMax, retryDelayMs } from '../domain/retry.ts';
+import { createScrubber } from '../domain/scrub.ts';
 import type { Received } from '../domain/shape-body.ts';
 import type { CallFacts } from './facts.ts';
+import { isPlatformCall, sendToOwner } from './send-platform.ts';
+import type { Behalf } from './send-platform.ts';
 import type { PreparedCall } from './prepare.ts';
 
 export interface Sending {
@@ -19,11 +24,14 @@ export interface Sending {
   readonly prepared: PreparedCall;
   readonly credentials: readonly Credential[];
   readonly timeoutMs: number;
+  /** Of calls of the platform. */
+  readonly behalf?: Behalf | undefined;
 }
 
 export interface Answer extends Received {
   /** The URL that answered, without credentials. */
   readonly url: string;
+  readonly stream?: Readable | null;
 }
 
 /** What became of a request that is sent at most once. */
@@ -34,7 +42,7 @@ export type SentOnce =
   /** It may have arrived, and there is no way to know. */
   | { readonly kind: 'unknown'; readonly error: AppError };
 
-type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax'>;
+type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax' | 'storedBytesMax' | 'owners'>;
 type ReadDeps = SendDeps & Pick<Deps, 'retries'>;
 
 /** How much of the caller's time is left for sending, with some of it kept for shaping and recording. */
@@ -43,16 +51,26 @@ export function sendingTimeMs(timeoutMs: number, deadline: Deadline): number {
   return Math.max(1, Math.min(timeoutMs, remainingMs - Math.min(1_000, remainingMs / 4)));
 }
 
-/** Sends a read: again after a lost connection or when asked to wait, and on along redirects within its own operation. */
+/**
+ * Sends a read: again after a lost connection or when asked to wait, and on along redirects: within its own operation, or
+ * to where a download is to be had, from then on without any credential.
+ */
 export async function sendRead(deps: ReadDeps, sending: Sending): Promise<Answer> {
   const endsAt = performance.now() + sending.timeoutMs;
-  let { url } = sending.prepared.request;
-  for (let hop = 0; ; hop += 1) {
-    const answer = await sendWithRetries(deps, { ...sending, url, endsAt });
-    const next = hop < redirectsMax ? nextHop(sending, answer) : undefined;
+  let hop: Hop = { url: sending.prepared.request.url, isElsewhere: false };
+  for (let hops = 0; ; hops += 1) {
+    const answer = await sendWithRetries(deps, { ...sending, ...hop, endsAt });
+    const next = hops < redirectsMax ? nextHop(sending, hop, answer) : undefined;
     if (next === undefined) return answer;
-    url = next;
+    answer.stream?.destroy();
+    hop = next;
   }
+}
+
+interface Hop {
+  readonly url: string;
+  /** Not at the upstream any more: nothing of the caller's or of ours goes there but the method. */
+  readonly isElsewhere: boolean;
 }
 
 /** Sends a non-read once, whatever happens. `beforeSend` is asked at the last moment, and refuses by throwing. */
@@ -72,11 +90,19 @@ export async function sendOnce(
   };
   const { url } = sending.prepared.request;
   try {
-    const answer = await exchange(deps, { ...sending, url, beforeSend: lastCheck });
+    const hop = { url, isElsewhere: false };
+    const answer = await exchange(deps, { ...sending, ...hop, beforeSend: lastCheck });
     return { kind: 'answered', answer };
   } catch (thrown) {
     const error = AppError.from(thrown);
-    const isUnsent = refusal !== undefined || thrown instanceof Unsendable || !mayHaveLeft(thrown);
+    const isUnsent =
+      refusal !== undefined ||
+      thrown instanceof Unsendable ||
+      !mayHaveLeft(thrown) ||
+      // Of ours, a component that was not there says that it was not asked.
+      (isPlatformCall(sending.facts) &&
+        error.code === 'unavailable' &&
+        error.details['lost'] !== true);
     if (isUnsent) return { kind: 'unsent', error };
     const head = receivedHead(thrown);
     if (head === undefined || head.status > 599) return { kind: 'unknown', error };
@@ -88,7 +114,7 @@ export async function sendOnce(
 
 async function sendWithRetries(
   deps: ReadDeps,
-  sending: Sending & { url: string; endsAt: number },
+  sending: Sending & Hop & { endsAt: number },
 ): Promise<Answer> {
   const { origin } = new URL(sending.url);
   deps.retries.count(origin);
@@ -112,37 +138,42 @@ async function sendWithRetries(
       if (answer === undefined) throw error;
       return answer;
     }
+    answer?.stream?.destroy();
     await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
 }
 
 async function exchange(
-  { egress, inlineBytesMax }: { egress: Egress; inlineBytesMax: number },
-  {
-    facts,
-    prepared,
-    credentials,
-    url,
-    timeoutMs,
-    beforeSend,
-  }: Sending & { url: string; beforeSend?: () => void },
+  deps: SendDeps,
+  sending: Sending & Hop & { beforeSend?: () => void },
 ): Promise<Answer> {
+  const { prepared, credentials, url, isElsewhere, timeoutMs, beforeSend } = sending;
+  if (isPlatformCall(sending.facts)) {
+    beforeSend?.();
+    return sendToOwner(deps, sending);
+  }
+  const { egress, inlineBytesMax, storedBytesMax } = deps;
   const { method, headers, body } = prepared.request;
-  const addressed = inject({ url, headers: transportHeaders(headers) }, credentials);
+  const addressed = isElsewhere
+    ? { url, headers: [acceptAll, ...ownHeaders] }
+    : inject({ url, headers: transportHeaders(headers) }, credentials);
   const response = await requestOf(egress, {
     method,
     url: addressed.url,
     headers: addressed.headers,
-    body: body ?? undefined,
+    body: isElsewhere ? undefined : (body ?? undefined),
     connectTimeoutMs: Math.min(5_000, timeoutMs),
     firstByteTimeoutMs: timeoutMs,
     totalTimeoutMs: timeoutMs,
     maxBytes: inlineBytesMax,
-    overflow: 'truncate',
-    circuit: facts.orgId,
+    overflow: 'stream',
+    streamMaxBytes: storedBytesMax,
+    circuit: sending.facts.orgId,
     beforeSend,
   });
+  const { stream, truncated } = response;
   if (response.status > 599) {
+    stream?.destroy();
     throw new AppError(
       'upstream_incomplete',
       'The upstream answered with a status that HTTP does not know.',
@@ -151,8 +182,9 @@ async function exchange(
   return {
     status: response.status,
     headers: response.headers,
-    body: response.truncated ? null : response.body,
-    lost: response.truncated ? 'too_large' : null,
+    body: truncated || stream ? null : response.body,
+    lost: truncated ? 'too_large' : null,
+    stream,
     url,
   };
 }
@@ -170,13 +202,17 @@ async function requestOf(egress: Egress, request: EgressRequest): Promise<Egress
 /** Refused before anything was sent. */
 class Unsendable extends AppError {}
 
+const acceptAll: HeaderPair = ['accept', '*/*'];
+const ownHeaders: readonly HeaderPair[] = [
+  ['accept-encoding', 'gzip, deflate'],
+  ['user-agent', 'agent-action-gateway'],
+];
+
 /** What belongs to the sending and not to the request: added outside the digest that a person approved. */
 function transportHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   const carrier: Record<string, string> = {};
   propagation.inject(activeContext.active(), carrier);
-  const own: HeaderPair[] = [['accept-encoding', 'gzip, deflate']];
-  if (!headers.some(([name]) => name === 'user-agent'))
-    own.push(['user-agent', 'agent-action-gateway']);
+  const own = ownHeaders.filter(([name]) => !headers.some(([given]) => given === name));
   const { traceparent } = carrier;
   if (traceparent === undefined) return [...headers, ...own];
   return [
@@ -186,17 +222,24 @@ function transportHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   ];
 }
 
-function nextHop({ facts, prepared }: Sending, answer: Answer): string | undefined {
+function nextHop(
+  { facts, prepared, credentials }: Sending,
+  { isElsewhere }: Hop,
+  answer: Answer,
+): Hop | undefined {
   const { method } = prepared.request;
+  const { action, template } = prepared;
   if (facts.target.kind !== 'action' || (method !== 'GET' && method !== 'HEAD')) return undefined;
-  if (prepared.template === undefined || answer.status < 300 || answer.status > 399)
-    return undefined;
-  return redirectTarget({
-    status: answer.status,
-    location: answer.headers.find(([name]) => name.toLowerCase() === 'location')?.[1],
-    url: answer.url,
-    template: prepared.template,
-    actionKey: facts.target.action,
-    baseUrl: facts.target.baseUrl,
-  });
+  if (template === undefined || answer.status < 300 || answer.status > 399) return undefined;
+  const { status, url } = answer;
+  const location = answer.headers.find(([name]) => name.toLowerCase() === 'location')?.[1];
+  const { action: actionKey, baseUrl } = facts.target;
+  const within = isElsewhere
+    ? undefined
+    : redirectTarget({ status, location, url, template, actionKey, baseUrl });
+  if (within !== undefined) return { url: within, isElsewhere: false };
+  if (action?.responseType !== 'binary') return undefined;
+  const scrubber = createScrubber(credentials.map(({ value }) => value));
+  const link = downloadTarget({ status, location, url, scrubber });
+  return link === undefined ? undefined : { url: link, isElsewhere: true };
 }

@@ -68,17 +68,24 @@ describe('the body of an answer', () => {
     expect(shape(Buffer.from('ü'), 'text/plain; charset=nonsense').body).toBe('ü');
   });
 
-  test('says why it is missing', () => {
-    expect(shape(Uint8Array.of(0xff, 0xd8), 'image/jpeg').omitted).toEqual({
-      reason: 'binary',
-      content_type: 'image/jpeg',
-      size: 2,
+  test('is a file when it is bytes, and a byte order mark says which text it is', () => {
+    expect(shape(Uint8Array.of(0xff, 0xd8), 'image/jpeg')).toEqual({
+      body: null,
+      file: { isText: false },
     });
-    expect(shape(Uint8Array.of(0xff, 0xfe), 'text/plain').omitted?.reason).toBe('binary');
     const packed = { status: 200, headers: [['Content-Encoding', 'br']] as const, lost: null };
     const body = Buffer.from('looks like text');
     const as = { contentType: 'text/plain', binary: false, scrubber: none };
-    expect(shapeBody({ ...packed, body }, as).omitted?.reason).toBe('binary');
+    expect(shapeBody({ ...packed, body }, as).omitted?.reason).toBe('encoded');
+    expect(shape(Uint8Array.of(0xff, 0xfd), 'text/plain').file).toEqual({ isText: true });
+    const swapped = Buffer.from('\ufeffäb', 'utf16le').swap16();
+    expect(shape(swapped, 'text/plain; charset=utf-16').body).toBe('äb');
+    expect(shape(Buffer.from('\ufeff{"a":1}', 'utf16le'), 'application/json').body).toEqual({
+      a: 1,
+    });
+  });
+
+  test('says why it is missing', () => {
     expect(shape('', 'text/plain', 'too_large').omitted).toEqual({
       reason: 'too_large',
       content_type: 'text/plain',

@@ -143,4 +143,56 @@ describe('headers and body of a raw call', () => {
     ).toBe('{"a":12345678901234567890}');
     expect(build({}).body).toBeNull();
   });
+
+  const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]);
+  const base64 = png.toString('base64');
+
+  test('bytes are given as base64 under a media type that is no text', () => {
+    const { body, headers } = build({
+      method: 'PUT',
+      headers: { 'Content-Type': 'image/png' },
+      body: { base64 },
+    });
+    expect(Buffer.from(body ?? []).equals(png)).toBe(true);
+    expect(headers).toContainEqual(['content-type', 'image/png']);
+    // In JSON it is JSON.
+    const json = build({ method: 'POST', body: { base64 } });
+    expect(Buffer.from(json.body ?? []).toString()).toBe(JSON.stringify({ base64 }));
+  });
+
+  test('a file of a multipart form is an object with base64', async () => {
+    const { body, headers } = build({
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data' },
+      body: {
+        title: 'Logo',
+        file: { base64, filename: 'a"b.png', content_type: 'image/png' },
+        meta: { size: 1 },
+      },
+    });
+    const type = headers.find(([name]) => name === 'content-type')?.[1] ?? '';
+    const form = await new Response(Buffer.from(body ?? []), {
+      headers: { 'content-type': type },
+    }).formData();
+    const file = form.get('file') as File;
+
+    expect(form.get('title')).toBe('Logo');
+    expect([file.name, file.type]).toEqual(['a"b.png', 'image/png']);
+    expect(Buffer.from(await file.arrayBuffer()).equals(png)).toBe(true);
+    expect(form.get('meta')).toBe('{"size":1}');
+  });
+
+  test.for<[string, HttpCall['body'], string]>([
+    ['image/png', { base64: 'no base64!' }, 'body'],
+    ['image/png', { base64, more: 1 }, 'body'],
+    ['image/png', 7, 'body'],
+    ['multipart/form-data', { file: { base64: 7 } }, 'file'],
+    ['multipart/form-data', { file: { base64, filename: 7 } }, 'filename'],
+    ['multipart/form-data', { file: { base64, content_type: 'a/b\r\nX: y' } }, 'content_type'],
+  ])('what is no file is refused: %s %j', ([type, body, param]) => {
+    const issues = [expect.objectContaining({ path: param })];
+    expect(() => build({ method: 'POST', headers: { 'content-type': type }, body })).toThrow(
+      expect.objectContaining({ code: 'invalid_params', details: { issues } }),
+    );
+  });
 });

@@ -5,6 +5,7 @@ import { bodyKindOf, invalidParam } from '#templates';
 import { boundaryOf } from './build-request.ts';
 import { httpUrl } from './http-url.ts';
 import { encodeBody } from './request-body.ts';
+import type { EncodedBody, FilePart } from './request-body.ts';
 import { requestHeader } from './request-headers.ts';
 import type { BuiltRequest, HeaderPair } from './request.ts';
 
@@ -33,13 +34,7 @@ export function buildHttpRequest({
     const mediaType =
       find('content-type') ??
       (typeof value === 'string' ? 'text/plain; charset=utf-8' : 'application/json');
-    // A text is sent as it is, whatever it is called: the caller has encoded it.
-    const isForm = ['form', 'multipart'].includes(bodyKindOf(mediaType));
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    const encoded =
-      isForm && typeof value === 'object'
-        ? encodeBody(value, { mediaType, partOf, boundary: boundaryOf(callDigest) })
-        : { contentType: mediaType, bytes: Buffer.from(text) };
+    const encoded = encodeRaw(value, { mediaType, callDigest });
     body = encoded.bytes;
     const others = headers.filter(([name]) => name !== 'content-type');
     headers.splice(0, headers.length, ...others, ['content-type', encoded.contentType]);
@@ -53,6 +48,44 @@ export function buildHttpRequest({
   };
 }
 
+/**
+ * A text is sent as it is, whatever it is called: the caller has encoded it. Of other values the
+ * media type says what they become; bytes are given as `{"base64": "…"}`.
+ */
+function encodeRaw(
+  value: NonNullable<JsonValue>,
+  { mediaType, callDigest }: { mediaType: string; callDigest: string },
+): EncodedBody {
+  const kind = bodyKindOf(mediaType);
+  if (typeof value === 'object' && (kind === 'form' || kind === 'multipart')) {
+    return encodeBody(value, { mediaType, partOf, fileOf, boundary: boundaryOf(callDigest) });
+  }
+  if (typeof value !== 'string' && kind === 'binary') {
+    if (!isBase64(value)) throw invalidParam('body', 'must be a text or {"base64": "…"}');
+    return encodeBody(value.base64, { mediaType, partOf, boundary: '' });
+  }
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return { contentType: mediaType, bytes: Buffer.from(text) };
+}
+
+const mediaTypeText = /^[a-z0-9!#$&^_.+-]{1,80}\/[a-z0-9!#$&^_.+-]{1,80}(;[\x20-\x7e]{0,100})?$/i;
+
+/** `{base64, filename?, content_type?}` is a file of a multipart form. */
+function fileOf(item: JsonValue): FilePart | undefined {
+  if (!isObject(item) || Array.isArray(item) || !Object.hasOwn(item, 'base64')) return undefined;
+  const { base64 = null, filename = null, content_type: contentType = null, ...rest } = item;
+  if (Object.keys(rest).length > 0) return undefined;
+  if (filename !== null && typeof filename !== 'string')
+    throw invalidParam('filename', 'must be a text');
+  const isType = typeof contentType === 'string' && mediaTypeText.test(contentType);
+  if (contentType !== null && !isType) throw invalidParam('content_type', 'must be a media type');
+  return { base64, filename, contentType: isType ? contentType : null };
+}
+
+function isBase64(value: JsonValue): value is { base64: JsonValue } {
+  return isObject(value) && Object.keys(value).join() === 'base64';
+}
+
 /** Nested values in the bracket form that most form-encoded APIs read: there is no schema that says otherwise. */
 function partOf(_name: string, value: JsonValue): BodyPart {
   const isNested = typeof value === 'object' && Object.values(value ?? {}).some(isObject);
@@ -60,7 +93,7 @@ function partOf(_name: string, value: JsonValue): BodyPart {
   return { style, explode: true, allowReserved: false, contentType: null, isBinary: false };
 }
 
-function isObject(value: JsonValue): boolean {
+function isObject(value: JsonValue): value is JsonValue[] | Record<string, JsonValue> {
   return typeof value === 'object' && value !== null;
 }
 

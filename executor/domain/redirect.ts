@@ -1,6 +1,7 @@
 import type { CompiledTemplate } from '#contracts/template';
 import { exactUrl, parseBaseUrl } from './base-url.ts';
 import { findOperation } from './operation.ts';
+import type { Scrubber } from './scrub.ts';
 
 export const redirectsMax = 5;
 const redirecting = new Set([301, 302, 303, 307, 308]);
@@ -36,4 +37,28 @@ export function redirectTarget({
   const path = target.pathname.slice(prefix.length);
   const found = findOperation(template, { method: action?.method ?? '', path });
   return found !== undefined && found.key === actionKey ? exactUrl(target.href).href : undefined;
+}
+
+/**
+ * Where the bytes of a download are, when the upstream sends its callers elsewhere for them: to
+ * storage of its own, by a link that needs no credential (decisions: Redirects). Undefined for
+ * what is no such redirect, and for a link in which the upstream repeats an injected value.
+ */
+export function downloadTarget({
+  status,
+  location,
+  url,
+  scrubber,
+}: {
+  status: number;
+  location: string | undefined;
+  url: string;
+  scrubber: Scrubber;
+}): string | undefined {
+  if (!redirecting.has(status) || location === undefined) return undefined;
+  const target = URL.parse(location, url);
+  if (target === null || !['https:', 'http:'].includes(target.protocol)) return undefined;
+  if (target.username !== '' || target.password !== '') return undefined;
+  target.hash = '';
+  return scrubber.text(target.href) === target.href ? target.href : undefined;
 }

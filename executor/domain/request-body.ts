@@ -24,6 +24,15 @@ interface BodyEncoding {
   readonly partOf: (name: string, value: JsonValue) => BodyPart | undefined;
   /** From the digest of the call, never from chance: an approved request can be built again byte for byte. */
   readonly boundary: string;
+  /** Without a schema, a value itself has to say that it is a file. */
+  readonly fileOf?: (item: JsonValue) => FilePart | undefined;
+}
+
+/** A part of a form that is a file, with its bytes as base64. */
+export interface FilePart {
+  readonly base64: JsonValue;
+  readonly filename: string | null;
+  readonly contentType: string | null;
 }
 
 /** RFC 3986's reserved characters that neither end nor separate a pair of a form. */
@@ -61,13 +70,18 @@ function form(value: Record<string, JsonValue>, { partOf }: BodyEncoding): Uint8
 /** RFC 7578: a list is one part per item, what is no primitive is JSON. */
 function multipart(
   value: Record<string, JsonValue>,
-  { partOf, boundary }: BodyEncoding,
+  { partOf, boundary, fileOf }: BodyEncoding,
 ): Uint8Array {
   const parts = presentEntries(value).flatMap(([name, each]) => {
     const part = partOf(name, each);
     const isJson = part?.contentType ? bodyKindOf(part.contentType) === 'json' : false;
     const items = Array.isArray(each) && !isJson ? each : [each];
-    return items.map((item) => multipartPart(item, { name, part, boundary }));
+    return items.map((item) => {
+      const file = fileOf?.(item);
+      return file === undefined
+        ? multipartPart(item, { name, part, boundary })
+        : multipartFile(file, { name, boundary });
+    });
   });
   return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
 }
@@ -79,10 +93,9 @@ function multipartPart(
   const isObject = typeof item === 'object';
   const binaryType = part?.isBinary ? 'application/octet-stream' : undefined;
   const type = part?.contentType ?? binaryType ?? (isObject ? 'application/json' : undefined);
-  const quoted = name.replace(/["\r\n]/g, (character) => encodeURIComponent(character));
   const head = [
     `--${boundary}`,
-    `Content-Disposition: form-data; name="${quoted}"${part?.isBinary ? `; filename="${quoted}"` : ''}`,
+    `Content-Disposition: form-data; name="${quoted(name)}"${part?.isBinary ? `; filename="${quoted(name)}"` : ''}`,
     ...(type === undefined ? [] : [`Content-Type: ${type}`]),
   ];
   const isJson = isObject || (type !== undefined && bodyKindOf(type) === 'json');
@@ -90,6 +103,23 @@ function multipartPart(
     ? bytesOf(item, name)
     : Buffer.from(isJson ? JSON.stringify(item) : textOf(item, name));
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body, Buffer.from('\r\n')]);
+}
+
+function multipartFile(
+  { base64, filename, contentType }: FilePart,
+  { name, boundary }: { name: string; boundary: string },
+): Uint8Array {
+  const head = [
+    `--${boundary}`,
+    `Content-Disposition: form-data; name="${quoted(name)}"; filename="${quoted(filename ?? name)}"`,
+    `Content-Type: ${contentType ?? 'application/octet-stream'}`,
+  ];
+  const bytes = bytesOf(base64, name);
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes, Buffer.from('\r\n')]);
+}
+
+function quoted(name: string): string {
+  return name.replace(/["\r\n]/g, (character) => encodeURIComponent(character));
 }
 
 /** Base64 with its padding and nothing around it (RFC 4648 §4): what has two readings is refused. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from '#contracts/vocabulary';
 import { base64Spellings, spellings } from './spellings.ts';
 
-const marker = '[REDACTED]';
+export const marker = '[REDACTED]';
 const lineBreak = String.raw`(?:[\r\n\t ]|\\[rnt])*`;
 const lineBreaks = new RegExp(lineBreak, 'g');
 /** Shorter values would turn half of an answer into markers, and protect nothing. */
@@ -15,10 +15,8 @@ export interface Scrubber {
 
 /** Removes injected values from what an upstream sends back, however it spells them (see `spellings`). */
 export function createScrubber(values: readonly string[]): Scrubber {
-  const parts = [...new Set(values.flatMap(secretParts))];
-  const needles = [...new Set(parts.flatMap(spellings))]
-    .filter((needle) => needle.length >= lengthMin)
-    .toSorted((left, right) => right.length - left.length);
+  const parts = values.flatMap(secretParts);
+  const needles = longestFirst(spellingsOf(values));
   const folded = parts.flatMap((part) => base64Spellings(Buffer.from(part, 'utf8')));
   const text = (original: string) => {
     let clean = original;
@@ -36,8 +34,18 @@ export function createScrubber(values: readonly string[]): Scrubber {
   return needles.length === 0 ? { text: (same) => same, json: (same) => same } : { text, json };
 }
 
+/** Everything that a value may be repeated as in a text. */
+export function spellingsOf(values: readonly string[]): string[] {
+  return values.flatMap(secretParts).flatMap(spellings);
+}
+
+/** A longer needle is found before one that it begins with, so that nothing of it stays. */
+export function longestFirst(needles: readonly string[]): string[] {
+  return [...new Set(needles)].toSorted((left, right) => right.length - left.length);
+}
+
 /** For `user:password`, the password alone is as secret as both. */
-function secretParts(value: string): string[] {
+export function secretParts(value: string): string[] {
   const colon = value.indexOf(':');
   const parts = colon > 0 ? [value, value.slice(colon + 1)] : [value];
   return parts.filter((part) => part.length >= lengthMin);

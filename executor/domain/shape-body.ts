@@ -9,6 +9,8 @@ export interface Received {
   readonly body: Uint8Array | null;
   /** Why the body is not (wholly) there. */
   readonly lost: 'too_large' | 'incomplete' | null;
+  /** The body, where it is larger than what fits into an answer; `body` is null then. */
+  readonly stream?: AsyncIterable<Uint8Array> | null;
 }
 
 export interface ShapedBody {
@@ -16,6 +18,8 @@ export interface ShapedBody {
   /** The JSON text a filter may read; undefined when the answer is not JSON. */
   readonly jsonText?: string;
   readonly omitted?: NonNullable<CallResult['body_omitted']>;
+  /** It is to be kept as a file; whether its bytes are a text. */
+  readonly file?: { readonly isText: boolean };
 }
 
 /** Deeper JSON is handed on as text: others would run out of stack on it. */
@@ -50,23 +54,24 @@ export function shapeHeaders(
   );
 }
 
-/** JSON when the upstream sent JSON, else text; bytes that are neither are named, never mangled (decisions: Binary). */
+/** JSON when the upstream sent JSON, else text; bytes that are neither become a file and are never mangled (decisions: Binary). */
 export function shapeBody(
   { body, lost, ...received }: Received,
   { contentType, binary, scrubber }: { contentType: string; binary: boolean; scrubber: Scrubber },
 ): ShapedBody {
-  const omit = (
-    reason: 'too_large' | 'binary' | 'incomplete',
-    size: number | null,
-  ): ShapedBody => ({
-    body: null,
-    omitted: { reason, content_type: scrubber.text(contentType).slice(0, 200), size },
-  });
-  if (lost !== null) return omit(lost, announcedSize(received.headers));
+  if (lost !== null) {
+    const omitted = omission(lost, { headers: received.headers, contentType });
+    return { body: null, omitted };
+  }
+  const isEmpty = !received.stream && (body === null || body.length === 0);
+  if (!isEmpty && isEncoded(received.headers)) {
+    return { body: null, omitted: omission('encoded', { headers: received.headers, contentType }) };
+  }
+  const isText = !binary && isTextual(contentType);
+  if (received.stream) return { body: null, file: { isText } };
   if (body === null || body.length === 0) return { body: null };
-  if (binary || isEncoded(received.headers)) return omit('binary', body.length);
-  const decoded = decode(body, contentType);
-  if (decoded === undefined) return omit('binary', body.length);
+  const decoded = binary ? undefined : decode(body, contentType);
+  if (decoded === undefined) return { body: null, file: { isText } };
   const text = scrubber.text(decoded);
   const isJson =
     /^application\/(json|[a-z0-9.+-]+\+json)\s*(;|$)/i.test(contentType) || contentType === '';
@@ -80,12 +85,20 @@ export function shapeBody(
   return { body: clean, jsonText: JSON.stringify(clean) };
 }
 
-/** In a coding that was not undone: its bytes are no text, whatever its type says, and could hide anything. */
+/** In a coding that was not asked for: its bytes could hide anything, a credential too. */
 function isEncoded(headers: Received['headers']): boolean {
   return headers.some(
     ([name, value]) =>
       name.toLowerCase() === 'content-encoding' && !/^\s*(identity)?\s*$/i.test(value),
   );
+}
+
+/** Why a body is not there. `contentType` has been scrubbed. */
+export function omission(
+  reason: NonNullable<CallResult['body_omitted']>['reason'],
+  { headers, contentType }: { headers: Received['headers']; contentType: string },
+): NonNullable<CallResult['body_omitted']> {
+  return { reason, content_type: contentType.slice(0, 200), size: announcedSize(headers) };
 }
 
 function announcedSize(headers: Received['headers']): number | null {
@@ -96,9 +109,16 @@ function announcedSize(headers: Received['headers']): number | null {
 const textual =
   /^(text\/|application\/(json|xml|javascript|ecmascript|x-www-form-urlencoded|yaml|x-yaml|x-ndjson|graphql|sql|toml|problem)|[a-z]+\/[a-z0-9.+-]+\+(json|xml|yaml))/i;
 
+function isTextual(contentType: string): boolean {
+  return contentType === '' || textual.test(contentType);
+}
+
 function decode(body: Uint8Array, contentType: string): string | undefined {
-  if (contentType !== '' && !textual.test(contentType)) return undefined;
-  const charset = /;\s*charset="?([a-z0-9._:-]{1,40})"?/i.exec(contentType)?.[1] ?? 'utf-8';
+  if (!isTextual(contentType)) return undefined;
+  const charset =
+    markedCharset(body) ??
+    /;\s*charset="?([a-z0-9._:-]{1,40})"?/i.exec(contentType)?.[1] ??
+    'utf-8';
   for (const label of new Set([charset, 'utf-8'])) {
     try {
       return new TextDecoder(label, { fatal: true }).decode(body);
@@ -107,6 +127,12 @@ function decode(body: Uint8Array, contentType: string): string | undefined {
     }
   }
   return undefined;
+}
+
+/** A byte order mark wins over what the header says (WHATWG Encoding §6): `utf-16` alone would be read as little-endian. */
+function markedCharset(body: Uint8Array): string | undefined {
+  if (body[0] === 0xfe && body[1] === 0xff) return 'utf-16be';
+  return body[0] === 0xff && body[1] === 0xfe ? 'utf-16le' : undefined;
 }
 
 /** Undefined when it is not JSON, or nested beyond what every reader can take. */

@@ -10,6 +10,7 @@ import { prepareCall } from '../calls/prepare.ts';
 import { runNonRead } from '../calls/run-non-read.ts';
 import { runRead } from '../calls/run-read.ts';
 import type { Executed } from '../calls/run.ts';
+import { requireSameCaller } from '../calls/send-platform.ts';
 import { sendingTimeMs } from '../calls/send.ts';
 import type { Deps } from '../deps.ts';
 import { isNonRead } from '../domain/retry.ts';
@@ -22,7 +23,14 @@ export async function executeCall(
     call,
     options,
     context,
-  }: { permit: string; call: Call; options: CallOptions; context: CallContext },
+    principal,
+  }: {
+    permit: string;
+    call: Call;
+    options: CallOptions;
+    context: CallContext;
+    principal?: string | undefined;
+  },
   deadline: Deadline,
 ): Promise<Executed> {
   using slot = deps.slots.take();
@@ -33,6 +41,8 @@ export async function executeCall(
       'A permit of a replay runs only the frozen call it was given for.',
     );
   }
+  const behalf = principal === undefined ? undefined : { principal, context };
+  if (behalf) requireSameCaller(permit, deps.verifyPrincipal(behalf.principal));
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
   const credentials = await loadCredentials(
     deps,
@@ -46,6 +56,7 @@ export async function executeCall(
   slot.goTo(request.url);
   const entry = auditEntryOf(permit, { request, context, disclosed: [] });
   const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
-  const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
+  const facts = permit;
+  const run = { permit, facts, call, prepared, credentials, entry, timeoutMs, behalf };
   return isNonRead(request.method, permit.nonRead) ? runNonRead(deps, run) : runRead(deps, run);
 }

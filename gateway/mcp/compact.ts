@@ -1,4 +1,6 @@
 import type { CallResult } from '#contracts/call';
+import type { JsonValue } from '#contracts/vocabulary';
+import { jsonBytes, shrinkJson } from '../domain/shrink-json.ts';
 import type { Structured } from './tool.ts';
 
 /** Spec, Limits: the compact body is capped at about 8 KB. */
@@ -8,32 +10,29 @@ const bodyBytesMax = 8_192;
 export function compactResult(result: CallResult): Structured {
   const { headers: _, body, filtered_body: filtered, ...rest } = result;
   // A filter's output is what was asked for; the whole body beside it would defeat its purpose.
-  if (filtered !== undefined) return { ...rest, ...capped('filtered_body', filtered) };
-  return { ...rest, ...capped('body', body) };
+  if (filtered !== undefined) return { ...rest, ...capped('filtered_body', filtered, true) };
+  return { ...rest, ...capped('body', body, typeof body !== 'string') };
 }
 
 /** Spec: `status_code`, `headers`, the body as text, `duration_ms` and any `filtered_body`. */
 export function verboseResult({ body, ...rest }: CallResult): Structured {
-  return { ...rest, body: typeof body === 'string' ? body : JSON.stringify(body) };
+  return { ...rest, body: typeof body === 'string' || body === null ? body : JSON.stringify(body) };
 }
 
-/** The value as it is, or the beginning of its text with how much is missing. */
-function capped(field: string, value: unknown): Structured {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const bytes = Buffer.from(text);
-  if (bytes.length <= bodyBytesMax) return { [field]: value };
-  // A character cut in two at the end becomes U+FFFD.
-  const shown = bytes
-    .subarray(0, bodyBytesMax)
-    .toString('utf8')
-    .replace(/\uFFFD$/, '');
+/** The value as it is, or as much of it as fits, still JSON, with what is missing and how to get it. */
+function capped(field: 'body' | 'filtered_body', given: JsonValue, canFilter: boolean): Structured {
+  const { value, leftOut } = shrinkJson(given, bodyBytesMax);
+  if (value === given) return { [field]: value };
+  const { at, ...counts } = leftOut;
   return {
-    [field]: shown,
+    [field]: value,
     truncated: {
       field,
-      shown_bytes: Buffer.byteLength(shown),
-      size_bytes: bytes.length,
-      hint: "Only the beginning is shown, as text. Ask for less with the action's own parameters, or call again with verbose: true for all of it.",
+      shown_bytes: jsonBytes(value),
+      size_bytes: jsonBytes(given),
+      left_out: Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0)),
+      at,
+      hint: `${field} is incomplete: left_out counts what is missing, at points to the first places. Ask for less with the action's own parameters${canFilter ? ' or a jq filter (service_read)' : ''}, or call again with verbose: true for all of it.`,
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
-import { mayUse } from '../domain/scopes.ts';
+import { mayUse } from '#contracts/scopes';
 import { headersOf, statusOf, toAppError } from '../plugins/error-handler.ts';
 import { contextOf, goneSignal, refuseOtherMethods } from '../plugins/routes.ts';
 import type { Admitted } from '../plugins/routes.ts';

@@ -14,6 +14,7 @@ import type {
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 
+import type { StoredFile } from '#contracts/call';
 import { id as uuid } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { validate } from '../domain/validate.ts';
@@ -118,7 +119,10 @@ function toToolError(thrown: unknown): AppError {
 }
 
 function present(answer: ToolAnswer): CallToolResult | InputRequiredResult {
-  if (answer.kind === 'result') return asContent(answer.structured);
+  if (answer.kind === 'result') {
+    const { structuredContent, content } = asContent(answer.structured);
+    return { structuredContent, content: [...content, ...linksTo(answer.file)] };
+  }
   const { approvalId, url, message }: PersonPage = answer.page;
   return inputRequired({
     inputRequests: { [personKey]: inputRequired.elicitUrl({ url, message }) },
@@ -128,11 +132,18 @@ function present(answer: ToolAnswer): CallToolResult | InputRequiredResult {
 }
 
 /** The same JSON twice: for programs, and as text for models whose client passes on nothing else. */
-function asContent(structured: Structured): CallToolResult {
+function asContent(structured: Structured) {
   return {
-    content: [{ type: 'text', text: JSON.stringify(structured) }],
+    content: [{ type: 'text' as const, text: JSON.stringify(structured) }],
     structuredContent: { ...structured },
   };
+}
+
+function linksTo(file: StoredFile | null) {
+  if (file === null) return [];
+  const { download_url: uri, name, content_type: mimeType, size, expires_at: until } = file;
+  const description = `GET it with the same bearer, until ${until}.`;
+  return [{ type: 'resource_link' as const, uri, name, mimeType, size, description }];
 }
 
 function personOf(

@@ -1,6 +1,7 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
+import type { StoredFile } from '#contracts/call';
 import type { Access } from '#contracts/http/define';
 import type { CallContext } from '#contracts/vocabulary';
 import type { Caller } from '../authenticate.ts';
@@ -26,7 +27,7 @@ export type Structured = Readonly<Record<string, unknown>>;
 
 /** What a tool comes to: a result, or the request that the client lets a person act first. */
 export type ToolAnswer =
-  | { readonly kind: 'result'; readonly structured: Structured }
+  | { readonly kind: 'result'; readonly structured: Structured; readonly file: StoredFile | null }
   | { readonly kind: 'ask_person'; readonly page: PersonPage };
 
 export interface PersonPage {
@@ -95,8 +96,9 @@ export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSp
   };
 }
 
-export function result(structured: Structured): ToolAnswer {
-  return { kind: 'result', structured };
+/** `file` is the one that the result names: clients are given it as a link as well. */
+export function result(structured: Structured, file: StoredFile | null = null): ToolAnswer {
+  return { kind: 'result', structured, file };
 }
 
 /**

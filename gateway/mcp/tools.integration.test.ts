@@ -74,7 +74,7 @@ async function call(name: string, given: unknown, token = stage.tokenFor()) {
   expect(status).toBe(200);
   const { structuredContent, content, isError } = body.result;
   expect(JSON.parse(content[0].text)).toEqual(structuredContent);
-  return { structured: structuredContent, isError: isError === true };
+  return { structured: structuredContent, content, isError: isError === true };
 }
 
 const create = { service: 'github', action: 'create_issue' };
@@ -180,7 +180,7 @@ describe('a called action', () => {
     expect(verbose.structured.result).toEqual({ ...upstream, body: '{"number":7}' });
   });
 
-  test('with a long body shows its beginning and says so', async () => {
+  test('with a long body shows whole items of it, and says what is missing', async () => {
     const body = Array.from({ length: 2_000 }, () => 'übermäßig');
     stage.neighbours.executor.execute = async () => ({
       ...{ kind: 'called', auditId, result: { ...upstream, body }, replayed: false },
@@ -188,15 +188,47 @@ describe('a called action', () => {
     const { structured } = await call('service_call', create);
 
     const { body: shown, truncated } = structured.result;
-    expect(JSON.stringify(body).startsWith(shown)).toBe(true);
+    expect(shown).toEqual(body.slice(0, shown.length));
     expect(truncated).toMatchObject({
-      shown_bytes: Buffer.byteLength(shown),
+      field: 'body',
+      shown_bytes: Buffer.byteLength(JSON.stringify(shown)),
       size_bytes: Buffer.byteLength(JSON.stringify(body)),
+      left_out: { items: 2_000 - shown.length },
+      at: [''],
+      hint: expect.stringMatching(/jq filter.*verbose: true/),
     });
     expect(truncated.shown_bytes).toBeGreaterThan(8_000);
     expect(truncated.shown_bytes).toBeLessThanOrEqual(8_192);
     const verbose = await call('service_call', { ...create, verbose: true });
     expect(JSON.parse(verbose.structured.result.body)).toEqual(body);
+  });
+
+  test('with a file names it, and gives a link to it', async () => {
+    const file = {
+      download_url: 'https://gateway.example/v1/files/01890000-0000-7000-8000-000000000001',
+      name: 'report.pdf',
+      content_type: 'application/pdf',
+      size: 700_000,
+      sha256: 'a'.repeat(64),
+      expires_at: '2026-01-01T00:00:00.000Z',
+    };
+    stage.neighbours.executor.execute = async () => ({
+      ...{ kind: 'called', auditId, result: { ...upstream, body: null, file }, replayed: false },
+    });
+    for (const verbose of [false, true]) {
+      const { structured, content } = await call('service_call', { ...create, verbose });
+      expect(structured.result).toMatchObject({ body: null, file });
+      expect(content.slice(1)).toEqual([
+        {
+          type: 'resource_link',
+          uri: file.download_url,
+          name: 'report.pdf',
+          mimeType: 'application/pdf',
+          size: 700_000,
+          description: expect.stringContaining(file.expires_at),
+        },
+      ]);
+    }
   });
 
   test('by service_read may only read, and may be filtered', async () => {

@@ -11,7 +11,7 @@ import { inSpan } from '#telemetry';
 import { readCredential } from '../authenticate.ts';
 import type { Caller, Credential } from '../authenticate.ts';
 import type { Deps } from '../deps.ts';
-import { mayUse } from '../domain/scopes.ts';
+import { mayUse } from '#contracts/scopes';
 import { invalidRequest, validate } from '../domain/validate.ts';
 import type { RouteHandler } from '../route.ts';
 import { createHandlers } from '../routes/index.ts';

@@ -5,6 +5,7 @@ import { actionHandlers } from './actions.ts';
 import { approvalHandlers } from './approvals.ts';
 import { auditHandlers } from './audit.ts';
 import { connectionHandlers, oauthAppHandlers } from './connections.ts';
+import { fileHandlers } from './files.ts';
 import { identityHandlers } from './identities.ts';
 import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
@@ -37,6 +38,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...templateHandlers(deps),
     ...templateImportHandlers(deps),
     ...actionHandlers(deps),
+    ...fileHandlers(deps),
     ...approvalHandlers(deps),
     ...ruleHandlers(deps),
     ...webhookHandlers(deps),

@@ -1,4 +1,6 @@
 import type { Principal } from '#contracts/vocabulary';
+import { platformKey } from '#contracts/platform';
+import { findDenial } from '../domain/denials.ts';
 import type { WalkedCall } from '../domain/denials.ts';
 import type { Standings } from '../domain/rules.ts';
 import { walk } from '../domain/walk.ts';
@@ -9,11 +11,14 @@ import { findOtherNames } from './other-names.ts';
 
 /** The verdict of the walk on a call, with the call as it was walked. */
 export interface Assessment {
-  readonly verdict: Verdict | { readonly outcome: 'user' };
+  readonly verdict: Verdict | { readonly outcome: 'user' | 'platform' };
   readonly walked: WalkedCall;
 }
 
-/** Walks the chain, or does not: a call made by a user alone skips it (spec: What the service does, 5). */
+/**
+ * Walks the chain, or does not: a call made by a user alone skips it (spec: What the service does,
+ * 5), and what the platform offers is open to everybody whom no rule denies it.
+ */
 export async function assess(
   lookups: Lookups,
   standings: Standings,
@@ -28,6 +33,13 @@ export async function assess(
     denyNames: [],
   };
   if (caller.kind === 'user') return { verdict: { outcome: 'user' }, walked };
+  if (facts.template === platformKey) {
+    const named = { ...walked, denyNames: facts.ownNames };
+    const standing = standings.get(caller.identityId);
+    const denial = standing && findDenial(standing, named);
+    const verdict = denial ? ({ outcome: 'denied', denial } as const) : undefined;
+    return { verdict: verdict ?? { outcome: 'platform' }, walked: named };
+  }
   const others = await findOtherNames(lookups, standings, {
     owner: caller,
     host: facts.host,

@@ -1,4 +1,5 @@
 import type { Call, CallOptions } from '#contracts/call';
+import { platformKey } from '#contracts/platform';
 import { AppError } from '#errors';
 import { isAtLeast } from '../domain/deny-names.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
@@ -19,6 +20,13 @@ export async function establishFacts(
     throw new AppError(
       'unknown_action',
       'Raw HTTP has no actions. Send method and path instead of action and params.',
+    );
+  }
+  if (call.kind === 'http' && call.service === platformKey) {
+    throw new AppError(
+      'invalid_params',
+      'The platform is called by action and params, not by method and path.',
+      { details: { issues: [{ path: 'method', message: 'does not go with this service' }] } },
     );
   }
   const facts =

@@ -1,4 +1,5 @@
 import type { ServiceRecord } from '#contracts/bus/registry';
+import { platformKey, platformService, platformTemplate } from '#contracts/platform';
 import type { CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
@@ -9,6 +10,7 @@ export async function getConnectedService(
   owner: Owner,
   name: string,
 ): Promise<{ service: ServiceRecord; template: CompiledTemplate }> {
+  if (name === platformKey) return { service: platformService, template: platformTemplate };
   const service = await lookups.getService(owner, name);
   if (service.status === 'disabled') throw serviceDisabled(service.name);
   const template = await lookups.getTemplate(owner.orgId, service.template);

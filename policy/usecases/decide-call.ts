@@ -2,6 +2,9 @@ import type { policy } from '#contracts/bus/policy';
 import type { Handlers } from '#bus';
 import type { Call, CallOptions } from '#contracts/call';
 import type { Decision } from '#contracts/audit';
+import { platformActions, platformKey } from '#contracts/platform';
+import type { PlatformActionName } from '#contracts/platform';
+import { mayUse } from '#contracts/scopes';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { digestOf } from '#signing';
@@ -10,6 +13,7 @@ import { denialReason } from '../domain/denials.ts';
 import { buildPermit } from '../domain/statements.ts';
 import type { WalkedKey } from '../domain/walk.ts';
 import { assess } from '../facts/assess.ts';
+import type { Assessment } from '../facts/assess.ts';
 import type { CallFacts } from '../facts/call-facts.ts';
 import { establishFacts } from '../facts/establish-facts.ts';
 import { loadStandings } from '../facts/standings.ts';
@@ -42,6 +46,7 @@ export async function decideCall(
     ),
     establishFacts(deps.lookups, caller, { call, options }),
   ]);
+  requireScope(caller, facts);
   const { verdict, walked } = await assess(deps.lookups, standings, { facts, caller });
   const chain = standings.get(caller.identityId)?.chain ?? caller.chain;
   const stated = { subject: caller, chain, facts, callDigest, options };
@@ -58,7 +63,7 @@ export async function decideCall(
     return { outcome: 'gap', gap: deps.gapSigner.sign(gap), ...summary };
   }
   const jti = deps.newId();
-  const decision = verdict.outcome === 'user' ? byUser : decisionOf(verdict.keys);
+  const decision = decisionOf(verdict);
   if (verdict.outcome === 'allowed') countUses(deps, caller.orgId, verdict.keys);
   const permit = buildPermit(stateFacts(stated), { jti, now: deps.now(), decision, replay: null });
   log(deps, caller, { granted: true, reason: decision.by, key: permit.keys[0] });
@@ -70,14 +75,16 @@ export async function decideCall(
   };
 }
 
-const byUser: Decision = { by: 'user', rule_id: null, approval_id: null };
-
 /** The first rule that let something through names the decision; a call that needed none was a read. */
-function decisionOf(keys: readonly WalkedKey[]): Decision {
-  const rule = keys.map(({ cover }) => (cover?.by === 'rule' ? cover.rule : null)).find(Boolean);
-  return rule
-    ? { by: 'rule', rule_id: rule.id, approval_id: null }
-    : { by: 'read', rule_id: null, approval_id: null };
+function decisionOf(
+  verdict: Extract<Assessment['verdict'], { outcome: 'allowed' | 'user' | 'platform' | 'gap' }>,
+): Decision {
+  const none = { rule_id: null, approval_id: null };
+  if (!('keys' in verdict)) return { by: verdict.outcome, ...none };
+  const rule = verdict.keys
+    .map(({ cover }) => (cover?.by === 'rule' ? cover.rule : null))
+    .find(Boolean);
+  return rule ? { by: 'rule', rule_id: rule.id, approval_id: null } : { by: 'read', ...none };
 }
 
 function countUses({ ruleUse }: Deps, orgId: string, keys: readonly WalkedKey[]): void {
@@ -94,6 +101,18 @@ function summarise(facts: CallFacts) {
     nonRead: facts.nonRead,
     description: facts.description,
   };
+}
+
+/** What the platform offers needs the scope that its REST route needs, whatever way it was asked for. */
+function requireScope(caller: Principal, { template, action }: CallFacts): void {
+  if (template !== platformKey) return;
+  const { access } = platformActions[action as PlatformActionName];
+  if (mayUse(caller, access)) return;
+  throw new AppError(
+    'insufficient_scope',
+    `This needs the scope ${access}; use a credential that has it.`,
+    { details: { scope: access } },
+  );
 }
 
 function auditorRefused(): AppError {

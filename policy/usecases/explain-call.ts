@@ -49,7 +49,7 @@ export async function explainCall(
   // A denied call has no gap of its own; the executor needs one to show the request.
   const keys: readonly WalkedKey[] =
     verdict.outcome === 'gap' ? verdict.keys : facts.keys.map((key) => ({ key, cover: null }));
-  const isAllowed = verdict.outcome === 'allowed' || verdict.outcome === 'user';
+  const isAllowed = ['allowed', 'user', 'platform'].includes(verdict.outcome);
   const gap = isAllowed ? null : await stateGap(deps, stated, { standings, walked, keys });
   const { request } = await deps.executor.showRequest(
     { ...signFor(deps, stated, gap), call },
@@ -126,7 +126,10 @@ function signFor(deps: Deps, stated: Stated, gap: Gap | null) {
 function explain({ verdict }: Assessment, facts: CallFacts): Why[] {
   switch (verdict.outcome) {
     case 'user':
-      return facts.keys.map(({ key }) => ({ key, effect: 'allow', by: 'user' }));
+    case 'platform': {
+      const by = verdict.outcome;
+      return facts.keys.map(({ key }) => ({ key, effect: 'allow', by }));
+    }
     case 'denied': {
       const { rule, key } = verdict.denial;
       return [{ key, effect: 'deny', by: 'rule', rule_id: rule.id, ...ownerOf(rule) }];

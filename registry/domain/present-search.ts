@@ -1,5 +1,6 @@
 import type { SearchRow } from '#contracts/http/search';
 import type { TemplateReference } from '#contracts/call';
+import { platformKey } from '#contracts/platform';
 import type { Principal } from '#contracts/vocabulary';
 import { readinessOf } from './credentials.ts';
 import type { ExistingCredentials } from './credentials.ts';
@@ -9,7 +10,10 @@ import type { Service } from './service.ts';
 
 interface Found extends SearchSource {
   readonly template: TemplateReference;
-  readonly connected: { readonly service: Service; readonly name: string } | null;
+  readonly connected: {
+    readonly service: Pick<Service, 'secrets' | 'autoAllowReads'>;
+    readonly name: string;
+  } | null;
 }
 
 interface Seen {
@@ -31,7 +35,7 @@ export function presentAction(
     description: summary,
     risk,
     score: Math.round(score * 1_000) / 1_000,
-    requires_approval: needsRule(caller, asked),
+    requires_approval: common.template !== platformKey && needsRule(caller, asked),
     auth: common.auth,
   };
 }

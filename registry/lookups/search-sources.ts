@@ -1,4 +1,5 @@
 import type { TemplateReference } from '#contracts/call';
+import { platformKey, platformService } from '#contracts/platform';
 import type { Principal } from '#contracts/vocabulary';
 import { referenceTo, versionKey } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
@@ -14,8 +15,16 @@ import { getTemplateVersion } from './template-version.ts';
 /** What a search looks at: a connected service, or a template that is not connected. */
 export interface Source extends SearchSource {
   readonly template: TemplateReference;
-  readonly connected: { readonly service: Service; readonly name: string } | null;
+  readonly connected: { readonly service: SearchedService; readonly name: string } | null;
 }
+
+export type SearchedService = Pick<Service, 'name' | 'secrets' | 'autoAllowReads'>;
+
+/** Always there; searched last of what is connected. */
+const platform = {
+  template: platformService.template,
+  connected: { service: platformService, name: platformKey },
+};
 
 /** Twice what one owner may connect: the user's own and the org's. */
 const servicesMax = 200;
@@ -42,7 +51,7 @@ export async function listSearchSources(
 
   const sources: Source[] = [];
   let actions = 0;
-  for (const { template, connected: by } of [...connected, ...others]) {
+  for (const { template, connected: by } of [...connected, platform, ...others]) {
     const load = () => getTemplateVersion(deps, { orgId, template });
     const index = await deps.searchIndexes.get(versionKey(orgId, template), load);
     actions += index.actions.length;

@@ -1,4 +1,5 @@
 import type { TemplateReference } from '#contracts/call';
+import { platformKey, platformTemplate } from '#contracts/platform';
 import type { CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
 import { referenceTo, versionKey } from '../catalog.ts';
@@ -10,6 +11,7 @@ export async function getTemplateVersion(
   { db, catalog }: Pick<Deps, 'db' | 'catalog'>,
   { orgId, template }: { orgId: string; template: TemplateReference },
 ): Promise<CompiledTemplate> {
+  if (template.key === platformKey) return platformTemplate;
   const key = versionKey(orgId, template);
   const current = catalog.find(template.key);
   if (current !== undefined && versionKey(orgId, referenceTo(current)) === key) return current;

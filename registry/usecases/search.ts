@@ -1,6 +1,7 @@
 import type { Deadline } from '#bus';
 import { searchLimits } from '#contracts/http/search';
 import type { SearchReply, SearchRow } from '#contracts/http/search';
+import { platformKey } from '#contracts/platform';
 import type { Principal } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
 import type { ExistingCredentials } from '../domain/credentials.ts';
@@ -19,6 +20,9 @@ interface SearchFields {
   readonly catalog: boolean;
 }
 
+/** What is built in is offered where it is clearly meant, and not beside what only looks like it. */
+const platformScoreMin = 0.6;
+
 /** Actions of the caller's services that match a query, or without one the services themselves. */
 export async function search(
   deps: Deps,
@@ -28,12 +32,16 @@ export async function search(
   const caller = deps.verifyPrincipal(principal);
   const sources = await listSearchSources(deps, caller, { catalog });
   if (queryTermsOf(query).length === 0) {
-    const shown = sources.slice(0, limit);
+    // What is built in is no service of anybody's.
+    const shown = sources.filter(({ template }) => template.key !== platformKey).slice(0, limit);
     const existing = await credentialsOf(deps, caller, { shown, deadline });
     return { items: shown.map((source) => presentSource(source, { caller, existing })) };
   }
   const { misspellings } = deps.searchIndexes;
-  const hits = rankActions(query, sources, { limit, misspellings });
+  const ranked = rankActions(query, sources, { limit, misspellings });
+  const hits = ranked.filter(
+    ({ source, score }) => source.template.key !== platformKey || score >= platformScoreMin,
+  );
   const shown = hits.map(({ source }) => source);
   const existing = await credentialsOf(deps, caller, { shown, deadline });
   const rows = hits.map((hit) => presentAction(hit, { caller, existing }));

@@ -3,6 +3,8 @@ export { createClient } from './client.ts';
 export type { Client } from './client.ts';
 export { connectBus } from './connect.ts';
 export type { Bus } from './connect.ts';
+export { openFileReader, openFileWriter, provisionFiles } from './files.ts';
+export type { FileReader, FileWriter } from './files.ts';
 export { deadlineIn } from './deadline.ts';
 export type { Deadline } from './deadline.ts';
 export { serve } from './server.ts';

@@ -7,6 +7,7 @@ import {
   plainPublications,
   plainSubscriptions,
 } from '../contracts/events.ts';
+import { filesPublications } from '../contracts/files.ts';
 import { components } from '../contracts/vocabulary.ts';
 import type { Component } from '../contracts/vocabulary.ts';
 
@@ -17,7 +18,8 @@ export interface NatsPermissions {
 
 /**
  * What one component may say and hear, from the contracts alone: the endpoints that name it as
- * a caller, its own subjects, its own events, its own durable consumer, its own inbox.
+ * a caller, its own subjects, its own events, its own durable consumer, its own inbox, its part of
+ * the object store.
  */
 export function permissionsOf(component: Component): NatsPermissions {
   const contracts: readonly Contract[] = Object.values(busContracts);
@@ -34,6 +36,7 @@ export function permissionsOf(component: Component): NatsPermissions {
       `$JS.ACK.${eventsStream}.${durable}.>`,
     ]);
   const plain: Partial<Record<Component, readonly string[]>> = plainPublications;
+  const files: Partial<Record<Component, readonly string[]>> = filesPublications;
   return {
     publish: [
       ...calls,
@@ -41,6 +44,7 @@ export function permissionsOf(component: Component): NatsPermissions {
       `aud.${component}.>`,
       ...durables,
       ...(plain[component] ?? []),
+      ...(files[component] ?? []),
     ],
     subscribe: [`rpc.${component}.>`, `_INBOX_${component}.>`, ...plainSubscriptions[component]],
   };

@@ -216,6 +216,16 @@ export const settings = {
     doc: 'Upstream body that is returned inside the answer.',
     example: '524288',
   },
+  CAP_RESPONSE_STORED_BYTES: {
+    schema: whole(268_435_456, 1_073_741_824),
+    doc: 'Upstream body that is kept as a file for an hour.',
+    example: '268435456',
+  },
+  CAP_FILES_BYTES: {
+    schema: whole(2_147_483_648, 999_999_999_999),
+    doc: 'All files together; read at migration only.',
+    example: '2147483648',
+  },
   APPROVALS_OPEN_PER_REQUESTER: {
     schema: whole(20, 10_000),
     doc: 'Open approvals of one identity.',

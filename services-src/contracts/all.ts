@@ -9,6 +9,7 @@ import { actionRoutes } from './http/actions.ts';
 import { approvalRoutes } from './http/approvals.ts';
 import { auditRoutes } from './http/audit.ts';
 import { connectionRoutes } from './http/connections.ts';
+import { fileRoutes } from './http/files.ts';
 import { identityRoutes } from './http/identities.ts';
 import { oauthAppRoutes } from './http/oauth-apps.ts';
 import { oauthClientRoutes } from './http/oauth-clients.ts';
@@ -42,6 +43,7 @@ export const httpRoutes = {
   ...templateRoutes,
   ...templateImportRoutes,
   ...actionRoutes,
+  ...fileRoutes,
   ...approvalRoutes,
   ...ruleRoutes,
   ...webhookRoutes,

@@ -18,9 +18,9 @@ export const disclosedField = z.strictObject({
 });
 export type DisclosedField = z.infer<typeof disclosedField>;
 
-/** What allowed a call: a rule, the read allowance, the user acting alone, or an approval. */
+/** What allowed a call: a rule, the read allowance, the user acting alone, an approval, or that the service `platform` needs none. */
 export const decision = z.strictObject({
-  by: z.enum(['rule', 'read', 'user', 'approval']),
+  by: z.enum(['rule', 'read', 'user', 'approval', 'platform']),
   rule_id: id.nullable(),
   approval_id: id.nullable(),
 });

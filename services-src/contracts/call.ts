@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { httpMethod, id, json, name, nameReference } from './vocabulary.ts';
+import { httpMethod, id, json, name, nameReference, timestamp } from './vocabulary.ts';
 
 /** A JSON object as an agent sends it; what may be in it is the action's own schema. */
 export const params = z.record(z.string().max(200), json);
@@ -53,19 +53,40 @@ export const callOptions = z.strictObject({
 });
 export type CallOptions = z.infer<typeof callOptions>;
 
+/**
+ * A body that is kept as a file: binary, or larger than fits into the answer. `size` and `sha256` are
+ * of what `download_url` gives, which is decoded and without injected credentials.
+ */
+export const storedFile = z.strictObject({
+  /** `GET` it with the caller's own credential, or that of one of its ancestors, before `expires_at`. */
+  download_url: z.url().max(2_000),
+  /** What to save it as: letters, digits, `.`, `_` and `-`. */
+  name: z.string().min(1).max(100),
+  content_type: z.string().max(200),
+  size: z.int().min(0),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  expires_at: timestamp,
+});
+export type StoredFile = z.infer<typeof storedFile>;
+
 /** The upstream's answer in its public form (decisions: Calling actions). */
 export const callResult = z.strictObject({
   status_code: z.int().min(100).max(599),
   headers: z.record(z.string(), z.string()),
-  /** JSON when the upstream sent JSON, else text; null when empty or omitted. */
+  /** JSON when the upstream sent JSON, else text; null when empty, kept as `file`, or omitted. */
   body: json,
+  /** Where the body is, when it is binary or too large to be in `body`. */
+  file: storedFile.optional(),
   duration_ms: z.number(),
   filtered_body: json.optional(),
   filter_error: z.string().max(500).optional(),
-  /** Why `body` is null although the upstream sent one. */
+  /**
+   * Why there is neither `body` nor `file` although the upstream sent something: more than may be
+   * kept, cut off on its way, or nowhere to keep it.
+   */
   body_omitted: z
     .strictObject({
-      reason: z.enum(['too_large', 'binary', 'incomplete']),
+      reason: z.enum(['too_large', 'incomplete', 'encoded', 'not_stored']),
       content_type: z.string().max(200),
       size: z.int().nullable(),
     })
@@ -76,7 +97,7 @@ export const callResult = z.strictObject({
 export type CallResult = z.infer<typeof callResult>;
 
 export const templateReference = z.strictObject({
-  key: name.or(z.literal('http')),
+  key: name.or(z.enum(['http', 'platform'])),
   tier: z.enum(['user', 'org', 'global']),
   ownerId: id.nullable(),
   version: z.int().min(1),

@@ -1,5 +1,8 @@
-import type { Transform } from 'node:stream';
+import type { Readable, Transform } from 'node:stream';
 import { createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+
+import { createSpill } from './spill.ts';
+import type { Spill } from './spill.ts';
 
 /** Up to here a good ratio is no bomb: a small page of zeros compresses a thousandfold. */
 const ratioFloorBytes = 1024 * 1024;
@@ -10,6 +13,8 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** Most decoded bytes for each byte received. */
   readonly maxRatio: number;
+  /** A body beyond `maxBytes` becomes a stream of at most this many bytes. */
+  readonly streamMaxBytes?: number | undefined;
 }
 
 export interface BodyEvents {
@@ -21,6 +26,10 @@ export interface BodyEvents {
   onPressure(paused: boolean): void;
   /** All of it is here. */
   onComplete(): void;
+  /** It does not fit, and goes on as this stream; `BodySink.finish` ends it. */
+  onLarge(stream: Readable): void;
+  /** Whoever read the stream wants no more of it. */
+  onAbandoned(): void;
 }
 
 /** Collects a body within its limits, decoding it if need be. */
@@ -30,6 +39,8 @@ export interface BodySink {
   write(chunk: Buffer): void;
   end(): void;
   bytes(): Buffer;
+  /** Ends the stream, if the body became one: with an error when part of it is missing. */
+  finish(error?: Error): void;
   destroy(): void;
 }
 
@@ -54,10 +65,15 @@ export function createBodySink(
 ): BodySink {
   const coding = contentEncoding?.trim().toLowerCase() ?? '';
   const decoder = Object.hasOwn(decoders, coding) ? decoders[coding] : undefined;
-  const kept = createBytes(limits.maxBytes);
-  if (decoder !== undefined) return createDecodingSink(decoder, { kept, limits, events });
+  if (decoder !== undefined) return createDecodingSink(decoder, { limits, events });
+  const { kept, finish } = createStore({
+    limits,
+    events,
+    onPressure: events.onPressure.bind(events),
+  });
   return {
     decodes: false,
+    finish,
     write: (chunk) => {
       if (!kept.append(chunk)) events.onOverflow();
     },
@@ -67,14 +83,39 @@ export function createBodySink(
   };
 }
 
-interface DecodingParts {
-  readonly kept: Bytes;
+interface StoreParts {
   readonly limits: BodyLimits;
   readonly events: BodyEvents;
+  readonly onPressure: (paused: boolean) => void;
 }
 
-function createDecodingSink(decoder: Decoder, { kept, limits, events }: DecodingParts): BodySink {
+/** Where the decoded bytes go: into memory, and beyond its limit into a stream if one is wanted. */
+function createStore({ limits, events, onPressure }: StoreParts): {
+  kept: Bytes;
+  finish: BodySink['finish'];
+} {
+  const kept = createBytes(limits.maxBytes);
+  if (limits.streamMaxBytes === undefined) return { kept, finish: () => {} };
+  const spill: Spill = createSpill({
+    kept,
+    maxBytes: limits.streamMaxBytes,
+    onLarge: (stream) => events.onLarge(stream),
+    onAbandoned: () => events.onAbandoned(),
+    onPressure,
+  });
+  return { kept: spill, finish: (error) => (error ? spill.fail(error) : spill.end()) };
+}
+
+type DecodingParts = Omit<StoreParts, 'onPressure'>;
+
+function createDecodingSink(decoder: Decoder, { limits, events }: DecodingParts): BodySink {
   let stream: Transform | undefined;
+  const { kept, finish } = createStore({
+    limits,
+    events,
+    // The decoder then fills up, and by that slows the upstream down.
+    onPressure: (paused) => void (paused ? stream?.pause() : stream?.resume()),
+  });
   let received = 0;
   let decoded = 0;
 
@@ -96,6 +137,7 @@ function createDecodingSink(decoder: Decoder, { kept, limits, events }: Decoding
 
   return {
     decodes: true,
+    finish,
     write(chunk) {
       received += chunk.length;
       stream ??= open(chunk[0] ?? 0);
@@ -112,9 +154,11 @@ function createDecodingSink(decoder: Decoder, { kept, limits, events }: Decoding
   };
 }
 
-interface Bytes {
+export interface Bytes {
   /** False when not all of it could be kept. */
   append(chunk: Buffer): boolean;
+  /** How many more bytes it takes. */
+  room(): number;
   take(): Buffer;
 }
 
@@ -159,6 +203,7 @@ function createBytes(maxBytes: number): Bytes {
       if (room > 0) keep(chunk.subarray(0, room));
       return false;
     },
+    room: () => maxBytes - length,
     take() {
       closeSlab();
       return parts.length === 1 ? parts[0]! : Buffer.concat(parts);

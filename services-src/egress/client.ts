@@ -53,8 +53,13 @@ export interface EgressRequest {
   readonly maxBytes?: number;
   /** Decoded to received bytes, after the first MiB. Default 100. */
   readonly maxRatio?: number;
-  /** What a body beyond the limits does: fail with `response_too_large`, or be cut. Default `refuse`. */
-  readonly overflow?: 'refuse' | 'truncate';
+  /**
+   * What a body beyond `maxBytes` does: fail with `response_too_large`, be cut, or become a stream
+   * of at most `streamMaxBytes` (cut when it is known at once to be larger). Default `refuse`.
+   */
+  readonly overflow?: 'refuse' | 'truncate' | 'stream';
+  /** Of the decoded body, with `overflow: 'stream'`. Default 256 MiB. */
+  readonly streamMaxBytes?: number;
   readonly signal?: AbortSignal | undefined;
   /**
    * Whose failures at this origin count together, for instance an org: what one meets there never
@@ -162,6 +167,8 @@ function withDefaults(request: EgressRequest) {
     maxBytes: request.maxBytes ?? 10 * mebibyte,
     maxRatio: request.maxRatio ?? 100,
     overflow: request.overflow ?? ('refuse' as const),
+    streamMaxBytes:
+      request.overflow === 'stream' ? (request.streamMaxBytes ?? 256 * mebibyte) : undefined,
     signal: request.signal,
     beforeSend: request.beforeSend,
     onSent: request.onSent,

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 import type { Dispatcher } from 'undici';
 
 import type { AppError } from '#errors';
@@ -24,6 +26,12 @@ export interface EgressResponse {
   readonly body: Uint8Array;
   /** The body passed `maxBytes` (or the ratio) and the caller asked for its beginning. */
   readonly truncated: boolean;
+  /**
+   * The whole decoded body, when it passed `maxBytes` and the caller asked for a stream: `body` is
+   * empty then. Whoever gets it reads it to its end or destroys it. It fails with the errors of
+   * the exchange, `response_too_large` beyond `streamMaxBytes` among them.
+   */
+  readonly stream: Readable | null;
   readonly durationMs: number;
 }
 
@@ -32,7 +40,7 @@ export interface ExchangeOptions extends BodyLimits {
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly totalTimeoutMs: number;
-  readonly overflow: 'refuse' | 'truncate';
+  readonly overflow: 'refuse' | 'truncate' | 'stream';
   readonly signal: AbortSignal | undefined;
   readonly beforeSend: (() => void) | undefined;
   readonly onSent: (() => void) | undefined;
@@ -61,6 +69,8 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   #interim = 0;
   #head: ResponseHead | undefined;
   #body: BodySink | undefined;
+  /** The answer has been given, and its body goes on as a stream. */
+  #streaming = false;
 
   constructor(options: ExchangeOptions, origin: { readonly isHttp2: boolean }) {
     this.#options = options;
@@ -108,7 +118,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
     const coding = this.#options.method === 'HEAD' ? undefined : 'content-encoding';
     this.#body = createBodySink(coding && headerValue(headers, coding), this.#options, this);
     const announced = Number(headerValue(headers, 'content-length') ?? 0);
-    if (announced > this.#options.maxBytes && this.#refusesOverflow()) this.onOverflow();
+    if (announced > this.#announcedMax()) this.onOverflow();
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -124,8 +134,20 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   }
 
   onOverflow(): void {
-    if (this.#options.overflow === 'truncate') this.#succeed(true);
+    const isCut = this.#options.overflow !== 'refuse' && !this.#streaming;
+    if (isCut) this.#succeed(true);
     else this.#fail(tooLarge(this.#progress, this.#head));
+  }
+
+  /** The answer is given now; deadlines and limits hold until the last byte of the stream. */
+  onLarge(stream: Readable): void {
+    if (this.#settled || this.#streaming) return;
+    this.#streaming = true;
+    this.#answer({ stream, truncated: false, body: Buffer.alloc(0) });
+  }
+
+  onAbandoned(): void {
+    this.#fail(cancelled(undefined, this.#progress, this.#head));
   }
 
   onBroken(error: Error): void {
@@ -156,19 +178,28 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
 
   #succeed(truncated: boolean): void {
     if (this.#settled || this.#head === undefined || this.#body === undefined) return;
+    this.#settle();
+    if (this.#streaming) {
+      this.#body.finish();
+      return;
+    }
+    this.#answer({ stream: null, truncated, body: this.#body.bytes() });
+    if (truncated) this.#drop();
+  }
+
+  #answer(part: Pick<EgressResponse, 'body' | 'stream' | 'truncated'>): void {
+    if (this.#head === undefined) return;
     const { status, headers } = this.#head;
     const durationMs = performance.now() - this.#startedAt;
-    const body = this.#body.bytes();
-    const decoded = this.#body.decodes ? withoutEncoding(headers) : headers;
-    this.#settle();
-    this.#resolve({ status, headers: decoded, body, truncated, durationMs });
-    if (truncated) this.#drop();
+    const decoded = this.#body?.decodes ? withoutEncoding(headers) : headers;
+    this.#resolve({ status, headers: decoded, ...part, durationMs });
   }
 
   #fail(error: AppError): void {
     if (this.#settled) return;
     this.#settle();
-    this.#reject(error);
+    if (this.#streaming) this.#body?.finish(error);
+    else this.#reject(error);
     this.#drop();
   }
 
@@ -184,8 +215,11 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
     this.#controller?.abort(new Error('not wanted any more'));
   }
 
-  #refusesOverflow(): boolean {
-    return this.#options.method !== 'HEAD' && this.#options.overflow === 'refuse';
+  /** What an honest Content-Length may say before it is not worth reading on. */
+  #announcedMax(): number {
+    const { method, overflow, maxBytes, streamMaxBytes = maxBytes } = this.#options;
+    if (method === 'HEAD' || overflow === 'truncate') return Infinity;
+    return overflow === 'stream' ? streamMaxBytes : maxBytes;
   }
 
   #setTimer(ms: number): void {

@@ -7,6 +7,7 @@ import { busContracts } from '#contracts/all';
 import { subjectOf } from '#contracts/define';
 import type { Contract } from '#contracts/define';
 import { durableConsumers, plainPublications, plainSubscriptions } from '#contracts/events';
+import { filesPublications, filesStream } from '#contracts/files';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { createTestEnvironment } from '../support/environment.ts';
@@ -27,10 +28,16 @@ function mayPublish(component: Component): string[] {
     `evt.${component}.matrix`,
     `aud.${component}.matrix`,
     ...(plain[component] ?? []),
+    ...filesSubjects(component),
     ...Object.entries(durableConsumers)
       .filter(([, { owner }]) => owner === component)
       .flatMap(([durable]) => durableSubjects(durable)),
   ];
+}
+
+function filesSubjects(component: Component): string[] {
+  const files: Partial<Record<Component, readonly string[]>> = filesPublications;
+  return (files[component] ?? []).map((subject) => subject.replace('*', 'matrix'));
 }
 
 const durableSubjects = (durable: string) => [
@@ -50,6 +57,8 @@ const everySubject = [
     `_INBOX_${component}.guessed`,
   ]),
   ...Object.keys(durableConsumers).flatMap(durableSubjects),
+  ...components.flatMap(filesSubjects),
+  ...['$O.files.C.a.b', '$O.files.X', '$O.other.C.matrix', '$O.other.M.matrix'],
   ...['feed.v1', 'beat.gateway.v1', '_INBOX.guessed', 'EVENTS', 'evt', 'anything'],
   ...['$SYS.REQ.SERVER.PING', '$SYS.REQ.ACCOUNT.gateway.CONNZ', '$SYS.ACCOUNT.gateway.CONNECT'],
   ...[
@@ -77,12 +86,26 @@ const everySubject = [
     'CONSUMER.PAUSE.EVENTS.audit',
     'CONSUMER.INFO.EVENTS.spy',
     'CONSUMER.MSG.NEXT.EVENTS.spy',
+    ...['INFO', 'UPDATE', 'DELETE', 'MSG.DELETE'].map((call) => `STREAM.${call}.OBJ_files`),
+    ...['CONSUMER.CREATE.OBJ_files', 'CONSUMER.CREATE.OBJ_files.spy.$O.files.>'],
+    ...['STREAM.MSG.GET.OBJ_other', 'STREAM.PURGE.OBJ_other', 'DIRECT.GET.OBJ_other'],
   ].map((call) => `$JS.API.${call}`),
 ];
 
 const wildcards = [
   ...['>', '*', '*.>', '*.*', 'rpc.>', 'rpc.*.v1.ping', 'evt.>', 'evt.*.approval.raised', 'aud.>'],
-  ...['_INBOX.>', '_INBOX*.>', '$JS.>', '$JS.API.>', '$JS.ACK.>', '$SYS.>', 'feed.>', 'beat.>'],
+  ...[
+    '_INBOX.>',
+    '_INBOX*.>',
+    '$JS.>',
+    '$JS.API.>',
+    '$JS.ACK.>',
+    '$SYS.>',
+    'feed.>',
+    'beat.>',
+    '$O.>',
+    '$O.files.>',
+  ],
 ];
 const everySubscription = [
   ...wildcards,
@@ -179,7 +202,7 @@ describe('on the bus', () => {
     );
     expect(Object.values(state.subjects ?? {})).toEqual(components.flatMap(() => [1, 1]));
     expect(state.consumer_count).toBe(Object.keys(durableConsumers).length);
-    expect(names).toEqual(['EVENTS']);
+    expect(names).toEqual(['EVENTS', filesStream]);
   });
 
   test('a request is answered once: a second reply is refused', async () => {

@@ -87,6 +87,7 @@ const acrossOrgs: Record<string, string> = {
   'executor/repository/data-key.ts listDataKeysNotUnder': 'master keys belong to the deployment',
   'executor/repository/dispatch.ts listAbandonedDispatches': sweep,
   'executor/repository/dispatch.ts eraseOldDispatches': housekeeping,
+  'executor/repository/file.ts eraseOldFiles': housekeeping,
   'executor/repository/idempotency.ts eraseOldIdempotency': housekeeping,
   'executor/repository/secret-request.ts pruneSecretRequests': housekeeping,
   'executor/repository/connection.ts prunePendingConnections': housekeeping,

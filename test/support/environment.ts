@@ -43,7 +43,11 @@ export async function createTestEnvironment({
     }),
   );
   const natsUrl = (user: string) => nats.url.replace('nats://', `nats://${user}:${password}@`);
-  await provisionBus({ natsUrl: natsUrl('provision'), replicas: 1 });
+  await provisionBus({
+    natsUrl: natsUrl('provision'),
+    replicas: 1,
+    filesBytesMax: 64 * 1024 * 1024,
+  });
 
   const serverUrl = inject('adminUrl');
   const database = `test_${randomUUID().replaceAll('-', '')}`;

@@ -100,7 +100,7 @@ export const approvals = defineContract('approvals', {
     }),
     response: pageOf(approvalResponse),
     errors: [],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
   },
   resolve: {
@@ -130,7 +130,7 @@ export const approvals = defineContract('approvals', {
     request: byId.extend({ context: callContext }),
     response: approvalResponse,
     errors: ['not_found', 'not_in_your_chain', 'already_resolved'],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
   },
   /** `POST /v1/approvals/{id}/call`: an ancestor runs an allowed call that has not run; answers with its end state. */

@@ -106,7 +106,7 @@ export const auth = defineContract('auth', {
     request: z.strictObject({ principal: signedPrincipal }),
     response: me,
     errors: ['unauthenticated'],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 2_000,
   },
   listIdentities: {
@@ -134,7 +134,7 @@ export const auth = defineContract('auth', {
     request: change.extend({ body: createSubagentBody }),
     response: identity,
     errors: ['unauthenticated', 'conflict', 'forbidden', 'not_found', 'invalid_params'],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
   },
   updateIdentity: {

@@ -76,6 +76,8 @@ export const executor = defineContract('executor', {
       call,
       options: callOptions,
       context: callContext,
+      /** For calls of the service `platform`: the components that own its actions decide by it. */
+      principal: signedPrincipal.optional(),
     }),
     response: executed,
     errors: executionErrors,
@@ -178,6 +180,19 @@ export const executor = defineContract('executor', {
     response: done,
     errors: ['credential_missing', 'host_not_allowed'],
     callers: ['registry'],
+    timeoutMs: 3_000,
+  },
+  /** Where the bytes of a file are, for the caller or an ancestor of it; to anybody else there is none. */
+  getFile: {
+    request: z.strictObject({ principal: signedPrincipal, id }),
+    response: z.strictObject({
+      chunksId: z.string().min(1).max(64),
+      name: z.string().min(1).max(100),
+      contentType: z.string().max(200),
+      size: z.int().min(0),
+    }),
+    errors: ['not_found', 'expired'],
+    callers: ['gateway'],
     timeoutMs: 3_000,
   },
   listSecrets: {

@@ -20,7 +20,7 @@ export const notifier = defineContract('notifier', {
     }),
     response: z.strictObject({ items: z.array(feedItem).max(200), position: z.int() }),
     errors: ['invalid_request'],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
   },
   /** The position of the newest item: where a reader without `Last-Event-ID` starts. */

@@ -48,6 +48,7 @@ export const policy = defineContract('policy', {
       'unauthenticated',
       'identity_archived',
       'forbidden',
+      'insufficient_scope',
       'invalid_params',
       'filter_invalid',
       'unknown_service',
@@ -92,7 +93,7 @@ export const policy = defineContract('policy', {
       'host_not_allowed',
       'invalid_request',
     ],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 5_000,
   },
   /**

@@ -158,7 +158,7 @@ export const registry = defineContract('registry', {
     }),
     response: searchReply,
     errors: [],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 5_000,
   },
   listServices: {
@@ -169,7 +169,7 @@ export const registry = defineContract('registry', {
     }),
     response: serviceList,
     errors: [],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
   },
   getService: {

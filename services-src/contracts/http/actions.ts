@@ -80,7 +80,7 @@ export const validateReply = z.strictObject({
       effect: z.enum(['allow', 'deny', 'gap']),
       rule_id: id.optional(),
       identity_id: id.optional(),
-      by: z.enum(['rule', 'read', 'user']).optional(),
+      by: z.enum(['rule', 'read', 'user', 'platform']).optional(),
     }),
   ),
   permission_keys: z.array(permissionKey),

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import type { ErrorCode } from '../errors.ts';
 import type { EventType } from '../events.ts';
@@ -6,6 +6,9 @@ import type { Scope } from '../vocabulary.ts';
 
 /** `public`: no credential. `any`: any credential. Else the scope it needs (`user`: a session or the user scope). */
 export type Access = 'public' | 'any' | Exclude<Scope, 'mcp'>;
+
+/** An answer that is no JSON: the bytes of a file, as they come. */
+export const fileBody = z.custom<ReadableStream<Uint8Array>>();
 
 /**
  * One REST route: the only description of what crosses HTTP. Validation, the OpenAPI document

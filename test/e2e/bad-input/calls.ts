@@ -201,4 +201,26 @@ export const badCalls: BadInput[] = [
     'https://[fd00:ec2::254]/',
     'http://10.0.0.1/',
   ].map((url) => ({ what: `raw HTTP to ${url}`, send: byUser({ url }), ...refused })),
+  {
+    what: 'an action that the platform has not',
+    send: byBot({ service: 'platform', action: 'allow_everything' }),
+    ...{ status: 404, error: 'unknown_action' },
+  },
+  {
+    what: 'the platform by method and path',
+    send: byBot({ service: 'platform', method: 'GET', path: '/whoami' }),
+    ...invalid,
+  },
+  {
+    what: 'params that an action of the platform has not',
+    send: byBot({ service: 'platform', action: 'list_pending', params: { as: 'ann' } }),
+    ...invalid,
+  },
+  {
+    what: 'bytes that are no base64',
+    send: onUpstream('/x', {
+      ...{ method: 'PUT', headers: { 'content-type': 'image/png' }, body: { base64: '%%%' } },
+    }),
+    ...invalid,
+  },
 ];

@@ -219,4 +219,17 @@ export const lateDecisions: BadInput[] = [
     },
     ...{ status: 424, error: 'credential_missing', tells: /"secret":"org\/sendgrid_api_key"/ },
   },
+  {
+    what: 'a file whose hour is over',
+    send: async ({ world: { tables }, admin }) => {
+      const id = randomUUID();
+      await tables.query(
+        `insert into executor.file (id, org_id, audience, chunks_id, name, content_type, size, sha256, expires_at)
+         values ($1, $2, $3, 'none', 'late.png', 'image/png', 1, '0', now())`,
+        [id, admin.orgId, [admin.id]],
+      );
+      return admin.get(`/v1/files/${id}`);
+    },
+    ...{ status: 410, error: 'expired' },
+  },
 ];

@@ -33,7 +33,7 @@ const forAgents: readonly RouteName[] = [
   ...(['listAgentKeys', 'createAgentKey', 'revokeAgentKey'] as const),
   ...(['listServices', 'getService', 'search', 'listTemplates', 'getTemplate'] as const),
   'createConnection',
-  ...(['callAction', 'validateAction', 'listApprovals', 'getApproval'] as const),
+  ...(['callAction', 'validateAction', 'getFile', 'listApprovals', 'getApproval'] as const),
   ...(['resolveApproval', 'cancelApproval', 'callApproval'] as const),
   'requestSecret',
 ];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { Access } from '#contracts/http/define';
 import type { Scope } from '#contracts/vocabulary';
-import { agent, user } from '../principals.testing.ts';
+import { agent, user } from '../../gateway/principals.testing.ts';
 import { mayUse } from './scopes.ts';
 
 const all: Access[] = [

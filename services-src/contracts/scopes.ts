@@ -1,5 +1,5 @@
-import type { Access } from '#contracts/http/define';
-import type { Principal, Scope } from '#contracts/vocabulary';
+import type { Access } from './http/define.ts';
+import type { Principal, Scope } from './vocabulary.ts';
 
 /** What else a scope allows (decisions: Scopes). */
 const implied: Partial<Record<Scope, readonly Scope[]>> = {

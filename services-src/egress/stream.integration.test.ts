@@ -1,0 +1,149 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+
+import { openLoopback } from './calls.testing.ts';
+import type { EgressRequest, EgressResponse } from './index.ts';
+
+const mebibyte = 1024 * 1024;
+
+async function get(
+  answer: (reply: ServerResponse) => unknown,
+  use: (response: EgressResponse) => Promise<void>,
+  request: Partial<EgressRequest> = {},
+): Promise<void> {
+  const server = createServer((_, reply) => void answer(reply)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await using egress = openLoopback();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
+  try {
+    await use(
+      await egress.request({
+        ...{ method: 'GET', url, maxBytes: 64 * 1024, overflow: 'stream' },
+        streamMaxBytes: 8 * mebibyte,
+        ...request,
+      }),
+    );
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+async function digestOf(stream: AsyncIterable<Buffer> | null): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of stream ?? []) hash.update(chunk);
+  return hash.digest('hex');
+}
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'succeeded',
+    (thrown: { code?: string }) => thrown.code,
+  );
+
+describe('a body beyond maxBytes, as a stream', () => {
+  const body = randomBytes(3 * mebibyte);
+
+  test('comes whole, from its first byte, plain and decoded', async () => {
+    await get(
+      (reply) => reply.end(body),
+      async ({ stream, body: kept, truncated }) => {
+        expect([kept.length, truncated]).toEqual([0, false]);
+        expect(await digestOf(stream)).toBe(sha256(body));
+      },
+    );
+    await get(
+      (reply) => reply.setHeader('content-encoding', 'gzip').end(gzipSync(body)),
+      async ({ stream, headers }) => {
+        expect(headers.map(([name]) => name.toLowerCase())).not.toContain('content-encoding');
+        expect(await digestOf(stream)).toBe(sha256(body));
+      },
+    );
+  });
+
+  test('what fits is no stream', async () => {
+    await get(
+      (reply) => reply.end('small'),
+      async ({ stream, body: kept }) => {
+        expect([stream, Buffer.from(kept).toString()]).toEqual([null, 'small']);
+      },
+    );
+  });
+
+  test('a reader that does not read holds the upstream back', async () => {
+    let written = 0;
+    function* zeros() {
+      for (; written < 512 * mebibyte; written += 64 * 1024) yield Buffer.alloc(64 * 1024);
+    }
+    const endless = (reply: ServerResponse) => Readable.from(zeros()).pipe(reply);
+    await get(
+      endless,
+      async ({ stream }) => {
+        let seen = -1;
+        while (seen !== written) {
+          seen = written;
+          await new Promise((resolve) => setTimeout(resolve, 300));
+        }
+        // What the kernel's socket buffers take, and no more.
+        expect(written).toBeLessThan(64 * mebibyte);
+        stream?.destroy();
+      },
+      { streamMaxBytes: 1024 * mebibyte },
+    );
+  });
+
+  test('ends with the error of the exchange: too large, a bomb, broken off, out of time', async () => {
+    const cases: [string, (reply: ServerResponse) => unknown, Partial<EgressRequest>][] = [
+      [
+        'response_too_large',
+        (reply) => (reply.write(body), reply.end(body)),
+        { streamMaxBytes: 4 * mebibyte },
+      ],
+      [
+        'response_too_large',
+        (reply) => {
+          reply.setHeader('content-encoding', 'gzip');
+          reply.end(gzipSync(Buffer.alloc(6 * mebibyte)));
+        },
+        {},
+      ],
+      [
+        'upstream_incomplete',
+        (reply) => {
+          reply.setHeader('content-length', body.length);
+          reply.write(body.subarray(0, mebibyte), () => reply.destroy());
+        },
+        {},
+      ],
+      ['upstream_timeout', (reply) => reply.write(body), { totalTimeoutMs: 1_000 }],
+    ];
+    for (const [code, answer, request] of cases) {
+      await get(
+        answer,
+        async ({ stream, truncated }) => {
+          if (truncated) expect(code).toBe('response_too_large');
+          else expect(await codeOf(digestOf(stream))).toBe(code);
+        },
+        request,
+      );
+    }
+  });
+
+  test('what says at once that it is too large is cut and not read', async () => {
+    await get(
+      (reply) => {
+        reply.setHeader('content-length', 9 * mebibyte);
+        reply.write(body);
+      },
+      async ({ stream, truncated }) => {
+        expect([stream, truncated]).toEqual([null, true]);
+      },
+    );
+  });
+});
