@@ -152,7 +152,8 @@ describe('a download that is elsewhere', () => {
     );
     const call = world.actionCall('download');
     const injection = {
-      ...{ secretId: secret.id, secretName: name, in: in_, key: 'x-api-key', prefix: '' },
+      ...{ kind: 'secret' as const, credentialId: secret.id, credentialName: name },
+      ...{ in: in_, key: 'x-api-key', prefix: '' },
       encoding: 'raw' as const,
     };
     return { call, permit: world.permitOf(call, { injections: [injection] }) };

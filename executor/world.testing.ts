@@ -201,7 +201,8 @@ type Gateway = Client<typeof executor>;
 type ContextLess<Name extends 'createSecret' | 'deleteSecret'> = Omit<
   Parameters<Gateway[Name]>[0],
   'context'
-> & Partial<Pick<Parameters<Gateway[Name]>[0], 'context'>>;
+> &
+  Partial<Pick<Parameters<Gateway[Name]>[0], 'context'>>;
 
 /** Most tests do not care which request a secret was made by. */
 function withContext(client: Gateway) {

@@ -11,7 +11,7 @@ import type { Service } from './service.ts';
 interface Found extends SearchSource {
   readonly template: TemplateReference;
   readonly connected: {
-    readonly service: Pick<Service, 'secrets' | 'autoAllowReads'>;
+    readonly service: Pick<Service, 'secrets' | 'connection' | 'autoAllowReads'>;
     readonly name: string;
   } | null;
 }
@@ -68,7 +68,7 @@ function commonOf({ template, connected, index }: Found, existing: ExistingCrede
 }
 
 /** What a connected service authenticates with, of the ways that its template has. */
-function authTypeOf({ secrets, connection }: Service): SearchRow['auth']['type'] {
+function authTypeOf({ secrets, connection }: Pick<Service, 'secrets' | 'connection'>): SearchRow['auth']['type'] {
   if (connection !== null) return 'oauth2';
   return Object.keys(secrets).length > 0 ? 'secret' : 'none';
 }

@@ -18,7 +18,7 @@ export interface Source extends SearchSource {
   readonly connected: { readonly service: SearchedService; readonly name: string } | null;
 }
 
-export type SearchedService = Pick<Service, 'name' | 'secrets' | 'autoAllowReads'>;
+export type SearchedService = Pick<Service, 'name' | 'secrets' | 'connection' | 'autoAllowReads'>;
 
 /** Always there; searched last of what is connected. */
 const platform = {

@@ -139,6 +139,7 @@ export const platformService: ServiceRecord = {
   baseUrl: platformBaseUrl,
   hosts: [platformHost],
   secrets: {},
+  connection: null,
 };
 
 function compile(key: string, { summary, risk, params: schema }: PlatformAction): CompiledAction {

@@ -56,7 +56,11 @@ export async function startServers(folder: string): Promise<Servers> {
   );
   const natsUrl = (user: string) => `nats://${user}:${passwords[user]}@127.0.0.1:${port}`;
   await provisionDatabase({ adminUrl: postgres.adminUrl, roles });
-  await provisionBus({ natsUrl: natsUrl('provision'), replicas: 1 });
+  await provisionBus({
+    natsUrl: natsUrl('provision'),
+    replicas: 1,
+    filesBytesMax: 64 * 1024 * 1024,
+  });
   const environment: Record<string, string> = {};
   for (const name of ['PERMIT', 'GAP', 'PRINCIPAL', 'MASTER', 'WEBHOOK', 'SIGN_IN']) {
     environment[`${name}_KEY`] = randomBytes(32).toString('base64url');
