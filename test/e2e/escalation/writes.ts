@@ -31,7 +31,7 @@ const forAgents: readonly RouteName[] = [
   ...(['listAgentKeys', 'createAgentKey', 'revokeAgentKey'] as const),
   ...(['listServices', 'getService', 'search', 'listTemplates', 'getTemplate'] as const),
   'createConnection',
-  ...(['callAction', 'validateAction', 'listApprovals', 'getApproval'] as const),
+  ...(['callAction', 'callConnection', 'validateAction', 'listApprovals', 'getApproval'] as const),
   ...(['resolveApproval', 'cancelApproval', 'callApproval'] as const),
 ];
 

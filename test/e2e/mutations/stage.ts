@@ -182,10 +182,13 @@ function documentFor(
   return taking.replace(`url: '${example}'`, server);
 }
 
+const madeWithSecret = new Error('the call is made with a secret');
 const nobodys: Account = {
   ...{ id: '', name: '' },
-  refresh: () => Promise.reject(new Error('the call is made with a secret')),
-  lose: () => Promise.reject(new Error('the call is made with a secret')),
+  grants: () => undefined,
+  regrant: () => Promise.reject(madeWithSecret),
+  refresh: () => Promise.reject(madeWithSecret),
+  lose: () => Promise.reject(madeWithSecret),
 };
 
 const oauthScheme = `token:
