@@ -26,12 +26,12 @@ ${natsAccounts((user) => `$${natsPasswordVariable(user)}`)}`;
 /** `.env.example`, from the settings schema. */
 export function renderEnvExample(): string {
   const entries = Object.entries<Setting>(settings).map(
-    ([name, { doc, example, secret, perComponent }]) =>
+    ([name, { doc, example, secret, perComponent, family }]) =>
       [
         `# ${doc}`,
-        ...(secret ? [`# Also as ${name}_FILE, the path of a file that holds it.`] : []),
+        ...(secret && !family ? [`# Also as ${name}_FILE, the path of a file that holds it.`] : []),
         ...(perComponent ? [`# Also per component: AUTH_${name}, REGISTRY_${name}, …`] : []),
-        `# ${name}=${example}`,
+        family ? `# ${example}` : `# ${name}=${example}`,
       ].join('\n'),
   );
   return `# ${generated}\n# Every setting is optional for \`npm start\`; nothing else is read from the environment.\n\n${entries.join('\n\n')}\n`;

@@ -10,7 +10,7 @@ export interface Account {
   readonly label: string;
 }
 
-const timeoutMs = 8_000;
+const timeoutMs = 6_000;
 const bytesMax = 262_144;
 const charactersMax = 200;
 

@@ -3,7 +3,7 @@ import type { ProviderApp } from './provider-apps.ts';
 import { authenticateClient, writeBody } from './token-request.ts';
 import type { Tokens } from './tokens.ts';
 
-const timeoutMs = 8_000;
+const timeoutMs = 6_000;
 
 /** Ends a grant at its provider, in the way that its row names (RFC 7009 or its own); nothing for one that has none. */
 export async function revokeAtProvider(

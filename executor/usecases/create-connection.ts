@@ -5,7 +5,7 @@ import type { Connection, CreateConnectionBody } from '#contracts/http/connectio
 import type { CallContext, Principal, Tier } from '#contracts/vocabulary';
 import type { Transaction } from '#database';
 import { AppError } from '#errors';
-import { isProviderUrl } from '#providers';
+import { hasProviderUrls } from '#providers';
 import { askForAccess } from '../connections/ask.ts';
 import { getVisibleConnection, notYours, presentConnection } from '../connections/present.ts';
 import { requireApp } from '../connections/provider-apps.ts';
@@ -101,12 +101,11 @@ async function readWish(
     { principal: signed, key, isForOrg: tier === 'org' },
     deadline,
   );
-  const app = await deps.apps.find({ orgId, provider: template.provider });
-  const row = app?.provider;
+  const own = (await deps.apps.find({ orgId, provider: template.provider }))?.stored?.definition;
   const isSame =
-    row === undefined ||
-    (isProviderUrl(row, row.authorization_url, template.authorizationUrl) &&
-      isProviderUrl(row, row.token_url, template.tokenUrl));
+    own === null || own === undefined
+      ? hasProviderUrls(template.provider, template)
+      : own.authorization_url === template.authorizationUrl && own.token_url === template.tokenUrl;
   if (!isSame) {
     throw new AppError(
       'conflict',

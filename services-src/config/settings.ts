@@ -161,8 +161,8 @@ export const settings = {
       }
       return apps;
     }),
-    doc: 'Apps at OAuth providers for connections, each as OAUTH_<PROVIDER>_CLIENT_ID and OAUTH_<PROVIDER>_CLIENT_SECRET with the key of oauth-providers/ in capitals; executor only.',
-    example: 'OAUTH_GITHUB_CLIENT_ID=…',
+    doc: 'Apps at OAuth providers for connections, each as OAUTH_<PROVIDER>_CLIENT_ID and OAUTH_<PROVIDER>_CLIENT_SECRET with the key of oauth-providers/ in capitals; each also as …_FILE. Executor only.',
+    example: 'OAUTH_GITHUB_CLIENT_ID=Ov23li…',
     secret: true,
     family: /^OAUTH_[A-Z0-9_]+_CLIENT_(?:ID|SECRET)$/,
   },

@@ -19,6 +19,9 @@ import type { Person } from './support/people.ts';
 import { freePort } from './support/port.ts';
 import { authorizeClient, redeem, refresh, registerClient } from './support/clients.ts';
 import { adminUrlOf, endProcessesOf, startProgram } from './support/program.ts';
+import { openBrowser } from '../support/oauth-browser.ts';
+import { startTestProvider } from '../support/oauth-provider.ts';
+import type { TestProvider } from '../support/oauth-provider.ts';
 import { startUpstream } from './support/upstream.ts';
 import { createAgent, created, until } from './support/world.ts';
 
@@ -40,14 +43,15 @@ describe('a credential', () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'aag-canary-'));
     stack.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
     stack.defer(() => endProcessesOf(dataDir));
-    const [github, receiver, upstream, proxy, port] = await Promise.all([
+    const [github, receiver, upstream, provider, proxy, port] = await Promise.all([
       startGithubMock(),
       startReceiver(),
       startUpstream(),
+      startTestProvider('canary'),
       startRecordingProxy(),
       freePort(),
     ]);
-    for (const each of [receiver, upstream, proxy]) stack.use(each);
+    for (const each of [receiver, upstream, provider, proxy]) stack.use(each);
     stack.use(github);
     proxy.target = port;
     await using running = new AsyncDisposableStack();
@@ -55,7 +59,9 @@ describe('a credential', () => {
       LOG_LEVEL: 'trace',
       PORT: String(port),
       BASE_URL: `http://127.0.0.1:${proxy.port}`,
-      EGRESS_ALLOW: [github.url, receiver.url, upstream.url].map((url) => new URL(url).host).join(),
+      EGRESS_ALLOW: [github.url, receiver.url, upstream.url, provider.issuer]
+        .map((url) => new URL(url).host)
+        .join(),
     });
     running.use(program);
 
@@ -72,6 +78,7 @@ describe('a credential', () => {
     issued.set('session', user.cookie.split('=')[1] ?? '');
     const bot = await createAgent(origin, user, 'echo-bot');
     issued.set('agent key', bot.key);
+    await connectAccount(origin, user, provider);
     approvalId = await callEchoes({ user, bot, upstream });
     await signInByPassword({ url: origin, user });
     await signClientIn({ url: origin, user });
@@ -157,6 +164,36 @@ describe('a credential', () => {
   }
 
   /** Calls that suspend, run, fail and are refused, each with an answer that repeats its credential. */
+  /** Connects an account, has its token refreshed, and lets the provider refuse the next one. */
+  async function connectAccount(
+    origin: string,
+    user: Caller & { cookie: string },
+    provider: TestProvider,
+  ): Promise<void> {
+    const clientSecret = `CANARY-${randomUUID()}`;
+    secrets.set('client secret of a provider app', clientSecret);
+    const definition = { title: 'Mock', issuer: provider.issuer, hosts: ['api.example.com'] };
+    const app = { client_id: 'gateway', client_secret: clientSecret, definition };
+    created(await user.put('/v1/oauth-apps/mock', app));
+    const made = created(await user.post('/v1/connections', { provider: 'mock' }));
+    const browser = openBrowser(origin, { cookie: user.cookie });
+    const sent = await browser.press(await browser.open(made.authorization_url), '');
+    const back = await fetch(String(sent.leavesTo), { redirect: 'manual' });
+    const done = await browser.open(back.headers.get('location') ?? '');
+    expect(done.html).toContain('Mock is connected');
+    created(await user.post(`/v1/connections/${made.id}/refresh`));
+    expect(provider.tokenRequests).toHaveLength(2);
+    for (const kind of ['access', 'refresh']) {
+      for (const n of [1, 2]) secrets.set(`${kind} ${n}`, `CANARY-${kind}-canary-${n}`);
+    }
+    provider.answer = (response) => {
+      response.statusCode = 400;
+      response.body = { error: 'invalid_grant', error_description: 'CANARY-refresh-canary-2' };
+    };
+    expect((await user.post(`/v1/connections/${made.id}/refresh`)).status).toBe(424);
+    for (const path of ['connections', 'oauth-apps']) created(await user.get(`/v1/${path}`));
+  }
+
   async function callEchoes({
     user,
     bot,

@@ -7,6 +7,7 @@ import { startTestProvider } from '../support/oauth-provider.ts';
 import type { TestProvider } from '../support/oauth-provider.ts';
 import type { Person } from './support/people.ts';
 import { choosePassword } from './support/people.ts';
+import { templateDocument } from './support/template.ts';
 import { createAgent, created, startWorld, until } from './support/world.ts';
 import type { Agent, World } from './support/world.ts';
 
@@ -152,6 +153,24 @@ describe('a connection', () => {
     expect((await mia.post(`${path}/refresh`)).body).toMatchObject({ status: 'active' });
     expect((await mia.delete(path)).status).toBe(204);
     expect((await mia.get(path)).body.status).toBe('revoked');
+  });
+
+  test('is asked for by a template with its scopes and hosts, at the addresses of its provider alone', async () => {
+    const save = async (key: string, tokenUrl: string) => {
+      const oauth2 = `{ type: oauth2, provider: mock, flows: { authorizationCode: { authorizationUrl: '${provider.issuer}/authorize', tokenUrl: '${tokenUrl}', scopes: { 'notes:read': '' } } } }`;
+      const openapi = templateDocument(key).replace(/ token: \{.*\}/, ` token: ${oauth2}`);
+      created(await mia.post('/v1/templates', { openapi }));
+      created(await mia.post(`/v1/templates/${key}/publish`, { version: 1 }));
+    };
+    await save('notes', `${provider.issuer}/token`);
+    const made = created(await mia.post('/v1/connections', { template: 'notes', name: 'notes' }));
+    expect(made).toMatchObject({ provider: 'mock', template: 'notes' });
+    const gate = await browserOf(mia).open(made.authorization_url);
+    expect(textOf(gate)).toContain('notes:read');
+
+    await save('evil', 'https://evil.example/token');
+    const refused = await mia.post('/v1/connections', { template: 'evil', name: 'evil' });
+    expect([refused.status, refused.body.reason]).toEqual([409, 'provider_url_mismatch']);
   });
 
   test('at a provider that says no ends on a page that says so', async () => {
