@@ -48,7 +48,7 @@ export interface Scene {
   /** With the secret's name, where it stands in its place. */
   readonly account: Account;
   /** Another account, by that name or another. */
-  connectAccount(as?: string): Promise<Account>;
+  readonly connectAccount: (as?: string) => Promise<Account>;
   readonly host: string;
   /** The owner of everything, an admin. */
   readonly admin: Caller;
