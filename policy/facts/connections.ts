@@ -103,6 +103,6 @@ function repairOf(
   { id, authUrl }: ConnectionDescription,
   scopes: readonly string[] = [],
 ): ErrorDetails {
-  const query = scopes.length === 0 ? '' : `?${new URLSearchParams({ scope: scopes.join(' ') })}`;
+  const query = scopes.length === 0 ? '' : `?scope=${encodeURIComponent(scopes.join(' '))}`;
   return { auth_url: authUrl + query, connection_id: id };
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reply } from '../support/http.ts';
 import { badBodies } from './bad-input/bodies.ts';
 import { badCalls } from './bad-input/calls.ts';
+import { badConnectionCalls, earlyConnectionCalls } from './bad-input/connection-calls.ts';
 import { badConnections } from './bad-input/connections.ts';
 import { badCredentials } from './bad-input/credentials.ts';
 import { badIdentities } from './bad-input/identities.ts';
@@ -24,6 +25,7 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
     [
       ...badBodies,
       ...badCalls,
+      ...badConnectionCalls,
       ...badConnections,
       ...badDecisions,
       ...badIdentities,
@@ -40,16 +42,17 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
   });
 
   // These make something first, so what they may not do is told by what becomes of it.
-  test.for([...badCredentials, ...lateDecisions].map((bad) => [bad.what, bad] as const))(
-    '%s',
-    async ([, bad]) => {
-      const hits = scene.world.upstream.hits.length;
-      expectRefusal(await bad.send(scene), bad);
-      expect(scene.world.upstream.hits.length).toBe(hits);
-      const names = await scene.world.tables.query('select name from auth.identity');
-      expect(names.map(({ name }) => name)).not.toContain('intruder');
-    },
-  );
+  test.for(
+    [...badCredentials, ...earlyConnectionCalls, ...lateDecisions].map(
+      (bad) => [bad.what, bad] as const,
+    ),
+  )('%s', async ([, bad]) => {
+    const hits = scene.world.upstream.hits.length;
+    expectRefusal(await bad.send(scene), bad);
+    expect(scene.world.upstream.hits.length).toBe(hits);
+    const names = await scene.world.tables.query('select name from auth.identity');
+    expect(names.map(({ name }) => name)).not.toContain('intruder');
+  });
 
   test("another org's ids exactly as ids of nothing", async () => {
     const { admin, strangersApproval, stranger } = scene;

@@ -125,7 +125,7 @@ ${outcomes}`,
 });
 
 /** What only a verb call or raw HTTP has. */
-const rawFields = ['method', 'path', 'url', 'query', 'headers', 'body', 'secrets'];
+const rawFields = ['method', 'path', 'url', 'query', 'headers', 'body', 'secrets', 'connection'];
 
 /** Spec: raw HTTP is rejected by this tool. An agent that tries it is told where it is to be had. */
 function refuseRawHttp(given: Structured): void {

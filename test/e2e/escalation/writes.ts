@@ -33,7 +33,8 @@ const forAgents: readonly RouteName[] = [
   ...(['listAgentKeys', 'createAgentKey', 'revokeAgentKey'] as const),
   ...(['listServices', 'getService', 'search', 'listTemplates', 'getTemplate'] as const),
   'createConnection',
-  ...(['callAction', 'validateAction', 'getFile', 'listApprovals', 'getApproval'] as const),
+  ...(['callAction', 'callConnection', 'validateAction', 'getFile'] as const),
+  ...(['listApprovals', 'getApproval'] as const),
   ...(['resolveApproval', 'cancelApproval', 'callApproval'] as const),
   'requestSecret',
 ];

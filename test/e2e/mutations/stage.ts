@@ -48,7 +48,7 @@ export interface Scene {
   /** With the secret's name, where it stands in its place. */
   readonly account: Account;
   /** Another account, by that name or another. */
-  connectAccount(as?: string): Promise<Account>;
+  readonly connectAccount: (as?: string) => Promise<Account>;
   readonly host: string;
   /** The owner of everything, an admin. */
   readonly admin: Caller;
@@ -182,10 +182,13 @@ function documentFor(
   return taking.replace(`url: '${example}'`, server);
 }
 
+const madeWithSecret = new Error('the call is made with a secret');
 const nobodys: Account = {
   ...{ id: '', name: '' },
-  refresh: () => Promise.reject(new Error('the call is made with a secret')),
-  lose: () => Promise.reject(new Error('the call is made with a secret')),
+  grants: () => undefined,
+  regrant: () => Promise.reject(madeWithSecret),
+  refresh: () => Promise.reject(madeWithSecret),
+  lose: () => Promise.reject(madeWithSecret),
 };
 
 const oauthScheme = `token:

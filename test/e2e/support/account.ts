@@ -14,8 +14,12 @@ export interface Grant {
 export interface Account {
   readonly id: string;
   readonly name: string;
+  /** What the provider grants from now on, when it is asked to refresh. */
+  grants(grant: Grant): void;
   /** Refreshes it; the provider grants this. */
   refresh(grant: Grant): Promise<void>;
+  /** Its owner goes to the provider once more, by `go`, and the provider grants this. */
+  regrant(grant: Grant, go: () => Promise<void>): Promise<void>;
   /** Refreshes it; the provider has ended it. */
   lose(): Promise<void>;
 }
@@ -57,23 +61,28 @@ export async function openProvider(admin: Person): Promise<Provider> {
     issuer,
     async connect({ name, owner, body = { provider: 'acme' }, ...grant }) {
       const refreshToken = `CANARY-refresh-${randomUUID()}`;
-      const connection = await inTurn(async () => {
-        first = { grant, refreshToken };
-        acme.account = { sub: randomUUID(), email: `${name}@acme.example` };
-        const asked = created(await owner.post('/v1/connections', { ...body, name }));
-        await authorize(owner, asked.authorization_url);
-        first = undefined;
-        return asked;
-      });
+      const sub = randomUUID();
+      const goThere = (given: Grant, go: () => Promise<void>) =>
+        inTurn(async () => {
+          first = { grant: given, refreshToken };
+          acme.account = { sub, email: `${name}@acme.example` };
+          await go();
+          first = undefined;
+        });
+      const connection = created(await owner.post('/v1/connections', { ...body, name }));
+      await goThere(grant, () => authorize(owner, connection.authorization_url));
       const path = `/v1/connections/${connection.id}/refresh`;
       return {
         id: connection.id,
         name,
+        grants: (next) => void granted.set(refreshToken, next),
+        regrant: goThere,
         async refresh(next) {
           granted.set(refreshToken, next);
           created(await owner.post(path));
         },
         async lose() {
+          granted.delete(refreshToken);
           const { body: refusal } = await owner.post(path);
           if (refusal.error !== 'reauth_required') throw new Error(JSON.stringify(refusal));
         },
@@ -82,7 +91,7 @@ export async function openProvider(admin: Person): Promise<Provider> {
     [Symbol.asyncDispose]: () => acme[Symbol.asyncDispose](),
   };
 
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  function inTurn(work: () => Promise<void>): Promise<void> {
     const turn = making.then(work);
     making = turn.catch(() => undefined);
     return turn;

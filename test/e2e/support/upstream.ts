@@ -18,6 +18,8 @@ export interface Upstream extends Disposable {
   readonly hits: readonly Hit[];
   /** How long it thinks before it answers. */
   delayMs: number;
+  /** The only bearer tokens that it takes; null: it asks for none. */
+  tokens: readonly string[] | null;
 }
 
 /** A third-party API that logs what arrives; `/echo` sends all of it back, as careless APIs do. */
@@ -33,7 +35,9 @@ export async function startUpstream(): Promise<Upstream> {
       const isEcho = url.startsWith('/echo');
       const answer = JSON.stringify(isEcho ? { ...hit, ...spellings(headers, url) } : { ok: true });
       setTimeout(() => {
-        const status = isEcho || method === 'GET' ? 200 : 201;
+        const token = headers.authorization?.replace('Bearer ', '') ?? '';
+        const isRefused = upstream.tokens?.includes(token) === false;
+        const status = isRefused ? 401 : isEcho || method === 'GET' ? 200 : 201;
         reply.writeHead(status, { 'content-type': 'application/json', ...echoed(isEcho, headers) });
         reply.end(answer);
       }, upstream.delayMs);
@@ -47,6 +51,7 @@ export async function startUpstream(): Promise<Upstream> {
     host,
     hits,
     delayMs: 0,
+    tokens: null,
     [Symbol.dispose]() {
       server.closeAllConnections();
       server.close();
