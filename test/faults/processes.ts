@@ -16,6 +16,8 @@ export interface Replica {
   /** SIGKILL to the whole group, and another start after `downMs`. */
   kill(downMs: number): Promise<void>;
   signal(signal: NodeJS.Signals): void;
+  /** Whether it serves, or did when it was stopped. */
+  isReady(): boolean;
   untilReady(): Promise<void>;
 }
 
@@ -150,6 +152,7 @@ function startReplica(options: ReplicaOptions): Replica & AsyncDisposable {
       signalGroup('SIGKILL');
     },
     signal: signalGroup,
+    isReady: () => isReady,
     async untilReady() {
       for (let round = 0; round < 1_200 && !isReady; round += 1) await sleep(100);
       if (!isReady) throw new Error(`${name} is not ready within two minutes`);
