@@ -93,9 +93,9 @@ export async function runFaults(run: Run): Promise<Outcome> {
     said = ledger.decided.size;
     run.say(`${said} decided, ${injection.faults.length} faults`);
   }
-  await load.drain();
+  // No more faults, but those in hand still fall into the rest of the load.
+  await Promise.all([load.drain(), injection.heal()]);
   const loadSeconds = (performance.now() - startedAt) / 1_000;
-  await injection.heal();
   const healedAt = performance.now();
   const tables = running.use(await openTables(servers.adminUrl));
   await untilQuiet(tables, watch);
