@@ -4,7 +4,7 @@ import { byMcp, byRest } from '../e2e/support/resolvers.ts';
 import type { Resolver } from '../e2e/support/resolvers.ts';
 import type { Upstream } from '../e2e/support/upstream.ts';
 import { createAgent, created } from '../e2e/support/world.ts';
-import { createCaller, signIn, withKey } from '../support/http.ts';
+import { createCaller, withKey } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
 
 /** An answer by either way: the status of HTTP, and the fields of the body or of the tool's result. */
@@ -35,14 +35,17 @@ export interface Actors {
   readonly cookie: string;
 }
 
+const renewTokenMs = 8 * 60_000;
+
+export type Session = Caller & { readonly cookie: string };
+
 /** A user, agents of both ways and kinds, and a parent agent whose subagents ask it. */
 export async function prepareActors(
-  signInUrl: string,
+  { cookie, ...owner }: Session,
   urls: readonly string[],
   upstream: Upstream,
 ): Promise<Actors> {
   const url = urls[0] ?? '';
-  const { cookie, ...owner } = await signIn(signInUrl);
   const me = created(await owner.get('/v1/identities/me'));
   const secret = { name: 'orders_token', value: 'CANARY-orders', tier: 'org' };
   created(await owner.post('/v1/secrets', { ...secret, allowed_hosts: [upstream.host] }));
@@ -74,10 +77,10 @@ export async function prepareActors(
   ];
 
   const owners = urls.map((each) => createCaller(each, { cookie, origin: each }));
-  const { token } = await signInAsUser({ url, admin: { cookie } });
+  const ownerToken = await keepToken({ url, admin: { cookie } });
   const asOwner = urls.flatMap((each, index) => [
     byRest({ name: 'owner', id: me.id }, owners[index] as Caller),
-    byMcp({ name: 'owner', id: me.id }, each, token),
+    byToken({ name: 'owner', id: me.id }, each, ownerToken),
   ]);
   const asParent = urls.flatMap((each) => [
     byRest({ name: 'parent', id: parent.id }, withKey(each, parent.key)),
@@ -91,6 +94,32 @@ export async function prepareActors(
     ]),
     owners,
     cookie,
+  };
+}
+
+/** Access tokens last a quarter of an hour: a client signs in again before, as soon as it can. */
+async function keepToken(place: Parameters<typeof signInAsUser>[0]): Promise<() => string> {
+  let { token } = await signInAsUser(place);
+  let renewAt = performance.now() + renewTokenMs;
+  return () => {
+    if (performance.now() > renewAt) {
+      renewAt = performance.now() + 5_000;
+      signInAsUser(place).then(
+        (client) => {
+          token = client.token ?? token;
+          renewAt = performance.now() + renewTokenMs;
+        },
+        () => undefined,
+      );
+    }
+    return token;
+  };
+}
+
+function byToken(who: { name: string; id: string }, url: string, token: () => string): Resolver {
+  return {
+    ...byMcp(who, url, ''),
+    decide: (id, resolution) => byMcp(who, url, token()).decide(id, resolution),
   };
 }
 

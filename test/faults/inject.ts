@@ -12,6 +12,13 @@ export interface Injection {
   heal(): Promise<void>;
 }
 
+/** Processes that are starting at one moment, before another fault begins. */
+const downMax = 2;
+
+function countDown({ all }: Processes): number {
+  return all.filter((replica) => !replica.isReady()).length;
+}
+
 /** Begins one fault after another as the schedule says. Faults of one target wait for each other. */
 export function injectFaults({
   processes,
@@ -74,6 +81,8 @@ export function injectFaults({
     const startedAt = performance.now();
     for (const { afterMs, fault } of scheduleFaults(random, everyMs)) {
       await sleep(afterMs, undefined, { signal: ending.signal }).catch(() => undefined);
+      // A slow machine must not be down all the time: then nothing would be under way to disturb.
+      while (!ending.signal.aborted && countDown(processes) > downMax) await sleep(100);
       if (ending.signal.aborted) return;
       say(`${((performance.now() - startedAt) / 1_000).toFixed(1)} s: ${describeFault(fault)}`);
       faults.push(fault);

@@ -9,7 +9,7 @@ import { roundLength } from './schedule.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000_000);
 const approvals = Number(process.env['FAULT_APPROVALS'] ?? 10_000);
-const everyMs = Number(process.env['FAULT_EVERY_MS'] ?? 2_000);
+const everyMs = Number(process.env['FAULT_EVERY_MS'] ?? 6_000);
 
 // Processes of ours must not outlive us: they are ended when we exit.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
-import { freePort } from '../e2e/support/port.ts';
+import { lastingPort } from './port.ts';
 import { replicasOf } from './schedule.ts';
 
 /** One component's own process and process group, started again whenever it ends, as by compose. */
@@ -16,6 +16,8 @@ export interface Replica {
   /** SIGKILL to the whole group, and another start after `downMs`. */
   kill(downMs: number): Promise<void>;
   signal(signal: NodeJS.Signals): void;
+  /** Whether it serves, or did when it was stopped. */
+  isReady(): boolean;
   untilReady(): Promise<void>;
 }
 
@@ -47,8 +49,8 @@ export async function startProcesses(
   };
   process.once('exit', endWithUs);
   startup.defer(() => void process.off('exit', endWithUs));
-  const gatewayPorts = [await freePort(), await freePort()];
-  const oauthPort = await freePort();
+  const gatewayPorts = [await lastingPort(), await lastingPort()];
+  const oauthPort = await lastingPort();
   const common = {
     ...Object.fromEntries(passedOn.map((name) => [name, process.env[name]])),
     LOG_LEVEL: 'warn',
@@ -59,7 +61,7 @@ export async function startProcesses(
   };
   for (const component of components) {
     for (let number = 1; number <= replicasOf[component]; number += 1) {
-      const healthPort = await freePort();
+      const healthPort = await lastingPort();
       const own = {
         ...(component === 'gateway' && { PORT: String(gatewayPorts[number - 1]) }),
         // The gateways forward sign-ins to the first one.
@@ -150,6 +152,7 @@ function startReplica(options: ReplicaOptions): Replica & AsyncDisposable {
       signalGroup('SIGKILL');
     },
     signal: signalGroup,
+    isReady: () => isReady,
     async untilReady() {
       for (let round = 0; round < 1_200 && !isReady; round += 1) await sleep(100);
       if (!isReady) throw new Error(`${name} is not ready within two minutes`);

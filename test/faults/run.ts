@@ -7,8 +7,9 @@ import { createRandom } from '../e2e/kill/random.ts';
 import { openTables } from '../e2e/support/database.ts';
 import type { Tables } from '../e2e/support/database.ts';
 import { startUpstream } from '../e2e/support/upstream.ts';
-import { createCaller } from '../support/http.ts';
+import { createCaller, signIn } from '../support/http.ts';
 import { prepareActors } from './actors.ts';
+import type { Session } from './actors.ts';
 import { injectFaults } from './inject.ts';
 import { judge } from './judge.ts';
 import type { Verdict } from './judge.ts';
@@ -77,8 +78,7 @@ export async function runFaults(run: Run): Promise<Outcome> {
       RATE_USER_PER_MINUTE: '0',
     }),
   );
-  const signInUrl = /Sign in: (\S+)/.exec(await processes.logOf('auth-1'))?.[1] ?? '';
-  const actors = await prepareActors(signInUrl, processes.urls, upstream);
+  const actors = await prepareActors(await signInFirst(processes), processes.urls, upstream);
   const watch = running.use(await watchEvents(processes.urls, actors.cookie));
   run.say('everything serves');
 
@@ -93,9 +93,9 @@ export async function runFaults(run: Run): Promise<Outcome> {
     said = ledger.decided.size;
     run.say(`${said} decided, ${injection.faults.length} faults`);
   }
-  await load.drain();
+  // No more faults, but those in hand still fall into the rest of the load.
+  await Promise.all([load.drain(), injection.heal()]);
   const loadSeconds = (performance.now() - startedAt) / 1_000;
-  await injection.heal();
   const healedAt = performance.now();
   const tables = running.use(await openTables(servers.adminUrl));
   await untilQuiet(tables, watch);
@@ -122,6 +122,16 @@ export async function runFaults(run: Run): Promise<Outcome> {
     streamConnections: watch.connections(),
     fenced: await countFenced(processes),
   };
+}
+
+/** By the link of the start that was last: it has ended those of the others. */
+async function signInFirst(processes: Processes): Promise<Session> {
+  for (const { name } of processes.all) {
+    const link = /^Sign in: (\S+)$/m.exec(await processes.logOf(name))?.[1];
+    const session = link && (await signIn(link).catch(() => undefined));
+    if (session) return session;
+  }
+  throw new Error('no sign-in link works');
 }
 
 /** Until all has ended and was announced, or no time is left for it: then the judge names it. */

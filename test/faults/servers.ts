@@ -7,7 +7,7 @@ import { natsAccounts } from '#bus';
 import { components } from '#contracts/vocabulary';
 import { provisionBus, provisionDatabase, schemaOwners } from '../../provision.ts';
 import { startNats, startPostgres } from '../../services-src/embedded/index.ts';
-import { freePort } from '../e2e/support/port.ts';
+import { lastingPort } from './port.ts';
 import type { Server } from './schedule.ts';
 
 /** A real Postgres and a real NATS, which can be taken away and come back on their data. */
@@ -33,7 +33,7 @@ export async function startServers(folder: string): Promise<Servers> {
   const passwords = Object.fromEntries(
     [...components, 'provision'].map((name) => [name, newPassword()]),
   );
-  const port = await freePort();
+  const port = await lastingPort();
   const start = {
     postgres: () => startPostgres({ dataDir, logger, maxConnections: 200 }),
     nats: () =>
