@@ -26,7 +26,6 @@ import { openConnections } from './connections/index.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
-import { pruneSecretRequests } from './repository/secret-request.ts';
 import { createRetries } from './retries.ts';
 import type { Owners } from './platform/ask.ts';
 import { createSlots } from './slots.ts';
@@ -37,7 +36,6 @@ import type { Vault } from './vault/vault.ts';
 
 const sweepEveryMs = 5_000;
 const clockSkewMs = 1_000;
-const prunedMax = 1_000;
 
 /**
  * Wires the executor together and starts answering.
@@ -84,16 +82,12 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     repeat(sweepEveryMs, async () => {
       try {
         await sweepDispatches({ db, logger });
-        await pruneSecretRequests(db, { limit: prunedMax });
       } catch (error) {
         logger.warn({ err: error }, 'what is over could not be swept yet');
       }
     }),
   );
 
-  const principals = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
-  const permits = createVerifier('permit', config.PERMIT_KEY.reveal(), permit);
-  const gaps = createVerifier('gap', config.GAP_KEY.reveal(), gap);
   const handlers = createHandlers({
     db,
     egress,
@@ -113,9 +107,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
     retries: createRetries(),
     lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
-    verifyPrincipal: (signed) => requireLive(principals.verify(signed)),
-    verifyPermit: (signed) => permits.verify(signed),
-    verifyGap: (signed) => gaps.verify(signed),
+    ...createVerifiers(config),
     getTemplate: templates.get,
     findSecretUses: registryClient.findSecretUses,
     findOrgSettings: createOrgSettingsCache(createClient(bus, auth), logger),
@@ -125,6 +117,17 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   logger.info('started');
   const running = startup.move();
   return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function createVerifiers(config: ExecutorConfig) {
+  const principals = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
+  const permits = createVerifier('permit', config.PERMIT_KEY.reveal(), permit);
+  const gaps = createVerifier('gap', config.GAP_KEY.reveal(), gap);
+  return {
+    verifyPrincipal: (signed: string) => requireLive(principals.verify(signed)),
+    verifyPermit: (signed: string) => permits.verify(signed),
+    verifyGap: (signed: string) => gaps.verify(signed),
+  };
 }
 
 function createOwners(bus: Bus): Owners {

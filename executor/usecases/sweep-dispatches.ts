@@ -5,6 +5,7 @@ import { pruneConnectionFlows } from '../repository/connection-flow.ts';
 import { eraseOldDispatches, listAbandonedDispatches } from '../repository/dispatch.ts';
 import { eraseOldFiles } from '../repository/file.ts';
 import { eraseOldIdempotency } from '../repository/idempotency.ts';
+import { pruneSecretRequests } from '../repository/secret-request.ts';
 
 /** Who asks again settles a dispatch at once; this is for those that nobody asks about. */
 const silentSeconds = 30;
@@ -24,4 +25,5 @@ export async function sweepDispatches({ db, logger }: Pick<Deps, 'db' | 'logger'
   await pruneConnectionFlows(db, { limit: eraseMax });
   await prunePendingConnections(db, { limit: eraseMax });
   await eraseOldFiles(db, { limit: eraseMax });
+  await pruneSecretRequests(db, { limit: eraseMax });
 }
