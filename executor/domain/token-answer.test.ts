@@ -67,6 +67,8 @@ describe('an answer of a token endpoint', () => {
 
   test('that says no in its own words (HubSpot, Atlassian)', () => {
     expect(read('hubspot', { status: 'BAD_REFRESH_TOKEN' }, 400)).toMatchObject({ isDead: true });
+    const both = { status: 'BAD_REQUEST', error: 'invalid_grant' };
+    expect(read('hubspot', both, 400)).toMatchObject({ isDead: true });
     expect(read('atlassian', { error: 'unauthorized_client' }, 403)).toMatchObject({
       isDead: true,
     });

@@ -38,11 +38,13 @@ export function readTokenAnswer(
     return { kind: 'unusable', problem: 'answered with neither JSON nor a form' };
   const refusal = readPlace(body, places.error);
   if (status >= 400 || isText(refusal, errorShape)) {
-    const error = [refusal, readPlace(body, 'error')].find((each) => isText(each, errorShape));
+    const errors = [refusal, readPlace(body, 'error')].filter((each) => isText(each, errorShape));
+    const [error] = errors;
     if (error === undefined) {
       return { kind: 'unusable', problem: `answered with status ${status} and no reason` };
     }
-    return { kind: 'refused', error, isDead: ['invalid_grant', ...deadErrors].includes(error) };
+    const isDead = errors.some((each) => each === 'invalid_grant' || deadErrors.includes(each));
+    return { kind: 'refused', error, isDead };
   }
   const at = places.at === undefined ? body : (readPlace(body, places.at) ?? body);
   const accessToken = readPlace(at, 'access_token');
