@@ -10,6 +10,7 @@ import type { Publisher } from '#events';
 import type { Logger } from '#telemetry';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
+import type { McpSessions } from './mcp/session.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
@@ -25,6 +26,8 @@ export interface Deps {
   readonly inlineBytesMax: number;
   readonly slots: Slots;
   readonly lookUpNames: LookUpNames;
+  /** With MCP servers of the eras that have them. */
+  readonly mcpSessions: McpSessions;
   /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */
   verifyPrincipal(signed: string): Principal;
   verifyPermit(signed: string): Permit;

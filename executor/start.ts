@@ -17,6 +17,7 @@ import { createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
+import { createMcpSessions } from './mcp/session.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
@@ -91,6 +92,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
     lookUpNames: createLookUpNames({ egress, vault }),
+    mcpSessions: createMcpSessions(egress),
     verifyPrincipal: (signed) => requireLive(principals.verify(signed)),
     verifyPermit: (signed) => permits.verify(signed),
     verifyGap: (signed) => gaps.verify(signed),

@@ -5,13 +5,16 @@ import type { Credential } from '../domain/inject.ts';
 import type { UsableSecret } from '../vault/vault.ts';
 import type { CallFacts } from './facts.ts';
 
+/** What decides which values a request may carry. */
+export type Injecting = Pick<CallFacts, 'orgId' | 'userId' | 'injections' | 'target' | 'keys'>;
+
 /**
  * Reads the values that a call injects, as they are at this moment, and only for a host that the
  * secret may go to: the template of a call has no say in that (decisions: Templates and services).
  */
 export async function loadCredentials(
   { vault }: Pick<Deps, 'vault'>,
-  facts: CallFacts,
+  facts: Injecting,
   url: string,
 ): Promise<Credential[]> {
   const { host } = new URL(url);
@@ -38,7 +41,7 @@ export async function loadCredentials(
 
 function mayGoTo(
   host: string,
-  { secret, injection, facts }: { secret: UsableSecret; injection: Injection; facts: CallFacts },
+  { secret, injection, facts }: { secret: UsableSecret; injection: Injection; facts: Injecting },
 ): boolean {
   if (secret.allowedHosts.includes(host)) return true;
   // A secret without hosts goes only where a raw call was allowed to send exactly this secret.

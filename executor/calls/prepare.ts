@@ -1,5 +1,7 @@
 import type { Deadline } from '#bus';
 import type { Call } from '#contracts/call';
+import type { ToolPin } from '#contracts/mcp';
+import type { CallTarget } from '#contracts/permit';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
 import { digestOf } from '#signing';
@@ -7,8 +9,9 @@ import type { Deps } from '../deps.ts';
 import { requireHost } from '../domain/base-url.ts';
 import { buildHttpRequest, httpKeyOf } from '../domain/build-http-request.ts';
 import { buildActionRequest } from '../domain/build-request.ts';
+import { buildToolRequest } from '../domain/build-tool-request.ts';
 import { findOperation } from '../domain/operation.ts';
-import type { BuiltRequest } from '../domain/request.ts';
+import type { BuiltRequest, Params } from '../domain/request.ts';
 import type { CallFacts } from './facts.ts';
 
 export interface PreparedCall {
@@ -18,6 +21,8 @@ export interface PreparedCall {
   readonly action: CompiledAction | undefined;
   /** Null for raw calls. */
   readonly baseUrl: string | null;
+  /** Of a call to an MCP server: what was accepted of the tool, and how the server speaks. */
+  readonly tool?: { readonly name: string; readonly pin: ToolPin; readonly version: string };
 }
 
 /** Builds the request that policy's facts speak of, and refuses to build any other. */
@@ -33,13 +38,6 @@ export async function prepareCall(
     target.kind === 'raw'
       ? undefined
       : await getTemplate({ orgId: facts.orgId, template: target.template }, deadline);
-  if (template && template.runtime !== 'http') {
-    throw new AppError(
-      'invalid_params',
-      `Services of runtime ${template.runtime} cannot be called yet.`,
-    );
-  }
-
   if (call.kind === 'action') {
     const action = template?.actions[call.action];
     const isTarget =
@@ -48,6 +46,8 @@ export async function prepareCall(
       // The org's service is `org/…` in facts, with or without it in the call.
       [call.service, `org/${call.service}`].includes(target.service);
     if (!isTarget || action === undefined) throw notTheCall();
+    const called = { facts, target, action, params: call.params };
+    if (template?.runtime === 'mcp') return prepareToolCall(template, called);
     const request = buildActionRequest({
       action,
       params: call.params,
@@ -64,6 +64,29 @@ export async function prepareCall(
   // What is sent is, byte for byte, what the walk decided on.
   if (!facts.keys.includes(httpKeyOf(request))) throw notTheCall();
   return { request, template, action: operationOf(template, request, baseUrl), baseUrl };
+}
+
+interface ToolCall {
+  readonly facts: CallFacts;
+  readonly target: Extract<CallTarget, { kind: 'action' }>;
+  readonly action: CompiledAction;
+  readonly params: Params;
+}
+
+function prepareToolCall(
+  template: CompiledTemplate,
+  { facts, target, action, params }: ToolCall,
+): PreparedCall {
+  const { mcp } = template;
+  const pin = mcp?.pins[action.key];
+  if (!mcp || pin === undefined || mcp.protocolVersion === null || target.runtime !== 'mcp') {
+    throw notTheCall();
+  }
+  const { baseUrl } = target;
+  const tool = { name: action.key, pin, version: mcp.protocolVersion };
+  const request = buildToolRequest({ action, params, baseUrl, ...tool });
+  requireHost(request.url, facts.hosts);
+  return { request, template, action, baseUrl, tool };
 }
 
 function operationOf(

@@ -11,6 +11,7 @@ import { redirectTarget, redirectsMax } from '../domain/redirect.ts';
 import type { HeaderPair } from '../domain/request.ts';
 import { retryDelayMs } from '../domain/retry.ts';
 import type { Received } from '../domain/shape-body.ts';
+import type { RpcResponse } from '../mcp/message.ts';
 import type { CallFacts } from './facts.ts';
 import type { PreparedCall } from './prepare.ts';
 
@@ -24,6 +25,8 @@ export interface Sending {
 export interface Answer extends Received {
   /** The URL that answered, without credentials. */
   readonly url: string;
+  /** Of an MCP server: what it answered, where that was an answer of its protocol. */
+  readonly message?: RpcResponse | undefined;
 }
 
 /** What became of a request that is sent at most once. */

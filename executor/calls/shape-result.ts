@@ -9,7 +9,7 @@ import { parseBoundedJson, shapeBody, shapeHeaders } from '../domain/shape-body.
 import type { PreparedCall } from './prepare.ts';
 import type { Answer } from './send.ts';
 
-interface Shaping {
+export interface Shaping {
   readonly call: Call;
   readonly prepared: PreparedCall;
   readonly credentials: readonly Credential[];
@@ -44,7 +44,7 @@ export async function shapeResult(deps: Pick<Deps, 'jq'>, shaping: Shaping): Pro
 }
 
 /** One output is the value itself, several are a list. A filter that fails costs only its own field. */
-async function applyFilter(
+export async function applyFilter(
   { jq }: Pick<Deps, 'jq'>,
   filter: string,
   { jsonText, scrubber }: { jsonText: string | undefined; scrubber: Scrubber },
@@ -75,7 +75,7 @@ function nextOf(
   return nextParams(link, { params, given: call.params, url: answer.url });
 }
 
-function fitReply(result: CallResult, contentType: string, size: number | null): CallResult {
+export function fitReply(result: CallResult, contentType: string, size: number | null): CallResult {
   if ((size ?? 0) < 500_000 || Buffer.byteLength(JSON.stringify(result)) < replyBytesMax)
     return result;
   const omitted = { reason: 'too_large' as const, content_type: contentType.slice(0, 200), size };

@@ -49,6 +49,11 @@ export interface EgressRequest {
   readonly maxRatio?: number;
   /** What a body beyond the limits does: fail with `response_too_large`, or be cut. Default `refuse`. */
   readonly overflow?: 'refuse' | 'truncate';
+  /**
+   * Asked with each decoded piece of the body: true when the answer is whole although the upstream
+   * keeps the connection open (a stream of events). What has arrived is the body then.
+   */
+  readonly isWhole?: ((piece: Uint8Array) => boolean) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** The last moment to change one's mind: called just before the first byte. What it throws is
    *  what the call throws, and nothing is sent. */
@@ -127,6 +132,7 @@ function withDefaults(request: EgressRequest) {
     maxBytes: request.maxBytes ?? 10 * mebibyte,
     maxRatio: request.maxRatio ?? 100,
     overflow: request.overflow ?? ('refuse' as const),
+    isWhole: request.isWhole,
     signal: request.signal,
     beforeSend: request.beforeSend,
     onSent: request.onSent,

@@ -33,6 +33,7 @@ export interface ExchangeOptions extends BodyLimits {
   readonly firstByteTimeoutMs: number;
   readonly totalTimeoutMs: number;
   readonly overflow: 'refuse' | 'truncate';
+  readonly isWhole: ((piece: Uint8Array) => boolean) | undefined;
   readonly signal: AbortSignal | undefined;
   readonly beforeSend: (() => void) | undefined;
   readonly onSent: (() => void) | undefined;
@@ -125,6 +126,12 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   onOverflow(): void {
     if (this.#options.overflow === 'truncate') this.#succeed(true);
     else this.#fail(tooLarge(this.#progress, this.#head));
+  }
+
+  onPiece(piece: Buffer): void {
+    if (this.#settled || this.#options.isWhole?.(piece) !== true) return;
+    this.#succeed(false);
+    this.#drop();
   }
 
   onBroken(error: Error): void {

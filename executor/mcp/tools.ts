@@ -1,0 +1,130 @@
+import { v7 as uuidv7 } from 'uuid';
+
+import { discoveryLimits, statelessVersion, toolDefinition } from '#contracts/mcp';
+import type { Discovered, ToolDefinition } from '#contracts/mcp';
+import type { JsonValue } from '#contracts/vocabulary';
+import type { Egress } from '#egress';
+import { AppError } from '#errors';
+import { exchangeRpc, notMcp } from './exchange.ts';
+import type { McpServer } from './exchange.ts';
+import { isObject } from './message.ts';
+import { sessionMessage, statelessMessage } from './protocol.ts';
+import { openSession, requireResult, sessionHeaders } from './session.ts';
+import type { McpSession } from './session.ts';
+
+interface Asking {
+  readonly server: McpServer;
+  /** What is left for everything. */
+  readonly timeoutMs: () => number;
+}
+
+type Result = ReturnType<typeof requireResult>;
+
+/** One page of answers may hold all that is taken in all. */
+const pageBytesMax = 2 * discoveryLimits.bytes;
+
+/** Finds out which era a server is of, and lists its tools: the era without sessions is asked for first. */
+export async function discoverTools(egress: Egress, asking: Asking): Promise<Discovered> {
+  const ask = (await isStateless(egress, asking))
+    ? statelessAsker(egress, asking)
+    : await sessionAsker(egress, asking, statelessVersion);
+  return { protocolVersion: ask.protocolVersion, tools: await listTools(ask.list) };
+}
+
+/** One tool as the server describes it at this moment; undefined when it is not there. */
+export async function findTool(
+  egress: Egress,
+  asking: Asking & { readonly version: string },
+  name: string,
+): Promise<ToolDefinition | undefined> {
+  const ask =
+    asking.version === statelessVersion
+      ? statelessAsker(egress, asking)
+      : await sessionAsker(egress, asking, asking.version);
+  const tools = await listTools(ask.list);
+  return tools.find((tool) => tool.name === name);
+}
+
+interface Asker {
+  readonly protocolVersion: Discovered['protocolVersion'];
+  readonly list: (cursor: string | null) => Promise<Result>;
+}
+
+/** `server/discover` exists in that era alone; what an older server makes of it is no error. */
+async function isStateless(egress: Egress, asking: Asking): Promise<boolean> {
+  const answer = await exchangeRpc(egress, asking.server, {
+    ...statelessMessage('server/discover'),
+    id: uuidv7(),
+    timeoutMs: asking.timeoutMs(),
+    maxBytes: pageBytesMax,
+  });
+  if (answer.status === 401 || answer.status === 403 || answer.status >= 500) requireResult(answer);
+  const supported = answer.message?.result?.['supportedVersions'];
+  return Array.isArray(supported) && supported.includes(statelessVersion);
+}
+
+function statelessAsker(egress: Egress, { server, timeoutMs }: Asking): Asker {
+  return {
+    protocolVersion: statelessVersion,
+    list: async (cursor) => {
+      const message = statelessMessage('tools/list', cursor === null ? {} : { cursor });
+      const sending = { id: uuidv7(), timeoutMs: timeoutMs(), maxBytes: pageBytesMax };
+      return requireResult(await exchangeRpc(egress, server, { ...message, ...sending }));
+    },
+  };
+}
+
+async function sessionAsker(
+  egress: Egress,
+  { server, timeoutMs }: Asking,
+  version: string,
+): Promise<Asker> {
+  const session: McpSession = await openSession(egress, { server, version, timeoutMs });
+  return {
+    protocolVersion: session.protocolVersion,
+    list: async (cursor) => {
+      const message = sessionMessage('tools/list', cursor === null ? {} : { cursor });
+      const headers = [...message.headers, ...sessionHeaders(session)];
+      const sending = { id: uuidv7(), timeoutMs: timeoutMs(), maxBytes: pageBytesMax };
+      return requireResult(await exchangeRpc(egress, server, { ...message, headers, ...sending }));
+    },
+  };
+}
+
+async function listTools(list: Asker['list']): Promise<ToolDefinition[]> {
+  const byName = new Map<string, ToolDefinition>();
+  let cursor: string | null = null;
+  let bytes = 0;
+  for (let page = 0; page < discoveryLimits.pages; page += 1) {
+    const result: Result = await list(cursor);
+    const { tools, nextCursor } = result;
+    if (!Array.isArray(tools)) throw notMcp('The MCP server gave no list of its tools.');
+    for (const tool of tools) {
+      const definition = definitionOf(tool);
+      if (definition === undefined || byName.has(definition.name)) continue;
+      bytes += Buffer.byteLength(JSON.stringify(definition));
+      byName.set(definition.name, definition);
+    }
+    if (byName.size > discoveryLimits.tools || bytes > discoveryLimits.bytes) {
+      throw tooMuch(`offers more than ${discoveryLimits.tools} tools, or too much text about them`);
+    }
+    if (typeof nextCursor !== 'string' || nextCursor === cursor) return [...byName.values()];
+    cursor = nextCursor;
+  }
+  throw tooMuch(`lists its tools on more than ${discoveryLimits.pages} pages`);
+}
+
+/** What is read or acted on; the rest (icons, metadata) is nobody's business here. */
+function definitionOf(tool: JsonValue): ToolDefinition | undefined {
+  if (!isObject(tool)) return undefined;
+  const known = Object.keys(toolDefinition.shape).flatMap((key) => {
+    const value = Object.hasOwn(tool, key) ? tool[key] : undefined;
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  const parsed = toolDefinition.safeParse(Object.fromEntries(known));
+  return parsed.success && parsed.data.name !== '' ? parsed.data : undefined;
+}
+
+function tooMuch(what: string): AppError {
+  return new AppError('response_too_large', `The MCP server ${what}.`);
+}
