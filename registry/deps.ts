@@ -5,7 +5,7 @@ import type { Database } from '#database';
 import type { Egress } from '#egress';
 import type { Logger } from '#telemetry';
 import type { Catalog } from './catalog.ts';
-import type { Compile } from './compile/index.ts';
+import type { Compile, ReadTools } from './compile/index.ts';
 import type { ImportSlots } from './import-slots.ts';
 import type { ImportPool } from './import/index.ts';
 import type { SearchIndexes } from './search-indexes.ts';
@@ -13,11 +13,15 @@ import type { SearchIndexes } from './search-indexes.ts';
 /** What the use cases are given. */
 export interface Deps {
   readonly db: Database;
-  readonly executor: Pick<Client<typeof executor>, 'describeSecrets' | 'allowSecretHosts'>;
+  readonly executor: Pick<
+    Client<typeof executor>,
+    'describeSecrets' | 'allowSecretHosts' | 'discoverTools'
+  >;
   readonly catalog: Catalog;
   readonly searchIndexes: SearchIndexes;
   /** Reads and checks a document of an author, away from the event loop. */
   readonly compile: Compile;
+  readonly readTools: ReadTools;
   readonly importDocument: ImportPool['importDocument'];
   readonly importSlots: ImportSlots;
   /** The only way out: fetches documents that are imported by URL. */

@@ -35,9 +35,10 @@ function withoutBytes(block: JsonValue): JsonValue {
   if (!isObject(block)) return block;
   const { data, resource, ...rest } = block;
   if (typeof data === 'string') return { ...rest, omitted: omitted(data) };
-  if (isObject(resource) && typeof resource['blob'] === 'string') {
+  if (isObject(resource)) {
     const { blob, ...others } = resource;
-    return { ...rest, resource: { ...others, omitted: omitted(String(blob)) } };
+    if (typeof blob === 'string')
+      return { ...rest, resource: { ...others, omitted: omitted(blob) } };
   }
   return block;
 }

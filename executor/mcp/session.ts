@@ -123,9 +123,10 @@ async function isAlive(
 }
 
 /** The result of something we only ask, or an error that says what the server did instead. */
-export function requireResult({ status, message }: RpcAnswer): NonNullable<
-  NonNullable<RpcAnswer['message']>['result']
-> {
+export function requireResult({
+  status,
+  message,
+}: RpcAnswer): NonNullable<NonNullable<RpcAnswer['message']>['result']> {
   if (message?.result !== undefined && status < 300) return message.result;
   if (status === 401 || status === 403) {
     throw notMcp(
@@ -133,6 +134,6 @@ export function requireResult({ status, message }: RpcAnswer): NonNullable<
       status,
     );
   }
-  const said = message?.error === undefined ? '' : ` (error ${String(message.error.code)})`;
+  const said = message?.error === undefined ? '' : ` (error ${JSON.stringify(message.error.code)})`;
   throw notMcp(`The MCP server answered ${status}${said}, and not as the protocol says.`, status);
 }

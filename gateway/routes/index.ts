@@ -9,7 +9,7 @@ import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
 import { searchHandlers } from './search.ts';
 import { secretHandlers } from './secrets.ts';
-import { serviceHandlers } from './services.ts';
+import { serviceHandlers, serviceToolHandlers } from './services.ts';
 import { signInHandlers } from './sign-in.ts';
 import { statusHandlers } from './status.ts';
 import { templateImportHandlers } from './template-import.ts';
@@ -28,6 +28,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...oauthClientHandlers(deps),
     ...secretHandlers(deps),
     ...serviceHandlers(deps),
+    ...serviceToolHandlers(deps),
     ...searchHandlers(deps),
     ...templateHandlers(deps),
     ...templateImportHandlers(deps),

@@ -14,6 +14,10 @@ import { addressOf } from '../domain/service-address.ts';
 import type { ServiceAddress } from '../domain/service-address.ts';
 import type { Service } from '../domain/service.ts';
 import { serviceChanged } from '../domain/service-events.ts';
+import { askForTools } from '../lookups/offered-tools.ts';
+import type { OfferedTools } from '../lookups/offered-tools.ts';
+import { saveOffered } from '../lookups/save-tools.ts';
+import { lockService } from '../repository/toolset.ts';
 import { chooseSecrets } from '../lookups/chosen-secrets.ts';
 import { findExistingSecrets } from '../lookups/existing-secrets.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
@@ -68,10 +72,23 @@ export async function upgradeService(
   for (const reference of toOpen) {
     await deps.executor.allowSecretHosts({ principal, reference, hosts: [...hosts] }, deadline);
   }
-  const upgraded = await save(deps, caller, { service, after, address, secrets, variables });
+  const asked = { ...service, ...address, secrets };
+  const offered =
+    after.mcp && (await askForTools(deps, { service: asked, template: after }, deadline));
+  const upgraded = await save(deps, caller, {
+    ...{ service, after, address, secrets, variables },
+    offered,
+  });
   return {
     ...common,
-    service: await present(deps, caller, { service: upgraded, template: after, deadline }),
+    service: await present(deps, caller, {
+      service: upgraded,
+      template: await getTemplateVersion(deps, {
+        orgId: caller.orgId,
+        template: upgraded.template,
+      }),
+      deadline,
+    }),
   };
 }
 
@@ -124,12 +141,14 @@ interface Upgrade {
   readonly address: ServiceAddress;
   readonly secrets: Readonly<Record<string, string>>;
   readonly variables: Readonly<Record<string, string>>;
+  /** What the server of the new version offers. */
+  readonly offered: OfferedTools | undefined;
 }
 
 function save(
   { db }: Deps,
   caller: Principal,
-  { service, after, address, secrets, variables }: Upgrade,
+  { service, after, address, secrets, variables, offered }: Upgrade,
 ): Promise<Service> {
   return db.transaction(async (tx) => {
     const upgraded = await services.upgradeService(tx, {
@@ -138,9 +157,12 @@ function save(
       ...{ ...address, secrets, variables },
     });
     if (upgraded === undefined) throw changedSince(service.name);
+    if (offered !== undefined) await saveOffered(tx, upgraded, { offered });
     const clause = `template ${after.key} from version ${service.template.version} to ${after.version}, at ${address.baseUrl}`;
     await appendEvent(tx, serviceChanged(caller, upgraded, [clause]));
-    return upgraded;
+    if (offered === undefined) return upgraded;
+    const at = { orgId: service.orgId, serviceId: service.id };
+    return (await lockService(tx, at)) ?? upgraded;
   });
 }
 

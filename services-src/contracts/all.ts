@@ -13,6 +13,7 @@ import { oauthClientRoutes } from './http/oauth-clients.ts';
 import { ruleRoutes } from './http/rules.ts';
 import { searchRoutes } from './http/search.ts';
 import { secretRoutes } from './http/secrets.ts';
+import { serviceToolRoutes } from './http/service-tools.ts';
 import { serviceRoutes } from './http/services.ts';
 import { signInRoutes } from './http/sign-in.ts';
 import { statusRoutes } from './http/status.ts';
@@ -32,6 +33,7 @@ export const httpRoutes = {
   ...oauthClientRoutes,
   ...secretRoutes,
   ...serviceRoutes,
+  ...serviceToolRoutes,
   ...searchRoutes,
   ...templateRoutes,
   ...templateImportRoutes,

@@ -54,7 +54,9 @@ export const toolPin = z.strictObject({
   hash: z.string().length(64),
   /** Arguments that also stand in a header of the request (MCP 2026-07-28, `x-mcp-header`). */
   headers: z
-    .array(z.strictObject({ path: z.array(z.string().max(200)).max(20), name: z.string().max(100) }))
+    .array(
+      z.strictObject({ path: z.array(z.string().max(200)).max(20), name: z.string().max(100) }),
+    )
     .max(50),
 });
 export type ToolPin = z.infer<typeof toolPin>;

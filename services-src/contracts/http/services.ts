@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { id, name, pageOf, pageQuery, templateTier, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
+import { askingErrors } from './service-tools.ts';
 import { actionDescription, template, templateDifference } from './templates.ts';
 
 /** A connected service: a named instance of a template, bound to credentials. */
@@ -22,6 +23,15 @@ export const connectedService = z.strictObject({
   hosts: z.array(z.string()),
   auto_allow_reads: z.boolean(),
   credentials: z.strictObject({ secrets: z.record(z.string(), z.string()) }),
+  /** Of an MCP server: its accepted tools, counted up with every change, and when it was last asked. */
+  tools: z
+    .strictObject({
+      version: z.int(),
+      asked_at: timestamp.nullable(),
+      /** Why it could not be asked the last time, as an error code. */
+      error: z.string().nullable(),
+    })
+    .optional(),
   created_at: timestamp,
 });
 export type ConnectedService = z.infer<typeof connectedService>;
@@ -113,6 +123,7 @@ export const serviceRoutes = defineRoutes({
       'credential_missing',
       'host_not_allowed',
       'invalid_params',
+      ...askingErrors,
     ],
     audit: ['service.created'],
   },
@@ -162,6 +173,7 @@ export const serviceRoutes = defineRoutes({
       'credential_missing',
       'host_not_allowed',
       'invalid_params',
+      ...askingErrors,
     ],
     audit: ['service.changed'],
   },
