@@ -12,6 +12,7 @@ export const executorConfig = defineConfig('executor', [
   'MASTER_KEY',
   'EXECUTOR_IN_FLIGHT_MAX',
   'CAP_RESPONSE_INLINE_BYTES',
+  'OAUTH_APPS',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',

@@ -11,6 +11,8 @@ import type { Logger } from '#telemetry';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
 import type { McpSessions } from './mcp/session.ts';
+import type { OpenAccessToken } from './connections/access-tokens.ts';
+import type { ProviderApps } from './connections/provider-apps.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
@@ -21,6 +23,12 @@ export interface Deps {
   readonly vault: Vault;
   /** Straight to the stream, for reads, which have no row of their own. */
   readonly publisher: Publisher;
+  /** What orgs are known as at OAuth providers. */
+  readonly apps: ProviderApps;
+  readonly openAccessToken: OpenAccessToken;
+  /** Where the owner of a connection repairs it. */
+  readonly authUrlOf: (connectionId: string) => string;
+  readonly baseUrl: string;
   readonly logger: Logger;
   /** Upstream bodies up to this size are part of the answer. */
   readonly inlineBytesMax: number;

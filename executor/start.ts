@@ -1,5 +1,6 @@
 import { connectBus, createClient, serve } from '#bus';
-import { ConfigError } from '#config';
+import type { Bus } from '#bus';
+import { ConfigError, deriveBaseUrl } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
@@ -18,6 +19,9 @@ import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
 import { createMcpSessions } from './mcp/session.ts';
+import { createAccessTokens } from './connections/access-tokens.ts';
+import type { AccessTokens } from './connections/access-tokens.ts';
+import { createProviderApps } from './connections/provider-apps.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
@@ -25,6 +29,7 @@ import { createSlots } from './slots.ts';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
 import { readMasterKeys } from './vault/master-keys.ts';
 import { openVault } from './vault/vault.ts';
+import type { Vault } from './vault/vault.ts';
 
 const sweepEveryMs = 5_000;
 const clockSkewMs = 1_000;
@@ -61,14 +66,13 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   const jq = startup.use(createJqPool());
   startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
+  const baseUrl = new URL(deriveBaseUrl(config)).origin;
+  const apps = createProviderApps({ db, vault, baseUrl, ofEnvironment: config.OAUTH_APPS });
+  const authUrlOf = (connectionId: string) => `${baseUrl}/connect/repair/${connectionId}`;
+  const tokens = createAccessTokens({ db, egress, vault, apps, logger, authUrlOf });
+
   const templates = createTemplateCache(createClient(bus, registry));
-  startup.use(
-    onEvents(bus, ['evt.registry.>', 'evt.executor.secret.>'], (message) => {
-      if (message === null || message.subject.startsWith('evt.registry.')) templates.clear();
-      if (message === null || message.subject.startsWith('evt.executor.'))
-        vault.forget(secretIdOf(message?.body));
-    }),
-  );
+  startup.use(dropOnChange(bus, { templates, vault, tokens }));
   startup.use(
     repeat(sweepEveryMs, async () => {
       try {
@@ -87,11 +91,15 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     egress,
     jq,
     vault,
+    apps,
+    openAccessToken: tokens.open,
+    authUrlOf,
+    baseUrl,
     publisher: openPublisher(bus, 'executor'),
     logger,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
-    lookUpNames: createLookUpNames({ egress, vault }),
+    lookUpNames: createLookUpNames({ egress, vault, openAccessToken: tokens.open }),
     mcpSessions: createMcpSessions(egress),
     verifyPrincipal: (signed) => requireLive(principals.verify(signed)),
     verifyPermit: (signed) => permits.verify(signed),
@@ -130,9 +138,32 @@ function ownAddressesOf({ HOST, PORT, BASE_URL }: ExecutorConfig): string[] {
   return [...own, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
 }
 
-function secretIdOf(body: unknown): string | null {
+/** What is kept for a moment goes as soon as somebody says that it changed. */
+function dropOnChange(
+  bus: Bus,
+  {
+    templates,
+    vault,
+    tokens,
+  }: {
+    templates: { clear(): void };
+    vault: Pick<Vault, 'forget'>;
+    tokens: Pick<AccessTokens, 'forget'>;
+  },
+): Disposable {
+  const subjects = ['evt.registry.>', 'evt.executor.secret.>', 'evt.executor.connection.>'];
+  return onEvents(bus, subjects, (message) => {
+    const concerns = (beginning: string) =>
+      message === null || message.subject.startsWith(beginning);
+    if (concerns('evt.registry.')) templates.clear();
+    if (concerns('evt.executor.secret.')) vault.forget(idOf(message?.body, 'secret_id'));
+    if (concerns('evt.executor.connection.')) tokens.forget(idOf(message?.body, 'connection_id'));
+  });
+}
+
+function idOf(body: unknown, field: string): string | null {
   const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : null;
   const id =
-    typeof data === 'object' && data !== null && 'secret_id' in data ? data.secret_id : null;
+    typeof data === 'object' && data !== null ? (data as Record<string, unknown>)[field] : null;
   return typeof id === 'string' ? id : null;
 }

@@ -229,7 +229,11 @@ function createPeople(keys: { PRINCIPAL_KEY: string }) {
   };
 }
 
-type PermitParts = Partial<Permit> & { secrets?: { id: string; name: string }[] };
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+type PermitParts = Partial<Permit> & { secrets?: Named[]; connections?: Named[] };
 
 /** Permits and gaps as policy would sign them for a call of the agent. */
 function createPapers({
@@ -249,7 +253,7 @@ function createPapers({
   const template = { key: 'acme', tier: 'global' as const, ownerId: null, version: 1 };
   const serviceId = uuidv7();
 
-  const factsOf = (call: Call, { secrets = [], ...parts }: PermitParts) => {
+  const factsOf = (call: Call, { secrets = [], connections = [], ...parts }: PermitParts) => {
     const keys =
       call.kind === 'action'
         ? [`acme:${call.action}:*`]
@@ -280,8 +284,11 @@ function createPapers({
       callDigest: digestOf(call),
       idempotencyKey: null,
       target,
-      injections: secrets.map(({ id, name }) => ({
-        kind: 'secret',
+      injections: [
+        ...secrets.map((named) => ({ kind: 'secret' as const, ...named })),
+        ...connections.map((named) => ({ kind: 'connection' as const, ...named })),
+      ].map(({ kind, id, name }) => ({
+        kind,
         credentialId: id,
         credentialName: name,
         in: 'header' as const,

@@ -86,12 +86,16 @@ const topics: readonly (readonly [prefix: string, topic: Topic])[] = [
   ['evt.auth.oauth_client.', 'chains'],
   ['evt.registry.', 'services'],
   ['evt.executor.secret.', 'secrets'],
+  ['evt.executor.connection.', 'connections'],
   ['evt.policy.rule.', 'rules'],
 ];
 
 /** Forgets answers as soon as they change; after a reconnect all of them, because events may have been missed. */
 export function dropLookupsOnChange(bus: Bus, lookups: Lookups): Disposable {
-  const subjects = ['evt.auth.>', 'evt.registry.>', 'evt.executor.secret.>', 'evt.policy.>'];
+  const subjects = [
+    ...['evt.auth.>', 'evt.registry.>', 'evt.policy.>'],
+    ...['evt.executor.secret.>', 'evt.executor.connection.>'],
+  ];
   return onEvents(bus, subjects, (message) => {
     for (const [prefix, topic] of topics) {
       if (message === null || message.subject.startsWith(prefix)) lookups.drop(topic);

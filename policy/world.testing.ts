@@ -24,6 +24,7 @@ import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { policyConfig } from './config.ts';
 import { github, templateOf } from './domain/action.testing.ts';
+import type { ConnectionDescription } from './lookups/lookups.ts';
 import { startPolicy } from './start.ts';
 
 export const soon = () => deadlineIn(10_000);
@@ -44,6 +45,7 @@ export interface Neighbours {
   readonly services: ServiceRecord[];
   readonly templates: CompiledTemplate[];
   readonly secrets: { reference: string; orgId: string; id: string; allowedHosts: string[] }[];
+  readonly connections: (Omit<ConnectionDescription, 'asked'> & { orgId: string })[];
 }
 
 export interface PolicyWorld extends AsyncDisposable {
@@ -78,7 +80,13 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
   const db = startup.use(
     openDatabase({ url: config.DATABASE_URL, schema: 'policy', connectionsMax: 4 }),
   );
-  const neighbours: Neighbours = { beings: new Map(), services: [], templates: [], secrets: [] };
+  const neighbours: Neighbours = {
+    beings: new Map(),
+    services: [],
+    templates: [],
+    secrets: [],
+    connections: [],
+  };
   const asked = new Map<string, number>();
   const buses = {
     auth: await environment.connect('auth'),
@@ -165,6 +173,7 @@ const announcements = [
   ['auth', 'evt.auth.identity.changed'],
   ['registry', 'evt.registry.service.changed'],
   ['executor', 'evt.executor.secret.changed'],
+  ['executor', 'evt.executor.connection.changed'],
 ] as const;
 
 function beingOf(kind: IdentityKind, name: string, more: Partial<Being>): Being {
@@ -312,7 +321,10 @@ function registryHandlers({ services, templates }: Neighbours): Partial<Handlers
   };
 }
 
-function executorHandlers({ secrets }: Neighbours): Partial<Handlers<typeof executor>> {
+function executorHandlers({
+  secrets,
+  connections,
+}: Neighbours): Partial<Handlers<typeof executor>> {
   return {
     async describeSecrets({ orgId, names }) {
       const found = names.flatMap((name) => {
@@ -331,6 +343,18 @@ function executorHandlers({ secrets }: Neighbours): Partial<Handlers<typeof exec
           version: 1,
         })),
       };
+    },
+    async describeConnections({ orgId, names }) {
+      const mine = connections.filter((each) => each.orgId === orgId);
+      const found = names.flatMap((asked) => {
+        const connection =
+          mine.find((each) => each.reference === asked) ??
+          mine.find((each) => each.reference === `org/${asked}`);
+        if (connection === undefined) return [];
+        const { orgId: _, ...description } = connection;
+        return [{ asked, ...description }];
+      });
+      return { connections: found };
     },
     async showRequest({ call }) {
       const url = call.kind === 'http' ? call.target : `https://shown.example/${call.action}`;
@@ -380,6 +404,7 @@ export function connectGithub(
     baseUrl: `https://${host}`,
     hosts: [host],
     secrets: { token: reference },
+    connection: null,
     ...more,
   };
   neighbours.services.push(service);

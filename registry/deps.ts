@@ -15,7 +15,11 @@ export interface Deps {
   readonly db: Database;
   readonly executor: Pick<
     Client<typeof executor>,
-    'describeSecrets' | 'allowSecretHosts' | 'discoverTools'
+    | 'describeSecrets'
+    | 'allowSecretHosts'
+    | 'describeConnections'
+    | 'allowConnectionHosts'
+    | 'discoverTools'
   >;
   readonly catalog: Catalog;
   readonly searchIndexes: SearchIndexes;

@@ -67,7 +67,7 @@ describe('connecting a service', () => {
       base_url: 'https://api.github.com',
       hosts: ['api.github.com'],
       auto_allow_reads: true,
-      credentials: { secrets: { token: 'github_token' } },
+      credentials: { secrets: { token: 'github_token' }, connection: null },
       created_at: expect.any(String),
     });
     expect(world.vault.allowed).toEqual([{ reference: 'github_token', hosts: ['api.github.com'] }]);
@@ -109,7 +109,9 @@ describe('connecting a service', () => {
     const { orgId } = createAdmin();
     const bob = world.person({ orgId });
 
-    expect((await connect(bob)).credentials).toEqual({ secrets: { token: 'org/github_token' } });
+    expect((await connect(bob)).credentials).toMatchObject({
+      secrets: { token: 'org/github_token' },
+    });
   });
 
   test("for the org takes the org's secret, never a person's", async () => {
@@ -119,7 +121,7 @@ describe('connecting a service', () => {
     expect(service).toMatchObject({
       tier: 'org',
       owner_id: null,
-      credentials: { secrets: { token: 'org/github_token' } },
+      credentials: { secrets: { token: 'org/github_token' }, connection: null },
     });
     const other = world.person({ role: 'admin' });
     store(world.vault, other.userId, 'github_token');

@@ -34,6 +34,12 @@ export interface Person {
   readonly principal: string;
 }
 
+export interface FakeConnection {
+  readonly provider: string;
+  readonly status: 'pending' | 'active' | 'needs_reauth' | 'revoked';
+  readonly allowedHosts: string[];
+}
+
 /** The part of the executor that the registry asks, with secrets that tests put into it. */
 export interface FakeVault {
   /** References that exist, by user or org id. */
@@ -41,6 +47,8 @@ export interface FakeVault {
   /** Hosts that were let in by the registry or by `store`, by `owner reference`. */
   readonly hosts: Map<string, Set<string>>;
   readonly allowed: { reference: string; hosts: string[] }[];
+  /** Connections that exist, by `owner reference`. */
+  readonly connections: Map<string, FakeConnection>;
   /** References whose hosts the caller may not change. */
   readonly fixed: Set<string>;
 }
@@ -124,10 +132,14 @@ async function serveVault(environment: TestEnvironment): Promise<FakeVault & Asy
     secrets: new Map(),
     hosts: new Map(),
     allowed: [],
+    connections: new Map(),
     fixed: new Set(),
   };
-  const { describeSecrets, allowSecretHosts } = executor.endpoints;
-  const part = { ...executor, endpoints: { describeSecrets, allowSecretHosts } };
+  const { describeSecrets, allowSecretHosts, describeConnections, allowConnectionHosts } =
+    executor.endpoints;
+  const secretEndpoints = { describeSecrets, allowSecretHosts };
+  const connectionEndpoints = { describeConnections, allowConnectionHosts };
+  const part = { ...executor, endpoints: { ...secretEndpoints, ...connectionEndpoints } };
   const bus = await environment.connect('executor');
   const has = (owner: string, reference: string) =>
     vault.secrets.get(owner)?.has(reference) === true;
@@ -148,6 +160,24 @@ async function serveVault(environment: TestEnvironment): Promise<FakeVault & Asy
         return { secrets };
       },
       async allowSecretHosts({ reference, hosts }) {
+        if (vault.fixed.has(reference)) throw new AppError('host_not_allowed', 'Not there.');
+        vault.allowed.push({ reference, hosts });
+        return {};
+      },
+      async describeConnections({ orgId, userId, names }) {
+        const connections = names.flatMap((asked) => {
+          const inOrg = asked.startsWith('org/') ? asked : `org/${asked}`;
+          const own = vault.connections.get(`${userId} ${asked}`);
+          const connection = own ?? vault.connections.get(`${orgId} ${inOrg}`);
+          if (connection === undefined) return [];
+          const reference = own === undefined ? inOrg : asked;
+          return [
+            { asked, reference, id: uuidv7(), grantedScopes: [], authUrl: '', ...connection },
+          ];
+        });
+        return { connections };
+      },
+      async allowConnectionHosts({ reference, hosts }) {
         if (vault.fixed.has(reference)) throw new AppError('host_not_allowed', 'Not there.');
         vault.allowed.push({ reference, hosts });
         return {};

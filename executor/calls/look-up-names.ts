@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import { deadlineIn } from '#bus';
 import type { CompiledAction, CompiledParam } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { actionUrl } from '../domain/action-url.ts';
@@ -26,11 +27,15 @@ const bytesMax = 256 * 1024;
 const cachedMs = 60_000;
 
 /** Names are cached per service and credential: an agent that asks ten times costs one request. */
-export function createLookUpNames({ egress, vault }: Pick<Deps, 'egress' | 'vault'>): LookUpNames {
+export function createLookUpNames({
+  egress,
+  ...sources
+}: Pick<Deps, 'egress' | 'vault' | 'openAccessToken'>): LookUpNames {
   const names = new LRUCache<string, string>({ max: 5_000, ttl: cachedMs });
 
   return async ({ facts, action, params, baseUrl }) => {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const deadline = deadlineIn(timeoutMs);
+    const { signal } = deadline;
     const found = await Promise.all(
       action.params.map(async (param) => {
         try {
@@ -52,7 +57,7 @@ export function createLookUpNames({ egress, vault }: Pick<Deps, 'egress' | 'vaul
       const cacheKey = JSON.stringify([facts.orgId, credentialIds, url, path]);
       const cached = names.get(cacheKey);
       if (cached !== undefined) return cached;
-      const credentials = await loadCredentials({ vault }, facts, url);
+      const credentials = await loadCredentials(sources, { facts, url }, deadline);
       const addressed = inject({ url, headers: [['accept', 'application/json']] }, credentials);
       const response = await egress.request({
         method: 'GET',

@@ -10,6 +10,7 @@ import type { AuditedOutcome } from './audit-entry.ts';
 import { callToolOnce } from './call-tool.ts';
 import { claimDispatch, keyDigestOf } from './claim.ts';
 import type { StoredOutcome } from './outcome.ts';
+import { renewRefused } from './refused-token.ts';
 import { audienceOf, outcomeUnknown, withAuditId } from './run.ts';
 import type { Executed, Run } from './run.ts';
 import { sendOnce } from './send.ts';
@@ -17,6 +18,8 @@ import type { Answer } from './send.ts';
 import { shapeResult } from './shape-result.ts';
 import { shapeToolResult } from './shape-tool-result.ts';
 
+/** For asking the provider for another token, while the caller waits for an answer that is stored already. */
+const replaceMsMax = 3_000;
 /** How often a lost database is asked again to take an outcome, 250 ms apart. */
 const recordAttemptsMax = 12;
 
@@ -41,10 +44,20 @@ export async function runNonRead(deps: Deps, run: Run): Promise<Executed> {
 
   const auditId = run.permit.jti;
   if (ended.stored.kind === 'called') {
+    await replaceRefused(deps, run, ended.stored.result);
     return { kind: 'called', result: ended.stored.result, auditId, replayed: false };
   }
   if (ended.stored.kind === 'unknown' || !ended.error) throw outcomeUnknown(auditId, ended.error);
   throw withAuditId(ended.error, auditId);
+}
+
+/** It is never sent again; but the next call shall not fail on the token that this one failed on. */
+async function replaceRefused(deps: Deps, run: Run, { status_code }: CallResult): Promise<void> {
+  try {
+    await renewRefused(deps, run, { status: status_code, leftMs: replaceMsMax });
+  } catch {
+    // The connection says so itself by now, and this call has its answer.
+  }
 }
 
 async function perform(deps: Deps, run: Run, beforeSend: () => void): Promise<Ended> {

@@ -3,11 +3,14 @@ import { AppError } from '#errors';
 import { appendEvent, createEvent } from '#events';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
+import type { Credential } from '../domain/inject.ts';
 import { outcomeEvent } from './audit-entry.ts';
 import type { AuditedOutcome } from './audit-entry.ts';
+import { renewRefused } from './refused-token.ts';
 import { audienceOf, withAuditId } from './run.ts';
 import type { Executed, Run } from './run.ts';
 import { sendRead } from './send.ts';
+import type { Answer } from './send.ts';
 import { shapeResult } from './shape-result.ts';
 
 type ReadOutcome =
@@ -34,9 +37,10 @@ export async function runRead(deps: Deps, run: Run): Promise<Executed> {
 async function perform(deps: Deps, run: Run): Promise<ReadOutcome> {
   const startedAt = performance.now();
   try {
-    const answer = await sendRead(deps, run);
+    const { answer, credentials } = await sendWithLiveToken(deps, run);
     const durationMs = performance.now() - startedAt;
-    return { kind: 'called', result: await shapeResult(deps, { ...run, answer, durationMs }) };
+    const shaping = { ...run, credentials, answer, durationMs };
+    return { kind: 'called', result: await shapeResult(deps, shaping) };
   } catch (thrown) {
     return {
       kind: 'failed',
@@ -44,6 +48,21 @@ async function perform(deps: Deps, run: Run): Promise<ReadOutcome> {
       durationMs: performance.now() - startedAt,
     };
   }
+}
+
+/** Sends it once more when the upstream refused its access token and there is another one. */
+async function sendWithLiveToken(
+  deps: Deps,
+  run: Run,
+): Promise<{ answer: Answer; credentials: readonly Credential[] }> {
+  const endsAt = performance.now() + run.timeoutMs;
+  const leftMs = () => endsAt - performance.now();
+  const answer = await sendRead(deps, run);
+  const renewed = await renewRefused(deps, run, { status: answer.status, leftMs: leftMs() });
+  if (renewed === undefined) return { answer, credentials: run.credentials };
+  const again = { ...run, credentials: renewed, timeoutMs: Math.max(1, leftMs()) };
+  // Whichever of the tokens the upstream repeats is removed.
+  return { answer: await sendRead(deps, again), credentials: [...run.credentials, ...renewed] };
 }
 
 async function record(

@@ -9,6 +9,8 @@ import type { HeaderPair } from './request.ts';
 export interface Credential {
   readonly injection: Injection;
   readonly value: string;
+  /** Names an access token among all its connection has had; secrets have none here. */
+  readonly version?: number | undefined;
 }
 
 interface Addressed {

@@ -1,7 +1,14 @@
 import { createCipheriv, createDecipheriv, createHash, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-export type SealingPurpose = 'secret' | 'data_key' | 'key_check' | 'frozen_call';
+export type SealingPurpose =
+  | 'secret'
+  | 'data_key'
+  | 'key_check'
+  | 'frozen_call'
+  | 'connection_tokens'
+  | 'connection_flow'
+  | 'oauth_app';
 
 /**
  * What a ciphertext belongs to. It is authenticated with it, so that a ciphertext moved to another

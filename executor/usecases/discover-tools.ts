@@ -6,13 +6,19 @@ import { loadCredentials } from '../calls/credentials.ts';
 import { sendingTimeMs } from '../calls/send.ts';
 import type { Deps } from '../deps.ts';
 import { discoverTools } from '../mcp/tools.ts';
+import { describeConnections } from './describe-connections.ts';
 import { describeSecrets } from './describe-secrets.ts';
 
 interface DiscoverFields {
   readonly orgId: string;
   readonly userId: string | null;
   readonly url: string;
-  readonly credential: { readonly kind: 'secret'; readonly reference: string } | null;
+  readonly credential: Named | null;
+}
+
+interface Named {
+  readonly kind: Injection['kind'];
+  readonly reference: string;
 }
 
 const discoveryMs = 20_000;
@@ -28,11 +34,9 @@ export async function discoverServerTools(
   using _slot = deps.slots.take();
   const userId = owner ?? nobody;
   const injections =
-    credential === null
-      ? []
-      : [await bearerOf(deps, { orgId, userId, reference: credential.reference })];
+    credential === null ? [] : [await bearerOf(deps, { orgId, userId, credential })];
   const facts = { orgId, userId, injections, target: { kind: 'raw' as const }, keys: [] };
-  const credentials = await loadCredentials(deps, facts, url);
+  const credentials = await loadCredentials(deps, { facts, url }, deadline);
   const endsAt = performance.now() + sendingTimeMs(discoveryMs, deadline);
   const timeoutMs = () => Math.max(1, endsAt - performance.now());
   return discoverTools(deps.egress, { server: { url, credentials }, timeoutMs });
@@ -40,19 +44,23 @@ export async function discoverServerTools(
 
 async function bearerOf(
   deps: Deps,
-  { orgId, userId, reference }: { orgId: string; userId: string; reference: string },
+  { orgId, userId, credential }: { orgId: string; userId: string; credential: Named },
 ): Promise<Injection> {
-  const { secrets } = await describeSecrets(deps, { orgId, userId, names: [reference] });
-  const [secret] = secrets;
-  if (secret === undefined) {
-    throw new AppError('credential_missing', `Store the secret "${reference}" first.`, {
-      details: { secret: reference },
-    });
+  const { kind, reference: name } = credential;
+  const asked = { orgId, userId, names: [name] };
+  const [found] =
+    kind === 'secret'
+      ? (await describeSecrets(deps, asked)).secrets
+      : (await describeConnections(deps, asked)).connections;
+  if (found === undefined) {
+    const todo = kind === 'secret' ? 'Store the secret' : 'Connect';
+    const details = { [kind]: name };
+    throw new AppError('credential_missing', `${todo} "${name}" first.`, { details });
   }
   return {
-    kind: 'secret',
-    credentialId: secret.id,
-    credentialName: secret.reference,
+    kind,
+    credentialId: found.id,
+    credentialName: found.reference,
     in: 'header',
     key: 'Authorization',
     prefix: 'Bearer ',

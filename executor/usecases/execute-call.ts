@@ -34,7 +34,11 @@ export async function executeCall(
     );
   }
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
-  const credentials = await loadCredentials(deps, permit, prepared.request.url);
+  const credentials = await loadCredentials(
+    deps,
+    { facts: permit, url: prepared.request.url },
+    deadline,
+  );
   await checkFilter(deps, call.filter);
   requireLivePermit(permit);
 

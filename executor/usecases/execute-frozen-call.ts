@@ -40,7 +40,11 @@ export async function executeFrozenCall(
   if (rebuilt !== requestDigest || rebuilt !== frozen.requestDigest) {
     throw stale('The request would no longer be the approved one');
   }
-  const credentials = await loadCredentials(deps, permit, prepared.request.url);
+  const credentials = await loadCredentials(
+    deps,
+    { facts: permit, url: prepared.request.url },
+    deadline,
+  );
   requireLivePermit(permit);
   const timeoutMs = sendingTimeMs(frozen.timeoutMs, deadline);
   if (prepared.tool !== undefined) {

@@ -25,6 +25,8 @@ export interface Vault {
   seal(sql: Sql, binding: Binding, text: string): Promise<Buffer>;
   /** Throws when it was not sealed for exactly this binding. */
   unseal(sql: Sql, binding: Binding, sealed: Uint8Array): Promise<string>;
+  /** `unseal` without waiting, for what is opened on each use and kept nowhere. */
+  openerOf(sql: Sql, orgId: string): Promise<(binding: Binding, sealed: Uint8Array) => string>;
   findSecret(at: { orgId: string; secretId: string }): Promise<UsableSecret | undefined>;
   /** Drops cached ciphertexts of a secret that changed, or of all (null). */
   forget(secretId: string | null): void;
@@ -77,6 +79,10 @@ export async function openVault({
     async unseal(sql, binding, sealed) {
       const dataKey = await dataKeyOf(sql, binding.orgId);
       return unseal(dataKey, sealed, binding).toString('utf8');
+    },
+    async openerOf(sql, orgId) {
+      const dataKey = await dataKeyOf(sql, orgId);
+      return (binding, sealed) => unseal(dataKey, sealed, binding).toString('utf8');
     },
     async findSecret({ orgId, secretId }) {
       const found = await secrets.get(`${orgId} ${secretId}`, { orgId, secretId });

@@ -4,7 +4,12 @@ import { describe, expect, test } from 'vitest';
 
 import type { CallBody } from '#contracts/http/actions';
 import { call } from '#contracts/call';
-import { parseCallBody, parseCallHeaders } from './call-body.ts';
+import {
+  parseCallBody,
+  parseCallHeaders,
+  parseConnectionCall,
+  parseTriedCall,
+} from './call-body.ts';
 
 const plain = { idempotencyKey: null, waitMs: 0 };
 const parse = (body: CallBody) => parseCallBody(body, plain);
@@ -139,6 +144,61 @@ describe('the body of a call', () => {
       expect.objectContaining({
         details: { issues: [expect.objectContaining({ did_you_mean: 'github' })] },
       }),
+    );
+  });
+});
+
+describe('the body of a call through a connection', () => {
+  const through = { connection: 'org/google', method: 'POST', url: 'https://a.example/b' } as const;
+  const asCalled = {
+    kind: 'http',
+    service: 'http',
+    method: 'POST',
+    target: 'https://a.example/b',
+    query: {},
+    headers: {},
+    body: [1],
+    secrets: [],
+    connection: 'org/google',
+    filter: '.a',
+  };
+
+  test('becomes a raw call that names the connection', () => {
+    const body = { ...through, body: [1], filter: '.a', max_risk: 'write' as const };
+    const asked = parseConnectionCall(body, { ...plain, idempotencyKey: 'k' });
+
+    expect(asked).toEqual({
+      kind: 'fresh',
+      call: asCalled,
+      options: { timeoutMs: 30_000, maxRisk: 'write', idempotencyKey: 'k' },
+    });
+    expect(asked.kind === 'fresh' && call.parse(asked.call)).toEqual(asCalled);
+  });
+
+  test('is tried out as it would be called', () => {
+    expect(parseTriedCall({ ...through, body: [1], filter: '.a' })).toEqual(asCalled);
+    expect(parseTriedCall({ service: 'github', action: 'a' })).not.toHaveProperty('connection');
+  });
+
+  test.for([
+    [{ service: 'github' }, 'service'],
+    [{ action: 'a' }, 'action'],
+    [{ path: '/a' }, 'path'],
+    [{ secrets: [{ name: 'a', in: 'header', key: 'b' }] }, 'secrets'],
+  ] as const)('is not tried out with %j', ([more, path]) => {
+    const tried = () => parseTriedCall({ ...through, ...structuredClone(more) } as never);
+
+    expect(tried).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        details: { issues: [expect.objectContaining({ path })] },
+      }),
+    );
+  });
+
+  test.for(['/b', 'ftp://a.example/', 'https:///b', ''])('needs a full URL, not %j', (url) => {
+    expect(() => parseConnectionCall({ ...through, url }, plain)).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
     );
   });
 });

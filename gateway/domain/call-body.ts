@@ -1,5 +1,5 @@
 import type { ActionCall, Call, CallOptions, HttpCall } from '#contracts/call';
-import type { CallBody } from '#contracts/http/actions';
+import type { CallBody, ConnectionCallBody, ValidateBody } from '#contracts/http/actions';
 import { params as paramsSchema } from '#contracts/call';
 import { nameReference } from '#contracts/vocabulary';
 import { AppError } from '#errors';
@@ -35,6 +35,30 @@ export function parseCallBody(body: CallBody, headers: CallHeaders): AskedCall {
   }
   const call = parseCall(body);
   return { kind: 'fresh', call, options: parseOptions(body, headers) };
+}
+
+/** `POST /v1/actions/http`: raw HTTP with the access token of a connection. */
+export function parseConnectionCall(body: ConnectionCallBody, headers: CallHeaders): AskedCall {
+  return { kind: 'fresh', call: rawThrough(body), options: parseOptions(body, headers) };
+}
+
+/** A dry run takes what either way of calling takes. */
+export function parseTriedCall({ connection, ...body }: ValidateBody): Call {
+  if (connection === undefined) return parseCall(body);
+  const extra = (['service', ...actionFields, 'path', 'secrets'] as const).filter(
+    (field) => body[field] !== undefined,
+  );
+  refuse(
+    extra.map((path) => ({ path, message: 'does not go with connection; use method and url' })),
+  );
+  return rawThrough({ ...body, connection });
+}
+
+function rawThrough({
+  connection,
+  ...body
+}: Omit<CallBody, 'service'> & { connection: string }): HttpCall {
+  return { ...parseRaw(body), connection };
 }
 
 export function parseOptions(

@@ -1,28 +1,28 @@
 import type { actionRoutes } from '#contracts/http/actions';
-import type { CallBody } from '#contracts/http/actions';
 import type { CallResult } from '#contracts/call';
 import { performCall } from '../call.ts';
 import type { CallOutcome } from '../call.ts';
 import type { Deps } from '../deps.ts';
-import { parseCall, parseCallBody, parseCallHeaders, parseOptions } from '../domain/call-body.ts';
+import {
+  parseCallBody,
+  parseCallHeaders,
+  parseConnectionCall,
+  parseOptions,
+  parseTriedCall,
+} from '../domain/call-body.ts';
+import type { AskedCall, CallHeaders } from '../domain/call-body.ts';
 import { answer } from '../route.ts';
-import type { HandlersOf, RouteAnswer } from '../route.ts';
+import type { HandlersOf, RouteAnswer, RouteInput } from '../route.ts';
+
+/** Both ways of calling answer alike. */
+type CallAnswer = RouteAnswer<(typeof actionRoutes)['callAction']>;
+type CallInput = RouteInput<(typeof actionRoutes)['callAction' | 'callConnection']>;
 
 export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
   return {
-    async callAction(input) {
-      const { body, headers, authenticate, context } = input;
-      const asked = parseCallHeaders(headers);
-      const outcome = await performCall(deps, {
-        parse: () => parseCallBody(body, asked),
-        authenticate,
-        waitMs: asked.waitMs,
-        // Only a call that waits asks for it.
-        signal: () => input.signal,
-        context,
-      });
-      return presentOutcome(outcome, body);
-    },
+    callAction: (input) => perform(deps, input, (headers) => parseCallBody(input.body, headers)),
+    callConnection: (input) =>
+      perform(deps, input, (headers) => parseConnectionCall(input.body, headers)),
 
     validateAction: ({ caller: { principal }, body, deadline }) =>
       answer(
@@ -30,7 +30,7 @@ export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
         deps.policy.explain(
           {
             principal,
-            call: parseCall(body),
+            call: parseTriedCall(body),
             options: parseOptions(body, { idempotencyKey: null }),
             asIdentityId: body.as_identity_id ?? null,
           },
@@ -40,10 +40,28 @@ export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
   };
 }
 
+async function perform(
+  deps: Deps,
+  input: CallInput,
+  parse: (headers: CallHeaders) => AskedCall,
+): Promise<CallAnswer> {
+  const { headers, authenticate, context } = input;
+  const asked = parseCallHeaders(headers);
+  const outcome = await performCall(deps, {
+    parse: () => parse(asked),
+    authenticate,
+    waitMs: asked.waitMs,
+    // Only a call that waits asks for it.
+    signal: () => input.signal,
+    context,
+  });
+  return presentOutcome(outcome, input.body);
+}
+
 function presentOutcome(
   outcome: CallOutcome,
-  body: CallBody,
-): RouteAnswer<(typeof actionRoutes)['callAction']> {
+  body: { readonly verbose?: boolean | undefined; readonly approval_id?: string | undefined },
+): CallAnswer {
   switch (outcome.kind) {
     case 'pending':
       return { status: 202, body: outcome.envelope };

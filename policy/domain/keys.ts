@@ -43,6 +43,11 @@ export function secretKey(name: string, host: string): DerivedKey {
   return keyOf({ service: 'secret', action: encodeName(name), arg: encodeArgument(host) });
 }
 
+/** `connection:{name}:{host}`: likewise for the access token of a connection. */
+export function connectionKey(name: string, host: string): DerivedKey {
+  return keyOf({ service: 'connection', action: encodeName(name), arg: encodeArgument(host) });
+}
+
 /** The three segments of a key or pattern, split at the first two `:`; undefined when there are fewer. */
 export function splitKey(key: string): Omit<DerivedKey, 'key'> | undefined {
   const first = key.indexOf(':');

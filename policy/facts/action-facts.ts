@@ -52,6 +52,7 @@ export async function establishActionFacts(
     template,
     host: base.host,
     isKeyed: false,
+    minimumScopes: action.minimumScopes,
   });
   const { risk } = action;
   const isSafe = isSafeMethod(action.method);

@@ -5,6 +5,7 @@ import { AppError } from '#errors';
 import { mayGoTo } from '../domain/hosts.ts';
 import type { Lookups } from '../lookups/lookups.ts';
 import { actionDisabled } from './action-facts.ts';
+import { connectionMissing, findConnection, refusalOfConnection } from './connections.ts';
 import { findSecret, findServiceCredentials } from './credentials.ts';
 import { getConnectedService } from './services.ts';
 import { stale } from './stale.ts';
@@ -12,7 +13,7 @@ import { stale } from './stale.ts';
 /** The service, its template version, its address and every credential are what was approved. */
 export async function checkUnchanged(lookups: Lookups, gap: Gap): Promise<void> {
   const [host = ''] = gap.hosts;
-  await checkSecrets(lookups, gap, host);
+  await Promise.all([checkSecrets(lookups, gap, host), checkConnections(lookups, gap, host)]);
   const { target } = gap;
   if (target.kind === 'raw') return;
 
@@ -26,9 +27,9 @@ export async function checkUnchanged(lookups: Lookups, gap: Gap): Promise<void> 
   if (service.baseUrl !== target.baseUrl) {
     throw stale('service', `The service ${service.name} has another address now.`);
   }
-  if (target.kind === 'action') {
-    const action = template.actions[target.action];
-    if (action === undefined || action.disabled) throw actionDisabled(service.name, target.action);
+  const action = target.kind === 'action' ? template.actions[target.action] : undefined;
+  if (target.kind === 'action' && (action === undefined || action.disabled)) {
+    throw actionDisabled(service.name, target.action);
   }
   const injections = await findServiceCredentials(lookups, {
     owner: gap,
@@ -36,10 +37,9 @@ export async function checkUnchanged(lookups: Lookups, gap: Gap): Promise<void> 
     template,
     host,
     isKeyed: target.kind === 'verb',
+    minimumScopes: action?.minimumScopes ?? null,
   }).catch((error: unknown) => {
-    // That the secret may not go there any more is a change, not something to allow again.
-    if (error instanceof AppError && error.code === 'host_not_allowed') throw credentialChanged();
-    throw error;
+    throw asChange(error);
   });
   const approved =
     target.kind === 'verb' ? gap.injections.slice(0, injections.length) : gap.injections;
@@ -47,16 +47,42 @@ export async function checkUnchanged(lookups: Lookups, gap: Gap): Promise<void> 
 }
 
 async function checkSecrets(lookups: Lookups, gap: Gap, host: string): Promise<void> {
-  const names = [...new Set(gap.injections.map(({ credentialName }) => credentialName))];
-  const known = await lookups.describeSecrets(gap, names);
+  const injections = gap.injections.filter(({ kind }) => kind === 'secret');
+  const known = await lookups.describeSecrets(gap, namesOf(injections));
   const isKeyed = gap.target.kind !== 'action';
-  for (const injection of gap.injections) {
+  for (const injection of injections) {
     const secret = findSecret(known, injection.credentialName);
     if (secret === undefined) throw missing(injection);
     const isSame =
       secret.id === injection.credentialId && secret.reference === injection.credentialName;
     if (!isSame || !mayGoTo(secret, host, { isKeyed })) throw credentialChanged();
   }
+}
+
+/** That the token was refreshed is no change: it is the same account's. */
+async function checkConnections(lookups: Lookups, gap: Gap, host: string): Promise<void> {
+  const injections = gap.injections.filter(({ kind }) => kind === 'connection');
+  const known = await lookups.describeConnections(gap, namesOf(injections));
+  for (const injection of injections) {
+    const connection = findConnection(known, injection.credentialName);
+    if (connection === undefined) throw connectionMissing(injection.credentialName, null);
+    const isSame =
+      connection.id === injection.credentialId && connection.reference === injection.credentialName;
+    if (!isSame) throw credentialChanged();
+    // Which scopes it needs, its service says.
+    const refusal = refusalOfConnection(connection, { host, minimumScopes: null });
+    if (refusal !== undefined) throw asChange(refusal);
+  }
+}
+
+function namesOf(injections: readonly Injection[]): string[] {
+  return [...new Set(injections.map(({ credentialName }) => credentialName))];
+}
+
+/** That a credential may not go there any more is a change, not something to allow again. */
+function asChange(error: unknown): unknown {
+  const isClosed = error instanceof AppError && error.code === 'host_not_allowed';
+  return isClosed ? credentialChanged() : error;
 }
 
 function missing({ credentialName }: Injection): AppError {

@@ -5,51 +5,87 @@ import type { AuthMethod, CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
 import { mayGoTo } from '../domain/hosts.ts';
 import { invalidParam } from '../domain/invalid-call.ts';
-import type { Lookups, Owner, SecretDescription } from '../lookups/lookups.ts';
+import type {
+  ConnectionDescription,
+  Lookups,
+  Owner,
+  SecretDescription,
+} from '../lookups/lookups.ts';
+import {
+  connectionMissing,
+  findConnection,
+  injectionOfToken,
+  refusalOfConnection,
+} from './connections.ts';
 
 interface ServiceCredentials {
   readonly owner: Owner;
   readonly service: ServiceRecord;
   readonly template: CompiledTemplate;
   readonly host: string;
-  /** The call needs a `secret:{name}:{host}` key for each of them. */
+  /** The call needs a key of its own for each of them, which names the host. */
   readonly isKeyed: boolean;
+  /** OAuth scopes that the action needs; null: none beyond an active connection. */
+  readonly minimumScopes: readonly string[] | null;
 }
 
 type ApiKey = Extract<AuthMethod, { type: 'apiKey' }>;
 
 /**
  * The credentials that a service puts on its requests: the first of the template's alternatives
- * (OpenAPI's OR of ANDs) for which every secret is there and may go to the host.
+ * (OpenAPI's OR of ANDs) for which each of them is there, works, and may go to the host.
  */
 export async function findServiceCredentials(
   lookups: Lookups,
-  { owner, service, template, host, isKeyed }: ServiceCredentials,
+  wanted: ServiceCredentials,
 ): Promise<Injection[]> {
+  const { owner, service, template } = wanted;
   if (template.security.length === 0) return [];
-  const known = await lookups.describeSecrets(owner, referencesOf(service, template));
-  let refusal: AppError | undefined;
+  const [secrets, connections] = await Promise.all([
+    lookups.describeSecrets(owner, referencesOf(service, template)),
+    lookups.describeConnections(owner, service.connection === null ? [] : [service.connection]),
+  ]);
+  const refusals: AppError[] = [];
   for (const schemes of template.security) {
     if (schemes.length === 0) continue;
-    const injections = schemes.map((scheme) => {
-      const method = template.auth.find((each) => each.scheme === scheme);
-      const reference = service.secrets[scheme];
-      const secret = reference === undefined ? undefined : findSecret(known, reference);
-      if (method?.type !== 'apiKey' || secret === undefined) {
-        return missing(reference ?? defaultSecretName(method), service.name);
-      }
-      if (!mayGoTo(secret, host, { isKeyed })) return hostRefused(secret.reference, host);
-      return injectionOf(method, secret);
-    });
-    const failed = injections.find((each) => each instanceof AppError);
-    if (failed === undefined)
+    const injections = schemes.map((scheme) =>
+      injectionFor(scheme, wanted, { secrets, connections }),
+    );
+    const refusal = injections.find((each) => each instanceof AppError);
+    if (refusal === undefined)
       return injections.flatMap((each) => (each instanceof AppError ? [] : each));
-    // That a secret may not go there says more than that another one is missing.
-    if (refusal?.code !== 'host_not_allowed') refusal = failed;
+    refusals.push(refusal);
   }
+  // What is wrong with a credential that is there says more than that another one is missing.
+  const refusal = refusals.find(({ code }) => code !== 'credential_missing') ?? refusals.at(-1);
   const isOptional = template.security.some((schemes) => schemes.length === 0);
   if (refusal === undefined || (isOptional && refusal.code === 'credential_missing')) return [];
   throw refusal;
+}
+
+function injectionFor(
+  scheme: string,
+  { service, template, host, isKeyed, minimumScopes }: ServiceCredentials,
+  known: { secrets: readonly SecretDescription[]; connections: readonly ConnectionDescription[] },
+): Injection | AppError {
+  const method = template.auth.find((each) => each.scheme === scheme);
+  if (method?.type === 'oauth2') {
+    const { connection: reference } = service;
+    const connection =
+      reference === null ? undefined : findConnection(known.connections, reference);
+    if (connection?.provider !== method.provider) {
+      return connectionMissing(reference ?? method.provider, service.name);
+    }
+    const refusal = refusalOfConnection(connection, { host, minimumScopes });
+    return refusal ?? injectionOfToken(connection);
+  }
+  const reference = service.secrets[scheme];
+  const secret = reference === undefined ? undefined : findSecret(known.secrets, reference);
+  if (method === undefined || secret === undefined) {
+    return missing(reference ?? method?.defaultSecretName ?? 'unknown', service.name);
+  }
+  if (!mayGoTo(secret, host, { isKeyed })) return hostRefused(secret.reference, host);
+  return injectionOf(method, secret);
 }
 
 /** The secrets that a verb or raw call asks for itself. */
@@ -117,11 +153,6 @@ function injectionOf(method: ApiKey, secret: SecretDescription): Injection {
     prefix: method.prefix,
     encoding: method.encoding,
   };
-}
-
-function defaultSecretName(method: AuthMethod | undefined): string {
-  if (method === undefined) return 'unknown';
-  return method.type === 'apiKey' ? method.defaultSecretName : method.provider;
 }
 
 function missing(secret: string, service: string | null): AppError {

@@ -4,13 +4,14 @@ import type { JsonValue } from '#contracts/vocabulary';
 import { checkHttpParts, parseHttpTarget } from '../domain/http-target.ts';
 import type { HttpTarget } from '../domain/http-target.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
-import { KEY_CHARACTERS_MAX, httpKey, secretKey } from '../domain/keys.ts';
+import { KEY_CHARACTERS_MAX, connectionKey, httpKey, secretKey } from '../domain/keys.ts';
 import { findUnfaithful } from '../domain/plain-json.ts';
 import { sentQuery } from '../domain/sent-query.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 import type { CallFacts } from './call-facts.ts';
 import { cutDescription, isSafeMethod, riskOfMethod } from './call-facts.ts';
 import { checkPlaces, findCallSecrets, findServiceCredentials } from './credentials.ts';
+import { findCallConnection } from './connections.ts';
 import { getConnectedService } from './services.ts';
 
 /** Facts of a verb call on a connected service, or of raw HTTP. */
@@ -20,6 +21,9 @@ export async function establishHttpFacts(
   call: HttpCall,
 ): Promise<CallFacts> {
   checkHttpParts(call);
+  if (call.connection !== undefined && call.service !== 'http') {
+    throw invalidParam('connection', 'goes with raw HTTP only; a service brings its own');
+  }
   const issues = findUnfaithful(call.body, 'body');
   if (issues.length > 0) throw invalidParams(issues);
 
@@ -28,9 +32,20 @@ export async function establishHttpFacts(
   const own =
     service === null
       ? []
-      : await findServiceCredentials(lookups, { owner, ...service, host: to.host, isKeyed: true });
+      : await findServiceCredentials(lookups, {
+          owner,
+          ...service,
+          host: to.host,
+          isKeyed: true,
+          minimumScopes: null,
+        });
   const asked = await findCallSecrets(lookups, { owner, secrets: call.secrets, host: to.host });
-  const injections = [...own, ...asked];
+  const through = await findCallConnection(lookups, {
+    owner,
+    name: call.connection,
+    host: to.host,
+  });
+  const injections = [...own, ...through, ...asked];
   checkPlaces(injections);
 
   const key = httpKey(call.method, to.host, to.path);
@@ -46,7 +61,7 @@ export async function establishHttpFacts(
     serviceId: service?.service.id ?? null,
     injections,
     host: to.host,
-    keys: [key, ...secretKeys(injections, to.host)],
+    keys: [key, ...credentialKeys(injections, to.host)],
     risk,
     nonRead: !isSafeMethod(call.method),
     description: cutDescription(`${call.method} ${to.host}${to.path}`),
@@ -91,9 +106,11 @@ async function verb(lookups: Lookups, owner: Owner, call: HttpCall): Promise<Des
   };
 }
 
-function secretKeys(injections: readonly Injection[], host: string) {
-  const names = new Set(injections.map(({ credentialName }) => credentialName));
-  return [...names].map((name) => secretKey(name, host));
+function credentialKeys(injections: readonly Injection[], host: string) {
+  const keys = injections.map(({ kind, credentialName }) =>
+    kind === 'secret' ? secretKey(credentialName, host) : connectionKey(credentialName, host),
+  );
+  return [...new Map(keys.map((key) => [key.key, key])).values()];
 }
 
 /** Both ways of giving a query in one record. */

@@ -22,6 +22,10 @@ export interface SecretDescription {
   readonly allowedHosts: readonly string[];
 }
 
+export type ConnectionDescription = Awaited<
+  ReturnType<Client<typeof executor>['describeConnections']>
+>['connections'][number];
+
 export interface Chain {
   readonly active: boolean;
   readonly chain: readonly ChainLink[];
@@ -43,7 +47,7 @@ export interface Owner {
   readonly userId: string;
 }
 
-export type Topic = 'chains' | 'services' | 'secrets' | 'rules';
+export type Topic = 'chains' | 'services' | 'secrets' | 'connections' | 'rules';
 
 /** What others know. Each answer is at most a second old, and dropped at once by the event that changes it. */
 export interface Lookups {
@@ -53,6 +57,10 @@ export interface Lookups {
   getService(owner: Owner, name: string): Promise<ServiceRecord>;
   findByHost(owner: Owner, host: string): Promise<HostMembers>;
   describeSecrets(owner: Owner, names: readonly string[]): Promise<readonly SecretDescription[]>;
+  describeConnections(
+    owner: Owner,
+    names: readonly string[],
+  ): Promise<readonly ConnectionDescription[]>;
   /** A compiled version never changes: kept for as long as there is room. */
   getTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
   getValidator(template: CompiledTemplate, action: CompiledAction): ParamsValidator;
@@ -87,6 +95,11 @@ export function createLookups({ db, auth, registry, executor }: Sources): Lookup
     const described = await executor.describeSecrets({ orgId, userId, names }, lookUpDeadline());
     return described.secrets;
   });
+  const connections = createCache(10_000, async ([orgId = '', userId = '', ...names]) => {
+    const request = { orgId, userId, names };
+    const described = await executor.describeConnections(request, lookUpDeadline());
+    return described.connections;
+  });
   const templates = new LRUCache<string, CompiledTemplate, FetchTemplate>({
     max: 500,
     ignoreFetchAbort: true,
@@ -98,6 +111,7 @@ export function createLookups({ db, auth, registry, executor }: Sources): Lookup
     chains: [chains],
     services: [services, hosts],
     secrets: [secrets],
+    connections: [connections],
     rules: [rules],
   };
 
@@ -108,6 +122,8 @@ export function createLookups({ db, auth, registry, executor }: Sources): Lookup
     findByHost: ({ orgId, userId }, host) => hosts.get([orgId, userId, host]),
     describeSecrets: async ({ orgId, userId }, names) =>
       names.length === 0 ? [] : secrets.get([orgId, userId, ...names.toSorted()]),
+    describeConnections: async ({ orgId, userId }, names) =>
+      names.length === 0 ? [] : connections.get([orgId, userId, ...names.toSorted()]),
     async getTemplate(orgId, template) {
       const { toolset } = template;
       const tools = toolset === undefined ? '' : ` ${toolset.serviceId} ${toolset.version}`;

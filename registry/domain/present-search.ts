@@ -1,6 +1,8 @@
 import type { SearchRow } from '#contracts/http/search';
 import type { TemplateReference } from '#contracts/call';
 import type { Principal } from '#contracts/vocabulary';
+import { readinessOf } from './credentials.ts';
+import type { ExistingCredentials } from './credentials.ts';
 import { needsRule } from './read-allowance.ts';
 import type { Hit, SearchSource } from './search-rank.ts';
 import type { Service } from './service.ts';
@@ -12,8 +14,7 @@ interface Found extends SearchSource {
 
 interface Seen {
   readonly caller: Principal;
-  /** References of secrets that are there. */
-  readonly existing: ReadonlySet<string>;
+  readonly existing: ExistingCredentials;
 }
 
 export function presentAction(
@@ -51,14 +52,19 @@ export function presentSource(source: Found, { caller, existing }: Seen): Search
   };
 }
 
-function commonOf({ template, connected, index }: Found, existing: ReadonlySet<string>) {
-  const secrets = Object.values(connected?.service.secrets ?? {});
-  const isComplete = secrets.every((reference) => existing.has(reference));
+function commonOf({ template, connected, index }: Found, existing: ExistingCredentials) {
+  const isReady = connected !== null && readinessOf(connected.service, existing) === 'ready';
   return {
     service: connected?.name ?? null,
     template: template.key,
     // What connecting a service chooses unless told otherwise.
     autoAllowReads: connected?.service.autoAllowReads ?? true,
-    auth: { type: index.authType, connected: connected !== null && isComplete },
+    auth: { type: connected ? authTypeOf(connected.service) : index.authType, connected: isReady },
   };
+}
+
+/** What a connected service authenticates with, of the ways that its template has. */
+function authTypeOf({ secrets, connection }: Service): SearchRow['auth']['type'] {
+  if (connection !== null) return 'oauth2';
+  return Object.keys(secrets).length > 0 ? 'secret' : 'none';
 }

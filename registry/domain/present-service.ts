@@ -1,9 +1,11 @@
 import type { ConnectedService } from '#contracts/http/services';
 import type { CompiledTemplate } from '#contracts/template';
+import { readinessOf } from './credentials.ts';
+import type { ExistingCredentials } from './credentials.ts';
 import { enabledActions } from './present-template.ts';
 import type { Service } from './service.ts';
 
-/** A service as its callers see it; `existing` are the references of secrets that are there. */
+/** A service as its callers see it. */
 export function presentService(
   service: Service,
   {
@@ -12,12 +14,11 @@ export function presentService(
     newest,
   }: {
     template: CompiledTemplate;
-    existing: ReadonlySet<string>;
+    existing: ExistingCredentials;
     /** Version of the template that an upgrade would pin. */
     newest: number | null;
   },
 ): ConnectedService {
-  const isComplete = Object.values(service.secrets).every((reference) => existing.has(reference));
   return {
     id: service.id,
     name: service.name,
@@ -26,7 +27,7 @@ export function presentService(
     template_version: service.template.version,
     newest_version: newest,
     title: service.title,
-    status: service.isDisabled ? 'disabled' : isComplete ? 'ready' : 'needs_credentials',
+    status: service.isDisabled ? 'disabled' : readinessOf(service, existing),
     actions_count: enabledActions(template).length,
     tier: service.tier,
     owner_id: service.ownerId,
@@ -42,7 +43,7 @@ export function presentService(
             error: service.toolsError,
           },
         }),
-    credentials: { secrets: { ...service.secrets } },
+    credentials: { secrets: { ...service.secrets }, connection: service.connection },
     created_at: service.createdAt.toISOString(),
   };
 }

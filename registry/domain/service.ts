@@ -1,9 +1,10 @@
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
 import type { Principal, Tier } from '#contracts/vocabulary';
+import type { Credentials } from './credentials.ts';
 
-/** A connected service: a named instance of a template, bound to secrets. */
-export interface Service {
+/** A connected service: a named instance of a template, bound to credentials. */
+export interface Service extends Credentials {
   readonly id: string;
   readonly orgId: string;
   readonly tier: Tier;
@@ -14,8 +15,6 @@ export interface Service {
   readonly baseUrl: string;
   readonly hosts: readonly string[];
   readonly autoAllowReads: boolean;
-  /** Secret by security scheme, as references (`github_token`, `org/github_token`). */
-  readonly secrets: Readonly<Record<string, string>>;
   /** What its address was made from. */
   readonly variables: Readonly<Record<string, string>>;
   readonly isBaseUrlGiven: boolean;
@@ -63,7 +62,7 @@ export function mayGiveBaseUrl(
   return caller.kind === 'user' && caller.role === 'admin' && (baseUrlAllowed || tier === 'org');
 }
 
-/** What policy and executor are told. Whether its secrets exist is theirs to look at, call by call. */
+/** What policy and executor are told. Whether its credentials work is theirs to look at, call by call. */
 export function recordOf(service: Service): ServiceRecord {
   return {
     id: service.id,
@@ -76,5 +75,6 @@ export function recordOf(service: Service): ServiceRecord {
     baseUrl: service.baseUrl,
     hosts: [...service.hosts],
     secrets: { ...service.secrets },
+    connection: service.connection,
   };
 }

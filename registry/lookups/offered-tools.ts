@@ -10,7 +10,7 @@ export interface OfferedTools {
   readonly tools: readonly ReadTool[];
 }
 
-type Asked = Pick<Service, 'orgId' | 'tier' | 'ownerId' | 'baseUrl' | 'secrets'>;
+type Asked = Pick<Service, 'orgId' | 'tier' | 'ownerId' | 'baseUrl' | 'secrets' | 'connection'>;
 
 /** Asks the MCP server behind a service, with the credential that its calls carry. */
 export async function askForTools(
@@ -31,7 +31,10 @@ export async function askForTools(
   return { protocolVersion, tools: await readTools(tools) };
 }
 
-function credentialOf({ secrets }: Asked, { auth: [method] }: CompiledTemplate) {
+function credentialOf({ secrets, connection }: Asked, { auth: [method] }: CompiledTemplate) {
+  if (method?.type === 'oauth2') {
+    return connection === null ? null : { kind: 'connection' as const, reference: connection };
+  }
   const reference = method === undefined ? undefined : secrets[method.scheme];
   return reference === undefined ? null : { kind: 'secret' as const, reference };
 }

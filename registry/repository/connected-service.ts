@@ -1,5 +1,6 @@
 import type { Tier } from '#contracts/vocabulary';
 import type { Sql } from '#database';
+import type { Credentials } from '../domain/credentials.ts';
 import type { TemplateName } from '../domain/own-template.ts';
 import type { Service } from '../domain/service.ts';
 import { selected, toService } from './service-row.ts';
@@ -125,11 +126,12 @@ export async function insertService(sql: Sql, service: NewService): Promise<Serv
     insert into registry.connected_service (id, org_id, tier, owner_id, name, template_key,
                                             template_tier, template_owner_id, template_version,
                                             title, base_url, hosts, auto_allow_reads, secrets,
-                                            variables, is_base_url_given, created_by)
+                                            connection, variables, is_base_url_given, created_by)
     values (${service.id}, ${service.orgId}, ${service.tier}, ${service.ownerId}, ${service.name},
             ${template.key}, ${template.tier}, ${template.ownerId}, ${template.version},
             ${service.title}, ${service.baseUrl}, ${[...service.hosts]},
             ${service.autoAllowReads}, ${JSON.stringify(service.secrets)}::text::jsonb,
+            ${service.connection},
             ${JSON.stringify(service.variables)}::text::jsonb, ${service.isBaseUrlGiven},
             ${service.createdBy})
         on conflict on constraint connected_service_name_key do nothing
@@ -147,7 +149,7 @@ export interface ServiceChange {
   /** Each undefined: stays as it is. */
   readonly autoAllowReads: boolean | undefined;
   readonly isDisabled: boolean | undefined;
-  readonly secrets: Readonly<Record<string, string>> | undefined;
+  readonly credentials: Credentials | undefined;
   /** The version the change was looked at with: an upgrade in between makes it undefined. */
   readonly templateVersion: number;
 }
@@ -156,12 +158,15 @@ export async function updateService(
   sql: Sql,
   { orgId, id, ...change }: OneService & ServiceChange,
 ): Promise<Service | undefined> {
-  const secrets = change.secrets === undefined ? null : JSON.stringify(change.secrets);
+  const { credentials } = change;
+  const secrets = credentials === undefined ? null : JSON.stringify(credentials.secrets);
   const [row] = await sql<ServiceRow[]>`
     update registry.connected_service
        set auto_allow_reads = coalesce(${change.autoAllowReads ?? null}, auto_allow_reads),
            is_disabled = coalesce(${change.isDisabled ?? null}, is_disabled),
            secrets = coalesce(${secrets}::text::jsonb, secrets),
+           connection = case when ${secrets}::text is null then connection
+                             else ${credentials?.connection ?? null}::text end,
            updated_at = now()
      where org_id = ${orgId}
        and id = ${id}
@@ -171,14 +176,13 @@ export async function updateService(
   return row && toService(row);
 }
 
-export interface ServiceUpgrade {
+export interface ServiceUpgrade extends Credentials {
   readonly from: number;
   readonly to: number;
   readonly title: string;
   readonly baseUrl: string;
   readonly hosts: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
-  readonly secrets: Readonly<Record<string, string>>;
 }
 
 /** Undefined when it is gone, or another version than `from` is pinned by now. */
@@ -194,6 +198,7 @@ export async function upgradeService(
            hosts = ${[...upgrade.hosts]},
            variables = ${JSON.stringify(upgrade.variables)}::text::jsonb,
            secrets = ${JSON.stringify(upgrade.secrets)}::text::jsonb,
+           connection = ${upgrade.connection},
            updated_at = now()
      where org_id = ${orgId}
        and id = ${id}

@@ -17,6 +17,7 @@ export interface ServiceRow {
   hosts: string[];
   auto_allow_reads: boolean;
   secrets: Record<string, string>;
+  connection: string | null;
   variables: Record<string, string>;
   is_base_url_given: boolean;
   created_at: Date;
@@ -42,6 +43,7 @@ const columns = [
   'hosts',
   'auto_allow_reads',
   'secrets',
+  'connection',
   'variables',
   'is_base_url_given',
   'created_at',
@@ -94,6 +96,7 @@ export function toService(row: ServiceRow): Service {
     hosts: row.hosts,
     autoAllowReads: row.auto_allow_reads,
     secrets: row.secrets,
+    connection: row.connection,
     variables: row.variables,
     isBaseUrlGiven: row.is_base_url_given,
     isDisabled: row.is_out_of_use,

@@ -9,17 +9,19 @@ import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import { referenceTo } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
+import { givenIn } from '../domain/credential-choices.ts';
 import { presentService } from '../domain/present-service.ts';
 import { addressOf } from '../domain/service-address.ts';
 import { mayGiveBaseUrl, mayWriteServices } from '../domain/service.ts';
 import { serviceCreated } from '../domain/service-events.ts';
-import { chooseSecrets } from '../lookups/chosen-secrets.ts';
 import { askForTools } from '../lookups/offered-tools.ts';
 import type { OfferedTools } from '../lookups/offered-tools.ts';
 import { saveOffered } from '../lookups/save-tools.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
 import type { Accepts } from '../domain/toolset.ts';
 import { lockService } from '../repository/toolset.ts';
+import { chooseCredentials, openHosts } from '../lookups/chosen-credentials.ts';
+import { findCredentialsOf } from '../lookups/existing-credentials.ts';
 import { getConnectableTemplate } from '../lookups/connectable-template.ts';
 import {
   findServiceByName,
@@ -35,7 +37,7 @@ type Body = z.infer<typeof createServiceBody>;
 const servicesPerOwnerMax = 100;
 
 /**
- * Connects a service: a template at an address, with secrets that may go there. Everything that
+ * Connects a service: a template at an address, with credentials that may go there. Everything that
  * can be wrong is looked at before the first change, since that is made in another component.
  */
 export async function createService(
@@ -59,16 +61,17 @@ export async function createService(
     isPlainHttpAllowed: deps.isPlainHttpAllowed,
   });
   await checkNameIsFree(deps, { caller, tier, name });
-  const given = body.credentials?.secrets ?? {};
-  const { secrets, toOpen } = await chooseSecrets(
+  const given = givenIn(body.credentials ?? {});
+  const { secrets, connection, toOpen } = await chooseCredentials(
     deps,
-    { caller, template, tier, hosts, given, isNamed: true },
+    { caller, template, tier, name, hosts, given, isNamed: true },
     deadline,
   );
+  // What is shown is looked up first: after the change nothing may fail any more.
+  const shown = { ...caller, services: [{ secrets, connection }] };
+  const existing = await findCredentialsOf(deps.executor, shown, deadline);
 
-  for (const reference of toOpen) {
-    await deps.executor.allowSecretHosts({ principal, reference, hosts: [...hosts] }, deadline);
-  }
+  await openHosts(deps, { principal, toOpen, hosts }, deadline);
   const fresh: NewService = {
     id: uuidv7(),
     orgId: caller.orgId,
@@ -81,6 +84,7 @@ export async function createService(
     hosts,
     autoAllowReads: body.auto_allow_reads ?? true,
     secrets,
+    connection,
     variables: body.variables ?? {},
     isBaseUrlGiven: body.base_url !== undefined,
     createdBy: caller.identityId,
@@ -96,11 +100,7 @@ export async function createService(
     orgId: caller.orgId,
     template: service.template,
   });
-  return presentService(service, {
-    template: connected,
-    existing: new Set(Object.values(secrets)),
-    newest: template.version,
-  });
+  return presentService(service, { template: connected, existing, newest: template.version });
 }
 
 function refusedTo(caller: Principal, tier: Tier): AppError {

@@ -6,7 +6,7 @@ import { newestVersionOf } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
 import { presentService } from '../domain/present-service.ts';
 import { presentActions } from '../domain/present-template.ts';
-import { findExistingSecrets } from '../lookups/existing-secrets.ts';
+import { findCredentialsOf } from '../lookups/existing-credentials.ts';
 import { getServiceByName } from '../lookups/service-by-name.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
 
@@ -18,15 +18,14 @@ export async function getService(
 ): Promise<z.infer<typeof serviceDetail>> {
   const { orgId, userId } = deps.verifyPrincipal(principal);
   const service = await getServiceByName(deps.db, { orgId, userId, name });
-  const references = Object.values(service.secrets);
-  const [template, found] = await Promise.all([
+  const [template, existing] = await Promise.all([
     getTemplateVersion(deps, { orgId, template: service.template }),
-    findExistingSecrets(deps.executor, { orgId, userId, references }, deadline),
+    findCredentialsOf(deps.executor, { orgId, userId, services: [service] }, deadline),
   ]);
   return {
     ...presentService(service, {
       template,
-      existing: new Set(found.keys()),
+      existing,
       newest: newestVersionOf(deps.catalog, service),
     }),
     description: template.description,

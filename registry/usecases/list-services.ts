@@ -11,7 +11,7 @@ import { newestVersionOf } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
 import { presentService } from '../domain/present-service.ts';
 import { presentTemplate } from '../domain/present-template.ts';
-import { findExistingSecrets } from '../lookups/existing-secrets.ts';
+import { findCredentialsOf } from '../lookups/existing-credentials.ts';
 import { listNotConnected } from '../lookups/not-connected.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
 import * as services from '../repository/connected-service.ts';
@@ -45,9 +45,8 @@ export async function listServices(
   const shown = rows.slice(0, page.limit);
   const last = rows.length > page.limit ? shown.at(-1) : undefined;
 
-  const references = shown.flatMap((service) => Object.values(service.secrets));
-  const found = await findExistingSecrets(deps.executor, { orgId, userId, references }, deadline);
-  const existing = new Set(found.keys());
+  const wanted = { orgId, userId, services: shown };
+  const existing = await findCredentialsOf(deps.executor, wanted, deadline);
   const items = shown.map(async (service) => {
     const template = await getTemplateVersion(deps, { orgId, template: service.template });
     return presentService(service, {

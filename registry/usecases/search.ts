@@ -3,10 +3,11 @@ import { searchLimits } from '#contracts/http/search';
 import type { SearchReply, SearchRow } from '#contracts/http/search';
 import type { Principal } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
+import type { ExistingCredentials } from '../domain/credentials.ts';
 import { presentAction, presentSource } from '../domain/present-search.ts';
 import { rankActions } from '../domain/search-rank.ts';
 import { queryTermsOf } from '../domain/search-terms.ts';
-import { findExistingSecrets } from '../lookups/existing-secrets.ts';
+import { findCredentialsOf } from '../lookups/existing-credentials.ts';
 import { listSearchSources } from '../lookups/search-sources.ts';
 import type { Source } from '../lookups/search-sources.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
@@ -28,28 +29,25 @@ export async function search(
   const sources = await listSearchSources(deps, caller, { catalog });
   if (queryTermsOf(query).length === 0) {
     const shown = sources.slice(0, limit);
-    const existing = await secretsOf(deps, caller, { shown, deadline });
+    const existing = await credentialsOf(deps, caller, { shown, deadline });
     return { items: shown.map((source) => presentSource(source, { caller, existing })) };
   }
   const { misspellings } = deps.searchIndexes;
   const hits = rankActions(query, sources, { limit, misspellings });
   const shown = hits.map(({ source }) => source);
-  const existing = await secretsOf(deps, caller, { shown, deadline });
+  const existing = await credentialsOf(deps, caller, { shown, deadline });
   const rows = hits.map((hit) => presentAction(hit, { caller, existing }));
   return { items: await withSchemas(deps, caller, { rows, shown }) };
 }
 
-/** Which secrets of these services are there; nobody is asked about services that are not shown. */
-async function secretsOf(
+/** Which credentials of these services are there; nobody is asked about services that are not shown. */
+function credentialsOf(
   { executor }: Deps,
   { orgId, userId }: Principal,
   { shown, deadline }: { shown: readonly Source[]; deadline: Deadline },
-): Promise<ReadonlySet<string>> {
-  const references = shown.flatMap(({ connected }) =>
-    Object.values(connected?.service.secrets ?? {}),
-  );
-  const found = await findExistingSecrets(executor, { orgId, userId, references }, deadline);
-  return new Set(found.keys());
+): Promise<ExistingCredentials> {
+  const services = shown.flatMap(({ connected }) => connected?.service ?? []);
+  return findCredentialsOf(executor, { orgId, userId, services }, deadline);
 }
 
 /** The best rows say how to call them, so that an agent needs no second look-up. */

@@ -8,6 +8,8 @@ import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import { newestVersionOf } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
+import { givenIn } from '../domain/credential-choices.ts';
+import type { GivenCredentials } from '../domain/credential-choices.ts';
 import { differenceBetween } from '../domain/difference.ts';
 import { presentService } from '../domain/present-service.ts';
 import { addressOf } from '../domain/service-address.ts';
@@ -18,8 +20,9 @@ import { askForTools } from '../lookups/offered-tools.ts';
 import type { OfferedTools } from '../lookups/offered-tools.ts';
 import { saveOffered } from '../lookups/save-tools.ts';
 import { lockService } from '../repository/toolset.ts';
-import { chooseSecrets } from '../lookups/chosen-secrets.ts';
-import { findExistingSecrets } from '../lookups/existing-secrets.ts';
+import { chooseCredentials, openHosts } from '../lookups/chosen-credentials.ts';
+import type { ChosenCredentials } from '../lookups/chosen-credentials.ts';
+import { findCredentialsOf } from '../lookups/existing-credentials.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
 import { changedSince, getWritableService } from '../lookups/writable-service.ts';
 import * as services from '../repository/connected-service.ts';
@@ -60,23 +63,22 @@ export async function upgradeService(
     isPlainHttpAllowed: deps.isPlainHttpAllowed,
   });
   const { hosts } = address;
-  const { secrets, toOpen } = await chooseSecrets(
+  const chosen = await chooseCredentials(
     deps,
     {
-      ...{ caller, template: after, tier: service.tier, hosts },
-      given: body.credentials?.secrets ?? secretsFor(after, service),
+      ...{ caller, template: after, tier: service.tier, name: service.name, hosts },
+      given: body.credentials ? givenIn(body.credentials) : credentialsFor(after, service),
       isNamed: body.credentials !== undefined,
     },
     deadline,
   );
-  for (const reference of toOpen) {
-    await deps.executor.allowSecretHosts({ principal, reference, hosts: [...hosts] }, deadline);
-  }
-  const asked = { ...service, ...address, secrets };
+  await openHosts(deps, { principal, toOpen: chosen.toOpen, hosts }, deadline);
+  const { secrets, connection } = chosen;
+  const asked = { ...service, ...address, secrets, connection };
   const offered =
     after.mcp && (await askForTools(deps, { service: asked, template: after }, deadline));
   const upgraded = await save(deps, caller, {
-    ...{ service, after, address, secrets, variables },
+    ...{ service, after, address, chosen, variables },
     offered,
   });
   return {
@@ -128,18 +130,21 @@ function variablesFor(
 }
 
 /** What the service uses, for the schemes that the new version still has. */
-function secretsFor({ auth }: CompiledTemplate, service: Service): Record<string, string> {
+function credentialsFor({ auth }: CompiledTemplate, service: Service): GivenCredentials {
   const known = new Set(auth.filter(({ type }) => type === 'apiKey').map(({ scheme }) => scheme));
-  return Object.fromEntries(
-    Object.entries(service.secrets).filter(([scheme]) => known.has(scheme)),
-  );
+  const secrets = Object.entries(service.secrets).filter(([scheme]) => known.has(scheme));
+  const takesConnection = auth.some(({ type }) => type === 'oauth2');
+  return {
+    secrets: Object.fromEntries(secrets),
+    connection: takesConnection ? service.connection : null,
+  };
 }
 
 interface Upgrade {
   readonly service: Service;
   readonly after: CompiledTemplate;
   readonly address: ServiceAddress;
-  readonly secrets: Readonly<Record<string, string>>;
+  readonly chosen: ChosenCredentials;
   readonly variables: Readonly<Record<string, string>>;
   /** What the server of the new version offers. */
   readonly offered: OfferedTools | undefined;
@@ -148,13 +153,14 @@ interface Upgrade {
 function save(
   { db }: Deps,
   caller: Principal,
-  { service, after, address, secrets, variables, offered }: Upgrade,
+  { service, after, address, chosen, variables, offered }: Upgrade,
 ): Promise<Service> {
   return db.transaction(async (tx) => {
     const upgraded = await services.upgradeService(tx, {
       ...{ orgId: service.orgId, id: service.id },
       ...{ from: service.template.version, to: after.version, title: after.title },
-      ...{ ...address, secrets, variables },
+      ...{ ...address, variables },
+      ...{ secrets: chosen.secrets, connection: chosen.connection },
     });
     if (upgraded === undefined) throw changedSince(service.name);
     if (offered !== undefined) await saveOffered(tx, upgraded, { offered });
@@ -168,18 +174,18 @@ function save(
 
 async function present(
   deps: Deps,
-  { orgId, userId }: Principal,
+  caller: Principal,
   {
     service,
     template,
     deadline,
   }: { service: Service; template: CompiledTemplate; deadline: Deadline },
 ): Promise<Upgraded['service']> {
-  const references = Object.values(service.secrets);
-  const found = await findExistingSecrets(deps.executor, { orgId, userId, references }, deadline);
+  const shown = { ...caller, services: [service] };
+  const existing = await findCredentialsOf(deps.executor, shown, deadline);
   return presentService(service, {
     template,
-    existing: new Set(found.keys()),
+    existing,
     newest: newestVersionOf(deps.catalog, service),
   });
 }

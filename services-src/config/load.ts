@@ -52,7 +52,7 @@ export function loadConfig<N extends SettingName>(
   return values as Config<N>;
 }
 
-type Found = { source: string; value: string | undefined };
+type Found = { source: string; value: string | Record<string, string> | undefined };
 
 function readSetting(
   name: SettingName,
@@ -60,6 +60,7 @@ function readSetting(
   environment: Environment,
 ): Found | { problem: string } {
   const setting: Setting = settings[name];
+  if (setting.family) return readFamily(name, setting.family, environment);
   const candidates = setting.perComponent ? [`${component.toUpperCase()}_${name}`, name] : [name];
   for (const source of candidates) {
     const value = environment[source];
@@ -73,6 +74,33 @@ function readSetting(
     }
   }
   return { source: candidates[0] ?? name, value: undefined };
+}
+
+/** Every variable of a family that is set, directly or by a file. */
+function readFamily(
+  name: string,
+  family: RegExp,
+  environment: Environment,
+): Found | { problem: string } {
+  const value: Record<string, string> = {};
+  for (const [variable, text] of Object.entries(environment)) {
+    if (text === undefined || text === '') continue;
+    if (family.test(variable)) value[variable] = text;
+    const direct = variable.replace(/_FILE$/, '');
+    if (direct === variable || !family.test(direct) || environment[direct]) continue;
+    try {
+      value[direct] = readFileSync(text, 'utf8').trim();
+    } catch {
+      return { problem: `${variable} names a file that cannot be read: ${text}` };
+    }
+  }
+  return { source: name, value };
+}
+
+const families = Object.values<Setting>(settings).flatMap(({ family }) => family ?? []);
+
+function isOfFamily(name: string): boolean {
+  return families.some((family) => family.test(name.replace(/_FILE$/, '')));
 }
 
 function describe(name: SettingName, { source, value }: Found, message: string): string {
@@ -102,7 +130,7 @@ const others = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS'
 
 function findUnknown(environment: Environment): string[] {
   return Object.keys(environment)
-    .filter((name) => !known.has(name) && !others.has(name))
+    .filter((name) => !known.has(name) && !others.has(name) && !isOfFamily(name))
     .flatMap((name) => {
       const nearest = [...known].toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? '';
       const isTypo = name.length >= 6 && distance(name, nearest) <= 2;

@@ -13,6 +13,8 @@ export interface Setting {
   readonly secret?: true;
   /** May be given per component, as `<COMPONENT>_<NAME>`. */
   readonly perComponent?: true;
+  /** Not one variable but all whose names match; the schema gets them as an object, by name. */
+  readonly family?: RegExp;
 }
 
 const whole = (fallback: number, max: number) =>
@@ -136,6 +138,33 @@ export const settings = {
     schema: z.enum(['auto', 'always']).default('auto'),
     doc: 'When a start prints a sign-in link for the first admin: auto = until an admin can sign in without one, always.',
     example: 'auto',
+  },
+  OAUTH_APPS: {
+    schema: z.record(z.string(), z.string()).transform((values, refusal) => {
+      const apps = new Map<string, { clientId: string; clientSecret: SecretText | null }>();
+      const keyOf = (name: string) =>
+        name
+          .replace(/^OAUTH_(.+)_CLIENT_(?:ID|SECRET)$/, '$1')
+          .toLowerCase()
+          .replaceAll('_', '-');
+      for (const [name, value] of Object.entries(values)) {
+        if (!name.endsWith('_CLIENT_ID')) continue;
+        const secret = values[name.replace(/_ID$/, '_SECRET')];
+        apps.set(keyOf(name), {
+          clientId: value,
+          clientSecret: secret === undefined ? null : new SecretText(secret),
+        });
+      }
+      for (const name of Object.keys(values)) {
+        if (apps.has(keyOf(name))) continue;
+        refusal.addIssue(`has ${name} without ${name.replace(/_SECRET$/, '_ID')}`);
+      }
+      return apps;
+    }),
+    doc: 'Apps at OAuth providers for connections, each as OAUTH_<PROVIDER>_CLIENT_ID and OAUTH_<PROVIDER>_CLIENT_SECRET with the key of oauth-providers/ in capitals; executor only.',
+    example: 'OAUTH_GITHUB_CLIENT_ID=…',
+    secret: true,
+    family: /^OAUTH_[A-Z0-9_]+_CLIENT_(?:ID|SECRET)$/,
   },
   RATE_IDENTITY_PER_MINUTE: {
     schema: whole(600, 10_000_000),

@@ -33,6 +33,8 @@ export const httpCall = z.strictObject({
   headers: z.record(z.string().max(200), z.string().max(8192)),
   body: json,
   secrets: z.array(perCallSecret).max(10),
+  /** The connection whose access token goes along; raw HTTP only. Absent, not null, where there is none: digests of calls stay as they are. */
+  connection: nameReference.optional(),
   filter: z.string().max(2000).nullable(),
 });
 

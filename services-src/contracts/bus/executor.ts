@@ -4,6 +4,7 @@ import { disclosedField } from '../audit.ts';
 import { call, callOptions, callResult } from '../call.ts';
 import { defineContract } from '../define.ts';
 import { shownRequest } from '../http/approvals.ts';
+import { askingErrors } from '../http/service-tools.ts';
 import { createSecretBody, secret, secretVersion } from '../http/secrets.ts';
 import { discovered } from '../mcp.ts';
 import { signedGap, signedPermit } from '../permit.ts';
@@ -16,6 +17,7 @@ import {
   pageRequest,
   signedPrincipal,
 } from '../vocabulary.ts';
+import { connectionEndpoints } from './connections.ts';
 
 const done = z.strictObject({});
 
@@ -37,6 +39,8 @@ const executed = z.discriminatedUnion('kind', [
 const executionErrors = [
   'unauthenticated',
   'credential_missing',
+  'needs_authentication',
+  'reauth_required',
   'host_not_allowed',
   'invalid_params',
   'filter_invalid',
@@ -144,19 +148,12 @@ export const executor = defineContract('executor', {
       credential: z
         .discriminatedUnion('kind', [
           z.strictObject({ kind: z.literal('secret'), reference: nameReference }),
+          z.strictObject({ kind: z.literal('connection'), reference: nameReference }),
         ])
         .nullable(),
     }),
     response: discovered,
-    errors: [
-      'credential_missing',
-      'host_not_allowed',
-      'upstream_unreachable',
-      'upstream_refused_address',
-      'upstream_incomplete',
-      'upstream_timeout',
-      'response_too_large',
-    ],
+    errors: ['credential_missing', 'host_not_allowed', ...askingErrors],
     callers: ['registry'],
     timeoutMs: 25_000,
   },
@@ -231,6 +228,7 @@ export const executor = defineContract('executor', {
     callers: ['gateway'],
     timeoutMs: 3_000,
   },
+  ...connectionEndpoints,
   ping: {
     request: done,
     response: done,

@@ -62,6 +62,8 @@ export const serviceRecord = z.strictObject({
   hosts: z.array(host).max(50),
   /** Secret by security scheme, as references (`github_token`, `org/github_token`). */
   secrets: z.record(z.string(), nameReference),
+  /** Of its OAuth schemes (`github`, `org/github`); null when it uses none of them. */
+  connection: nameReference.nullable(),
 });
 export type ServiceRecord = z.infer<typeof serviceRecord>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { callResult, params, perCallSecret } from '../call.ts';
-import { httpMethod, id, json, permissionKey, risk } from '../vocabulary.ts';
+import { httpMethod, id, json, nameReference, permissionKey, risk } from '../vocabulary.ts';
 import { approvalResponse, pendingApproval } from './approvals.ts';
 import { defineRoutes } from './define.ts';
 
@@ -30,6 +30,24 @@ export const callBody = z.strictObject({
 });
 export type CallBody = z.infer<typeof callBody>;
 
+/** `POST /v1/actions/http`: raw HTTP with the access token of a connection, whose hosts bound the URL. */
+export const connectionCallBody = callBody
+  .pick({
+    query: true,
+    headers: true,
+    body: true,
+    filter: true,
+    verbose: true,
+    timeout_ms: true,
+    max_risk: true,
+  })
+  .extend({
+    connection: nameReference,
+    method: httpMethod,
+    url: z.string().max(8192),
+  });
+export type ConnectionCallBody = z.infer<typeof connectionCallBody>;
+
 export const calledReply = z.strictObject({
   status: z.literal('called'),
   result: callResult.partial({ headers: true }),
@@ -46,9 +64,12 @@ export const deniedReply = z.strictObject({
 
 export const callReply = z.discriminatedUnion('status', [calledReply, deniedReply]);
 
-export const validateBody = callBody
-  .omit({ approval_id: true, verbose: true })
-  .extend({ as_identity_id: id.optional() });
+export const validateBody = callBody.omit({ approval_id: true, verbose: true }).extend({
+  as_identity_id: id.optional(),
+  /** As in `POST /v1/actions/http`: goes with `method` and `url`, without `service`. */
+  connection: nameReference.optional(),
+});
+export type ValidateBody = z.infer<typeof validateBody>;
 
 /** Decisions: Dry run. */
 export const validateReply = z.strictObject({
@@ -71,6 +92,43 @@ export const validateReply = z.strictObject({
   request: approvalResponse.shape.request,
 });
 
+const callErrors = [
+  'invalid_params',
+  'filter_invalid',
+  'forbidden',
+  'not_in_your_chain',
+  'missing_scopes',
+  'risk_exceeded',
+  'identity_archived',
+  'host_not_allowed',
+  'not_found',
+  'unknown_service',
+  'unknown_action',
+  'action_disabled',
+  'conflict',
+  'approval_stale',
+  'idempotency_key_reused',
+  'execution_in_progress',
+  'expired',
+  'needs_authentication',
+  'reauth_required',
+  'credential_missing',
+  'too_many_open_approvals',
+  'upstream_unreachable',
+  'upstream_refused_address',
+  'upstream_incomplete',
+  'response_too_large',
+  'upstream_timeout',
+  'outcome_unknown',
+] as const;
+const callEvents = [
+  'action.intent',
+  'action.outcome',
+  'action.denied',
+  'action.refused',
+  'approval.raised',
+] as const;
+
 export const actionRoutes = defineRoutes({
   callAction: {
     method: 'POST',
@@ -80,42 +138,19 @@ export const actionRoutes = defineRoutes({
     access: 'actions:call',
     body: callBody,
     responses: { 200: callReply, 202: pendingApproval },
-    errors: [
-      'invalid_params',
-      'filter_invalid',
-      'forbidden',
-      'not_in_your_chain',
-      'missing_scopes',
-      'risk_exceeded',
-      'identity_archived',
-      'host_not_allowed',
-      'not_found',
-      'unknown_service',
-      'unknown_action',
-      'action_disabled',
-      'conflict',
-      'approval_stale',
-      'idempotency_key_reused',
-      'execution_in_progress',
-      'expired',
-      'needs_authentication',
-      'reauth_required',
-      'credential_missing',
-      'too_many_open_approvals',
-      'upstream_unreachable',
-      'upstream_refused_address',
-      'upstream_incomplete',
-      'response_too_large',
-      'upstream_timeout',
-      'outcome_unknown',
-    ],
-    audit: [
-      'action.intent',
-      'action.outcome',
-      'action.denied',
-      'action.refused',
-      'approval.raised',
-    ],
+    errors: callErrors,
+    audit: callEvents,
+  },
+  callConnection: {
+    method: 'POST',
+    path: '/v1/actions/http',
+    summary: 'Call a URL with the access token of a connection; suspends when nothing permits it',
+    tag: 'Actions',
+    access: 'actions:call',
+    body: connectionCallBody,
+    responses: { 200: callReply, 202: pendingApproval },
+    errors: callErrors,
+    audit: callEvents,
   },
   validateAction: {
     method: 'POST',
@@ -136,6 +171,9 @@ export const actionRoutes = defineRoutes({
       'unknown_action',
       'action_disabled',
       'credential_missing',
+      'missing_scopes',
+      'needs_authentication',
+      'reauth_required',
       'risk_exceeded',
     ],
     audit: 'none',

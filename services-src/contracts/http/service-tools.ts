@@ -56,6 +56,8 @@ export const acceptToolBody = z.strictObject({
 
 /** What can go wrong when a server is asked for its tools: on connecting, upgrading, and on request. */
 export const askingErrors = [
+  'needs_authentication',
+  'reauth_required',
   'upstream_unreachable',
   'upstream_refused_address',
   'upstream_incomplete',

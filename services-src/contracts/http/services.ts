@@ -1,6 +1,15 @@
 import { z } from 'zod';
 
-import { id, name, pageOf, pageQuery, templateTier, tier, timestamp } from '../vocabulary.ts';
+import {
+  id,
+  name,
+  nameReference,
+  pageOf,
+  pageQuery,
+  templateTier,
+  tier,
+  timestamp,
+} from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 import { askingErrors } from './service-tools.ts';
 import { actionDescription, template, templateDifference } from './templates.ts';
@@ -22,7 +31,6 @@ export const connectedService = z.strictObject({
   base_url: z.string(),
   hosts: z.array(z.string()),
   auto_allow_reads: z.boolean(),
-  credentials: z.strictObject({ secrets: z.record(z.string(), z.string()) }),
   /** Of an MCP server: its accepted tools, counted up with every change, and when it was last asked. */
   tools: z
     .strictObject({
@@ -32,6 +40,12 @@ export const connectedService = z.strictObject({
       error: z.string().nullable(),
     })
     .optional(),
+  credentials: z.strictObject({
+    /** Secret by security scheme. */
+    secrets: z.record(z.string(), z.string()),
+    /** The connection of its OAuth schemes; null when it uses none of them. */
+    connection: z.string().nullable(),
+  }),
   created_at: timestamp,
 });
 export type ConnectedService = z.infer<typeof connectedService>;
@@ -44,7 +58,14 @@ export const serviceDetail = connectedService.extend({
 const credentials = z.strictObject({
   /** Name of the secret by security scheme; the template's `default_secret_name` otherwise. */
   secrets: z.record(z.string().max(100), z.string().max(67)).optional(),
+  /** Name of the connection for its OAuth schemes; one named like the service or the template otherwise. */
+  connection: nameReference.optional(),
 });
+/** What replaces the credentials in use: named in full. */
+const replacingCredentials = credentials.refine(
+  ({ secrets, connection }) => secrets !== undefined || connection !== undefined,
+  'must name secrets or a connection',
+);
 const variables = z.record(z.string().max(100), z.string().max(200));
 
 export const createServiceBody = z.strictObject({
@@ -65,7 +86,7 @@ export const updateServiceBody = z
   .strictObject({
     auto_allow_reads: z.boolean().optional(),
     disabled: z.boolean().optional(),
-    credentials: credentials.required().optional(),
+    credentials: replacingCredentials.optional(),
   })
   .refine((body) => Object.keys(body).length > 0, 'must change something');
 
@@ -75,7 +96,7 @@ export const upgradeServiceBody = z.strictObject({
   /** Those given when it was connected, where absent. */
   variables: variables.optional(),
   /** Needed again where the new version goes to other hosts. */
-  credentials: credentials.required().optional(),
+  credentials: replacingCredentials.optional(),
   /** Only say what would change. */
   dry_run: z.boolean().optional(),
 });
@@ -141,7 +162,7 @@ export const serviceRoutes = defineRoutes({
   updateService: {
     method: 'PATCH',
     path: '/v1/services/{name}',
-    summary: 'Change whether reads need no rule, which secrets it uses, or take it out of use',
+    summary: 'Change whether reads need no rule, which credentials it uses, or take it out of use',
     tag: 'Services',
     access: 'user',
     params: byName,

@@ -1,0 +1,71 @@
+import type { Egress } from '#egress';
+import { readTokenAnswer } from '../domain/token-answer.ts';
+import type { TokenAnswer } from '../domain/token-answer.ts';
+import type { ProviderApp } from './provider-apps.ts';
+
+/** Of one token request: a provider that takes longer is as good as gone. */
+export const tokenRequestMs = 10_000;
+const bytesMax = 262_144;
+
+/**
+ * Asks a token endpoint (RFC 6749 §4.1.3, §6), as the client that the app says and in the way that
+ * its provider's row says. Throws what the guarded client throws.
+ */
+export async function requestTokens(
+  { egress }: { egress: Egress },
+  app: ProviderApp,
+  { url, parameters }: { url: string; parameters: Record<string, string> },
+): Promise<TokenAnswer> {
+  const { provider } = app;
+  const { headers, fields } = await authenticateClient(app);
+  const { body, contentType } = writeBody(provider.token_request, {
+    ...parameters,
+    ...provider.token_parameters,
+    ...fields,
+  });
+  const answer = await egress.request({
+    method: 'POST',
+    url,
+    headers: [
+      ...Object.entries(provider.token_headers),
+      ...headers,
+      ['accept', 'application/json'],
+      ['content-type', contentType],
+    ],
+    body,
+    totalTimeoutMs: tokenRequestMs,
+    maxBytes: bytesMax,
+  });
+  return readTokenAnswer(provider, {
+    status: answer.status,
+    text: Buffer.from(answer.body).toString('utf8'),
+  });
+}
+
+/** RFC 6749 §2.3.1. Characters that need no encoding are sent as they are: many providers do not decode. */
+export async function authenticateClient(
+  app: ProviderApp,
+  method = app.provider.client_authentication,
+): Promise<{ headers: [string, string][]; fields: Record<string, string> }> {
+  const { clientId } = app;
+  const secret = await app.revealSecret();
+  if (secret === null || method === 'none') return { headers: [], fields: { client_id: clientId } };
+  if (method === 'client_secret_post') {
+    return { headers: [], fields: { client_id: clientId, client_secret: secret } };
+  }
+  const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(secret)}`;
+  const header = `Basic ${Buffer.from(pair).toString('base64')}`;
+  return { headers: [['authorization', header]], fields: {} };
+}
+
+export function writeBody(
+  kind: 'form' | 'json',
+  fields: Record<string, string>,
+): { body: Uint8Array; contentType: string } {
+  return kind === 'json'
+    ? { body: Buffer.from(JSON.stringify(fields)), contentType: 'application/json' }
+    : {
+        body: Buffer.from(new URLSearchParams(fields).toString()),
+        contentType: 'application/x-www-form-urlencoded',
+      };
+}

@@ -1,0 +1,2 @@
+export { fillProvider, isProviderUrl, readVariables } from './fill.ts';
+export { builtInProviders } from './load.ts';
