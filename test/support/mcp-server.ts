@@ -215,7 +215,7 @@ info: { title: Issues, key: ${key}, category: Testing }
 runtime: mcp
 mcp:
   url: ${url}
-  auth: ${auth}${auth === 'bearer' ? '\n  secret: ${key}_token' : ''}
+  auth: ${auth}${auth === 'bearer' ? `\n  secret: ${key}_token` : ''}
   tools:
 ${tools}`;
 }
