@@ -27,13 +27,12 @@ export async function discoverServiceTools(
 ): Promise<Discovered> {
   const caller = deps.verifyPrincipal(principal);
   const service = await getWritableService(deps.db, caller, name);
-  requireMcp(service);
+  if (service.template.toolset === undefined) throw noServer(service.name);
   return askAgain(deps, { service, caller }, deadline);
 }
 
-export function requireMcp({ name, template }: Service): void {
-  if (template.toolset !== undefined) return;
-  throw new AppError('conflict', `The service "${name}" is no MCP server, so it has no tools.`);
+function noServer(name: string): AppError {
+  return new AppError('conflict', `The service "${name}" is no MCP server, so it has no tools.`);
 }
 
 /** Asks, and keeps what was found. Without a caller it is the clock that asks. */

@@ -16,7 +16,6 @@ import { getServiceByName } from '../lookups/service-by-name.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
 import { changedSince, getWritableService } from '../lookups/writable-service.ts';
 import { listTools, lockService, replaceTools } from '../repository/toolset.ts';
-import { requireMcp } from './discover-service-tools.ts';
 
 type Reader = Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>;
 type Detail = z.infer<typeof serviceToolDetail>;
@@ -64,7 +63,6 @@ export async function acceptServiceTool(
 ): Promise<Detail> {
   const caller = deps.verifyPrincipal(principal);
   const service = await getWritableService(deps.db, caller, name);
-  requireMcp(service);
   const { orgId, id: serviceId } = service;
   const template = await getTemplateVersion(deps, { orgId, template: service.template });
   const accepted = await deps.db.transaction(async (tx) => {

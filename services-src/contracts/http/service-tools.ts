@@ -68,6 +68,7 @@ export const askingErrors = [
 const byName = z.strictObject({ name: z.string().max(67) });
 const oneTool = byName.extend({ tool: z.string().min(1).max(128) });
 
+/** All of them for people alone: what nobody accepted yet is not for agents to read either. */
 export const serviceToolRoutes = defineRoutes({
   discoverServiceTools: {
     method: 'POST',
@@ -92,7 +93,7 @@ export const serviceToolRoutes = defineRoutes({
     path: '/v1/services/{name}/tools',
     summary: 'Tools of the MCP server behind a service: accepted, new, changed or gone',
     tag: 'Services',
-    access: 'actions:read',
+    access: 'user',
     params: byName,
     query: pageQuery,
     responses: { 200: pageOf(serviceTool) },
@@ -104,7 +105,7 @@ export const serviceToolRoutes = defineRoutes({
     path: '/v1/services/{name}/tools/{tool}',
     summary: 'One tool, as its server describes it and as it was accepted',
     tag: 'Services',
-    access: 'actions:read',
+    access: 'user',
     params: oneTool,
     responses: { 200: serviceToolDetail },
     errors: ['unknown_service', 'not_found'],

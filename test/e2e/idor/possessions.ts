@@ -15,6 +15,8 @@ export interface Possessions {
   readonly client: string;
   readonly secret: string;
   readonly service: string;
+  /** Of an MCP server; a name, and no id. */
+  readonly tool: string;
   readonly template: string;
   readonly upload: string;
   readonly approval: string;
@@ -38,6 +40,7 @@ export function nothings(): Possessions {
     client: randomUUID(),
     secret: randomUUID(),
     service: serviceName(),
+    tool: serviceName(),
     template: templateKey(),
     upload: randomUUID(),
     approval: randomUUID(),
@@ -89,6 +92,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
     client: await bindClient(tables.query, owner, agent.id),
     secret: secret.id,
     service: service.name,
+    tool: serviceName(),
     template: template.key,
     upload: upload.id,
     approval: raised.approval_id,
@@ -127,6 +131,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'mcp-connections/{client_id}': 'client',
     'secrets/{id}': 'secret',
     'services/{name}': 'service',
+    'tools/{tool}': 'tool',
     'templates/{key}': 'template',
     'uploads/{id}': 'upload',
     'approvals/{id}': 'approval',
@@ -152,6 +157,7 @@ export const bodies: Partial<Record<RouteName, unknown>> = {
   resolveApproval: { resolution: 'deny', reason: 'An intruder was here.' },
   updateService: { auto_allow_reads: false },
   upgradeService: {},
+  acceptServiceTool: { hash: '0'.repeat(64) },
   updateTemplate: { openapi: templateDocument('intruder'), version: 1 },
   publishTemplate: { version: 1 },
   continueUpload: { text: 'x', offset: 14 },
