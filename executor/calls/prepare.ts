@@ -94,7 +94,8 @@ function operationOf(
   { method, url }: BuiltRequest,
   baseUrl: string | null,
 ): CompiledAction | undefined {
-  if (template === undefined || baseUrl === null) return undefined;
+  // Every tool of an MCP server has the same address, so a request there is none of them for certain.
+  if (template === undefined || baseUrl === null || template.runtime === 'mcp') return undefined;
   const prefix = new URL(baseUrl).pathname.replace(/\/+$/, '');
   return findOperation(template, { method, path: new URL(url).pathname.slice(prefix.length) });
 }

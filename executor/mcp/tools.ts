@@ -5,6 +5,7 @@ import type { Discovered, ToolDefinition } from '#contracts/mcp';
 import type { JsonValue } from '#contracts/vocabulary';
 import type { Egress } from '#egress';
 import { AppError } from '#errors';
+import { canonicalJson } from '#signing';
 import { exchangeRpc, notMcp } from './exchange.ts';
 import type { McpServer } from './exchange.ts';
 import { isObject } from './message.ts';
@@ -122,7 +123,19 @@ function definitionOf(tool: JsonValue): ToolDefinition | undefined {
     return value === undefined ? [] : [[key, value] as const];
   });
   const parsed = toolDefinition.safeParse(Object.fromEntries(known));
-  return parsed.success && parsed.data.name !== '' ? parsed.data : undefined;
+  if (!parsed.success || parsed.data.name === '') return undefined;
+  const definition = parsed.data;
+  // Deeper than anything is read or compared here: nothing but its name is kept, which makes it unusable.
+  return isReadable(definition) ? definition : { name: definition.name, inputSchema: null };
+}
+
+function isReadable(definition: ToolDefinition): boolean {
+  try {
+    canonicalJson(definition);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function tooMuch(what: string): AppError {

@@ -5,7 +5,7 @@ import { loadJq } from 'jq-wasm';
 import { parseEgressAllow } from '#egress';
 import { compileTemplate } from '../domain/template.ts';
 import { createPlainHttpCheck } from '../plain-http.ts';
-import { readTool } from '../domain/tool-action.ts';
+import { readTools } from '../domain/tool-action.ts';
 import type { ReadTool } from '../domain/tool-action.ts';
 import type { CompileJob, Compiled, ToolsJob } from './index.ts';
 import type { ThreadData } from './threads.ts';
@@ -25,7 +25,7 @@ function checkFilter(filter: string): string | undefined {
 // What it throws ends the thread and reaches whoever waits as the thread's error.
 parentPort?.on('message', (job: CompileJob | ToolsJob) => {
   if ('tools' in job) {
-    parentPort?.postMessage(job.tools.map(readTool) satisfies ReadTool[]);
+    parentPort?.postMessage(readTools(job.tools) satisfies ReadTool[]);
     return;
   }
   const { text, tier, ownerId } = job;

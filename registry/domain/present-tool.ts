@@ -17,7 +17,7 @@ export function presentTool(tool: ServiceTool, { mcp }: CompiledTemplate): Prese
   const { name, offered, accepted } = tool;
   const status = statusOf(tool);
   const action = (offered ?? accepted)?.tool?.action;
-  const applied = action && overridden(action, mcp?.overrides[name]);
+  const applied = action && overridden(action, mcp);
   return {
     name,
     status,

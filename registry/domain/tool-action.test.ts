@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
-import type { ToolDefinition } from '#contracts/mcp';
+import type { ToolDefinition, ToolOverride } from '#contracts/mcp';
+import { compiledTemplate } from '#contracts/template';
 import { visible } from './hidden-text.ts';
 import { readTool } from './tool-action.ts';
-import { mergeOffered, overridden, statusOf, toolsetOf } from './toolset.ts';
+import { compileTemplate } from './template.ts';
+import { mergeOffered, overridden, statusOf, toolsetOf, withTools } from './toolset.ts';
 
 const tool = (fields: Partial<ToolDefinition> = {}): ToolDefinition => ({
   name: 'create_issue',
@@ -25,6 +27,9 @@ const usable = (fields?: Partial<ToolDefinition>) => {
   return found;
 };
 const override = { risk: null, scopeParam: null, disclose: [], redact: [], disabled: false };
+const saying = (fields: Partial<ToolOverride>) => ({
+  overrides: { create_issue: { ...override, ...fields } },
+});
 
 describe('a tool read as an action', () => {
   test('is a write with closed parameters and a sentence of ours', () => {
@@ -46,8 +51,8 @@ describe('a tool read as an action', () => {
     expect(risk({ readOnlyHint: true, destructiveHint: false })).toBe('write');
     expect(risk({ destructiveHint: true })).toBe('delete');
     const { action } = usable({ annotations: { destructiveHint: true } });
-    expect(overridden(action, { ...override, risk: 'read' }).action.risk).toBe('delete');
-    expect(overridden(usable().action, { ...override, risk: 'read' }).action.risk).toBe('read');
+    expect(overridden(action, saying({ risk: 'read' })).action.risk).toBe('delete');
+    expect(overridden(usable().action, saying({ risk: 'read' })).action.risk).toBe('read');
   });
 
   test.for<[string, Partial<ToolDefinition>]>([
@@ -102,6 +107,25 @@ describe('a tool read as an action', () => {
 });
 
 describe('a toolset', () => {
+  test('of tools with unusual names', () => {
+    const names = ['toString', 'hasOwnProperty', 'valueOf'];
+    const tools = mergeOffered(
+      [],
+      names.map((name) => readTool(tool({ name }))),
+      () => true,
+    );
+    const { template } = compileTemplate(
+      'openapi: 3.1.0\ninfo: { title: A, key: a }\nruntime: mcp\nmcp: { url: "https://a.example/", auth: none }',
+      { tier: 'org', ownerId: null, version: 1 },
+    );
+    if (template === undefined) throw new Error('no template');
+    const { actions } = withTools(template, toolsetOf('2026-07-28', tools));
+    expect(Object.keys(actions)).toEqual(names);
+    expect(compiledTemplate.safeParse(withTools(template, toolsetOf('x', tools))).success).toBe(
+      true,
+    );
+  });
+
   const read = (...definitions: ToolDefinition[]) => definitions.map(readTool);
   const all = () => true;
 
@@ -124,12 +148,12 @@ describe('a toolset', () => {
   test('has no tool of which the template says what it does not have', () => {
     const { action } = usable();
     for (const wrong of [{ scopeParam: 'repo' }, { redact: ['params.secret'] }]) {
-      const applied = overridden(action, { ...override, ...wrong });
+      const applied = overridden(action, saying(wrong));
       expect(applied.action.disabled).toBe(true);
       expect(applied.problem).toContain('does not have');
     }
-    const right = { ...override, scopeParam: 'title', redact: ['params.title'] };
-    expect(overridden(action, right).action).toMatchObject({
+    const right = { scopeParam: 'title', redact: ['params.title'] };
+    expect(overridden(action, saying(right)).action).toMatchObject({
       disabled: false,
       scopeParam: 'title',
       redact: ['params.title', 'body.title'],

@@ -39,6 +39,25 @@ export function readTool(definition: ToolDefinition): ReadTool {
   }
 }
 
+/** They cross the bus together in one message, whose limit is 4 MiB. */
+const toolsBytesMax = 2_500_000;
+
+/** The tools of one server. What does not fit beside the ones before it cannot be used. */
+export function readTools(definitions: readonly ToolDefinition[]): ReadTool[] {
+  let bytes = 0;
+  return definitions.map((definition) => {
+    const read = readTool(definition);
+    if (read.usable === null) return read;
+    const size = Buffer.byteLength(JSON.stringify(read.usable));
+    if (bytes + size > toolsBytesMax) {
+      const problem = 'The tools of its server take too much room together.';
+      return { definition, usable: null, problem };
+    }
+    bytes += size;
+    return read;
+  });
+}
+
 export function hashOf(definition: ToolDefinition): string {
   return digestOf(definition);
 }

@@ -69,6 +69,16 @@ function mergeOne(
   return { name, offered, accepted: isTaken ? offered : accepted, problem };
 }
 
+type McpTemplate = NonNullable<CompiledTemplate['mcp']>;
+
+/** Tools may be called like what every object inherits. */
+function overrideOf(
+  mcp: Pick<McpTemplate, 'overrides'> | undefined,
+  name: string,
+): ToolOverride | undefined {
+  return mcp && Object.hasOwn(mcp.overrides, name) ? mcp.overrides[name] : undefined;
+}
+
 /** What a toolset is stored as: everything that a call of any of its tools needs. */
 export interface Toolset {
   readonly protocolVersion: string;
@@ -80,8 +90,11 @@ export function toolsetOf(protocolVersion: string, tools: readonly ServiceTool[]
   const usable = tools.flatMap((tool): UsableTool[] => {
     const accepted = tool.accepted?.tool ?? null;
     if (accepted === null) return [];
-    const disabled = statusOf(tool) !== 'available';
-    return [{ ...accepted, action: { ...accepted.action, disabled } }];
+    if (statusOf(tool) === 'available') return [accepted];
+    // Of what nobody can call only the name is needed.
+    const paramsSchema = { type: 'object', additionalProperties: false };
+    const action = { ...accepted.action, params: [], paramsSchema, disabled: true };
+    return [{ ...accepted, action }];
   });
   return { protocolVersion, tools: usable };
 }
@@ -96,7 +109,7 @@ export function withTools(template: CompiledTemplate, toolset: Toolset): Compile
   if (mcp === undefined) return template;
   const actions = toolset.tools.map(({ action }) => {
     const { path } = mcp;
-    return [action.key, { ...overridden(action, mcp.overrides[action.key]).action, path }] as const;
+    return [action.key, { ...overridden(action, mcp).action, path }] as const;
   });
   const pins = toolset.tools.map(
     ({ action, hash, headers }) => [action.key, { hash, headers }] as const,
@@ -115,8 +128,9 @@ export function withTools(template: CompiledTemplate, toolset: Toolset): Compile
  */
 export function overridden(
   action: CompiledAction,
-  override: ToolOverride | undefined,
+  mcp: Pick<McpTemplate, 'overrides'> | undefined,
 ): { action: CompiledAction; problem: string | null } {
+  const override = overrideOf(mcp, action.key);
   if (override === undefined) return { action, problem: null };
   const { risk, scopeParam, disclose, redact, disabled } = override;
   const known = new Set(action.params.map(({ name }) => name));
