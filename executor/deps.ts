@@ -1,5 +1,6 @@
-import type { Deadline } from '#bus';
+import type { Client, Deadline } from '#bus';
 import type { OrgSettings } from '#contracts/bus/auth';
+import type { registry } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
 import type { Gap, Permit } from '#contracts/permit';
 import type { CompiledTemplate } from '#contracts/template';
@@ -11,24 +12,20 @@ import type { Logger } from '#telemetry';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
 import type { McpSessions } from './mcp/session.ts';
-import type { OpenAccessToken } from './connections/access-tokens.ts';
-import type { ProviderApps } from './connections/provider-apps.ts';
+import type { ConnectionDeps } from './connections/index.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
-export interface Deps {
+export interface Deps extends ConnectionDeps {
   readonly db: Database;
   readonly egress: Egress;
   readonly jq: JqPool;
   readonly vault: Vault;
   /** Straight to the stream, for reads, which have no row of their own. */
   readonly publisher: Publisher;
-  /** What orgs are known as at OAuth providers. */
-  readonly apps: ProviderApps;
-  readonly openAccessToken: OpenAccessToken;
-  /** Where the owner of a connection repairs it. */
-  readonly authUrlOf: (connectionId: string) => string;
-  readonly baseUrl: string;
+  /** The operator lets this host be reached by plain http (setting EGRESS_ALLOW). */
+  readonly isPlainHttpAllowed: (host: string) => boolean;
+  readonly describeTemplateOauth: Client<typeof registry>['describeTemplateOauth'];
   readonly logger: Logger;
   /** Upstream bodies up to this size are part of the answer. */
   readonly inlineBytesMax: number;

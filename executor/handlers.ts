@@ -1,11 +1,10 @@
 import type { Handlers } from '#bus';
 import type { executor } from '#contracts/bus/executor';
+import { createConnectionHandlers } from './connection-handlers.ts';
 import type { Deps } from './deps.ts';
-import { allowConnectionHosts } from './usecases/allow-connection-hosts.ts';
 import { allowSecretHosts } from './usecases/allow-secret-hosts.ts';
 import { createSecret } from './usecases/create-secret.ts';
 import { deleteSecret } from './usecases/delete-secret.ts';
-import { describeConnections } from './usecases/describe-connections.ts';
 import { describeSecrets } from './usecases/describe-secrets.ts';
 import { discoverServerTools } from './usecases/discover-tools.ts';
 import { executeCall } from './usecases/execute-call.ts';
@@ -25,8 +24,7 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     discoverTools: (request, deadline) => discoverServerTools(deps, request, deadline),
     describeSecrets: (request) => describeSecrets(deps, request),
     allowSecretHosts: (request) => allowSecretHosts(deps, request),
-    describeConnections: (request) => describeConnections(deps, request),
-    allowConnectionHosts: (request) => allowConnectionHosts(deps, request),
+    ...createConnectionHandlers(deps),
     listSecrets: (request) => listSecrets(deps, request),
     createSecret: (request) => createSecret(deps, request),
     getSecret: (request) => getSecret(deps, request),

@@ -8,7 +8,7 @@ import { gap, permit } from '#contracts/permit';
 import { principal } from '#contracts/vocabulary';
 import type { Principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
-import { openEgress, parseEgressAllow } from '#egress';
+import { createPlainHttpCheck, openEgress, parseEgressAllow } from '#egress';
 import type { EgressAllow } from '#egress';
 import { AppError } from '#errors';
 import { onEvents, openPublisher, startRelay } from '#events';
@@ -18,10 +18,8 @@ import { createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
+import { openConnections } from './connections/index.ts';
 import { createMcpSessions } from './mcp/session.ts';
-import { createAccessTokens } from './connections/access-tokens.ts';
-import type { AccessTokens } from './connections/access-tokens.ts';
-import { createProviderApps } from './connections/provider-apps.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
@@ -66,13 +64,15 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   const jq = startup.use(createJqPool());
   startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
-  const baseUrl = new URL(deriveBaseUrl(config)).origin;
-  const apps = createProviderApps({ db, vault, baseUrl, ofEnvironment: config.OAUTH_APPS });
-  const authUrlOf = (connectionId: string) => `${baseUrl}/connect/repair/${connectionId}`;
-  const tokens = createAccessTokens({ db, egress, vault, apps, logger, authUrlOf });
+  const { forget: forgetTokens, ...connections } = openConnections({
+    ...{ db, egress, vault, logger },
+    baseUrl: new URL(deriveBaseUrl(config)).origin,
+    ofEnvironment: config.OAUTH_APPS,
+  });
 
-  const templates = createTemplateCache(createClient(bus, registry));
-  startup.use(dropOnChange(bus, { templates, vault, tokens }));
+  const registryClient = createClient(bus, registry);
+  const templates = createTemplateCache(registryClient);
+  startup.use(dropOnChange(bus, { templates, vault, forgetTokens }));
   startup.use(
     repeat(sweepEveryMs, async () => {
       try {
@@ -91,15 +91,15 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     egress,
     jq,
     vault,
-    apps,
-    openAccessToken: tokens.open,
-    authUrlOf,
-    baseUrl,
+    ...connections,
+    isPlainHttpAllowed: createPlainHttpCheck(allow),
+    describeTemplateOauth: (request, deadline) =>
+      registryClient.describeTemplateOauth(request, deadline),
     publisher: openPublisher(bus, 'executor'),
     logger,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
-    lookUpNames: createLookUpNames({ egress, vault, openAccessToken: tokens.open }),
+    lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
     mcpSessions: createMcpSessions(egress),
     verifyPrincipal: (signed) => requireLive(principals.verify(signed)),
     verifyPermit: (signed) => permits.verify(signed),
@@ -144,11 +144,11 @@ function dropOnChange(
   {
     templates,
     vault,
-    tokens,
+    forgetTokens,
   }: {
     templates: { clear(): void };
     vault: Pick<Vault, 'forget'>;
-    tokens: Pick<AccessTokens, 'forget'>;
+    forgetTokens: (connectionId: string | null) => void;
   },
 ): Disposable {
   const subjects = ['evt.registry.>', 'evt.executor.secret.>', 'evt.executor.connection.>'];
@@ -157,7 +157,7 @@ function dropOnChange(
       message === null || message.subject.startsWith(beginning);
     if (concerns('evt.registry.')) templates.clear();
     if (concerns('evt.executor.secret.')) vault.forget(idOf(message?.body, 'secret_id'));
-    if (concerns('evt.executor.connection.')) tokens.forget(idOf(message?.body, 'connection_id'));
+    if (concerns('evt.executor.connection.')) forgetTokens(idOf(message?.body, 'connection_id'));
   });
 }
 

@@ -34,6 +34,7 @@ const tags: Readonly<Record<string, string>> = {
   'Sign-in': 'Sessions, and the ways to open one.',
   'OAuth clients': 'Programs that act as agents, and what they may decide by themselves.',
   Secrets: 'The vault: values go in and are never returned.',
+  Connections: 'Access to accounts at OAuth providers, and the apps it is asked for with.',
   Services: 'Connected third-party APIs, and finding what they can do.',
   Templates: 'What can be connected: built in, of the org, of a user.',
   Actions: 'Calling third-party APIs.',

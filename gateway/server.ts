@@ -12,6 +12,7 @@ import type { GatewayConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { mcpRoute } from './mcp/route.ts';
 import type { ProtocolServerFactory } from './mcp/serving.ts';
+import { connectPages } from './plugins/connect.ts';
 import { dashboardPages } from './plugins/dashboard.ts';
 import { registerEdge } from './plugins/edge.ts';
 import { notFound, registerErrorHandler, sendError, toAppError } from './plugins/error-handler.ts';
@@ -100,6 +101,7 @@ export async function createServer(
   await app.register(eventRoute, deps);
   await app.register(mcpRoute, { deps, createServer: mcpServer });
   await app.register(signInPages, deps);
+  await app.register(connectPages, deps);
   await app.register(oauthForward, { ...deps, oauthUrl: config.OAUTH_URL });
   await app.register(dashboardPages, { dist: dashboardDist });
   await app.ready();

@@ -163,7 +163,11 @@ describe('an action of a service that uses an account', () => {
     await connect([['account']]);
 
     await expect(world.decide(ann, getMe)).rejects.toEqual(
-      refused('missing_scopes', { missing: ['read:org'], connection_id: connection.id }),
+      refused('missing_scopes', {
+        missing: ['read:org'],
+        connection_id: connection.id,
+        auth_url: `${connection.authUrl}?scope=read%3Aorg`,
+      }),
     );
     await change({ grantedScopes: ['read:org', 'repo'] });
     expect((await world.decide(ann, getMe)).outcome).toBe('permit');

@@ -9,6 +9,7 @@ import { acceptServiceTool, getServiceTool, listServiceTools } from './usecases/
 import { discoverServiceTools } from './usecases/discover-service-tools.ts';
 import { deleteService } from './usecases/delete-service.ts';
 import { deleteTemplate } from './usecases/delete-template.ts';
+import { describeTemplateOauth } from './usecases/describe-template-oauth.ts';
 import { findByHost } from './usecases/find-by-host.ts';
 import { getService } from './usecases/get-service.ts';
 import { getTemplateDocument } from './usecases/get-template-document.ts';
@@ -32,6 +33,7 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
   return {
     resolveService: (request) => resolveService(deps, request),
     getCompiledTemplate: (request) => getTemplateVersion(deps, request),
+    describeTemplateOauth: (request) => describeTemplateOauth(deps, request),
     findByHost: (request) => findByHost(deps, request),
     search: (request, deadline) => search(deps, request, deadline),
     listServices: (request, deadline) => listServices(deps, request, deadline),

@@ -92,6 +92,7 @@ describe('a service of an account', () => {
   test.for([
     ['itself', { name: 'my-notes' }, 'my-notes'],
     ['its template', { name: 'my-notes' }, 'example'],
+    ['its provider', { name: 'my-notes' }, 'acme'],
   ] as const)('takes one that is named like %s', async ([, body, name]) => {
     const ann = await createAnn([{ account: [] }]);
     link(ann.userId, name);

@@ -7,7 +7,7 @@ import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
 import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
-import { openEgress, parseEgressAllow } from '#egress';
+import { createPlainHttpCheck, openEgress, parseEgressAllow } from '#egress';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
@@ -20,7 +20,7 @@ import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
 import { createImportSlots } from './import-slots.ts';
 import { createImporter } from './import/index.ts';
-import { createPlainHttpCheck } from './plain-http.ts';
+
 import { createSearchIndexes } from './search-indexes.ts';
 import { openTemplateFolder } from './template-folder.ts';
 import type { TemplateFolder } from './template-folder.ts';

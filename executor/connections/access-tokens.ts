@@ -5,8 +5,7 @@ import { createCache } from '../caching.ts';
 import { referenceOf } from '../domain/secret-rules.ts';
 import { findTokens } from '../repository/connection-tokens.ts';
 import type { StoredTokens } from '../repository/connection-tokens.ts';
-import { createRefresher } from './refresh.ts';
-import type { RefreshDeps } from './refresh.ts';
+import type { RefreshDeps, Refresher } from './refresh.ts';
 import { parseTokens, tokensBinding } from './tokens.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -38,16 +37,15 @@ export type OpenAccessToken = (at: TokenAt, deadline: Deadline) => Promise<Usabl
 export interface AccessTokens {
   readonly open: OpenAccessToken;
   /** Drops what is known of a connection that changed, or of all (null). */
-  forget(connectionId: string | null): void;
+  readonly forget: (connectionId: string | null) => void;
 }
 
 type Openable = StoredTokens & { readonly read: (() => Tokens) | null };
 
 const cachedMs = 1_000;
 
-export function createAccessTokens(deps: RefreshDeps): AccessTokens {
-  const { db, vault } = deps;
-  const refresher = createRefresher(deps);
+export function createAccessTokens(deps: RefreshDeps & { refresher: Refresher }): AccessTokens {
+  const { db, vault, refresher } = deps;
 
   const look = async ({ orgId, connectionId: id }: TokenAt): Promise<Openable | undefined> => {
     const stored = await findTokens(db, { orgId, id });

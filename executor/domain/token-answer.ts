@@ -97,3 +97,17 @@ function readScopes(value: unknown): string[] | null {
   const scopes = parts.filter((each) => isText(each, /^[\x21-\x7e]{1,300}$/));
   return scopes.length === 0 ? null : [...new Set<string>(scopes)].slice(0, 200);
 }
+
+/** The further host that an answer names for its account, when it is one of the provider's. */
+export function hostsOfAnswer(
+  { host_of_answer: place }: Pick<OauthProvider, 'host_of_answer'>,
+  body: unknown,
+): string[] {
+  const named = place && readPlace(body, place.at);
+  if (place === undefined || typeof named !== 'string') return [];
+  const url = URL.parse(named.includes('://') ? named : `https://${named}`);
+  const isOwn =
+    url?.protocol === 'https:' &&
+    place.suffixes.some((suffix) => url.hostname.endsWith(`.${suffix}`));
+  return isOwn ? [url.host] : [];
+}

@@ -190,3 +190,64 @@ export async function giveUpTokens(
   `;
   return row && toConnection(row);
 }
+
+/** Held until the transaction ends: what is stored next is the version after this one. */
+export async function lockTokens(
+  sql: Sql,
+  { orgId, id }: At,
+): Promise<{ version: number; sealed: Buffer | null; tokenUrl: string | null } | undefined> {
+  const [row] = await sql<
+    { token_version: number; sealed_tokens: Buffer | null; token_url: string | null }[]
+  >`
+    select token_version, sealed_tokens, token_url
+      from executor.connection
+     where org_id = ${orgId}
+       and id = ${id}
+       and status <> 'revoked'
+       for update
+  `;
+  return row && { version: row.token_version, sealed: row.sealed_tokens, tokenUrl: row.token_url };
+}
+
+/** What the owner has just given: the first tokens, or others in their place. Ends any refresh of the earlier ones. */
+export async function storeGrantedTokens(
+  sql: Sql,
+  {
+    orgId,
+    id,
+    sealed,
+    tokenUrl,
+    scopes,
+    hosts,
+    account,
+    expiresInSeconds,
+    marginSeconds,
+  }: At &
+    Lifetime & {
+      sealed: Buffer;
+      tokenUrl: string;
+      scopes: string[];
+      /** Added to those it has. */
+      hosts: string[];
+      /** Null when the provider does not tell; what is known stays. */
+      account: { id: string; label: string } | null;
+    },
+): Promise<StoredConnection> {
+  const [row] = await sql<ConnectionRow[]>`
+    update executor.connection
+       set status = 'active', sealed_tokens = ${sealed}, token_version = token_version + 1,
+           token_url = ${tokenUrl}, granted_scopes = ${scopes},
+           allowed_hosts = (select coalesce(array_agg(distinct host), '{}')
+                              from unnest(allowed_hosts || ${hosts}::text[]) as host),
+           account_id = coalesce(${account?.id ?? null}, account_id),
+           account_label = coalesce(${account?.label ?? null}, account_label),
+           expires_at = now() + make_interval(secs => ${expiresInSeconds}),
+           refresh_at = now() + make_interval(secs => ${expiresInSeconds}::double precision - ${marginSeconds}),
+           refresh_lease = null, refresh_lease_until = null, updated_at = now()
+     where org_id = ${orgId}
+       and id = ${id}
+    returning ${sql(connectionColumns)}
+  `;
+  if (!row) throw new Error('a locked connection vanished');
+  return toConnection(row);
+}

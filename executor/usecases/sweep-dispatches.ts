@@ -1,5 +1,7 @@
 import { settleAbandoned } from '../calls/outcome.ts';
 import type { Deps } from '../deps.ts';
+import { prunePendingConnections } from '../repository/connection.ts';
+import { pruneConnectionFlows } from '../repository/connection-flow.ts';
 import { eraseOldDispatches, listAbandonedDispatches } from '../repository/dispatch.ts';
 import { eraseOldIdempotency } from '../repository/idempotency.ts';
 
@@ -18,4 +20,6 @@ export async function sweepDispatches({ db, logger }: Pick<Deps, 'db' | 'logger'
   }
   await eraseOldDispatches(db, { limit: eraseMax });
   await eraseOldIdempotency(db, { limit: eraseMax });
+  await pruneConnectionFlows(db, { limit: eraseMax });
+  await prunePendingConnections(db, { limit: eraseMax });
 }

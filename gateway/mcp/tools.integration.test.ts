@@ -102,6 +102,13 @@ describe('arguments', () => {
     ['another operation', 'service_auth', { operation: 'become_admin' }, 'operation'],
     ['a name for whoami', 'service_auth', { operation: 'whoami', name: 'x' }, 'name'],
     ['no name', 'service_auth', { operation: 'create_subagent' }, 'name'],
+    ['no provider', 'service_auth', { operation: 'request_connection' }, 'provider'],
+    [
+      'two ways to say with whom',
+      'service_auth',
+      { operation: 'request_connection', provider: 'google', template: 'gmail' },
+      'provider',
+    ],
     [
       'a name nobody may have',
       'service_auth',

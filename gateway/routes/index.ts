@@ -4,6 +4,7 @@ import type { RouteHandler } from '../route.ts';
 import { actionHandlers } from './actions.ts';
 import { approvalHandlers } from './approvals.ts';
 import { auditHandlers } from './audit.ts';
+import { connectionHandlers, oauthAppHandlers } from './connections.ts';
 import { identityHandlers } from './identities.ts';
 import { oauthClientHandlers } from './oauth-clients.ts';
 import { ruleHandlers } from './rules.ts';
@@ -27,6 +28,8 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...signInHandlers(deps),
     ...oauthClientHandlers(deps),
     ...secretHandlers(deps),
+    ...connectionHandlers(deps),
+    ...oauthAppHandlers(deps),
     ...serviceHandlers(deps),
     ...serviceToolHandlers(deps),
     ...searchHandlers(deps),

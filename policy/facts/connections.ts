@@ -51,7 +51,7 @@ export function refusalOfConnection(
   return new AppError(
     'missing_scopes',
     `The connection "${reference}" was not granted ${lacking.join(', ')}. Have its owner grant it at auth_url, then call again.`,
-    { details: { missing: lacking, ...repairOf(connection) } },
+    { details: { missing: lacking, ...repairOf(connection, lacking) } },
   );
 }
 
@@ -99,6 +99,10 @@ function refusalOfStatus(connection: ConnectionDescription): AppError | undefine
   }
 }
 
-function repairOf({ id, authUrl }: ConnectionDescription): ErrorDetails {
-  return { auth_url: authUrl, connection_id: id };
+function repairOf(
+  { id, authUrl }: ConnectionDescription,
+  scopes: readonly string[] = [],
+): ErrorDetails {
+  const query = scopes.length === 0 ? '' : `?${new URLSearchParams({ scope: scopes.join(' ') })}`;
+  return { auth_url: authUrl + query, connection_id: id };
 }

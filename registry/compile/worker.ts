@@ -2,9 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 import { loadJq } from 'jq-wasm';
 
-import { parseEgressAllow } from '#egress';
+import { createPlainHttpCheck, parseEgressAllow } from '#egress';
 import { compileTemplate } from '../domain/template.ts';
-import { createPlainHttpCheck } from '../plain-http.ts';
 import { readTools } from '../domain/tool-action.ts';
 import type { ReadTool } from '../domain/tool-action.ts';
 import type { CompileJob, Compiled, ToolsJob } from './index.ts';

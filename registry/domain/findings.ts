@@ -34,6 +34,7 @@ export const findingCodes = [
   'needs_base_url',
   'security_scheme_invalid',
   'security_scheme_unknown',
+  'provider_url_mismatch',
   'scope_unknown',
   'header_not_allowed',
   // References and schemas

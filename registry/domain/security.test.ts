@@ -97,6 +97,23 @@ describe('security', () => {
         })),
     ],
     [
+      'a built-in provider at other addresses',
+      'provider_url_mismatch',
+      (d) => (d.components.securitySchemes['token'] = { ...oauth({}), provider: 'github' }),
+    ],
+    [
+      'a built-in provider whose tokens come from elsewhere',
+      'provider_url_mismatch',
+      (d) =>
+        (d.components.securitySchemes['token'] = {
+          ...oauth({
+            authorizationUrl: 'https://github.com/login/oauth/authorize',
+            tokenUrl: 'https://github.com.evil.example/login/oauth/access_token',
+          }),
+          provider: 'github',
+        }),
+    ],
+    [
       'an action that asks for a scope nobody can grant',
       'scope_unknown',
       (d) => {

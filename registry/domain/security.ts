@@ -1,4 +1,5 @@
 import type { AuthMethod } from '#contracts/template';
+import { hasProviderUrls } from '#providers';
 import { isObject } from './context.ts';
 import type { Context, JsonObject, Place } from './context.ts';
 import type { Path } from './findings.ts';
@@ -162,6 +163,10 @@ function compileOAuth(
   }
   if (provider === undefined || authorizationUrl === undefined || tokenUrl === undefined)
     return undefined;
+  if (!hasProviderUrls(provider, { authorizationUrl, tokenUrl })) {
+    const message = `"${provider}" is a built-in provider with other addresses. Use those of oauth-providers/${provider}.yaml, or name another provider.`;
+    findings.error('provider_url_mismatch', flow.path, message);
+  }
   return { type: 'oauth2', scheme, provider, authorizationUrl, tokenUrl, scopes };
 }
 

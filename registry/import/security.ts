@@ -1,4 +1,11 @@
 import type { JsonValue } from '#contracts/vocabulary';
+import {
+  builtInProviders,
+  fillProvider,
+  findProviderAt,
+  hasProviderUrls,
+  readVariables,
+} from '#providers';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject, Place } from '../domain/context.ts';
 import { isHeaderName, isReservedHeader } from '../domain/headers.ts';
@@ -101,11 +108,10 @@ function convertFlow(given: JsonObject): JsonObject | undefined {
     .filter(([scope]) => isScope(scope))
     .slice(0, SCOPES_MAX)
     .map(([scope, text]) => [scope, typeof text === 'string' ? shorten(text, 500) : '']);
+  const { provider, ...addresses } = providerOf({ authorizationUrl, tokenUrl });
   return {
-    'x-service-provider': providerOf(authorizationUrl),
-    flows: {
-      authorizationCode: { authorizationUrl, tokenUrl, scopes: Object.fromEntries(scopes) },
-    },
+    'x-service-provider': provider,
+    flows: { authorizationCode: { ...addresses, scopes: Object.fromEntries(scopes) } },
   };
 }
 
@@ -119,13 +125,33 @@ function endpoint(value: JsonValue | undefined): string | undefined {
   return url.protocol === 'https:' && url.username === '' && url.hash === '' ? value : undefined;
 }
 
-/** `https://accounts.google.com/…` → `google`: templates that sign in at one place share its provider app. */
-function providerOf(authorizationUrl: string): string {
-  const labels = new URL(authorizationUrl).hostname.split('.').slice(0, -1);
+interface Addresses {
+  readonly authorizationUrl: string;
+  readonly tokenUrl: string;
+}
+
+/**
+ * The built-in provider at whose host people would sign in, with the addresses that it has today:
+ * descriptions often name older ones. Else a name made from the host (`https://id.acme.com/…` →
+ * `acme`): templates that sign in at one place share its provider app.
+ */
+function providerOf(given: Addresses): Addresses & { provider: string } {
+  const known = findProviderAt(given.authorizationUrl);
+  if (known !== undefined) {
+    if (hasProviderUrls(known.key, given)) return { ...given, provider: known.key };
+    const read = readVariables(known, {});
+    if ('values' in read) {
+      const row = fillProvider(known, { values: read.values, clientId: '' });
+      const { authorization_url: authorizationUrl, token_url: tokenUrl } = row;
+      return { authorizationUrl, tokenUrl, provider: known.key };
+    }
+  }
+  const labels = new URL(given.authorizationUrl).hostname.split('.').slice(0, -1);
   const generic =
     /^(?:www|api|apis|accounts?|auth|oauth2?|login|id|identity|sso|signin|secure|co|com)$/;
   const telling = labels.filter((each) => !generic.test(each));
-  return slug((telling.length > 0 ? telling : labels).join('_'));
+  const name = slug((telling.length > 0 ? telling : labels).join('_'));
+  return { ...given, provider: builtInProviders().has(name) ? `${name.slice(0, 57)}_other` : name };
 }
 
 /** A name of ours: of a secret, a provider, a template. */

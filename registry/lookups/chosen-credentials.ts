@@ -44,9 +44,9 @@ export async function chooseCredentials(
   const { caller, template, tier, given } = wanted;
   const { orgId, userId } = caller;
   const choices = listCredentialChoices(template, { given, tier });
-  const connections = choices.some(({ provider }) => provider !== null)
-    ? connectionNames(wanted)
-    : [];
+  const connections = choices.flatMap(({ provider }) =>
+    provider === null ? [] : connectionNames(wanted, provider),
+  );
   const secrets = choices.flatMap((choice) => Object.values(choice.secrets));
   const existing = await findExisting(executor, { orgId, userId, secrets, connections }, deadline);
   const refusals: AppError[] = [];
@@ -82,8 +82,8 @@ export async function openHosts(
 }
 
 /** The one that was given, else those with a name that suggests itself. */
-function connectionNames({ given, name, template, tier }: Wanted): string[] {
-  const names = given.connection === null ? [name, template.key] : [given.connection];
+function connectionNames({ given, name, template, tier }: Wanted, provider: string): string[] {
+  const names = given.connection === null ? [name, template.key, provider] : [given.connection];
   return names.map((each) => inTier(each, tier));
 }
 
@@ -126,7 +126,7 @@ function chooseConnection(
 ): ExistingConnection | AppError {
   const { given, template } = wanted;
   const isGiven = given.connection !== null;
-  const asked = connectionNames(wanted);
+  const asked = connectionNames(wanted, provider);
   const found = asked.flatMap((name) => connections.get(name) ?? []);
   const fitting = found.find((each) => each.provider === provider && each.status !== 'revoked');
   if (fitting !== undefined) {

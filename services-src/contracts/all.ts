@@ -8,7 +8,9 @@ import { registry } from './bus/registry.ts';
 import { actionRoutes } from './http/actions.ts';
 import { approvalRoutes } from './http/approvals.ts';
 import { auditRoutes } from './http/audit.ts';
+import { connectionRoutes } from './http/connections.ts';
 import { identityRoutes } from './http/identities.ts';
+import { oauthAppRoutes } from './http/oauth-apps.ts';
 import { oauthClientRoutes } from './http/oauth-clients.ts';
 import { ruleRoutes } from './http/rules.ts';
 import { searchRoutes } from './http/search.ts';
@@ -32,6 +34,8 @@ export const httpRoutes = {
   ...signInRoutes,
   ...oauthClientRoutes,
   ...secretRoutes,
+  ...connectionRoutes,
+  ...oauthAppRoutes,
   ...serviceRoutes,
   ...serviceToolRoutes,
   ...searchRoutes,

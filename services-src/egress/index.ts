@@ -6,5 +6,6 @@ export type { EgressResponse } from './exchange.ts';
 export { mayHaveLeft, receivedHead } from './failures.ts';
 export type { ResponseHead } from './failures.ts';
 export type { Resolve } from './guard.ts';
+export { createPlainHttpCheck } from './plain-http.ts';
 export { isDroppedHeader } from './headers.ts';
 export type { HeaderInput, HeaderPair } from './headers.ts';

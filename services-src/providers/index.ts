@@ -1,2 +1,3 @@
 export { fillProvider, isProviderUrl, readVariables } from './fill.ts';
+export { findProviderAt, hasProviderUrls } from './find.ts';
 export { builtInProviders } from './load.ts';

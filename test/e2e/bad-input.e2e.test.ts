@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reply } from '../support/http.ts';
 import { badBodies } from './bad-input/bodies.ts';
 import { badCalls } from './bad-input/calls.ts';
+import { badConnections } from './bad-input/connections.ts';
 import { badCredentials } from './bad-input/credentials.ts';
 import { badIdentities } from './bad-input/identities.ts';
 import { badDecisions, lateDecisions } from './bad-input/resources.ts';
@@ -23,6 +24,7 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
     [
       ...badBodies,
       ...badCalls,
+      ...badConnections,
       ...badDecisions,
       ...badIdentities,
       ...badSignIns,

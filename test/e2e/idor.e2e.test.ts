@@ -5,7 +5,7 @@ import type { RouteName } from '#contracts/all';
 import type { RouteSpec } from '#contracts/http/define';
 import { withKey } from '../support/http.ts';
 import type { Caller, Reply } from '../support/http.ts';
-import { bodies, kindsIn, nothings, possess } from './idor/possessions.ts';
+import { bodies, kindsIn, nothings, possess, possessionSettings } from './idor/possessions.ts';
 import type { Possessions } from './idor/possessions.ts';
 import { createOrg } from './support/people.ts';
 import { created, startWorld } from './support/world.ts';
@@ -35,7 +35,7 @@ describe('an id of somebody else', () => {
   let before: string[];
 
   beforeAll(async () => {
-    world = await startWorld();
+    world = await startWorld(possessionSettings);
     const { url, admin, tables } = world;
     const { orgId } = admin;
     const otherOrg = await createOrg(tables.query);
@@ -58,6 +58,18 @@ describe('an id of somebody else', () => {
                                           allowed_email_domains, allowed_groups)
        values ($1, $2, 'Theirs', 'https://id.example', 'gateway', '{openid}', '{}', '{}')`,
       [otherOrg, strangers.provider],
+    );
+    const { provider } = strangers;
+    created(
+      await eve.put(`/v1/oauth-apps/${provider}`, {
+        ...{ client_id: 'theirs', client_secret: 'CANARY-theirs' },
+        definition: {
+          title: 'Theirs',
+          authorization_url: 'https://id.example/authorize',
+          token_url: 'https://id.example/token',
+          hosts: ['api.example'],
+        },
+      }),
     );
     const visitor = (who: Visitor['who'], caller: Caller, own: Possessions): Visitor => ({
       who,
@@ -94,7 +106,8 @@ describe('an id of somebody else', () => {
       for (const visitor of visitors) {
         for (const holes of holesOf(route.path)) {
           const none = await ask(route, visitor, fill(visitor.own, nothings(), holes));
-          if (route.name !== 'putSignInProvider') expectAbsence(none, route, visitor); // It makes one.
+          const makesOne = ['putSignInProvider', 'putOauthApp'].includes(route.name);
+          if (!makesOne) expectAbsence(none, route, visitor);
           const theirs = await ask(route, visitor, fill(visitor.own, strangers, holes));
           expect(plain(theirs, visitor, strangers), `${visitor.who}, other org`).toEqual(
             plain(none, visitor),
@@ -218,7 +231,7 @@ const isClosed = ({ access, method, path }: RouteSpec, { who }: Visitor, { body 
     body.error === 'forbidden') ||
   (who === 'agent' && access === 'user' && body.error === 'insufficient_scope') ||
   (who === 'auditor' && method !== 'GET' && body.error === 'forbidden') ||
-  (who === 'member' && path.startsWith('/v1/oauth/clients/') && body.error === 'forbidden');
+  (who === 'member' && /^\/v1\/oauth(\/clients|-apps)\//.test(path) && body.error === 'forbidden');
 
 function expectAbsence(reply: Reply, route: RouteSpec, visitor: Visitor): void {
   const told = `${visitor.who}: ${JSON.stringify(reply.body)}`;

@@ -2,12 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, test } from 'vitest';
 
+import { mutationsOfAccounts } from './mutations/accounts.ts';
 import { mutationsOfAuthority } from './mutations/authority.ts';
 import { mutationsOfServices } from './mutations/services.ts';
 import { approved, openStage } from './mutations/stage.ts';
 import type { Stage } from './mutations/stage.ts';
 
-const mutations = { ...mutationsOfServices, ...mutationsOfAuthority };
+const mutations = { ...mutationsOfServices, ...mutationsOfAuthority, ...mutationsOfAccounts };
 /** What was looked up is used for a second at most, should the event of its change be lost. */
 const lookUpsLiveMs = 1_500;
 

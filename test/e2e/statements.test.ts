@@ -89,6 +89,7 @@ const acrossOrgs: Record<string, string> = {
   'executor/repository/dispatch.ts listAbandonedDispatches': sweep,
   'executor/repository/dispatch.ts eraseOldDispatches': housekeeping,
   'executor/repository/idempotency.ts eraseOldIdempotency': housekeeping,
+  'executor/repository/connection.ts prunePendingConnections': housekeeping,
   'approvals/repository/due.ts findDue': sweep,
   'notifier/repository/delivery.ts pruneDeliveries': housekeeping,
   'notifier/repository/feed-item.ts getFeedPosition': 'positions are counted across orgs',

@@ -4,6 +4,7 @@ import { deadlineIn } from '#bus';
 import type { Client } from '#bus';
 import type { registry } from '#contracts/bus/registry';
 import type { Access } from '#contracts/http/define';
+import { connection, createConnectionBody } from '#contracts/http/connections';
 import { createSubagentBody, identity } from '#contracts/http/identities';
 import { connectedService } from '#contracts/http/services';
 import type { ConnectedService } from '#contracts/http/services';
@@ -14,6 +15,7 @@ import { defineTool, result } from '../tool.ts';
 import type { Structured, ToolCall } from '../tool.ts';
 
 const requestMsMax = 3_000;
+const connectionMsMax = 6_000;
 const pageSize = 200;
 /** Of one user's services; more are not looked at. */
 const pagesMax = 5;
@@ -23,6 +25,7 @@ const operations = {
   whoami: { fields: [], scope: 'any' },
   service_status: { fields: ['service'], scope: 'actions:read' },
   create_subagent: { fields: ['name', 'parent_id', 'inherit_permissions', 'ttl'], scope: 'agents' },
+  request_connection: { fields: ['provider', 'template', 'scopes', 'name'], scope: 'agents' },
 } as const satisfies Record<string, { fields: readonly string[]; scope: Access }>;
 type Operation = keyof typeof operations;
 
@@ -34,7 +37,9 @@ const input = z.strictObject({
     .describe('service_status: one service; all of them without it.')
     .optional(),
   name: createSubagentBody.shape.name
-    .describe('create_subagent: its name; lower-case letters, digits, "_" and "-".')
+    .describe(
+      'create_subagent: its name; lower-case letters, digits, "_" and "-". request_connection: what to keep it as; default the provider.',
+    )
     .optional(),
   parent_id: createSubagentBody.shape.parent_id.describe('create_subagent: default you.'),
   inherit_permissions: createSubagentBody.shape.inherit_permissions.describe(
@@ -42,6 +47,15 @@ const input = z.strictObject({
   ),
   ttl: createSubagentBody.shape.ttl.describe(
     'create_subagent: how long it lives, such as "24h". Default: for good.',
+  ),
+  provider: createConnectionBody.shape.provider.describe(
+    'request_connection: at whom, such as "google"; or give template.',
+  ),
+  template: createConnectionBody.shape.template.describe(
+    'request_connection: the template whose service will use it.',
+  ),
+  scopes: createConnectionBody.shape.scopes.describe(
+    'request_connection: what you need, in the words of the provider.',
   ),
 });
 type Input = z.output<typeof input>;
@@ -59,7 +73,8 @@ export const serviceAuth = defineTool('service_auth', {
   description: `Who you are and what is connected. Operations:
 - whoami: your identity, the chain of identities above you (your user first), your org and your scopes.
 - service_status: whether connected services have the credentials they need.
-- create_subagent: makes a subagent below you, with a name and, if you like, a ttl.`,
+- create_subagent: makes a subagent below you, with a name and, if you like, a ttl.
+- request_connection: asks your user for access to its account at a provider, or for more scopes of it. Show your user authorization_url: nothing is connected before it has been there.`,
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,
@@ -78,6 +93,8 @@ export const serviceAuth = defineTool('service_auth', {
       .nullable()
       .describe('The OAuth client, if you came by one.'),
     services: z.array(serviceStatus),
+    connection: connection.describe('Pending until your user has completed it.'),
+    authorization_url: z.string().describe('For your user, in its browser.'),
   },
   tag: 'operation',
   scope: (given) => operationOf(given)?.scope ?? 'any',
@@ -149,6 +166,25 @@ const run: Record<Operation, (given: Input, call: ToolCall) => Promise<Structure
       deadlineIn(requestMsMax),
     );
     return { identity: await created };
+  },
+
+  async request_connection({ provider, template, scopes, name }, { deps, caller, context }) {
+    const body = createConnectionBody.safeParse({
+      ...(provider === undefined ? {} : { provider }),
+      ...(template === undefined ? {} : { template }),
+      ...(scopes === undefined ? {} : { scopes }),
+      ...(name === undefined ? {} : { name }),
+    });
+    if (!body.success) {
+      throw invalidRequest('request_connection needs a provider or a template, and not both.', [
+        { path: 'provider', message: 'is required, unless template is given' },
+      ]);
+    }
+    const { authorization_url, ...asked } = await deps.executor.createConnection(
+      { principal: caller.principal, body: body.data, context },
+      deadlineIn(connectionMsMax),
+    );
+    return { connection: asked, authorization_url };
   },
 };
 

@@ -102,6 +102,25 @@ export const registry = defineContract('registry', {
     callers: ['policy', 'executor'],
     timeoutMs: 3_000,
   },
+  /** How a template that the caller may connect asks for access to an account; `conflict` when it does not. */
+  describeTemplateOauth: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      key: templateKey,
+      /** For everybody in the org: not by one person's own template. */
+      isForOrg: z.boolean(),
+    }),
+    response: z.strictObject({
+      provider: z.string().max(100),
+      authorizationUrl: z.string().max(2000),
+      tokenUrl: z.string().max(2000),
+      scopes: z.array(z.string().max(300)).max(500),
+      hosts: z.array(host).max(50),
+    }),
+    errors: ['not_found', 'conflict'],
+    callers: ['executor'],
+    timeoutMs: 3_000,
+  },
   /** Connected services of the user and the org, and templates, one of whose hosts is this host: deny rules of any of them apply (decisions: The walk, 1). */
   findByHost: {
     request: z.strictObject({ orgId: id, userId: id, host }),

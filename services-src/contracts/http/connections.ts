@@ -81,7 +81,7 @@ export const connectionRoutes = defineRoutes({
     access: 'agents',
     body: createConnectionBody,
     responses: { 201: askedConnection },
-    errors: ['forbidden', 'not_found', 'conflict', 'invalid_params', 'rate_limited'],
+    errors: ['forbidden', 'not_found', 'conflict', 'invalid_params'],
     audit: ['connection.requested'],
   },
   getConnection: {

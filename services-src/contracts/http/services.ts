@@ -58,7 +58,7 @@ export const serviceDetail = connectedService.extend({
 const credentials = z.strictObject({
   /** Name of the secret by security scheme; the template's `default_secret_name` otherwise. */
   secrets: z.record(z.string().max(100), z.string().max(67)).optional(),
-  /** Name of the connection for its OAuth schemes; one named like the service or the template otherwise. */
+  /** Name of the connection for its OAuth schemes; one named like the service, the template or the provider otherwise. */
   connection: nameReference.optional(),
 });
 /** What replaces the credentials in use: named in full. */

@@ -2,6 +2,7 @@ import type { Reply } from '../../support/http.ts';
 import type { Person } from '../support/people.ts';
 import { sendRaw } from '../support/raw.ts';
 import type { RawRequest } from '../support/raw.ts';
+import { possessionSettings } from '../idor/possessions.ts';
 import { createAgent, created, startWorld } from '../support/world.ts';
 import type { Agent, World } from '../support/world.ts';
 
@@ -41,7 +42,7 @@ export const createIssue = (title: string) => ({
 
 export async function setScene(): Promise<Scene> {
   await using startup = new AsyncDisposableStack();
-  const world = startup.use(await startWorld());
+  const world = startup.use(await startWorld(possessionSettings));
   const { url, admin, upstream, tables } = world;
   const { orgId } = admin;
   const member = await world.person({ orgId, name: 'mia', role: 'member' });

@@ -2,6 +2,7 @@ import { withKey } from '../../support/http.ts';
 import { signInClient } from '../support/clients.ts';
 import type { SignedInClient } from '../support/clients.ts';
 import type { Person } from '../support/people.ts';
+import { possessionSettings } from '../idor/possessions.ts';
 import { createAgent, created, startWorld } from '../support/world.ts';
 import type { Agent, World } from '../support/world.ts';
 
@@ -32,7 +33,7 @@ export interface Scene extends AsyncDisposable {
 
 export async function setScene(): Promise<Scene> {
   const world = await startWorld({
-    ...{ RATE_REGISTER_PER_HOUR: '0' },
+    ...{ RATE_REGISTER_PER_HOUR: '0', ...possessionSettings },
     ...{ APPROVALS_OPEN_PER_REQUESTER: '1000', APPROVALS_OPEN_PER_SUBTREE: '1000' },
   });
   const { url, admin } = world;

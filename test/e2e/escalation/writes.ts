@@ -30,6 +30,7 @@ const forAgents: readonly RouteName[] = [
   ...(['archiveIdentity', 'restoreIdentity', 'revokeIdentity'] as const),
   ...(['listAgentKeys', 'createAgentKey', 'revokeAgentKey'] as const),
   ...(['listServices', 'getService', 'search', 'listTemplates', 'getTemplate'] as const),
+  'createConnection',
   ...(['callAction', 'validateAction', 'listApprovals', 'getApproval'] as const),
   ...(['resolveApproval', 'cancelApproval', 'callApproval'] as const),
 ];

@@ -14,6 +14,7 @@ export interface Possessions {
   readonly key: string;
   readonly client: string;
   readonly secret: string;
+  readonly connection: string;
   readonly service: string;
   /** Of an MCP server; a name, and no id. */
   readonly tool: string;
@@ -39,6 +40,7 @@ export function nothings(): Possessions {
     key: randomUUID(),
     client: randomUUID(),
     secret: randomUUID(),
+    connection: randomUUID(),
     service: serviceName(),
     tool: serviceName(),
     template: templateKey(),
@@ -53,6 +55,12 @@ export function nothings(): Possessions {
   };
 }
 
+/** What `possess` needs to be set: a provider at which connections can be asked for. */
+export const possessionSettings = {
+  OAUTH_GITHUB_CLIENT_ID: 'gateway',
+  OAUTH_GITHUB_CLIENT_SECRET: 'CANARY-github-app',
+};
+
 /** Gives a user one of each; the agent of the result has a key. */
 export async function possess({ url, upstream, tables }: World, owner: Person) {
   const agent = created(await owner.post('/v1/identities/agents', { name: 'worker' }));
@@ -62,6 +70,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
   const secret = created(
     await owner.post('/v1/secrets', { name: 'sendgrid_api_key', value: 'CANARY-idor' }),
   );
+  const connection = created(await owner.post('/v1/connections', { provider: 'github' }));
   const service = created(
     await owner.post('/v1/services', { template: 'sendgrid', name: serviceName(), tier: 'user' }),
   );
@@ -91,6 +100,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
     key: key.id,
     client: await bindClient(tables.query, owner, agent.id),
     secret: secret.id,
+    connection: connection.id,
     service: service.name,
     tool: serviceName(),
     template: template.key,
@@ -130,6 +140,8 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'clients/{id}': 'client',
     'mcp-connections/{client_id}': 'client',
     'secrets/{id}': 'secret',
+    'connections/{id}': 'connection',
+    'oauth-apps/{provider}': 'provider',
     'services/{name}': 'service',
     'tools/{tool}': 'tool',
     'templates/{key}': 'template',
@@ -162,5 +174,6 @@ export const bodies: Partial<Record<RouteName, unknown>> = {
   publishTemplate: { version: 1 },
   continueUpload: { text: 'x', offset: 14 },
   changeUser: { role: 'auditor' },
+  putOauthApp: { client_id: 'evil', client_secret: 'CANARY-evil' },
   putSignInProvider: { name: 'Evil', issuer: 'https://127.0.0.1:1', client_id: 'evil' },
 };

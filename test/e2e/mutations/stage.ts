@@ -4,6 +4,8 @@ import { join } from 'node:path';
 
 import { withKey } from '../../support/http.ts';
 import type { Caller, Reply } from '../../support/http.ts';
+import { openProvider } from '../support/account.ts';
+import type { Account, Provider } from '../support/account.ts';
 import { templateDocument } from '../support/template.ts';
 import { startUpstream } from '../support/upstream.ts';
 import type { Hit, Upstream } from '../support/upstream.ts';
@@ -11,8 +13,10 @@ import { createAgent, created, startWorld, until } from '../support/world.ts';
 import type { Agent, World } from '../support/world.ts';
 
 export interface Setting {
-  /** By the name of an action, by method and path of the service, or raw with a secret. */
+  /** By the name of an action, by method and path of the service, or raw with a credential. */
   readonly call?: 'action' | 'verb' | 'raw';
+  /** An account at a provider in the place of the secret. */
+  readonly isByAccount?: boolean;
   /** Whose template, service and secret it is; `global` is a built-in template, the rest the user's. */
   readonly tier?: 'user' | 'org' | 'global';
   /** Its server has a variable `site`, which is `a`, and nobody answers there. */
@@ -41,6 +45,10 @@ export interface Scene {
   readonly name: string;
   readonly secret: string;
   readonly secretId: string;
+  /** With the secret's name, where it stands in its place. */
+  readonly account: Account;
+  /** Another account, by that name or another. */
+  connectAccount(as?: string): Promise<Account>;
   readonly host: string;
   /** The owner of everything, an admin. */
   readonly admin: Caller;
@@ -76,6 +84,7 @@ export async function openStage(): Promise<Stage> {
   const other = startup.use(await startUpstream());
   const settings = { EGRESS_ALLOW: '127.0.0.1/32', TEMPLATES_DIR: folder };
   const world = startup.use(await startWorld(settings));
+  const provider = startup.use(await openProvider(world.admin));
   let made = 0;
   const running = startup.move();
   return {
@@ -83,7 +92,7 @@ export async function openStage(): Promise<Stage> {
       const name = `notes-${(made += 1)}`;
       // Deny rules reach every service of a host, so each scene has a host of its own.
       const upstream = running.use(await startUpstream());
-      return suspend({ world, upstream, other, folder }, name, setting);
+      return suspend({ world, upstream, other, folder, provider }, name, setting);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -94,6 +103,7 @@ interface Place {
   readonly upstream: Upstream;
   readonly other: Upstream;
   readonly folder: string;
+  readonly provider: Provider;
 }
 
 async function suspend(place: Place, name: string, setting: Setting): Promise<Scene> {
@@ -102,7 +112,8 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
   const { host } = upstream;
   const secret = `${name}_token`;
   const tier = setting.tier === 'org' ? 'org' : 'user';
-  const document = documentFor(name, setting.hasSite === true ? undefined : upstream.url);
+  const { isByAccount = false, hasSite = false } = setting;
+  const document = documentFor(name, { address: hasSite ? undefined : upstream.url, isByAccount });
   const publish = createPublisher(place, { ...setting, name });
   const connect = async (more: object = {}) =>
     void created(await admin.post('/v1/services', { template: name, tier, ...more }));
@@ -110,8 +121,14 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
   const { id: secretId } = created(
     await admin.post('/v1/secrets', { name: secret, tier, value: valueOf(name, 1), allowed_hosts }),
   );
+  const connectAccount = (as = secret) =>
+    place.provider.connect({
+      ...{ name: as, owner: admin },
+      ...{ token: valueOf(name, 1), scopes: ['notes'] },
+    });
+  const account = isByAccount ? await connectAccount() : nobodys;
   await publish(document);
-  await connect();
+  await connect(isByAccount ? { credentials: { connection: secret } } : {});
 
   const { requester, parent } = await createRequester(world, name, setting);
   const rule: Scene['rule'] = async (effect, pattern, more) =>
@@ -120,17 +137,17 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
   const grantedRuleId = granted === undefined ? '' : (await rule('allow', granted)).id;
   if (setting.isByParent) await rule('allow', `${name}:*:*`, { identity_id: parent.id });
 
-  const call = callOf(name, { ...setting, secret, url: upstream.url });
+  const { path, call } = callOf(name, { ...setting, secret, url: upstream.url });
   // As the user sends it, who needs nobody: these are the bytes.
-  if (setting.hasSite !== true) created(await admin.post('/v1/actions/call', call));
-  const { approval_id: approvalId } = created(await requester.post('/v1/actions/call', call));
+  if (!hasSite) created(await admin.post(path, call));
+  const { approval_id: approvalId } = created(await requester.post(path, call));
   const decider = setting.isByParent ? parent : admin;
   created(await decider.post(`/v1/approvals/${approvalId}/resolve`, { resolution: 'allow' }));
   const before = upstream.hits.length;
 
   return {
     ...{ name, secret, secretId, host, admin, requester, parent, grantedRuleId, approvalId },
-    ...{ other, document, publish, connect, rule },
+    ...{ other, document, publish, connect, rule, account, connectAccount },
     async replay() {
       const told = await requester.post('/v1/actions/call', { approval_id: approvalId });
       await admin.post(`/v1/approvals/${approvalId}/call`);
@@ -146,17 +163,39 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
   };
 }
 
-/** The example template, with a secret of its own; without an address, at one that has a variable. */
-function documentFor(name: string, address: string | undefined): string {
+/** The example template, with a credential of its own; without an address, at one that has a variable. */
+function documentFor(
+  name: string,
+  { address, isByAccount }: { address: string | undefined; isByAccount: boolean },
+): string {
   const example = 'https://api.example.com';
   const server =
     address === undefined
       ? `url: 'https://{site}.${name}.test', variables: { site: { default: a } }`
       : `url: '${address}', base_url_allowed: true`;
-  return templateDocument(name, example)
-    .replace('notes_token', `${name}_token`)
-    .replace(`url: '${example}'`, server);
+  const written = templateDocument(name, example);
+  const taking = isByAccount
+    ? written
+        .replace(/token: \{ type: http.*/, oauthScheme)
+        .replace('summary: Write', 'security: [{ token: [notes] }]\n      summary: Write')
+    : written.replace('notes_token', `${name}_token`);
+  return taking.replace(`url: '${example}'`, server);
 }
+
+const nobodys: Account = {
+  ...{ id: '', name: '' },
+  refresh: () => Promise.reject(new Error('the call is made with a secret')),
+  lose: () => Promise.reject(new Error('the call is made with a secret')),
+};
+
+const oauthScheme = `token:
+      type: oauth2
+      provider: acme
+      flows:
+        authorizationCode:
+          authorizationUrl: https://acme.example/authorize
+          tokenUrl: https://acme.example/token
+          scopes: { notes: Write notes }`;
 
 /** Of an agent of the admin's, or of one below it; its calls wait for it when they are allowed. */
 async function createRequester({ url, admin }: World, name: string, { isByParent }: Setting) {
@@ -194,13 +233,19 @@ function createPublisher(
 
 function callOf(
   name: string,
-  { call = 'action', secret, url }: Setting & { secret: string; url: string },
-): object {
+  { call = 'action', isByAccount, secret, url }: Setting & { secret: string; url: string },
+): { path: string; call: object } {
   const written = { method: 'POST', body: { title: name } };
   const secrets = [{ name: secret, in: 'header', key: 'authorization', prefix: 'Bearer ' }];
-  if (call === 'raw') return { service: 'http', url: `${url}/notes`, ...written, secrets };
-  if (call === 'verb') return { service: name, path: '/notes', ...written };
-  return { service: name, action: 'create_note', params: { title: name } };
+  const path = '/v1/actions/call';
+  if (call === 'raw') {
+    const raw = { url: `${url}/notes`, ...written };
+    return isByAccount
+      ? { path: '/v1/actions/http', call: { connection: secret, ...raw } }
+      : { path, call: { service: 'http', ...raw, secrets } };
+  }
+  if (call === 'verb') return { path, call: { service: name, path: '/notes', ...written } };
+  return { path, call: { service: name, action: 'create_note', params: { title: name } } };
 }
 
 export const valueOf = (name: string, version: number | string): string =>

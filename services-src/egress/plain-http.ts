@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-import type { EgressAllow } from '#egress';
+import type { EgressAllow } from './allow.ts';
 
 /**
  * Whether a host, as it stands in keys, may be a service's although it is reached by plain

@@ -1,0 +1,30 @@
+import { blankAuditEntry } from '#contracts/audit';
+import type { Principal } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import type { createEvent } from '#events';
+import { actorOf } from './event.ts';
+import type { Actor } from './event.ts';
+
+/** Provider apps are everybody's in the org, so admins alone set them up. */
+export function requireAdmin(principal: Principal): Principal {
+  if (principal.kind === 'user' && principal.role === 'admin') return principal;
+  throw new AppError('forbidden', 'Only admins set up providers; ask one to.');
+}
+
+export function appChanged({
+  provider,
+  text,
+  by,
+}: {
+  provider: string;
+  text: string;
+  by: Actor;
+}): Parameters<typeof createEvent>[0] {
+  return {
+    type: 'oauth_app.changed',
+    orgId: by.principal.orgId,
+    audience: [by.principal.userId],
+    data: { provider },
+    audit: { ...blankAuditEntry(text), ...actorOf(by) },
+  };
+}

@@ -1,0 +1,155 @@
+import { v7 as uuidv7 } from 'uuid';
+
+import type { Deadline } from '#bus';
+import type { Connection, CreateConnectionBody } from '#contracts/http/connections';
+import type { CallContext, Principal, Tier } from '#contracts/vocabulary';
+import type { Transaction } from '#database';
+import { AppError } from '#errors';
+import { isProviderUrl } from '#providers';
+import { askForAccess } from '../connections/ask.ts';
+import { getVisibleConnection, notYours, presentConnection } from '../connections/present.ts';
+import { requireApp } from '../connections/provider-apps.ts';
+import type { Deps } from '../deps.ts';
+import { mayWriteSecret, parseHosts } from '../domain/secret-rules.ts';
+import {
+  countPendingConnections,
+  insertConnection,
+  listConnectionsByName,
+} from '../repository/connection.ts';
+import type { StoredConnection } from '../repository/connection.ts';
+
+/** What is wanted of a provider, from whatever the body named. */
+interface Wish {
+  readonly provider: string;
+  readonly template: string | null;
+  readonly scopes: readonly string[];
+  readonly hosts: readonly string[];
+}
+
+const pendingMax = 20;
+
+/**
+ * Asks for access: for a new connection, or for more, or anew, for one that is there. Nothing is
+ * connected and nothing changes until the owner has gone to the provider and come back, so an
+ * agent may ask too, for the user it belongs to.
+ */
+export async function createConnection(
+  deps: Deps,
+  {
+    principal: signed,
+    body,
+    context,
+  }: { principal: string; body: CreateConnectionBody; context: CallContext },
+  deadline: Deadline,
+): Promise<Connection & { authorization_url: string }> {
+  const principal = deps.verifyPrincipal(signed);
+  const { orgId } = principal;
+  const known =
+    body.connection === undefined
+      ? undefined
+      : await getVisibleConnection(deps.db, principal, body.connection);
+  if (known?.status === 'revoked') {
+    throw new AppError('conflict', 'This connection was revoked; make a new one.');
+  }
+  const tier = known?.tier ?? body.tier ?? 'user';
+  checkMayAsk(principal, known ?? { tier, ownerId: tier === 'user' ? principal.userId : null });
+  const wish =
+    known === undefined
+      ? await readWish(deps, { signed, body, orgId, tier }, deadline)
+      : {
+          provider: known.provider,
+          template: known.template,
+          scopes: body.scopes ?? [],
+          hosts: [],
+        };
+  requireApp(await deps.apps.find({ orgId, provider: wish.provider }), wish.provider);
+
+  const { connection, flowId } = await deps.db.transaction(async (tx) => {
+    const target =
+      known ??
+      (await findOrInsert(tx, { principal, wish, tier, name: body.name ?? wish.provider }));
+    const by = { principal, context };
+    return { connection: target, flowId: await askForAccess(tx, { connection: target, wish, by }) };
+  });
+  return { ...presentConnection(connection), authorization_url: deps.flowUrlOf(flowId) };
+}
+
+/** Who may complete it, and agents of the user that may. */
+function checkMayAsk(
+  principal: Principal,
+  connection: Pick<StoredConnection, 'tier' | 'ownerId'>,
+): void {
+  const isAgentOfOwner = principal.kind !== 'user' && connection.ownerId === principal.userId;
+  if (!isAgentOfOwner && !mayWriteSecret(principal, connection)) throw notYours(connection);
+}
+
+async function readWish(
+  deps: Pick<Deps, 'apps' | 'describeTemplateOauth'>,
+  {
+    signed,
+    body,
+    orgId,
+    tier,
+  }: { signed: string; body: CreateConnectionBody; orgId: string; tier: Tier },
+  deadline: Deadline,
+): Promise<Wish> {
+  const { provider, template: key, scopes } = body;
+  if (key === undefined) {
+    return { provider: provider ?? '', template: null, scopes: scopes ?? [], hosts: [] };
+  }
+  const template = await deps.describeTemplateOauth(
+    { principal: signed, key, isForOrg: tier === 'org' },
+    deadline,
+  );
+  const app = await deps.apps.find({ orgId, provider: template.provider });
+  const row = app?.provider;
+  const isSame =
+    row === undefined ||
+    (isProviderUrl(row, row.authorization_url, template.authorizationUrl) &&
+      isProviderUrl(row, row.token_url, template.tokenUrl));
+  if (!isSame) {
+    throw new AppError(
+      'conflict',
+      `The template "${key}" names other addresses for the provider "${template.provider}" than the gateway knows; it cannot be connected.`,
+      { details: { reason: 'provider_url_mismatch' } },
+    );
+  }
+  return {
+    provider: template.provider,
+    template: key,
+    scopes: scopes ?? template.scopes,
+    hosts: parseHosts(template.hosts),
+  };
+}
+
+/** The owner's connection of this name, or a new one. Two who ask at once get the same. */
+async function findOrInsert(
+  tx: Transaction,
+  {
+    principal: { orgId, userId },
+    wish: { provider, template },
+    tier,
+    name,
+  }: { principal: Principal; wish: Wish; tier: Tier; name: string },
+): Promise<StoredConnection> {
+  const ownerId = tier === 'user' ? userId : null;
+  const fields = { orgId, name, provider, template, ownerId, createdBy: userId };
+  const inserted = await insertConnection(tx, { id: uuidv7(), ...fields });
+  if (inserted !== undefined) {
+    if ((await countPendingConnections(tx, { orgId, createdBy: userId })) > pendingMax) {
+      throw new AppError(
+        'conflict',
+        `${pendingMax} connections wait to be completed; complete or delete some of them first.`,
+      );
+    }
+    return inserted;
+  }
+  const found = (await listConnectionsByName(tx, { orgId, userId, names: [name] })).find(
+    (each) => each.tier === tier,
+  );
+  if (found?.provider === provider) return found;
+  throw new AppError(
+    'conflict',
+    `There is a connection "${name}" to another provider; give this one another name.`,
+  );
+}

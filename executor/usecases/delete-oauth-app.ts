@@ -1,0 +1,30 @@
+import type { CallContext } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { appendEvent } from '#events';
+import { appChanged, requireAdmin } from '../connections/app-changes.ts';
+import type { Deps } from '../deps.ts';
+import { deleteOauthApp as deleteStoredApp } from '../repository/oauth-app.ts';
+
+/** Connections made with it stay, and end when their tokens do: nobody can refresh them any more. */
+export async function deleteOauthApp(
+  { db, apps, verifyPrincipal }: Pick<Deps, 'db' | 'apps' | 'verifyPrincipal'>,
+  {
+    principal: signed,
+    provider,
+    context,
+  }: { principal: string; provider: string; context: CallContext },
+): Promise<Record<string, never>> {
+  const principal = requireAdmin(verifyPrincipal(signed));
+  const { orgId } = principal;
+  await db.transaction(async (tx) => {
+    if (!(await deleteStoredApp(tx, { orgId, provider }))) {
+      if (apps.ofEnvironment(provider) === undefined) {
+        throw new AppError('not_found', 'The org has set up no such provider.');
+      }
+      throw new AppError('conflict', 'This app is set in the environment; remove it there.');
+    }
+    const text = `Removed the app of the provider ${provider}`;
+    await appendEvent(tx, appChanged({ provider, text, by: { principal, context } }));
+  });
+  return {};
+}

@@ -1,0 +1,10 @@
+import type { Connection } from '#contracts/http/connections';
+import { getVisibleConnection, presentConnection } from '../connections/present.ts';
+import type { Deps } from '../deps.ts';
+
+export async function getConnection(
+  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { principal, id }: { principal: string; id: string },
+): Promise<Connection> {
+  return presentConnection(await getVisibleConnection(db, verifyPrincipal(principal), id));
+}

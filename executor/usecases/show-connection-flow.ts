@@ -1,0 +1,31 @@
+import type { Connection } from '#contracts/http/connections';
+import type { IdentityReference } from '#contracts/vocabulary';
+import { getOpenFlow } from '../connections/flow.ts';
+import { presentConnection } from '../connections/present.ts';
+import type { Deps } from '../deps.ts';
+
+interface ShownFlow {
+  connection: Connection;
+  providerTitle: string;
+  providerOrigin: string;
+  scopes: string[];
+  hosts: string[];
+  askedBy: IdentityReference;
+}
+
+/** What a person reads before going to a provider: who asked, for what, and where the token may go. */
+export async function showConnectionFlow(
+  deps: Deps,
+  { principal, id }: { principal: string; id: string },
+): Promise<ShownFlow> {
+  const open = await getOpenFlow(deps, deps.verifyPrincipal(principal), id);
+  const { flow, connection, app, scopes, hosts } = open;
+  return {
+    connection: presentConnection(connection),
+    providerTitle: app.provider.title,
+    providerOrigin: new URL(app.provider.authorization_url).origin,
+    scopes,
+    hosts,
+    askedBy: flow.askedBy,
+  };
+}
