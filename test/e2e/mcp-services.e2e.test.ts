@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { mcpTemplate, sampleTools, startMcpServer } from '../support/mcp-server.ts';
 import type { Era, TestMcpServer } from '../support/mcp-server.ts';
+import { openProvider } from './support/account.ts';
 import { createAgent, created, startWorld, until } from './support/world.ts';
 import type { Agent, World } from './support/world.ts';
 
@@ -15,7 +16,8 @@ describe('MCP servers as services', () => {
   beforeAll(async () => {
     servers.sessions = await startMcpServer('sessions', sampleTools());
     servers.stateless = await startMcpServer('stateless', sampleTools());
-    const EGRESS_ALLOW = [servers.sessions.host, servers.stateless.host].join();
+    const { sessions, stateless } = servers;
+    const EGRESS_ALLOW = [sessions.host, stateless.host, '127.0.0.1/32'].join();
     world = await startWorld({ EGRESS_ALLOW });
     bot = await createAgent(world.url, world.admin, 'bot');
   });
@@ -85,6 +87,31 @@ describe('MCP servers as services', () => {
       });
     },
   );
+
+  test('a server behind OAuth is asked and called with the token of a connection', async () => {
+    const { admin } = world;
+    await using provider = await openProvider(admin);
+    const server = servers.stateless;
+    const grant = { token: 'CANARY-access-token', scopes: ['read'] };
+    server.token = grant.token;
+    const account = await provider.connect({ name: 'acme', owner: admin, ...grant });
+    const openapi = mcpTemplate('guarded', server.url, 'oauth');
+    created(await admin.post('/v1/templates', { openapi }));
+    created(await admin.post('/v1/templates/guarded/publish', { version: 1 }));
+    const credentials = { connection: 'acme' };
+    created(await admin.post('/v1/services', { template: 'guarded', credentials }));
+    const pending = created(await call('guarded', 'create_issue', issue));
+    expect(await allow(pending.approval_id)).toMatchObject({ status: 'executed' });
+    expect(server.calls().at(-1)?.headers.authorization).toBe(`Bearer ${grant.token}`);
+
+    await account.lose();
+    await until(async () => {
+      const { body } = await call('guarded', 'list_issues', { repository: 'acme/site' });
+      return body.error === 'reauth_required' && typeof body.auth_url === 'string';
+    }, 'calls to say where the account is repaired');
+    const asked = await admin.post('/v1/services/guarded/discover');
+    expect([asked.status, asked.body.error]).toEqual([424, 'reauth_required']);
+  });
 
   describe('what a server changes', () => {
     let server: TestMcpServer;

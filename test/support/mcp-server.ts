@@ -215,11 +215,15 @@ info: { title: Issues, key: ${key}, category: Testing }
 runtime: mcp
 mcp:
   url: ${url}
-  auth: ${auth}${auth === 'bearer' ? `\n  secret: ${key}_token` : ''}
+  auth: ${auth}${credentialOf[auth]?.(key) ?? ''}
   tools:
 ${tools}`;
 }
 
+const credentialOf: Readonly<Record<string, ((key: string) => string) | undefined>> = {
+  bearer: (key) => `\n  secret: ${key}_token`,
+  oauth: () => '\n  provider: acme',
+};
 const defaultOverrides = `    create_issue:
       scope_param: repository
       disclose: [{ label: Title, filter: .params.title }]
