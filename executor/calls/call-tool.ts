@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { v7 as uuidv7 } from 'uuid';
 
 import { statelessVersion } from '#contracts/mcp';
+import type { ToolDefinition } from '#contracts/mcp';
 import type { Permit } from '#contracts/permit';
 import { mayHaveLeft, receivedHead } from '#egress';
 import { AppError } from '#errors';
@@ -104,9 +105,7 @@ function sessionKey({ facts, credentials, prepared }: Sending): string {
   return [facts.orgId, facts.identityId, service, prepared.request.url, ...ids].join(' ');
 }
 
-type Replay = Pick<Sending, 'prepared' | 'credentials' | 'timeoutMs'> & {
-  readonly permit: Pick<Permit, 'dispatchId'>;
-};
+type Replay = Sending & { readonly permit: Pick<Permit, 'dispatchId'> };
 
 /** Replays whose tool was found unchanged, for the case that they are asked for again. */
 const verified = new LRUCache<string, true>({ max: 1_000, ttl: 30_000 });
@@ -115,25 +114,39 @@ const verified = new LRUCache<string, true>({ max: 1_000, ttl: 30_000 });
  * Before a person's word is acted on, the tool must still be what that person read: a server may
  * have changed it since its tools were discovered. Reads only; nothing of the call leaves.
  */
-export async function requireSameTool(
-  { egress }: Pick<Deps, 'egress'>,
-  { permit, prepared, credentials, timeoutMs }: Replay,
-): Promise<void> {
-  const { tool, request } = prepared;
-  if (tool === undefined || verified.has(permit.dispatchId)) return;
-  const asking = {
-    server: { url: request.url, credentials },
-    version: tool.version,
-    timeoutMs: remaining(timeoutMs),
-  };
-  const offered = await findTool(egress, asking, tool.name);
+export async function requireSameTool(deps: ToolDeps, replay: Replay): Promise<void> {
+  const { tool } = replay.prepared;
+  const { dispatchId } = replay.permit;
+  if (tool === undefined || verified.has(dispatchId)) return;
+  const offered = await findOffered(deps, replay, tool.name);
   if (offered !== undefined && digestOf(offered) === tool.pin.hash) {
-    verified.set(permit.dispatchId, true);
+    verified.set(dispatchId, true);
     return;
   }
   throw stale(
     `The MCP server ${offered === undefined ? 'has no tool' : 'changed its tool'} ${tool.name} since it was accepted`,
   );
+}
+
+/** Asks in the session that the call will use; a lost one is opened again, since this only reads. */
+async function findOffered(
+  deps: ToolDeps,
+  replay: Replay,
+  name: string,
+): Promise<ToolDefinition | undefined> {
+  const { prepared, credentials } = replay;
+  const server = { url: prepared.request.url, credentials };
+  const timeoutMs = remaining(replay.timeoutMs);
+  for (let attempt = 1; ; attempt += 1) {
+    const session = await takeSession(deps, replay, timeoutMs);
+    try {
+      return await findTool(deps.egress, { server, timeoutMs, session }, name);
+    } catch (thrown) {
+      const isLost = AppError.from(thrown).details['status_code'] === 404;
+      if (session === null || !isLost || attempt === 2) throw thrown;
+      deps.mcpSessions.drop(sessionKey(replay), session);
+    }
+  }
 }
 
 /** One deadline over several exchanges. */

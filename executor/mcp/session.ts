@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { mcpVersions, statelessVersion } from '#contracts/mcp';
 import type { McpVersion } from '#contracts/mcp';
 import type { Egress } from '#egress';
+import { inject } from '../domain/inject.ts';
 import type { HeaderPair } from '../domain/request.ts';
 import { exchangeRpc, headerOf, notMcp } from './exchange.ts';
 import type { McpServer, RpcAnswer } from './exchange.ts';
@@ -104,6 +105,27 @@ export async function openSession(
 export function sessionHeaders({ protocolVersion, id }: McpSession): HeaderPair[] {
   const version: HeaderPair = ['mcp-protocol-version', protocolVersion];
   return id === null ? [version] : [version, ['mcp-session-id', id]];
+}
+
+const closeMs = 3_000;
+
+/** A courtesy to the server; what it answers is of no interest. Never fails. */
+export async function closeSession(
+  egress: Egress,
+  { server: { url, credentials }, session }: { server: McpServer; session: McpSession },
+): Promise<void> {
+  if (session.id === null) return;
+  try {
+    const headers = sessionHeaders(session);
+    const totalTimeoutMs = closeMs;
+    await egress.request({
+      method: 'DELETE',
+      ...inject({ url, headers }, credentials),
+      totalTimeoutMs,
+    });
+  } catch {
+    // It will forget the session by itself.
+  }
 }
 
 async function isAlive(

@@ -10,7 +10,7 @@ import { exchangeRpc, notMcp } from './exchange.ts';
 import type { McpServer } from './exchange.ts';
 import { isObject } from './message.ts';
 import { sessionMessage, statelessMessage } from './protocol.ts';
-import { openSession, requireResult, sessionHeaders } from './session.ts';
+import { closeSession, openSession, requireResult, sessionHeaders } from './session.ts';
 import type { McpSession } from './session.ts';
 
 interface Asking {
@@ -26,30 +26,32 @@ const pageBytesMax = 2 * discoveryLimits.bytes;
 
 /** Finds out which era a server is of, and lists its tools: the era without sessions is asked for first. */
 export async function discoverTools(egress: Egress, asking: Asking): Promise<Discovered> {
-  const ask = (await isStateless(egress, asking))
-    ? statelessAsker(egress, asking)
-    : await sessionAsker(egress, asking, statelessVersion);
-  return { protocolVersion: ask.protocolVersion, tools: await listTools(ask.list) };
+  if (await isStateless(egress, asking)) {
+    const tools = await listTools(createList(egress, { ...asking, session: null }));
+    return { protocolVersion: statelessVersion, tools };
+  }
+  const session = await openSession(egress, { ...asking, version: statelessVersion });
+  const tools = await listTools(createList(egress, { ...asking, session }));
+  void closeSession(egress, { ...asking, session });
+  return { protocolVersion: session.protocolVersion, tools };
+}
+
+interface AskingIn extends Asking {
+  /** Null in the era without sessions. */
+  readonly session: McpSession | null;
 }
 
 /** One tool as the server describes it at this moment; undefined when it is not there. */
 export async function findTool(
   egress: Egress,
-  asking: Asking & { readonly version: string },
+  asking: AskingIn,
   name: string,
 ): Promise<ToolDefinition | undefined> {
-  const ask =
-    asking.version === statelessVersion
-      ? statelessAsker(egress, asking)
-      : await sessionAsker(egress, asking, asking.version);
-  const tools = await listTools(ask.list);
+  const tools = await listTools(createList(egress, asking));
   return tools.find((tool) => tool.name === name);
 }
 
-interface Asker {
-  readonly protocolVersion: Discovered['protocolVersion'];
-  readonly list: (cursor: string | null) => Promise<Result>;
-}
+type List = (cursor: string | null) => Promise<Result>;
 
 /** `server/discover` exists in that era alone; what an older server makes of it is no error. */
 async function isStateless(egress: Egress, asking: Asking): Promise<boolean> {
@@ -64,35 +66,20 @@ async function isStateless(egress: Egress, asking: Asking): Promise<boolean> {
   return Array.isArray(supported) && supported.includes(statelessVersion);
 }
 
-function statelessAsker(egress: Egress, { server, timeoutMs }: Asking): Asker {
-  return {
-    protocolVersion: statelessVersion,
-    list: async (cursor) => {
-      const message = statelessMessage('tools/list', cursor === null ? {} : { cursor });
-      const sending = { id: uuidv7(), timeoutMs: timeoutMs(), maxBytes: pageBytesMax };
-      return requireResult(await exchangeRpc(egress, server, { ...message, ...sending }));
-    },
+function createList(egress: Egress, { server, timeoutMs, session }: AskingIn): List {
+  return async (cursor) => {
+    const params = cursor === null ? {} : { cursor };
+    const message =
+      session === null
+        ? statelessMessage('tools/list', params)
+        : sessionMessage('tools/list', params);
+    const headers = [...message.headers, ...(session === null ? [] : sessionHeaders(session))];
+    const sending = { id: uuidv7(), timeoutMs: timeoutMs(), maxBytes: pageBytesMax };
+    return requireResult(await exchangeRpc(egress, server, { ...message, headers, ...sending }));
   };
 }
 
-async function sessionAsker(
-  egress: Egress,
-  { server, timeoutMs }: Asking,
-  version: string,
-): Promise<Asker> {
-  const session: McpSession = await openSession(egress, { server, version, timeoutMs });
-  return {
-    protocolVersion: session.protocolVersion,
-    list: async (cursor) => {
-      const message = sessionMessage('tools/list', cursor === null ? {} : { cursor });
-      const headers = [...message.headers, ...sessionHeaders(session)];
-      const sending = { id: uuidv7(), timeoutMs: timeoutMs(), maxBytes: pageBytesMax };
-      return requireResult(await exchangeRpc(egress, server, { ...message, headers, ...sending }));
-    },
-  };
-}
-
-async function listTools(list: Asker['list']): Promise<ToolDefinition[]> {
+async function listTools(list: List): Promise<ToolDefinition[]> {
   const byName = new Map<string, ToolDefinition>();
   let cursor: string | null = null;
   let bytes = 0;

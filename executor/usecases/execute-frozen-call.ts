@@ -48,7 +48,7 @@ export async function executeFrozenCall(
   requireLivePermit(permit);
   const timeoutMs = sendingTimeMs(frozen.timeoutMs, deadline);
   if (prepared.tool !== undefined) {
-    await requireSameTool(deps, { permit, prepared, credentials, timeoutMs });
+    await requireSameTool(deps, { permit, facts: permit, prepared, credentials, timeoutMs });
     // A slow server took some of its life; asked again, it is not asked for its tools again.
     requireLivePermit(permit);
   }
