@@ -113,6 +113,30 @@ describe('MCP servers as services', () => {
     expect([asked.status, asked.body.error]).toEqual([424, 'reauth_required']);
   });
 
+  test('a server that cannot be asked is not connected, and one may be taken tool by tool', async () => {
+    const server = servers.stateless;
+    server.token = 'CANARY-another';
+    const refused = await connect('chosen', server.url);
+    expect([refused.status, refused.body.error]).toEqual([502, 'upstream_incomplete']);
+    expect((await world.admin.get('/v1/services/org%2Fchosen')).status).toBe(404);
+
+    server.token = null;
+    const openapi = mcpTemplate('chosen', server.url).replace(
+      '  auth:',
+      '  autodiscover: false\n  auth:',
+    );
+    created(await world.admin.put('/v1/templates/chosen?tier=org', { openapi, version: 1 }));
+    created(await world.admin.post('/v1/templates/chosen/publish?tier=org', { version: 2 }));
+    created(await world.admin.post('/v1/services', { template: 'chosen', tier: 'org' }));
+    const { items } = created(await world.admin.get('/v1/services/org%2Fchosen/tools'));
+    expect(items).toMatchObject([
+      { name: 'create_issue', status: 'available', enabled: true, risk: 'write' },
+      { name: 'delete_repo', status: 'new', enabled: false, risk: 'delete' },
+      { name: 'list_issues', status: 'available', enabled: true, risk: 'read' },
+    ]);
+    expect((await bot.get('/v1/services/org%2Fchosen/tools')).status).toBe(403);
+  });
+
   describe('what a server changes', () => {
     let server: TestMcpServer;
     const service = '/v1/services/org%2Fshifty';
