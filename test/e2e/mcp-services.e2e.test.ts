@@ -135,6 +135,20 @@ describe('MCP servers as services', () => {
       { name: 'list_issues', status: 'available', enabled: true, risk: 'read' },
     ]);
     expect((await bot.get('/v1/services/org%2Fchosen/tools')).status).toBe(403);
+
+    // Another version says something else of the tools that were accepted, and accepts no more.
+    const overrides = '    list_issues: { scope_param: repository }\n    delete_repo: {}\n';
+    const next = { openapi: mcpTemplate('chosen', server.url, 'none', overrides), version: 2 };
+    created(await world.admin.put('/v1/templates/chosen?tier=org', next));
+    created(await world.admin.post('/v1/templates/chosen/publish?tier=org', { version: 3 }));
+    const upgrade = '/v1/services/org%2Fchosen/upgrade';
+    expect(created(await world.admin.post(upgrade, {}))).toMatchObject({ from: 2, to: 3 });
+    const after = created(await world.admin.get('/v1/services/org%2Fchosen/tools')).items;
+    expect(after).toMatchObject([
+      { name: 'create_issue', status: 'available' },
+      { name: 'delete_repo', status: 'new' },
+      { name: 'list_issues', status: 'available', risk: 'write' },
+    ]);
   });
 
   describe('what a server changes', () => {
