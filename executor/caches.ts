@@ -21,8 +21,10 @@ export function createTemplateCache(client: Client<typeof registry>): {
   });
   return {
     async get(at) {
-      const { key, tier, ownerId, version } = at.template;
-      const found = await templates.get(`${at.orgId} ${tier} ${ownerId} ${key} ${version}`, at);
+      const { key, tier, ownerId, version, toolset } = at.template;
+      const tools = toolset === undefined ? '' : ` ${toolset.serviceId} ${toolset.version}`;
+      const id = `${at.orgId} ${tier} ${ownerId} ${key} ${version}${tools}`;
+      const found = await templates.get(id, at);
       if (found === undefined) throw new Error('the registry gave no template');
       return found;
     },

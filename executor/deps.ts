@@ -12,6 +12,7 @@ import type { Logger } from '#telemetry';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
 import type { Retries } from './retries.ts';
+import type { McpSessions } from './mcp/session.ts';
 import type { ConnectionDeps } from './connections/index.ts';
 import type { Owners } from './platform/ask.ts';
 import type { Vault } from './vault/vault.ts';
@@ -40,6 +41,8 @@ export interface Deps extends ConnectionDeps {
   readonly slots: Slots;
   readonly retries: Retries;
   readonly lookUpNames: LookUpNames;
+  /** With MCP servers of the eras that have them. */
+  readonly mcpSessions: McpSessions;
   /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */
   verifyPrincipal(signed: string): Principal;
   verifyPermit(signed: string): Permit;

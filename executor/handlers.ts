@@ -6,6 +6,7 @@ import { allowSecretHosts } from './usecases/allow-secret-hosts.ts';
 import { createSecret } from './usecases/create-secret.ts';
 import { deleteSecret } from './usecases/delete-secret.ts';
 import { describeSecrets } from './usecases/describe-secrets.ts';
+import { discoverServerTools } from './usecases/discover-tools.ts';
 import { executeCall } from './usecases/execute-call.ts';
 import { executeFrozenCall } from './usecases/execute-frozen-call.ts';
 import { getSecretRequest } from './usecases/get-secret-request.ts';
@@ -26,6 +27,7 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     executeFrozen: (request, deadline) => executeFrozenCall(deps, request, deadline),
     preview: (request, deadline) => previewCall(deps, request, deadline),
     showRequest: (request, deadline) => showDryRequest(deps, request, deadline),
+    discoverTools: (request, deadline) => discoverServerTools(deps, request, deadline),
     describeSecrets: (request) => describeSecrets(deps, request),
     allowSecretHosts: (request) => allowSecretHosts(deps, request),
     ...createConnectionHandlers(deps),

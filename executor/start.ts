@@ -23,6 +23,7 @@ import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
 import { openConnections } from './connections/index.ts';
+import { createMcpSessions } from './mcp/session.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
@@ -107,6 +108,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
     retries: createRetries(),
     lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
+    mcpSessions: createMcpSessions(egress),
     ...createVerifiers(config),
     getTemplate: templates.get,
     findSecretUses: registryClient.findSecretUses,

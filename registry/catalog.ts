@@ -48,9 +48,10 @@ export function newestVersionOf(catalog: Catalog, { template, publishedVersion }
 /** A version of one owner; the org keeps an org's reference from reading another's. */
 export function versionKey(
   orgId: string,
-  { tier, ownerId, key, version }: TemplateReference,
+  { tier, ownerId, key, version, toolset }: TemplateReference,
 ): string {
-  return `${tier === 'global' ? '' : orgId} ${tier} ${ownerId ?? ''} ${key} ${version}`;
+  const own = `${tier === 'global' ? '' : orgId} ${tier} ${ownerId ?? ''} ${key} ${version}`;
+  return toolset === undefined ? own : `${own} ${orgId} ${toolset.serviceId} ${toolset.version}`;
 }
 
 export function referenceTo({

@@ -5,7 +5,7 @@ import type { Database } from '#database';
 import type { Egress } from '#egress';
 import type { Logger } from '#telemetry';
 import type { Catalog } from './catalog.ts';
-import type { Compile } from './compile/index.ts';
+import type { Compile, ReadTools } from './compile/index.ts';
 import type { ImportSlots } from './import-slots.ts';
 import type { ImportPool } from './import/index.ts';
 import type { SearchIndexes } from './search-indexes.ts';
@@ -15,12 +15,17 @@ export interface Deps {
   readonly db: Database;
   readonly executor: Pick<
     Client<typeof executor>,
-    'describeSecrets' | 'allowSecretHosts' | 'describeConnections' | 'allowConnectionHosts'
+    | 'describeSecrets'
+    | 'allowSecretHosts'
+    | 'describeConnections'
+    | 'allowConnectionHosts'
+    | 'discoverTools'
   >;
   readonly catalog: Catalog;
   readonly searchIndexes: SearchIndexes;
   /** Reads and checks a document of an author, away from the event loop. */
   readonly compile: Compile;
+  readonly readTools: ReadTools;
   readonly importDocument: ImportPool['importDocument'];
   readonly importSlots: ImportSlots;
   /** The only way out: fetches documents that are imported by URL. */

@@ -5,6 +5,8 @@ import { getTemplateVersion } from './lookups/template-version.ts';
 import { continueUpload } from './usecases/continue-upload.ts';
 import { createService } from './usecases/create-service.ts';
 import { createTemplate } from './usecases/create-template.ts';
+import { acceptServiceTool, getServiceTool, listServiceTools } from './usecases/service-tools.ts';
+import { discoverServiceTools } from './usecases/discover-service-tools.ts';
 import { deleteService } from './usecases/delete-service.ts';
 import { deleteTemplate } from './usecases/delete-template.ts';
 import { describeTemplateOauth } from './usecases/describe-template-oauth.ts';
@@ -40,6 +42,10 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
     getService: (request, deadline) => getService(deps, request, deadline),
     createService: (request, deadline) => createService(deps, request, deadline),
     updateService: (request, deadline) => updateService(deps, request, deadline),
+    discoverServiceTools: (request, deadline) => discoverServiceTools(deps, request, deadline),
+    listServiceTools: (request) => listServiceTools(deps, request),
+    getServiceTool: (request) => getServiceTool(deps, request),
+    acceptServiceTool: (request) => acceptServiceTool(deps, request),
     deleteService: (request) => deleteService(deps, request),
     upgradeService: (request, deadline) => upgradeService(deps, request, deadline),
     listTemplates: (request) => listTemplates(deps, request),

@@ -26,9 +26,12 @@ import { openTemplateFolder } from './template-folder.ts';
 import type { TemplateFolder } from './template-folder.ts';
 import { loadBuiltInTemplates } from './usecases/load-built-in-templates.ts';
 import type { LoadedFiles } from './usecases/load-built-in-templates.ts';
+import { refreshTools } from './usecases/refresh-tools.ts';
 
 /** A changed template is in use this much later, without a restart. */
 const pollEveryMs = 2_000;
+/** How often it is looked whether an MCP server is due to be asked for its tools. */
+const refreshEveryMs = 60_000;
 const ownTemplates = 'service-templates';
 
 /**
@@ -50,7 +53,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
   startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 
   const verifier = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
-  const { compile } = startup.use(createCompiler({ egressAllow: config.EGRESS_ALLOW }));
+  const { compile, readTools } = startup.use(createCompiler({ egressAllow: config.EGRESS_ALLOW }));
   const importer = startup.use(createImporter());
   const allow = parseEgressAllow(config.EGRESS_ALLOW);
   const egress = startup.use(
@@ -68,6 +71,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     catalog: createCatalog(),
     searchIndexes: createSearchIndexes(),
     compile,
+    readTools,
     importDocument: (call) => importer.importDocument(call),
     importSlots: createImportSlots(),
     egress,
@@ -76,6 +80,15 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     isPlainHttpAllowed,
   };
   startup.use(await followTemplates(deps, folderOf(config)));
+  startup.use(
+    repeat(refreshEveryMs, async () => {
+      try {
+        await refreshTools(deps);
+      } catch (error) {
+        logger.warn({ err: error }, 'tools could not be refreshed yet');
+      }
+    }),
+  );
   startup.use(await serve(bus, registry, createHandlers(deps), { logger }));
 
   logger.info('started');

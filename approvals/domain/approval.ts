@@ -16,6 +16,8 @@ export interface Card {
   readonly requester: IdentityReference;
   readonly placement: ApprovalResponse['placement'];
   readonly template: string | null;
+  /** Absent: http. */
+  readonly runtime?: 'mcp';
   readonly action: string;
   readonly description: string;
   /** The uncovered keys of the call: they alone are decided. */

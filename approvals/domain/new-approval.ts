@@ -49,6 +49,7 @@ export function cardFrom(
     requester: requesterOf(gap),
     placement: gap.placement,
     template: target.kind === 'raw' ? null : target.template.key,
+    ...(target.kind === 'action' && target.runtime ? { runtime: target.runtime } : {}),
     action: target.kind === 'action' ? target.action : methodOf(call),
     permissionKeys: gap.uncoveredKeys,
     derivedKeys: gap.derivedKeys.filter((derived) => uncovered.has(derived.key)),

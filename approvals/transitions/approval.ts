@@ -57,7 +57,7 @@ export async function allowApproval(
     await insertExecution(tx, {
       ...key,
       id: uuidv7(),
-      runtime: 'http',
+      runtime: approval.card.runtime ?? 'http',
       automatic: approval.autoCallOnApprove,
     });
     const allowed = await getMoved(tx, key);

@@ -6,8 +6,11 @@ import type { Deps } from '../deps.ts';
 import type { Credential } from '../domain/inject.ts';
 import type { CallFacts } from './facts.ts';
 
+/** What decides which values a request may carry. */
+export type Injecting = Pick<CallFacts, 'orgId' | 'userId' | 'injections' | 'target' | 'keys'>;
+
 interface Wanted {
-  readonly facts: CallFacts;
+  readonly facts: Injecting;
   readonly url: string;
   /** What the upstream has just refused: other tokens than these are wanted. */
   readonly refused?: readonly Credential[];
@@ -61,7 +64,7 @@ async function find(
     facts: { orgId },
     injection: { kind, credentialId },
     refused,
-  }: { facts: CallFacts; injection: Injection; refused: number | undefined },
+  }: { facts: Injecting; injection: Injection; refused: number | undefined },
   deadline: Deadline,
 ): Promise<Usable | undefined> {
   if (kind === 'secret') return vault.findSecret({ orgId, secretId: credentialId });
@@ -71,7 +74,7 @@ async function find(
 
 function mayGoTo(
   host: string,
-  { usable, injection, facts }: { usable: Usable; injection: Injection; facts: CallFacts },
+  { usable, injection, facts }: { usable: Usable; injection: Injection; facts: Injecting },
 ): boolean {
   if (usable.allowedHosts.includes(host)) return true;
   // A secret without hosts goes only where a raw call was allowed to send exactly this secret.

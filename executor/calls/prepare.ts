@@ -1,5 +1,7 @@
 import type { Deadline } from '#bus';
 import type { Call } from '#contracts/call';
+import type { ToolPin } from '#contracts/mcp';
+import type { CallTarget } from '#contracts/permit';
 import { platformKey, platformTemplate } from '#contracts/platform';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
@@ -8,8 +10,9 @@ import type { Deps } from '../deps.ts';
 import { requireHost } from '../domain/base-url.ts';
 import { buildHttpRequest, httpKeyOf } from '../domain/build-http-request.ts';
 import { buildActionRequest } from '../domain/build-request.ts';
+import { buildToolRequest } from '../domain/build-tool-request.ts';
 import { servedOperation } from '../domain/operation.ts';
-import type { BuiltRequest } from '../domain/request.ts';
+import type { BuiltRequest, Params } from '../domain/request.ts';
 import type { CallFacts } from './facts.ts';
 
 export interface PreparedCall {
@@ -19,6 +22,8 @@ export interface PreparedCall {
   readonly action: CompiledAction | undefined;
   /** Null for raw calls. */
   readonly baseUrl: string | null;
+  /** Of a call to an MCP server: what was accepted of the tool, and how the server speaks. */
+  readonly tool?: { readonly name: string; readonly pin: ToolPin; readonly version: string };
 }
 
 /** Builds the request that policy's facts speak of, and refuses to build any other. */
@@ -36,13 +41,6 @@ export async function prepareCall(
       : target.template.key === platformKey
         ? platformTemplate
         : await getTemplate({ orgId: facts.orgId, template: target.template }, deadline);
-  if (template && template.runtime === 'mcp') {
-    throw new AppError(
-      'invalid_params',
-      `Services of runtime ${template.runtime} cannot be called yet.`,
-    );
-  }
-
   if (call.kind === 'action') {
     const action = template?.actions[call.action];
     const isTarget =
@@ -51,6 +49,8 @@ export async function prepareCall(
       // The org's service is `org/…` in facts, with or without it in the call.
       [call.service, `org/${call.service}`].includes(target.service);
     if (!isTarget || action === undefined) throw notTheCall();
+    const called = { facts, target, action, params: call.params };
+    if (template?.runtime === 'mcp') return prepareToolCall(template, called);
     const request = buildActionRequest({
       action,
       params: call.params,
@@ -69,12 +69,36 @@ export async function prepareCall(
   return { request, template, action: operationOf(template, request, baseUrl), baseUrl };
 }
 
+interface ToolCall {
+  readonly facts: CallFacts;
+  readonly target: Extract<CallTarget, { kind: 'action' }>;
+  readonly action: CompiledAction;
+  readonly params: Params;
+}
+
+function prepareToolCall(
+  template: CompiledTemplate,
+  { facts, target, action, params }: ToolCall,
+): PreparedCall {
+  const { mcp } = template;
+  const pin = mcp?.pins[action.key];
+  if (!mcp || pin === undefined || mcp.protocolVersion === null || target.runtime !== 'mcp') {
+    throw notTheCall();
+  }
+  const { baseUrl } = target;
+  const tool = { name: action.key, pin, version: mcp.protocolVersion };
+  const request = buildToolRequest({ action, params, baseUrl, ...tool });
+  requireHost(request.url, facts.hosts);
+  return { request, template, action, baseUrl, tool };
+}
+
 function operationOf(
   template: CompiledTemplate | undefined,
   { method, url }: BuiltRequest,
   baseUrl: string | null,
 ): CompiledAction | undefined {
-  if (template === undefined || baseUrl === null) return undefined;
+  // Every tool of an MCP server has the same address, so a request there is none of them for certain.
+  if (template === undefined || baseUrl === null || template.runtime === 'mcp') return undefined;
   const prefix = new URL(baseUrl).pathname.replace(/\/+$/, '');
   return servedOperation(template, { method, path: new URL(url).pathname.slice(prefix.length) });
 }

@@ -7,6 +7,7 @@ import { deleteUnsentDispatch, findDispatch, finishDispatch } from '../repositor
 import { releaseIdempotency } from '../repository/idempotency.ts';
 import { outcomeEvent } from './audit-entry.ts';
 import type { AuditedOutcome } from './audit-entry.ts';
+import { callToolOnce } from './call-tool.ts';
 import { claimDispatch, keyDigestOf } from './claim.ts';
 import type { StoredOutcome } from './outcome.ts';
 import { renewRefused } from './refused-token.ts';
@@ -15,6 +16,7 @@ import type { Executed, Run } from './run.ts';
 import { sendOnce } from './send.ts';
 import type { Answer } from './send.ts';
 import { shapeResult } from './shape-result.ts';
+import { shapeToolResult } from './shape-tool-result.ts';
 
 /** For asking the provider for another token, while the caller waits for an answer that is stored already. */
 const replaceMsMax = 3_000;
@@ -60,7 +62,8 @@ async function replaceRefused(deps: Deps, run: Run, { status_code }: CallResult)
 
 async function perform(deps: Deps, run: Run, beforeSend: () => void): Promise<Ended> {
   const startedAt = performance.now();
-  const sent = await sendOnce(deps, run, beforeSend);
+  const send = run.prepared.tool === undefined ? sendOnce : callToolOnce;
+  const sent = await send(deps, run, beforeSend);
   const durationMs = performance.now() - startedAt;
   if (sent.kind === 'answered') {
     const result = await shape(deps, run, { answer: sent.answer, durationMs });
@@ -92,7 +95,8 @@ async function shape(
   { answer, durationMs }: { answer: Answer; durationMs: number },
 ): Promise<CallResult> {
   try {
-    return await shapeResult(deps, { ...run, answer, durationMs });
+    const shaping = { ...run, answer, durationMs };
+    return await (run.prepared.tool === undefined ? shapeResult : shapeToolResult)(deps, shaping);
   } catch (thrown) {
     deps.logger.error(
       { err: thrown, dispatchId: run.permit.dispatchId },

@@ -14,6 +14,7 @@ import type { HeaderPair } from '../domain/request.ts';
 import { askedToWaitMs, retriesMax, retryDelayMs } from '../domain/retry.ts';
 import { createScrubber } from '../domain/scrub.ts';
 import type { Received } from '../domain/shape-body.ts';
+import type { RpcResponse } from '../mcp/message.ts';
 import type { CallFacts } from './facts.ts';
 import { isPlatformCall, sendToOwner } from './send-platform.ts';
 import type { Behalf } from './send-platform.ts';
@@ -32,6 +33,8 @@ export interface Answer extends Received {
   /** The URL that answered, without credentials. */
   readonly url: string;
   readonly stream?: Readable | null;
+  /** Of an MCP server: what it answered, where that was an answer of its protocol. */
+  readonly message?: RpcResponse | undefined;
 }
 
 /** What became of a request that is sent at most once. */

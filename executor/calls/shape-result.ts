@@ -14,7 +14,7 @@ import type { FileDeps } from './keep-file.ts';
 import type { PreparedCall } from './prepare.ts';
 import type { Answer } from './send.ts';
 
-interface Shaping {
+export interface Shaping {
   readonly facts: CallFacts;
   readonly call: Call;
   readonly prepared: PreparedCall;
@@ -84,7 +84,7 @@ async function keep(
 }
 
 /** One output is the value itself, several are a list. A filter that fails costs only its own field. */
-async function applyFilter(
+export async function applyFilter(
   { jq }: Pick<Deps, 'jq'>,
   filter: string,
   {
@@ -122,7 +122,7 @@ function nextOf(
   return nextParams(link, { params, given: call.params, url: answer.url });
 }
 
-function fitReply(result: CallResult, contentType: string, size: number | null): CallResult {
+export function fitReply(result: CallResult, contentType: string, size: number | null): CallResult {
   if ((size ?? 0) < 500_000 || Buffer.byteLength(JSON.stringify(result)) < replyBytesMax)
     return result;
   const omitted = { reason: 'too_large' as const, content_type: contentType.slice(0, 200), size };

@@ -7,7 +7,8 @@ export type Params = Record<string, JsonValue>;
 
 /** What the disclose filters read and the approver sees of a request (spec: `disclose`). */
 export interface Projection {
-  readonly method: HttpMethod;
+  /** Of a call to an MCP server `tools/call`: that it is a POST says nothing. */
+  readonly method: HttpMethod | 'tools/call';
   readonly url: string;
   readonly params: Params;
   readonly body: JsonValue;

@@ -2,6 +2,7 @@ import type { Deadline } from '#bus';
 import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { auditEntryOf } from '../calls/audit-entry.ts';
+import { requireSameTool } from '../calls/call-tool.ts';
 import { loadCredentials } from '../calls/credentials.ts';
 import { requireLivePermit } from '../calls/facts.ts';
 import { requireUnchanged, stale, thawCall } from '../calls/frozen-call.ts';
@@ -45,11 +46,16 @@ export async function executeFrozenCall(
     deadline,
   );
   requireLivePermit(permit);
+  const timeoutMs = sendingTimeMs(frozen.timeoutMs, deadline);
+  if (prepared.tool !== undefined) {
+    await requireSameTool(deps, { permit, facts: permit, prepared, credentials, timeoutMs });
+    // A slow server took some of its life; asked again, it is not asked for its tools again.
+    requireLivePermit(permit);
+  }
 
   const { request } = prepared;
   slot.goTo(request.url);
   const entry = auditEntryOf(permit, { request, context, disclosed: frozen.disclosed });
-  const timeoutMs = sendingTimeMs(frozen.timeoutMs, deadline);
   const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
   return isNonRead(request.method, permit.nonRead) ? runNonRead(deps, run) : runRead(deps, run);
 }

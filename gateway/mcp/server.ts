@@ -3,6 +3,7 @@ import {
   McpServer,
   ProtocolError,
   ProtocolErrorCode,
+  UrlElicitationRequiredError,
   inputRequired,
 } from '@modelcontextprotocol/server';
 import type {
@@ -21,7 +22,14 @@ import { validate } from '../domain/validate.ts';
 import { toEnvelope } from '../plugins/error-handler.ts';
 import type { Person } from './person.ts';
 import { sessionVersions } from './session-id.ts';
-import type { PersonPage, Structured, Tool, ToolAnswer, ToolCall } from './tool.ts';
+import type {
+  AuthorizationPage,
+  PersonPage,
+  Structured,
+  Tool,
+  ToolAnswer,
+  ToolCall,
+} from './tool.ts';
 import { mayApproveSelf, serviceApproveSelf } from './tools/approvals.ts';
 import { tools } from './tools/index.ts';
 
@@ -43,6 +51,7 @@ const instructions =
 
 /** The name under which a retry brings back what the person answered. */
 const personKey = 'approval';
+const authorizationKey = 'authorization';
 
 /** One for all servers: making one compiles schemas. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
@@ -94,8 +103,12 @@ async function runTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
     tool.refuse?.(given);
-    return present(await tool.run(validate(tool.input, given, 'arguments') as never, call));
+    return present(
+      call.person,
+      await tool.run(validate(tool.input, given, 'arguments') as never, call),
+    );
   } catch (thrown) {
+    if (thrown instanceof UrlElicitationRequiredError) throw thrown;
     const error = toToolError(thrown);
     const { requestId } = call.context;
     if (error.code === 'internal') {
@@ -118,16 +131,32 @@ function toToolError(thrown: unknown): AppError {
   return new AppError('invalid_params', error.message, { details: error.details, cause: error });
 }
 
-function present(answer: ToolAnswer): CallToolResult | InputRequiredResult {
+function present(person: Person | null, answer: ToolAnswer): CallToolResult | InputRequiredResult {
   if (answer.kind === 'result') {
     const { structuredContent, content } = asContent(answer.structured);
     return { structuredContent, content: [...content, ...linksTo(answer.file)] };
   }
+  if (answer.kind === 'authorize') return authorize(person, answer.page);
   const { approvalId, url, message }: PersonPage = answer.page;
   return inputRequired({
     inputRequests: { [personKey]: inputRequired.elicitUrl({ url, message }) },
     // No secret and no authority: only its requester can resume it.
     requestState: approvalId,
+  });
+}
+
+/** The call cannot be made before its person has been to a page; then the client makes it again. */
+function authorize(
+  person: Person | null,
+  { id, url, message }: AuthorizationPage,
+): InputRequiredResult {
+  if (person?.by === 'stream') {
+    const elicitation = { mode: 'url' as const, elicitationId: id, url, message };
+    throw new UrlElicitationRequiredError([elicitation], message);
+  }
+  return inputRequired({
+    inputRequests: { [authorizationKey]: inputRequired.elicitUrl({ url, message }) },
+    requestState: authorizationKey,
   });
 }
 
@@ -155,7 +184,8 @@ function personOf(
       [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities;
     };
     if (capabilities?.elicitation?.url === undefined) return null;
-    return { by: 'retry', answered: answeredOf(mcpReq) };
+    const wasSent = mcpReq.requestState() === authorizationKey;
+    return { by: 'retry', answered: answeredOf(mcpReq), wasSent };
   }
   if (!opensUrls) return null;
   return {

@@ -28,10 +28,19 @@ export type Structured = Readonly<Record<string, unknown>>;
 /** What a tool comes to: a result, or the request that the client lets a person act first. */
 export type ToolAnswer =
   | { readonly kind: 'result'; readonly structured: Structured; readonly file: StoredFile | null }
-  | { readonly kind: 'ask_person'; readonly page: PersonPage };
+  | { readonly kind: 'ask_person'; readonly page: PersonPage }
+  | { readonly kind: 'authorize'; readonly page: AuthorizationPage };
 
 export interface PersonPage {
   readonly approvalId: string;
+  readonly url: string;
+  readonly message: string;
+}
+
+/** Where a person lets the service be used: signs in to it, or enters its secret. Then the call is made again. */
+export interface AuthorizationPage {
+  /** Of the connection, if there is one. */
+  readonly id: string;
   readonly url: string;
   readonly message: string;
 }

@@ -399,6 +399,52 @@ describe('a suspended action', () => {
   });
 });
 
+describe('an action whose service nobody has signed in to', () => {
+  const page = 'https://gateway.example.com/connect/1';
+  const connectionId = randomUUID();
+  const params = { name: 'service_call', arguments: create };
+  beforeEach(() => {
+    stage.neighbours.policy.decide = async () => {
+      throw new AppError('needs_authentication', 'Sign in at auth_url, then call again.', {
+        details: { auth_url: page, connection_id: connectionId },
+      });
+    };
+  });
+
+  test('is a typed error with the address where the client opens no URLs', async () => {
+    const { structured } = await call('service_call', create);
+    expect(structured).toMatchObject({ error: 'needs_authentication', auth_url: page });
+  });
+
+  test('sends the person at a client of 2025-11-25 there by the error of the protocol', async () => {
+    await using connected = await connectClient(url, stage.tokenFor(), {
+      elicitation: { url: {} },
+    });
+    await expect(connected.client.callTool(params)).rejects.toMatchObject({
+      code: -32_042,
+      data: { elicitations: [{ mode: 'url', url: page, elicitationId: connectionId }] },
+    });
+  });
+
+  test('sends the person at a client of 2026-07-28 there once', async () => {
+    const capabilities = { elicitation: { url: {} } };
+    const token = stage.tokenFor();
+    const first = await postMcp(url, token, stateless('tools/call', params, capabilities));
+    const { resultType, inputRequests, requestState } = first.body.result;
+    expect(resultType).toBe('input_required');
+    expect(inputRequests.authorization.params).toMatchObject({ mode: 'url', url: page });
+
+    const inputResponses = { authorization: { action: 'accept' } };
+    const again = { ...params, requestState, inputResponses };
+    const retry = () => postMcp(url, token, stateless('tools/call', again, capabilities));
+    expect((await retry()).body.result.structuredContent.error).toBe('needs_authentication');
+    stage.neighbours.policy.decide = async () => ({
+      ...{ outcome: 'denied', reason: 'Because.', ...summary },
+    });
+    expect((await retry()).body.result.structuredContent.status).toBe('denied');
+  });
+});
+
 function onOpenUrl(
   client: Awaited<ReturnType<typeof connectClient>>['client'],
   answer: () => Promise<{ action: 'accept' | 'decline' | 'cancel' }>,

@@ -12,7 +12,7 @@ import { ruleHandlers } from './rules.ts';
 import { searchHandlers } from './search.ts';
 import { secretRequestHandlers } from './secret-requests.ts';
 import { secretHandlers } from './secrets.ts';
-import { serviceHandlers } from './services.ts';
+import { serviceHandlers, serviceToolHandlers } from './services.ts';
 import { signInHandlers } from './sign-in.ts';
 import { statusHandlers } from './status.ts';
 import { templateImportHandlers } from './template-import.ts';
@@ -34,6 +34,7 @@ export function createHandlers(deps: Deps): AllHandlers {
     ...connectionHandlers(deps),
     ...oauthAppHandlers(deps),
     ...serviceHandlers(deps),
+    ...serviceToolHandlers(deps),
     ...searchHandlers(deps),
     ...templateHandlers(deps),
     ...templateImportHandlers(deps),

@@ -1,3 +1,4 @@
+import type { serviceToolRoutes } from '#contracts/http/service-tools';
 import type { serviceRoutes } from '#contracts/http/services';
 import { nameReference } from '#contracts/vocabulary';
 import { AppError } from '#errors';
@@ -12,6 +13,31 @@ function checkedName(name: string): string {
   throw new AppError('unknown_service', 'No service has that name; list them at /v1/services.', {
     details: nameReference.safeParse(lower).success ? { did_you_mean: lower } : {},
   });
+}
+
+export function serviceToolHandlers({ registry }: Deps): HandlersOf<typeof serviceToolRoutes> {
+  return {
+    discoverServiceTools: ({ caller: { principal }, params: { name }, deadline }) =>
+      answer(200, registry.discoverServiceTools({ principal, name: checkedName(name) }, deadline)),
+    listServiceTools: ({ caller: { principal }, params: { name }, query, deadline }) =>
+      answer(
+        200,
+        registry.listServiceTools(
+          { principal, name: checkedName(name), page: pageOf(query) },
+          deadline,
+        ),
+      ),
+    getServiceTool: ({ caller: { principal }, params: { name, tool }, deadline }) =>
+      answer(200, registry.getServiceTool({ principal, name: checkedName(name), tool }, deadline)),
+    acceptServiceTool: ({ caller: { principal }, params: { name, tool }, body, deadline }) =>
+      answer(
+        200,
+        registry.acceptServiceTool(
+          { principal, name: checkedName(name), tool, hash: body.hash },
+          deadline,
+        ),
+      ),
+  };
 }
 
 export function serviceHandlers({ registry }: Deps): HandlersOf<typeof serviceRoutes> {

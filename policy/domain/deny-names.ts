@@ -14,6 +14,8 @@ export interface SentRequest {
   /** Undefined at a replay, where only path and method are at hand. */
   readonly query: Readonly<Record<string, JsonValue>> | undefined;
   readonly body: JsonValue | undefined;
+  /** The tool that a call to an MCP server is for; anything else that reaches one may be for any. */
+  readonly tool?: string | undefined;
 }
 
 /** A deny name with the risk that its template gives it. */
@@ -53,6 +55,7 @@ export function neighbourNames(
   request: SentRequest,
   risk: Risk,
 ): RatedName[] {
+  if (template.runtime === 'mcp') return toolNames({ names, prefix, template }, request, risk);
   const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
   const path = isBelow ? request.path.slice(prefix.length) : undefined;
   const found = path === undefined ? [] : operationsAt(template, { method: request.method, path });
@@ -86,6 +89,28 @@ function riskierActions(template: CompiledTemplate, method: string, risk: Risk) 
   return Object.values(template.actions)
     .filter((action) => isSameMethod(action.method, method) && higher(risk, action.risk) !== risk)
     .map((action) => ({ action: encodeName(action.key), arg: undefined, risk: action.risk }));
+}
+
+/**
+ * Every tool of an MCP server has the same address: a call of ours says which one it is for, and
+ * in any other request only its body would, which is not ours to interpret.
+ */
+function toolNames({ names, template }: Neighbour, request: SentRequest, risk: Risk): RatedName[] {
+  const { tool } = request;
+  if (tool === undefined) {
+    const action = unknownAction(template, request.method);
+    return names.map((service) => ({ service: encodeName(service), action, arg: undefined, risk }));
+  }
+  const action = Object.hasOwn(template.actions, tool) ? template.actions[tool] : undefined;
+  const found =
+    action === undefined
+      ? { arg: undefined, risk }
+      : { arg: argumentOf({ action, pathValues: {} }, request), risk: higher(risk, action.risk) };
+  return names.map((service) => ({
+    service: encodeName(service),
+    action: encodeName(tool),
+    ...found,
+  }));
 }
 
 function unknownAction(template: CompiledTemplate, method: string): DenyName['action'] {

@@ -42,7 +42,10 @@ export async function establishActionFacts(
     throw invalidParam(action.scopeParam ?? 'params', 'is too long to be part of a permission key');
   }
   const base = parseBaseUrl(service.baseUrl);
-  const request = requestOf(action, params, base.prefix);
+  const request = requestOf(action, params, {
+    prefix: base.prefix,
+    runtime: template.runtime,
+  });
   const injections = await findServiceCredentials(lookups, {
     owner,
     service,
@@ -61,6 +64,7 @@ export async function establishActionFacts(
       template: service.template,
       action: action.key,
       baseUrl: service.baseUrl,
+      ...(template.runtime === 'mcp' ? { runtime: 'mcp' as const } : {}),
     },
     service: service.name,
     template: template.key,
@@ -121,7 +125,11 @@ function argumentOf(action: CompiledAction, params: Params): string | undefined 
   return value === undefined ? undefined : argumentText(value, canonicalJson);
 }
 
-function requestOf(action: CompiledAction, params: Params, prefix: string): SentRequest {
+function requestOf(
+  action: CompiledAction,
+  params: Params,
+  { prefix, runtime }: { prefix: string; runtime: CompiledTemplate['runtime'] },
+): SentRequest {
   const bodyMembers = action.params.flatMap((param): [string, JsonValue][] => {
     const value = givenValue(params, param.name);
     return param.in === 'body' && value !== undefined ? [[param.wireName, value]] : [];
@@ -132,5 +140,6 @@ function requestOf(action: CompiledAction, params: Params, prefix: string): Sent
     // As it will be sent: the members of an object may be parameters of their own.
     query: sentQuery(new URLSearchParams(actionQuery(action, params))),
     body: action.body?.wholeBody === true ? params['body'] : Object.fromEntries(bodyMembers),
+    ...(runtime === 'mcp' ? { tool: action.key } : {}),
   };
 }

@@ -58,7 +58,9 @@ export async function rememberOtherNames(
   const known = names.flatMap(({ service, action, arg }) =>
     typeof action === 'string' && arg !== undefined ? [{ service, action, arg }] : [],
   );
-  return { method: addressed.method, path: addressed.request.path, known: known.slice(0, 50) };
+  const { path, tool } = addressed.request;
+  const { method } = addressed;
+  return { method, path, ...(tool === undefined ? {} : { tool }), known: known.slice(0, 50) };
 }
 
 /** Fills in arguments that were known when the gap was signed. */

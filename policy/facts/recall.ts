@@ -44,12 +44,12 @@ async function otherNamesOf(
 ): Promise<RatedName[]> {
   const [host] = hosts;
   if (otherNames === undefined || host === undefined) return [];
-  const { method, path, known } = otherNames;
+  const { method, path, tool, known } = otherNames;
   const names = await findOtherNames(lookups, standings, {
     owner: { orgId, userId },
     host,
     risk,
-    request: { method, path, query: undefined, body: undefined },
+    request: { method, path, query: undefined, body: undefined, tool },
   });
   return recallArguments(names, known);
 }

@@ -125,11 +125,15 @@ export function createLookups({ db, auth, registry, executor }: Sources): Lookup
     describeConnections: async ({ orgId, userId }, names) =>
       names.length === 0 ? [] : connections.get([orgId, userId, ...names.toSorted()]),
     async getTemplate(orgId, template) {
-      const key = templateId(template);
+      const { toolset } = template;
+      const tools = toolset === undefined ? '' : ` ${toolset.serviceId} ${toolset.version}`;
+      const key = templateId(template) + tools;
       return templates.get(key) ?? templates.forceFetch(key, { context: { orgId, template } });
     },
     getValidator(template, action) {
-      const key = `${templateId(template)} ${action.key}`;
+      // Of an MCP tool what was accepted: its service may have accepted another since.
+      const pin = template.mcp?.pins[action.key]?.hash ?? '';
+      const key = `${templateId(template)} ${action.key} ${pin}`;
       let validator = validators.get(key);
       if (validator === undefined) {
         validator = compileValidator(action.paramsSchema);

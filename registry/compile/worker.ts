@@ -4,7 +4,9 @@ import { loadJq } from 'jq-wasm';
 
 import { createPlainHttpCheck, parseEgressAllow } from '#egress';
 import { compileTemplate } from '../domain/template.ts';
-import type { CompileJob, Compiled } from './index.ts';
+import { readTools } from '../domain/tool-action.ts';
+import type { ReadTool } from '../domain/tool-action.ts';
+import type { CompileJob, Compiled, ToolsJob } from './index.ts';
 import type { ThreadData } from './threads.ts';
 
 const { egressAllow } = workerData as ThreadData;
@@ -20,7 +22,12 @@ function checkFilter(filter: string): string | undefined {
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread, not a window */
 // What it throws ends the thread and reaches whoever waits as the thread's error.
-parentPort?.on('message', ({ text, tier, ownerId }: CompileJob) => {
+parentPort?.on('message', (job: CompileJob | ToolsJob) => {
+  if ('tools' in job) {
+    parentPort?.postMessage(readTools(job.tools) satisfies ReadTool[]);
+    return;
+  }
+  const { text, tier, ownerId } = job;
   const options = { tier, ownerId, version: 1, isDraft: true, isPlainHttpAllowed, checkFilter };
   const { report, template } = compileTemplate(text, options);
   parentPort?.postMessage({ report, template } satisfies Compiled);

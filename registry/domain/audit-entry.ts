@@ -10,7 +10,13 @@ interface Subject {
 }
 
 /** What the audit log says about a change made by `caller`. */
-export function auditOf(caller: Principal, subject: Subject, description: string): AuditEntry {
+/** Without a caller it was the clock's. */
+export function auditOf(
+  caller: Principal | null,
+  subject: Subject,
+  description: string,
+): AuditEntry {
+  if (caller === null) return { ...blankAuditEntry(description), ...subject };
   const path = caller.chain.map((link) => link.name);
   const { kind, id, clientId } = caller.credential;
   return {

@@ -3,6 +3,7 @@ import type { Path } from './findings.ts';
 /** The parts of a document that carry extensions of ours. */
 export type ObjectKind =
   | 'document'
+  | 'tool'
   | 'info'
   | 'server'
   | 'security scheme'
@@ -13,6 +14,7 @@ export type ObjectKind =
 /** Names without the `x-service-` in front, by where they belong. */
 const extensionsOf: Record<ObjectKind, readonly string[]> = {
   document: ['runtime', 'mcp'],
+  tool: ['risk', 'scope-param', 'disclose', 'redact', 'disabled'],
   info: ['key', 'category'],
   server: ['base-url-allowed'],
   'security scheme': ['provider', 'prefix', 'default-secret-name'],
@@ -35,6 +37,9 @@ export function kindAt(path: Path): ObjectKind | undefined {
   const last = path.at(-1);
   const beforeLast = path.at(-2);
   if (path.length === 0) return 'document';
+  if (first === 'x-service-mcp') {
+    return second === 'tools' && path.length === 3 ? 'tool' : undefined;
+  }
   if (first === 'info') return path.length === 1 ? 'info' : undefined;
   if (first === 'servers') return path.length === 2 ? 'server' : undefined;
   if (first === 'components' && second === 'securitySchemes') {

@@ -92,6 +92,8 @@ const fieldsOf = {
   encoding: ['contentType', 'headers', 'style', 'explode', 'allowReserved'],
   disclosure: ['label', 'filter', 'max_chars'],
   'resolve block': ['get', 'pick'],
+  'mcp block': ['url', 'transport', 'auth', 'secret', 'provider', 'autodiscover', 'tools'],
+  tool: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type FieldsOf = keyof typeof fieldsOf;

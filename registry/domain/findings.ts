@@ -26,6 +26,8 @@ export const findingCodes = [
   'openapi_version',
   'key_invalid',
   'runtime_unsupported',
+  'mcp_invalid',
+  'mcp_unexpected',
   'server_invalid',
   'server_not_https',
   'server_variable',

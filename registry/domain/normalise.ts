@@ -24,7 +24,8 @@ export function normalise(value: JsonValue, findings: Findings, path: Path = [])
   }
   if (typeof value !== 'object' || value === null) return value;
 
-  const isNameMap = nameMaps.has(String(path.at(-1))) && !nameMaps.has(String(path.at(-2)));
+  const isNameMap =
+    (nameMaps.has(String(path.at(-1))) && !nameMaps.has(String(path.at(-2)))) || isToolMap(path);
   const normal: Record<string, JsonValue> = {};
   const spellings = new Map<string, string>();
   for (const [key, item] of Object.entries(value)) {
@@ -43,6 +44,11 @@ export function normalise(value: JsonValue, findings: Findings, path: Path = [])
     normal[canonical] = isData ? item : normalise(item, findings, [...path, canonical]);
   }
   return normal;
+}
+
+/** Tools are called what their server calls them. */
+function isToolMap(path: Path): boolean {
+  return path.length === 2 && path[0] === 'x-service-mcp' && path[1] === 'tools';
 }
 
 function canonicalKey(key: string, path: Path, findings: Findings): string {

@@ -34,6 +34,15 @@ export function presentService(
     base_url: service.baseUrl,
     hosts: [...service.hosts],
     auto_allow_reads: service.autoAllowReads,
+    ...(service.template.toolset === undefined
+      ? {}
+      : {
+          tools: {
+            version: service.template.toolset.version,
+            asked_at: service.toolsAskedAt?.toISOString() ?? null,
+            error: service.toolsError,
+          },
+        }),
     credentials: { secrets: { ...service.secrets }, connection: service.connection },
     created_at: service.createdAt.toISOString(),
   };

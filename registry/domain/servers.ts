@@ -173,7 +173,10 @@ function invalid(path: string, message: string): AppError {
 }
 
 /** The URL, or a sentence that says what is wrong with it. */
-function parseBaseUrl(text: string, isPlainHttpAllowed?: (host: string) => boolean): URL | string {
+export function parseBaseUrl(
+  text: string,
+  isPlainHttpAllowed?: (host: string) => boolean,
+): URL | string {
   const url =
     URL.canParse(text) && /^[\x21-\x7e\u0080-\uffff]+$/.test(text) && !text.includes('\\')
       ? new URL(text)

@@ -21,7 +21,7 @@ export function serviceCreated(caller: Principal, service: Service): ServiceEven
 
 /** `changes` are clauses such as "reads need a rule". */
 export function serviceChanged(
-  caller: Principal,
+  caller: Principal | null,
   service: Service,
   changes: readonly string[],
 ): ServiceEvent {
@@ -36,7 +36,7 @@ export function serviceDeleted(caller: Principal, service: Service): ServiceEven
 
 function eventOf(
   type: EventType,
-  { caller, service, text }: { caller: Principal; service: Service; text: string },
+  { caller, service, text }: { caller: Principal | null; service: Service; text: string },
 ): ServiceEvent {
   return {
     type,

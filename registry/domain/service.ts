@@ -23,6 +23,9 @@ export interface Service extends Credentials {
   /** Of its template; null for built-in ones, whose newest version the catalog has. */
   readonly publishedVersion: number | null;
   readonly createdAt: Date;
+  /** Of MCP servers: when they were last asked for their tools, and the error code if that failed. */
+  readonly toolsAskedAt: Date | null;
+  readonly toolsError: string | null;
 }
 
 /** `org/github` skips a user's own service. */

@@ -62,7 +62,11 @@ describe('compileTemplate', () => {
     ['two spellings of one extension', 'ambiguous_alias', (d) => put(d.info, 'x_service_key', 'a')],
     ['webhooks', 'unsupported', (d) => put(d, 'webhooks', {})],
     ['an unknown runtime', 'runtime_unsupported', (d) => put(d, 'runtime', 'grpc')],
-    ['a runtime that is not there yet', 'runtime_unsupported', (d) => put(d, 'runtime', 'mcp')],
+    [
+      'the runtime that is the gateway’s own',
+      'runtime_unsupported',
+      (d) => put(d, 'runtime', 'platform'),
+    ],
     ['no info', 'required_field_missing', (d) => put(d, 'info', undefined)],
     ['no title', 'required_field_missing', (d) => put(d.info, 'title', undefined)],
     ['an empty title', 'required_field_missing', (d) => put(d.info, 'title', ' ')],

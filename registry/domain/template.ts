@@ -12,6 +12,7 @@ import { normalise } from './normalise.ts';
 import { checkPath } from './paths.ts';
 import { entriesOf, readObject, readText } from './reading.ts';
 import { SCHEMA_NODES_MAX } from './schema.ts';
+import { compileMcpBlock } from './mcp-block.ts';
 import { compileSecuritySchemes, readRequirements } from './security.ts';
 import { compileServers } from './servers.ts';
 import { parseSource } from './source.ts';
@@ -76,13 +77,22 @@ function compileDocument(context: Context): CompiledTemplate | undefined {
   checkVersion(context);
   checkRuntime(context);
   const info = compileInfo(context, at);
+  if (context.document['x-service-runtime'] === 'mcp') {
+    const server = compileMcpBlock(context, at);
+    return (
+      info && server && { ...info, ...server, ...ownerOf(context), runtime: 'mcp', actions: {} }
+    );
+  }
   const servers = compileServers(context, at);
   const auth = compileSecuritySchemes(context, at);
   const security = compileSecurity(context, at, auth);
   const actions = compilePaths(context, at, auth);
   if (info === undefined || servers === undefined) return undefined;
-  const { tier, ownerId, version } = context.options;
-  return { ...info, ...servers, tier, ownerId, version, runtime: 'http', auth, security, actions };
+  return { ...info, ...servers, ...ownerOf(context), runtime: 'http', auth, security, actions };
+}
+
+function ownerOf({ options: { tier, ownerId, version } }: Context) {
+  return { tier, ownerId, version };
 }
 
 function checkVersion({ document, findings }: Context): void {
@@ -97,19 +107,16 @@ function checkVersion({ document, findings }: Context): void {
 
 function checkRuntime({ document, findings }: Context): void {
   const runtime = document['x-service-runtime'];
-  if (runtime !== undefined && runtime !== 'http') {
+  if (runtime !== undefined && runtime !== 'http' && runtime !== 'mcp') {
     const message =
-      runtime === 'mcp' || runtime === 'platform'
-        ? `The runtime "${runtime}" is not available yet. Use http.`
-        : '"runtime" must be http.';
+      runtime === 'platform'
+        ? 'The runtime "platform" is the gateway\'s own. Use http or mcp.'
+        : '"runtime" must be http or mcp.';
     findings.error('runtime_unsupported', ['x-service-runtime'], message);
   }
-  if ('x-service-mcp' in document) {
-    findings.error(
-      'runtime_unsupported',
-      ['x-service-mcp'],
-      'The runtime "mcp" is not available yet. Remove this block.',
-    );
+  if ('x-service-mcp' in document && runtime !== 'mcp') {
+    const message = 'This block belongs to the runtime "mcp". Set "runtime" to mcp, or remove it.';
+    findings.error('mcp_unexpected', ['x-service-mcp'], message);
   }
   if ('webhooks' in document) {
     findings.error('unsupported', ['webhooks'], 'Webhooks are no actions. Remove them.');

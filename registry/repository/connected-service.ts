@@ -135,7 +135,10 @@ export async function countServicesOf(
   return row?.services ?? 0;
 }
 
-export type NewService = Omit<Service, 'createdAt' | 'isDisabled' | 'publishedVersion'> & {
+export type NewService = Omit<
+  Service,
+  'createdAt' | 'isDisabled' | 'publishedVersion' | 'toolsAskedAt' | 'toolsError'
+> & {
   readonly createdBy: string;
 };
 

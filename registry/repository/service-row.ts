@@ -21,6 +21,9 @@ export interface ServiceRow {
   variables: Record<string, string>;
   is_base_url_given: boolean;
   created_at: Date;
+  toolset_version: number | null;
+  tools_asked_at: Date | null;
+  tools_error: string | null;
   is_out_of_use: boolean;
   published_version: number | null;
 }
@@ -44,6 +47,9 @@ const columns = [
   'variables',
   'is_base_url_given',
   'created_at',
+  'toolset_version',
+  'tools_asked_at',
+  'tools_error',
 ];
 
 /** What a service is to its callers: a disabled template disables every service made from it. */
@@ -81,6 +87,9 @@ export function toService(row: ServiceRow): Service {
       tier: row.template_tier,
       ownerId: row.template_owner_id,
       version: row.template_version,
+      ...(row.toolset_version === null
+        ? {}
+        : { toolset: { serviceId: row.id, version: row.toolset_version } }),
     },
     title: row.title,
     baseUrl: row.base_url,
@@ -93,5 +102,7 @@ export function toService(row: ServiceRow): Service {
     isDisabled: row.is_out_of_use,
     publishedVersion: row.published_version,
     createdAt: row.created_at,
+    toolsAskedAt: row.tools_asked_at,
+    toolsError: row.tools_error,
   };
 }

@@ -14,6 +14,12 @@ import { presentService } from '../domain/present-service.ts';
 import { addressOf } from '../domain/service-address.ts';
 import { mayGiveBaseUrl, mayWriteServices } from '../domain/service.ts';
 import { serviceCreated } from '../domain/service-events.ts';
+import { askForTools } from '../lookups/offered-tools.ts';
+import type { OfferedTools } from '../lookups/offered-tools.ts';
+import { saveOffered } from '../lookups/save-tools.ts';
+import { getTemplateVersion } from '../lookups/template-version.ts';
+import type { Accepts } from '../domain/toolset.ts';
+import { lockService } from '../repository/toolset.ts';
 import { chooseCredentials, openHosts } from '../lookups/chosen-credentials.ts';
 import { findCredentialsOf } from '../lookups/existing-credentials.ts';
 import { getConnectableTemplate } from '../lookups/connectable-template.ts';
@@ -66,7 +72,7 @@ export async function createService(
   const existing = await findCredentialsOf(deps.executor, shown, deadline);
 
   await openHosts(deps, { principal, toOpen, hosts }, deadline);
-  const service = await insert(deps, caller, {
+  const fresh: NewService = {
     id: uuidv7(),
     orgId: caller.orgId,
     tier,
@@ -82,8 +88,19 @@ export async function createService(
     variables: body.variables ?? {},
     isBaseUrlGiven: body.base_url !== undefined,
     createdBy: caller.identityId,
+  };
+  // Last of all, and before anything is kept: a server that cannot be asked is not connected.
+  const offered = template.mcp && (await askForTools(deps, { service: fresh, template }, deadline));
+  const service = await insert(deps, caller, {
+    service: fresh,
+    offered,
+    accepts: firstOf(template),
   });
-  return presentService(service, { template, existing, newest: template.version });
+  const connected = await getTemplateVersion(deps, {
+    orgId: caller.orgId,
+    template: service.template,
+  });
+  return presentService(service, { template: connected, existing, newest: template.version });
 }
 
 function refusedTo(caller: Principal, tier: Tier): AppError {
@@ -130,7 +147,18 @@ function nameTaken(name: string): AppError {
   );
 }
 
-function insert({ db }: Deps, caller: Principal, service: NewService) {
+/** Who connects a server takes what it offers, or of a template without discovery what that names. */
+function firstOf({ mcp }: CompiledTemplate): Accepts {
+  return (name) => mcp !== undefined && (mcp.autodiscover || Object.hasOwn(mcp.overrides, name));
+}
+
+interface Insertion {
+  readonly service: NewService;
+  readonly offered: OfferedTools | undefined;
+  readonly accepts: Accepts;
+}
+
+function insert({ db }: Deps, caller: Principal, { service, offered, accepts }: Insertion) {
   const { key, tier, ownerId, version } = service.template;
   return db.transaction(async (tx) => {
     if (tier !== 'global' && ownerId !== null) {
@@ -147,7 +175,9 @@ function insert({ db }: Deps, caller: Principal, service: NewService) {
     }
     const inserted = await insertService(tx, service);
     if (inserted === undefined) throw nameTaken(service.name);
+    if (offered !== undefined) await saveOffered(tx, inserted, { offered, accepts });
     await appendEvent(tx, serviceCreated(caller, inserted));
-    return inserted;
+    const at = { orgId: inserted.orgId, serviceId: inserted.id };
+    return offered === undefined ? inserted : ((await lockService(tx, at)) ?? inserted);
   });
 }

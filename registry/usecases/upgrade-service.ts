@@ -16,6 +16,10 @@ import { addressOf } from '../domain/service-address.ts';
 import type { ServiceAddress } from '../domain/service-address.ts';
 import type { Service } from '../domain/service.ts';
 import { serviceChanged } from '../domain/service-events.ts';
+import { askForTools } from '../lookups/offered-tools.ts';
+import type { OfferedTools } from '../lookups/offered-tools.ts';
+import { saveOffered } from '../lookups/save-tools.ts';
+import { lockService } from '../repository/toolset.ts';
 import { chooseCredentials, openHosts } from '../lookups/chosen-credentials.ts';
 import type { ChosenCredentials } from '../lookups/chosen-credentials.ts';
 import { findCredentialsOf } from '../lookups/existing-credentials.ts';
@@ -69,10 +73,24 @@ export async function upgradeService(
     deadline,
   );
   await openHosts(deps, { principal, toOpen: chosen.toOpen, hosts }, deadline);
-  const upgraded = await save(deps, caller, { service, after, address, chosen, variables });
+  const { secrets, connection } = chosen;
+  const asked = { ...service, ...address, secrets, connection };
+  const offered =
+    after.mcp && (await askForTools(deps, { service: asked, template: after }, deadline));
+  const upgraded = await save(deps, caller, {
+    ...{ service, after, address, chosen, variables },
+    offered,
+  });
   return {
     ...common,
-    service: await present(deps, caller, { service: upgraded, template: after, deadline }),
+    service: await present(deps, caller, {
+      service: upgraded,
+      template: await getTemplateVersion(deps, {
+        orgId: caller.orgId,
+        template: upgraded.template,
+      }),
+      deadline,
+    }),
   };
 }
 
@@ -128,12 +146,14 @@ interface Upgrade {
   readonly address: ServiceAddress;
   readonly chosen: ChosenCredentials;
   readonly variables: Readonly<Record<string, string>>;
+  /** What the server of the new version offers. */
+  readonly offered: OfferedTools | undefined;
 }
 
 function save(
   { db }: Deps,
   caller: Principal,
-  { service, after, address, chosen, variables }: Upgrade,
+  { service, after, address, chosen, variables, offered }: Upgrade,
 ): Promise<Service> {
   return db.transaction(async (tx) => {
     const upgraded = await services.upgradeService(tx, {
@@ -143,9 +163,12 @@ function save(
       ...{ secrets: chosen.secrets, connection: chosen.connection },
     });
     if (upgraded === undefined) throw changedSince(service.name);
+    if (offered !== undefined) await saveOffered(tx, upgraded, { offered });
     const clause = `template ${after.key} from version ${service.template.version} to ${after.version}, at ${address.baseUrl}`;
     await appendEvent(tx, serviceChanged(caller, upgraded, [clause]));
-    return upgraded;
+    if (offered === undefined) return upgraded;
+    const at = { orgId: service.orgId, serviceId: service.id };
+    return (await lockService(tx, at)) ?? upgraded;
   });
 }
 

@@ -17,6 +17,7 @@ import { ruleRoutes } from './http/rules.ts';
 import { searchRoutes } from './http/search.ts';
 import { secretRequestRoutes } from './http/secret-requests.ts';
 import { secretRoutes } from './http/secrets.ts';
+import { serviceToolRoutes } from './http/service-tools.ts';
 import { serviceRoutes } from './http/services.ts';
 import { signInRoutes } from './http/sign-in.ts';
 import { statusRoutes } from './http/status.ts';
@@ -39,6 +40,7 @@ export const httpRoutes = {
   ...connectionRoutes,
   ...oauthAppRoutes,
   ...serviceRoutes,
+  ...serviceToolRoutes,
   ...searchRoutes,
   ...templateRoutes,
   ...templateImportRoutes,

@@ -101,5 +101,7 @@ export const templateReference = z.strictObject({
   tier: z.enum(['user', 'org', 'global']),
   ownerId: id.nullable(),
   version: z.int().min(1),
+  /** Of runtime `mcp`: the accepted tools of one connected service, counted up with every change of them. */
+  toolset: z.strictObject({ serviceId: id, version: z.int().min(1) }).optional(),
 });
 export type TemplateReference = z.infer<typeof templateReference>;

@@ -23,6 +23,8 @@ export const callTarget = z.discriminatedUnion('kind', [
     template: templateReference,
     action: z.string().max(128),
     baseUrl: z.string().max(2000),
+    /** Absent: http. */
+    runtime: z.literal('mcp').optional(),
   }),
   z.strictObject({
     kind: z.literal('verb'),
@@ -118,6 +120,8 @@ export const otherNames = z.strictObject({
   method: httpMethod,
   /** As it stands in an `http` key. */
   path: z.string().max(8192),
+  /** The tool that a call of runtime `mcp` is for: services on one endpoint differ by it alone. */
+  tool: z.string().max(128).optional(),
   /** Names whose `arg` came from the query or the body, which are not at hand at the replay. */
   known: z
     .array(z.strictObject({ service: z.string(), action: z.string(), arg: z.string() }))

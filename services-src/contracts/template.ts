@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { discloseEntry, toolOverride, toolPin } from './mcp.ts';
 import { httpMethod, json, risk, templateTier } from './vocabulary.ts';
 
 /**
@@ -53,13 +54,6 @@ export const compiledParam = z.strictObject({
   resolve: z.strictObject({ get: z.string().max(1000), pick: z.string().max(200) }).nullable(),
 });
 export type CompiledParam = z.infer<typeof compiledParam>;
-
-export const discloseEntry = z.strictObject({
-  label: z.string().min(1).max(100),
-  filter: z.string().min(1).max(2000),
-  /** Null means the cap of every disclosed value (10 KiB). */
-  maxChars: z.int().min(1).max(10_240).nullable(),
-});
 
 /** How one property of a form body is written (OpenAPI 3.1.0 §4.8.15, Encoding Object). */
 export const bodyPart = z.strictObject({
@@ -159,5 +153,19 @@ export const compiledTemplate = z.strictObject({
   /** OpenAPI's AND inside OR: any one of these lists of schemes is enough; empty means no credential. */
   security: z.array(z.array(z.string().max(100)).max(5)).max(20),
   actions: z.record(z.string(), compiledAction),
+  /** Of runtime `mcp`; its actions are the accepted tools, and there are none without a toolset. */
+  mcp: z
+    .strictObject({
+      /** Path of the endpoint below the server URL. */
+      path: z.string().min(1).max(2000),
+      autodiscover: z.boolean(),
+      /** What the template says of single tools, by name. */
+      overrides: z.record(z.string().max(128), toolOverride),
+      /** The revision the server was found to speak; null until its tools were discovered. */
+      protocolVersion: z.string().max(20).nullable(),
+      /** What was accepted, by tool. */
+      pins: z.record(z.string().max(128), toolPin),
+    })
+    .optional(),
 });
 export type CompiledTemplate = z.infer<typeof compiledTemplate>;

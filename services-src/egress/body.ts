@@ -20,6 +20,8 @@ export interface BodyLimits {
 export interface BodyEvents {
   /** A limit was passed; what is kept so far is `body.bytes()`. */
   onOverflow(): void;
+  /** One more decoded piece is kept. */
+  onPiece(piece: Buffer): void;
   /** The encoding turned out to be broken. */
   onBroken(error: Error): void;
   /** The decoder wants no more for now, or more again. */
@@ -75,7 +77,8 @@ export function createBodySink(
     decodes: false,
     finish,
     write: (chunk) => {
-      if (!kept.append(chunk)) events.onOverflow();
+      if (kept.append(chunk)) events.onPiece(chunk);
+      else events.onOverflow();
     },
     end: () => events.onComplete(),
     bytes: () => kept.take(),
@@ -125,7 +128,10 @@ function createDecodingSink(decoder: Decoder, { limits, events }: DecodingParts)
       decoded += chunk.length;
       const bomb = decoded > ratioFloorBytes && decoded > received * limits.maxRatio;
       const fits = kept.append(chunk);
-      if (!bomb && fits) return;
+      if (!bomb && fits) {
+        events.onPiece(chunk);
+        return;
+      }
       opened.destroy();
       events.onOverflow();
     });

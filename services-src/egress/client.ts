@@ -60,6 +60,11 @@ export interface EgressRequest {
   readonly overflow?: 'refuse' | 'truncate' | 'stream';
   /** Of the decoded body, with `overflow: 'stream'`. Default 256 MiB. */
   readonly streamMaxBytes?: number;
+  /**
+   * Asked with each decoded piece of the body: true when the answer is whole although the upstream
+   * keeps the connection open (a stream of events). What has arrived is the body then.
+   */
+  readonly isWhole?: ((piece: Uint8Array) => boolean) | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
    * Whose failures at this origin count together, for instance an org: what one meets there never
@@ -169,6 +174,7 @@ function withDefaults(request: EgressRequest) {
     overflow: request.overflow ?? ('refuse' as const),
     streamMaxBytes:
       request.overflow === 'stream' ? (request.streamMaxBytes ?? 256 * mebibyte) : undefined,
+    isWhole: request.isWhole,
     signal: request.signal,
     beforeSend: request.beforeSend,
     onSent: request.onSent,

@@ -41,6 +41,7 @@ export interface ExchangeOptions extends BodyLimits {
   readonly firstByteTimeoutMs: number;
   readonly totalTimeoutMs: number;
   readonly overflow: 'refuse' | 'truncate' | 'stream';
+  readonly isWhole: ((piece: Uint8Array) => boolean) | undefined;
   readonly signal: AbortSignal | undefined;
   readonly beforeSend: (() => void) | undefined;
   readonly onSent: (() => void) | undefined;
@@ -148,6 +149,12 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
 
   onAbandoned(): void {
     this.#fail(cancelled(undefined, this.#progress, this.#head));
+  }
+
+  onPiece(piece: Buffer): void {
+    if (this.#settled || this.#options.isWhole?.(piece) !== true) return;
+    this.#succeed(false);
+    this.#drop();
   }
 
   onBroken(error: Error): void {

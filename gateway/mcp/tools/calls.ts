@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
+
 import { z } from 'zod';
 
 import { deadlineIn } from '#bus';
 import { storedFile } from '#contracts/call';
 import { calledReply } from '#contracts/http/actions';
+import type { ErrorCode } from '#contracts/errors';
 import { pendingApproval } from '#contracts/http/approvals';
 import { id, riskLevels } from '#contracts/vocabulary';
 import { AppError } from '#errors';
@@ -14,7 +17,7 @@ import { invalidRequest } from '../../domain/validate.ts';
 import { compactResult, verboseResult } from '../compact.ts';
 import type { PersonOnStream } from '../person.ts';
 import { defineTool, result } from '../tool.ts';
-import type { Structured, ToolAnswer, ToolCall } from '../tool.ts';
+import type { AuthorizationPage, Structured, ToolAnswer, ToolCall } from '../tool.ts';
 
 /** How long an answer is held for a person's decision: below the 60 s after which clients give up. */
 const personMs = 45_000;
@@ -158,13 +161,37 @@ async function callOnce(
     if (readsOnly) await assertRead(call, approvalId);
     return present(await resume(call, approvalId, { waitMs: accepted ? personMs : 0 }), false);
   }
-  const outcome = await perform(call, parse, { waitMs: 0, signal: call.signal });
+  let outcome: CallOutcome;
+  try {
+    outcome = await perform(call, parse, { waitMs: 0, signal: call.signal });
+  } catch (thrown) {
+    const page = authorizationPage(AppError.from(thrown));
+    const isSent = person === null || (person.by === 'retry' && person.wasSent);
+    if (page === null || isSent) throw thrown;
+    return { kind: 'authorize', page };
+  }
   if (outcome.kind !== 'pending' || person === null) return present(outcome, isVerbose);
 
   const { approval_id: approvalId, approval_url: url, action_description } = outcome.envelope;
   const message = `Decide whether to allow: ${action_description}`;
   if (person.by === 'retry') return { kind: 'ask_person', page: { approvalId, url, message } };
   return present(await holdForPerson(call, person, { id: approvalId, url, message }), false);
+}
+
+const repairs: readonly ErrorCode[] = [
+  'needs_authentication',
+  'reauth_required',
+  'missing_scopes',
+  'credential_missing',
+];
+
+/** The page of ours on which a person mends what keeps the call from being made, if there is one. */
+function authorizationPage({ code, message, details }: AppError): AuthorizationPage | null {
+  if (!repairs.includes(code)) return null;
+  const url = details['auth_url'] ?? details['provide_url'];
+  const { connection_id: connectionId } = details;
+  if (typeof url !== 'string') return null;
+  return { id: typeof connectionId === 'string' ? connectionId : randomUUID(), url, message };
 }
 
 /** A retry names its approval itself: through a tool that reads, it may not run anything else. */

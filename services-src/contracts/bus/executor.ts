@@ -5,6 +5,7 @@ import { call, callOptions, callResult } from '../call.ts';
 import { defineContract } from '../define.ts';
 import { shownRequest } from '../http/approvals.ts';
 import { provideSecretBody, requestSecretBody, secretRequest } from '../http/secret-requests.ts';
+import { askingErrors } from '../http/service-tools.ts';
 import {
   createSecretBody,
   secret,
@@ -13,6 +14,7 @@ import {
   storedSecret,
   updateSecretBody,
 } from '../http/secrets.ts';
+import { discovered } from '../mcp.ts';
 import { signedGap, signedPermit } from '../permit.ts';
 import {
   callContext,
@@ -146,6 +148,29 @@ export const executor = defineContract('executor', {
     errors: ['unauthenticated', 'invalid_params', 'filter_invalid'],
     callers: ['policy'],
     timeoutMs: 3_000,
+  },
+  /**
+   * Which tools an MCP server offers, all pages of them. A read with the credential of a service
+   * that its owner may use; the registry asks on connecting, on request and from time to time.
+   */
+  discoverTools: {
+    request: z.strictObject({
+      orgId: id,
+      /** Null for a service of the org, which uses the org's credentials alone. */
+      userId: id.nullable(),
+      url: z.string().max(2000),
+      /** Null for servers that ask for none. */
+      credential: z
+        .discriminatedUnion('kind', [
+          z.strictObject({ kind: z.literal('secret'), reference: nameReference }),
+          z.strictObject({ kind: z.literal('connection'), reference: nameReference }),
+        ])
+        .nullable(),
+    }),
+    response: discovered,
+    errors: ['credential_missing', 'host_not_allowed', ...askingErrors],
+    callers: ['registry'],
+    timeoutMs: 25_000,
   },
   /** Which of these secrets exist for this user, and where they may go. No values. */
   describeSecrets: {

@@ -13,6 +13,13 @@ import {
   upgradedService,
 } from '../http/services.ts';
 import {
+  acceptToolBody,
+  askingErrors,
+  discoveredTools,
+  serviceTool,
+  serviceToolDetail,
+} from '../http/service-tools.ts';
+import {
   createTemplateBody,
   openapiDocument,
   savedTemplate,
@@ -68,6 +75,7 @@ const templateKey = z.string().max(63);
 /** A template of a user or of the org: the caller's own where `tier` is `user`. */
 const ownTemplate = z.strictObject({ principal: signedPrincipal, key: templateKey, tier });
 const version = z.int().min(1);
+const toolName = z.string().min(1).max(128);
 /** Null: the most specific that the caller may see. */
 const anyTemplate = z.strictObject({
   principal: signedPrincipal,
@@ -189,9 +197,11 @@ export const registry = defineContract('registry', {
       'credential_missing',
       'host_not_allowed',
       'invalid_params',
+      ...askingErrors,
     ],
     callers: ['gateway'],
-    timeoutMs: 5_000,
+    // An MCP server is asked for its tools before it is connected.
+    timeoutMs: 40_000,
   },
   updateService: {
     request: byName.extend({ body: updateServiceBody }),
@@ -218,9 +228,47 @@ export const registry = defineContract('registry', {
       'credential_missing',
       'host_not_allowed',
       'invalid_params',
+      ...askingErrors,
     ],
     callers: ['gateway'],
-    timeoutMs: 5_000,
+    timeoutMs: 40_000,
+  },
+  /** Asks the MCP server behind a service for its tools, and keeps what it answers. */
+  discoverServiceTools: {
+    request: byName,
+    response: discoveredTools,
+    errors: [
+      'unknown_service',
+      'forbidden',
+      'conflict',
+      'credential_missing',
+      'host_not_allowed',
+      ...askingErrors,
+    ],
+    callers: ['gateway'],
+    timeoutMs: 40_000,
+  },
+  listServiceTools: {
+    request: byName.extend({ page: pageRequest }),
+    response: pageOf(serviceTool),
+    errors: ['unknown_service'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  getServiceTool: {
+    request: byName.extend({ tool: toolName }),
+    response: serviceToolDetail,
+    errors: ['unknown_service', 'not_found'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /** `conflict` when the server offers something else than `hash` by now, or nothing that can be used. */
+  acceptServiceTool: {
+    request: byName.extend({ tool: toolName, hash: acceptToolBody.shape.hash }),
+    response: serviceToolDetail,
+    errors: ['unknown_service', 'not_found', 'forbidden', 'conflict'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
   },
   deleteService: {
     request: byName,

@@ -11,6 +11,7 @@ import {
   timestamp,
 } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
+import { askingErrors } from './service-tools.ts';
 import { actionDescription, template, templateDifference } from './templates.ts';
 
 /** A connected service: a named instance of a template, bound to credentials. */
@@ -30,6 +31,15 @@ export const connectedService = z.strictObject({
   base_url: z.string(),
   hosts: z.array(z.string()),
   auto_allow_reads: z.boolean(),
+  /** Of an MCP server: its accepted tools, counted up with every change, and when it was last asked. */
+  tools: z
+    .strictObject({
+      version: z.int(),
+      asked_at: timestamp.nullable(),
+      /** Why it could not be asked the last time, as an error code. */
+      error: z.string().nullable(),
+    })
+    .optional(),
   credentials: z.strictObject({
     /** Secret by security scheme. */
     secrets: z.record(z.string(), z.string()),
@@ -134,6 +144,7 @@ export const serviceRoutes = defineRoutes({
       'credential_missing',
       'host_not_allowed',
       'invalid_params',
+      ...askingErrors,
     ],
     audit: ['service.created'],
   },
@@ -183,6 +194,7 @@ export const serviceRoutes = defineRoutes({
       'credential_missing',
       'host_not_allowed',
       'invalid_params',
+      ...askingErrors,
     ],
     audit: ['service.changed'],
   },

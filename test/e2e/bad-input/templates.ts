@@ -17,6 +17,13 @@ const search =
   ({ bot }: Scene) =>
     bot.get(`/v1/search?${query}`);
 
+const mixedTemplate = `openapi: 3.1.0
+info: { title: Mixed, key: mixed }
+runtime: mcp
+servers: [{ url: 'https://api.example.com' }]
+mcp: { url: 'https://mcp.example.com', auth: basic }
+`;
+
 const shape = { status: 400, error: 'invalid_request' };
 const invalid = { status: 422, error: 'template_invalid' };
 const missing = { status: 404, error: 'not_found' };
@@ -208,6 +215,26 @@ export const badTemplates: BadInput[] = [
     what: 'a change of a service to nothing',
     send: ({ admin }) => admin.patch('/v1/services/github', {}),
     ...{ ...shape, tells: /change something/ },
+  },
+  {
+    what: 'a template of an MCP server with the address of an API',
+    send: ({ admin }) => admin.post('/v1/templates', { openapi: mixedTemplate }),
+    ...{ status: 422, error: 'template_invalid', tells: /mcp_unexpected.*mcp_invalid/ },
+  },
+  {
+    what: 'asking an API of HTTP for its tools',
+    send: ({ admin }) => admin.post('/v1/services/github/discover'),
+    ...{ status: 409, error: 'conflict', tells: /no MCP server/ },
+  },
+  {
+    what: 'a tool that is not there',
+    send: ({ admin }) => admin.get('/v1/services/github/tools/nothing'),
+    ...missing,
+  },
+  {
+    what: 'accepting what nobody looked at',
+    send: ({ admin }) => admin.post('/v1/services/github/tools/nothing/accept', { hash: 'any' }),
+    ...{ ...shape, tells: /hash/ },
   },
   {
     what: 'an upgrade where there is nothing newer',

@@ -18,6 +18,8 @@ export interface Possessions {
   readonly provide: string;
   readonly connection: string;
   readonly service: string;
+  /** Of an MCP server; a name, and no id. */
+  readonly tool: string;
   readonly template: string;
   readonly upload: string;
   readonly file: string;
@@ -44,6 +46,7 @@ export function nothings(): Possessions {
     provide: randomBytes(32).toString('base64url'),
     connection: randomUUID(),
     service: serviceName(),
+    tool: serviceName(),
     template: templateKey(),
     upload: randomUUID(),
     file: randomUUID(),
@@ -106,6 +109,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
     provide: new URL(wanted.provide_url).pathname.split('/').at(-1) ?? '',
     connection: connection.id,
     service: service.name,
+    tool: serviceName(),
     template: template.key,
     upload: upload.id,
     file: await keepFile(tables.query, owner),
@@ -161,6 +165,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'connections/{id}': 'connection',
     'oauth-apps/{provider}': 'provider',
     'services/{name}': 'service',
+    'tools/{tool}': 'tool',
     'templates/{key}': 'template',
     'uploads/{id}': 'upload',
     'files/{id}': 'file',
@@ -191,6 +196,7 @@ export const bodies: Partial<Record<RouteName, unknown>> = {
   resolveApproval: { resolution: 'deny', reason: 'An intruder was here.' },
   updateService: { auto_allow_reads: false },
   upgradeService: {},
+  acceptServiceTool: { hash: '0'.repeat(64) },
   updateTemplate: { openapi: templateDocument('intruder'), version: 1 },
   publishTemplate: { version: 1 },
   continueUpload: { text: 'x', offset: 14 },

@@ -1,0 +1,69 @@
+import type { Deadline } from '#bus';
+import type { Discovered } from '#contracts/mcp';
+import type { Injection } from '#contracts/permit';
+import { AppError } from '#errors';
+import { loadCredentials } from '../calls/credentials.ts';
+import { sendingTimeMs } from '../calls/send.ts';
+import type { Deps } from '../deps.ts';
+import { discoverTools } from '../mcp/tools.ts';
+import { describeConnections } from './describe-connections.ts';
+import { describeSecrets } from './describe-secrets.ts';
+
+interface DiscoverFields {
+  readonly orgId: string;
+  readonly userId: string | null;
+  readonly url: string;
+  readonly credential: Named | null;
+}
+
+interface Named {
+  readonly kind: Injection['kind'];
+  readonly reference: string;
+}
+
+const discoveryMs = 20_000;
+/** No user has this id: for services of the org, which never use what is one user's. */
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** Lists what an MCP server offers, with the credential that its calls will carry. */
+export async function discoverServerTools(
+  deps: Deps,
+  { orgId, userId: owner, url, credential }: DiscoverFields,
+  deadline: Deadline,
+): Promise<Discovered> {
+  using _slot = deps.slots.take();
+  const userId = owner ?? nobody;
+  const injections =
+    credential === null ? [] : [await bearerOf(deps, { orgId, userId, credential })];
+  const facts = { orgId, userId, injections, target: { kind: 'raw' as const }, keys: [] };
+  const credentials = await loadCredentials(deps, { facts, url }, deadline);
+  const endsAt = performance.now() + sendingTimeMs(discoveryMs, deadline);
+  const timeoutMs = () => Math.max(1, endsAt - performance.now());
+  return discoverTools(deps.egress, { server: { url, credentials }, timeoutMs });
+}
+
+async function bearerOf(
+  deps: Deps,
+  { orgId, userId, credential }: { orgId: string; userId: string; credential: Named },
+): Promise<Injection> {
+  const { kind, reference: name } = credential;
+  const asked = { orgId, userId, names: [name] };
+  const [found] =
+    kind === 'secret'
+      ? (await describeSecrets(deps, asked)).secrets
+      : (await describeConnections(deps, asked)).connections;
+  if (found === undefined) {
+    const todo = kind === 'secret' ? 'Store the secret' : 'Connect';
+    const details = { [kind]: name };
+    throw new AppError('credential_missing', `${todo} "${name}" first.`, { details });
+  }
+  return {
+    kind,
+    credentialId: found.id,
+    credentialName: found.reference,
+    in: 'header',
+    key: 'Authorization',
+    prefix: 'Bearer ',
+    encoding: 'raw',
+  };
+}

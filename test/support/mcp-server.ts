@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
+
+type Json = Record<string, unknown>;
+
+export interface OfferedTool extends Json {
+  readonly name: string;
+  readonly inputSchema: { type: 'object' } & Json;
+}
+
+/** `sessions`: the SDK 1.x, with a session; `stateless`: the revision 2026-07-28. */
+export type Era = 'sessions' | 'stateless';
+
+export interface McpHit {
+  readonly method: string;
+  readonly headers: IncomingMessage['headers'];
+  // eslint-disable-next-line typescript/no-explicit-any -- JSON-RPC, looked at field by field
+  readonly message: any;
+}
+
+export type Intercept = (hit: McpHit, reply: ServerResponse) => boolean;
+
+export interface TestMcpServer extends AsyncDisposable {
+  readonly url: string;
+  readonly host: string;
+  /** Everything that arrived, in order. */
+  readonly hits: McpHit[];
+  readonly tools: OfferedTool[];
+  /** What a call of any tool answers. */
+  answer: (name: string, given: Json) => Json;
+  pageSize: number;
+  /** Answers in JSON where it could stream. */
+  plainJson: boolean;
+  /** The bearer token it asks for. */
+  token: string | null;
+  /** Answers in its place when it says true. */
+  intercept: Intercept;
+  /** As a restart does: sessions are lost. */
+  forgetSessions(): void;
+  calls(): McpHit[];
+}
+
+/** A real MCP server of either era on loopback, which keeps its own log of what reached it. */
+export async function startMcpServer(era: Era, tools: OfferedTool[]): Promise<TestMcpServer> {
+  const hits: McpHit[] = [];
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  const serve = era === 'sessions' ? serveSessions : serveStateless;
+  const server = createServer((request, reply) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', () => {});
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const { method = '', headers } = request;
+      const hit: McpHit = { method, headers, message: text === '' ? null : JSON.parse(text) };
+      hits.push(hit);
+      if (state.intercept(hit, reply)) return;
+      if (state.token !== null && headers.authorization !== `Bearer ${state.token}`) {
+        reply.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+        return;
+      }
+      void serve({ state, sessions }, { request, reply, hit });
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const state: TestMcpServer = {
+    url: `http://${host}/mcp`,
+    host,
+    hits,
+    tools,
+    answer: (name, given) => ({
+      content: [{ type: 'text', text: `${name} ${JSON.stringify(given)}` }],
+    }),
+    pageSize: 2,
+    plainJson: false,
+    token: null,
+    intercept: () => false,
+    forgetSessions: () => sessions.clear(),
+    calls: () => hits.filter(({ message }) => message?.method === 'tools/call'),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return state;
+}
+
+interface Serving {
+  readonly state: TestMcpServer;
+  readonly sessions: Map<string, StreamableHTTPServerTransport>;
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly reply: ServerResponse;
+  readonly hit: McpHit;
+}
+
+function pageOf({ tools, pageSize }: TestMcpServer, cursor: unknown) {
+  const from = Number(cursor ?? 0);
+  const to = from + pageSize;
+  return { tools: tools.slice(from, to), ...(to < tools.length ? { nextCursor: String(to) } : {}) };
+}
+
+async function serveSessions(
+  { state, sessions }: Serving,
+  { request, reply, hit }: Exchange,
+): Promise<void> {
+  const id = request.headers['mcp-session-id'];
+  const known = typeof id === 'string' ? sessions.get(id) : undefined;
+  if (known !== undefined) {
+    await known.handleRequest(request, reply, hit.message);
+    return;
+  }
+  if (id !== undefined || hit.message?.method !== 'initialize') {
+    const error = { code: -32_000, message: 'Session not found' };
+    reply.writeHead(id === undefined ? 400 : 404, { 'content-type': 'application/json' });
+    reply.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+    return;
+  }
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: () => randomUUID(),
+    enableJsonResponse: state.plainJson,
+    onsessioninitialized: (session) => void sessions.set(session, transport),
+  });
+  const server = new Server({ name: 'old', version: '1' }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }) => pageOf(state, params?.cursor));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) =>
+    state.answer(params.name, params.arguments ?? {}),
+  );
+  await server.connect(transport as Parameters<typeof server.connect>[0]);
+  await transport.handleRequest(request, reply, hit.message);
+}
+
+async function serveStateless(
+  { state }: Serving,
+  { request, reply, hit }: Exchange,
+): Promise<void> {
+  const handler = createMcpHandler(
+    () => {
+      const { server } = new McpServer(
+        { name: 'new', version: '1' },
+        { capabilities: { tools: {} } },
+      );
+      server.setRequestHandler(
+        'tools/list',
+        ({ params }) => pageOf(state, params?.cursor) as never,
+      );
+      server.setRequestHandler(
+        'tools/call',
+        ({ params }) => state.answer(params.name, params.arguments ?? {}) as never,
+      );
+      return server;
+    },
+    { legacy: 'reject' },
+  );
+  const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
+  const web = new Request(state.url, {
+    method: 'POST',
+    headers: Object.fromEntries(headers) as Record<string, string>,
+    body: JSON.stringify(hit.message),
+  });
+  const response = await handler.fetch(web, { parsedBody: hit.message });
+  reply.writeHead(response.status, Object.fromEntries(response.headers));
+  reply.end(Buffer.from(await response.arrayBuffer()));
+}
+
+const repository = { type: 'string', description: 'owner/name' };
+
+/** A tool with a scope, one that only looks, and one that destroys. */
+export const sampleTools = (): OfferedTool[] => [
+  {
+    name: 'create_issue',
+    description: 'Creates an issue in a repository',
+    inputSchema: {
+      type: 'object',
+      properties: { repository, title: { type: 'string' }, token: { type: 'string' } },
+      required: ['repository', 'title'],
+    },
+  },
+  {
+    name: 'list_issues',
+    description: 'Lists issues',
+    inputSchema: { type: 'object', properties: { repository }, required: ['repository'] },
+    annotations: { readOnlyHint: true },
+  },
+  {
+    name: 'delete_repo',
+    description: 'Deletes a repository',
+    inputSchema: { type: 'object', properties: { repository }, required: ['repository'] },
+    annotations: { destructiveHint: true },
+  },
+];
+
+/** A template for such a server, as an admin would save it. */
+export function mcpTemplate(
+  key: string,
+  url: string,
+  auth = 'none',
+  tools = defaultOverrides,
+): string {
+  return `openapi: 3.1.0
+info: { title: Issues, key: ${key}, category: Testing }
+runtime: mcp
+mcp:
+  url: ${url}
+  auth: ${auth}${credentialOf[auth]?.(key) ?? ''}
+  tools:
+${tools}`;
+}
+
+const credentialOf: Readonly<Record<string, ((key: string) => string) | undefined>> = {
+  bearer: (key) => `\n  secret: ${key}_token`,
+  oauth: () => '\n  provider: acme',
+};
+const defaultOverrides = `    create_issue:
+      scope_param: repository
+      disclose: [{ label: Title, filter: .params.title }]
+      redact: [params.token]
+    list_issues: { risk: read }
+`;
