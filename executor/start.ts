@@ -62,8 +62,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   const egress = startup.use(
     openEgress({
       allow,
-      proxy: config.EGRESS_PROXY,
-      caFile: config.EGRESS_CA_FILE,
+      ...{ proxy: config.EGRESS_PROXY, caFile: config.EGRESS_CA_FILE },
       ownAddresses: ownAddressesOf(config),
     }),
   );
@@ -100,13 +99,10 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
       registryClient.describeTemplateOauth(request, deadline),
     publisher: openPublisher(bus, 'executor'),
     logger,
-    inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
-    storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
+    ...limitsOf(config),
     files: openFileWriter(bus),
     owners: createOwners(bus),
     baseUrl: deriveBaseUrl(config),
-    slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
-    retries: createRetries(),
     lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
     mcpSessions: createMcpSessions(egress),
     ...createVerifiers(config),
@@ -119,6 +115,15 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   logger.info('started');
   const running = startup.move();
   return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function limitsOf(config: ExecutorConfig) {
+  return {
+    inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
+    storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
+    slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
+    retries: createRetries(),
+  };
 }
 
 function createVerifiers(config: ExecutorConfig) {

@@ -20,6 +20,7 @@ import type { Neighbours } from './deps.ts';
 import { describeSite } from './domain/site.ts';
 import type { Site } from './domain/site.ts';
 import { openFeed } from './feed.ts';
+import { excuseLateness } from './late.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { joinReplicas } from './replicas.ts';
 import { createServer, explainTrustedProxies } from './server.ts';
@@ -91,12 +92,12 @@ export async function startGateway(
 function createNeighbours(bus: Bus): Neighbours {
   return {
     auth: createClient(bus, auth),
-    registry: createClient(bus, registry),
-    policy: createClient(bus, policy),
-    executor: createClient(bus, executor),
-    approvals: createClient(bus, approvals),
-    notifier: createClient(bus, notifier),
-    audit: createClient(bus, audit),
+    registry: excuseLateness(createClient(bus, registry)),
+    policy: excuseLateness(createClient(bus, policy)),
+    executor: excuseLateness(createClient(bus, executor)),
+    approvals: excuseLateness(createClient(bus, approvals)),
+    notifier: excuseLateness(createClient(bus, notifier)),
+    audit: excuseLateness(createClient(bus, audit)),
   };
 }
 

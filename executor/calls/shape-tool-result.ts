@@ -1,7 +1,7 @@
 import type { CallResult } from '#contracts/call';
 import type { Deps } from '../deps.ts';
 import { createScrubber } from '../domain/scrub.ts';
-import { shapeBody, shapeHeaders } from '../domain/shape-body.ts';
+import { omission, shapeBody, shapeHeaders } from '../domain/shape-body.ts';
 import { toolBody } from '../domain/tool-result.ts';
 import { applyFilter, fitReply } from './shape-result.ts';
 import type { Shaping } from './shape-result.ts';
@@ -12,7 +12,7 @@ import type { Shaping } from './shape-result.ts';
  */
 export async function shapeToolResult(
   deps: Pick<Deps, 'jq' | 'inlineBytesMax'>,
-  { call, credentials, answer, durationMs }: Shaping,
+  { facts, call, credentials, answer, durationMs }: Shaping,
 ): Promise<CallResult> {
   const scrubber = createScrubber(credentials.map(({ value }) => value));
   const { 'mcp-session-id': _session, ...headers } = shapeHeaders(answer.headers, scrubber);
@@ -22,13 +22,19 @@ export async function shapeToolResult(
     message === undefined
       ? shapeBody(answer, { contentType, binary: false, scrubber })
       : shapeMessage(scrubber.json(toolBody(message)), deps.inlineBytesMax);
-  const { body, jsonText, omitted } = shaped;
+  const { body, jsonText, file } = shaped;
+  // Bytes that are no answer of the protocol are nothing to keep.
+  const omitted = file
+    ? omission('not_stored', { headers: answer.headers, contentType })
+    : shaped.omitted;
   const result: CallResult = {
     status_code: answer.status,
     headers,
     body,
     duration_ms: Math.round(durationMs * 10) / 10,
-    ...(call.filter === null ? {} : await applyFilter(deps, call.filter, { jsonText, scrubber })),
+    ...(call.filter === null
+      ? {}
+      : await applyFilter(deps, call.filter, { jsonText, scrubber, owner: facts.userId })),
     ...(omitted ? { body_omitted: omitted } : {}),
   };
   return fitReply(result, contentType, answer.body?.length ?? null);

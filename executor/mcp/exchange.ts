@@ -27,7 +27,7 @@ export interface RpcRequest {
   readonly beforeSend?: () => void;
 }
 
-export interface RpcAnswer extends Received {
+export interface RpcAnswer extends Omit<Received, 'stream'> {
   /** Undefined when what came back is no answer of JSON-RPC to this request. */
   readonly message: RpcResponse | undefined;
   readonly isEventStream: boolean;

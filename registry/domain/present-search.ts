@@ -68,7 +68,10 @@ function commonOf({ template, connected, index }: Found, existing: ExistingCrede
 }
 
 /** What a connected service authenticates with, of the ways that its template has. */
-function authTypeOf({ secrets, connection }: Pick<Service, 'secrets' | 'connection'>): SearchRow['auth']['type'] {
+function authTypeOf({
+  secrets,
+  connection,
+}: Pick<Service, 'secrets' | 'connection'>): SearchRow['auth']['type'] {
   if (connection !== null) return 'oauth2';
   return Object.keys(secrets).length > 0 ? 'secret' : 'none';
 }

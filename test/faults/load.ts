@@ -221,7 +221,7 @@ async function run(requester: Requester, id: string, ledger: Ledger): Promise<vo
     const isOver = answer?.status === 'called' || answer?.error === 'outcome_unknown';
     if (isOver) return;
     const isUnderWay = answer?.status === 'pending_approval';
-    if (!isUnderWay && !mayTryAgain(answer)) return note(ledger, 'run', answer);
+    if (!isUnderWay && !mayTryAgain(answer)) note(ledger, 'run', answer);
     await sleep(pauseMs);
   }
 }
