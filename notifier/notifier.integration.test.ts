@@ -340,7 +340,7 @@ describe('notifier', () => {
   test.for<[body: { url: string; events?: string[] }, code: string]>([
     [{ url: 'ftp://example.com/' }, 'invalid_params'],
     [{ url: 'https://user:CANARY-pw@example.com/' }, 'invalid_params'],
-    [{ url: 'https://example.com/', events: ['secret.*'] }, 'invalid_params'],
+    [{ url: 'https://example.com/', events: ['session.*'] }, 'invalid_params'],
   ])('refuses %j', async ([body, code]) => {
     await expect(
       client.createWebhook({ principal: principalOf(), body }, soon()),

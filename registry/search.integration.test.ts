@@ -116,10 +116,9 @@ describe('searching', () => {
       params_schema: { type: 'object' },
     });
     const listed = await search(agent, { catalog: true });
-    expect(listed.map(({ service, template }) => service ?? template)).toEqual([
-      ...['code', 'github', 'org/github'],
-      ...['jira', 'notion', 'sendgrid'],
-    ]);
+    const names = listed.map(({ service, template }) => service ?? template);
+    expect(names.slice(0, 3)).toEqual(['code', 'github', 'org/github']);
+    expect(names.slice(3)).toEqual(expect.arrayContaining(['jira', 'notion', 'sendgrid']));
   });
 
   test('says when the credentials of a service are gone', async () => {
