@@ -295,7 +295,12 @@ describe('a dispatch whose executor died', () => {
     const sending = { facts, prepared, credentials: [], timeoutMs: 5_000 };
     const send = (lease: Lease) =>
       sendOnce(
-        { egress, storedBytesMax: 100_000, owners: {} as never, inlineBytesMax: 1_000 },
+        {
+          egress,
+          ...{ storedBytesMax: 100_000, inlineBytesMax: 1_000 },
+          owners: {} as never,
+          baseUrl,
+        },
         sending,
         () => lease.requireAlive(),
       );

@@ -1,5 +1,5 @@
 import { connectBus, createClient, openFileWriter, serve } from '#bus';
-import type { Bus } from '#bus';
+import type { Bus, Handlers } from '#bus';
 import { ConfigError, deriveBaseUrl } from '#config';
 import { approvals } from '#contracts/bus/approvals';
 import { auth } from '#contracts/bus/auth';
@@ -88,7 +88,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     }),
   );
 
-  const handlers = createHandlers({
+  const handlers: Handlers<typeof executor> = createHandlers({
     db,
     egress,
     jq,
@@ -101,7 +101,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     logger,
     ...limitsOf(config),
     files: openFileWriter(bus),
-    owners: createOwners(bus),
+    owners: createOwners(bus, () => handlers),
     baseUrl: deriveBaseUrl(config),
     lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
     mcpSessions: createMcpSessions(egress),
@@ -137,8 +137,12 @@ function createVerifiers(config: ExecutorConfig) {
   };
 }
 
-function createOwners(bus: Bus): Owners {
+/** The other components over the bus, and this one itself. */
+function createOwners(bus: Bus, own: () => Handlers<typeof executor>): Owners {
   return {
+    get executor() {
+      return own();
+    },
     auth: createClient(bus, auth),
     registry: createClient(bus, registry),
     policy: createClient(bus, policy),

@@ -35,7 +35,7 @@ export function requireSameCaller(permit: Permit, principal: Principal): void {
  * on purpose is a 4xx with its error as the body. Throws only where an upstream's connection would.
  */
 export async function sendToOwner(
-  { owners }: Pick<Deps, 'owners'>,
+  { owners, baseUrl }: Pick<Deps, 'owners' | 'baseUrl'>,
   { facts, prepared, behalf, timeoutMs }: Sending,
 ): Promise<Answer> {
   const name = facts.target.kind === 'action' ? facts.target.action : '';
@@ -44,7 +44,7 @@ export async function sendToOwner(
   }
   const { url, projection } = prepared.request;
   const params = platformActions[name].params.parse(projection.params);
-  const asked = { ...behalf, params, deadline: deadlineIn(timeoutMs) };
+  const asked = { ...behalf, params, baseUrl, deadline: deadlineIn(timeoutMs) };
   try {
     const body = await askOwner[name](owners, asked as never);
     return answerOf(200, body, url);

@@ -45,7 +45,7 @@ export type SentOnce =
   /** It may have arrived, and there is no way to know. */
   | { readonly kind: 'unknown'; readonly error: AppError };
 
-type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax' | 'storedBytesMax' | 'owners'>;
+type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax' | 'storedBytesMax' | 'owners' | 'baseUrl'>;
 type ReadDeps = SendDeps & Pick<Deps, 'retries'>;
 
 /** How much of the caller's time is left for sending, with some of it kept for shaping and recording. */

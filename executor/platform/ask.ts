@@ -1,6 +1,7 @@
-import type { Client, Deadline } from '#bus';
+import type { Client, Deadline, Handlers } from '#bus';
 import type { approvals } from '#contracts/bus/approvals';
 import type { auth } from '#contracts/bus/auth';
+import type { executor } from '#contracts/bus/executor';
 import type { notifier } from '#contracts/bus/notifier';
 import type { policy } from '#contracts/bus/policy';
 import type { registry } from '#contracts/bus/registry';
@@ -18,6 +19,7 @@ export interface Owners {
   readonly policy: Client<typeof policy>;
   readonly approvals: Client<typeof approvals>;
   readonly notifier: Client<typeof notifier>;
+  readonly executor: Pick<Handlers<typeof executor>, 'requestSecret' | 'createConnection'>;
 }
 
 type ParamsOf<Name extends PlatformActionName> = z.output<(typeof platformActions)[Name]['params']>;
@@ -26,6 +28,8 @@ interface Asked<Name extends PlatformActionName> {
   /** As auth signed it: each owner decides by it, as it does when the gateway asks. */
   readonly principal: string;
   readonly context: CallContext;
+  /** Where people go to. */
+  readonly baseUrl: string;
   readonly deadline: Deadline;
 }
 
@@ -82,6 +86,17 @@ export const askOwner: {
 
   create_subagent: ({ auth }, { params, principal, context, deadline }) =>
     auth.createSubagent({ principal, body: params, context }, deadline),
+
+  async request_secret({ executor }, { params: body, principal, context, baseUrl, deadline }) {
+    const { token, ...request } = await executor.requestSecret(
+      { principal, body, context },
+      deadline,
+    );
+    return { ...request, provide_url: `${baseUrl}/provide/${token}` };
+  },
+
+  request_connection: ({ executor }, { params: body, principal, context, deadline }) =>
+    executor.createConnection({ principal, body, context }, deadline),
 };
 
 function pageOf({ limit, cursor }: { limit?: number | undefined; cursor?: string | undefined }) {

@@ -5,8 +5,10 @@ import { params } from './call.ts';
 import type { TemplateReference } from './call.ts';
 import { publicEventTypes } from './events.ts';
 import type { EventType } from './events.ts';
+import { createConnectionBody } from './http/connections.ts';
 import { createSubagentBody } from './http/identities.ts';
 import type { Access } from './http/define.ts';
+import { requestSecretBody } from './http/secret-requests.ts';
 import { searchLimits } from './http/search.ts';
 import type { CompiledAction, CompiledTemplate } from './template.ts';
 import { httpMethod, id, json, nameReference } from './vocabulary.ts';
@@ -92,6 +94,18 @@ export const platformActions = {
     risk: 'write',
     access: 'agents',
     params: createSubagentBody,
+  },
+  request_secret: {
+    summary: 'Ask a person for a new secret, by a link on which they enter what you never see',
+    risk: 'write',
+    access: 'agents',
+    params: requestSecretBody,
+  },
+  request_connection: {
+    summary: 'Ask your user for access to an account, by a link on which they grant it',
+    risk: 'write',
+    access: 'agents',
+    params: createConnectionBody,
   },
 } as const satisfies Record<string, PlatformAction>;
 export type PlatformActionName = keyof typeof platformActions;

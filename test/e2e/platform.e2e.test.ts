@@ -75,6 +75,29 @@ describe('the service platform', () => {
     });
   });
 
+  test('asks a person for a secret, or for access to an account, without any rule', async () => {
+    const request = await asked(agent, 'request_secret', {
+      name: 'crm_key',
+      reason: 'for the CRM',
+    });
+    expect(request.provide_url).toMatch(new RegExp(`^${world.url}/provide/`));
+    const token = (request.provide_url as string).split('/').at(-1);
+    expect(await world.admin.get(`/v1/provide/${token}`)).toMatchObject({
+      status: 200,
+      body: { name: 'crm_key', reason: 'for the CRM' },
+    });
+    // What it asked for is for its person to enter.
+    const own = await agent.post(`/v1/provide/${token}`, {
+      value: 'CANARY-own',
+      allowed_hosts: [],
+    });
+    expect(own.status).toBe(403);
+
+    const nowhere = created(await call(agent, 'request_connection', { provider: 'github' }));
+    expect(nowhere.result).toMatchObject({ status_code: expect.any(Number) });
+    expect(nowhere.result.status_code).toBeGreaterThanOrEqual(400);
+  });
+
   test('creates a subagent below the caller, once for an idempotency key', async () => {
     const body = { service: 'platform', action: 'create_subagent', params: { name: 'helper' } };
     const key = { 'idempotency-key': 'make-helper' };
