@@ -98,7 +98,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     logger,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
-    lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
+    lookUpNames: createLookUpNames({ egress, vault, ...connections }),
     verifyPrincipal: (signed) => requireLive(principals.verify(signed)),
     verifyPermit: (signed) => permits.verify(signed),
     verifyGap: (signed) => gaps.verify(signed),
