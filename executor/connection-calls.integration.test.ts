@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { loadConfig } from '#config';
 import { executor } from '#contracts/bus/executor';
@@ -146,6 +146,21 @@ describe('a call with the token of a connection', () => {
     const nobodys = { id: uuidv7(), name: 'none', accessToken: '' };
     await expect(execute(read(), nobodys)).rejects.toEqual(refused('credential_missing'));
     expect(world.upstream.hits).toEqual([]);
+  });
+
+  test('goes out only with the scopes of its action, whatever was looked at before', async () => {
+    const account = await connect();
+    const scoped = world.actionCall('scoped');
+    await expect(execute(scoped, account)).rejects.toEqual(
+      refused('missing_scopes', {
+        missing: ['notes'],
+        connection_id: account.id,
+        auth_url: expect.stringMatching(/\/connect\/repair\/.*\?scope=notes$/),
+      }),
+    );
+    expect(world.upstream.hits).toEqual([]);
+    await world.sql`update executor.connection set granted_scopes = '{notes,other}' where id = ${account.id}`;
+    await vi.waitFor(() => execute(scoped, account), 5_000);
   });
 
   test('takes a new token when the old one is about to end', async () => {

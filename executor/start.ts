@@ -103,7 +103,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     files: openFileWriter(bus),
     owners: createOwners(bus, () => handlers),
     baseUrl: deriveBaseUrl(config),
-    lookUpNames: createLookUpNames({ egress, vault, openAccessToken: connections.openAccessToken }),
+    lookUpNames: createLookUpNames({ egress, vault, ...connections }),
     mcpSessions: createMcpSessions(egress),
     ...createVerifiers(config),
     getTemplate: templates.get,

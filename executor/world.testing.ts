@@ -81,6 +81,7 @@ export async function startUpstream() {
 
 export const actions = [
   actionOf({ key: 'get', path: '/things/{id}', params: [{ name: 'id', in: 'path' }] }),
+  { ...actionOf({ key: 'scoped', path: '/scoped' }), minimumScopes: ['notes'] },
   actionOf({ key: 'risky', path: '/trigger', risk: 'write' }),
   actionOf({ key: 'download', path: '/file', responseType: 'binary' }),
   actionOf({

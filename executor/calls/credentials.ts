@@ -1,16 +1,21 @@
 import type { Deadline } from '#bus';
 import type { Injection } from '#contracts/permit';
+import type { CompiledAction } from '#contracts/template';
 import type { Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import type { Credential } from '../domain/inject.ts';
 import type { CallFacts } from './facts.ts';
 
+type Sources = Pick<Deps, 'vault' | 'openAccessToken' | 'authUrlOf'>;
+
 /** What decides which values a request may carry. */
 export type Injecting = Pick<CallFacts, 'orgId' | 'userId' | 'injections' | 'target' | 'keys'>;
 
 interface Wanted {
   readonly facts: Injecting;
+  /** The action that is called; a verb or raw call asks for no scopes. */
+  readonly action?: CompiledAction | undefined;
   readonly url: string;
   /** What the upstream has just refused: other tokens than these are wanted. */
   readonly refused?: readonly Credential[];
@@ -22,6 +27,7 @@ interface Usable {
   readonly ownerId: string | null;
   readonly allowedHosts: readonly string[];
   readonly version?: number;
+  readonly grantedScopes?: readonly string[];
   reveal(): string;
 }
 
@@ -30,8 +36,8 @@ interface Usable {
  * credential may go to: the template of a call has no say in that (decisions: Templates and services).
  */
 export async function loadCredentials(
-  deps: Pick<Deps, 'vault' | 'openAccessToken'>,
-  { facts, url, refused = [] }: Wanted,
+  deps: Sources,
+  { facts, action, url, refused = [] }: Wanted,
   deadline: Deadline,
 ): Promise<Credential[]> {
   const { host } = new URL(url);
@@ -53,13 +59,14 @@ export async function loadCredentials(
           { details: { [kind]: credentialName, host } },
         );
       }
+      if (facts.target.kind === 'action') checkScopes(deps, { usable, injection, action });
       return { injection, value: usable.reveal(), version: usable.version };
     }),
   );
 }
 
 async function find(
-  { vault, openAccessToken }: Pick<Deps, 'vault' | 'openAccessToken'>,
+  { vault, openAccessToken }: Sources,
   {
     facts: { orgId },
     injection: { kind, credentialId },
@@ -70,6 +77,28 @@ async function find(
   if (kind === 'secret') return vault.findSecret({ orgId, secretId: credentialId });
   const at = { orgId, connectionId: credentialId };
   return openAccessToken(refused === undefined ? at : { ...at, refused }, deadline);
+}
+
+/** Policy has looked at them too; but a token that was granted less may be newer than its look. */
+function checkScopes(
+  { authUrlOf }: Sources,
+  {
+    usable: { grantedScopes },
+    injection: { credentialId, credentialName },
+    action,
+  }: { usable: Usable; injection: Injection; action: CompiledAction | undefined },
+): void {
+  const needed = grantedScopes === undefined ? [] : (action?.minimumScopes ?? []);
+  const missing = needed.filter((scope) => grantedScopes?.includes(scope) !== true);
+  if (missing.length === 0) return;
+  const query = `?scope=${encodeURIComponent(missing.join(' '))}`;
+  throw new AppError(
+    'missing_scopes',
+    `The connection "${credentialName}" was not granted ${missing.join(', ')}. Have its owner grant it at auth_url, then call again.`,
+    {
+      details: { missing, auth_url: authUrlOf(credentialId) + query, connection_id: credentialId },
+    },
+  );
 }
 
 function mayGoTo(

@@ -30,7 +30,7 @@ const cachedMs = 60_000;
 export function createLookUpNames({
   egress,
   ...sources
-}: Pick<Deps, 'egress' | 'vault' | 'openAccessToken'>): LookUpNames {
+}: Pick<Deps, 'egress' | 'vault' | 'openAccessToken' | 'authUrlOf'>): LookUpNames {
   const names = new LRUCache<string, string>({ max: 5_000, ttl: cachedMs });
 
   return async ({ facts, action, params, baseUrl }) => {

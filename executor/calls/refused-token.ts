@@ -14,6 +14,7 @@ const leftMsMin = 500;
 const forTheOwner: ReadonlySet<ErrorCode> = new Set([
   'reauth_required',
   'needs_authentication',
+  'missing_scopes',
   'credential_missing',
 ]);
 
@@ -23,15 +24,15 @@ const forTheOwner: ReadonlySet<ErrorCode> = new Set([
  * Throws what only the owner of a connection can mend.
  */
 export async function renewRefused(
-  deps: Pick<Deps, 'vault' | 'openAccessToken' | 'logger'>,
+  deps: Pick<Deps, 'vault' | 'openAccessToken' | 'authUrlOf' | 'logger'>,
   { facts, prepared, credentials }: Pick<Sending, 'facts' | 'prepared' | 'credentials'>,
   { status, leftMs }: { status: number; leftMs: number },
 ): Promise<readonly Credential[] | undefined> {
   const tokens = credentials.filter(({ version }) => version !== undefined);
   if (status !== refusedStatus || tokens.length === 0 || leftMs < leftMsMin) return undefined;
   try {
-    const { url } = prepared.request;
-    const wanted = { facts, url, refused: tokens };
+    const { action, request } = prepared;
+    const wanted = { facts, action, url: request.url, refused: tokens };
     const renewed = await loadCredentials(deps, wanted, deadlineIn(leftMs));
     const isNew = renewed.some(({ version }, at) => version !== credentials[at]?.version);
     return isNew ? renewed : undefined;

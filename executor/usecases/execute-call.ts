@@ -46,7 +46,7 @@ export async function executeCall(
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
   const credentials = await loadCredentials(
     deps,
-    { facts: permit, url: prepared.request.url },
+    { facts: permit, action: prepared.action, url: prepared.request.url },
     deadline,
   );
   await checkFilter(deps, call.filter, permit);

@@ -42,7 +42,7 @@ export async function executeFrozenCall(
   }
   const credentials = await loadCredentials(
     deps,
-    { facts: permit, url: prepared.request.url },
+    { facts: permit, action: prepared.action, url: prepared.request.url },
     deadline,
   );
   requireLivePermit(permit);

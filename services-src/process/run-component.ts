@@ -22,6 +22,8 @@ export async function runComponent<N extends SettingName>(
   await orExit(async () => {
     const own = loadConfig({ ...spec, names: processSettings }, process.env);
     const config = loadConfig(spec, process.env);
+    // From now on: a signal while it starts is a stop too, once it has started.
+    const stopped = untilStopped();
     await using running = new AsyncDisposableStack();
     running.use(
       await startTelemetry({
@@ -32,7 +34,7 @@ export async function runComponent<N extends SettingName>(
     );
     const { logger } = running.use(await start(config));
     if (own.HEALTH_PORT !== undefined) running.use(await serveHealth(own.HEALTH_PORT));
-    const signal = await untilStopped();
+    const signal = await stopped;
     logger.info({ signal }, 'stopping');
   });
 }

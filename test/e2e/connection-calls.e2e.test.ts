@@ -31,6 +31,13 @@ describe('an agent with an account', () => {
   const allow = async (pattern: string) =>
     created(await mia.post('/v1/rules', { identity_id: bot.id, effect: 'allow', pattern }));
 
+  /** What others were told of a change reaches policy a moment later. */
+  const untilTold = (body: object, told: string) =>
+    until(async () => {
+      const tried = (await bot.post('/v1/actions/validate', body)).body;
+      return [tried.error, tried.outcome].includes(told);
+    }, told);
+
   beforeAll(async () => {
     world = stack.use(await startWorld({ EGRESS_ALLOW: '127.0.0.1/32' }));
     const { admin, upstream, url } = world;
@@ -92,12 +99,17 @@ describe('an agent with an account', () => {
     const gate = (await mia.get(pathname + search)).headers.get('location') ?? '';
     expect((await mia.get(gate)).body).toContain('write');
     await account.regrant(grant(3, 'read', 'write'), () => authorize(mia, world.url + gate));
+    await untilTold(write('now'), 'would_require_approval');
     expect((await bot.post(call, write('now'))).body.status).toBe('pending_approval');
   });
 
   test('writes what was allowed, with the token of that moment', async () => {
     const { approval_id } = (await bot.post(call, write('allowed'))).body;
     await account.refresh(grant(4, 'read', 'write'));
+    await until(async () => {
+      await bot.post(call, read);
+      return hits().at(-1)?.headers.authorization === `Bearer ${token(4)}`;
+    }, 'the new token');
     created(await mia.post(`/v1/approvals/${approval_id}/resolve`, { resolution: 'allow' }));
 
     await until(() => hits().at(-1)?.body.includes('allowed') === true, 'the replay');
@@ -168,6 +180,7 @@ describe('an agent with an account', () => {
   // Last: there is no account any more.
   test('is told where its account is mended when the provider has ended it', async () => {
     await account.lose();
+    await untilTold(read, 'reauth_required');
     const before = hits().length;
     for (const [path, body] of [
       [call, read],
@@ -187,6 +200,7 @@ describe('an agent with an account', () => {
     expect(body).toMatchObject({ services: [{ name: 'notes', status: 'needs_reauth' }] });
 
     created(await mia.delete(`/v1/connections/${account.id}`));
+    await untilTold(read, 'credential_missing');
     const gone = await bot.post(call, read);
     expect([gone.status, gone.body.error]).toEqual([424, 'credential_missing']);
   });

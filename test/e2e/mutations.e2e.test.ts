@@ -8,7 +8,14 @@ import { mutationsOfServices } from './mutations/services.ts';
 import { approved, openStage } from './mutations/stage.ts';
 import type { Stage } from './mutations/stage.ts';
 
-const mutations = { ...mutationsOfServices, ...mutationsOfAuthority, ...mutationsOfAccounts };
+/** A stage for each: nobody may own more than a hundred templates. */
+const tables = [
+  [
+    'an allowed call that waits for its requester',
+    { ...mutationsOfServices, ...mutationsOfAuthority },
+  ],
+  ['an allowed call with an account that waits for its requester', mutationsOfAccounts],
+] as const;
 /** What was looked up is used for a second at most, should the event of its change be lost. */
 const lookUpsLiveMs = 1_500;
 
@@ -16,7 +23,7 @@ const lookUpsLiveMs = 1_500;
  * Promise A3: between allow and replay, whatever somebody changes, the bytes that were approved
  * leave, or nothing does. The upstream's own log is the judge.
  */
-describe('an allowed call that waits for its requester', () => {
+describe.for(tables)('%s', ([, mutations]) => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage();

@@ -54,6 +54,7 @@ const executionErrors = [
   'credential_missing',
   'needs_authentication',
   'reauth_required',
+  'missing_scopes',
   'host_not_allowed',
   'invalid_params',
   'filter_invalid',
