@@ -37,6 +37,7 @@ function compile(name: string): CompiledTemplate {
 }
 
 function sectionOf(template: CompiledTemplate): string[] {
+  if (template.runtime === 'mcp') return serverSectionOf(template);
   return [
     '',
     `## ${template.title}`,
@@ -46,6 +47,25 @@ function sectionOf(template: CompiledTemplate): string[] {
     '| Action | Risk | What it does | Permission is for |',
     '|---|---|---|---|',
     ...Object.values(template.actions).map(rowOf),
+  ];
+}
+
+/** What an MCP server offers is found when it is connected; what we say of it beforehand is this. */
+function serverSectionOf({ title, description, mcp }: CompiledTemplate): string[] {
+  const named = Object.entries(mcp?.overrides ?? {});
+  const namesOf = (risk: string) =>
+    named.filter(([, tool]) => tool.risk === risk).map(([name]) => `\`${name}\``);
+  return [
+    ...[
+      '',
+      `## ${title}`,
+      '',
+      `${description} By its own MCP server, whose tools are found when it is connected.`,
+    ],
+    ...[
+      '',
+      `Reads: ${namesOf('read').join(', ')}. Writes: ${namesOf('write').join(', ')}, and every tool not named here.`,
+    ],
   ];
 }
 
@@ -66,7 +86,8 @@ function authOf(template: CompiledTemplate): string {
   return kinds.length === 0 ? 'none' : [...new Set(kinds)].join(', ');
 }
 
-function countsOf({ actions }: CompiledTemplate): string {
+function countsOf({ actions, runtime }: CompiledTemplate): string {
+  if (runtime === 'mcp') return 'found when connected';
   const count = (risk: CompiledAction['risk']) =>
     Object.values(actions).filter((action) => action.risk === risk).length;
   return `${count('read')} read, ${count('write')} write, ${count('delete')} delete`;
