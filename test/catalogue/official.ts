@@ -160,7 +160,12 @@ function follow(document: PublishedDocument, value: unknown): Json {
       .slice(2)
       .split('/')
       .map((segment) => decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~'))
-      .reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), document);
+      // Some documents refer to a member of a list, such as the first parameter of an operation.
+      .reduce<unknown>(
+        (at, key) =>
+          isObject(at) ? at[key] : Array.isArray(at) ? (at as unknown[])[Number(key)] : undefined,
+        document,
+      );
   }
   return {};
 }
