@@ -63,12 +63,13 @@ export function fillProvider(
   };
 }
 
-/** Whether an address is the provider's, whatever its variables are. */
+/** Whether an address is the provider's, whatever its variables are, or with them left open. */
 export function isProviderUrl(
   { variables }: Pick<OauthProvider, 'variables'>,
   template: string,
   url: string,
 ): boolean {
+  if (url === template) return true;
   const escape = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const parts = template.split(placeholder).map((part, at) => {
     if (at % 2 === 0) return escape(part);
