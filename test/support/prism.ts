@@ -96,9 +96,12 @@ export function partOf<Document extends PublishedDocument>(
     if (value === null || typeof value !== 'object') return;
     for (const [key, member] of Object.entries(value)) {
       if (key !== '$ref' || typeof member !== 'string') collect(member);
-      else if (!used.has(member)) {
-        used.add(member);
-        const [, , kind = '', name = ''] = member.split('/');
+      else {
+        // Also what refers to a part of a component needs the whole of it.
+        const [root, section, kind = '', name = ''] = member.split('/');
+        const component = [root, section, kind, name].join('/');
+        if (used.has(component)) continue;
+        used.add(component);
         collect(document.components?.[kind]?.[name]);
       }
     }
