@@ -67,7 +67,12 @@ export async function streamEvents(deps: StreamDeps, reader: Reader): Promise<vo
     wake.now();
   });
   const timers = [
-    setInterval(() => beat(deps, sink, end), heartbeatEveryMs),
+    setInterval(() => {
+      beat(deps, sink, end);
+      // What was stored last may never have been announced.
+      state.isBehind = true;
+      wake.now();
+    }, heartbeatEveryMs),
     setInterval(() => void recheck(reader, state, end), recheckEveryMs),
   ];
 

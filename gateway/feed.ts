@@ -17,11 +17,18 @@ export function openFeed(bus: Bus, logger: Logger): Feed {
   const tell = (item: FeedItem | null) => {
     for (const listener of listeners) listener(item);
   };
+  let newest: number | null = null;
   const listening = onEvents(bus, [feedSubject], (message) => {
     if (message === null) return tell(null);
     const parsed = feedItem.safeParse(message.body);
-    if (parsed.success) tell(parsed.data);
-    else logger.error({ issues: parsed.error.issues.slice(0, 3) }, 'feed item is malformed');
+    if (parsed.success) {
+      const { position } = parsed.data;
+      // Positions follow one another: what is left out was stored, and whoever stored it could not
+      // say so any more. (Or it says so later, or there never was such an item: looking is cheap.)
+      if (newest !== null && position > newest + 1) tell(null);
+      newest = Math.max(newest ?? 0, position);
+      tell(parsed.data);
+    } else logger.error({ issues: parsed.error.issues.slice(0, 3) }, 'feed item is malformed');
   });
   return {
     subscribe(listener) {

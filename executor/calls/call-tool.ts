@@ -8,6 +8,7 @@ import { mayHaveLeft, receivedHead } from '#egress';
 import { AppError } from '#errors';
 import { digestOf } from '#signing';
 import type { Deps } from '../deps.ts';
+import { withoutCredentials } from '../domain/without-credentials.ts';
 import { exchangeRpc } from '../mcp/exchange.ts';
 import type { RpcAnswer } from '../mcp/exchange.ts';
 import { sessionHeaders } from '../mcp/session.ts';
@@ -140,7 +141,8 @@ async function findOffered(
   for (let attempt = 1; ; attempt += 1) {
     const session = await takeSession(deps, replay, timeoutMs);
     try {
-      return await findTool(deps.egress, { server, timeoutMs, session }, name);
+      const found = await findTool(deps.egress, { server, timeoutMs, session }, name);
+      return found && withoutCredentials(found, credentials);
     } catch (thrown) {
       const isLost = AppError.from(thrown).details['status_code'] === 404;
       if (session === null || !isLost || attempt === 2) throw thrown;

@@ -71,7 +71,9 @@ export function createLookUpNames({
       const json = parseBoundedJson(new TextDecoder().decode(response.body));
       const name = readable(json === undefined ? undefined : pick(json, path));
       if (name === undefined) return undefined;
-      const clean = createScrubber(credentials.map(({ value }) => value)).text(name);
+      const clean = createScrubber(credentials.map(({ value }) => value))
+        .text(name)
+        .slice(0, 100);
       names.set(cacheKey, clean);
       return clean;
     }
@@ -79,7 +81,7 @@ export function createLookUpNames({
 }
 
 function readable(value: JsonValue | undefined): string | undefined {
-  if (typeof value === 'string' && value.trim() !== '') return value.trim().slice(0, 100);
+  if (typeof value === 'string' && value.trim() !== '') return value.trim();
   return typeof value === 'number' ? String(value) : undefined;
 }
 

@@ -48,6 +48,10 @@ export async function runNonRead(deps: Deps, run: Run): Promise<Executed> {
     return { kind: 'called', result: ended.stored.result, auditId, replayed: false };
   }
   if (ended.stored.kind === 'unknown' || !ended.error) throw outcomeUnknown(auditId, ended.error);
+  if (ended.error.details['status_code'] === 401 && run.prepared.tool !== undefined) {
+    // Refused before the tool was called; says so where only the owner can help.
+    await renewRefused(deps, run, { status: 401, leftMs: replaceMsMax });
+  }
   throw withAuditId(ended.error, auditId);
 }
 

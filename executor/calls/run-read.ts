@@ -58,8 +58,13 @@ async function sendWithLiveToken(
   const endsAt = performance.now() + run.timeoutMs;
   const leftMs = () => endsAt - performance.now();
   const answer = await sendRead(deps, run);
-  const renewed = await renewRefused(deps, run, { status: answer.status, leftMs: leftMs() });
+  const refused = { status: answer.status, leftMs: leftMs() };
+  const renewed = await renewRefused(deps, run, refused).catch((thrown: unknown) => {
+    answer.stream?.destroy();
+    throw thrown;
+  });
   if (renewed === undefined) return { answer, credentials: run.credentials };
+  answer.stream?.destroy();
   const again = { ...run, credentials: renewed, timeoutMs: Math.max(1, leftMs()) };
   // Whichever of the tokens the upstream repeats is removed.
   return { answer: await sendRead(deps, again), credentials: [...run.credentials, ...renewed] };

@@ -43,7 +43,13 @@ export async function sendToOwner(
     throw new AppError('unauthenticated', 'The call is not one of the platform.');
   }
   const { url, projection } = prepared.request;
-  const params = platformActions[name].params.parse(projection.params);
+  const parsed = platformActions[name].params.safeParse(projection.params);
+  if (!parsed.success) {
+    // What the schema that policy checks cannot say, such as that one of two is needed.
+    const message = `The parameters are wrong: ${parsed.error.issues[0]?.message ?? 'see the schema'}.`;
+    return answerOf(400, { error: 'invalid_params', message }, url);
+  }
+  const params = parsed.data;
   const asked = { ...behalf, params, baseUrl, deadline: deadlineIn(timeoutMs) };
   try {
     const body = await askOwner[name](owners, asked as never);

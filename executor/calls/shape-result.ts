@@ -72,6 +72,7 @@ async function keep(
   try {
     return { file: await keepFile(deps, { facts, answer, credentials, headers, isText }) };
   } catch (thrown) {
+    answer.stream?.destroy();
     const { code } = AppError.from(thrown);
     const isTooLarge = code === 'response_too_large';
     const isRead = !isNonRead(prepared.request.method, facts.nonRead);

@@ -35,9 +35,10 @@ export async function storeGrant(
       throw new AppError('conflict', 'This connection was revoked meanwhile; make a new one.');
     }
     // Some providers give a refresh token only the first time; of the same grant it stays good.
-    const isSameServer = held.sealed !== null && held.tokenUrl === tokenUrl;
+    // Without a known account nobody has compared whose grant it is.
+    const isSameGrant = before.accountId !== null && held.tokenUrl === tokenUrl;
     const kept =
-      tokens.refreshToken === null && isSameServer && held.sealed !== null
+      tokens.refreshToken === null && isSameGrant && held.sealed !== null
         ? parseTokens(await vault.unseal(tx, tokensBinding({ orgId, id, ...held }), held.sealed))
         : null;
     const sealed = await sealTokens(tx, vault, {

@@ -43,6 +43,8 @@ export interface Refresher {
 }
 
 /** Longer than a token request can take, with what is stored before and after it. */
+/** How often a lost database is asked to take tokens, 250 ms apart. */
+const storeAttemptsMax = 12;
 const leaseSeconds = Math.ceil(tokenRequestMs / 1_000) + 10;
 const retrySeconds = 5;
 const lookAgainMs = 100;
@@ -114,7 +116,8 @@ async function askProvider(
       parameters: { grant_type: 'refresh_token', refresh_token: refreshToken },
     });
     if (answer.kind === 'granted') {
-      await storeTokens(deps, tokens, { granted: answer.tokens, refreshToken, by: attempt.by });
+      const granted = { granted: answer.tokens, refreshToken, by: attempt.by };
+      await untilStored(() => storeTokens(deps, tokens, granted));
     } else if (answer.kind === 'refused' && answer.isDead) {
       const lost = attempt.wasInterrupted ? '; an earlier answer had been lost' : '';
       const reason = `the provider refused its refresh token (${answer.error})${lost}`;
@@ -125,6 +128,20 @@ async function askProvider(
   } catch (thrown) {
     await releaseRefreshLease(deps.db, { orgId, id, lease: attempt.lease, retrySeconds });
     throw thrown;
+  }
+}
+
+/** The provider may have ended the old refresh token by now: a lost database is asked again, 250 ms apart. */
+async function untilStored(store: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await store();
+      return;
+    } catch (thrown) {
+      if (AppError.from(thrown).code !== 'unavailable' || attempt === storeAttemptsMax)
+        throw thrown;
+      await sleep(250);
+    }
   }
 }
 

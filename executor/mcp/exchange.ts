@@ -87,7 +87,7 @@ export function headerOf(headers: Received['headers'], name: string): string | u
 }
 
 const transportHeaders: readonly HeaderPair[] = [
-  ['accept-encoding', 'gzip, deflate, br'],
+  ['accept-encoding', 'gzip, deflate'],
   ['user-agent', 'agent-action-gateway'],
 ];
 

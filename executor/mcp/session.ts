@@ -156,6 +156,7 @@ export function requireResult({
       status,
     );
   }
-  const said = message?.error === undefined ? '' : ` (error ${JSON.stringify(message.error.code)})`;
+  const code = message?.error?.code;
+  const said = Number.isSafeInteger(code) ? ` (error ${String(code)})` : '';
   throw notMcp(`The MCP server answered ${status}${said}, and not as the protocol says.`, status);
 }

@@ -102,11 +102,13 @@ async function readWish(
     deadline,
   );
   const own = (await deps.apps.find({ orgId, provider: template.provider }))?.stored?.definition;
+  // An MCP server's template names its provider alone.
+  const namesNone = template.authorizationUrl === '' && template.tokenUrl === '';
   const isSame =
     own === null || own === undefined
       ? hasProviderUrls(template.provider, template)
       : own.authorization_url === template.authorizationUrl && own.token_url === template.tokenUrl;
-  if (!isSame) {
+  if (!namesNone && !isSame) {
     throw new AppError(
       'conflict',
       `The template "${key}" names other addresses for the provider "${template.provider}" than the gateway knows; it cannot be connected.`,

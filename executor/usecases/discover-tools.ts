@@ -5,6 +5,7 @@ import { AppError } from '#errors';
 import { loadCredentials } from '../calls/credentials.ts';
 import { sendingTimeMs } from '../calls/send.ts';
 import type { Deps } from '../deps.ts';
+import { withoutCredentials } from '../domain/without-credentials.ts';
 import { discoverTools } from '../mcp/tools.ts';
 import { describeConnections } from './describe-connections.ts';
 import { describeSecrets } from './describe-secrets.ts';
@@ -39,7 +40,8 @@ export async function discoverServerTools(
   const credentials = await loadCredentials(deps, { facts, url }, deadline);
   const endsAt = performance.now() + sendingTimeMs(discoveryMs, deadline);
   const timeoutMs = () => Math.max(1, endsAt - performance.now());
-  return discoverTools(deps.egress, { server: { url, credentials }, timeoutMs });
+  const found = await discoverTools(deps.egress, { server: { url, credentials }, timeoutMs });
+  return withoutCredentials(found, credentials);
 }
 
 async function bearerOf(

@@ -58,5 +58,9 @@ export async function executeCall(
   const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
   const facts = permit;
   const run = { permit, facts, call, prepared, credentials, entry, timeoutMs, behalf };
-  return isNonRead(request.method, permit.nonRead) ? runNonRead(deps, run) : runRead(deps, run);
+  // Awaited here: the slot is held until the call has ended.
+  const executed = isNonRead(request.method, permit.nonRead)
+    ? runNonRead(deps, run)
+    : runRead(deps, run);
+  return await executed;
 }

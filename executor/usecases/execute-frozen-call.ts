@@ -11,7 +11,9 @@ import { runNonRead } from '../calls/run-non-read.ts';
 import { runRead } from '../calls/run-read.ts';
 import type { Executed } from '../calls/run.ts';
 import { sendingTimeMs } from '../calls/send.ts';
+import { renewRefused } from '../calls/refused-token.ts';
 import type { Deps } from '../deps.ts';
+import type { Credential } from '../domain/inject.ts';
 import { requestDigestOf } from '../domain/request.ts';
 import { isNonRead } from '../domain/retry.ts';
 
@@ -40,7 +42,7 @@ export async function executeFrozenCall(
   if (rebuilt !== requestDigest || rebuilt !== frozen.requestDigest) {
     throw stale('The request would no longer be the approved one');
   }
-  const credentials = await loadCredentials(
+  let credentials: readonly Credential[] = await loadCredentials(
     deps,
     { facts: permit, action: prepared.action, url: prepared.request.url },
     deadline,
@@ -48,7 +50,13 @@ export async function executeFrozenCall(
   requireLivePermit(permit);
   const timeoutMs = sendingTimeMs(frozen.timeoutMs, deadline);
   if (prepared.tool !== undefined) {
-    await requireSameTool(deps, { permit, facts: permit, prepared, credentials, timeoutMs });
+    credentials = await checkTool(deps, {
+      permit,
+      facts: permit,
+      prepared,
+      credentials,
+      timeoutMs,
+    });
     // A slow server took some of its life; asked again, it is not asked for its tools again.
     requireLivePermit(permit);
   }
@@ -57,5 +65,26 @@ export async function executeFrozenCall(
   slot.goTo(request.url);
   const entry = auditEntryOf(permit, { request, context, disclosed: frozen.disclosed });
   const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
-  return isNonRead(request.method, permit.nonRead) ? runNonRead(deps, run) : runRead(deps, run);
+  // Awaited here: the slot is held until the call has ended.
+  const executed = isNonRead(request.method, permit.nonRead)
+    ? runNonRead(deps, run)
+    : runRead(deps, run);
+  return await executed;
+}
+
+/** The tool is still the accepted one; asked once more with the next token when the server refuses this one. */
+async function checkTool(
+  deps: Deps,
+  check: Parameters<typeof requireSameTool>[1],
+): Promise<readonly Credential[]> {
+  try {
+    await requireSameTool(deps, check);
+    return check.credentials;
+  } catch (thrown) {
+    if (AppError.from(thrown).details['status_code'] !== 401) throw thrown;
+    const renewed = await renewRefused(deps, check, { status: 401, leftMs: check.timeoutMs });
+    if (renewed === undefined) throw thrown;
+    await requireSameTool(deps, { ...check, credentials: renewed });
+    return renewed;
+  }
 }

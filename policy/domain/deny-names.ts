@@ -99,7 +99,12 @@ function toolNames({ names, template }: Neighbour, request: SentRequest, risk: R
   const { tool } = request;
   if (tool === undefined) {
     const action = unknownAction(template, request.method);
-    return names.map((service) => ({ service: encodeName(service), action, arg: undefined, risk }));
+    // It may be any tool there is, also one that nobody has looked at yet.
+    const atMost = ['GET', 'HEAD', 'OPTIONS'].includes(request.method) ? risk : 'delete';
+    return names.map((service) => ({
+      ...{ service: encodeName(service), action, arg: undefined },
+      risk: atMost,
+    }));
   }
   const action = Object.hasOwn(template.actions, tool) ? template.actions[tool] : undefined;
   const found =
