@@ -1,5 +1,5 @@
 import type { JsonValue } from '#contracts/vocabulary';
-import { base64Spellings, spellings } from './spellings.ts';
+import { base64Spellings, spellingGroups, spellings } from './spellings.ts';
 
 export const marker = '[REDACTED]';
 const lineBreak = String.raw`(?:[\r\n\t ]|\\[rnt])*`;
@@ -16,13 +16,13 @@ export interface Scrubber {
 /** Removes injected values from what an upstream sends back, however it spells them (see `spellings`). */
 export function createScrubber(values: readonly string[]): Scrubber {
   const parts = values.flatMap(secretParts);
-  const needles = longestFirst(spellingsOf(values));
-  const folded = parts.flatMap((part) => base64Spellings(Buffer.from(part, 'utf8')));
+  if (parts.length === 0) return { text: (same) => same, json: (same) => same };
+  const needlesFor = createNeedles(parts);
   const text = (original: string) => {
     let clean = original;
-    for (const needle of needles)
+    for (const needle of needlesFor(original))
       if (clean.includes(needle)) clean = clean.replaceAll(needle, marker);
-    return unfold(clean, folded);
+    return unfold(clean, parts);
   };
   const json = (value: JsonValue): JsonValue => {
     if (typeof value === 'string') return text(value);
@@ -31,7 +31,24 @@ export function createScrubber(values: readonly string[]): Scrubber {
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [text(key), json(each)]));
   };
-  return needles.length === 0 ? { text: (same) => same, json: (same) => same } : { text, json };
+  return { text, json };
+}
+
+/** The spellings that a text could hold at all, made when they are first looked for. */
+function createNeedles(parts: readonly string[]): (text: string) => readonly string[] {
+  const groups = parts.flatMap((part) => spellingGroups(part));
+  const made = new Map<string, readonly string[]>();
+  return (text) => {
+    const wanted = groups.filter(({ sign }) => sign === null || sign.test(text));
+    const key = groups.map((group) => (wanted.includes(group) ? '1' : '0')).join('');
+    let needles = made.get(key);
+    if (needles === undefined) {
+      const all = wanted.flatMap(({ spell }) => spell());
+      needles = longestFirst(all.filter((needle) => needle.length >= lengthMin));
+      made.set(key, needles);
+    }
+    return needles;
+  };
 }
 
 /** Everything that a value may be repeated as in a text. */
@@ -52,9 +69,10 @@ export function secretParts(value: string): string[] {
 }
 
 /** Base64 is often folded into lines, in a JSON string with escaped ones. */
-function unfold(text: string, cores: readonly string[]): string {
+function unfold(text: string, parts: readonly string[]): string {
   if (!/[\r\n]|\\[rn]/.test(text)) return text;
   const squeezed = text.replace(lineBreaks, '');
+  const cores = parts.flatMap((part) => base64Spellings(Buffer.from(part, 'utf8')));
   let clean = text;
   for (const core of cores) {
     if (!squeezed.includes(core)) continue;

@@ -3,23 +3,43 @@ const hexOf = (code: number, digits: number) => code.toString(16).padStart(digit
 /** The least of a base64 text that is looked for: shorter ones are in any text by chance. */
 const base64LengthMin = 6;
 
+/** Spellings that only a text with a certain character can hold; of most texts most need no look. */
+interface SpellingGroup {
+  /** Null: any text. */
+  readonly sign: RegExp | null;
+  readonly spell: () => string[];
+}
+
 /**
  * How echo endpoints, error pages and logs write a value: as it is and inside JSON, HTML and URLs, as
  * base64 at any offset, as hex, escaped character by character, as the bytes of other charsets.
  */
-export function spellings(value: string): string[] {
+export function spellingGroups(value: string): SpellingGroup[] {
   const bytes = Buffer.from(value, 'utf8');
+  const hex = bytes.toString('hex');
   return [
-    value,
-    bytes.toString('latin1'),
+    {
+      sign: null,
+      spell: () => [
+        ...[value, bytes.toString('latin1')],
+        ...[hex, hex.toUpperCase()],
+        ...base64Spellings(bytes),
+      ],
+    },
     // UTF-16 that was read byte by byte.
-    Array.from(value).join('\0'),
-    ...jsonSpellings(value),
-    ...urlSpellings(value, bytes),
-    ...htmlSpellings(value),
-    ...hexSpellings(bytes),
-    ...base64Spellings(bytes).flatMap(inUrl),
+    { sign: /\0/, spell: () => [Array.from(value).join('\0')] },
+    { sign: /\\/, spell: () => jsonSpellings(value) },
+    {
+      sign: /[%+]/,
+      spell: () => [...urlSpellings(value, bytes), ...base64Spellings(bytes).flatMap(inUrl)],
+    },
+    { sign: /&/, spell: () => htmlSpellings(value) },
+    { sign: /[ :\\-]/, spell: () => hexSpellings(bytes) },
   ];
+}
+
+export function spellings(value: string): string[] {
+  return spellingGroups(value).flatMap(({ spell }) => spell());
 }
 
 /** Base64 in both alphabets, as one starts at each offset into a group of three bytes. */
@@ -40,7 +60,7 @@ function base64At(bytes: Buffer, offset: number): string[] {
 
 function inUrl(base64: string): string[] {
   const upper = base64.replaceAll('+', '%2B').replaceAll('/', '%2F');
-  return [base64, upper, upper.replaceAll('%2B', '%2b').replaceAll('%2F', '%2f')];
+  return [upper, upper.replaceAll('%2B', '%2b').replaceAll('%2F', '%2f')];
 }
 
 function jsonSpellings(value: string): string[] {
@@ -99,6 +119,6 @@ function htmlSpellings(value: string): string[] {
 
 function hexSpellings(bytes: Buffer): string[] {
   const pairs = [...bytes].map((byte) => hexOf(byte, 2));
-  const lower = ['', ' ', ':', '-', '\\x'].map((between) => pairs.join(between));
+  const lower = [' ', ':', '-', '\\x'].map((between) => pairs.join(between));
   return [...lower, ...lower.map((text) => text.toUpperCase().replaceAll('\\X', '\\x'))];
 }

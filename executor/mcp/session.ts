@@ -156,7 +156,7 @@ export function requireResult({
       status,
     );
   }
-  const code = message?.error?.code;
-  const said = Number.isSafeInteger(code) ? ` (error ${String(code)})` : '';
+  const code: unknown = message?.error?.code;
+  const said = typeof code === 'number' ? ` (error ${code})` : '';
   throw notMcp(`The MCP server answered ${status}${said}, and not as the protocol says.`, status);
 }

@@ -32,8 +32,9 @@ describe.for(tables)('%s', ([, mutations]) => {
 
   test.concurrent.for(Object.entries(mutations))(
     'after %s',
-    async ([, { outcome, change, ...setting }], { expect }) => {
+    async ([, { outcome, change, ...setting }], { expect, onTestFinished }) => {
       const scene = await stage.suspend(setting);
+      onTestFinished(() => scene.leave());
       await change(scene);
       await delay(lookUpsLiveMs);
 
@@ -43,8 +44,9 @@ describe.for(tables)('%s', ([, mutations]) => {
 
   test.concurrent.for(Object.entries(mutations))(
     'at the same moment as %s',
-    async ([, { outcome, change, ...setting }], { expect }) => {
+    async ([, { outcome, change, ...setting }], { expect, onTestFinished }) => {
       const scene = await stage.suspend(setting);
+      onTestFinished(() => scene.leave());
       const [{ ended, sent }] = await Promise.all([scene.replay(), change(scene)]);
 
       expect([[], [approved(1)], outcome.sent]).toContainEqual(sent);

@@ -70,6 +70,8 @@ export interface Scene {
   ) => Promise<{ id: string }>;
   /** The requester asks for it, and then its user; at most one of them has it sent. */
   replay(): Promise<Outcome>;
+  /** Makes room: an org has a hundred services at most. */
+  leave(): Promise<void>;
 }
 
 export interface Stage extends AsyncDisposable {
@@ -159,6 +161,11 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
         ended: execution.error?.error ?? execution.status,
         sent: arrived.map((hit) => describeHit(hit, upstream.hits[0] ?? hit, name)),
       };
+    },
+    async leave() {
+      // Its mutation may have been to disconnect it, or to connect another beside it.
+      await admin.delete(`/v1/services/${name}`);
+      await admin.delete(`/v1/services/org%2F${name}`);
     },
   };
 }

@@ -172,13 +172,24 @@ function Executed(props: { service: string; execution: Execution }) {
           </Show>
         )}
       </Show>
+      <Show when={props.execution.result?.file}>
+        {(file) => (
+          <p class="mt-1 text-sm">
+            <a class="underline" href={file().download_url} rel="noreferrer">
+              Download <VisibleText text={file().name} />
+            </a>{' '}
+            (<VisibleText text={file().content_type} />, kept for an hour)
+          </p>
+        )}
+      </Show>
     </Notice>
   );
 }
 
 const omittedWords = {
   too_large: 'too large',
-  binary: 'not text',
+  encoded: 'compressed in a way that was not asked for',
+  not_stored: 'there was no room to keep it',
   incomplete: 'it broke off',
 } as const;
 
