@@ -66,20 +66,19 @@ export async function replaceTools(
      where org_id = ${orgId}
        and service_id = ${serviceId}
   `;
-  if (tools.length === 0) return;
-  const rows = tools.map(({ name, offered, accepted, problem }) => ({
-    id: uuidv7(),
-    org_id: orgId,
-    service_id: serviceId,
-    name,
-    offered_hash: offered?.hash ?? null,
-    offered: textOf(offered),
-    accepted_hash: accepted?.hash ?? null,
-    accepted: textOf(accepted),
-    problem,
-  }));
   await sql`
-    insert into registry.service_tool ${sql(rows)}
+    insert into registry.service_tool
+           (id, org_id, service_id, name, offered_hash, offered, accepted_hash, accepted, problem)
+    select id, ${orgId}, ${serviceId}, name, offered_hash, offered, accepted_hash, accepted, problem
+      from unnest(
+        ${tools.map(() => uuidv7())}::uuid[],
+        ${tools.map(({ name }) => name)}::text[],
+        ${tools.map(({ offered }) => offered?.hash ?? null)}::text[],
+        ${tools.map(({ offered }) => textOf(offered))}::text[],
+        ${tools.map(({ accepted }) => accepted?.hash ?? null)}::text[],
+        ${tools.map(({ accepted }) => textOf(accepted))}::text[],
+        ${tools.map(({ problem }) => problem)}::text[]
+      ) as given (id, name, offered_hash, offered, accepted_hash, accepted, problem)
   `;
 }
 
