@@ -1,4 +1,4 @@
-import { For, Match, Show, Switch, createMemo } from 'solid-js';
+import { For, Index, Match, Show, Switch, createMemo } from 'solid-js';
 import type { JSX } from 'solid-js';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
@@ -69,15 +69,16 @@ export function DisclosedFields(props: { fields: ApprovalResponse['disclosed'] }
     <Show when={props.fields.length > 0}>
       <Section title="What it will do">
         <dl class="grid gap-3">
-          <For each={given()}>
+          {/* By position: read again, it is the same text, and stays as it was opened. */}
+          <Index each={given()}>
             {(field) => (
-              <Field label={<VisibleText text={field.label} />}>
+              <Field label={<VisibleText text={field().label} />}>
                 <Show
-                  when={field.error}
+                  when={field().error}
                   fallback={
                     <>
-                      <LongText text={field.value} />
-                      <Show when={field.truncated}>
+                      <LongText text={field().value} />
+                      <Show when={field().truncated}>
                         <p class="mt-1 text-sm font-medium text-medium">
                           The gateway cut this off here; see the request below.
                         </p>
@@ -93,7 +94,7 @@ export function DisclosedFields(props: { fields: ApprovalResponse['disclosed'] }
                 </Show>
               </Field>
             )}
-          </For>
+          </Index>
         </dl>
         <Show when={absent().length > 0}>
           <p class="mt-3 text-sm text-ink-soft">
