@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 
 import { v7 as uuidv7 } from 'uuid';
 
@@ -32,6 +33,8 @@ export async function loadBuiltInTemplates(
   const byKey = new Map<string, { file: string; template: CompiledTemplate }>();
   for (const file of files) {
     const template = compileFile(deps, file, loaded);
+    // Fifty files take a second or two, and others have connections to answer meanwhile.
+    await turn();
     if (template === undefined) continue;
     const other = byKey.get(template.key);
     if (other === undefined) {

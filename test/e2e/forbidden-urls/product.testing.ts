@@ -59,8 +59,13 @@ async function tryEntry(entry: Entry, offset: number): Promise<EntryReport> {
   const publicUrls = publicAddresses.map(
     (address) => `https://${address.includes(':') ? `[${address}]` : address}/x`,
   );
-  await attemptAll(entry, publicUrls);
-  const { atPublic } = await hits();
+  let { atPublic } = before;
+  // An upstream that did not answer the entry before is left alone for a while.
+  for (let round = 0; round < 10 && atPublic === before.atPublic; round += 1) {
+    if (round > 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await attemptAll(entry, publicUrls);
+    ({ atPublic } = await hits());
+  }
   // Another part of them through each entry.
   const chosen = isEverything ? urls : urls.filter((_, at) => (at + offset) % entry.oneOf === 0);
   await attemptAll(entry, chosen);
