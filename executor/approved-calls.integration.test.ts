@@ -107,6 +107,21 @@ describe('a preview', () => {
     ]);
   });
 
+  test('cuts a long name without leaving a part of a credential in it', async () => {
+    const value = canary();
+    const body = { name: 'long_lookup', value, allowed_hosts: [world.upstream.host] };
+    const secret = await world.gateway.createSecret({ principal: world.admin, body }, soon());
+    world.upstream.answer((hit, reply) => {
+      const name = `${'x'.repeat(80)} ${hit.headers.authorization}`;
+      reply.setHeader('content-type', 'application/json').end(JSON.stringify({ room: { name } }));
+    });
+    const secrets = [{ id: secret.id, name: 'long_lookup' }];
+
+    const { description } = await preview(create(), { secrets, lookUpsAllowed: true });
+    expect(description).toContain('x'.repeat(80));
+    expect(description).not.toContain(value.slice(0, 8));
+  });
+
   test('shows the raw id when the name cannot be had', async () => {
     world.upstream.answer((_hit, reply) => reply.writeHead(500).end('{"room":{"name":"no"}}'));
 

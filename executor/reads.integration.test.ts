@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 
 import { jetstream } from '@nats-io/jetstream';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { executor } from '#contracts/bus/executor';
 import type { Call, CallOptions } from '#contracts/call';
@@ -398,4 +399,26 @@ test('a full executor says so before anything is recorded', async () => {
   }
   expect(await small.sql`select 1 from executor.dispatch`).toHaveLength(2);
   expect(small.upstream.hits).toHaveLength(2);
+});
+
+test('calls that are under way count until they have ended', async () => {
+  await using small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
+  const held: ServerResponse[] = [];
+  small.upstream.answer((_hit, reply) => void held.push(reply));
+  const send = (action: string, params: Record<string, string>) => {
+    const call = small.actionCall(action, params);
+    return small.gateway.execute({ permit: small.permitOf(call), call, options, context }, soon());
+  };
+  const first = send('create', { title: 'a' });
+  const second = send('get', { id: '1' });
+  await vi.waitFor(() => expect(held).toHaveLength(2), 5_000);
+
+  await expect(send('create', { title: 'b' })).rejects.toMatchObject({
+    code: 'unavailable',
+    details: { busy: true },
+  });
+  for (const reply of held) reply.end('done');
+  await Promise.all([first, second]);
+  small.upstream.answer((_hit, reply) => void reply.end('done'));
+  await expect(send('create', { title: 'c' })).resolves.toMatchObject({ kind: 'called' });
 });

@@ -117,6 +117,33 @@ describe('discovery', () => {
     await expect(ask(old.url, uuidv7())).rejects.toMatchObject({ code: 'credential_missing' });
   });
 
+  test('hands on nothing of the credential that a server repeats', async () => {
+    const value = canary();
+    const body = { name: 'repeated', value, allowed_hosts: [world.upstream.host] };
+    await world.gateway.createSecret({ principal: world.admin, body }, soon());
+    const { orgId, userId } = world;
+    const credential = { kind: 'secret' as const, reference: 'repeated' };
+    const url = `${world.upstream.baseUrl}/mcp`;
+    const ask = () => world.registry.discoverTools({ orgId, userId, url, credential }, soon());
+    const inputSchema = { type: 'object', description: `for ${value}` };
+    const tool = { name: 'say', description: `Uses Bearer ${value}`, inputSchema };
+    world.upstream.answer((hit, reply) => asStateless(hit, reply, { tools: [tool] }));
+
+    const { tools } = await ask();
+    expect(tools).toMatchObject([{ name: 'say', description: 'Uses Bearer [REDACTED]' }]);
+    expect(JSON.stringify(tools)).not.toContain(value);
+    // Asked for are the codings that are read here.
+    expect(world.upstream.hits[0]?.headers['accept-encoding']).toBe('gzip, deflate');
+
+    world.upstream.answer((hit, reply) => {
+      const { id } = JSON.parse(hit.body);
+      json(reply, { jsonrpc: '2.0', id, error: { code: `Bearer ${value}`, message: value } });
+    });
+    const error: unknown = await ask().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'upstream_incomplete' });
+    expect(JSON.stringify([error, String(error)])).not.toContain(value);
+  });
+
   const json = (reply: ServerResponse, body: unknown) =>
     reply.setHeader('content-type', 'application/json').end(JSON.stringify(body));
   const asStateless = (hit: Hit, reply: ServerResponse, result: unknown) => {

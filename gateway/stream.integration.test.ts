@@ -70,6 +70,26 @@ describe('GET /v1/events', () => {
     ]);
   });
 
+  test('finds what was stored and never announced', async () => {
+    const claims = agent();
+    const stored = [101, 102, 103].map((position) => feedItemOf(claims, position));
+    stage.neighbours.notifier.feedPosition = async () => ({ position: 100 });
+    stage.neighbours.notifier.listFeed = async ({ after }) => {
+      const page: FeedItem[] = stored.filter(({ position }) => position > after);
+      return { items: page, position: page.at(-1)?.position ?? after };
+    };
+    await using stream = await open({ token: stage.tokenFor(claims) });
+    await stream.until('id: 100');
+    await stage.announce(feedItemOf(claims, 101));
+    await stream.until('id: 101');
+    // Whoever stored 102 died before it could say so.
+    await stage.announce(feedItemOf(claims, 103));
+    await stream.until('id: 103');
+
+    const ids = [...stream.text().matchAll(/^id: (\d+)$/gm)].map(([, id]) => id);
+    expect(ids).toEqual(['100', '101', '102', '103']);
+  });
+
   test('reads a session cookie as well', async () => {
     stage.neighbours.notifier.feedPosition = async () => ({ position: 1 });
     const cookie = `gateway_session=${stage.tokenFor(user())}`;

@@ -251,6 +251,15 @@ describe('a base URL of its own', () => {
     const expected = outcome === 'ok' ? [new URL(body.base_url ?? '').host] : [];
     expect(world.vault.allowed.flatMap(({ hosts }) => hosts)).toEqual(expected);
   });
+
+  test('must be given for what everybody hosts', async () => {
+    const admin = createAdmin();
+    const template = 'prometheus';
+
+    expect(await outcomeOf(connect(admin, { template }))).toBe('invalid_params');
+    const body = { template, base_url: 'https://prometheus.example.com' };
+    expect(await outcomeOf(connect(admin, body))).toBe('ok');
+  });
 });
 
 describe('resolving a name', () => {

@@ -2,7 +2,7 @@ import type { Deadline } from '#bus';
 import type { Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { createCache } from '../caching.ts';
-import { referenceOf } from '../domain/secret-rules.ts';
+import { referenceOf } from '../domain/credential-rules.ts';
 import { findTokens } from '../repository/connection-tokens.ts';
 import type { StoredTokens } from '../repository/connection-tokens.ts';
 import type { RefreshDeps, Refresher } from './refresh.ts';

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 
 import type { Transaction } from '#database';
 import { appendEvent } from '#events';
-import { referenceOf } from '../domain/secret-rules.ts';
+import { referenceOf } from '../domain/credential-rules.ts';
 import type { StoredConnection } from '../repository/connection.ts';
 import { insertConnectionFlow } from '../repository/connection-flow.ts';
 import { actorOf, connectionEvent } from './event.ts';

@@ -1,7 +1,7 @@
 import { blankAuditEntry } from '#contracts/audit';
 import type { CallContext, Principal } from '#contracts/vocabulary';
 import type { createEvent } from '#events';
-import { referenceOf } from '../domain/secret-rules.ts';
+import { referenceOf } from '../domain/credential-rules.ts';
 import type { StoredConnection } from '../repository/connection.ts';
 
 type NewEvent = Parameters<typeof createEvent>[0];

@@ -1,7 +1,7 @@
 import type { Principal } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
-import { mayWriteSecret } from '../domain/secret-rules.ts';
+import { mayWriteCredential } from '../domain/credential-rules.ts';
 import { findConnection } from '../repository/connection.ts';
 import type { StoredConnection } from '../repository/connection.ts';
 import { findConnectionFlow } from '../repository/connection-flow.ts';
@@ -32,7 +32,7 @@ export async function getOpenFlow(
   if (flow === undefined || connection === undefined) {
     throw new AppError('not_found', 'There is no such request; ask for access again.');
   }
-  if (!mayWriteSecret(principal, connection)) throw notYours(connection);
+  if (!mayWriteCredential(principal, connection)) throw notYours(connection);
   if (!flow.isOpen || connection.status === 'revoked') {
     throw new AppError(
       'expired',

@@ -1,7 +1,7 @@
 import { appendEvent } from '#events';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
-import { parseHosts, referenceOf } from '../domain/secret-rules.ts';
+import { parseHosts, referenceOf } from '../domain/credential-rules.ts';
 import type { GrantedTokens } from '../domain/token-answer.ts';
 import type { StoredConnection } from '../repository/connection.ts';
 import { lockTokens, storeGrantedTokens } from '../repository/connection-tokens.ts';

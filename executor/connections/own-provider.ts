@@ -11,7 +11,7 @@ import { oauthProvider } from '#contracts/oauth-provider';
 import type { OauthProvider } from '#contracts/oauth-provider';
 import type { Egress } from '#egress';
 import { AppError } from '#errors';
-import { parseHosts } from '../domain/secret-rules.ts';
+import { parseHosts } from '../domain/credential-rules.ts';
 
 interface Tools {
   readonly egress: Egress;

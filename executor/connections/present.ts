@@ -2,7 +2,7 @@ import type { Connection } from '#contracts/http/connections';
 import type { Principal } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
-import { mayWriteSecret, maySeeSecret } from '../domain/secret-rules.ts';
+import { mayWriteCredential, maySeeCredential } from '../domain/credential-rules.ts';
 import { findConnection } from '../repository/connection.ts';
 import type { StoredConnection } from '../repository/connection.ts';
 
@@ -31,7 +31,7 @@ export async function getVisibleConnection(
   id: string,
 ): Promise<StoredConnection> {
   const connection = await findConnection(sql, { orgId: principal.orgId, id });
-  if (connection && maySeeSecret(principal, connection)) return connection;
+  if (connection && maySeeCredential(principal, connection)) return connection;
   throw noConnection();
 }
 
@@ -42,7 +42,7 @@ export async function getWritableConnection(
   id: string,
 ): Promise<StoredConnection> {
   const connection = await getVisibleConnection(sql, principal, id);
-  if (mayWriteSecret(principal, connection)) return connection;
+  if (mayWriteCredential(principal, connection)) return connection;
   throw notYours(connection);
 }
 

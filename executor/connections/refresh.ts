@@ -6,7 +6,7 @@ import type { Egress } from '#egress';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import type { Logger } from '#telemetry';
-import { referenceOf } from '../domain/secret-rules.ts';
+import { referenceOf } from '../domain/credential-rules.ts';
 import type { GrantedTokens } from '../domain/token-answer.ts';
 import type { StoredConnection } from '../repository/connection.ts';
 import {

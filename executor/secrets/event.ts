@@ -3,7 +3,7 @@ import type { AuditEntry } from '#contracts/audit';
 import type { Event, EventType } from '#contracts/events';
 import type { CallContext, IdentityReference, Principal } from '#contracts/vocabulary';
 import type { createEvent } from '#events';
-import { referenceOf } from '../domain/secret-rules.ts';
+import { referenceOf } from '../domain/credential-rules.ts';
 import type { StoredSecret } from '../repository/secret.ts';
 import type { SecretRequestRow } from '../repository/secret-request.ts';
 

@@ -2,7 +2,7 @@ import type { Principal } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
 import { hashOfToken } from '../domain/secret-request.ts';
-import { mayWriteSecret, referenceOf } from '../domain/secret-rules.ts';
+import { mayWriteCredential, referenceOf } from '../domain/credential-rules.ts';
 import { findSecretRequest } from '../repository/secret-request.ts';
 import type { SecretRequestRow } from '../repository/secret-request.ts';
 
@@ -17,7 +17,7 @@ export async function getOpenRequest(
 ): Promise<SecretRequestRow> {
   const { orgId } = principal;
   const request = await findSecretRequest(sql, { orgId, tokenHash: hashOfToken(token) });
-  if (request === undefined || !mayWriteSecret(principal, request)) {
+  if (request === undefined || !mayWriteCredential(principal, request)) {
     throw new AppError(
       'not_found',
       'There is no such link for you; sign in as the person it was meant for, or ask for another.',

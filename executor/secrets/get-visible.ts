@@ -1,7 +1,7 @@
 import type { Principal } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
-import { maySeeSecret } from '../domain/secret-rules.ts';
+import { maySeeCredential } from '../domain/credential-rules.ts';
 import { findSecret } from '../repository/secret.ts';
 import type { StoredSecret } from '../repository/secret.ts';
 
@@ -12,7 +12,7 @@ export async function getVisibleSecret(
   id: string,
 ): Promise<StoredSecret> {
   const secret = await findSecret(sql, { orgId: principal.orgId, id });
-  if (secret && maySeeSecret(principal, secret)) return secret;
+  if (secret && maySeeCredential(principal, secret)) return secret;
   throw noSuchSecret();
 }
 

@@ -1,7 +1,7 @@
 import type { Principal } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
-import { mayWriteSecret } from '../domain/secret-rules.ts';
+import { mayWriteCredential } from '../domain/credential-rules.ts';
 import type { StoredSecret } from '../repository/secret.ts';
 import { getVisibleSecret } from './get-visible.ts';
 
@@ -12,7 +12,7 @@ export async function getWritableSecret(
   id: string,
 ): Promise<StoredSecret> {
   const secret = await getVisibleSecret(sql, principal, id);
-  if (mayWriteSecret(principal, secret)) return secret;
+  if (mayWriteCredential(principal, secret)) return secret;
   throw new AppError(
     'forbidden',
     'Only the owner of a secret, or an admin for the org, changes or deletes it.',

@@ -3,7 +3,7 @@ import { secretUsesMax } from '#contracts/http/secrets';
 import type { SecretDetail } from '#contracts/http/secrets';
 import type { Principal } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
-import { referenceOf } from '../domain/secret-rules.ts';
+import { referenceOf } from '../domain/credential-rules.ts';
 import type { StoredSecret } from '../repository/secret.ts';
 import { presentSecret } from './present.ts';
 

@@ -2,7 +2,12 @@ import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import { connectionEvent } from '../connections/event.ts';
 import type { Deps } from '../deps.ts';
-import { mayWriteSecret, parseHosts, parseReference } from '../domain/secret-rules.ts';
+import {
+  findReferenced,
+  newHostsOf,
+  parseHosts,
+  parseReference,
+} from '../domain/credential-rules.ts';
 import { addConnectionHosts, listConnectionsByName } from '../repository/connection.ts';
 
 /** Lets a connection's token go to the hosts of a service that is being connected, when its caller may write the connection. */
@@ -16,26 +21,19 @@ export async function allowConnectionHosts(
 ): Promise<Record<string, never>> {
   const principal = verifyPrincipal(signed);
   const { orgId, userId } = principal;
-  const { name, orgOnly } = parseReference(reference);
+  const { name } = parseReference(reference);
   const wanted = parseHosts(hosts);
   await db.transaction(async (tx) => {
     const found = await listConnectionsByName(tx, { orgId, userId, names: [name] });
-    const own = orgOnly ? undefined : found.find(({ tier }) => tier === 'user');
-    const connection = own ?? found.find(({ tier }) => tier === 'org');
+    const connection = findReferenced(found, reference);
     if (connection === undefined) {
       throw new AppError('credential_missing', `Make the connection "${reference}" first.`, {
         details: { connection: reference },
       });
     }
-    const missing = wanted.filter((host) => !connection.allowedHosts.includes(host));
+    const called = { kind: 'connection', reference } as const;
+    const missing = newHostsOf(principal, connection, { hosts: wanted, name: called });
     if (missing.length === 0) return;
-    if (!mayWriteSecret(principal, connection)) {
-      throw new AppError(
-        'host_not_allowed',
-        `The connection "${reference}" may not go to ${missing.join(', ')}, and only its owner can change that.`,
-        { details: { connection: reference, hosts: missing } },
-      );
-    }
     await addConnectionHosts(tx, { orgId, id: connection.id, hosts: missing });
     const text = `Let connection ${name} go to ${missing.join(', ')}`;
     const by = { principal, context: null };

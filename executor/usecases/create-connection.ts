@@ -10,7 +10,7 @@ import { askForAccess } from '../connections/ask.ts';
 import { getVisibleConnection, notYours, presentConnection } from '../connections/present.ts';
 import { requireApp } from '../connections/provider-apps.ts';
 import type { Deps } from '../deps.ts';
-import { mayWriteSecret, parseHosts } from '../domain/secret-rules.ts';
+import { mayWriteCredential, parseHosts } from '../domain/credential-rules.ts';
 import {
   countPendingConnections,
   insertConnection,
@@ -80,7 +80,7 @@ function checkMayAsk(
   connection: Pick<StoredConnection, 'tier' | 'ownerId'>,
 ): void {
   const isAgentOfOwner = principal.kind !== 'user' && connection.ownerId === principal.userId;
-  if (!isAgentOfOwner && !mayWriteSecret(principal, connection)) throw notYours(connection);
+  if (!isAgentOfOwner && !mayWriteCredential(principal, connection)) throw notYours(connection);
 }
 
 async function readWish(

@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import { presentSecret } from '../secrets/present.ts';
 import { secretEvent } from '../secrets/event.ts';
 import type { Deps } from '../deps.ts';
-import { checkSecretValue, mayWriteSecret, parseHosts } from '../domain/secret-rules.ts';
+import { checkSecretValue, mayWriteCredential, parseHosts } from '../domain/credential-rules.ts';
 import { upsertSecret } from '../repository/secret.ts';
 import { refuseOrgWithoutHosts } from '../secrets/refuse-org-without-hosts.ts';
 import { storeVersion } from '../secrets/store-version.ts';
@@ -26,7 +26,7 @@ export async function createSecret(
   const { orgId, userId } = principal;
   const tier = body.tier ?? 'user';
   const ownerId = tier === 'user' ? userId : null;
-  if (!mayWriteSecret(principal, { tier, ownerId })) {
+  if (!mayWriteCredential(principal, { tier, ownerId })) {
     const who =
       tier === 'org' ? 'An admin stores secrets of the org' : 'A user stores its own secrets';
     throw new AppError('forbidden', `${who}; ask one to.`);

@@ -5,7 +5,7 @@ import { getWritableConnection, noConnection } from '../connections/present.ts';
 import { revokeAtProvider } from '../connections/revoke-at-provider.ts';
 import { parseTokens, tokensBinding } from '../connections/tokens.ts';
 import type { Deps } from '../deps.ts';
-import { referenceOf } from '../domain/secret-rules.ts';
+import { referenceOf } from '../domain/credential-rules.ts';
 import { revokeConnection } from '../repository/connection.ts';
 import { lockTokens } from '../repository/connection-tokens.ts';
 

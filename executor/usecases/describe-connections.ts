@@ -1,6 +1,6 @@
 import type { Connection } from '#contracts/http/connections';
 import type { Deps } from '../deps.ts';
-import { parseReference, referenceOf } from '../domain/secret-rules.ts';
+import { findReferenced, parseReference, referenceOf } from '../domain/credential-rules.ts';
 import { listConnectionsByName } from '../repository/connection.ts';
 
 interface Description {
@@ -19,16 +19,13 @@ export async function describeConnections(
   { db, authUrlOf }: Pick<Deps, 'db' | 'authUrlOf'>,
   { orgId, userId, names }: { orgId: string; userId: string; names: string[] },
 ): Promise<{ connections: Description[] }> {
-  const wanted = names.map((asked) => ({ asked, ...parseReference(asked) }));
   const found = await listConnectionsByName(db, {
     orgId,
     userId,
-    names: wanted.map(({ name }) => name),
+    names: names.map((asked) => parseReference(asked).name),
   });
-  const connections = wanted.flatMap(({ asked, name, orgOnly }) => {
-    const candidates = found.filter((connection) => connection.name === name);
-    const own = orgOnly ? undefined : candidates.find(({ tier }) => tier === 'user');
-    const connection = own ?? candidates.find(({ tier }) => tier === 'org');
+  const connections = names.flatMap((asked) => {
+    const connection = findReferenced(found, asked);
     if (connection === undefined) return [];
     const { id, provider, status, allowedHosts, grantedScopes } = connection;
     const reference = referenceOf(connection);

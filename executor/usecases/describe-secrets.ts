@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { parseReference, referenceOf } from '../domain/secret-rules.ts';
+import { findReferenced, parseReference, referenceOf } from '../domain/credential-rules.ts';
 import { listSecretsByName } from '../repository/secret.ts';
 
 interface Description {
@@ -15,16 +15,13 @@ export async function describeSecrets(
   { db }: Pick<Deps, 'db'>,
   { orgId, userId, names }: { orgId: string; userId: string; names: string[] },
 ): Promise<{ secrets: Description[] }> {
-  const wanted = names.map((asked) => ({ asked, ...parseReference(asked) }));
   const found = await listSecretsByName(db, {
     orgId,
     userId,
-    names: wanted.map(({ name }) => name),
+    names: names.map((asked) => parseReference(asked).name),
   });
-  const secrets = wanted.flatMap(({ asked, name, orgOnly }) => {
-    const candidates = found.filter((secret) => secret.name === name);
-    const own = orgOnly ? undefined : candidates.find(({ tier }) => tier === 'user');
-    const secret = own ?? candidates.find(({ tier }) => tier === 'org');
+  const secrets = names.flatMap((asked) => {
+    const secret = findReferenced(found, asked);
     if (secret === undefined) return [];
     const { id, allowedHosts, currentVersion } = secret;
     return [{ asked, reference: referenceOf(secret), id, allowedHosts, version: currentVersion }];

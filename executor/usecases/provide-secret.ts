@@ -6,7 +6,7 @@ import type { Secret } from '#contracts/http/secrets';
 import type { CallContext } from '#contracts/vocabulary';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
-import { checkSecretValue, parseHosts } from '../domain/secret-rules.ts';
+import { checkSecretValue, parseHosts } from '../domain/credential-rules.ts';
 import { consumeSecretRequest } from '../repository/secret-request.ts';
 import { insertSecret } from '../repository/secret.ts';
 import { secretProvided } from '../secrets/event.ts';

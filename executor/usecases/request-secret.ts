@@ -14,7 +14,7 @@ import {
   parseRequestTtl,
   provideTokenOf,
 } from '../domain/secret-request.ts';
-import { parseHosts } from '../domain/secret-rules.ts';
+import { parseHosts } from '../domain/credential-rules.ts';
 import { findFullFor, insertSecretRequest } from '../repository/secret-request.ts';
 import { findNamedSecret } from '../repository/secret.ts';
 import { identityOf, secretRequested } from '../secrets/event.ts';

@@ -4,7 +4,7 @@ import type { Secret, updateSecretBody } from '#contracts/http/secrets';
 import type { CallContext } from '#contracts/vocabulary';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
-import { parseHosts } from '../domain/secret-rules.ts';
+import { parseHosts } from '../domain/credential-rules.ts';
 import { updateSecret as updateStoredSecret } from '../repository/secret.ts';
 import { secretEvent } from '../secrets/event.ts';
 import { noSuchSecret } from '../secrets/get-visible.ts';

@@ -139,6 +139,30 @@ describe('neighbourNames', () => {
   });
 });
 
+describe('a request to an MCP server', () => {
+  const remove = actionOf('remove', { method: 'POST', path: '/mcp', risk: 'delete' });
+  const say = actionOf('say', { method: 'POST', path: '/mcp', risk: 'write' });
+  const server = { ...templateOf([remove, say]), runtime: 'mcp' as const };
+  const names = (method: HttpMethod, tool?: string) =>
+    neighbourNames(
+      { names: ['crm'], prefix: '', template: server },
+      { method, path: '/mcp', query: {}, body: {}, ...(tool === undefined ? {} : { tool }) },
+      method === 'POST' ? 'write' : 'read',
+    );
+
+  test('that is no call of ours may be any tool, of any risk', () => {
+    expect(names('POST')).toEqual([
+      expect.objectContaining({ service: 'crm', arg: undefined, risk: 'delete' }),
+    ]);
+    expect(names('GET')[0]?.risk).toBe('read');
+  });
+
+  test('of a tool is of that tool and its risk', () => {
+    expect(names('POST', 'remove')).toMatchObject([{ action: 'remove', risk: 'delete' }]);
+    expect(names('POST', 'say')).toMatchObject([{ action: 'say', risk: 'write' }]);
+  });
+});
+
 describe('risk of what the template does not list', () => {
   const purge = actionOf('notes.purge', { method: 'POST', path: '/notes/purge', risk: 'delete' });
   const write = actionOf('notes.write', { method: 'POST', path: '/notes', risk: 'write' });

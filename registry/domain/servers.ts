@@ -137,6 +137,10 @@ export function resolveServer(
   const parsed = parseBaseUrl(address, isPlainHttpAllowed);
   if (typeof parsed === 'string')
     throw invalid(baseUrl === undefined ? 'variables' : 'base_url', parsed);
+  // Names below it never resolve (RFC 6761 §6.4): the template of something that everybody hosts.
+  if (parsed.hostname.endsWith('.invalid')) {
+    throw invalid('base_url', 'Everybody hosts this themselves. Give the base_url of yours.');
+  }
   const meant = /^https?:\/\/([^/:]*)/.exec(address)?.[1]?.toLowerCase();
   if (baseUrl === undefined && parsed.hostname !== meant) {
     throw invalid('variables', 'The variables do not form a host name. Correct them.');

@@ -98,6 +98,12 @@ describe('MCP servers as services', () => {
     const openapi = mcpTemplate('guarded', server.url, 'oauth');
     created(await admin.post('/v1/templates', { openapi }));
     created(await admin.post('/v1/templates/guarded/publish', { version: 1 }));
+    const wish = { template: 'guarded', name: 'second' };
+    expect(created(await admin.post('/v1/connections', wish))).toMatchObject({
+      provider: 'acme',
+      template: 'guarded',
+      status: 'pending',
+    });
     const credentials = { connection: 'acme' };
     created(await admin.post('/v1/services', { template: 'guarded', credentials }));
     const pending = created(await call('guarded', 'create_issue', issue));

@@ -96,6 +96,11 @@ describe('the service platform', () => {
     const nowhere = created(await call(agent, 'request_connection', { provider: 'github' }));
     expect(nowhere.result).toMatchObject({ status_code: expect.any(Number) });
     expect(nowhere.result.status_code).toBeGreaterThanOrEqual(400);
+    const incomplete = created(await call(agent, 'request_connection'));
+    expect(incomplete.result).toMatchObject({
+      status_code: 400,
+      body: { error: 'invalid_params' },
+    });
   });
 
   test('creates a subagent below the caller, once for an idempotency key', async () => {

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
 import type { Principal } from '#contracts/vocabulary';
-import { checkSecretValue, maySeeSecret, mayWriteSecret, parseHosts } from './secret-rules.ts';
+import {
+  checkSecretValue,
+  findReferenced,
+  maySeeCredential,
+  mayWriteCredential,
+  newHostsOf,
+  parseHosts,
+} from './credential-rules.ts';
 
 const ann = '00000000-0000-7000-8000-00000000000a';
 const bob = '00000000-0000-7000-8000-00000000000b';
@@ -26,7 +33,7 @@ describe('who may write a secret', () => {
   ])('%s %s', ([kind, role, mayOwn, mayOthers, mayOrg]) => {
     const caller = callerOf(kind, role);
 
-    expect([own, others, org].map((secret) => mayWriteSecret(caller, secret))).toEqual([
+    expect([own, others, org].map((secret) => mayWriteCredential(caller, secret))).toEqual([
       mayOwn,
       mayOthers,
       mayOrg,
@@ -35,10 +42,10 @@ describe('who may write a secret', () => {
 
   test('an agent sees what its user can use, an auditor everything', () => {
     expect(
-      [own, others, org].map((secret) => maySeeSecret(callerOf('agent', null), secret)),
+      [own, others, org].map((secret) => maySeeCredential(callerOf('agent', null), secret)),
     ).toEqual([true, false, true]);
-    expect(maySeeSecret(callerOf('user', 'auditor'), others)).toBe(true);
-    expect(maySeeSecret(callerOf('user', 'admin'), others)).toBe(false);
+    expect(maySeeCredential(callerOf('user', 'auditor'), others)).toBe(true);
+    expect(maySeeCredential(callerOf('user', 'admin'), others)).toBe(false);
   });
 });
 
@@ -74,5 +81,35 @@ describe('secret values and hosts', () => {
     'a b',
   ])('%j is no host', (host) => {
     expect(() => parseHosts([host])).toThrow(expect.objectContaining({ code: 'invalid_params' }));
+  });
+});
+
+describe('where a credential may go', () => {
+  const name = { kind: 'connection', reference: 'google' } as const;
+  const own = { tier: 'user', ownerId: ann } as const;
+  const many = Array.from({ length: 50 }, (_, at) => `h${at}.example.com`);
+
+  test('grows by its owner alone, and not beyond fifty hosts', () => {
+    const owner = callerOf('user', 'member');
+    const grown = (allowedHosts: string[], hosts: string[], caller = owner) =>
+      newHostsOf(caller, { ...own, allowedHosts }, { hosts, name });
+
+    expect(grown(['a.example.com'], ['a.example.com', 'b.example.com'])).toEqual(['b.example.com']);
+    expect(grown(many, many)).toEqual([]);
+    expect(() => grown(many, ['one.example.com'])).toThrow(/as many hosts as one may \(50\)/);
+    const agent = callerOf('agent', null);
+    expect(grown(['a.example.com'], ['a.example.com'], agent)).toEqual([]);
+    expect(() => grown([], ['a.example.com'], agent)).toThrow(/only its owner can change that/);
+  });
+
+  test('a name means the user’s own, else the org’s; org/ always the org’s', () => {
+    const mine = { name: 'crm', tier: 'user' } as const;
+    const ours = { name: 'crm', tier: 'org' } as const;
+
+    expect(findReferenced([ours, mine], 'crm')).toBe(mine);
+    expect(findReferenced([ours], 'crm')).toBe(ours);
+    expect(findReferenced([ours, mine], 'org/crm')).toBe(ours);
+    expect(findReferenced([mine], 'org/crm')).toBeUndefined();
+    expect(findReferenced([mine, ours], 'other')).toBeUndefined();
   });
 });

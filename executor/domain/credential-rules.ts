@@ -1,20 +1,28 @@
+import { secretHostsMax } from '#contracts/http/secrets';
 import type { Principal, Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 
-export interface SecretOwner {
+/** Secrets and connections go by the same rules: whose they are, who changes them, where they may go. */
+export interface CredentialOwner {
   readonly tier: Tier;
   readonly ownerId: string | null;
 }
 
-/** The owner of a user's secret; an admin for the org's. Agents use secrets and never write them (decisions: Identities). */
-export function mayWriteSecret(principal: Principal, { tier, ownerId }: SecretOwner): boolean {
+/** The owner of a user's; an admin for the org's. Agents use credentials and never write them (decisions: Identities). */
+export function mayWriteCredential(
+  principal: Principal,
+  { tier, ownerId }: CredentialOwner,
+): boolean {
   if (principal.kind !== 'user' || principal.role === null || principal.role === 'auditor')
     return false;
   return tier === 'org' ? principal.role === 'admin' : ownerId === principal.userId;
 }
 
 /** Names and hosts, never values: what the caller's chain can use, and everything for an auditor. */
-export function maySeeSecret(principal: Principal, { tier, ownerId }: SecretOwner): boolean {
+export function maySeeCredential(
+  principal: Principal,
+  { tier, ownerId }: CredentialOwner,
+): boolean {
   return tier === 'org' || ownerId === principal.userId || principal.role === 'auditor';
 }
 
@@ -46,6 +54,46 @@ export function parseHosts(hosts: readonly string[]): string[] {
 export function parseReference(reference: string): { name: string; orgOnly: boolean } {
   const orgOnly = reference.startsWith('org/');
   return { name: orgOnly ? reference.slice(4) : reference, orgOnly };
+}
+
+/** What a reference stands for among the credentials that a user can use. */
+export function findReferenced<Named extends { readonly name: string; readonly tier: Tier }>(
+  found: readonly Named[],
+  reference: string,
+): Named | undefined {
+  const { name, orgOnly } = parseReference(reference);
+  const candidates = found.filter((each) => each.name === name);
+  const own = orgOnly ? undefined : candidates.find(({ tier }) => tier === 'user');
+  return own ?? candidates.find(({ tier }) => tier === 'org');
+}
+
+/**
+ * Which of these hosts a credential may not go to yet, for a caller who may let it. Throws
+ * `host_not_allowed` to anybody else, and where they would become too many.
+ */
+export function newHostsOf(
+  principal: Principal,
+  credential: CredentialOwner & { readonly allowedHosts: readonly string[] },
+  {
+    hosts,
+    name,
+  }: { hosts: readonly string[]; name: { kind: 'secret' | 'connection'; reference: string } },
+): string[] {
+  const { kind, reference } = name;
+  const missing = hosts.filter((host) => !credential.allowedHosts.includes(host));
+  if (missing.length === 0) return [];
+  const refuse = (why: string) =>
+    new AppError('host_not_allowed', `The ${kind} "${reference}" ${why}`, {
+      details: { [kind]: reference, hosts: missing },
+    });
+  if (!mayWriteCredential(principal, credential)) {
+    throw refuse(`may not go to ${missing.join(', ')}, and only its owner can change that.`);
+  }
+  if (credential.allowedHosts.length + missing.length > secretHostsMax) {
+    const remedy = kind === 'secret' ? 'take some away, or use another' : 'make another one';
+    throw refuse(`goes to as many hosts as one may (${secretHostsMax}); ${remedy}.`);
+  }
+  return missing;
 }
 
 /** As it stands in permission keys. */
