@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { createScrubber } from './scrub.ts';
+import { spellings } from './spellings.ts';
 
 const value = 'CANARY-0192?+/ "x"';
 const bytes = Buffer.from(value);
@@ -54,6 +56,22 @@ describe('the scrubber', () => {
     expect(clean).toContain('[REDACTED]');
     expect(clean).not.toContain('CANARY');
     expect(clean).toMatch(/^before .* after$/s);
+  });
+
+  test('looks for every spelling of any value, wherever it could be', () => {
+    const short = fc.string({ minLength: 4, maxLength: 40, unit: 'grapheme' });
+    const key = fc.base64String({ minLength: 4, maxLength: 60 });
+    const around = fc.string({ maxLength: 20 });
+    fc.assert(
+      fc.property(fc.oneof(short, key), around, around, (secret, before, after) => {
+        const { text } = createScrubber([secret]);
+        for (const spelling of spellings(secret)) {
+          if (spelling.length < 4) continue;
+          expect(text(spelling)).toContain('[REDACTED]');
+          expect(text(before + spelling + after)).toContain('[REDACTED]');
+        }
+      }),
+    );
   });
 
   test('finds what JSON escapes hide', () => {

@@ -39,7 +39,7 @@ function createNeedles(parts: readonly string[]): (text: string) => readonly str
   const groups = parts.flatMap((part) => spellingGroups(part));
   const made = new Map<string, readonly string[]>();
   return (text) => {
-    const wanted = groups.filter(({ sign }) => sign === null || sign.test(text));
+    const wanted = groups.filter(({ mayBeIn }) => mayBeIn(text));
     const key = groups.map((group) => (wanted.includes(group) ? '1' : '0')).join('');
     let needles = made.get(key);
     if (needles === undefined) {

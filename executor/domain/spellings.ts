@@ -3,38 +3,42 @@ const hexOf = (code: number, digits: number) => code.toString(16).padStart(digit
 /** The least of a base64 text that is looked for: shorter ones are in any text by chance. */
 const base64LengthMin = 6;
 
-/** Spellings that only a text with a certain character can hold; of most texts most need no look. */
+/** Spellings that only certain texts can hold; most texts hold none of most of them. */
 interface SpellingGroup {
-  /** Null: any text. */
-  readonly sign: RegExp | null;
+  readonly mayBeIn: (text: string) => boolean;
   readonly spell: () => string[];
 }
+
+/** Four bytes as pairs of hex digits with one and the same thing between them; times of day have three. */
+const spacedHex = /[0-9a-f]{2}([ :-]|\\x)[0-9a-f]{2}(?:\1[0-9a-f]{2}){2}/i;
 
 /**
  * How echo endpoints, error pages and logs write a value: as it is and inside JSON, HTML and URLs, as
  * base64 at any offset, as hex, escaped character by character, as the bytes of other charsets.
+ * The value has four characters or more.
  */
 export function spellingGroups(value: string): SpellingGroup[] {
   const bytes = Buffer.from(value, 'utf8');
-  const hex = bytes.toString('hex');
+  const base64Length = base64LengthOf(bytes.length);
   return [
+    { mayBeIn: () => true, spell: () => [value, bytes.toString('latin1')] },
     {
-      sign: null,
-      spell: () => [
-        ...[value, bytes.toString('latin1')],
-        ...[hex, hex.toUpperCase()],
-        ...base64Spellings(bytes),
-      ],
+      mayBeIn: (text) => holdsWord(text, 2 * bytes.length),
+      spell: () => [bytes.toString('hex'), bytes.toString('hex').toUpperCase()],
+    },
+    {
+      mayBeIn: (text) => holdsWord(text, base64Length),
+      spell: () => base64Spellings(bytes),
     },
     // UTF-16 that was read byte by byte.
-    { sign: /\0/, spell: () => [Array.from(value).join('\0')] },
-    { sign: /\\/, spell: () => jsonSpellings(value) },
+    { mayBeIn: (text) => text.includes('\0'), spell: () => [Array.from(value).join('\0')] },
+    { mayBeIn: (text) => text.includes('\\'), spell: () => jsonSpellings(value) },
     {
-      sign: /[%+]/,
+      mayBeIn: (text) => /[%+]/.test(text),
       spell: () => [...urlSpellings(value, bytes), ...base64Spellings(bytes).flatMap(inUrl)],
     },
-    { sign: /&/, spell: () => htmlSpellings(value) },
-    { sign: /[ :\\-]/, spell: () => hexSpellings(bytes) },
+    { mayBeIn: (text) => text.includes('&'), spell: () => htmlSpellings(value) },
+    { mayBeIn: (text) => spacedHex.test(text), spell: () => hexSpellings(bytes) },
   ];
 }
 
@@ -56,6 +60,33 @@ function base64At(bytes: Buffer, offset: number): string[] {
   const to = Math.floor((padded.length * 8) / 6);
   const core = text.slice(from, to);
   return core.length >= base64LengthMin ? [core] : [];
+}
+
+/** How long the shortest of a value's base64 spellings is. */
+function base64LengthOf(bytes: number): number {
+  const lengths = [0, 1, 2].map(
+    (offset) => Math.floor(((offset + bytes) * 8) / 6) - Math.ceil((offset * 8) / 6),
+  );
+  return Math.max(base64LengthMin, Math.min(...lengths));
+}
+
+/** Whether so many characters of base64, hex included, stand side by side in a text. */
+function holdsWord(text: string, length: number): boolean {
+  for (let end = length - 1; end < text.length;) {
+    let at = end;
+    while (at > end - length && isOfBase64[text.charCodeAt(at)] === 1) at -= 1;
+    if (at === end - length) return true;
+    // No word of that length goes over this character: the next may end so much later.
+    end = at + length;
+  }
+  return false;
+}
+
+const isOfBase64 = new Uint8Array(128);
+for (const each of Buffer.from(
+  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_',
+)) {
+  isOfBase64[each] = 1;
 }
 
 function inUrl(base64: string): string[] {
