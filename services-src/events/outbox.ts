@@ -1,3 +1,5 @@
+import { randomUUIDv7 } from 'node:crypto';
+
 import { v7 as uuidv7 } from 'uuid';
 
 import type { Transaction } from '#database';
@@ -19,7 +21,7 @@ const descriptionCharactersMax = 2_000;
 
 export function createEvent({ type, orgId, audience, data, audit }: NewEvent): Event {
   return {
-    id: uuidv7(),
+    id: randomUUIDv7(),
     type,
     created_at: new Date().toISOString(),
     org_id: orgId,
@@ -37,7 +39,8 @@ export function createEvent({ type, orgId, audience, data, audit }: NewEvent): E
  * that its readers would refuse takes the change back with it: no audit, no action.
  */
 export async function appendEvent(tx: Transaction, newEvent: NewEvent): Promise<Event> {
-  const event = eventSchema.parse(createEvent(newEvent));
+  // The relay goes by the order of ids, so those of one millisecond have to rise too.
+  const event = eventSchema.parse({ ...createEvent(newEvent), id: uuidv7() });
   await tx`
     insert into outbox (id, org_id, type, body)
     values (${event.id}, ${event.org_id}, ${event.type}, ${JSON.stringify(event)})

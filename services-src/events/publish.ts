@@ -1,4 +1,4 @@
-import { jetstream } from '@nats-io/jetstream';
+import { headers as createHeaders } from '@nats-io/transport-node';
 
 import type { Bus } from '#bus';
 import { AppError } from '#errors';
@@ -18,6 +18,7 @@ interface Waiting {
 
 /** Keeps a message well below what NATS accepts. */
 const batchMax = 64;
+const timeoutMs = 2_000;
 
 /**
  * Publishes events straight to the stream, for what has no row of its own to commit with
@@ -28,7 +29,6 @@ const batchMax = 64;
  * waits for nobody.
  */
 export function openPublisher(bus: Bus, owner: Component): Publisher {
-  const stream = jetstream(bus.nats, { timeout: 2_000 });
   let waiting: Waiting[] = [];
   let isSending = false;
 
@@ -39,7 +39,7 @@ export function openPublisher(bus: Bus, owner: Component): Publisher {
     const subject = isAlone ? eventSubject(owner, first.event.type) : batchSubject(owner);
     const body = isAlone ? first.event : batch.map(({ event }) => event);
     try {
-      await stream.publish(subject, JSON.stringify(body), { msgID: first.event.id });
+      await store(bus, { subject, body: JSON.stringify(body), id: first.event.id });
       for (const { settle } of batch) settle();
     } catch (cause) {
       for (const { settle } of batch) settle(notRecorded(cause));
@@ -63,6 +63,23 @@ export function openPublisher(bus: Bus, owner: Component): Publisher {
         void pump();
       }),
   };
+}
+
+/**
+ * Publishes to the stream and waits for its word. A stream answers a publication like any request
+ * (NATS: ADR-22); the client library's own `publish` asks by its costly `request` (docs/adr/0015).
+ */
+async function store(
+  { requests }: Bus,
+  { subject, body, id }: { subject: string; body: string; id: string },
+): Promise<void> {
+  const headers = createHeaders();
+  headers.set('Nats-Msg-Id', id);
+  const reply = await requests.request(subject, body, { timeoutMs, headers });
+  const acknowledged = reply.json<{ stream?: unknown; seq?: unknown; error?: unknown }>();
+  if (acknowledged.error !== undefined || typeof acknowledged.seq !== 'number') {
+    throw new Error('The stream refused the event.', { cause: acknowledged.error });
+  }
 }
 
 function notRecorded(cause: unknown): AppError {
