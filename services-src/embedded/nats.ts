@@ -50,7 +50,8 @@ export async function startNats(options: StartNatsOptions): Promise<EmbeddedNats
     args: ['--config', 'nats.conf'],
     cwd: home, // by which a later start knows the process again
     // One thread at a time: on a small machine its idle threads would look for work that Node could do.
-    env: { GOMEMLIMIT: '40MiB', GOMAXPROCS: '1', TZ: 'UTC' },
+    // A heap of a few MiB would be collected all the time, so it may grow to five times of what lives.
+    env: { GOMEMLIMIT: '64MiB', GOGC: '400', GOMAXPROCS: '1', TZ: 'UTC' },
     readyTimeoutMs: READY_TIMEOUT_MS,
     stopSteps: STOP_STEPS,
     onLine: (line) => {

@@ -30,7 +30,7 @@ export function createSigner<T>(purpose: Purpose, text: string): Signer<T> {
   return {
     sign(statement) {
       const payload = Buffer.from(JSON.stringify(statement)).toString('base64url');
-      return `${payload}.${macOf(purpose, key, payload).toString('base64url')}`;
+      return `${payload}.${macOf(purpose, key, payload)}`;
     },
   };
 }
@@ -45,8 +45,8 @@ export function createVerifier<T>(
     verify(signed) {
       const dot = signed.indexOf('.');
       const payload = signed.slice(0, dot);
-      const given = Buffer.from(signed.slice(dot + 1), 'base64url');
-      const expected = macOf(purpose, key, payload);
+      const given = Buffer.from(signed.slice(dot + 1));
+      const expected = Buffer.from(macOf(purpose, key, payload));
       if (dot < 1 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
         throw new AppError('unauthenticated', `The ${purpose} of this request is not genuine.`);
       }
@@ -55,8 +55,8 @@ export function createVerifier<T>(
   };
 }
 
-function macOf(purpose: Purpose, key: KeyObject, payload: string): Buffer {
-  return createHmac('sha256', key).update(`${purpose}\0${payload}`).digest();
+function macOf(purpose: Purpose, key: KeyObject, payload: string): string {
+  return createHmac('sha256', key).update(`${purpose}\0${payload}`).digest('base64url');
 }
 
 /**
