@@ -405,20 +405,25 @@ test('calls that are under way count until they have ended', async () => {
   await using small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
   const held: ServerResponse[] = [];
   small.upstream.answer((_hit, reply) => void held.push(reply));
-  const send = (action: string, params: Record<string, string>) => {
+  const send = (action: string, params: Record<string, string>, mayWait = false) => {
     const call = small.actionCall(action, params);
-    return small.gateway.execute({ permit: small.permitOf(call), call, options, context }, soon());
+    const request = { permit: small.permitOf(call), call, options, context, mayWait };
+    return small.gateway.execute(request, soon());
   };
   const first = send('create', { title: 'a' });
   const second = send('get', { id: '1' });
   await vi.waitFor(() => expect(held).toHaveLength(2), 5_000);
 
+  const waiting = send('create', { title: 'waits' }, true);
   await expect(send('create', { title: 'b' })).rejects.toMatchObject({
     code: 'unavailable',
     details: { busy: true },
   });
+  expect(await small.sql`select 1 from executor.dispatch`).toHaveLength(1);
+  small.upstream.answer((_hit, reply) => void reply.end('done'));
   for (const reply of held) reply.end('done');
   await Promise.all([first, second]);
-  small.upstream.answer((_hit, reply) => void reply.end('done'));
+  await expect(waiting).resolves.toMatchObject({ kind: 'called' });
+  expect(small.upstream.hits).toHaveLength(3);
   await expect(send('create', { title: 'c' })).resolves.toMatchObject({ kind: 'called' });
 });

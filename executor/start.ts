@@ -88,6 +88,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     }),
   );
 
+  const slots = createSlots(config.EXECUTOR_IN_FLIGHT_MAX);
   const handlers: Handlers<typeof executor> = createHandlers({
     db,
     egress,
@@ -99,6 +100,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
       registryClient.describeTemplateOauth(request, deadline),
     publisher: openPublisher(bus, 'executor'),
     logger,
+    slots,
     ...limitsOf(config),
     files: openFileWriter(bus),
     owners: createOwners(bus, () => handlers),
@@ -111,6 +113,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     findOrgSettings: createOrgSettingsCache(createClient(bus, auth), logger),
   });
   startup.use(await serve(bus, executor, handlers, { logger }));
+  startup.defer(() => slots.stopWaiting());
 
   logger.info('started');
   const running = startup.move();
@@ -121,7 +124,6 @@ function limitsOf(config: ExecutorConfig) {
   return {
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
-    slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
     retries: createRetries(),
   };
 }
