@@ -401,6 +401,23 @@ test('a full executor says so before anything is recorded', async () => {
   expect(small.upstream.hits).toHaveLength(2);
 });
 
+test('as many calls of one upstream are under way as there are slots for it', async () => {
+  await using wide = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '120' } });
+  const held: ServerResponse[] = [];
+  wide.upstream.answer((_hit, reply) => {
+    // Nobody is answered before all are there: none of them waits for the connection of another.
+    if (held.push(reply) === 108) for (const each of held) each.end('done');
+  });
+  const call = wide.actionCall('get', { id: '1' });
+  const all = await Promise.allSettled(
+    Array.from({ length: 108 }, () =>
+      wide.gateway.execute({ permit: wide.permitOf(call), call, options, context }, soon()),
+    ),
+  );
+
+  expect(all.filter(({ status }) => status === 'rejected')).toEqual([]);
+});
+
 test('calls that are under way count until they have ended', async () => {
   await using small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
   const held: ServerResponse[] = [];

@@ -64,6 +64,8 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
       allow,
       ...{ proxy: config.EGRESS_PROXY, caFile: config.EGRESS_CA_FILE },
       ownAddresses: ownAddressesOf(config),
+      // A call that has a slot must not wait for the connection of another.
+      connectionsPerOrigin: config.EXECUTOR_IN_FLIGHT_MAX,
     }),
   );
   const jq = startup.use(createJqPool());
