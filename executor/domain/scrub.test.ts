@@ -56,7 +56,7 @@ describe('the scrubber', () => {
     expect(clean).toMatch(/^before .* after$/s);
   });
 
-  const odd = 'CANARY-<b>&\'é/???>>>';
+  const odd = "CANARY-<b>&'é/???>>>";
   const inHtml = (digits: (code: string) => string) =>
     JSON.stringify(odd).replace(
       /[<>&']/g,
