@@ -418,8 +418,9 @@ test('as many calls of one upstream are under way as there are slots for it', as
   expect(all.filter(({ status }) => status === 'rejected')).toEqual([]);
 });
 
-test('calls that are under way count until they have ended', async () => {
-  await using small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
+/** An executor whose two slots are taken by calls that `held` answers. */
+async function createFullWorld() {
+  const small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
   const held: ServerResponse[] = [];
   small.upstream.answer((_hit, reply) => void held.push(reply));
   const send = (action: string, params: Record<string, string>, mayWait = false) => {
@@ -430,17 +431,35 @@ test('calls that are under way count until they have ended', async () => {
   const first = send('create', { title: 'a' });
   const second = send('get', { id: '1' });
   await vi.waitFor(() => expect(held).toHaveLength(2), 5_000);
+  small.upstream.answer((_hit, reply) => void reply.end('done'));
+  return { small, send, held, taken: [first, second] };
+}
+const isBusy = { code: 'unavailable', details: { busy: true } };
+
+test('calls that are under way count until they have ended', async () => {
+  const { small, send, held, taken } = await createFullWorld();
+  await using _small = small;
 
   const waiting = send('create', { title: 'waits' }, true);
-  await expect(send('create', { title: 'b' })).rejects.toMatchObject({
-    code: 'unavailable',
-    details: { busy: true },
-  });
-  expect(await small.sql`select 1 from executor.dispatch`).toHaveLength(1);
-  small.upstream.answer((_hit, reply) => void reply.end('done'));
+  await expect(send('create', { title: 'b' })).rejects.toMatchObject(isBusy);
   for (const reply of held) reply.end('done');
-  await Promise.all([first, second]);
+  await Promise.all(taken);
   await expect(waiting).resolves.toMatchObject({ kind: 'called' });
   expect(small.upstream.hits).toHaveLength(3);
   await expect(send('create', { title: 'c' })).resolves.toMatchObject({ kind: 'called' });
+});
+
+test('an executor that stops ends its calls and lets go those that wait', async () => {
+  const { small, send, held, taken } = await createFullWorld();
+  await using _small = small;
+
+  const waiting = send('create', { title: 'waits' }, true);
+  await expect(send('create', { title: 'b' })).rejects.toMatchObject(isBusy);
+  const stopped = small.stopExecutor();
+  for (const reply of held) reply.end('done');
+
+  await expect(waiting).rejects.toMatchObject(isBusy);
+  expect(await Promise.all(taken)).toMatchObject([{ kind: 'called' }, { kind: 'called' }]);
+  await stopped;
+  expect(small.upstream.hits).toHaveLength(2);
 });
