@@ -200,7 +200,7 @@ describe('a call that may wait', () => {
 
 test('calls of which nobody knows yet where they go are bounded too', () => {
   const { slots } = start(64);
-  for (let n = 0; n < 96; n += 1) slots.take();
+  for (let n = 0; n < 128; n += 1) slots.take();
 
   expect(() => slots.take()).toThrow(expect.objectContaining(busy));
 });

@@ -8,16 +8,16 @@ const waitShare = 1 / 4;
 /**
  * Slots for the calls under way. The last tenth of them is for origins that hold few: one upstream
  * that became slow soon holds all it can get, and must leave room for the calls of the others.
- * Half as many calls again may wait for a slot for a moment, half of these for the same origin.
+ * Half as many calls again may wait for a slot for a moment, half of these for the same origin; with
+ * those that are still being prepared twice as many are in hand as there are slots.
  */
 export function createSlots(max: number): Slots {
   const reserved = Math.floor(max / 10);
   const few = Math.ceil(reserved / 4);
-  const waitingMax = Math.ceil(max / 2);
   const takenBy = new Map<string, number>();
   let inHand = 0;
   let taken = 0;
-  const queue = createQueue(waitingMax);
+  const queue = createQueue(Math.ceil(max / 2));
 
   const hold = (origin: string): boolean => {
     const held = takenBy.get(origin) ?? 0;
@@ -36,7 +36,7 @@ export function createSlots(max: number): Slots {
 
   return {
     take() {
-      if (inHand >= max + waitingMax) throw busy('The executor has its hands full.');
+      if (inHand >= 2 * max) throw busy('The executor has its hands full.');
       inHand += 1;
       let origin: string | undefined;
       return {

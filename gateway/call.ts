@@ -50,7 +50,7 @@ const resumeMsMax = 120_000;
  * Pauses before an executor is asked again. A full one: others may have room, so they are looked for
  * at once, and after two refusals the next may let the call wait. None at all: one is just starting.
  */
-const pausesMs = { full: [20, 80, 200], none: [50, 150, 400] };
+const pausesMs = { full: [20, 80, 300], none: [50, 150, 400] };
 const asksWithoutWaiting = 2;
 
 /**
