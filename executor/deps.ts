@@ -59,11 +59,17 @@ export interface Deps extends ConnectionDeps {
 
 /** Calls under way are limited, so that a slow upstream cannot fill the executor's memory. */
 export interface Slots {
-  /** Throws `unavailable` (`busy`) when all are taken; give it back by disposing it. */
+  /** For a call that begins; throws `unavailable` (`busy`) when too many are in hand. Dispose it when the call has ended. */
   take(): Slot;
+  /** From now on nobody waits: other executors have room, or the caller is told at once. */
+  stopWaiting(): void;
 }
 
 export interface Slot extends Disposable {
-  /** Says whose upstream the call is of; throws `unavailable` (`busy`) when that one holds too many. */
-  goTo(url: string): void;
+  /**
+   * Holds a slot from here on, once it is known whose upstream the call is of. When there is none for
+   * that upstream it waits, if `timeoutMs` says how long the call may take: a small part of that,
+   * and behind those who came before. Throws `unavailable` (`busy`).
+   */
+  goTo(url: string, timeoutMs?: number): Promise<void>;
 }

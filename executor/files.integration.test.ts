@@ -133,6 +133,29 @@ describe('a body that is kept as a file', () => {
   });
 });
 
+test('a file is not named after a credential that a redirect repeats', async () => {
+  const value = canary();
+  const secret = await world.gateway.createSecret(
+    {
+      principal: world.admin,
+      body: { name: 'path_token', tier: 'user', value, allowed_hosts: [world.upstream.host] },
+    },
+    soon(),
+  );
+  world.upstream.answer((hit, reply) => {
+    const location = `/things/${hit.headers.authorization?.split(' ')[1]}`;
+    if (hit.url !== location) return reply.writeHead(302, { location }).end();
+    return reply.setHeader('content-type', 'image/png').end('png');
+  });
+  const call = world.actionCall('get', { id: 1 });
+  const permit = world.permitOf(call, { secrets: [{ id: secret.id, name: 'path_token' }] });
+  const done = await execute(call, { permit });
+
+  expect(world.upstream.hits).toHaveLength(2);
+  expect(done.file?.size).toBe(3);
+  expect(JSON.stringify(done)).not.toContain(value);
+});
+
 describe('a download that is elsewhere', () => {
   let storage: Awaited<ReturnType<typeof startUpstream>>;
   beforeAll(async () => {

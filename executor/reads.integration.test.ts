@@ -401,24 +401,65 @@ test('a full executor says so before anything is recorded', async () => {
   expect(small.upstream.hits).toHaveLength(2);
 });
 
-test('calls that are under way count until they have ended', async () => {
-  await using small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
+test('as many calls of one upstream are under way as there are slots for it', async () => {
+  await using wide = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '120' } });
+  const held: ServerResponse[] = [];
+  wide.upstream.answer((_hit, reply) => {
+    // Nobody is answered before all are there: none of them waits for the connection of another.
+    if (held.push(reply) === 108) for (const each of held) each.end('done');
+  });
+  const call = wide.actionCall('get', { id: '1' });
+  const all = await Promise.allSettled(
+    Array.from({ length: 108 }, () =>
+      wide.gateway.execute({ permit: wide.permitOf(call), call, options, context }, soon()),
+    ),
+  );
+
+  expect(all.filter(({ status }) => status === 'rejected')).toEqual([]);
+});
+
+/** An executor whose two slots are taken by calls that `held` answers. */
+async function createFullWorld() {
+  const small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
   const held: ServerResponse[] = [];
   small.upstream.answer((_hit, reply) => void held.push(reply));
-  const send = (action: string, params: Record<string, string>) => {
+  const send = (action: string, params: Record<string, string>, mayWait = false) => {
     const call = small.actionCall(action, params);
-    return small.gateway.execute({ permit: small.permitOf(call), call, options, context }, soon());
+    const request = { permit: small.permitOf(call), call, options, context, mayWait };
+    return small.gateway.execute(request, soon());
   };
   const first = send('create', { title: 'a' });
   const second = send('get', { id: '1' });
   await vi.waitFor(() => expect(held).toHaveLength(2), 5_000);
-
-  await expect(send('create', { title: 'b' })).rejects.toMatchObject({
-    code: 'unavailable',
-    details: { busy: true },
-  });
-  for (const reply of held) reply.end('done');
-  await Promise.all([first, second]);
   small.upstream.answer((_hit, reply) => void reply.end('done'));
+  return { small, send, held, taken: [first, second] };
+}
+const isBusy = { code: 'unavailable', details: { busy: true } };
+
+test('calls that are under way count until they have ended', async () => {
+  const { small, send, held, taken } = await createFullWorld();
+  await using _small = small;
+
+  const waiting = send('create', { title: 'waits' }, true);
+  await expect(send('create', { title: 'b' })).rejects.toMatchObject(isBusy);
+  for (const reply of held) reply.end('done');
+  await Promise.all(taken);
+  await expect(waiting).resolves.toMatchObject({ kind: 'called' });
+  expect(small.upstream.hits).toHaveLength(3);
   await expect(send('create', { title: 'c' })).resolves.toMatchObject({ kind: 'called' });
+});
+
+test('an executor that stops ends its calls and lets go those that wait', async () => {
+  const { small, send, held, taken } = await createFullWorld();
+  await using _small = small;
+
+  const waiting = send('create', { title: 'waits' }, true);
+  await expect(send('create', { title: 'b' })).rejects.toMatchObject(isBusy);
+  const stopped = small.stopExecutor();
+  for (const reply of held) reply.end('done');
+
+  await expect(waiting).rejects.toMatchObject(isBusy);
+  expect(await Promise.all(taken)).toMatchObject([{ kind: 'called' }, { kind: 'called' }]);
+  await stopped;
+  expect(small.upstream.hits).toHaveLength(2);
 });

@@ -1,72 +1,206 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import type { Slot } from './deps.ts';
 import { createSlots } from './slots.ts';
 
 const busy = { code: 'unavailable', details: { component: 'executor', busy: true } };
+const slow = 'https://slow.example';
 
-function filled(max: number, origin: string) {
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+function start(max: number) {
   const slots = createSlots(max);
-  const held: Disposable[] = [];
-  const go = (url: string) => {
+  /** As a call does: takes its place, then its slot, and gives back its place when there is none. */
+  const go = async (url: string, timeoutMs?: number): Promise<Slot> => {
     const slot = slots.take();
     try {
-      slot.goTo(url);
-      held.push(slot);
+      await slot.goTo(url, timeoutMs);
+      return slot;
     } catch (error) {
       slot[Symbol.dispose]();
       throw error;
     }
   };
-  for (;;) {
-    try {
-      go(`${origin}/a`);
-    } catch (error) {
-      expect(error).toMatchObject(busy);
-      return { go, held };
-    }
-  }
-}
-
-describe('slots', () => {
-  test('are all there for many origins, and no more', () => {
-    const { go, held } = filled(64, 'https://slow.example');
-    for (let n = held.length; n < 64; n += 1) go(`https://up${n}.example/`);
-
-    expect(() => go('https://other.example/')).toThrow(expect.objectContaining(busy));
-  });
-
-  test('of one origin leave a tenth to the others', () => {
-    const { go, held } = filled(64, 'https://slow.example');
-
-    expect(held).toHaveLength(58);
-    go('https://quick.example/');
-    expect(() => go('https://slow.example/other')).toThrow(expect.objectContaining(busy));
-  });
-
-  test('are not all taken by two slow origins either', () => {
-    const { go, held } = filled(64, 'https://slow.example');
-    for (let n = 0; n < 10; n += 1) {
+  /** A call that waits; what became of it is told by `state`. */
+  const wait = (url: string, timeoutMs = 10_000) => {
+    const waiting: { state: 'waiting' | 'entered' | 'refused'; slot?: Slot; error?: unknown } = {
+      state: 'waiting',
+    };
+    go(url, timeoutMs).then(
+      (slot) => Object.assign(waiting, { state: 'entered', slot }),
+      (error: unknown) => Object.assign(waiting, { state: 'refused', error }),
+    );
+    return waiting;
+  };
+  const fill = async (origin: string): Promise<Slot[]> => {
+    const held: Slot[] = [];
+    for (;;) {
       try {
-        go('https://slower.example/');
-      } catch {
-        // Few of those that are left are for it.
+        held.push(await go(`${origin}/a`));
+      } catch (error) {
+        expect(error).toMatchObject(busy);
+        return held;
       }
     }
+  };
+  return { slots, go, wait, fill };
+}
 
-    expect(held).toHaveLength(60);
-    go('https://quick.example/');
+const end = (slot: Slot | undefined) => slot?.[Symbol.dispose]();
+const settled = () => vi.advanceTimersByTimeAsync(0);
+const states = (waiting: readonly { state: string }[]) => waiting.map(({ state }) => state);
+
+describe('slots', () => {
+  test('are all there for many origins, and no more', async () => {
+    const { go, fill } = start(64);
+    const held = await fill(slow);
+    for (let n = held.length; n < 64; n += 1) await go(`https://up${n}.example/`);
+
+    await expect(go('https://other.example/')).rejects.toMatchObject(busy);
   });
 
-  test('come back', () => {
-    const { go, held } = filled(64, 'https://slow.example');
-    held.pop()?.[Symbol.dispose]();
-    held.pop()?.[Symbol.dispose]();
+  test('of one origin leave a tenth to the others', async () => {
+    const { go, fill } = start(64);
 
-    go('https://slow.example/');
-    expect(held).toHaveLength(57);
+    expect(await fill(slow)).toHaveLength(58);
+    await go('https://quick.example/');
+    await expect(go(`${slow}/other`)).rejects.toMatchObject(busy);
   });
 
-  test('that are few are not reserved', () => {
-    expect(filled(4, 'https://slow.example').held).toHaveLength(4);
+  test('are not all taken by two slow origins either', async () => {
+    const { go, fill } = start(64);
+
+    expect(await fill(slow)).toHaveLength(58);
+    expect(await fill('https://slower.example')).toHaveLength(2);
+    await go('https://quick.example/');
   });
+
+  test('come back', async () => {
+    const { go, fill } = start(64);
+    const held = await fill(slow);
+    end(held.pop());
+    end(held.pop());
+
+    await go(`${slow}/`);
+    await go(`${slow}/`);
+    await expect(go(`${slow}/`)).rejects.toMatchObject(busy);
+  });
+
+  test('that are few are not reserved', async () => {
+    expect(await start(4).fill(slow)).toHaveLength(4);
+  });
+});
+
+describe('a call that may wait', () => {
+  test('gets the slot that comes free, after those that came before it', async () => {
+    const { wait, fill } = start(64);
+    const held = await fill(slow);
+    const waiting = [wait(slow), wait(slow)];
+    await settled();
+    expect(states(waiting)).toEqual(['waiting', 'waiting']);
+
+    end(held.pop());
+    await settled();
+    expect(states(waiting)).toEqual(['entered', 'waiting']);
+    end(waiting[0]?.slot);
+    await settled();
+    expect(states(waiting)).toEqual(['entered', 'entered']);
+  });
+
+  test('is not overtaken by one that comes as the slot is freed', async () => {
+    const { go, wait, fill } = start(64);
+    const held = await fill(slow);
+    const first = wait(slow);
+    end(held.pop());
+
+    await expect(go(slow)).rejects.toMatchObject(busy);
+    expect(first.state).toBe('entered');
+  });
+
+  test('is refused after half a second, however much time it has, and leaves nothing behind', async () => {
+    const { go, wait, fill } = start(64);
+    const held = await fill(slow);
+    const waiting = wait(slow, 110_000);
+    await vi.advanceTimersByTimeAsync(499);
+    expect(waiting.state).toBe('waiting');
+    await vi.advanceTimersByTimeAsync(1);
+    expect(waiting).toMatchObject({ state: 'refused', error: busy });
+
+    end(held.pop());
+    await go(slow);
+    await expect(go(slow)).rejects.toMatchObject(busy);
+  });
+
+  test('waits for no more than a quarter of its time', async () => {
+    const { wait, fill } = start(64);
+    await fill(slow);
+    const waiting = wait(slow, 400);
+    await vi.advanceTimersByTimeAsync(100);
+
+    expect(waiting.state).toBe('refused');
+  });
+
+  test('holds no slot: another upstream gets the ones that are left', async () => {
+    const { go, wait, fill } = start(64);
+    await fill(slow);
+    const waiting: ReturnType<typeof wait>[] = [];
+    for (let n = 0; n < 40; n += 1) {
+      waiting.push(wait(slow));
+      await settled();
+    }
+    for (let n = 0; n < 6; n += 1) await go(`https://up${n}.example/`);
+
+    // Half of the places to wait are for one upstream; with all slots taken, others wait beside it.
+    expect(states(waiting).filter((state) => state === 'waiting')).toHaveLength(16);
+    const other = wait('https://other.example/');
+    await settled();
+    expect(other.state).toBe('waiting');
+  });
+
+  test('of an upstream that holds few goes first into what is reserved for it', async () => {
+    const { go, wait, fill } = start(64);
+    await fill(slow);
+    const others: Slot[] = [];
+    for (let n = 0; n < 6; n += 1) others.push(await go(`https://up${n}.example/`));
+    const early = wait(slow);
+    const late = wait('https://other.example/');
+    end(others.pop());
+    await settled();
+
+    expect(states([early, late])).toEqual(['waiting', 'entered']);
+  });
+
+  test('is one of a bounded number, whatever they wait for', async () => {
+    const { go, wait } = start(64);
+    for (let n = 0; n < 64; n += 1) await go(`https://up${n}.example/`);
+    const waiting: ReturnType<typeof wait>[] = [];
+    for (let n = 0; n < 200; n += 1) {
+      waiting.push(wait(`https://more${n}.example/`));
+      await settled();
+    }
+
+    expect(states(waiting).filter((state) => state === 'waiting')).toHaveLength(32);
+  });
+
+  test('is let go at once by an executor that stops, and no other waits after it', async () => {
+    const { slots, go, wait, fill } = start(64);
+    const held = await fill(slow);
+    const waiting = wait(slow);
+    slots.stopWaiting();
+    await settled();
+    expect(waiting).toMatchObject({ state: 'refused', error: busy });
+
+    await expect(go(slow, 10_000)).rejects.toMatchObject(busy);
+    // Requests that were sent before it stopped listening still find the slots that are free.
+    end(held.pop());
+    await go(slow, 10_000);
+  });
+});
+
+test('calls of which nobody knows yet where they go are bounded too', () => {
+  const { slots } = start(64);
+  for (let n = 0; n < 128; n += 1) slots.take();
+
+  expect(() => slots.take()).toThrow(expect.objectContaining(busy));
 });

@@ -13,7 +13,7 @@ import { principal } from '#contracts/vocabulary';
 import type { Principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import { createPlainHttpCheck, openEgress, parseEgressAllow } from '#egress';
-import type { EgressAllow } from '#egress';
+import type { EgressAllow, EgressOptions } from '#egress';
 import { AppError } from '#errors';
 import { onEvents, openPublisher, startRelay } from '#events';
 import { repeat } from '#process';
@@ -59,13 +59,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   );
   const vault = await openVault({ db, masterKeys });
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor' }));
-  const egress = startup.use(
-    openEgress({
-      allow,
-      ...{ proxy: config.EGRESS_PROXY, caFile: config.EGRESS_CA_FILE },
-      ownAddresses: ownAddressesOf(config),
-    }),
-  );
+  const egress = startup.use(openEgress({ allow, ...egressSettingsOf(config) }));
   const jq = startup.use(createJqPool());
   startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
@@ -88,6 +82,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     }),
   );
 
+  const slots = createSlots(config.EXECUTOR_IN_FLIGHT_MAX);
   const handlers: Handlers<typeof executor> = createHandlers({
     db,
     egress,
@@ -99,6 +94,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
       registryClient.describeTemplateOauth(request, deadline),
     publisher: openPublisher(bus, 'executor'),
     logger,
+    slots,
     ...limitsOf(config),
     files: openFileWriter(bus),
     owners: createOwners(bus, () => handlers),
@@ -111,6 +107,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     findOrgSettings: createOrgSettingsCache(createClient(bus, auth), logger),
   });
   startup.use(await serve(bus, executor, handlers, { logger }));
+  startup.defer(() => slots.stopWaiting());
 
   logger.info('started');
   const running = startup.move();
@@ -121,7 +118,6 @@ function limitsOf(config: ExecutorConfig) {
   return {
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
-    slots: createSlots(config.EXECUTOR_IN_FLIGHT_MAX),
     retries: createRetries(),
   };
 }
@@ -165,6 +161,15 @@ function egressAllowOf({ EGRESS_ALLOW }: ExecutorConfig): EgressAllow {
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : 'EGRESS_ALLOW is not valid.');
   }
+}
+
+function egressSettingsOf(config: ExecutorConfig): Omit<EgressOptions, 'allow'> {
+  return {
+    ...{ proxy: config.EGRESS_PROXY, caFile: config.EGRESS_CA_FILE },
+    ownAddresses: ownAddressesOf(config),
+    // A call that has a slot must not wait for the connection of another.
+    connectionsPerOrigin: config.EXECUTOR_IN_FLIGHT_MAX,
+  };
 }
 
 /** A call that came back to us would be one of our own, and could go round for ever. */

@@ -46,8 +46,12 @@ export type CallDeps = Pick<
 /** How much longer than the upstream the executor may take to answer. */
 const executorExtraMs = 8_000;
 const resumeMsMax = 120_000;
-/** Pauses before a full executor is asked again (decisions: Settings, EXECUTOR_IN_FLIGHT_MAX). */
-const busyPausesMs = [50, 150, 400];
+/**
+ * Pauses before an executor is asked again. A full one: others may have room, so they are looked for
+ * at once, and after two refusals the next may let the call wait. None at all: one is just starting.
+ */
+const pausesMs = { full: [20, 80, 300], none: [50, 150, 400] };
+const asksWithoutWaiting = 2;
 
 /**
  * The five layers every action call passes, in order, over REST and MCP alike (spec: What the
@@ -145,13 +149,15 @@ async function execute(
   const done = await inSpan('execution', {}, async () => {
     for (let attempt = 0; ; attempt += 1) {
       try {
+        const mayWait = attempt >= asksWithoutWaiting;
         return await deps.executor.execute(
-          { permit: decision.permit, call, options, context, ...behalfOf(call, caller) },
+          { permit: decision.permit, call, options, context, ...behalfOf(call, caller), mayWait },
           deadlineIn(options.timeoutMs + executorExtraMs),
         );
       } catch (thrown) {
         const error = AppError.from(thrown);
-        const pauseMs = busyPausesMs[attempt];
+        const isFull = error.details['busy'] === true;
+        const pauseMs = (isFull ? pausesMs.full : pausesMs.none)[attempt];
         if (!neverArrived(error) || pauseMs === undefined) throw settle(error, decision);
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }

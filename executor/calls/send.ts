@@ -64,10 +64,16 @@ export async function sendRead(deps: ReadDeps, sending: Sending): Promise<Answer
   for (let hops = 0; ; hops += 1) {
     const answer = await sendWithRetries(deps, { ...sending, ...hop, endsAt });
     const next = hops < redirectsMax ? nextHop(sending, hop, answer) : undefined;
-    if (next === undefined) return answer;
+    if (next === undefined) return hops === 0 ? answer : withoutEcho(answer, sending);
     answer.stream?.destroy();
     hop = next;
   }
+}
+
+/** Where it was sent to may repeat what was injected, and a file is named after it. */
+function withoutEcho(answer: Answer, { credentials }: Sending): Answer {
+  const scrubber = createScrubber(credentials.map(({ value }) => value));
+  return { ...answer, url: scrubber.text(answer.url) };
 }
 
 interface Hop {

@@ -5,7 +5,7 @@ import { bodyKindOf, invalidParam } from '#templates';
 import { boundaryOf } from './build-request.ts';
 import { httpUrl } from './http-url.ts';
 import { encodeBody } from './request-body.ts';
-import type { EncodedBody, FilePart } from './request-body.ts';
+import type { EncodedBody } from './request-body.ts';
 import { requestHeader } from './request-headers.ts';
 import type { BuiltRequest, HeaderPair } from './request.ts';
 
@@ -58,7 +58,8 @@ function encodeRaw(
 ): EncodedBody {
   const kind = bodyKindOf(mediaType);
   if (typeof value === 'object' && (kind === 'form' || kind === 'multipart')) {
-    return encodeBody(value, { mediaType, partOf, fileOf, boundary: boundaryOf(callDigest) });
+    const boundary = boundaryOf(callDigest);
+    return encodeBody(value, { mediaType, partOf, boundary, valuesSayFiles: true });
   }
   if (typeof value !== 'string' && kind === 'binary') {
     if (!isBase64(value)) throw invalidParam('body', 'must be a text or {"base64": "…"}');
@@ -66,20 +67,6 @@ function encodeRaw(
   }
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return { contentType: mediaType, bytes: Buffer.from(text) };
-}
-
-const mediaTypeText = /^[a-z0-9!#$&^_.+-]{1,80}\/[a-z0-9!#$&^_.+-]{1,80}(;[\x20-\x7e]{0,100})?$/i;
-
-/** `{base64, filename?, content_type?}` is a file of a multipart form. */
-function fileOf(item: JsonValue): FilePart | undefined {
-  if (!isObject(item) || Array.isArray(item) || !Object.hasOwn(item, 'base64')) return undefined;
-  const { base64 = null, filename = null, content_type: contentType = null, ...rest } = item;
-  if (Object.keys(rest).length > 0) return undefined;
-  if (filename !== null && typeof filename !== 'string')
-    throw invalidParam('filename', 'must be a text');
-  const isType = typeof contentType === 'string' && mediaTypeText.test(contentType);
-  if (contentType !== null && !isType) throw invalidParam('content_type', 'must be a media type');
-  return { base64, filename, contentType: isType ? contentType : null };
 }
 
 function isBase64(value: JsonValue): value is { base64: JsonValue } {

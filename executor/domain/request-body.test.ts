@@ -94,10 +94,46 @@ describe('multipart/form-data', () => {
     );
   });
 
-  test('takes no header from the name of a field', () => {
-    const { text } = encode('multipart/form-data', { 'a"\r\nX-Evil: 1': 'x' });
+  test('has files under the names and types that callers give them, or those of the template', () => {
+    const { text } = encode(
+      'multipart/form-data',
+      {
+        pictures: [
+          { base64: 'AAE=', filename: 'Büro "1".png' },
+          { base64: 'AAE=', filename: 'b.webp', content_type: 'image/webp' },
+          { base64: 'AAE=' },
+          'AAE=',
+        ],
+        about: { base64: 'AAE=' },
+      },
+      { pictures: { isBinary: true, contentType: 'image/png' } },
+    );
+    const heads = [...text.matchAll(/form-data; (.*)\r\n(.*)\r\n\r\n/g)];
 
+    expect(heads.map(([, ...head]) => head)).toEqual([
+      [
+        `name="pictures"; filename="${Buffer.from('Büro %221%22.png').toString('latin1')}"`,
+        'Content-Type: image/png',
+      ],
+      ['name="pictures"; filename="b.webp"', 'Content-Type: image/webp'],
+      ['name="pictures"; filename="pictures"', 'Content-Type: image/png'],
+      ['name="pictures"; filename="pictures"', 'Content-Type: image/png'],
+      // A template that says it is no file is believed.
+      ['name="about"', 'Content-Type: application/json'],
+    ]);
+  });
+
+  test('takes no header from the name of a field or of a file', () => {
+    const { text } = encode('multipart/form-data', { 'a"\r\nX-Evil: 1': 'x' });
     expect(text).toContain('name="a%22%0D%0AX-Evil: 1"\r\n\r\nx');
+
+    const file = { base64: 'AAE=', filename: 'a"\r\nX-Evil: 1' };
+    const named = encode('multipart/form-data', { file }, { file: { isBinary: true } });
+    expect(named.text).toContain('filename="a%22%0D%0AX-Evil: 1"\r\n');
+    const typed = { base64: 'AAE=', content_type: 'a/b\r\nX-Evil: 1' };
+    expect(() =>
+      encode('multipart/form-data', { file: typed }, { file: { isBinary: true } }),
+    ).toThrow('must be a media type');
   });
 
   test.for(['not base64!', 'YQ', 'YQ==\n', 'YR==', '_w==', 7, null as unknown as string])(

@@ -24,12 +24,12 @@ interface BodyEncoding {
   readonly partOf: (name: string, value: JsonValue) => BodyPart | undefined;
   /** From the digest of the call, never from chance: an approved request can be built again byte for byte. */
   readonly boundary: string;
-  /** Without a schema, a value itself has to say that it is a file. */
-  readonly fileOf?: (item: JsonValue) => FilePart | undefined;
+  /** Without a schema, a value itself has to say that it is a file (see `fileOf`). */
+  readonly valuesSayFiles?: true;
 }
 
 /** A part of a form that is a file, with its bytes as base64. */
-export interface FilePart {
+interface FilePart {
   readonly base64: JsonValue;
   readonly filename: string | null;
   readonly contentType: string | null;
@@ -70,17 +70,19 @@ function form(value: Record<string, JsonValue>, { partOf }: BodyEncoding): Uint8
 /** RFC 7578: a list is one part per item, what is no primitive is JSON. */
 function multipart(
   value: Record<string, JsonValue>,
-  { partOf, boundary, fileOf }: BodyEncoding,
+  { partOf, boundary, valuesSayFiles }: BodyEncoding,
 ): Uint8Array {
   const parts = presentEntries(value).flatMap(([name, each]) => {
     const part = partOf(name, each);
     const isJson = part?.contentType ? bodyKindOf(part.contentType) === 'json' : false;
     const items = Array.isArray(each) && !isJson ? each : [each];
     return items.map((item) => {
-      const file = fileOf?.(item);
+      const isFile = part?.isBinary === true;
+      const said = isFile || valuesSayFiles === true ? fileOf(item) : undefined;
+      const file = said ?? (isFile ? { base64: item, filename: null, contentType: null } : said);
       return file === undefined
         ? multipartPart(item, { name, part, boundary })
-        : multipartFile(file, { name, boundary });
+        : multipartFile(file, { name, part, boundary });
     });
   });
   return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
@@ -91,31 +93,42 @@ function multipartPart(
   { name, part, boundary }: { name: string; part: BodyPart | undefined; boundary: string },
 ): Uint8Array {
   const isObject = typeof item === 'object';
-  const binaryType = part?.isBinary ? 'application/octet-stream' : undefined;
-  const type = part?.contentType ?? binaryType ?? (isObject ? 'application/json' : undefined);
+  const type = part?.contentType ?? (isObject ? 'application/json' : undefined);
   const head = [
     `--${boundary}`,
-    `Content-Disposition: form-data; name="${quoted(name)}"${part?.isBinary ? `; filename="${quoted(name)}"` : ''}`,
+    `Content-Disposition: form-data; name="${quoted(name)}"`,
     ...(type === undefined ? [] : [`Content-Type: ${type}`]),
   ];
   const isJson = isObject || (type !== undefined && bodyKindOf(type) === 'json');
-  const body = part?.isBinary
-    ? bytesOf(item, name)
-    : Buffer.from(isJson ? JSON.stringify(item) : textOf(item, name));
+  const body = Buffer.from(isJson ? JSON.stringify(item) : textOf(item, name));
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body, Buffer.from('\r\n')]);
 }
 
 function multipartFile(
   { base64, filename, contentType }: FilePart,
-  { name, boundary }: { name: string; boundary: string },
+  { name, part, boundary }: { name: string; part: BodyPart | undefined; boundary: string },
 ): Uint8Array {
   const head = [
     `--${boundary}`,
     `Content-Disposition: form-data; name="${quoted(name)}"; filename="${quoted(filename ?? name)}"`,
-    `Content-Type: ${contentType ?? 'application/octet-stream'}`,
+    `Content-Type: ${contentType ?? part?.contentType ?? 'application/octet-stream'}`,
   ];
   const bytes = bytesOf(base64, name);
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes, Buffer.from('\r\n')]);
+}
+
+const mediaTypeText = /^[a-z0-9!#$&^_.+-]{1,80}\/[a-z0-9!#$&^_.+-]{1,80}(;[\x20-\x7e]{0,100})?$/i;
+
+/** `{base64, filename?, content_type?}`; undefined for anything else. */
+function fileOf(item: JsonValue): FilePart | undefined {
+  if (!isRecord(item) || !Object.hasOwn(item, 'base64')) return undefined;
+  const { base64 = null, filename = null, content_type: contentType = null, ...rest } = item;
+  if (Object.keys(rest).length > 0) return undefined;
+  if (filename !== null && typeof filename !== 'string')
+    throw invalidParam('filename', 'must be a text');
+  const isType = typeof contentType === 'string' && mediaTypeText.test(contentType);
+  if (contentType !== null && !isType) throw invalidParam('content_type', 'must be a media type');
+  return { base64, filename, contentType: isType ? contentType : null };
 }
 
 function quoted(name: string): string {

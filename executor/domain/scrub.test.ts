@@ -74,6 +74,25 @@ describe('the scrubber', () => {
     );
   });
 
+  const odd = "CANARY-<b>&'é/???>>>";
+  const inHtml = (digits: (code: string) => string) =>
+    JSON.stringify(odd).replace(
+      /[<>&']/g,
+      (each) => `\\u${digits(each.charCodeAt(0).toString(16).padStart(4, '0'))}`,
+    );
+  const inPhp = (text: string) => text.replaceAll('/', '\\/');
+  test.for<[spelling: string, text: string]>([
+    ['in JSON that may stand in HTML', inHtml((code) => code)],
+    ['in JSON that may stand in HTML, in upper case', inHtml((code) => code.toUpperCase())],
+    ['in JSON of PHP that may stand in HTML', inPhp(inHtml((code) => code.toUpperCase()))],
+    ['in base64 in JSON of PHP', inPhp(Buffer.from(`ab:${odd}`).toString('base64'))],
+  ])('removes a value with other characters %s', ([, text]) => {
+    const clean = createScrubber([odd]).text(`<${text}>`);
+
+    expect(clean).toContain('[REDACTED]');
+    expect(clean.length).toBeLessThan(25);
+  });
+
   test('finds what JSON escapes hide', () => {
     const hidden = `{"a":["\\u0043ANARY-0192?+\\/ \\"x\\""]}`;
 

@@ -32,7 +32,13 @@ export function spellingGroups(value: string): SpellingGroup[] {
     },
     // UTF-16 that was read byte by byte.
     { mayBeIn: (text) => text.includes('\0'), spell: () => [Array.from(value).join('\0')] },
-    { mayBeIn: (text) => text.includes('\\'), spell: () => jsonSpellings(value) },
+    {
+      mayBeIn: (text) => text.includes('\\'),
+      spell: () => [
+        ...jsonSpellings(value),
+        ...base64Spellings(bytes).map((text) => text.replaceAll('/', '\\/')),
+      ],
+    },
     {
       mayBeIn: (text) => /[%+]/.test(text),
       spell: () => [...urlSpellings(value, bytes), ...base64Spellings(bytes).flatMap(inUrl)],
@@ -96,7 +102,13 @@ function inUrl(base64: string): string[] {
 
 function jsonSpellings(value: string): string[] {
   const inJson = JSON.stringify(value).slice(1, -1);
-  const ascii = inJson.replace(/[^\0-\x7f]/g, (each) => `\\u${hexOf(each.charCodeAt(0), 4)}`);
+  const escape = (each: string) => `\\u${hexOf(each.charCodeAt(0), 4)}`;
+  const ascii = inJson.replace(/[^\0-\x7f]/g, escape);
+  // As Go and Rails write it, and as PHP and Django do, so that it can stand in HTML.
+  const forHtml = [inJson, ascii].flatMap((text) => {
+    const safe = text.replace(/[<>&']/g, escape);
+    return [safe, safe.replace(/\\u00[0-9a-f]{2}/g, (each) => `\\u${each.slice(2).toUpperCase()}`)];
+  });
   const units = Array.from({ length: value.length }, (_, at) => value.charCodeAt(at));
   const escaped = units.map((code) => `\\u${hexOf(code, 4)}`).join('');
   return [
@@ -104,6 +116,8 @@ function jsonSpellings(value: string): string[] {
     inJson.replaceAll('/', '\\/'),
     ascii,
     ascii.replaceAll('/', '\\/'),
+    ...forHtml,
+    ...forHtml.map((text) => text.replaceAll('/', '\\/')),
     JSON.stringify(inJson).slice(1, -1),
     escaped,
     escaped.toUpperCase().replaceAll('\\U', '\\u'),

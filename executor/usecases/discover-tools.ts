@@ -32,7 +32,8 @@ export async function discoverServerTools(
   { orgId, userId: owner, url, credential }: DiscoverFields,
   deadline: Deadline,
 ): Promise<Discovered> {
-  using _slot = deps.slots.take();
+  using slot = deps.slots.take();
+  await slot.goTo(url);
   const userId = owner ?? nobody;
   const injections =
     credential === null ? [] : [await bearerOf(deps, { orgId, userId, credential })];

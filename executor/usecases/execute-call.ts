@@ -24,12 +24,14 @@ export async function executeCall(
     options,
     context,
     principal,
+    mayWait,
   }: {
     permit: string;
     call: Call;
     options: CallOptions;
     context: CallContext;
     principal?: string | undefined;
+    mayWait?: boolean | undefined;
   },
   deadline: Deadline,
 ): Promise<Executed> {
@@ -44,16 +46,17 @@ export async function executeCall(
   const behalf = principal === undefined ? undefined : { principal, context };
   if (behalf) requireSameCaller(permit, deps.verifyPrincipal(behalf.principal));
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
+  const { request } = prepared;
+  // Before the credentials are read, so that none grows old while the call waits.
+  await slot.goTo(request.url, mayWait === true ? options.timeoutMs : 0);
   const credentials = await loadCredentials(
     deps,
-    { facts: permit, action: prepared.action, url: prepared.request.url },
+    { facts: permit, action: prepared.action, url: request.url },
     deadline,
   );
   await checkFilter(deps, call.filter, permit);
   requireLivePermit(permit);
 
-  const { request } = prepared;
-  slot.goTo(request.url);
   const entry = auditEntryOf(permit, { request, context, disclosed: [] });
   const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
   const facts = permit;

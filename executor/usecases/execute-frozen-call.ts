@@ -42,9 +42,12 @@ export async function executeFrozenCall(
   if (rebuilt !== requestDigest || rebuilt !== frozen.requestDigest) {
     throw stale('The request would no longer be the approved one');
   }
+  const { request } = prepared;
+  // Whoever replays asks again only after a while, so this may wait whenever it has to.
+  await slot.goTo(request.url, frozen.timeoutMs);
   let credentials: readonly Credential[] = await loadCredentials(
     deps,
-    { facts: permit, action: prepared.action, url: prepared.request.url },
+    { facts: permit, action: prepared.action, url: request.url },
     deadline,
   );
   requireLivePermit(permit);
@@ -61,8 +64,6 @@ export async function executeFrozenCall(
     requireLivePermit(permit);
   }
 
-  const { request } = prepared;
-  slot.goTo(request.url);
   const entry = auditEntryOf(permit, { request, context, disclosed: frozen.disclosed });
   const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
   // Awaited here: the slot is held until the call has ended.

@@ -9,22 +9,44 @@ import { entriesOf, readFlag, readObject, readText } from './reading.ts';
 const styles = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const;
 export const concreteType = /^[a-z]+\/[a-z0-9.+-]+(?:; ?[a-z]+=[a-z0-9.-]+)*$/i;
 
+const base64 = {
+  type: 'string',
+  format: 'byte',
+  contentEncoding: 'base64',
+  minLength: 1,
+  maxLength: BASE64_CHARACTERS_MAX,
+};
+
 /** Bytes as callers give them: JSON carries none. */
 export function base64Schema({ title, description }: JsonObject): JsonObject {
   const said = typeof description === 'string' ? `${description} ` : '';
   return {
     ...(title === undefined ? {} : { title }),
-    type: 'string',
     description: `${said}Base64 (RFC 4648 section 4) of at most ${BASE64_CHARACTERS_MAX} characters.`,
-    format: 'byte',
-    contentEncoding: 'base64',
-    minLength: 1,
-    maxLength: BASE64_CHARACTERS_MAX,
+    ...base64,
+  };
+}
+
+/** A file of a form: its bytes alone, or with what only its sender knows. */
+function fileSchema(property: JsonObject): JsonObject {
+  const said = typeof property['description'] === 'string' ? `${property['description']} ` : '';
+  const description = `${said}A file: an object with a filename, or its bytes alone.`;
+  // Each keyword but the first is about texts or about objects.
+  return {
+    ...base64Schema({ ...property, description }),
+    type: ['string', 'object'],
+    properties: {
+      base64,
+      filename: { type: 'string', minLength: 1, maxLength: 255 },
+      content_type: { type: 'string', minLength: 3, maxLength: 200 },
+    },
+    required: ['base64'],
+    additionalProperties: false,
   };
 }
 
 interface Fields {
-  /** With base64 in place of bytes. */
+  /** With files as callers give them in place of bytes. */
   readonly schema: JsonObject;
   readonly parts: Record<string, BodyPart>;
 }
@@ -43,9 +65,9 @@ export function compileParts(
   }
   if (kind !== 'multipart' || !isObject(schema['properties'])) return { schema, parts };
   const properties = Object.entries(schema['properties']).map(([name, property]) => {
-    const inBase64 = withBase64(property);
-    if (inBase64 !== undefined) parts[name] = { ...(parts[name] ?? usualPart), isBinary: true };
-    return [name, inBase64 ?? property] as const;
+    const file = asFile(property);
+    if (file !== undefined) parts[name] = { ...(parts[name] ?? usualPart), isBinary: true };
+    return [name, file ?? property] as const;
   });
   return { schema: { ...schema, properties: Object.fromEntries(properties) }, parts };
 }
@@ -74,16 +96,16 @@ function readPart(context: Context, at: Place<JsonObject>): BodyPart {
   };
 }
 
-/** The same property, or list of it, in base64; undefined when it is no bytes (OpenAPI 3.1.0 §4.8.14.2). */
-function withBase64(property: JsonObject[string] | undefined): JsonObject | undefined {
+/** The same property, or list of it, as callers give files; undefined when it is no bytes (OpenAPI 3.1.0 §4.8.14.2). */
+function asFile(property: JsonObject[string] | undefined): JsonObject | undefined {
   if (!isObject(property)) return undefined;
   if (property['type'] === 'array') {
-    const items = withBase64(property['items']);
+    const items = asFile(property['items']);
     return items && { ...property, items };
   }
   const isText = property['type'] === 'string' || property['type'] === undefined;
   const isBytes =
     property['format'] === 'binary' ||
     ('contentMediaType' in property && !('contentEncoding' in property));
-  return isText && isBytes ? base64Schema(property) : undefined;
+  return isText && isBytes ? fileSchema(property) : undefined;
 }

@@ -185,10 +185,16 @@ describe('request body', () => {
       others: { isBinary: true, contentType: null },
       name: { isBinary: false, style: 'form' },
     });
-    const base64 = { type: 'string', contentEncoding: 'base64', maxLength: 960_000 };
+    const limits = { contentEncoding: 'base64', maxLength: 960_000 };
+    const given = {
+      ...{ type: ['string', 'object'], ...limits },
+      properties: { base64: { type: 'string', ...limits }, filename: {}, content_type: {} },
+      required: ['base64'],
+      additionalProperties: false,
+    };
     expect(action?.paramsSchema['properties']).toMatchObject({
-      picture: { ...base64, description: expect.stringContaining('The picture. Base64') },
-      others: { type: 'array', items: base64 },
+      picture: { ...given, description: expect.stringMatching(/^The picture. A file.* Base64/) },
+      others: { type: 'array', items: given },
     });
   });
 

@@ -62,7 +62,7 @@ export const bodyPart = z.strictObject({
   explode: z.boolean(),
   allowReserved: z.boolean(),
   contentType: z.string().max(200).nullable(),
-  /** Callers give base64, the request carries the bytes; of a list, each of its items. */
+  /** Callers give base64, or `{base64, filename?, content_type?}`, the request carries the bytes; of a list, each of its items. */
   isBinary: z.boolean(),
 });
 export type BodyPart = z.infer<typeof bodyPart>;

@@ -37,6 +37,13 @@ export interface GuardOptions {
 
 const label = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 
+/**
+ * A look-up holds a thread, for up to twenty seconds where the servers of a name are silent, and libuv
+ * gives look-ups half of its threads. Of its own four, two dead names would hold up every other
+ * upstream. It reads this when the process first needs a thread; the operator's own value wins.
+ */
+process.env['UV_THREADPOOL_SIZE'] ??= '32';
+
 export const systemResolve: Resolve = async (hostname) => {
   const answers = await lookup(hostname, { all: true, order: 'verbatim' });
   return answers.map((answer) => answer.address);

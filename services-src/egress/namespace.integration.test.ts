@@ -15,6 +15,16 @@ interface Report {
   readonly falseRefusals: readonly string[];
 }
 
+it.runIf(namespaces.available)(
+  `names whose servers are silent hold up no call of another upstream${namespaces.note}`,
+  async () => {
+    const script = fileURLToPath(new URL('dead-names.testing.ts', import.meta.url));
+    const run = await promisify(execFile)('unshare', ['-rnm', process.execPath, script]);
+    expect(JSON.parse(run.stdout)).toEqual({ answered: '200', others: ['upstream_timeout'] });
+  },
+  60_000,
+);
+
 describe('the guarded client, where every address has a listener', () => {
   it.runIf(namespaces.available)(
     `reaches none that is forbidden, by any spelling${namespaces.note}`,

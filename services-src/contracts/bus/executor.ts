@@ -81,6 +81,8 @@ export const executor = defineContract('executor', {
       context: callContext,
       /** For calls of the service `platform`: the components that own its actions decide by it. */
       principal: signedPrincipal.optional(),
+      /** A full executor lets it wait for a moment: the caller has asked for another one already. */
+      mayWait: z.boolean().optional(),
     }),
     response: executed,
     errors: executionErrors,
