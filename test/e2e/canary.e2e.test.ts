@@ -11,7 +11,10 @@ import type { Caller } from '../support/http.ts';
 import { startGithubMock } from '../story/github-mock.ts';
 import { playStory } from '../story/play.ts';
 import { startReceiver } from '../story/receiver.ts';
+import { sampleTools, startMcpServer } from '../support/mcp-server.ts';
+import { startCarelessUpstream } from './canary/careless-upstream.ts';
 import { startRecordingProxy } from './canary/proxy.ts';
+import { playAccounts, playSecrets, playTools } from './canary/scenes.ts';
 import { filesBelow, formsOf, sweep } from './canary/sweep.ts';
 import { openTables } from './support/database.ts';
 import { choosePassword, createPerson } from './support/people.ts';
@@ -19,9 +22,7 @@ import type { Person } from './support/people.ts';
 import { freePort } from './support/port.ts';
 import { authorizeClient, redeem, refresh, registerClient } from './support/clients.ts';
 import { adminUrlOf, endProcessesOf, startProgram } from './support/program.ts';
-import { openBrowser } from '../support/oauth-browser.ts';
 import { startTestProvider } from '../support/oauth-provider.ts';
-import type { TestProvider } from '../support/oauth-provider.ts';
 import { startUpstream } from './support/upstream.ts';
 import { createAgent, created, until } from './support/world.ts';
 
@@ -43,15 +44,17 @@ describe('a credential', () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'aag-canary-'));
     stack.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
     stack.defer(() => endProcessesOf(dataDir));
-    const [github, receiver, upstream, provider, proxy, port] = await Promise.all([
+    const [github, receiver, upstream, provider, proxy, port, careless, mcp] = await Promise.all([
       startGithubMock(),
       startReceiver(),
       startUpstream(),
       startTestProvider('canary'),
       startRecordingProxy(),
       freePort(),
+      startCarelessUpstream(),
+      startMcpServer('stateless', sampleTools()),
     ]);
-    for (const each of [receiver, upstream, provider, proxy]) stack.use(each);
+    for (const each of [receiver, upstream, provider, proxy, careless, mcp]) stack.use(each);
     stack.use(github);
     proxy.target = port;
     await using running = new AsyncDisposableStack();
@@ -59,7 +62,7 @@ describe('a credential', () => {
       LOG_LEVEL: 'trace',
       PORT: String(port),
       BASE_URL: `http://127.0.0.1:${proxy.port}`,
-      EGRESS_ALLOW: [github.url, receiver.url, upstream.url, provider.issuer]
+      EGRESS_ALLOW: [github.url, receiver.url, upstream.url, provider.issuer, careless.url, mcp.url]
         .map((url) => new URL(url).host)
         .join(),
     });
@@ -78,7 +81,10 @@ describe('a credential', () => {
     issued.set('session', user.cookie.split('=')[1] ?? '');
     const bot = await createAgent(origin, user, 'echo-bot');
     issued.set('agent key', bot.key);
-    await connectAccount(origin, user, provider);
+    const stage = { origin, user, bot, provider, careless, mcp, secrets, issued };
+    await playAccounts(stage);
+    await playSecrets(stage);
+    await playTools(stage);
     approvalId = await callEchoes({ user, bot, upstream });
     await provideByLink({ user, bot, upstream });
     await signInByPassword({ url: origin, user });
@@ -207,36 +213,6 @@ describe('a credential', () => {
   }
 
   /** Calls that suspend, run, fail and are refused, each with an answer that repeats its credential. */
-  /** Connects an account, has its token refreshed, and lets the provider refuse the next one. */
-  async function connectAccount(
-    origin: string,
-    user: Caller & { cookie: string },
-    provider: TestProvider,
-  ): Promise<void> {
-    const clientSecret = `CANARY-${randomUUID()}`;
-    secrets.set('client secret of a provider app', clientSecret);
-    const definition = { title: 'Mock', issuer: provider.issuer, hosts: ['api.example.com'] };
-    const app = { client_id: 'gateway', client_secret: clientSecret, definition };
-    created(await user.put('/v1/oauth-apps/mock', app));
-    const made = created(await user.post('/v1/connections', { provider: 'mock' }));
-    const browser = openBrowser(origin, { cookie: user.cookie });
-    const sent = await browser.press(await browser.open(made.authorization_url), '');
-    const back = await fetch(String(sent.leavesTo), { redirect: 'manual' });
-    const done = await browser.open(back.headers.get('location') ?? '');
-    expect(done.html).toContain('Mock is connected');
-    created(await user.post(`/v1/connections/${made.id}/refresh`));
-    expect(provider.tokenRequests).toHaveLength(2);
-    for (const kind of ['access', 'refresh']) {
-      for (const n of [1, 2]) secrets.set(`${kind} ${n}`, `CANARY-${kind}-canary-${n}`);
-    }
-    provider.answer = (response) => {
-      response.statusCode = 400;
-      response.body = { error: 'invalid_grant', error_description: 'CANARY-refresh-canary-2' };
-    };
-    expect((await user.post(`/v1/connections/${made.id}/refresh`)).status).toBe(424);
-    for (const path of ['connections', 'oauth-apps']) created(await user.get(`/v1/${path}`));
-  }
-
   async function callEchoes({
     user,
     bot,
@@ -302,8 +278,8 @@ describe('a credential', () => {
   }
 
   test('is found where it was sent, in every form, by a sweep that works', () => {
-    for (const value of secrets.values()) {
-      expect(value).toMatch(/^CANARY-/);
+    for (const [name, value] of secrets) {
+      expect(value, name).toMatch(/^(code|verifier) of/.test(name) ? /^.{20,}$/ : /^CANARY-/);
       for (const bytes of formsOf(value).values()) {
         const padded = Buffer.concat([Buffer.from('xx'), bytes, Buffer.from('xx')]);
         expect(sweep(padded, new Map([['it', value]]))).not.toEqual([]);

@@ -13,6 +13,8 @@ export interface TestProvider extends AsyncDisposable {
   readonly tokenRequests: Record<string, string>[];
   /** How many of them asked for a refresh. */
   refreshes(): number;
+  /** The tokens that it has made, in order. */
+  readonly issued: Record<string, string>[];
   /** Changes what the token endpoint is about to answer; null again: as it is. */
   answer: ((response: MutableResponse, form: Record<string, string>) => void) | null;
   /** Who is signed in there. */
@@ -33,6 +35,7 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
     issuer: '',
     host: '',
     tokenRequests: [],
+    issued: [],
     refreshes: () =>
       provider.tokenRequests.filter(({ grant_type }) => grant_type === 'refresh_token').length,
     answer: null,
@@ -78,14 +81,14 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
   Object.assign(provider, { host, issuer: `http://${host}` });
   mock.issuer.url = provider.issuer;
 
-  let issued = 0;
   mock.service.on(Events.BeforeResponse, (response, request) => {
     const form = (request as unknown as { body: Record<string, string> }).body;
     provider.tokenRequests.push({ ...form });
-    issued += 1;
+    const n = provider.issued.length + 1;
+    const [access, refresh] = [`CANARY-access-${name}-${n}`, `CANARY-refresh-${name}-${n}`];
+    provider.issued.push({ access, refresh });
     response.body = {
-      access_token: `CANARY-access-${name}-${issued}`,
-      refresh_token: `CANARY-refresh-${name}-${issued}`,
+      ...{ access_token: access, refresh_token: refresh },
       token_type: 'Bearer',
       scope: 'read write',
       ...(provider.expiresIn === null ? {} : { expires_in: provider.expiresIn }),
