@@ -1,7 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -13,6 +15,7 @@ import { playStory } from '../story/play.ts';
 import { startReceiver } from '../story/receiver.ts';
 import { sampleTools, startMcpServer } from '../support/mcp-server.ts';
 import { startCarelessUpstream } from './canary/careless-upstream.ts';
+import { startCollector } from './canary/collector.ts';
 import { startRecordingProxy } from './canary/proxy.ts';
 import { playAccounts, playSecrets, playTools } from './canary/scenes.ts';
 import { filesBelow, formsOf, sweep } from './canary/sweep.ts';
@@ -44,6 +47,7 @@ describe('a credential', () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'aag-canary-'));
     stack.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
     stack.defer(() => endProcessesOf(dataDir));
+    const collector = stack.use(await startCollector());
     const [github, receiver, upstream, provider, proxy, port, careless, mcp] = await Promise.all([
       startGithubMock(),
       startReceiver(),
@@ -60,6 +64,8 @@ describe('a credential', () => {
     await using running = new AsyncDisposableStack();
     const program = startProgram(dataDir, {
       LOG_LEVEL: 'trace',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_SAMPLER_ARG: '1',
       PORT: String(port),
       BASE_URL: `http://127.0.0.1:${proxy.port}`,
       EGRESS_ALLOW: [github.url, receiver.url, upstream.url, provider.issuer, careless.url, mcp.url]
@@ -98,12 +104,14 @@ describe('a credential', () => {
       ]);
       return rows.length >= 5;
     }, 'the audit rows');
+    await rotate({ dataDir, user, url: careless.url });
     sinks.set('answers', proxy.answers());
     sinks.set('webhooks', Buffer.from(JSON.stringify(receiver.delivered)));
     for (const table of await tables.list()) {
       sinks.set(`table ${table}`, Buffer.from((await tables.dump(table)).join('\n')));
     }
     await running.disposeAsync();
+    sinks.set('telemetry', collector.telemetry());
     sinks.set('stderr', Buffer.from(program.output.stderr));
     // The link is printed there for the person who started it.
     sinks.set('stdout', Buffer.from(program.output.stdout.replaceAll(/^Sign in: .*$/gm, '')));
@@ -112,6 +120,33 @@ describe('a credential', () => {
     }
   }, 180_000);
   afterAll(() => stack.disposeAsync());
+
+  /** With a key that the running executor does not have: what it says of that is logged and answered. */
+  async function rotate({
+    dataDir,
+    user,
+    url,
+  }: {
+    dataDir: string;
+    user: Caller;
+    url: string;
+  }): Promise<void> {
+    const { MASTER_KEY: old } = JSON.parse(await readFile(join(dataDir, 'keys.json'), 'utf8'));
+    const fresh = randomBytes(32).toString('base64url');
+    issued.set('master key', old).set('next master key', fresh);
+    const env = { PATH: process.env['PATH'], DATA_DIR: dataDir, MASTER_KEY: `${fresh},${old}` };
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['executor/rotate.ts'], {
+      env,
+    });
+    expect(stdout).toMatch(/^Rewrapped [1-9]/m);
+    sinks.set('rotation', Buffer.from(stdout + stderr));
+    const secret = { name: 'careless_header', in: 'header', key: 'x-api-key' };
+    const call = { service: 'http', method: 'GET', url };
+    await until(async () => {
+      const reply = await user.post('/v1/actions/call', { ...call, secrets: [secret] });
+      return reply.status === 503;
+    }, 'the executor to lack the key');
+  }
 
   /** Chosen, typed right, typed wrong, and typed where the address belongs. */
   async function signInByPassword({ url, user }: { url: string; user: Person }): Promise<void> {
@@ -286,6 +321,7 @@ describe('a credential', () => {
       }
     }
     const known = new Map([['approval', approvalId]]);
+    expect(sinks.get('telemetry')?.toString()).toMatch(/"execution"/);
     const where = [...sinks]
       .filter(([, sink]) => sweep(sink, known).length > 0)
       .map(([name]) => name);
@@ -313,7 +349,9 @@ describe('a credential', () => {
   });
 
   test('that was issued is shown once and kept nowhere', () => {
-    const kept = [...sinks].filter(([name]) => name !== 'answers');
+    // Keys that are made at the first start are in their file.
+    const shown = ['answers', 'file /keys.json'];
+    const kept = [...sinks].filter(([name]) => !shown.includes(name));
     const leaks = kept.flatMap(([name, sink]) =>
       sweep(sink, issued).map((leak) => ({ sink: name, ...leak })),
     );
