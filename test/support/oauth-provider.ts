@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { Events, OAuth2Server } from 'oauth2-mock-server';
@@ -13,6 +14,8 @@ export interface TestProvider extends AsyncDisposable {
   readonly tokenRequests: Record<string, string>[];
   /** How many of them asked for a refresh. */
   refreshes(): number;
+  /** Everything that arrived, as it came. */
+  readonly hits: ProviderHit[];
   /** The tokens that it has made, in order. */
   readonly issued: Record<string, string>[];
   /** Changes what the token endpoint is about to answer; null again: as it is. */
@@ -22,6 +25,13 @@ export interface TestProvider extends AsyncDisposable {
   expiresIn: number | null;
   /** Takes part in what is going on at the token endpoint before it answers. */
   pause: (() => Promise<void>) | null;
+}
+
+export interface ProviderHit {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
 }
 
 export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
@@ -35,6 +45,7 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
     issuer: '',
     host: '',
     tokenRequests: [],
+    hits: [],
     issued: [],
     refreshes: () =>
       provider.tokenRequests.filter(({ grant_type }) => grant_type === 'refresh_token').length,
@@ -54,7 +65,9 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const body = Buffer.concat(chunks);
-      const path = (request.url ?? '/').replace(/^\/other/, '');
+      const { method = 'GET', url = '/', headers } = request;
+      provider.hits.push({ method, path: url, headers, body: body.toString() });
+      const path = url.replace(/^\/other/, '');
       const answered = await fetch(new URL(path, inner), {
         method: request.method ?? 'GET',
         headers: Object.fromEntries(
