@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { SignInProviderBody } from '#contracts/http/sign-in';
 import { startOpenidProvider, visit } from './openid-provider.testing.ts';
 import type { Account, OpenidProvider } from './openid-provider.testing.ts';
+import { sealSecret, sealingKeyOf } from './domain/sealing.ts';
 import { context, createAuthWorld, soon } from './world.testing.ts';
 import type { AuthWorld, Person } from './world.testing.ts';
 
@@ -341,8 +342,32 @@ describe('a provider', () => {
     const asked = other.tokenRequests.count;
     await world.db`update auth.sign_in_provider set issuer = ${other.issuer} where key = 'work'`;
 
-    expect(await codeOf(start('work'))).toBe('internal');
+    expect(await codeOf(start('work'))).toBe('conflict');
     expect(other.tokenRequests.count).toBe(asked);
+  });
+
+  test('with the secret of another provider or org, or anything else, is refused', async () => {
+    const [another] = await world.db<{ secret: Buffer }[]>`
+      select client_secret as secret from auth.sign_in_provider where key = 'other'
+    `;
+    const sealed = (binding: object) =>
+      sealSecret(sealingKeyOf(world.environment.variables['SIGN_IN_KEY'] ?? ''), 'CANARY-moved', {
+        binding: { orgId: admin.orgId, key: 'work', issuer: work.issuer, ...binding },
+        random: randomBytes,
+      });
+    const ofOthers = [another!.secret, sealed({ orgId: randomUUID() }), sealed({ key: 'twin' })];
+    for (const secret of [...ofOthers, randomBytes(60), Buffer.alloc(0)]) {
+      await world.db`
+        update auth.sign_in_provider
+           set client_secret = ${secret}
+         where key = 'work'
+      `;
+      expect(await codeOf(start('work'))).toBe('conflict');
+    }
+    await world.db`
+      update auth.sign_in_provider set client_secret = ${sealed({})} where key = 'work'
+    `;
+    expect(await codeOf(start('work'))).toBe('done');
   });
 
   test('of the environment works like others, and is not changed here', async () => {

@@ -83,8 +83,8 @@ export function createSignInProviders(options: Options): SignInProviders {
       return unsealSecret(sealingKey, sealed, binding);
     } catch (cause) {
       throw new AppError(
-        'internal',
-        'The client secret of this provider cannot be opened: SIGN_IN_KEY has changed. An admin has to set the provider up again.',
+        'conflict',
+        'The stored client secret of this provider cannot be opened; an admin has to set the provider up again.',
         { cause },
       );
     }

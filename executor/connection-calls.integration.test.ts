@@ -6,6 +6,7 @@ import { executor } from '#contracts/bus/executor';
 import type { Call } from '#contracts/call';
 import { oauthProvider } from '#contracts/oauth-provider';
 import type { ErrorCode } from '#errors';
+import { createLogger } from '#telemetry';
 import { executorConfig } from './config.ts';
 import { sealTokens } from './connections/tokens.ts';
 import { readMasterKeys } from './vault/master-keys.ts';
@@ -20,7 +21,8 @@ let vault: Vault;
 beforeAll(async () => {
   world = await createWorld();
   const { MASTER_KEY } = loadConfig(executorConfig, world.variables);
-  vault = await openVault({ db: world.sql, masterKeys: readMasterKeys(MASTER_KEY) });
+  const logger = createLogger({ component: 'test', level: 'silent' });
+  vault = await openVault({ db: world.sql, masterKeys: readMasterKeys(MASTER_KEY), logger });
   const address = (path: string) => `${world.upstream.baseUrl}${path}`;
   const provider = oauthProvider.parse({
     key: 'acme',

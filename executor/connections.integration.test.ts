@@ -203,6 +203,42 @@ describe('connecting an account', () => {
     expect(after).toMatchObject({ status: 'active', account_label: 'ann@example.com' });
   });
 
+  test('what the provider repeats of what it was sent is neither kept nor shown', async () => {
+    const connection = await connect();
+    const browser = browserOf();
+    const refresh = () =>
+      bus.refreshConnection({ principal: browser, id: connection.id, context }, soon());
+    const spell = (secret: string) => [secret, Buffer.from(secret).toString('base64')];
+    for (const said of spell('CANARY-client-secret')) {
+      one.answer = (response) => {
+        Object.assign(response, { statusCode: 400, body: { error: `no ${said}` } });
+      };
+      const refusal = await refresh().catch((error: Error) => error);
+      expect(refusal).toMatchObject({ code: 'upstream_incomplete' });
+      expect(String(refusal)).toMatch(/\(no .*\[REDACTED\].*\)/);
+      expect(String(refusal)).not.toContain(said.slice(4, -4));
+      await world.sql`update executor.connection set refresh_lease = null, refresh_lease_until = null`;
+    }
+    one.answer = (response, { refresh_token: sent = '' }) => {
+      const { access_token: next } = response.body as Record<string, string>;
+      const scope = ['read', ...spell('CANARY-client-secret'), sent, next].join(' ');
+      Object.assign(response.body as object, { scope });
+    };
+    expect((await refresh()).granted_scopes).toEqual(['read']);
+
+    one.answer = (response) => {
+      const { access_token: token = '' } = response.body as Record<string, string>;
+      one.account = { sub: 'account-1', email: `${token}@example.com` };
+    };
+    const made = await connect();
+    expect(made.account_label).toBe('account-1');
+    one.answer = (response) => {
+      const { access_token: token = '' } = response.body as Record<string, string>;
+      one.account = { sub: token, email: 'ann@example.com' };
+    };
+    expect((await connect()).account_label).toBeNull();
+  });
+
   test('what the provider refuses is said, and the state is used up', async () => {
     const browser = browserOf();
     const asked = await ask({ provider: 'one', name: nextName() }, browser);

@@ -219,13 +219,20 @@ describe('what uses a secret', () => {
     ...{ owner_id, references },
   });
 
-  test('is told with it: the services that name it, and no other’s of the same name', async () => {
+  test('is told with it: the services that name it, and those that mean it for want of another', async () => {
+    const bobId = uuidv7();
+    const bob = world.principalOf({ role: 'member', userId: bobId, identityId: bobId });
+    await world.gateway.createSecret(
+      { principal: bob, body: { name: 'used', value: canary() } },
+      soon(),
+    );
     const own = await store({ name: 'used' });
     const shared = await store({ name: 'used', tier: 'org', allowed_hosts: ['a.example'] });
     world.uses.push(
       service('org/acme', ['org/used', 'org/more']),
       service('mine', ['used'], world.userId),
-      service('theirs', ['used'], uuidv7()),
+      service('of-bob', ['used'], bobId),
+      service('falls-back', ['used'], uuidv7()),
       service('borrows', ['org/used'], world.userId),
     );
     const uses = async (id: string) =>
@@ -234,6 +241,7 @@ describe('what uses a secret', () => {
     expect((await uses(own.id)).map(({ name }) => name)).toEqual(['mine']);
     expect(await uses(shared.id)).toMatchObject([
       { name: 'org/acme', tier: 'org', owner_id: null },
+      { name: 'falls-back', tier: 'user' },
       { name: 'borrows', tier: 'user', owner_id: world.userId },
     ]);
     const { items } = await world.gateway.listSecrets(

@@ -57,7 +57,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     }),
   );
-  const vault = await openVault({ db, masterKeys });
+  const vault = await openVault({ db, masterKeys, logger });
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor' }));
   const egress = startup.use(openEgress({ allow, ...egressSettingsOf(config) }));
   const jq = startup.use(createJqPool());

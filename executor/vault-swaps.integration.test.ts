@@ -99,7 +99,7 @@ describe('ciphertexts that change places open nothing', { timeout: 600_000 }, ()
       const outcomes: string[] = [];
       for (const row of rows) outcomes.push(await open(row));
 
-      expect(new Set(outcomes)).toEqual(new Set(['internal']));
+      expect(new Set(outcomes)).toEqual(new Set(['credential_missing']));
       expect(world.upstream.hits).toEqual([]);
     },
   );
@@ -152,7 +152,7 @@ describe('ciphertexts that change places open nothing', { timeout: 600_000 }, ()
        where secret_id = ${first!.secret} and version = ${first!.version}
     `;
     await forgetAll();
-    expect(await open(first!)).toBe('internal');
+    expect(await open(first!)).toBe('credential_missing');
     await putAll(0);
 
     expect(await replay(0, previews[0]!.sealedCall)).toBe('sent');
@@ -170,7 +170,7 @@ describe('ciphertexts that change places open nothing', { timeout: 600_000 }, ()
     }
     await forgetAll();
     const current = rows.filter(({ version }) => version === versionsCount);
-    for (const row of current) expect(await open(row)).toBe('internal');
+    for (const row of current) expect(await open(row)).toBe('unavailable');
     for (const { org, wrapped } of keys) await put(org, wrapped);
     await forgetAll();
     for (const row of current) expect(await open(row)).toBe('opened');

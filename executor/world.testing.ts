@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -21,6 +20,7 @@ import { openDatabase } from '#database';
 import { onEvents } from '#events';
 import { createSigner, digestOf } from '#signing';
 import { createLogger } from '#telemetry';
+import { canary } from '../test/support/canaries.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import { executorConfig } from './config.ts';
 import { actionOf, templateOf } from './domain/action.testing.ts';
@@ -28,7 +28,7 @@ import { startExecutor } from './start.ts';
 
 const logger = createLogger({ component: 'test', level: 'silent' });
 export const soon = () => deadlineIn(15_000);
-export const canary = () => `CANARY-${randomUUID()}`;
+export { canary };
 export const context = { requestId: 'req-1', traceId: null, ip: '192.0.2.1' };
 export const options: CallOptions = { timeoutMs: 10_000, maxRisk: null, idempotencyKey: null };
 

@@ -34,7 +34,7 @@ describe('without a session', () => {
     const back = new URL(to.searchParams.get('return_to') ?? '', world.url);
     expect(back.origin + back.pathname).toBe(`${world.url}/oauth/authorize`);
     expect(back.searchParams.get('client_id')).toBe(clientId);
-    expect(back.searchParams.get('state')).toBe('CANARY-state');
+    expect(back.searchParams.get('state')).toBe('client-state');
     expect(await world.db`select from auth.oauth_interaction`).toHaveLength(0);
   });
 
@@ -186,7 +186,7 @@ describe('the consent screen', () => {
     expect(answer.origin + answer.pathname).toBe(redirectUri);
     expect(Object.fromEntries(answer.searchParams)).toMatchObject({
       error: 'access_denied',
-      state: 'CANARY-state',
+      state: 'client-state',
       iss: world.url,
     });
     expect(await agentsOf(person)).toEqual([]);

@@ -19,7 +19,7 @@ describe('a client', () => {
     const answer = await person.browser.authorize(url);
     expect(answer.origin + answer.pathname).toBe(redirectUri);
     expect(answer.searchParams.get('iss')).toBe(world.url);
-    expect(answer.searchParams.get('state')).toBe('CANARY-state');
+    expect(answer.searchParams.get('state')).toBe('client-state');
 
     const { body: tokens, headers } = await world.post('/oauth/token', {
       grant_type: 'authorization_code',

@@ -60,9 +60,23 @@ export async function loadCredentials(
         );
       }
       if (facts.target.kind === 'action') checkScopes(deps, { usable, injection, action });
-      return { injection, value: usable.reveal(), version: usable.version };
+      return { injection, value: reveal(usable, injection), version: usable.version };
     }),
   );
+}
+
+/** A secret that does not open is named, as one that is absent is. */
+function reveal(usable: Usable, { kind, credentialName }: Injection): string {
+  try {
+    return usable.reveal();
+  } catch (thrown) {
+    if (!(thrown instanceof AppError)) throw thrown;
+    const { code, message, details } = thrown;
+    throw new AppError(code, message, {
+      details: { ...details, [kind]: credentialName },
+      cause: thrown,
+    });
+  }
 }
 
 async function find(

@@ -7,8 +7,7 @@ import type { Permit } from '#contracts/permit';
 import type { Database } from '#database';
 import { AppError } from '#errors';
 import { canonicalJson } from '#signing';
-import type { Binding } from '../domain/sealing.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { OrgBinding, Vault } from '../vault/vault.ts';
 
 /** All that the replay needs to build the approved request again. Credentials stand in it by id, never by value. */
 const frozenCall = z.strictObject({
@@ -30,22 +29,13 @@ export async function freezeCall(
   return sealed.toString('base64url');
 }
 
-/** Opens what `freezeCall` sealed for this very approval; `approval_stale` for anything else. */
+/** Opens what `freezeCall` sealed for this very approval; the vault answers `approval_stale` for anything else. */
 export async function thawCall(
   { db, vault }: { db: Database; vault: Vault },
   { orgId, approvalId, sealedCall }: { orgId: string; approvalId: string; sealedCall: string },
 ): Promise<FrozenCall> {
-  let text: string;
-  try {
-    text = await vault.unseal(
-      db,
-      bindingOf({ orgId, approvalId }),
-      Buffer.from(sealedCall, 'base64url'),
-    );
-  } catch (cause) {
-    if (AppError.from(cause).code === 'unavailable') throw cause;
-    throw stale('The approved call cannot be opened any more', cause);
-  }
+  const sealed = Buffer.from(sealedCall, 'base64url');
+  const text = await vault.unseal(db, bindingOf({ orgId, approvalId }), sealed);
   return frozenCall.parse(JSON.parse(text));
 }
 
@@ -59,12 +49,10 @@ export function requireUnchanged(frozen: FrozenCall, { target, injections }: Per
   }
 }
 
-export function stale(what: string, cause?: unknown): AppError {
-  return new AppError('approval_stale', `${what}; nothing was sent. Ask for approval again.`, {
-    cause,
-  });
+export function stale(what: string): AppError {
+  return new AppError('approval_stale', `${what}; nothing was sent. Ask for approval again.`);
 }
 
-function bindingOf({ orgId, approvalId }: { orgId: string; approvalId: string }): Binding {
+function bindingOf({ orgId, approvalId }: { orgId: string; approvalId: string }): OrgBinding {
   return { orgId, recordId: approvalId, version: 1, purpose: 'frozen_call' };
 }

@@ -6,7 +6,7 @@ import { referenceOf } from '../domain/credential-rules.ts';
 import { findTokens } from '../repository/connection-tokens.ts';
 import type { StoredTokens } from '../repository/connection-tokens.ts';
 import type { RefreshDeps, Refresher } from './refresh.ts';
-import { parseTokens, tokensBinding } from './tokens.ts';
+import { readTokens } from './tokens.ts';
 import type { Tokens } from './tokens.ts';
 
 /** The access token of a connection as the sender needs it; decrypted by each `reveal`, and kept nowhere. */
@@ -50,11 +50,10 @@ export function createAccessTokens(deps: RefreshDeps & { refresher: Refresher })
   const look = async ({ orgId, connectionId: id }: TokenAt): Promise<Openable | undefined> => {
     const stored = await findTokens(db, { orgId, id });
     if (stored === undefined) return undefined;
-    const { sealed, version } = stored;
+    const { sealed } = stored;
     if (sealed === null) return { ...stored, read: null };
     const open = await vault.openerOf(db, orgId);
-    const binding = tokensBinding({ orgId, id, version });
-    return { ...stored, read: () => parseTokens(open(binding, sealed)) };
+    return { ...stored, read: () => readTokens(open, { ...stored, sealed }, deps.authUrlOf) };
   };
   const known = createCache<TokenAt, Openable>({ max: 5_000, ttlMs: cachedMs, fetch: look });
   const forget = (connectionId: string | null) =>
@@ -99,6 +98,8 @@ function usable(
   }
   if (found.status !== 'active' || found.read === null) throw notConnected(deps, found);
   if (found.isExpired) {
+    // What does not open is not refreshed either, however often it is tried.
+    found.read();
     throw new AppError(
       'upstream_unreachable',
       `The access token of "${referenceOf(found)}" has ended and its provider gave no new one a moment ago; try again shortly.`,

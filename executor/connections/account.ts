@@ -1,5 +1,6 @@
 import type { Egress } from '#egress';
 import type { Logger } from '#telemetry';
+import { createScrubber } from '../domain/scrub.ts';
 import { readPlace } from '../domain/token-answer.ts';
 import type { GrantedTokens } from '../domain/token-answer.ts';
 import type { ProviderApp } from './provider-apps.ts';
@@ -44,9 +45,17 @@ export async function lookUpAccount(
       return null;
     }
   }
-  const id = textOf(readPlace(about, account.id));
+  const { accessToken, refreshToken } = tokens;
+  const secrets = [accessToken, refreshToken, await app.revealSecret()];
+  const scrubber = createScrubber(secrets.filter((each) => each !== null));
+  // What repeats a credential names nobody.
+  const read = (place: string) => {
+    const text = textOf(readPlace(about, place));
+    return text === null || scrubber.text(text) === text ? text : null;
+  };
+  const id = read(account.id);
   if (id === null) return null;
-  const labels = account.label.map((place) => textOf(readPlace(about, place)));
+  const labels = account.label.map(read);
   return { id, label: labels.find((each) => each !== null) ?? id };
 }
 

@@ -9,7 +9,7 @@ import type { Account } from './account.ts';
 import { connectionEvent } from './event.ts';
 import type { Actor } from './event.ts';
 import type { ProviderApp } from './provider-apps.ts';
-import { marginOf, parseTokens, sealTokens, tokensBinding } from './tokens.ts';
+import { marginOf, readTokensIfAny, sealTokens } from './tokens.ts';
 
 interface Grant {
   readonly connection: StoredConnection;
@@ -39,15 +39,17 @@ export async function storeGrant(
     const isSameGrant = before.accountId !== null && held.tokenUrl === tokenUrl;
     const kept =
       tokens.refreshToken === null && isSameGrant && held.sealed !== null
-        ? parseTokens(await vault.unseal(tx, tokensBinding({ orgId, id, ...held }), held.sealed))
+        ? await readTokensIfAny(tx, vault, { orgId, id, ...held, sealed: held.sealed })
         : null;
+    const refreshToken = tokens.refreshToken ?? kept?.refreshToken ?? null;
     const sealed = await sealTokens(tx, vault, {
       place: { orgId, id, version: held.version + 1 },
-      content: { accessToken, refreshToken: tokens.refreshToken ?? kept?.refreshToken ?? null },
+      content: { accessToken, refreshToken },
     });
     const connection = await storeGrantedTokens(tx, {
       ...{ orgId, id, sealed, tokenUrl, scopes, account, expiresInSeconds },
-      marginSeconds: marginOf(expiresInSeconds),
+      // Without a refresh token there is nothing to ask for before the end.
+      marginSeconds: refreshToken === null ? 0 : marginOf(expiresInSeconds),
       hosts: parseHosts(hosts),
     });
     const isNew = before.status === 'pending';

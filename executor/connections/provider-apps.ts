@@ -4,10 +4,9 @@ import type { SecretText } from '#config';
 import type { Database } from '#database';
 import { AppError } from '#errors';
 import { builtInProviders, fillProvider, readVariables } from '#providers';
-import type { Binding } from '../domain/sealing.ts';
 import { findOauthApp, listOauthApps } from '../repository/oauth-app.ts';
 import type { StoredOauthApp } from '../repository/oauth-app.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { OrgBinding, Vault } from '../vault/vault.ts';
 
 /** An app given by the operator, for every org that has none of its own. */
 export interface EnvironmentApp {
@@ -22,7 +21,7 @@ export interface ProviderApp {
   readonly provider: OauthProvider;
   readonly clientId: string;
   readonly stored: StoredOauthApp | null;
-  /** Null for a public client. */
+  /** Null for a public client; `conflict` when what is stored does not open. */
   revealSecret(): Promise<string | null>;
 }
 
@@ -89,7 +88,7 @@ export function createProviderApps({ db, vault, baseUrl, ofEnvironment }: Option
   };
 }
 
-export function appBinding({ orgId, id, version }: StoredOauthApp): Binding {
+export function appBinding({ orgId, id, version }: StoredOauthApp): OrgBinding {
   return { orgId, recordId: id, version, purpose: 'oauth_app' };
 }
 

@@ -40,11 +40,12 @@ beforeAll(async () => {
     }),
   );
   const masterKeys = readMasterKeys(new SecretText(world.variables['MASTER_KEY'] ?? ''));
+  const logger = createLogger({ component: 'test', level: 'silent' });
   executor = openConnections({
     db,
     egress: owned.use(openEgress({ allow: parseEgressAllow('127.0.0.1/32') })),
-    vault: await openVault({ db, masterKeys }),
-    logger: createLogger({ component: 'test', level: 'silent' }),
+    vault: await openVault({ db, masterKeys, logger }),
+    logger,
     baseUrl: 'http://127.0.0.1:8080',
     ofEnvironment: new Map(),
   });
@@ -293,6 +294,39 @@ describe('a provider that does not give another one', () => {
     await expect(open(connection)).rejects.toMatchObject({ code: 'reauth_required' });
     expect(await needsReauth(connection)).toHaveLength(1);
     expect(provider.refreshes()).toBe(0);
+  });
+
+  test('and the token that is there is good: it stays, whoever asks for another one', async () => {
+    provider.answer = (response) => {
+      delete (response.body as Record<string, unknown>)['refresh_token'];
+    };
+    const connection = await connect();
+    const { id } = connection;
+    const asked = world.gateway.refreshConnection({ principal: world.admin, id, context }, soon());
+    await expect(asked).rejects.toMatchObject({
+      code: 'reauth_required',
+      details: { auth_url: expect.stringContaining(`/connect/repair/${id}`), connection_id: id },
+    });
+    expect(await statusOf(connection)).toBe('active');
+    expect(await needsReauth(connection)).toEqual([]);
+    expect((await open(connection)).reveal()).toMatch(/^CANARY-access-/);
+    // In its last minute too.
+    await endIn(connection, 30);
+    executor.forget(null);
+    expect((await open(connection)).reveal()).toMatch(/^CANARY-access-/);
+  });
+
+  test('when somebody asks, of one that has no end: it is not asked again by itself', async () => {
+    provider.expiresIn = null;
+    const connection = await connect();
+    provider.answer = (response) => Object.assign(response, { statusCode: 503, body: {} });
+    const { id } = connection;
+    const asked = world.gateway.refreshConnection({ principal: world.admin, id, context }, soon());
+    await expect(asked).rejects.toMatchObject({ code: 'upstream_incomplete' });
+    const [row] = await world.sql<{ refresh_at: Date | null }[]>`
+      select refresh_at from executor.connection where id = ${id}
+    `;
+    expect(row?.refresh_at).toBeNull();
   });
 
   test('because it is another server now: the refresh token does not go there', async () => {

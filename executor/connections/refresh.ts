@@ -22,7 +22,7 @@ import { connectionEvent } from './event.ts';
 import type { Actor } from './event.ts';
 import type { ProviderApp, ProviderApps } from './provider-apps.ts';
 import { requestTokens, tokenRequestMs } from './token-request.ts';
-import { marginOf, parseTokens, sealTokens, tokensBinding } from './tokens.ts';
+import { marginOf, readTokens, sealTokens } from './tokens.ts';
 
 export interface RefreshDeps {
   readonly db: Database;
@@ -42,9 +42,9 @@ export interface Refresher {
   refresh(tokens: StoredTokens, by?: Actor): Promise<void>;
 }
 
-/** Longer than a token request can take, with what is stored before and after it. */
 /** How often a lost database is asked to take tokens, 250 ms apart. */
 const storeAttemptsMax = 12;
+/** Longer than a token request can take, with what is stored before and after it. */
 const leaseSeconds = Math.ceil(tokenRequestMs / 1_000) + 10;
 const retrySeconds = 5;
 const lookAgainMs = 100;
@@ -101,13 +101,14 @@ async function askProvider(
 ): Promise<void> {
   const { orgId, id, provider } = tokens;
   try {
-    const { refreshToken } = await openTokens(deps, tokens);
+    const refreshToken = await openRefreshToken(deps, tokens);
     const app = await deps.apps.find({ orgId, provider });
     if (app === undefined || app.provider.token_url !== tokens.tokenUrl) {
       const reason = `the app of ${provider} was removed or speaks to another server now`;
       return await giveUp(deps, tokens, { ...attempt, reason });
     }
     if (refreshToken === null) {
+      if (!tokens.isExpired) throw notRefreshable(deps, tokens);
       const reason = 'its access token has ended, and the provider gave none to refresh it with';
       return await giveUp(deps, tokens, { ...attempt, reason });
     }
@@ -145,12 +146,13 @@ async function untilStored(store: () => Promise<void>): Promise<void> {
   }
 }
 
-async function openTokens(
-  { db, vault }: RefreshDeps,
-  { orgId, id, version, sealed }: StoredTokens,
-): Promise<{ refreshToken: string | null }> {
-  if (sealed === null) return { refreshToken: null };
-  return parseTokens(await vault.unseal(db, tokensBinding({ orgId, id, version }), sealed));
+async function openRefreshToken(
+  { db, vault, authUrlOf }: RefreshDeps,
+  { sealed, ...stored }: StoredTokens,
+): Promise<string | null> {
+  if (sealed === null) return null;
+  const open = await vault.openerOf(db, stored.orgId);
+  return readTokens(open, { ...stored, sealed }, authUrlOf).refreshToken;
 }
 
 /** Stored before anybody uses them. What the answer leaves out stays as it was (RFC 6749 §6). */
@@ -205,6 +207,15 @@ async function giveUp(
     );
   });
   logger.warn({ connectionId: id, reason }, 'connection needs its owner');
+}
+
+/** An access token that is good, and all there is: asking for another one is no reason to erase it. */
+function notRefreshable({ authUrlOf }: RefreshDeps, tokens: StoredTokens): AppError {
+  return new AppError(
+    'reauth_required',
+    `${tokens.provider} gave no token to refresh "${referenceOf(tokens)}" with; the access token stays in use. For another one its owner has to connect again at auth_url.`,
+    { details: { auth_url: authUrlOf(tokens.id), connection_id: tokens.id } },
+  );
 }
 
 function unsettled({ provider }: ProviderApp, problem: string): AppError {

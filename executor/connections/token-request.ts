@@ -1,4 +1,5 @@
 import type { Egress } from '#egress';
+import { createScrubber } from '../domain/scrub.ts';
 import { readTokenAnswer } from '../domain/token-answer.ts';
 import type { TokenAnswer } from '../domain/token-answer.ts';
 import type { ProviderApp } from './provider-apps.ts';
@@ -36,10 +37,34 @@ export async function requestTokens(
     totalTimeoutMs: tokenRequestMs,
     maxBytes: bytesMax,
   });
-  return readTokenAnswer(provider, {
-    status: answer.status,
-    text: Buffer.from(answer.body).toString('utf8'),
-  });
+  const { code, code_verifier: verifier, refresh_token: refreshToken } = parameters;
+  return withoutEchoes(
+    readTokenAnswer(provider, {
+      status: answer.status,
+      text: Buffer.from(answer.body).toString('utf8'),
+    }),
+    [await app.revealSecret(), code, verifier, refreshToken],
+  );
+}
+
+/** Some servers repeat in an answer what they were sent: its words are shown to people and kept. */
+function withoutEchoes(
+  answer: TokenAnswer,
+  sent: readonly (string | null | undefined)[],
+): TokenAnswer {
+  const secrets = sent.filter((each) => each !== null && each !== undefined);
+  if (answer.kind === 'unusable') return answer;
+  if (answer.kind === 'refused') {
+    return { ...answer, error: createScrubber(secrets).text(answer.error) };
+  }
+  const { accessToken, refreshToken, scopes } = answer.tokens;
+  const scrubber = createScrubber([
+    ...secrets,
+    accessToken,
+    ...(refreshToken === null ? [] : [refreshToken]),
+  ]);
+  const clean = scopes?.filter((scope) => scrubber.text(scope) === scope) ?? null;
+  return { ...answer, tokens: { ...answer.tokens, scopes: clean } };
 }
 
 /** RFC 6749 §2.3.1. Characters that need no encoding are sent as they are: many providers do not decode. */

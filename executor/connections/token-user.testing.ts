@@ -17,11 +17,12 @@ await using db = openDatabase({
   connectionsMax: config.DATABASE_CONNECTIONS_MAX,
 });
 await using egress = openEgress({ allow: parseEgressAllow(config.EGRESS_ALLOW) });
+const logger = createLogger({ component: 'executor', level: 'silent' });
 const { openAccessToken } = openConnections({
   db,
   egress,
-  vault: await openVault({ db, masterKeys: readMasterKeys(config.MASTER_KEY) }),
-  logger: createLogger({ component: 'executor', level: 'silent' }),
+  vault: await openVault({ db, masterKeys: readMasterKeys(config.MASTER_KEY), logger }),
+  logger,
   baseUrl: 'http://127.0.0.1:8080',
   ofEnvironment: new Map(),
 });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import type { Sql } from '#database';
-import type { Binding } from '../domain/sealing.ts';
-import type { Vault } from '../vault/vault.ts';
+import { AppError } from '#errors';
+import type { OrgBinding, Vault } from '../vault/vault.ts';
 
 /** What is sealed of a connection. */
 const tokens = z.strictObject({ accessToken: z.string(), refreshToken: z.string().nullable() });
@@ -14,7 +14,7 @@ interface Place {
   readonly version: number;
 }
 
-export function tokensBinding({ orgId, id, version }: Place): Binding {
+function tokensBinding({ orgId, id, version }: Place): OrgBinding {
   return { orgId, recordId: id, version, purpose: 'connection_tokens' };
 }
 
@@ -26,8 +26,42 @@ export function sealTokens(
   return vault.seal(sql, tokensBinding(place), JSON.stringify(content));
 }
 
-export function parseTokens(text: string): Tokens {
-  return tokens.parse(JSON.parse(text));
+/**
+ * Opens the tokens of a connection, or throws `reauth_required` with `auth_url`. What does not open
+ * stays where it is: the owner may replace it, and the operator may restore it.
+ */
+export function readTokens(
+  open: (binding: OrgBinding, sealed: Uint8Array) => string,
+  stored: Place & { readonly sealed: Uint8Array },
+  authUrlOf: (connectionId: string) => string,
+): Tokens {
+  const { id, sealed } = stored;
+  try {
+    return tokens.parse(JSON.parse(open(tokensBinding(stored), sealed)));
+  } catch (thrown) {
+    if (!isUnreadable(thrown)) throw thrown;
+    const details = { auth_url: authUrlOf(id), connection_id: id };
+    throw new AppError(thrown.code, thrown.message, { details, cause: thrown });
+  }
+}
+
+/** For who ends or replaces the tokens of a connection: null when they do not open. */
+export async function readTokensIfAny(
+  sql: Sql,
+  vault: Vault,
+  stored: Place & { readonly sealed: Uint8Array },
+): Promise<Tokens | null> {
+  try {
+    return readTokens(await vault.openerOf(sql, stored.orgId), stored, () => '');
+  } catch (thrown) {
+    // `unavailable`: the org's key does not open, and its tokens do even less.
+    if (isUnreadable(thrown) || AppError.from(thrown).code === 'unavailable') return null;
+    throw thrown;
+  }
+}
+
+function isUnreadable(thrown: unknown): thrown is AppError {
+  return thrown instanceof AppError && thrown.code === 'reauth_required';
 }
 
 /** A minute before the end, but never in the first half of a short life. */

@@ -125,7 +125,7 @@ export async function takeRefreshLease(
   return row && { wasInterrupted: row.was_interrupted };
 }
 
-/** The provider gave no answer that settles anything: the next try not at once. */
+/** The provider gave no answer that settles anything: the next try not at once. What has no end does not get one. */
 export async function releaseRefreshLease(
   sql: Sql,
   { orgId, id, lease, retrySeconds }: At & { lease: string; retrySeconds: number },
@@ -133,7 +133,9 @@ export async function releaseRefreshLease(
   await sql`
     update executor.connection
        set refresh_lease = null, refresh_lease_until = null,
-           refresh_at = now() + make_interval(secs => ${retrySeconds})
+           refresh_at = case when refresh_at is not null
+                             then now() + make_interval(secs => ${retrySeconds})
+                        end
      where org_id = ${orgId}
        and id = ${id}
        and refresh_lease = ${lease}

@@ -95,6 +95,26 @@ export async function insertSecret(
   return row && toSecret(row);
 }
 
+/** Who of these users has a secret of their own by one of these names. */
+export async function listOwnersOfNames(
+  sql: Sql,
+  {
+    orgId,
+    names,
+    ownerIds,
+  }: { orgId: string; names: readonly string[]; ownerIds: readonly string[] },
+): Promise<{ ownerId: string; name: string }[]> {
+  const rows = await sql<{ owner_id: string; name: string }[]>`
+    select owner_id, name
+      from executor.secret
+     where org_id = ${orgId}
+       and tier = 'user'
+       and owner_id = any(${[...ownerIds]})
+       and name = any(${[...names]})
+  `;
+  return rows.map(({ owner_id: ownerId, name }) => ({ ownerId, name }));
+}
+
 /** The secret of exactly this owner: a user, or with null the org. */
 export async function findNamedSecret(
   sql: Sql,

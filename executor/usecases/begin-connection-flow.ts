@@ -19,12 +19,12 @@ export async function beginConnectionFlow(
   const open = await getOpenFlow(deps, principal, id);
   const { orgId } = open.flow;
   const state = randomText();
+  const stateHash = hashOfState(state);
   const verifier = open.app.provider.pkce ? randomText() : null;
+  const binding = flowBinding({ orgId, id, stateHash });
   const begun = await beginStoredFlow(db, {
-    ...{ orgId, id, sessionId },
-    stateHash: hashOfState(state),
-    sealedVerifier:
-      verifier === null ? null : await vault.seal(db, flowBinding({ orgId, id }), verifier),
+    ...{ orgId, id, sessionId, stateHash },
+    sealedVerifier: verifier === null ? null : await vault.seal(db, binding, verifier),
     appId: open.app.stored?.id ?? null,
     appVersion: open.app.stored?.version ?? null,
   });

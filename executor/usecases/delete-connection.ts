@@ -3,7 +3,7 @@ import { appendEvent } from '#events';
 import { connectionEvent } from '../connections/event.ts';
 import { getWritableConnection, noConnection } from '../connections/present.ts';
 import { revokeAtProvider } from '../connections/revoke-at-provider.ts';
-import { parseTokens, tokensBinding } from '../connections/tokens.ts';
+import { readTokensIfAny } from '../connections/tokens.ts';
 import type { Deps } from '../deps.ts';
 import { referenceOf } from '../domain/credential-rules.ts';
 import { revokeConnection } from '../repository/connection.ts';
@@ -30,8 +30,7 @@ export async function deleteConnection(
     const by = { principal, context };
     await appendEvent(tx, connectionEvent('connection.revoked', { connection: revoked, text, by }));
     if (held.sealed === null || app?.provider.token_url !== held.tokenUrl) return null;
-    const binding = tokensBinding({ orgId, id, version: held.version });
-    return parseTokens(await vault.unseal(tx, binding, held.sealed));
+    return readTokensIfAny(tx, vault, { orgId, id, version: held.version, sealed: held.sealed });
   });
   if (erased !== null && app !== undefined) {
     await revokeAtProvider(deps, app, erased).catch((thrown: unknown) =>

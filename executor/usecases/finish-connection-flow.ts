@@ -40,17 +40,16 @@ export async function finishConnectionFlow(
   const sessionId = sessionOf(principal);
   const answer = readAuthorizationAnswer(query);
   const { orgId } = principal;
-  const flow = await consumeConnectionFlow(deps.db, {
-    ...{ orgId, sessionId, provider: key },
-    stateHash: hashOfState(answer.state),
-  });
+  const stateHash = hashOfState(answer.state);
+  const at = { orgId, sessionId, provider: key, stateHash };
+  const flow = await consumeConnectionFlow(deps.db, at);
   if (flow === undefined) throw notBegunHere();
   const connection = await getWritableConnection(deps.db, principal, flow.connectionId);
   const app = await getSameApp(deps, flow);
   if (!isFromProvider(app.provider, answer.iss)) throw notBegunHere();
   if (answer.code === null) throw notGranted(app, answer.error);
 
-  const { tokens, body } = await redeem(deps, app, { flow, code: answer.code });
+  const { tokens, body } = await redeem(deps, app, { flow, stateHash, code: answer.code });
   const account = await lookUpAccount(deps, app, { tokens, body });
   await checkSameAccount(deps, app, { connection, account, tokens });
   const scopes = scopesOf(app, flow.scopes);
@@ -82,11 +81,11 @@ async function getSameApp({ apps }: Pick<Deps, 'apps'>, flow: StoredFlow): Promi
 async function redeem(
   deps: Deps,
   app: ProviderApp,
-  { flow, code }: { flow: StoredFlow; code: string },
+  { flow, stateHash, code }: { flow: StoredFlow; stateHash: Buffer; code: string },
 ): Promise<{ tokens: GrantedTokens; body: unknown }> {
   const { sealedVerifier, provider } = flow;
-  const verifier =
-    sealedVerifier && (await deps.vault.unseal(deps.db, flowBinding(flow), sealedVerifier));
+  const binding = flowBinding({ ...flow, stateHash });
+  const verifier = sealedVerifier && (await deps.vault.unseal(deps.db, binding, sealedVerifier));
   const answer = await requestTokens(deps, app, {
     url: app.provider.token_url,
     parameters: {

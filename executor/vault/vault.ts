@@ -3,31 +3,43 @@ import type { KeyObject } from 'node:crypto';
 
 import type { Tier } from '#contracts/vocabulary';
 import type { Database, Sql } from '#database';
+import type { Logger } from '#telemetry';
 import { createCache } from '../caching.ts';
 import { nonceBytes, seal, unseal } from '../domain/sealing.ts';
-import type { Binding } from '../domain/sealing.ts';
+import type { Binding, SealingPurpose } from '../domain/sealing.ts';
 import { findDataKey, insertDataKey } from '../repository/data-key.ts';
+import type { WrappedDataKey } from '../repository/data-key.ts';
 import { getActiveMasterKey } from '../repository/key-check.ts';
 import { findSealedSecret } from '../repository/secret-version.ts';
 import type { SealedSecret } from '../repository/secret-version.ts';
 import { checkMasterKeys, unwrapDataKey, wrapDataKey } from './master-keys.ts';
 import type { MasterKeys } from './master-keys.ts';
+import { unreadable } from './unreadable.ts';
 
 /** A secret as the sender needs it. Its value is decrypted by each `reveal`, and kept nowhere. */
 export interface UsableSecret {
   readonly tier: Tier;
   readonly ownerId: string | null;
   readonly allowedHosts: readonly string[];
+  /** Throws `credential_missing` when what is stored does not open. */
   reveal(): string;
 }
 
-/** Seals and opens. Everything at rest that nobody may read goes through it. */
+/** A binding of what the data key of an org seals. */
+export type OrgBinding = Binding & {
+  readonly purpose: Exclude<SealingPurpose, 'data_key' | 'key_check'>;
+};
+
+/**
+ * Seals and opens. Everything at rest that nobody may read goes through it. What was not sealed for
+ * exactly its binding does not open: that is the error of its purpose (`unreadable.ts`), and
+ * `unavailable` when it is the org's key that does not.
+ */
 export interface Vault {
-  seal(sql: Sql, binding: Binding, text: string): Promise<Buffer>;
-  /** Throws when it was not sealed for exactly this binding. */
-  unseal(sql: Sql, binding: Binding, sealed: Uint8Array): Promise<string>;
+  seal(sql: Sql, binding: OrgBinding, text: string): Promise<Buffer>;
+  unseal(sql: Sql, binding: OrgBinding, sealed: Uint8Array): Promise<string>;
   /** `unseal` without waiting, for what is opened on each use and kept nowhere. */
-  openerOf(sql: Sql, orgId: string): Promise<(binding: Binding, sealed: Uint8Array) => string>;
+  openerOf(sql: Sql, orgId: string): Promise<(binding: OrgBinding, sealed: Uint8Array) => string>;
   findSecret(at: { orgId: string; secretId: string }): Promise<UsableSecret | undefined>;
   /** Drops cached ciphertexts of a secret that changed, or of all (null). */
   forget(secretId: string | null): void;
@@ -44,16 +56,35 @@ const wrapAttemptsMax = 4;
 export async function openVault({
   db,
   masterKeys,
+  logger,
 }: {
   db: Database;
   masterKeys: MasterKeys;
+  logger: Logger;
 }): Promise<Vault> {
   await checkMasterKeys(db, masterKeys);
+
+  const unwrap = (orgId: string, wrapped: WrappedDataKey): KeyObject => {
+    try {
+      return unwrapDataKey(masterKeys, { orgId, ...wrapped });
+    } catch (cause) {
+      logger.error({ err: cause, orgId }, 'the data key of an org does not open');
+      throw unreadable('data_key', cause);
+    }
+  };
+  const open = (dataKey: KeyObject, binding: OrgBinding, sealed: Uint8Array): string => {
+    try {
+      return unseal(dataKey, sealed, binding).toString('utf8');
+    } catch (cause) {
+      logger.error({ err: cause, ...binding }, 'a ciphertext does not open');
+      throw unreadable(binding.purpose, cause);
+    }
+  };
 
   const dataKeyOf = async (sql: Sql, orgId: string) => {
     for (let attempt = 0; attempt < wrapAttemptsMax; attempt += 1) {
       const known = await findDataKey(sql, { orgId });
-      if (known) return unwrapDataKey(masterKeys, { orgId, ...known });
+      if (known) return unwrap(orgId, known);
       const masterKey = await getActiveMasterKey(sql);
       const dataKey = generateKeySync('aes', { length: 256 });
       const wrapped = wrapDataKey(masterKeys, { orgId, dataKey, masterKey });
@@ -68,9 +99,7 @@ export async function openVault({
     ttlMs: cachedMs,
     fetch: async (at) => {
       const found = await findSealedSecret(db, at);
-      return (
-        found && { ...found, dataKey: unwrapDataKey(masterKeys, { orgId: at.orgId, ...found }) }
-      );
+      return found && { ...found, dataKey: unwrap(at.orgId, found) };
     },
   });
 
@@ -81,20 +110,17 @@ export async function openVault({
     },
     async unseal(sql, binding, sealed) {
       const dataKey = await dataKeyOf(sql, binding.orgId);
-      return unseal(dataKey, sealed, binding).toString('utf8');
+      return open(dataKey, binding, sealed);
     },
     async openerOf(sql, orgId) {
       const dataKey = await dataKeyOf(sql, orgId);
-      return (binding, sealed) => unseal(dataKey, sealed, binding).toString('utf8');
+      return (binding, sealed) => open(dataKey, binding, sealed);
     },
     async findSecret({ orgId, secretId }) {
       const found = await secrets.get(`${orgId} ${secretId}`, { orgId, secretId });
       if (!found) return undefined;
       const { tier, ownerId, allowedHosts, version, sealed, dataKey } = found;
-      const reveal = () => {
-        const binding = secretBinding({ orgId, secretId, version });
-        return unseal(dataKey, sealed, binding).toString('utf8');
-      };
+      const reveal = () => open(dataKey, secretBinding({ orgId, secretId, version }), sealed);
       return { tier, ownerId, allowedHosts, reveal };
     },
     forget(secretId) {
@@ -111,6 +137,6 @@ export function secretBinding({
   orgId: string;
   secretId: string;
   version: number;
-}): Binding {
+}): OrgBinding {
   return { orgId, recordId: secretId, version, purpose: 'secret' };
 }

@@ -22,10 +22,9 @@ export function gatePage(view: GateView): string {
   const host = new URL(view.providerOrigin).host;
   return page(
     isRepair ? `Connect ${title} again?` : `Connect ${title}?`,
-    `<p>${sentence(view)} You will sign in there and can still say no.</p>
+    `<p>${sentence(view)} ${signInThere(view)}</p>
       <dl class="facts">
         <dt>Asked by</dt><dd>${escapeHtml(asker(view))}</dd>
-        ${connection.account_label === null ? '' : `<dt>Account</dt><dd><b>${escapeHtml(connection.account_label)}</b></dd>`}
         <dt>Kept as</dt><dd>${escapeHtml(connection.name)}</dd>
         <dt>You go to</dt><dd><b>${escapeHtml(host)}</b></dd>
       </dl>
@@ -45,9 +44,20 @@ function sentence(view: GateView): string {
     connection.tier === 'org'
       ? `an account at ${title} for <b>everybody in your org</b>`
       : `your account at ${title}`;
+  if (connection.status === 'needs_reauth') {
+    return `The access to ${account} has ended, and nothing can use it until it is connected again.`;
+  }
   return asker(view) === 'You'
     ? `You are about to connect ${account}.`
     : `${escapeHtml(asker(view))} wants to use ${account}.`;
+}
+
+/** Another account than before would be refused at the end. */
+function signInThere({ connection }: GateView): string {
+  const { account_label: account } = connection;
+  return account === null
+    ? 'You will sign in there and can still say no.'
+    : `Sign in there as <b>${escapeHtml(account)}</b>; you can still say no.`;
 }
 
 function asker({ askedBy, person }: GateView): string {
@@ -57,7 +67,10 @@ function asker({ askedBy, person }: GateView): string {
 
 function list(title: string, items: readonly string[], otherwise: string): string {
   if (items.length === 0) return `<p class="lead">${title}:</p><p>${otherwise}</p>`;
-  const rows = items.map((item) => `<li><code>${escapeHtml(item)}</code></li>`).join('');
+  // Scopes that are addresses break where a reader would break them.
+  const rows = items
+    .map((item) => `<li><code>${escapeHtml(item).replaceAll('/', '/<wbr>')}</code></li>`)
+    .join('');
   const shown = `<ul>${rows}</ul>`;
   return items.length <= 8
     ? `<p class="lead">${title}:</p>${shown}`
@@ -78,7 +91,7 @@ export function connectedPage({
   const missing =
     missingScopes.length === 0
       ? ''
-      : `<p>Not granted: ${missingScopes.map((each) => `<code>${escapeHtml(each)}</code>`).join(', ')}. Calls that need it will say so.</p>`;
+      : `<p>Not granted: ${missingScopes.map((each) => `<code>${escapeHtml(each)}</code>`).join(', ')}. Calls that need ${missingScopes.length === 1 ? 'it' : 'them'} will say so.</p>`;
   return page(
     `${providerTitle} is connected`,
     `<p>Connection <b>${escapeHtml(connection.name)}</b> is ready${account}. You can close this page and go back to where you came from.</p>

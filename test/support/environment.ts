@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { provisionBus, schemaOwners } from '../../provision.ts';
 import { startNats } from '../../services-src/embedded/index.ts';
+import { refuseLeaks, sweepDatabase, sweepFolder, watchLog } from './canaries.ts';
 
 export interface TestEnvironment extends AsyncDisposable {
   /** What `loadConfig` reads: database, bus and keys of every component. */
@@ -34,6 +36,8 @@ export async function createTestEnvironment({
   await using startup = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-environment-'));
   startup.defer(() => rm(dataDir, { recursive: true, force: true }));
+  // When the server has stopped: what it has stored until then.
+  startup.defer(async () => refuseLeaks(await sweepFolder(join(dataDir, 'nats/jetstream'))));
   const password = 'CANARY-bus-password';
   const nats = startup.use(
     await startNats({
@@ -57,6 +61,10 @@ export async function createTestEnvironment({
   );
   startup.defer(() => administer(serverUrl, `drop database ${database} with (force)`));
   const adminUrl = serverUrl.replace('/postgres?', `/${database}?`);
+  const sweepLog = await watchLog(adminUrl, inject('walDir'));
+  startup.defer(async () =>
+    refuseLeaks([...(await sweepDatabase(adminUrl)), ...(await sweepLog())]),
+  );
 
   const newKey = () => randomBytes(32).toString('base64url');
   const keys = { PERMIT_KEY: newKey(), GAP_KEY: newKey(), PRINCIPAL_KEY: newKey() };
@@ -65,7 +73,7 @@ export async function createTestEnvironment({
     MASTER_KEY: newKey(),
     WEBHOOK_KEY: newKey(),
     SIGN_IN_KEY: newKey(),
-    LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
+    LOG_LEVEL: logEverything(),
     PORT: '0',
   };
   for (const component of components) {
@@ -89,6 +97,19 @@ export async function createTestEnvironment({
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
+
+/**
+ * Components log to the descriptor of stdout. Here it is a file, which is swept when the run is over;
+ * with TEST_LOG_LEVEL they log for whoever is looking instead.
+ */
+function logEverything(): string {
+  const asked = process.env['TEST_LOG_LEVEL'];
+  if (asked !== undefined) return asked;
+  logFile ??= openSync(join(inject('logDir'), `${process.pid}.log`), 'a');
+  Object.defineProperty(process.stdout, 'fd', { value: logFile, configurable: true });
+  return 'trace';
+}
+let logFile: number | undefined;
 
 async function administer(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });

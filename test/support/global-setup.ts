@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,11 +8,16 @@ import type { TestProject } from 'vitest/node';
 
 import { provisionDatabase, schemaOwners } from '../../provision.ts';
 import { startPostgres } from '../../services-src/embedded/index.ts';
+import { refuseLeaks, sweepFolder } from './canaries.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Superuser URL of the run's Postgres; database `template_gateway` has every schema migrated. */
     adminUrl: string;
+    /** Where components log to. */
+    logDir: string;
+    /** The write-ahead log of the run's Postgres. */
+    walDir: string;
   }
 }
 
@@ -21,6 +26,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await using startup = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-test-'));
   startup.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const [logDir, walDir] = [join(dataDir, 'logs'), join(dataDir, 'postgres/data/pg_wal')];
+  await mkdir(logDir);
+  // When the server has stopped. Tables, streams and most of this log were swept with their worlds.
+  startup.defer(async () =>
+    refuseLeaks([...(await sweepFolder(logDir)), ...(await sweepFolder(walDir))]),
+  );
   const logger = pino({ level: 'error' });
   const postgres = startup.use(
     await startPostgres({ dataDir, logger, durable: false, maxConnections: 200 }),
@@ -39,6 +50,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   });
 
   project.provide('adminUrl', postgres.adminUrl);
+  project.provide('logDir', logDir);
+  project.provide('walDir', walDir);
   const running = startup.move();
   return () => running.disposeAsync();
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { Events, OAuth2Server } from 'oauth2-mock-server';
@@ -13,6 +14,10 @@ export interface TestProvider extends AsyncDisposable {
   readonly tokenRequests: Record<string, string>[];
   /** How many of them asked for a refresh. */
   refreshes(): number;
+  /** Everything that arrived, as it came. */
+  readonly hits: ProviderHit[];
+  /** The tokens that it has made, in order. */
+  readonly issued: Record<string, string>[];
   /** Changes what the token endpoint is about to answer; null again: as it is. */
   answer: ((response: MutableResponse, form: Record<string, string>) => void) | null;
   /** Who is signed in there. */
@@ -20,6 +25,13 @@ export interface TestProvider extends AsyncDisposable {
   expiresIn: number | null;
   /** Takes part in what is going on at the token endpoint before it answers. */
   pause: (() => Promise<void>) | null;
+}
+
+export interface ProviderHit {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
 }
 
 export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
@@ -33,6 +45,8 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
     issuer: '',
     host: '',
     tokenRequests: [],
+    hits: [],
+    issued: [],
     refreshes: () =>
       provider.tokenRequests.filter(({ grant_type }) => grant_type === 'refresh_token').length,
     answer: null,
@@ -51,7 +65,9 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const body = Buffer.concat(chunks);
-      const path = (request.url ?? '/').replace(/^\/other/, '');
+      const { method = 'GET', url = '/', headers } = request;
+      provider.hits.push({ method, path: url, headers, body: body.toString() });
+      const path = url.replace(/^\/other/, '');
       const answered = await fetch(new URL(path, inner), {
         method: request.method ?? 'GET',
         headers: Object.fromEntries(
@@ -78,14 +94,14 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
   Object.assign(provider, { host, issuer: `http://${host}` });
   mock.issuer.url = provider.issuer;
 
-  let issued = 0;
   mock.service.on(Events.BeforeResponse, (response, request) => {
     const form = (request as unknown as { body: Record<string, string> }).body;
     provider.tokenRequests.push({ ...form });
-    issued += 1;
+    const n = provider.issued.length + 1;
+    const [access, refresh] = [`CANARY-access-${name}-${n}`, `CANARY-refresh-${name}-${n}`];
+    provider.issued.push({ access, refresh });
     response.body = {
-      access_token: `CANARY-access-${name}-${issued}`,
-      refresh_token: `CANARY-refresh-${name}-${issued}`,
+      ...{ access_token: access, refresh_token: refresh },
       token_type: 'Bearer',
       scope: 'read write',
       ...(provider.expiresIn === null ? {} : { expires_in: provider.expiresIn }),

@@ -79,7 +79,7 @@ export function authorization(
     response_type: 'code',
     redirect_uri: redirectUri,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-    state: 'CANARY-state',
+    state: 'client-state',
     ...parameters,
   });
   return { url: `${baseUrl}/oauth/authorize?${query.toString()}`, verifier };

@@ -99,6 +99,7 @@ export const connectionEndpoints = {
       'not_found',
       'forbidden',
       'needs_authentication',
+      'conflict',
       'reauth_required',
       ...providerFailures,
     ],

@@ -55,6 +55,7 @@ const executionErrors = [
   'needs_authentication',
   'reauth_required',
   'missing_scopes',
+  'conflict',
   'host_not_allowed',
   'invalid_params',
   'filter_invalid',
@@ -263,7 +264,7 @@ export const executor = defineContract('executor', {
   restoreSecretVersion: {
     request: change.extend({ id, version: z.int().min(1) }),
     response: storedSecret,
-    errors: ['not_found', 'forbidden', 'conflict'],
+    errors: ['not_found', 'forbidden', 'conflict', 'credential_missing'],
     callers: ['gateway'],
     timeoutMs: 3_000,
   },

@@ -142,7 +142,7 @@ export const registry = defineContract('registry', {
     request: z.strictObject({
       orgId: id,
       userId: id.nullable(),
-      references: z.array(nameReference).min(1).max(200),
+      references: z.array(nameReference).min(1).max(400),
     }),
     response: z.strictObject({
       services: z

@@ -95,7 +95,13 @@ export const signInEndpoints = {
       browserToken: z.string().max(100).nullable(),
     }),
     response: z.strictObject({ url: z.string(), browserToken: z.string() }),
-    errors: ['not_found', 'upstream_unreachable', 'upstream_timeout', 'upstream_incomplete'],
+    errors: [
+      'not_found',
+      'conflict',
+      'upstream_unreachable',
+      'upstream_timeout',
+      'upstream_incomplete',
+    ],
     ...abroad,
   },
   finishProviderSignIn: {

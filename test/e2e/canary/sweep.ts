@@ -1,6 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+
+import { gzipMembersIn } from '../../support/canaries.ts';
 
 /** A secret as it may be found: by its own name, encoded, or inside something that was encoded. */
 export function formsOf(secret: string): ReadonlyMap<string, Buffer> {
@@ -39,23 +40,6 @@ export function sweep(
       }),
     ),
   );
-}
-
-const gzipMagic = Buffer.from('1f8b08', 'hex');
-const membersMax = 200;
-
-function gzipMembersIn(sink: Buffer): Buffer[] {
-  const members: Buffer[] = [];
-  let at = sink.indexOf(gzipMagic);
-  while (at >= 0 && members.length < membersMax) {
-    try {
-      members.push(gunzipSync(sink.subarray(at), { maxOutputLength: 16 * 1024 * 1024 }));
-    } catch {
-      // Three bytes that look like a beginning, and are none.
-    }
-    at = sink.indexOf(gzipMagic, at + 1);
-  }
-  return members;
 }
 
 /** All files below a folder, by their path. */

@@ -1,0 +1,41 @@
+import type { ErrorCode } from '#contracts/errors';
+import { AppError } from '#errors';
+import type { SealingPurpose } from '../domain/sealing.ts';
+
+/** What helps when a ciphertext is not the one that was sealed for its place. */
+const told: Readonly<Record<Exclude<SealingPurpose, 'key_check'>, readonly [ErrorCode, string]>> = {
+  secret: [
+    'credential_missing',
+    'The stored value of this secret cannot be opened; store it again, or have the operator restore the database.',
+  ],
+  connection_tokens: [
+    'reauth_required',
+    'The stored tokens of this connection cannot be opened; its owner has to connect again, or the operator to restore the database.',
+  ],
+  connection_flow: [
+    'expired',
+    'What was begun here cannot be finished any more; ask for access again.',
+  ],
+  oauth_app: [
+    'conflict',
+    'The stored client secret of this provider cannot be opened; an admin has to set the provider up again.',
+  ],
+  frozen_call: [
+    'approval_stale',
+    'The approved call cannot be opened any more; nothing was sent. Ask for approval again.',
+  ],
+  // Nothing of the org opens, and nothing can be stored for it.
+  data_key: [
+    'unavailable',
+    'The vault key of this org cannot be opened, so nothing was sent or stored; the operator has to give the right MASTER_KEY or restore the database.',
+  ],
+};
+
+/**
+ * The refusal of a ciphertext that was moved, changed, or sealed with another key (threat K4).
+ * Whoever meets it leaves it where it is: what was put in its place may be put back.
+ */
+export function unreadable(purpose: keyof typeof told, cause: unknown): AppError {
+  const [code, message] = told[purpose];
+  return new AppError(code, message, { cause });
+}
