@@ -370,6 +370,13 @@ describe('a provider of the org', () => {
     expect(['invalid_params', 'invalid_request']).toContain(code);
   });
 
+  test.for(['https://64:ff9b::1/x', 'https://[::1%25lo]/x', 'https://1.1.1.1:99999'])(
+    'is refused with the issuer %s',
+    async (issuer) => {
+      expect(await codeOf(put({ issuer }))).toBe('invalid_params');
+    },
+  );
+
   test('is refused under the name of a built-in one, and from who is no admin', async () => {
     expect(await codeOf(put({ issuer: one.issuer }, 'github'))).toBe('conflict');
     const member = world.principalOf({ role: 'member' });

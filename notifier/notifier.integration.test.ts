@@ -310,6 +310,22 @@ describe('notifier', () => {
     expect((await read(stranger)).items).toHaveLength(0);
   });
 
+  test('one that is being delivered to can be deleted at any moment', async () => {
+    using receiver = await startReceiver(() => ({ status: 500, body: '' }));
+    const subscribeAndDelete = async () => {
+      const { id } = await subscribe(receiver.url);
+      await until(
+        () => deliveriesOf(id),
+        ({ items }) => (items[0]?.attempts ?? 0) > 0,
+      );
+      await client.deleteWebhook({ principal: principalOf(), id }, soon());
+      await expect(statusOf(id)).rejects.toMatchObject({ code: 'not_found' });
+    };
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(Array.from({ length: 30 }, subscribeAndDelete));
+    }
+  }, 30_000);
+
   test.for<[what: string, changes: Partial<Principal>, code: string]>([
     ['an auditor', { role: 'auditor' }, 'forbidden'],
     ['an expired principal', { expiresAt: Date.now() - 60_000 }, 'unauthenticated'],

@@ -260,6 +260,22 @@ describe('saving a template', () => {
   });
 });
 
+describe('a key that was used before', () => {
+  test('counts its versions on, and what was deleted is not published', async () => {
+    const { ann } = createOrg();
+    await create(ann, document('notes'));
+    await publish(ann);
+    await remove(ann);
+    expect((await create(ann, document('notes'))).version).toBe(2);
+    expect(await outcomeOf(publish(ann))).toBe('not_found');
+    expect(await get(ann)).toMatchObject({ status: 'draft', version: 2 });
+    await publish(ann, { version: 2 });
+    expect(await list(ann)).toEqual(['user notes']);
+    await remove(ann);
+    expect(await list(ann)).toEqual([]);
+  });
+});
+
 describe('a draft', () => {
   test('without servers is saved, and not published', async () => {
     const { ann } = createOrg();

@@ -89,7 +89,8 @@ function checkAddresses({ isPlainHttpAllowed }: Tools, provider: OauthProvider):
 
 /** RFC 8414 or OpenID Connect Discovery, whichever the server has; the issuer must be the one asked for. */
 async function discover({ egress }: Tools, issuer: string): Promise<AuthorizationServer> {
-  const server = new URL(issuer);
+  const server = URL.parse(issuer);
+  if (server === null) throw unusable('issuer', 'must be an https URL');
   const failures: unknown[] = [];
   for (const algorithm of ['oidc', 'oauth2'] as const) {
     try {

@@ -136,6 +136,24 @@ export async function deleteWebhook(
   return result.count === 1;
 }
 
+/**
+ * Makes who changes the subscription, or what is delivered to it, wait; false when it was deleted.
+ * Taken before any of its deliveries, in the order in which a deletion takes them.
+ */
+export async function lockWebhook(
+  sql: Sql,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<boolean> {
+  const rows = await sql`
+    select 1
+      from notifier.webhook
+     where org_id = ${orgId}
+       and id = ${id}
+       for no key update
+  `;
+  return rows.length === 1;
+}
+
 /** From pending to active, once; false when it was not pending. */
 export async function activateWebhook(
   sql: Sql,

@@ -17,6 +17,7 @@ import type { DueDelivery } from '../repository/delivery.ts';
 import {
   activateWebhook,
   disableWebhook,
+  lockWebhook,
   markFailing,
   markHealthy,
 } from '../repository/webhook.ts';
@@ -90,6 +91,7 @@ async function settle(deps: Deps, delivery: DueDelivery, attempt: Attempt): Prom
   const { orgId, webhookId } = delivery;
   const { verdict } = attempt;
   await deps.db.transaction(async (tx) => {
+    if (!(await lockWebhook(tx, { orgId, id: webhookId }))) return;
     const inSeconds =
       verdict.kind === 'failed'
         ? nextAttemptInSeconds({

@@ -25,6 +25,13 @@ describe('resolveServer', () => {
     });
   });
 
+  test.for<[url: string, host: string]>([
+    ['https://[2606:4700::1111]/v1', '[2606:4700::1111]'],
+    ['https://1.1.1.1:8443', '1.1.1.1:8443'],
+  ])('takes the address %s', ([url, host]) => {
+    expect(resolved({ ...fixed, url }, {})).toEqual({ baseUrl: url, host });
+  });
+
   test('fills in a variable and lower-cases the host', () => {
     expect(resolved(jira, { variables: { site: 'Acme' } })).toEqual({
       baseUrl: 'https://acme.atlassian.net',

@@ -142,7 +142,8 @@ export function resolveServer(
     throw invalid('base_url', 'Everybody hosts this themselves. Give the base_url of yours.');
   }
   const meant = /^https?:\/\/([^/:]*)/.exec(address)?.[1]?.toLowerCase();
-  if (baseUrl === undefined && parsed.hostname !== meant) {
+  const isFilledIn = baseUrl === undefined && server.variables.length > 0;
+  if (isFilledIn && parsed.hostname !== meant) {
     throw invalid('variables', 'The variables do not form a host name. Correct them.');
   }
   return { baseUrl: baseOf(parsed), host: hostOf(parsed) };

@@ -123,13 +123,15 @@ export interface TemplateSwitch {
   readonly isDisabled?: boolean;
 }
 
+/** Undefined when there is no such template, or not the version that is to be published. */
 export async function switchTemplate(
   sql: Sql,
   { orgId, tier, ownerId, key, ...change }: TemplateName & TemplateSwitch,
 ): Promise<OwnTemplate | undefined> {
+  const version = change.publishedVersion ?? null;
   const [row] = await sql<TemplateRow[]>`
     update registry.template
-       set published_version = coalesce(${change.publishedVersion ?? null}, published_version),
+       set published_version = coalesce(${version}, published_version),
            is_disabled = coalesce(${change.isDisabled ?? null}, is_disabled),
            updated_at = now()
      where org_id = ${orgId}
@@ -137,6 +139,14 @@ export async function switchTemplate(
        and owner_id = ${ownerId}
        and key = ${key}
        and deleted_at is null
+       and (${version}::integer is null
+            or exists (select 1
+                         from registry.template_version
+                        where org_id = ${orgId}
+                          and tier = ${tier}
+                          and owner_id = ${ownerId}
+                          and key = ${key}
+                          and version = ${version}))
     returning ${sql(columns)}
   `;
   return row && toTemplate(row);

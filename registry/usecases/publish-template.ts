@@ -37,7 +37,11 @@ export async function publishTemplate(
   if (template.server === null) throw withoutServer();
   const own = await deps.db.transaction(async (tx) => {
     const published = await switchTemplate(tx, { ...name, publishedVersion: version });
-    if (published === undefined) throw new AppError('not_found', `The template "${key}" is gone.`);
+    if (published === undefined)
+      throw new AppError(
+        'not_found',
+        `There is no version ${version} of the template "${key}" any more.`,
+      );
     await appendEvent(tx, templateEvent('template.published', caller, published));
     return published;
   });

@@ -1,7 +1,8 @@
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
 /**
- * A self-signed certificate for one DNS name, made for one test run: no private key lies in the
+ * A self-signed certificate for one DNS name or IPv4 address, made for one test run: no private key lies in the
  * repository, and none expires. Just enough DER (X.690) for RFC 5280.
  */
 export function createCertificate(name: string): { key: string; cert: string } {
@@ -14,7 +15,9 @@ export function createCertificate(name: string): { key: string; cert: string } {
     return der(0x17, Buffer.from(digits.slice(2)));
   };
   const validity = der(0x30, time(Date.now() - 86_400_000), time(Date.now() + 86_400_000));
-  const names = der(0x30, der(0x82, Buffer.from(name)));
+  const isAddress = isIPv4(name);
+  const subjectName = isAddress ? Buffer.from(name.split('.').map(Number)) : Buffer.from(name);
+  const names = der(0x30, der(isAddress ? 0x87 : 0x82, subjectName));
   const subjectAltName = der(0x30, Buffer.from('0603551d11', 'hex'), der(0x04, names));
   const authority = der(0x04, der(0x30, Buffer.from('0101ff', 'hex')));
   const basicConstraints = der(0x30, Buffer.from('0603551d13', 'hex'), authority);
