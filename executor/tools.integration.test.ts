@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { ToolDefinition } from '#contracts/mcp';
 import type { CompiledTemplate } from '#contracts/template';
@@ -11,7 +11,7 @@ import { sampleTools, startMcpServer } from '../test/support/mcp-server.ts';
 import type { TestMcpServer } from '../test/support/mcp-server.ts';
 import { actionOf, templateOf } from './domain/action.testing.ts';
 import { canary, context, createWorld, options, soon } from './world.testing.ts';
-import type { Hit, World } from './world.testing.ts';
+import type { Answers, Hit, World } from './world.testing.ts';
 
 let world: World;
 let old: TestMcpServer;
@@ -70,14 +70,17 @@ function templateFor(protocolVersion: string, definition?: ToolDefinition): Comp
 }
 
 /** Calls the tool at a server, as the agent of the world and with its permit. */
-async function callTool(host: string, parts: Partial<Permit> = {}) {
+async function callTool(
+  host: string,
+  { serviceId: of = serviceId, ...parts }: Partial<Permit> & { serviceId?: string } = {},
+) {
   const call = world.actionCall('create_issue', { repository: 'acme/site', title: 'Zürich' });
   const jti = uuidv7();
   const baseUrl = `http://${host}`;
-  const toolset = { serviceId, version: toolsets };
+  const toolset = { serviceId: of, version: toolsets };
   const template = { key: 'acme', tier: 'global', ownerId: null, version: 1, toolset } as const;
   const named = { kind: 'action', service: 'acme', action: 'create_issue' } as const;
-  const target = { ...named, serviceId, template, baseUrl, runtime: 'mcp' } as const;
+  const target = { ...named, serviceId: of, template, baseUrl, runtime: 'mcp' } as const;
   const permit = world.permitOf(call, {
     ...{ jti, dispatchId: jti, nonRead: true, risk: 'write', hosts: [host], target },
     ...parts,
@@ -312,5 +315,79 @@ describe('a call', () => {
     expect((await world.outbox('action.intent')).at(-1)?.audit).toMatchObject({
       action: 'create_issue',
     });
+  });
+});
+
+describe('what calls notice of the tools of their server', () => {
+  const json = (reply: ServerResponse, body: unknown, status = 200) =>
+    reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  const answerWith = (body: object) => (hit: Hit, reply: ServerResponse) =>
+    json(reply, { jsonrpc: '2.0', id: JSON.parse(hit.body).id, ...body });
+  const notice = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+  const saying = (text: string) => ({
+    result: { isError: true, content: [{ type: 'text', text }] },
+  });
+  /** What the registry was told by a call of a service, which has made none before. */
+  const toldBy = async (version: string, answers?: Answers) => {
+    world.template.current = templateFor(version);
+    if (answers) world.upstream.answer(answers);
+    const of = uuidv7();
+    const host = answers ? world.upstream.host : recent.host;
+    const call = (service: string) => callTool(host, { serviceId: service }).catch(() => undefined);
+    await call(of);
+    await call(of);
+    // What another call is told of later shows that nothing is under way any more.
+    const last = uuidv7();
+    await call(last);
+    await vi.waitFor(() => expect(world.followed.map((each) => each.serviceId)).toContain(last));
+    return world.followed.filter((each) => each.serviceId === of).map(({ isTold }) => isTold);
+  };
+
+  test('that they are used, once in a while', async () => {
+    expect(await toldBy('2026-07-28')).toEqual([false]);
+    expect(await toldBy('2026-07-28', answerWith(saying('No such repository')))).toEqual([false]);
+  });
+
+  test.for<[string, string, Answers]>([
+    [
+      'announces on the stream of an answer that its tools changed',
+      '2026-07-28',
+      (hit, reply) => {
+        reply.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let times = 0; times < 100; times += 1) {
+          reply.write(`data: ${JSON.stringify(notice)}\n\n`);
+        }
+        const { id } = JSON.parse(hit.body);
+        reply.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);
+      },
+    ],
+    ['has no such tool', '2026-07-28', answerWith({ error: { code: -32_602, message: 'x' } })],
+    ['has no tools', '2026-07-28', answerWith({ error: { code: -32_601, message: 'x' } })],
+    [
+      'speaks another revision',
+      '2026-07-28',
+      answerWith({ error: { code: -32_022, message: 'x' } }),
+    ],
+    [
+      'says so as the SDK does',
+      '2026-07-28',
+      answerWith(saying('MCP error -32602: Tool create_issue not found')),
+    ],
+    ['is no MCP server any more', '2026-07-28', (_hit, reply) => reply.writeHead(404).end()],
+    [
+      'opens no sessions any more',
+      '2025-11-25',
+      answerWith({ error: { code: -32_022, message: 'Unsupported protocol version' } }),
+    ],
+  ])('that a server %s', async ([, version, answers]) => {
+    expect(await toldBy(version, answers)).toEqual([true, true]);
+  });
+
+  test.for<[string, Answers]>([
+    ['refuses the credential', (_hit, reply) => reply.writeHead(401).end()],
+    ['is busy', (_hit, reply) => reply.writeHead(503).end()],
+    ['does not answer', (_hit, reply) => reply.destroy()],
+  ])('nothing of it where a server %s', async ([, answers]) => {
+    expect(await toldBy('2025-11-25', answers)).toEqual([false]);
   });
 });
