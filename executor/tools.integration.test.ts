@@ -391,3 +391,23 @@ describe('what calls notice of the tools of their server', () => {
     expect(await toldBy('2025-11-25', answers)).toEqual([false]);
   });
 });
+
+test('a call that nobody waits for any more is cancelled, in its session', async () => {
+  world.template.current = templateFor('2025-11-25');
+  world.upstream.answer((hit, reply) => {
+    const { id, method } = JSON.parse(hit.body);
+    if (method === 'tools/call') return;
+    reply.setHeader('mcp-session-id', 'one');
+    if (id === undefined) return reply.writeHead(202).end();
+    const result = { protocolVersion: '2025-11-25' };
+    return reply
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });
+  await expect(callTool(world.upstream.host)).rejects.toMatchObject({ code: 'outcome_unknown' });
+  const sent = () => world.upstream.hits.map(({ body }) => JSON.parse(body));
+  await vi.waitFor(() => expect(sent().at(-1)?.method).toBe('notifications/cancelled'));
+  const [call] = sent().filter(({ method }) => method === 'tools/call');
+  expect(sent().at(-1).params).toMatchObject({ requestId: call.id });
+  expect(world.upstream.hits.at(-1)?.headers['mcp-session-id']).toBe('one');
+});

@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 import { withoutCredentials } from '../domain/without-credentials.ts';
 import { exchangeRpc } from '../mcp/exchange.ts';
 import type { RpcAnswer } from '../mcp/exchange.ts';
-import { sessionHeaders } from '../mcp/session.ts';
+import { cancelRequest, sessionHeaders } from '../mcp/session.ts';
 import type { McpSession } from '../mcp/session.ts';
 import { findTool } from '../mcp/tools.ts';
 import { stale } from './frozen-call.ts';
@@ -85,6 +85,9 @@ async function sendCall(deps: ToolDeps, sending: CallSending): Promise<SentOnce>
     const head = receivedHead(thrown);
     // A tool may still be at work after "200": only a refusal is known by its status alone.
     if (head === undefined || head.status < 300 || head.status > 599) {
+      if (session !== null && error.code === 'upstream_timeout') {
+        void cancelRequest(deps.egress, { server, session, id });
+      }
       return { kind: 'unknown', error };
     }
     const lost = error.code === 'response_too_large' ? 'too_large' : 'incomplete';
