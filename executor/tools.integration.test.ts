@@ -19,7 +19,7 @@ let recent: TestMcpServer;
 
 beforeAll(async () => {
   [world, old, recent] = await Promise.all([
-    createWorld(),
+    createWorld({ variables: { CAP_RESPONSE_STORED_BYTES: '600000' } }),
     startMcpServer('sessions', sampleTools()),
     startMcpServer('stateless', sampleTools()),
   ]);
@@ -299,6 +299,35 @@ describe('a call', () => {
     });
     world.upstream.answer((_hit, reply) => reply.writeHead(503).end('busy'));
     expect(await callTool(world.upstream.host)).toMatchObject({ result: { status_code: 503 } });
+  });
+
+  test('has ended although its bytes are more than may be kept', async () => {
+    world.template.current = templateFor('2026-07-28');
+    const image = { type: 'image', mimeType: 'image/png' };
+    world.upstream.answer((hit, reply) => {
+      const { id } = JSON.parse(hit.body);
+      const data = Buffer.alloc(600_001).toString('base64');
+      const result = {
+        content: [
+          { ...image, data },
+          { ...image, data: 'AAEC' },
+        ],
+      };
+      reply.setHeader('content-type', 'application/json');
+      reply.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });
+    const done = await callTool(world.upstream.host);
+    expect(done).toMatchObject({
+      result: {
+        body: {
+          content: [
+            { ...image, omitted: { reason: 'too_large', size: 600_001 } },
+            { ...image, omitted: { reason: 'file', size: 3 } },
+          ],
+        },
+        files: [{ at: '/content/1', size: 3 }],
+      },
+    });
   });
 
   test('is answered again by its dispatch, and leaves an intent and an outcome', async () => {

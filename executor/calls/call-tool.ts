@@ -20,8 +20,8 @@ import type { Sending, SentOnce } from './send.ts';
 
 type ToolDeps = Pick<Deps, 'egress' | 'mcpSessions' | 'toolNews'>;
 
-/** Of one answer, blobs included: what is kept of it is cut to the inline cap afterwards. */
-const answerBytesMax = 4 * 1024 * 1024;
+/** Of one answer, whose bytes are base64 in one piece of JSON: it is in memory several times while it is read. */
+const answerBytesMax = 8 * 1024 * 1024;
 
 /**
  * Sends one `tools/call` at most once. A session is opened before, if the server wants one; one
