@@ -135,6 +135,30 @@ export async function entriesOf({ admin, agent, anybody }: Callers): Promise<Ent
         await anybody.get('/sign-in/with/somebody');
       },
     },
+    ...(['issuer', 'mcp_server'] as const).map((field) => ({
+      name: `the ${field} of an OAuth provider`,
+      oneOf: 80,
+      attempt(url: string) {
+        const definition = { title: 'Own', hosts: ['api.example.com'], [field]: url };
+        return admin.put(`/v1/oauth-apps/p${next()}`, { client_id: 'x', definition });
+      },
+    })),
+    {
+      name: 'an MCP server',
+      oneOf: 80,
+      async attempt(url) {
+        const key = `m${next()}`;
+        const openapi = `openapi: 3.1.0
+info: { title: ${key}, key: ${key} }
+runtime: mcp
+mcp: { url: ${JSON.stringify(url)}, auth: none }
+`;
+        const saved = await admin.post('/v1/templates', { openapi, tier: 'org' });
+        if (saved.status > 299) return;
+        await admin.post(`/v1/templates/${key}/publish?tier=org`, { version: 1 });
+        await connect(key, {});
+      },
+    },
     {
       name: 'the id of an OAuth client',
       oneOf: 40,
