@@ -155,6 +155,23 @@ describe('discovery', () => {
     const answer = isProbe ? { supportedVersions: ['2026-07-28'] } : result;
     json(reply, { jsonrpc: '2.0', id, result: answer });
   };
+  test.for<[string, (reply: ServerResponse) => unknown]>([
+    ['fails', (reply) => reply.writeHead(500).end('no session')],
+    ['says nothing', () => undefined],
+  ])('asks on where a server %s before it is initialized', async ([, answers]) => {
+    world.upstream.answer((hit, reply) => {
+      const { id, method } = JSON.parse(hit.body);
+      if (method === 'server/discover') return answers(reply);
+      if (id === undefined) return reply.writeHead(202).end();
+      const result = { protocolVersion: '2025-06-18', tools: [{ name: 'one' }] };
+      return json(reply, { jsonrpc: '2.0', id, result });
+    });
+    expect(await discover(`${world.upstream.baseUrl}/mcp`)).toMatchObject({
+      protocolVersion: '2025-06-18',
+      tools: [{ name: 'one' }],
+    });
+  });
+
   const many = Array.from({ length: 501 }, (_, at) => ({ name: `t${at}` }));
 
   test.for<[string, (hit: Hit, reply: ServerResponse) => void, string]>([

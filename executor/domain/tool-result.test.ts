@@ -56,6 +56,12 @@ describe('bytes of a tool', () => {
     }
   });
 
+  test('of a result that is not whole say so', () => {
+    const body = (resultType: string) => toolBody(answer({ resultType, content: [] }), new Map());
+    expect(body('complete')).toEqual({ content: [] });
+    expect(body('input_required')).toEqual({ resultType: 'input_required', content: [] });
+  });
+
   test('are none where content is no list, and in an error of the protocol', () => {
     expect(toolBytes(answer({ content: 'text' }))).toEqual([]);
     const error = { jsonrpc: '2.0', id: '1', error: { code: 1, message: 'no' } } as RpcResponse;

@@ -47,8 +47,11 @@ export function toolBody(
     const reason = fates.get(pointerTo(index)) ?? 'not_stored';
     return withoutBytes(block, reason);
   });
+  // Anything but a whole result (2026-07-28) is said so.
+  const isWhole = resultType === undefined || resultType === 'complete';
   return {
     ...rest,
+    ...(isWhole ? {} : { resultType }),
     ...(structuredContent === undefined ? {} : { structuredContent }),
     ...(told.length === 0 && structuredContent !== undefined ? {} : { content: told }),
   };
