@@ -2,7 +2,6 @@ import { v7 as uuidv7 } from 'uuid';
 
 import type { Deadline } from '#bus';
 import type { OauthApp, OauthAppBody } from '#contracts/http/oauth-apps';
-import type { OauthProvider } from '#contracts/oauth-provider';
 import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
