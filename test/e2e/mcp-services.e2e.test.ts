@@ -113,6 +113,11 @@ describe('MCP servers as services', () => {
     expect(await allow(pending.approval_id)).toMatchObject({ status: 'executed' });
     expect(server.calls().at(-1)?.headers.authorization).toBe(`Bearer ${grant.token}`);
 
+    // A token that the server ended early is replaced before it is asked in vain.
+    server.token = 'CANARY-next-token';
+    account.grants({ token: server.token, scopes: ['read'] });
+    created(await admin.post('/v1/services/guarded/discover'));
+
     await account.lose();
     await until(async () => {
       const { body } = await call('guarded', 'list_issues', { repository: 'acme/site' });
