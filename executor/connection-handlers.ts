@@ -36,7 +36,7 @@ export function createConnectionHandlers(
     finishConnectionFlow: (request) => finishConnectionFlow(deps, request),
     listOauthApps: (request) => listOauthApps(deps, request),
     getOauthApp: (request) => getOauthApp(deps, request),
-    putOauthApp: (request) => putOauthApp(deps, request),
+    putOauthApp: (request, deadline) => putOauthApp(deps, request, deadline),
     deleteOauthApp: (request) => deleteOauthApp(deps, request),
   };
 }

@@ -13,6 +13,7 @@ import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
 import type { Retries } from './retries.ts';
 import type { McpSessions } from './mcp/session.ts';
+import type { ToolNews } from './mcp/tool-news.ts';
 import type { ConnectionDeps } from './connections/index.ts';
 import type { Owners } from './platform/ask.ts';
 import type { Vault } from './vault/vault.ts';
@@ -43,6 +44,7 @@ export interface Deps extends ConnectionDeps {
   readonly lookUpNames: LookUpNames;
   /** With MCP servers of the eras that have them. */
   readonly mcpSessions: McpSessions;
+  readonly toolNews: ToolNews;
   /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */
   verifyPrincipal(signed: string): Principal;
   verifyPermit(signed: string): Permit;

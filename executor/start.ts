@@ -24,6 +24,7 @@ import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
 import { openConnections } from './connections/index.ts';
 import { createMcpSessions } from './mcp/session.ts';
+import { createToolNews } from './mcp/tool-news.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
@@ -101,6 +102,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     baseUrl: deriveBaseUrl(config),
     lookUpNames: createLookUpNames({ egress, vault, ...connections }),
     mcpSessions: createMcpSessions(egress),
+    toolNews: createToolNews(registryClient, logger),
     ...createVerifiers(config),
     getTemplate: templates.get,
     findSecretUses: registryClient.findSecretUses,

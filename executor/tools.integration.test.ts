@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { ToolDefinition } from '#contracts/mcp';
 import type { CompiledTemplate } from '#contracts/template';
@@ -11,7 +11,7 @@ import { sampleTools, startMcpServer } from '../test/support/mcp-server.ts';
 import type { TestMcpServer } from '../test/support/mcp-server.ts';
 import { actionOf, templateOf } from './domain/action.testing.ts';
 import { canary, context, createWorld, options, soon } from './world.testing.ts';
-import type { Hit, World } from './world.testing.ts';
+import type { Answers, Hit, World } from './world.testing.ts';
 
 let world: World;
 let old: TestMcpServer;
@@ -19,7 +19,7 @@ let recent: TestMcpServer;
 
 beforeAll(async () => {
   [world, old, recent] = await Promise.all([
-    createWorld(),
+    createWorld({ variables: { CAP_RESPONSE_STORED_BYTES: '600000' } }),
     startMcpServer('sessions', sampleTools()),
     startMcpServer('stateless', sampleTools()),
   ]);
@@ -70,14 +70,17 @@ function templateFor(protocolVersion: string, definition?: ToolDefinition): Comp
 }
 
 /** Calls the tool at a server, as the agent of the world and with its permit. */
-async function callTool(host: string, parts: Partial<Permit> = {}) {
+async function callTool(
+  host: string,
+  { serviceId: of = serviceId, ...parts }: Partial<Permit> & { serviceId?: string } = {},
+) {
   const call = world.actionCall('create_issue', { repository: 'acme/site', title: 'Zürich' });
   const jti = uuidv7();
   const baseUrl = `http://${host}`;
-  const toolset = { serviceId, version: toolsets };
+  const toolset = { serviceId: of, version: toolsets };
   const template = { key: 'acme', tier: 'global', ownerId: null, version: 1, toolset } as const;
   const named = { kind: 'action', service: 'acme', action: 'create_issue' } as const;
-  const target = { ...named, serviceId, template, baseUrl, runtime: 'mcp' } as const;
+  const target = { ...named, serviceId: of, template, baseUrl, runtime: 'mcp' } as const;
   const permit = world.permitOf(call, {
     ...{ jti, dispatchId: jti, nonRead: true, risk: 'write', hosts: [host], target },
     ...parts,
@@ -152,6 +155,23 @@ describe('discovery', () => {
     const answer = isProbe ? { supportedVersions: ['2026-07-28'] } : result;
     json(reply, { jsonrpc: '2.0', id, result: answer });
   };
+  test.for<[string, (reply: ServerResponse) => unknown]>([
+    ['fails', (reply) => reply.writeHead(500).end('no session')],
+    ['says nothing', () => undefined],
+  ])('asks on where a server %s before it is initialized', async ([, answers]) => {
+    world.upstream.answer((hit, reply) => {
+      const { id, method } = JSON.parse(hit.body);
+      if (method === 'server/discover') return answers(reply);
+      if (id === undefined) return reply.writeHead(202).end();
+      const result = { protocolVersion: '2025-06-18', tools: [{ name: 'one' }] };
+      return json(reply, { jsonrpc: '2.0', id, result });
+    });
+    expect(await discover(`${world.upstream.baseUrl}/mcp`)).toMatchObject({
+      protocolVersion: '2025-06-18',
+      tools: [{ name: 'one' }],
+    });
+  });
+
   const many = Array.from({ length: 501 }, (_, at) => ({ name: `t${at}` }));
 
   test.for<[string, (hit: Hit, reply: ServerResponse) => void, string]>([
@@ -298,6 +318,35 @@ describe('a call', () => {
     expect(await callTool(world.upstream.host)).toMatchObject({ result: { status_code: 503 } });
   });
 
+  test('has ended although its bytes are more than may be kept', async () => {
+    world.template.current = templateFor('2026-07-28');
+    const image = { type: 'image', mimeType: 'image/png' };
+    world.upstream.answer((hit, reply) => {
+      const { id } = JSON.parse(hit.body);
+      const data = Buffer.alloc(600_001).toString('base64');
+      const result = {
+        content: [
+          { ...image, data },
+          { ...image, data: 'AAEC' },
+        ],
+      };
+      reply.setHeader('content-type', 'application/json');
+      reply.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });
+    const done = await callTool(world.upstream.host);
+    expect(done).toMatchObject({
+      result: {
+        body: {
+          content: [
+            { ...image, omitted: { reason: 'too_large', size: 600_001 } },
+            { ...image, omitted: { reason: 'file', size: 3 } },
+          ],
+        },
+        files: [{ at: '/content/1', size: 3 }],
+      },
+    });
+  });
+
   test('is answered again by its dispatch, and leaves an intent and an outcome', async () => {
     world.template.current = templateFor('2026-07-28');
     const dispatchId = uuidv7();
@@ -313,4 +362,98 @@ describe('a call', () => {
       action: 'create_issue',
     });
   });
+});
+
+describe('what calls notice of the tools of their server', () => {
+  const json = (reply: ServerResponse, body: unknown, status = 200) =>
+    reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  const answerWith = (body: object) => (hit: Hit, reply: ServerResponse) =>
+    json(reply, { jsonrpc: '2.0', id: JSON.parse(hit.body).id, ...body });
+  const notice = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+  const saying = (text: string) => ({
+    result: { isError: true, content: [{ type: 'text', text }] },
+  });
+  /** What the registry was told by a call of a service, which has made none before. */
+  const toldBy = async (version: string, answers?: Answers) => {
+    world.template.current = templateFor(version);
+    if (answers) world.upstream.answer(answers);
+    const of = uuidv7();
+    const host = answers ? world.upstream.host : recent.host;
+    const call = (service: string) => callTool(host, { serviceId: service }).catch(() => undefined);
+    await call(of);
+    await call(of);
+    // What another call is told of later shows that nothing is under way any more.
+    const last = uuidv7();
+    await call(last);
+    await vi.waitFor(() => expect(world.followed.map((each) => each.serviceId)).toContain(last));
+    return world.followed.filter((each) => each.serviceId === of).map(({ isTold }) => isTold);
+  };
+
+  test('that they are used, once in a while', async () => {
+    expect(await toldBy('2026-07-28')).toEqual([false]);
+    expect(await toldBy('2026-07-28', answerWith(saying('No such repository')))).toEqual([false]);
+  });
+
+  test.for<[string, string, Answers]>([
+    [
+      'announces on the stream of an answer that its tools changed',
+      '2026-07-28',
+      (hit, reply) => {
+        reply.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let times = 0; times < 100; times += 1) {
+          reply.write(`data: ${JSON.stringify(notice)}\n\n`);
+        }
+        const { id } = JSON.parse(hit.body);
+        reply.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);
+      },
+    ],
+    ['has no such tool', '2026-07-28', answerWith({ error: { code: -32_602, message: 'x' } })],
+    ['has no tools', '2026-07-28', answerWith({ error: { code: -32_601, message: 'x' } })],
+    [
+      'speaks another revision',
+      '2026-07-28',
+      answerWith({ error: { code: -32_022, message: 'x' } }),
+    ],
+    [
+      'says so as the SDK does',
+      '2026-07-28',
+      answerWith(saying('MCP error -32602: Tool create_issue not found')),
+    ],
+    ['is no MCP server any more', '2026-07-28', (_hit, reply) => reply.writeHead(404).end()],
+    [
+      'opens no sessions any more',
+      '2025-11-25',
+      answerWith({ error: { code: -32_022, message: 'Unsupported protocol version' } }),
+    ],
+  ])('that a server %s', async ([, version, answers]) => {
+    expect(await toldBy(version, answers)).toEqual([true, true]);
+  });
+
+  test.for<[string, Answers]>([
+    ['refuses the credential', (_hit, reply) => reply.writeHead(401).end()],
+    ['is busy', (_hit, reply) => reply.writeHead(503).end()],
+    ['does not answer', (_hit, reply) => reply.destroy()],
+  ])('nothing of it where a server %s', async ([, answers]) => {
+    expect(await toldBy('2025-11-25', answers)).toEqual([false]);
+  });
+});
+
+test('a call that nobody waits for any more is cancelled, in its session', async () => {
+  world.template.current = templateFor('2025-11-25');
+  world.upstream.answer((hit, reply) => {
+    const { id, method } = JSON.parse(hit.body);
+    if (method === 'tools/call') return;
+    reply.setHeader('mcp-session-id', 'one');
+    if (id === undefined) return reply.writeHead(202).end();
+    const result = { protocolVersion: '2025-11-25' };
+    return reply
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });
+  await expect(callTool(world.upstream.host)).rejects.toMatchObject({ code: 'outcome_unknown' });
+  const sent = () => world.upstream.hits.map(({ body }) => JSON.parse(body));
+  await vi.waitFor(() => expect(sent().at(-1)?.method).toBe('notifications/cancelled'));
+  const [call] = sent().filter(({ method }) => method === 'tools/call');
+  expect(sent().at(-1).params).toMatchObject({ requestId: call.id });
+  expect(world.upstream.hits.at(-1)?.headers['mcp-session-id']).toBe('one');
 });

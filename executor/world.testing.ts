@@ -118,8 +118,13 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
 
   const registryBus = await environment.connect('registry');
   const uses: Awaited<ReturnType<Client<typeof registry>['findSecretUses']>>['services'] = [];
+  const followed: { serviceId: string; isTold: boolean }[] = [];
   const registryHandlers: Partial<Handlers<typeof registry>> = {
     getCompiledTemplate: async () => template.current,
+    followTools: async ({ serviceId, isTold }) => {
+      followed.push({ serviceId, isTold });
+      return {};
+    },
     findSecretUses: async ({ references }) => ({
       services: uses.filter((service) =>
         service.references.some((each) => references.includes(each)),
@@ -184,6 +189,8 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
     settings,
     /** What the registry answers about services that use secrets. */
     uses,
+    /** What the executor told the registry about the tools of services. */
+    followed,
     sql,
     announced,
     start,

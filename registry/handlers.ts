@@ -21,6 +21,7 @@ import { listServices } from './usecases/list-services.ts';
 import { listTemplateVersions } from './usecases/list-template-versions.ts';
 import { listTemplates } from './usecases/list-templates.ts';
 import { publishTemplate } from './usecases/publish-template.ts';
+import { followTools } from './usecases/refresh-tools.ts';
 import { resolveService } from './usecases/resolve-service.ts';
 import { search } from './usecases/search.ts';
 import { startUpload } from './usecases/start-upload.ts';
@@ -37,6 +38,7 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
     describeTemplateOauth: (request) => describeTemplateOauth(deps, request),
     findByHost: (request) => findByHost(deps, request),
     findSecretUses: (request) => findSecretUses(deps, request),
+    followTools: (request, deadline) => followTools(deps, request, deadline),
     search: (request, deadline) => search(deps, request, deadline),
     listServices: (request, deadline) => listServices(deps, request, deadline),
     getService: (request, deadline) => getService(deps, request, deadline),

@@ -371,7 +371,12 @@ describe('listing, changing and disconnecting', () => {
     const page = { limit: 5, cursor: null };
     const { items } = await world.client.listServices({ principal: ann.principal, page }, soon());
 
-    expect(items.map((service) => service.status)).toEqual(['needs_credentials']);
+    expect(items).toMatchObject([
+      {
+        status: 'needs_credentials',
+        missing: [{ kind: 'secret', name: 'github_token', status: 'absent' }],
+      },
+    ]);
   });
 
   test('shows one with its actions', async () => {

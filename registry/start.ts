@@ -31,7 +31,7 @@ import { refreshTools } from './usecases/refresh-tools.ts';
 /** A changed template is in use this much later, without a restart. */
 const pollEveryMs = 2_000;
 /** How often it is looked whether an MCP server is due to be asked for its tools. */
-const refreshEveryMs = 60_000;
+const refreshEveryMs = 10_000;
 const ownTemplates = 'service-templates';
 
 /**

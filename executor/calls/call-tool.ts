@@ -11,30 +11,47 @@ import type { Deps } from '../deps.ts';
 import { withoutCredentials } from '../domain/without-credentials.ts';
 import { exchangeRpc } from '../mcp/exchange.ts';
 import type { RpcAnswer } from '../mcp/exchange.ts';
-import { sessionHeaders } from '../mcp/session.ts';
+import { cancelRequest, sessionHeaders } from '../mcp/session.ts';
 import type { McpSession } from '../mcp/session.ts';
 import { findTool } from '../mcp/tools.ts';
 import { stale } from './frozen-call.ts';
+import { tellsOfOtherTools } from './other-tools.ts';
 import type { Sending, SentOnce } from './send.ts';
 
-type ToolDeps = Pick<Deps, 'egress' | 'mcpSessions'>;
+type ToolDeps = Pick<Deps, 'egress' | 'mcpSessions' | 'toolNews'>;
 
-/** Of one answer, blobs included: what is kept of it is cut to the inline cap afterwards. */
-const answerBytesMax = 4 * 1024 * 1024;
+/** Of one answer, whose bytes are base64 in one piece of JSON: it is in memory several times while it is read. */
+const answerBytesMax = 8 * 1024 * 1024;
 
 /**
  * Sends one `tools/call` at most once. A session is opened before, if the server wants one; one
  * that is found lost by the call itself is opened again for the next call, never for this one.
+ * What the exchange tells of the server's tools goes to the registry.
  */
 export async function callToolOnce(
   deps: ToolDeps,
   sending: Sending,
   beforeSend: () => void,
 ): Promise<SentOnce> {
-  const { prepared, credentials } = sending;
-  const { request } = prepared;
+  const heard = { isListChanged: false };
+  const onListChanged = () => void (heard.isListChanged = true);
+  const sent = await sendCall(deps, { ...sending, onListChanged, beforeSend });
+  const isChanged = heard.isListChanged || tellsOfOtherTools(sent);
+  deps.toolNews[isChanged ? 'changed' : 'used'](serviceOf(sending));
+  return sent;
+}
+
+interface CallSending extends Sending {
+  readonly onListChanged: () => void;
+  readonly beforeSend: () => void;
+}
+
+async function sendCall(deps: ToolDeps, sending: CallSending): Promise<SentOnce> {
+  const { request } = sending.prepared;
   const { url } = request;
   const timeoutMs = remaining(sending.timeoutMs);
+  const server = serverOf(sending);
+  const id = uuidv7();
   let refusal: unknown;
   let session: McpSession | null;
   try {
@@ -43,25 +60,21 @@ export async function callToolOnce(
     return { kind: 'unsent', error: AppError.from(thrown) };
   }
   try {
-    const answer = await exchangeRpc(
-      deps.egress,
-      { url, credentials },
-      {
-        body: request.body ?? new Uint8Array(),
-        headers: [...request.headers, ...(session === null ? [] : sessionHeaders(session))],
-        id: uuidv7(),
-        timeoutMs: timeoutMs(),
-        maxBytes: answerBytesMax,
-        beforeSend: () => {
-          try {
-            beforeSend();
-          } catch (thrown) {
-            refusal = thrown;
-            throw thrown;
-          }
-        },
+    const answer = await exchangeRpc(deps.egress, server, {
+      body: request.body ?? new Uint8Array(),
+      headers: [...request.headers, ...(session === null ? [] : sessionHeaders(session))],
+      id,
+      timeoutMs: timeoutMs(),
+      maxBytes: answerBytesMax,
+      beforeSend: () => {
+        try {
+          sending.beforeSend();
+        } catch (thrown) {
+          refusal = thrown;
+          throw thrown;
+        }
       },
-    );
+    });
     if (answer.status === 404 && session !== null) {
       deps.mcpSessions.drop(sessionKey(sending), session);
     }
@@ -71,8 +84,12 @@ export async function callToolOnce(
     if (refusal !== undefined || !mayHaveLeft(thrown)) return { kind: 'unsent', error };
     const head = receivedHead(thrown);
     // A tool may still be at work after "200": only a refusal is known by its status alone.
-    if (head === undefined || head.status < 300 || head.status > 599)
+    if (head === undefined || head.status < 300 || head.status > 599) {
+      if (session !== null && error.code === 'upstream_timeout') {
+        void cancelRequest(deps.egress, { server, session, id });
+      }
       return { kind: 'unknown', error };
+    }
     const lost = error.code === 'response_too_large' ? 'too_large' : 'incomplete';
     return { kind: 'answered', answer: { ...head, body: null, lost, url } };
   }
@@ -88,22 +105,31 @@ function settle(answer: RpcAnswer, url: string): SentOnce {
   return { kind: 'unknown', error };
 }
 
+function serverOf({ prepared, credentials, onListChanged }: Sending & Partial<CallSending>) {
+  const { url } = prepared.request;
+  return { url, credentials, ...(onListChanged === undefined ? {} : { onListChanged }) };
+}
+
 async function takeSession(
   { mcpSessions }: ToolDeps,
-  sending: Sending,
+  sending: Sending & Partial<CallSending>,
   timeoutMs: () => number,
 ): Promise<McpSession | null> {
-  const { tool, request } = sending.prepared;
+  const { tool } = sending.prepared;
   if (tool === undefined || tool.version === statelessVersion) return null;
-  const server = { url: request.url, credentials: sending.credentials };
-  return mcpSessions.take(sessionKey(sending), { server, version: tool.version, timeoutMs });
+  const opening = { server: serverOf(sending), version: tool.version, timeoutMs };
+  return mcpSessions.take(sessionKey(sending), opening);
 }
 
 /** A session belongs to one identity with one service and credential: servers remember things in it. */
 function sessionKey({ facts, credentials, prepared }: Sending): string {
-  const service = facts.target.kind === 'raw' ? '' : facts.target.serviceId;
+  const { orgId, serviceId } = serviceOf({ facts });
   const ids = credentials.map(({ injection }) => injection.credentialId);
-  return [facts.orgId, facts.identityId, service, prepared.request.url, ...ids].join(' ');
+  return [orgId, facts.identityId, serviceId, prepared.request.url, ...ids].join(' ');
+}
+
+function serviceOf({ facts: { orgId, target } }: Pick<Sending, 'facts'>) {
+  return { orgId, serviceId: target.kind === 'raw' ? '' : target.serviceId };
 }
 
 type Replay = Sending & { readonly permit: Pick<Permit, 'dispatchId'> };
@@ -124,6 +150,7 @@ export async function requireSameTool(deps: ToolDeps, replay: Replay): Promise<v
     verified.set(dispatchId, true);
     return;
   }
+  deps.toolNews.changed(serviceOf(replay));
   throw stale(
     `The MCP server ${offered === undefined ? 'has no tool' : 'changed its tool'} ${tool.name} since it was accepted`,
   );
@@ -135,8 +162,8 @@ async function findOffered(
   replay: Replay,
   name: string,
 ): Promise<ToolDefinition | undefined> {
-  const { prepared, credentials } = replay;
-  const server = { url: prepared.request.url, credentials };
+  const { credentials } = replay;
+  const server = serverOf(replay);
   const timeoutMs = remaining(replay.timeoutMs);
   for (let attempt = 1; ; attempt += 1) {
     const session = await takeSession(deps, replay, timeoutMs);

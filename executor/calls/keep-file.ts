@@ -13,7 +13,7 @@ export type FileDeps = Pick<Deps, 'db' | 'files' | 'baseUrl'>;
 
 interface KeptFile {
   readonly facts: Pick<CallFacts, 'orgId' | 'chain'>;
-  readonly answer: Answer;
+  readonly answer: Pick<Answer, 'body' | 'stream' | 'url'>;
   readonly credentials: readonly Credential[];
   /** As the caller gets them: without injected values. */
   readonly headers: Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ export async function keepFile(
 /** One piece of a body is at most this large: it is also how much is looked through at once. */
 const pieceBytesMax = 64 * 1024;
 
-async function* chunksOf({ stream, body }: Answer): AsyncGenerator<Uint8Array> {
+async function* chunksOf({ stream, body }: KeptFile['answer']): AsyncGenerator<Uint8Array> {
   for await (const chunk of stream ?? (body === null ? [] : [body])) {
     for (let at = 0; at < chunk.length; at += pieceBytesMax) {
       yield chunk.subarray(at, at + pieceBytesMax);

@@ -4,7 +4,8 @@ import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import type { Credential } from '../domain/inject.ts';
 import { loadCredentials } from './credentials.ts';
-import type { Sending } from './send.ts';
+import type { Injecting } from './credentials.ts';
+import type { PreparedCall } from './prepare.ts';
 
 /** What an upstream answers to a token that it does not take any more (RFC 6750 §3.1). */
 const refusedStatus = 401;
@@ -18,6 +19,15 @@ const forTheOwner: ReadonlySet<ErrorCode> = new Set([
   'credential_missing',
 ]);
 
+interface Refused {
+  readonly facts: Injecting;
+  readonly prepared: {
+    readonly action?: PreparedCall['action'];
+    readonly request: { readonly url: string };
+  };
+  readonly credentials: readonly Credential[];
+}
+
 /**
  * The credentials of a call whose answer says that its access token is refused, with the next token
  * of each connection; undefined when the answer says no such thing, or no other token is to be had.
@@ -25,7 +35,7 @@ const forTheOwner: ReadonlySet<ErrorCode> = new Set([
  */
 export async function renewRefused(
   deps: Pick<Deps, 'vault' | 'openAccessToken' | 'authUrlOf' | 'logger'>,
-  { facts, prepared, credentials }: Pick<Sending, 'facts' | 'prepared' | 'credentials'>,
+  { facts, prepared, credentials }: Refused,
   { status, leftMs }: { status: number; leftMs: number },
 ): Promise<readonly Credential[] | undefined> {
   const tokens = credentials.filter(({ version }) => version !== undefined);

@@ -115,7 +115,8 @@ function announcedSize(headers: Received['headers']): number | null {
 const textual =
   /^(text\/|application\/(json|xml|javascript|ecmascript|x-www-form-urlencoded|yaml|x-yaml|x-ndjson|graphql|sql|toml|problem)|[a-z]+\/[a-z0-9.+-]+\+(json|xml|yaml))/i;
 
-function isTextual(contentType: string): boolean {
+/** Whether a media type says text; one that is not given is taken for text. */
+export function isTextual(contentType: string): boolean {
   return contentType === '' || textual.test(contentType);
 }
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from '#contracts/vocabulary';
 import { parseBoundedJson } from '../domain/shape-body.ts';
-import { isResponseTo } from './message.ts';
+import { isListChanged, isResponseTo } from './message.ts';
 import type { RpcResponse } from './message.ts';
 
 const lineFeed = 0x0a;
@@ -13,12 +13,14 @@ const carriageReturn = 0x0d;
  */
 export class AnswerFinder {
   readonly #id: string;
+  readonly #onListChanged: () => void;
   readonly #line = new GrowingText();
   #data: string[] = [];
   #found: RpcResponse | undefined;
 
-  constructor(id: string) {
+  constructor(id: string, onListChanged: () => void) {
     this.#id = id;
+    this.#onListChanged = onListChanged;
   }
 
   get found(): RpcResponse | undefined {
@@ -52,6 +54,7 @@ export class AnswerFinder {
   /** Progress, logs and requests of the server are passed over: we offered to answer none. */
   #readEvent(message: JsonValue | undefined): void {
     if (isResponseTo(message, this.#id)) this.#found = message;
+    else if (isListChanged(message)) this.#onListChanged();
   }
 }
 

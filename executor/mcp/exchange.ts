@@ -13,6 +13,8 @@ import type { RpcResponse } from './message.ts';
 export interface McpServer {
   readonly url: string;
   readonly credentials: readonly Credential[];
+  /** It said, in whatever exchange, that its tools are others than they were. */
+  readonly onListChanged?: () => void;
 }
 
 export interface RpcRequest {
@@ -40,10 +42,10 @@ export interface RpcAnswer extends Omit<Received, 'stream'> {
  */
 export async function exchangeRpc(
   egress: Egress,
-  { url, credentials }: McpServer,
+  { url, credentials, onListChanged = () => {} }: McpServer,
   { id, body, headers, timeoutMs, maxBytes, beforeSend }: RpcRequest,
 ): Promise<RpcAnswer> {
-  const finder = id === null ? undefined : new AnswerFinder(id);
+  const finder = id === null ? undefined : new AnswerFinder(id, onListChanged);
   const addressed = inject({ url, headers: [...headers, ...transportHeaders] }, credentials);
   const response = await egress.request({
     method: 'POST',

@@ -23,6 +23,11 @@ export function isResponseTo(message: JsonValue | undefined, id: string): messag
   return own === id && isObject(result);
 }
 
+/** The server says that its tools are others than they were. */
+export function isListChanged(message: JsonValue | undefined): boolean {
+  return isObject(message) && message['method'] === 'notifications/tools/list_changed';
+}
+
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -107,7 +107,7 @@ export function sessionHeaders({ protocolVersion, id }: McpSession): HeaderPair[
   return id === null ? [version] : [version, ['mcp-session-id', id]];
 }
 
-const closeMs = 3_000;
+const courtesyMs = 3_000;
 
 /** A courtesy to the server; what it answers is of no interest. Never fails. */
 export async function closeSession(
@@ -117,7 +117,7 @@ export async function closeSession(
   if (session.id === null) return;
   try {
     const headers = sessionHeaders(session);
-    const totalTimeoutMs = closeMs;
+    const totalTimeoutMs = courtesyMs;
     await egress.request({
       method: 'DELETE',
       ...inject({ url, headers }, credentials),
@@ -125,6 +125,26 @@ export async function closeSession(
     });
   } catch {
     // It will forget the session by itself.
+  }
+}
+
+/** Says that nobody waits for an answer any more (MCP, Cancellation); the server may go on all the same. Never fails. */
+export async function cancelRequest(
+  egress: Egress,
+  { server, session, id }: { server: McpServer; session: McpSession; id: string },
+): Promise<void> {
+  const params = { requestId: id, reason: 'The time for it is over.' };
+  const message = sessionMessage('notifications/cancelled', params);
+  try {
+    await exchangeRpc(egress, server, {
+      ...message,
+      headers: [...message.headers, ...sessionHeaders(session)],
+      id: null,
+      timeoutMs: courtesyMs,
+      maxBytes: bytesMax,
+    });
+  } catch {
+    // It will find nobody who listens.
   }
 }
 

@@ -7,7 +7,7 @@ import type { Egress } from '#egress';
 import { AppError } from '#errors';
 import { canonicalJson } from '#signing';
 import { exchangeRpc, notMcp } from './exchange.ts';
-import type { McpServer } from './exchange.ts';
+import type { McpServer, RpcAnswer } from './exchange.ts';
 import { isObject } from './message.ts';
 import { sessionMessage, statelessMessage } from './protocol.ts';
 import { closeSession, openSession, requireResult, sessionHeaders } from './session.ts';
@@ -53,15 +53,24 @@ export async function findTool(
 
 type List = (cursor: string | null) => Promise<Result>;
 
+/** Some older servers leave unanswered what comes before `initialize`. */
+const probeMs = 5_000;
+
 /** `server/discover` exists in that era alone; what an older server makes of it is no error. */
 async function isStateless(egress: Egress, asking: Asking): Promise<boolean> {
-  const answer = await exchangeRpc(egress, asking.server, {
-    ...statelessMessage('server/discover'),
-    id: uuidv7(),
-    timeoutMs: asking.timeoutMs(),
-    maxBytes: pageBytesMax,
-  });
-  if (answer.status === 401 || answer.status === 403 || answer.status >= 500) requireResult(answer);
+  let answer: RpcAnswer;
+  try {
+    answer = await exchangeRpc(egress, asking.server, {
+      ...statelessMessage('server/discover'),
+      id: uuidv7(),
+      timeoutMs: Math.min(probeMs, asking.timeoutMs()),
+      maxBytes: pageBytesMax,
+    });
+  } catch (thrown) {
+    if (AppError.from(thrown).code === 'upstream_timeout') return false;
+    throw thrown;
+  }
+  if (answer.status === 401 || answer.status === 403) requireResult(answer);
   const supported = answer.message?.result?.['supportedVersions'];
   return Array.isArray(supported) && supported.includes(statelessVersion);
 }

@@ -3,8 +3,10 @@ import type { Discovered } from '#contracts/mcp';
 import type { Injection } from '#contracts/permit';
 import { AppError } from '#errors';
 import { loadCredentials } from '../calls/credentials.ts';
+import { renewRefused } from '../calls/refused-token.ts';
 import { sendingTimeMs } from '../calls/send.ts';
 import type { Deps } from '../deps.ts';
+import type { Credential } from '../domain/inject.ts';
 import { withoutCredentials } from '../domain/without-credentials.ts';
 import { discoverTools } from '../mcp/tools.ts';
 import { describeConnections } from './describe-connections.ts';
@@ -41,8 +43,20 @@ export async function discoverServerTools(
   const credentials = await loadCredentials(deps, { facts, url }, deadline);
   const endsAt = performance.now() + sendingTimeMs(discoveryMs, deadline);
   const timeoutMs = () => Math.max(1, endsAt - performance.now());
-  const found = await discoverTools(deps.egress, { server: { url, credentials }, timeoutMs });
-  return withoutCredentials(found, credentials);
+  const list = async (by: readonly Credential[]) => {
+    const found = await discoverTools(deps.egress, { server: { url, credentials: by }, timeoutMs });
+    return withoutCredentials(found, [...credentials, ...by]);
+  };
+  try {
+    return await list(credentials);
+  } catch (thrown) {
+    // The server may have ended the token early: there may be another one by now.
+    if (AppError.from(thrown).details['status_code'] !== 401) throw thrown;
+    const refused = { facts, prepared: { request: { url } }, credentials };
+    const renewed = await renewRefused(deps, refused, { status: 401, leftMs: timeoutMs() });
+    if (renewed === undefined) throw thrown;
+    return list(renewed);
+  }
 }
 
 async function bearerOf(

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 
+import type { Deadline } from '#bus';
 import type { OauthApp, OauthAppBody } from '#contracts/http/oauth-apps';
-import type { OauthProvider } from '#contracts/oauth-provider';
 import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
@@ -24,11 +24,13 @@ export async function putOauthApp(
     body,
     context,
   }: { principal: string; provider: string; body: OauthAppBody; context: CallContext },
+  deadline: Deadline,
 ): Promise<OauthApp> {
   const { db, vault, apps } = deps;
   const principal = requireAdmin(deps.verifyPrincipal(signed));
   const { orgId } = principal;
-  const definition = await readDefinition(deps, key, body);
+  const own = await readDefinition({ ...deps, deadline }, key, body);
+  const definition = own?.provider ?? null;
   const provider = definition ?? builtInProviders().get(key);
   if (provider === undefined) {
     const message = 'is required: there is no built-in provider of this name';
@@ -41,22 +43,21 @@ export async function putOauthApp(
       read.problems.map(({ variable, message }) => ({ path: `variables.${variable}`, message })),
     );
   }
-  if (provider.client_authentication !== 'none' && body.client_secret === undefined) {
+  const { clientId, clientSecret } = own?.client ?? clientOf(body);
+  if (provider.client_authentication !== 'none' && clientSecret === undefined) {
     const message = `is required: ${provider.title} gives one with the client id`;
     throw refused([{ path: 'client_secret', message }]);
   }
 
   const stored = await db.transaction(async (tx) => {
-    const fields = { orgId, provider: key, clientId: body.client_id, variables, definition };
+    const fields = { orgId, provider: key, clientId, variables, definition };
     const app = await upsertOauthApp(tx, { id: uuidv7(), ...fields, createdBy: principal.userId });
-    const own = (await listOauthApps(tx, { orgId })).filter((each) => each.definition !== null);
-    if (own.length > ownProvidersMax) {
+    const defined = (await listOauthApps(tx, { orgId })).filter((app) => app.definition !== null);
+    if (defined.length > ownProvidersMax) {
       throw new AppError('conflict', `An org has at most ${ownProvidersMax} providers of its own.`);
     }
     const sealed =
-      body.client_secret === undefined
-        ? null
-        : await vault.seal(tx, appBinding(app), body.client_secret);
+      clientSecret === undefined ? null : await vault.seal(tx, appBinding(app), clientSecret);
     if (sealed !== null) await setOauthAppSecret(tx, { orgId, id: app.id, sealed });
     const text = `Set up the app of the provider ${key} (${new URL(provider.token_url).host})`;
     await appendEvent(tx, appChanged({ provider: key, text, by: { principal, context } }));
@@ -67,10 +68,11 @@ export async function putOauthApp(
 
 /** A built-in provider keeps its addresses: templates rely on them by its name. */
 async function readDefinition(
-  deps: Deps,
+  deps: Deps & { deadline: Deadline },
   key: string,
-  { definition, client_secret: secret }: OauthAppBody,
-): Promise<OauthProvider | null> {
+  body: OauthAppBody,
+): Promise<Awaited<ReturnType<typeof defineOwnProvider>> | null> {
+  const { definition } = body;
   if (definition === undefined) return null;
   if (builtInProviders().has(key)) {
     throw new AppError(
@@ -78,7 +80,13 @@ async function readDefinition(
       `The provider "${key}" is built in, and its addresses stay as they are; give your own provider another name.`,
     );
   }
-  return defineOwnProvider(deps, { key, definition, hasSecret: secret !== undefined });
+  const client = body.client_id === undefined ? undefined : clientOf(body);
+  const redirectUri = deps.apps.redirectUriOf(key);
+  return defineOwnProvider(deps, { key, definition, client, redirectUri });
+}
+
+function clientOf({ client_id: clientId = '', client_secret: clientSecret }: OauthAppBody) {
+  return { clientId, clientSecret };
 }
 
 function refused(issues: { path: string; message: string }[]): AppError {

@@ -134,7 +134,7 @@ function toToolError(thrown: unknown): AppError {
 function present(person: Person | null, answer: ToolAnswer): CallToolResult | InputRequiredResult {
   if (answer.kind === 'result') {
     const { structuredContent, content } = asContent(answer.structured);
-    return { structuredContent, content: [...content, ...linksTo(answer.file)] };
+    return { structuredContent, content: [...content, ...answer.files.map(linkTo)] };
   }
   if (answer.kind === 'authorize') return authorize(person, answer.page);
   const { approvalId, url, message }: PersonPage = answer.page;
@@ -168,11 +168,10 @@ function asContent(structured: Structured) {
   };
 }
 
-function linksTo(file: StoredFile | null) {
-  if (file === null) return [];
+function linkTo(file: StoredFile) {
   const { download_url: uri, name, content_type: mimeType, size, expires_at: until } = file;
   const description = `GET it with the same bearer, until ${until}.`;
-  return [{ type: 'resource_link' as const, uri, name, mimeType, size, description }];
+  return { type: 'resource_link' as const, uri, name, mimeType, size, description };
 }
 
 function personOf(

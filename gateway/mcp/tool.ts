@@ -27,7 +27,11 @@ export type Structured = Readonly<Record<string, unknown>>;
 
 /** What a tool comes to: a result, or the request that the client lets a person act first. */
 export type ToolAnswer =
-  | { readonly kind: 'result'; readonly structured: Structured; readonly file: StoredFile | null }
+  | {
+      readonly kind: 'result';
+      readonly structured: Structured;
+      readonly files: readonly StoredFile[];
+    }
   | { readonly kind: 'ask_person'; readonly page: PersonPage }
   | { readonly kind: 'authorize'; readonly page: AuthorizationPage };
 
@@ -106,8 +110,8 @@ export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSp
 }
 
 /** `file` is the one that the result names: clients are given it as a link as well. */
-export function result(structured: Structured, file: StoredFile | null = null): ToolAnswer {
-  return { kind: 'result', structured, file };
+export function result(structured: Structured, files: readonly StoredFile[] = []): ToolAnswer {
+  return { kind: 'result', structured, files };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ConnectedService } from '#contracts/http/services';
+import type { ConnectedService, MissingCredential } from '#contracts/http/services';
 
 /** What a service authenticates with, by references (`github_token`, `org/github_token`). */
 export interface Credentials {
@@ -17,6 +17,8 @@ export interface ExistingSecret {
 export interface ExistingConnection extends ExistingSecret {
   readonly provider: string;
   readonly status: 'pending' | 'active' | 'needs_reauth' | 'revoked';
+  /** Where its owner completes or repairs it. */
+  readonly authUrl: string;
 }
 
 /** Credentials that are there, by the reference as it was asked for. */
@@ -34,4 +36,20 @@ export function readinessOf(
   const hasSecrets = Object.values(secrets).every((reference) => existing.secrets.has(reference));
   if (hasSecrets && status === 'active') return 'ready';
   return hasSecrets && status === 'needs_reauth' ? 'needs_reauth' : 'needs_credentials';
+}
+
+/** Which of them cannot be used now, and where that is mended. */
+export function missingOf(
+  { secrets, connection }: Credentials,
+  existing: ExistingCredentials,
+): MissingCredential[] {
+  const missing: MissingCredential[] = [...new Set(Object.values(secrets))]
+    .filter((reference) => !existing.secrets.has(reference))
+    .map((name) => ({ kind: 'secret', name, status: 'absent' }));
+  const found = connection === null ? undefined : existing.connections.get(connection);
+  if (connection === null || found?.status === 'active') return missing;
+  const status = found?.status ?? 'absent';
+  const isMended = status === 'pending' || status === 'needs_reauth';
+  const link = found !== undefined && isMended ? { auth_url: found.authUrl } : {};
+  return [...missing, { kind: 'connection', name: connection, status, ...link }];
 }

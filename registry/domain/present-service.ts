@@ -1,6 +1,6 @@
 import type { ConnectedService } from '#contracts/http/services';
 import type { CompiledTemplate } from '#contracts/template';
-import { readinessOf } from './credentials.ts';
+import { missingOf, readinessOf } from './credentials.ts';
 import type { ExistingCredentials } from './credentials.ts';
 import { enabledActions } from './present-template.ts';
 import type { Service } from './service.ts';
@@ -19,6 +19,7 @@ export function presentService(
     newest: number | null;
   },
 ): ConnectedService {
+  const missing = missingOf(service, existing);
   return {
     id: service.id,
     name: service.name,
@@ -44,6 +45,7 @@ export function presentService(
           },
         }),
     credentials: { secrets: { ...service.secrets }, connection: service.connection },
+    ...(missing.length === 0 ? {} : { missing }),
     created_at: service.createdAt.toISOString(),
   };
 }

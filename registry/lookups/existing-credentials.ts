@@ -33,8 +33,8 @@ export async function findExisting(
   }
   for (const names of batchesOf(connectionNames)) {
     const found = await executor.describeConnections({ orgId, userId, names }, deadline);
-    for (const { asked, reference, allowedHosts, provider, status } of found.connections) {
-      connections.set(asked, { reference, allowedHosts, provider, status });
+    for (const { asked, reference, allowedHosts, provider, status, authUrl } of found.connections) {
+      connections.set(asked, { reference, allowedHosts, provider, status, authUrl });
     }
   }
   return { secrets, connections };

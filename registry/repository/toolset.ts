@@ -146,21 +146,57 @@ export async function noteAsked(
   return row?.tools_asked_at ?? new Date();
 }
 
-/** Takes a few services whose servers were not asked for a while, of any org, so that no other replica does. */
-export async function claimUnaskedServices(
+/** A service in use is asked this much after the last time, and one that says that its tools changed. */
+const usedSeconds = 300;
+const toldSeconds = 10;
+
+/** Brings forward when a server is asked; never so far that one that keeps telling is asked all the time. */
+export async function bringForward(
   sql: Sql,
-  { olderThanMs, limit }: { olderThanMs: number; limit: number },
-): Promise<Service[]> {
+  { orgId, serviceId, isTold }: OfService & { isTold: boolean },
+): Promise<void> {
+  const notBeforeSeconds = isTold ? toldSeconds : usedSeconds;
+  await sql`
+    update registry.connected_service
+       set tools_due_at = tools_asked_at + ${notBeforeSeconds}::integer * interval '1 second'
+     where org_id = ${orgId}
+       and id = ${serviceId}
+       and tools_due_at > tools_asked_at + ${notBeforeSeconds}::integer * interval '1 second'
+  `;
+}
+
+/** Takes one service whose server is due to be asked, if nobody else is at it. */
+export async function claimDueService(
+  sql: Sql,
+  { orgId, serviceId }: OfService,
+): Promise<Service | undefined> {
+  const [row] = await sql<ServiceRow[]>`
+    update registry.connected_service
+       set tools_asked_at = now(),
+           tools_due_at = now() + interval '1 hour'
+     where org_id = ${orgId}
+       and id = ${serviceId}
+       and toolset_version is not null
+       and not is_disabled
+       and tools_due_at <= now()
+    returning ${selected(sql)}
+  `;
+  return row && toService(row);
+}
+
+/** Takes a few services whose servers are due to be asked, of any org, so that no other replica does. */
+export async function claimDueServices(sql: Sql, { limit }: { limit: number }): Promise<Service[]> {
   const rows = await sql<ServiceRow[]>`
     update registry.connected_service
-       set tools_asked_at = now()
+       set tools_asked_at = now(),
+           tools_due_at = now() + interval '1 hour'
      where id in (
              select due.id
                from registry.connected_service as due
               where due.toolset_version is not null
                 and not due.is_disabled
-                and due.tools_asked_at < now() - ${olderThanMs}::integer * interval '1 millisecond'
-              order by due.tools_asked_at
+                and due.tools_due_at <= now()
+              order by due.tools_due_at
               limit ${limit}
                 for update skip locked
            )

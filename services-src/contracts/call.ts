@@ -69,6 +69,9 @@ export const storedFile = z.strictObject({
 });
 export type StoredFile = z.infer<typeof storedFile>;
 
+/** How many images, sounds and blobs of one MCP tool's answer are kept. */
+export const toolFilesMax = 20;
+
 /** The upstream's answer in its public form (decisions: Calling actions). */
 export const callResult = z.strictObject({
   status_code: z.int().min(100).max(599),
@@ -77,6 +80,14 @@ export const callResult = z.strictObject({
   body: json,
   /** Where the body is, when it is binary or too large to be in `body`. */
   file: storedFile.optional(),
+  /**
+   * Of an MCP tool: the images, sounds and blobs of its answer. `at` is a JSON pointer to where each
+   * stood in `body`, which says of them what is `omitted`.
+   */
+  files: z
+    .array(storedFile.extend({ at: z.string().max(100) }))
+    .max(toolFilesMax)
+    .optional(),
   duration_ms: z.number(),
   filtered_body: json.optional(),
   filter_error: z.string().max(500).optional(),

@@ -197,11 +197,16 @@ describe('an agent with an account', () => {
     expect(hits().length).toBe(before);
     const asked = { operation: 'service_status', service: 'notes' };
     const { body } = await useTool(world.url, bot.key, 'service_auth', asked);
-    expect(body).toMatchObject({ services: [{ name: 'notes', status: 'needs_reauth' }] });
+    const auth_url = `${world.url}/connect/repair/${account.id}`;
+    const missing = [{ kind: 'connection', name: account.name, status: 'needs_reauth', auth_url }];
+    expect(body).toMatchObject({ services: [{ name: 'notes', status: 'needs_reauth', missing }] });
+    expect(created(await bot.get('/v1/services/notes')).missing).toEqual(missing);
 
     created(await mia.delete(`/v1/connections/${account.id}`));
     await untilTold(read, 'credential_missing');
     await untilTold(read, 'credential_missing');
+    const { missing: gone } = created(await bot.get('/v1/services/notes'));
+    expect(gone).toEqual([{ kind: 'connection', name: account.name, status: 'absent' }]);
   });
 });
 

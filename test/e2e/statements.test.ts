@@ -81,7 +81,7 @@ const acrossOrgs: Record<string, string> = {
   'auth/repository/oauth-tokens.ts pruneOauthTokens': housekeeping,
   'auth/repository/oauth-interactions.ts pruneInteractions': housekeeping,
   'registry/repository/template-version.ts numberBuiltInTemplate': 'built-in: of no org',
-  'registry/repository/toolset.ts claimUnaskedServices': sweep,
+  'registry/repository/toolset.ts claimDueServices': sweep,
   'registry/repository/upload.ts pruneUploads': housekeeping,
   'policy/repository/rules.ts pruneEndedRules': housekeeping,
   'executor/repository/data-key.ts listMasterKeysInUse': 'master keys belong to the deployment',

@@ -39,6 +39,8 @@ export interface TestMcpServer extends AsyncDisposable {
   pageSize: number;
   /** Answers in JSON where it could stream. */
   plainJson: boolean;
+  /** Says on the stream of each call that its tools have changed. */
+  announces: boolean;
   /** The bearer token it asks for. */
   token: string | null;
   /** Answers in its place when it says true. */
@@ -83,6 +85,7 @@ export async function startMcpServer(era: Era, tools: OfferedTool[]): Promise<Te
     }),
     pageSize: 2,
     plainJson: false,
+    announces: false,
     token: null,
     intercept: () => false,
     forgetSessions: () => sessions.clear(),
@@ -113,6 +116,15 @@ function pageOf({ tools, pageSize }: TestMcpServer, cursor: unknown) {
   return { tools: tools.slice(from, to), ...(to < tools.length ? { nextCursor: String(to) } : {}) };
 }
 
+/** As the SDKs answer for tools that are not there. */
+function answerOf(
+  { tools, answer }: TestMcpServer,
+  { name, arguments: given = {} }: { name: string; arguments?: Json | undefined },
+): Json {
+  if (tools.some((tool) => tool.name === name)) return answer(name, given);
+  throw Object.assign(new Error(`Tool ${name} not found`), { code: -32_602 });
+}
+
 async function serveSessions(
   { state, sessions }: Serving,
   { request, reply, hit }: Exchange,
@@ -134,11 +146,13 @@ async function serveSessions(
     enableJsonResponse: state.plainJson,
     onsessioninitialized: (session) => void sessions.set(session, transport),
   });
-  const server = new Server({ name: 'old', version: '1' }, { capabilities: { tools: {} } });
+  const capabilities = { tools: { listChanged: true } };
+  const server = new Server({ name: 'old', version: '1' }, { capabilities });
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) => pageOf(state, params?.cursor));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) =>
-    state.answer(params.name, params.arguments ?? {}),
-  );
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification }) => {
+    if (state.announces) await sendNotification({ method: 'notifications/tools/list_changed' });
+    return answerOf(state, params);
+  });
   await server.connect(transport as Parameters<typeof server.connect>[0]);
   await transport.handleRequest(request, reply, hit.message);
 }
@@ -157,10 +171,7 @@ async function serveStateless(
         'tools/list',
         ({ params }) => pageOf(state, params?.cursor) as never,
       );
-      server.setRequestHandler(
-        'tools/call',
-        ({ params }) => state.answer(params.name, params.arguments ?? {}) as never,
-      );
+      server.setRequestHandler('tools/call', ({ params }) => answerOf(state, params) as never);
       return server;
     },
     { legacy: 'reject' },

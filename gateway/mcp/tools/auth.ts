@@ -78,13 +78,14 @@ const serviceStatus = connectedService.pick({
   title: true,
   status: true,
   tier: true,
+  missing: true,
 });
 
 export const serviceAuth = defineTool('service_auth', {
   title: 'Identity and credentials',
   description: `Who you are and what is connected. Operations:
 - whoami: your identity, the chain of identities above you (your user first), your org and your scopes.
-- service_status: whether connected services have the credentials they need.
+- service_status: whether connected services have the credentials they need, and what is missing. Show your user an auth_url; ask for what is absent with request_secret or request_connection.
 - create_subagent: makes a subagent below you, with a name and, if you like, a ttl.
 - request_secret: asks a person for a new secret by its name. Give them the provide_url of the answer; they enter the value there, and you use it by its name without seeing it.
 - request_connection: asks your user for access to its account at a provider, or for more scopes of it. Show your user authorization_url: nothing is connected before it has been there.`,
@@ -156,8 +157,9 @@ const run: Record<Operation, (given: Input, call: ToolCall) => Promise<Structure
         ? await listServices(deps.registry, principal)
         : [await getService({ deps, principal, name: service })];
     return {
-      services: found.map(({ name, template, title, status, tier }) => ({
+      services: found.map(({ name, template, title, status, tier, missing }) => ({
         ...{ name, template, title, status, tier },
+        ...(missing === undefined ? {} : { missing }),
       })),
     };
   },

@@ -4,6 +4,7 @@ import { z } from 'zod';
 
 import { deadlineIn } from '#bus';
 import { storedFile } from '#contracts/call';
+import type { CallResult, StoredFile } from '#contracts/call';
 import { calledReply } from '#contracts/http/actions';
 import type { ErrorCode } from '#contracts/errors';
 import { pendingApproval } from '#contracts/http/approvals';
@@ -55,6 +56,12 @@ const output = {
         .looseObject(storedFile.shape)
         .describe(
           'Where the body is, when it is binary or too large: GET download_url with the same bearer.',
+        )
+        .optional(),
+      files: z
+        .array(z.looseObject({ at: z.string(), download_url: z.string() }))
+        .describe(
+          'Images, sounds and blobs of the body, with the same fields as file: at points to where each of them stood.',
         )
         .optional(),
     })
@@ -260,7 +267,11 @@ function present(outcome: CallOutcome, isVerbose: boolean): ToolAnswer {
           action_description: outcome.description,
           audit_id: outcome.auditId,
         },
-        outcome.result.file ?? null,
+        filesOf(outcome.result),
       );
   }
+}
+
+function filesOf({ file, files = [] }: CallResult): StoredFile[] {
+  return [...(file === undefined ? [] : [file]), ...files];
 }

@@ -123,6 +123,18 @@ export const registry = defineContract('registry', {
     callers: ['executor'],
     timeoutMs: 3_000,
   },
+  /**
+   * A call has used the tools of this MCP server; with `isTold` it said or showed that they changed.
+   * It is asked for them now if that is due, and the answer comes when that is over. Whoever calls
+   * does not wait for it: what is lost is made up for within the hour.
+   */
+  followTools: {
+    request: z.strictObject({ orgId: id, serviceId: id, isTold: z.boolean() }),
+    response: done,
+    errors: [],
+    callers: ['executor'],
+    timeoutMs: 30_000,
+  },
   /** Connected services of the user and the org, and templates, one of whose hosts is this host: deny rules of any of them apply (decisions: The walk, 1). */
   findByHost: {
     request: z.strictObject({ orgId: id, userId: id, host }),

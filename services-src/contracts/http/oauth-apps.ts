@@ -39,41 +39,56 @@ export const ownProvider = z
     title: z.string().min(1).max(100),
     /** Its metadata is read once, now (RFC 8414, OpenID Connect Discovery); addresses given below win. */
     issuer: providerUrl.optional(),
+    /** The endpoint of an MCP server, which says itself who gives out its tokens (RFC 9728); in place of `issuer`. */
+    mcp_server: providerUrl.optional(),
     authorization_url: providerUrl.optional(),
     token_url: providerUrl.optional(),
     revocation_url: providerUrl.optional(),
     userinfo_url: providerUrl.optional(),
     pkce: z.boolean().optional(),
     client_authentication: oauthProvider.shape.client_authentication.optional(),
-    scopes_always: oauthProvider.shape.scopes_always.optional(),
-    scopes_default: oauthProvider.shape.scopes_default.optional(),
-    /** Where its access tokens may be sent. */
-    hosts: z.array(host).min(1).max(50),
+    scopes_always: oauthProvider.shape.scopes_always.unwrap().optional(),
+    scopes_default: oauthProvider.shape.scopes_default.unwrap().optional(),
+    /** Where its access tokens may be sent; by default to the MCP server. */
+    hosts: z.array(host).min(1).max(50).optional(),
   })
   .refine(
-    (own) =>
-      own.issuer !== undefined ||
-      (own.authorization_url !== undefined && own.token_url !== undefined),
-    'needs issuer, or authorization_url and token_url',
-  );
+    ({ issuer, mcp_server: server, ...own }) =>
+      [issuer, server].filter((each) => each !== undefined).length === 1 ||
+      (server === undefined && own.authorization_url !== undefined && own.token_url !== undefined),
+    'needs issuer, or mcp_server, or authorization_url and token_url',
+  )
+  .refine((own) => own.hosts !== undefined || own.mcp_server !== undefined, {
+    path: ['hosts'],
+    message: 'is required',
+  });
 export type OwnProvider = z.infer<typeof ownProvider>;
 
-export const oauthAppBody = z.strictObject({
-  client_id: z
-    .string()
-    .min(1)
-    .max(500)
-    .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII'),
-  /** Leave out for a public client. Never returned. */
-  client_secret: z
-    .string()
-    .min(1)
-    .max(2000)
-    .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
-    .optional(),
-  variables: z.record(z.string().max(40), z.string().min(1).max(200)).optional(),
-  definition: ownProvider.optional(),
-});
+export const oauthAppBody = z
+  .strictObject({
+    /** Leave out where the provider of `definition` registers clients by itself (RFC 7591). */
+    client_id: z
+      .string()
+      .min(1)
+      .max(500)
+      .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
+      .optional(),
+    /** Leave out for a public client. Never returned. */
+    client_secret: z
+      .string()
+      .min(1)
+      .max(2000)
+      .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
+      .optional(),
+    variables: z.record(z.string().max(40), z.string().min(1).max(200)).optional(),
+    definition: ownProvider.optional(),
+  })
+  .refine(
+    ({ client_id: clientId, client_secret: secret, definition }) =>
+      clientId !== undefined ||
+      (secret === undefined && (definition?.issuer ?? definition?.mcp_server) !== undefined),
+    { path: ['client_id'], message: 'is required' },
+  );
 export type OauthAppBody = z.infer<typeof oauthAppBody>;
 
 const byProvider = z.strictObject({ provider: name });

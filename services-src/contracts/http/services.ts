@@ -14,6 +14,17 @@ import { defineRoutes } from './define.ts';
 import { askingErrors } from './service-tools.ts';
 import { actionDescription, template, templateDifference } from './templates.ts';
 
+/** A credential of a service that cannot be used now, and what would help. */
+export const missingCredential = z.strictObject({
+  kind: z.enum(['secret', 'connection']),
+  name: z.string(),
+  /** `absent`: to be stored, or asked for; the others are what a connection is. */
+  status: z.enum(['absent', 'pending', 'needs_reauth', 'revoked']),
+  /** Where the owner of the connection completes or repairs it. */
+  auth_url: z.string().optional(),
+});
+export type MissingCredential = z.infer<typeof missingCredential>;
+
 /** A connected service: a named instance of a template, bound to credentials. */
 export const connectedService = z.strictObject({
   id,
@@ -46,6 +57,8 @@ export const connectedService = z.strictObject({
     /** The connection of its OAuth schemes; null when it uses none of them. */
     connection: z.string().nullable(),
   }),
+  /** Why it is not ready; left out where it lacks nothing. */
+  missing: z.array(missingCredential).max(50).optional(),
   created_at: timestamp,
 });
 export type ConnectedService = z.infer<typeof connectedService>;

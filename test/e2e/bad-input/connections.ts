@@ -136,6 +136,29 @@ export const badConnections: BadInput[] = [
     send: define({ issuer }),
     ...{ ...wrong, tells: /issuer/ },
   })),
+  ...['https://169.254.169.254/mcp', 'https://[::1]/mcp'].map((address) => ({
+    what: `a provider for an MCP server inside (${address})`,
+    send: put({ definition: { title: 'Own', mcp_server: address } }),
+    ...{ ...wrong, tells: /mcp_server/ },
+  })),
+  {
+    what: 'a provider that is found in two ways',
+    send: define({ issuer: 'https://id.example', mcp_server: 'https://mcp.example/mcp' }),
+    ...{ ...invalid, tells: /mcp_server/ },
+  },
+  {
+    what: 'an app without a client at a provider that is built in',
+    send: put({ client_id: undefined, client_secret: undefined }, 'slack'),
+    ...{ ...invalid, tells: /client_id/ },
+  },
+  {
+    what: 'an app with the secret of no client',
+    send: put({
+      client_id: undefined,
+      definition: { title: 'Own', mcp_server: 'https://a.example' },
+    }),
+    ...{ ...invalid, tells: /client_id/ },
+  },
   {
     what: 'a provider whose tokens may go nowhere',
     send: define({ hosts: [] }),

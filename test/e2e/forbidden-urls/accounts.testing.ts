@@ -36,9 +36,38 @@ export async function accountEntries(stage: Stage, urls: readonly string[]): Pro
       token_endpoint: site.at('token'),
     },
   }));
+  site.on('names-issuer', ({ url, number }) => ({
+    json: { resource: `${site.origin}/names-issuer/${number}`, authorization_servers: [url] },
+  }));
+  site.on('names-registration', ({ url, number }) => ({
+    json: {
+      ...metadataOf(`${site.origin}/names-registration/${number}`),
+      token_endpoint: site.at('token'),
+      registration_endpoint: url,
+    },
+  }));
+  const unregistered = (issuer: string) =>
+    providers((key) =>
+      admin.put(`/v1/oauth-apps/${key}`, {
+        definition: { title: 'Own', hosts: ['api.example.com'], issuer },
+      }),
+    );
 
   const rows: [string, (url: string) => Promise<unknown>][] = [
     ['the issuer of a provider', (url) => providers((key) => put(key, { issuer: url }))],
+    ['the MCP server of a provider', (url) => providers((key) => put(key, { mcp_server: url }))],
+    [
+      'the metadata that the MCP server of a provider names',
+      (url) => providers((key) => put(key, { mcp_server: site.at('challenge', url) })),
+    ],
+    [
+      'the issuer that the MCP server of a provider names',
+      (url) => providers((key) => put(key, { mcp_server: site.at('names-issuer', url) })),
+    ],
+    [
+      'the registration endpoint that metadata names',
+      (url) => unregistered(site.at('names-registration', url)),
+    ],
     [
       'the token endpoint that metadata names',
       (url) => pass({ issuer: site.at('names-tokens', url) }),

@@ -1,6 +1,6 @@
 import { A } from '@solidjs/router';
 import { useQuery } from '@tanstack/solid-query';
-import { Match, Show, Switch } from 'solid-js';
+import { For, Match, Show, Switch } from 'solid-js';
 
 import type { ApprovalResponse, Execution } from '#contracts/http/approvals';
 import { Button } from '../../ui/button.tsx';
@@ -172,16 +172,16 @@ function Executed(props: { service: string; execution: Execution }) {
           </Show>
         )}
       </Show>
-      <Show when={props.execution.result?.file}>
+      <For each={filesOf(props.execution.result)}>
         {(file) => (
           <p class="mt-1 text-sm">
-            <a class="underline" href={file().download_url} rel="noreferrer">
-              Download <VisibleText text={file().name} />
+            <a class="underline" href={file.download_url} rel="noreferrer">
+              Download <VisibleText text={file.name} />
             </a>{' '}
-            (<VisibleText text={file().content_type} />, kept for an hour)
+            (<VisibleText text={file.content_type} />, kept for an hour)
           </p>
         )}
-      </Show>
+      </For>
     </Notice>
   );
 }
@@ -192,6 +192,11 @@ const omittedWords = {
   not_stored: 'there was no room to keep it',
   incomplete: 'it broke off',
 } as const;
+
+/** Its body, and what stood in it as bytes. */
+function filesOf(result: Execution['result']) {
+  return [...(result?.file === undefined ? [] : [result.file]), ...(result?.files ?? [])];
+}
 
 function bodyText(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
