@@ -25,6 +25,7 @@ import { createTestEnvironment } from '../test/support/environment.ts';
 import { executorConfig } from './config.ts';
 import { actionOf, templateOf } from './domain/action.testing.ts';
 import { startExecutor } from './start.ts';
+import { requireMarkedCredentials } from './vault/marked.testing.ts';
 
 const logger = createLogger({ component: 'test', level: 'silent' });
 export const soon = () => deadlineIn(15_000);
@@ -112,6 +113,8 @@ export const actions = [
 export async function createWorld({ variables = {} }: { variables?: Record<string, string> } = {}) {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
+  const { adminUrl, variables: own } = environment;
+  startup.defer(() => requireMarkedCredentials({ adminUrl, masterKey: own['MASTER_KEY'] ?? '' }));
   const upstream = startup.use(await startUpstream());
   const template: { current: CompiledTemplate } = { current: templateOf(actions) };
   const settings = { durableReadAudit: false, asked: 0 };

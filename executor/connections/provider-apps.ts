@@ -88,7 +88,11 @@ export function createProviderApps({ db, vault, baseUrl, ofEnvironment }: Option
   };
 }
 
-export function appBinding({ orgId, id, version }: StoredOauthApp): OrgBinding {
+export function appBinding({
+  orgId,
+  id,
+  version,
+}: Pick<StoredOauthApp, 'orgId' | 'id' | 'version'>): OrgBinding {
   return { orgId, recordId: id, version, purpose: 'oauth_app' };
 }
 
