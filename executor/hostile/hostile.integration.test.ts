@@ -36,6 +36,7 @@ beforeAll(async () => {
   const { PATH } = process.env;
   // With the flags that `npm start` gives.
   const flags = [
+    '--no-parallel-scavenge',
     '--max-semi-space-size=16',
     '--min-semi-space-size=16',
     '--max-old-space-size=960',

@@ -36,6 +36,7 @@ export async function startEmbedded(options: Options): Promise<Gateway & AsyncDi
     // With the flags that `npm start` gives.
     startProgram(
       [
+        '--no-parallel-scavenge',
         '--max-semi-space-size=16',
         '--min-semi-space-size=16',
         '--max-old-space-size=960',
