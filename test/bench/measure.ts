@@ -109,7 +109,7 @@ export async function compare(
   return { share: medianOf(shares), timesAlone: medianOf(times) };
 }
 
-function medianOf(values: readonly number[]): number {
+export function medianOf(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
 }
 

@@ -7,6 +7,7 @@ import autocannon from 'autocannon';
 
 import { orExit } from '#process';
 import { startDistributed } from './gateway.ts';
+import { medianOf } from './measure.ts';
 import type { Target } from './measure.ts';
 import { offer } from './offer.ts';
 import { startProgram } from './processes.ts';
@@ -16,6 +17,7 @@ import type { Neighbours, Scaled, ScaleRun } from './scale-report.ts';
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 20);
 const slots = 64;
 const slowMs = 15_000;
+const rounds = 3;
 
 await orExit(async () => {
   await using running = new AsyncDisposableStack();
@@ -101,15 +103,23 @@ async function measureNeighbours(dataDir: string): Promise<Neighbours> {
     return measured;
   };
   await beside(well.url(0));
-  const before = await beside(well.url(0));
-  const besideSlow = await beside(slow.url(0));
-  const besideDead = await beside(dead.url(0));
-  const after = await beside(well.url(0));
+  // In turn, because the machine is not the same from one minute to the next.
+  const states = { well, slow, dead };
+  const p99s = { well: [] as number[], slow: [] as number[], dead: [] as number[] };
+  let failed = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    for (const state of ['well', 'slow', 'dead'] as const) {
+      // Another one each time: what was found out about the last one is no help.
+      const measured = await beside(states[state].url(state === 'well' ? 0 : round));
+      p99s[state].push(measured.p99);
+      failed += measured.failed;
+    }
+  }
   return {
-    well: (before.p99 + after.p99) / 2,
-    slow: besideSlow.p99,
-    dead: besideDead.p99,
-    failed: besideSlow.failed + besideDead.failed,
+    well: medianOf(p99s.well),
+    slow: medianOf(p99s.slow),
+    dead: medianOf(p99s.dead),
+    failed,
   };
 }
 
