@@ -82,7 +82,7 @@ ${rows.join('\n')}
 
 One executor with its 256 slots, 40 reads a second spread over 50 upstreams that take 250 ms, and 20
 more a second of one of them, which is then slow (no answer before the deadline) or dead (nobody
-listens). p99 of the calls of the other 49: ${well.toFixed(0)} ms while all are well, ${slow.toFixed(0)} ms beside the
+listens). p99 of the calls of the other 49, medians of three rounds in turn: ${well.toFixed(0)} ms while all are well, ${slow.toFixed(0)} ms beside the
 slow one, ${dead.toFixed(0)} ms beside the dead one; ${failed} of them failed.
 `;
 }

@@ -27,7 +27,7 @@ test.runIf(namespaces.available)(
     );
     const report = reports.flat();
 
-    expect(report.length).toBeGreaterThanOrEqual(42);
+    expect(report.length).toBeGreaterThanOrEqual(46);
     for (const { name, tried, reached, told, missed, mishaps, isNeverCalled } of report) {
       expect(reached, name).toEqual([]);
       expect(tried, name).toBeGreaterThanOrEqual(isEverything ? 1_065 : 30);
