@@ -15,7 +15,7 @@ import { cancelRequest, sessionHeaders } from '../mcp/session.ts';
 import type { McpSession } from '../mcp/session.ts';
 import { findTool } from '../mcp/tools.ts';
 import { stale } from './frozen-call.ts';
-import { tellsOfOtherTools } from './other-tools.ts';
+import { tellsOfOtherTools } from './tells-of-other-tools.ts';
 import type { Sending, SentOnce } from './send.ts';
 
 type ToolDeps = Pick<Deps, 'egress' | 'mcpSessions' | 'toolNews'>;

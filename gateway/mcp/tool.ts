@@ -109,7 +109,7 @@ export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSp
   };
 }
 
-/** `file` is the one that the result names: clients are given it as a link as well. */
+/** `files` are those that the result names: clients are given them as links as well. */
 export function result(structured: Structured, files: readonly StoredFile[] = []): ToolAnswer {
   return { kind: 'result', structured, files };
 }

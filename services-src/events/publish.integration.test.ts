@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { blankAuditEntry } from '#contracts/audit';
+import { createTestEnvironment } from '../../test/support/environment.ts';
+import type { TestEnvironment } from '../../test/support/environment.ts';
+import { eventsStream } from '../contracts/events.ts';
+import { createEvent } from './outbox.ts';
+import { openPublisher } from './publish.ts';
+
+let environment: TestEnvironment;
+beforeAll(async () => {
+  environment = await createTestEnvironment();
+});
+afterAll(() => environment[Symbol.asyncDispose]());
+
+const newEvent = () =>
+  createEvent({
+    type: 'action.outcome',
+    orgId: randomUUID(),
+    audience: [],
+    data: {},
+    audit: blankAuditEntry('Called'),
+  });
+
+/** The stream as its administrator has it. */
+async function openStream() {
+  const url = new URL(environment.variables['EXECUTOR_NATS_URL'] ?? '');
+  const nats = await connect({
+    ...{ servers: url.host, user: 'provision', pass: decodeURIComponent(url.password) },
+    inboxPrefix: '_INBOX_provision',
+  });
+  const { streams } = await jetstreamManager(nats);
+  return {
+    change: (settings: { max_msg_size: number }) => streams.update(eventsStream, settings),
+    stored: async () => (await streams.info(eventsStream)).state.messages,
+    [Symbol.asyncDispose]: () => nats.close(),
+  };
+}
+
+test('an event is published when the stream has it, once, and not when the stream refuses it', async () => {
+  await using stream = await openStream();
+  const publisher = openPublisher(await environment.connect('executor'), 'executor');
+  const event = newEvent();
+
+  await publisher.publish(event);
+  await publisher.publish(event);
+  expect(await stream.stored()).toBe(1);
+
+  await stream.change({ max_msg_size: 10 });
+  await expect(publisher.publish(newEvent())).rejects.toMatchObject({ code: 'unavailable' });
+  const together = Array.from({ length: 5 }, () => publisher.publish(newEvent()));
+  const settled = await Promise.allSettled(together);
+  expect(settled.map(({ status }) => status)).toEqual(together.map(() => 'rejected'));
+
+  await stream.change({ max_msg_size: -1 });
+  await publisher.publish(newEvent());
+  expect(await stream.stored()).toBe(2);
+});
