@@ -23,7 +23,7 @@ export function createCache<Context, Value extends object>({
 }): Cache<Context, Value> {
   const known = new LRUCache<string, Value>({
     max,
-    ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
+    ...(ttlMs === undefined ? {} : { ttl: ttlMs, ttlResolution: 0 }),
   });
   const asked = new Map<string, Promise<Value | undefined>>();
 

@@ -16,7 +16,12 @@ export interface Retries {
 }
 
 export function createRetries(): Retries {
-  const budgets = new LRUCache<string, { left: number }>({ max: originsMax, ttl: windowMs });
+  const budgets = new LRUCache<string, { left: number }>({
+    max: originsMax,
+    ttl: windowMs,
+    // By the clock, not a timer for each look.
+    ttlResolution: 0,
+  });
   const budgetOf = (origin: string): { left: number } => {
     const known = budgets.get(origin);
     if (known !== undefined) return known;

@@ -10,7 +10,7 @@ import { createVerifier, verifyFresh } from '#signing';
  */
 export function createPrincipalReader(key: string): (signed: string) => Principal {
   const verifier = createVerifier('principal', key, principalSchema);
-  const verified = new LRUCache<string, Principal>({ max: 2_000, ttl: 5_000 });
+  const verified = new LRUCache<string, Principal>({ max: 2_000, ttl: 5_000, ttlResolution: 0 });
   return (signed) =>
     verifyFresh(
       {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 
+import { auditRecord } from '#contracts/audit';
 import type { AuditRecord } from '#contracts/audit';
 import { canonicalJson } from '#signing';
 
@@ -11,6 +12,9 @@ export interface Head {
   readonly seq: number;
   readonly hash: string;
 }
+
+/** In the order of canonical JSON. Sorted once: every call leaves a record. */
+const hashedMembers = auditRecord.omit({ hash: true }).keyof().options.toSorted();
 
 export const chainStart: Head = { seq: 0, hash: '0'.repeat(64) };
 
@@ -51,8 +55,11 @@ export function checkChain(
  * that are null do not count, so that a field added later leaves the older hashes as they are.
  */
 function hashOf(record: Omit<AuditRecord, 'hash'>): string {
-  const members = Object.entries(record).filter(
-    ([name, value]) => name !== 'hash' && value !== null,
-  );
-  return hash('sha256', record.prev_hash + canonicalJson(Object.fromEntries(members)));
+  let members = '';
+  for (const name of hashedMembers) {
+    const value = record[name];
+    if (value === null) continue;
+    members += `${members === '' ? '' : ','}"${name}":${canonicalJson(value)}`;
+  }
+  return hash('sha256', `${record.prev_hash}{${members}}`);
 }

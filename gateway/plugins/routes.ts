@@ -1,5 +1,6 @@
 import { trace } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 
 import { deadlineIn } from '#bus';
 import { httpRoutes } from '#contracts/all';
@@ -111,13 +112,14 @@ function serveRoute(
   spec: RouteSpec,
   { handler, checkAnswers }: RoutesOptions & { handler: RouteHandler<RouteSpec> },
 ) {
+  const bodySchema = spec.body && z.compile(spec.body);
   return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
     inSpan(`${spec.method} ${spec.path}`, {}, async () => {
       const { admitted } = request;
       const answered = await handler({
         params: spec.params && (validate(spec.params, request.params, 'path') as never),
         query: checkedQuery(spec, request.query) as never,
-        body: checkedBody(spec, request.body) as never,
+        body: checkedBody(bodySchema, request.body) as never,
         // Null exactly for public routes, as the handler's type says.
         caller: (admitted?.caller ?? null) as Caller,
         authenticate: () => deps.authenticator.authenticate((admitted as Admitted).credential),
@@ -144,14 +146,14 @@ function checkedQuery(spec: RouteSpec, query: unknown): unknown {
   throw invalidRequest('This address takes no query parameters; leave them out.', issues);
 }
 
-function checkedBody(spec: RouteSpec, body: unknown): unknown {
-  if (spec.body !== undefined) {
+function checkedBody(schema: z.ZodType | undefined, body: unknown): unknown {
+  if (schema !== undefined) {
     if (body === undefined) {
       throw invalidRequest('This address needs a JSON body.', [
         { path: '', message: 'is required' },
       ]);
     }
-    return validate(spec.body, body, 'body');
+    return validate(schema, body, 'body');
   }
   if (body === undefined || body === null) return undefined;
   const given = typeof body === 'object' ? Object.keys(body) : [''];

@@ -1,4 +1,4 @@
-import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode, context, propagation } from '@opentelemetry/api';
 import {
   ClosedConnectionError,
   DrainingConnectionError,
@@ -14,6 +14,7 @@ import { AppError, isErrorCode } from '#errors';
 import type { ErrorDetails } from '#errors';
 import { subjectOf } from '../contracts/define.ts';
 import type { Contract, EndpointSpec } from '../contracts/define.ts';
+import { startSpan } from '../telemetry/span.ts';
 import type { Bus } from './connect.ts';
 import type { Deadline } from './deadline.ts';
 import { ERROR_HEADER, TIMEOUT_HEADER, traceSetter } from './headers.ts';
@@ -25,7 +26,6 @@ export type Client<C extends Contract> = {
   ) => Promise<z.output<C['endpoints'][Name]['response']>>;
 };
 
-const tracer = trace.getTracer('bus');
 /** After these the request may have been received all the same. */
 const lost = [
   TimeoutError,
@@ -56,7 +56,7 @@ async function call(
   const timeoutMs = Math.min(endpoint.timeoutMs, deadline.remainingMs());
   if (timeoutMs === 0) throw new AppError('unavailable', `No time left to call ${subject}.`);
 
-  return tracer.startActiveSpan(subject, { kind: SpanKind.CLIENT }, async (span) => {
+  return startSpan(subject, { kind: SpanKind.CLIENT }, async (span) => {
     try {
       const headers = createHeaders();
       headers.set(TIMEOUT_HEADER, String(timeoutMs));

@@ -1,12 +1,13 @@
-import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode, context, propagation } from '@opentelemetry/api';
 import { headers as createHeaders } from '@nats-io/transport-node';
 import type { Msg, MsgHdrs } from '@nats-io/transport-node';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import { AppError, errorCodes } from '#errors';
 import { subjectOf } from '../contracts/define.ts';
 import type { Contract, EndpointSpec } from '../contracts/define.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { startSpan } from '../telemetry/span.ts';
 import type { Bus } from './connect.ts';
 import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
@@ -27,7 +28,6 @@ interface Serving {
   readonly inFlightMax?: number;
 }
 
-const tracer = trace.getTracer('bus');
 /** NATS refuses a larger message, so a larger reply becomes a typed error instead of silence. */
 const replyBytesMax = 4 * 1024 * 1024 - 4096;
 
@@ -43,8 +43,9 @@ export async function serve<C extends Contract>(
   { logger, inFlightMax = 1024 }: Serving,
 ): Promise<AsyncDisposable> {
   const inFlight = new Set<Promise<void>>();
-  const subscriptions = Object.entries(contract.endpoints).map(([name, endpoint]) =>
-    bus.nats.subscribe(subjectOf(contract, name), {
+  const subscriptions = Object.entries(contract.endpoints).map(([name, specified]) => {
+    const endpoint = { ...specified, request: z.compile(specified.request) };
+    return bus.nats.subscribe(subjectOf(contract, name), {
       queue: contract.owner,
       callback: (failure, message) => {
         if (failure) {
@@ -63,8 +64,8 @@ export async function serve<C extends Contract>(
         inFlight.add(answered);
         void answered.finally(() => inFlight.delete(answered));
       },
-    }),
-  );
+    });
+  });
   await bus.nats.flush();
 
   return {
@@ -82,7 +83,7 @@ async function answer(
   { bus, handler, logger }: { bus: Bus; handler: AnyHandler; logger: Logger },
 ): Promise<void> {
   const parent = propagation.extract(context.active(), message.headers, traceGetter);
-  await tracer.startActiveSpan(message.subject, { kind: SpanKind.SERVER }, parent, async (span) => {
+  await startSpan(message.subject, { kind: SpanKind.SERVER, parent }, async (span) => {
     try {
       const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER)) || endpoint.timeoutMs;
       const request = parseRequest(endpoint, message);

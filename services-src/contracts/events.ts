@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { auditEntry } from './audit.ts';
-import { id, timestamp } from './vocabulary.ts';
+import { id, json, timestamp } from './vocabulary.ts';
 import type { Component } from './vocabulary.ts';
 
 /**
@@ -87,7 +87,7 @@ export const event = z.strictObject({
   created_at: timestamp,
   org_id: id,
   audience: z.array(id).max(20),
-  data: z.record(z.string(), z.json()),
+  data: z.record(z.string(), json),
   audit: auditEntry.nullable(),
 });
 export type Event = z.infer<typeof event>;

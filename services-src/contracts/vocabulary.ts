@@ -38,7 +38,8 @@ export const risk = z.enum(['read', 'write', 'delete']);
 export const riskLevel = z.enum(['low', 'med', 'high']);
 export const permissionKey = z.string().min(5).max(4096);
 export const scope = z.enum(['actions:read', 'actions:call', 'approvals', 'agents', 'mcp', 'user']);
-export const json: z.ZodType<JsonValue> = z.json();
+/** Any JSON. What meets a schema was parsed from JSON text, so what is in it is not walked through again. */
+export const json = z.unknown().describe('Any JSON value.') as z.ZodType<JsonValue>;
 export const httpMethod = z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']);
 /** A host name as it stands in a permission key: lower-case A-label, a port only when it is not the scheme's own. */
 export const host = z.string().min(1).max(262);

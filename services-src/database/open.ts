@@ -1,6 +1,7 @@
-import { SpanKind, trace } from '@opentelemetry/api';
+import { SpanKind } from '@opentelemetry/api';
 import type postgres from 'postgres';
 
+import { startSpan } from '../telemetry/span.ts';
 import { postgres as connect } from './driver.ts';
 
 /** A pool or a transaction: what repository functions take first. */
@@ -17,8 +18,6 @@ export interface Database extends postgres.Sql, AsyncDisposable {
   /** Calls back after each commit that stored events; the relay listens. */
   onEventsCommitted(listener: (options: { isUrgent: boolean }) => void): void;
 }
-
-const tracer = trace.getTracer('database');
 
 /**
  * Opens a pool on one component's schema.
@@ -63,30 +62,26 @@ export function openDatabase({
 
   return Object.assign(sql, {
     transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-      return tracer.startActiveSpan(
-        `${schema} transaction`,
-        { kind: SpanKind.CLIENT },
-        async (span) => {
-          try {
-            let events: 'none' | 'urgent' | 'patient' = 'none';
-            const result = await sql.begin((inner) =>
-              work(
-                Object.assign(inner, {
-                  markEvents({ isUrgent }: { isUrgent: boolean }) {
-                    if (events !== 'urgent') events = isUrgent ? 'urgent' : 'patient';
-                  },
-                }),
-              ),
-            );
-            if (events !== 'none') {
-              for (const listener of listeners) listener({ isUrgent: events === 'urgent' });
-            }
-            return result as T;
-          } finally {
-            span.end();
+      return startSpan(`${schema} transaction`, { kind: SpanKind.CLIENT }, async (span) => {
+        try {
+          let events: 'none' | 'urgent' | 'patient' = 'none';
+          const result = await sql.begin((inner) =>
+            work(
+              Object.assign(inner, {
+                markEvents({ isUrgent }: { isUrgent: boolean }) {
+                  if (events !== 'urgent') events = isUrgent ? 'urgent' : 'patient';
+                },
+              }),
+            ),
+          );
+          if (events !== 'none') {
+            for (const listener of listeners) listener({ isUrgent: events === 'urgent' });
           }
-        },
-      );
+          return result as T;
+        } finally {
+          span.end();
+        }
+      });
     },
     onEventsCommitted(listener: (options: { isUrgent: boolean }) => void) {
       listeners.add(listener);

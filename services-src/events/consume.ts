@@ -1,5 +1,5 @@
 import { jetstream } from '@nats-io/jetstream';
-import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 
@@ -15,13 +15,19 @@ interface ConsumeOptions {
   /** Commits the effect of a batch; called again with the same events after a failure. */
   readonly handle: (events: Event[]) => Promise<void>;
   readonly logger: Logger;
-  /** How long to collect before a batch is handled: what costs a transaction is then shared. Default 0. */
+  /**
+   * How long events may be left in the stream for others to join them: what costs a transaction is
+   * then shared, and whoever publishes shares the server and this process with no delivery.
+   * Default 0: each is sent here as it comes.
+   */
   readonly lingerMs?: number;
 }
 
 const batchMax = 256;
+/** How long one request for events stands at the server before it is made anew. */
+const expires = 5_000;
 /** A message holds one event, or an array of those that were published together. */
-const eventsSchema = z.array(eventSchema).min(1).max(256);
+const eventsSchema = z.compile(z.array(eventSchema).min(1).max(256));
 const redeliverAfterMs = 1_000;
 
 /**
@@ -38,16 +44,36 @@ export function consumeEvents({
   let stopped = false;
   let messages: ConsumerMessages | undefined;
 
+  const follow = async (consumer: Consumer) => {
+    messages = await consumer.consume({ max_messages: batchMax });
+    await pump(messages, { handle, logger });
+  };
+  const take = async (consumer: Consumer, max: number): Promise<JsMsg[]> => {
+    messages = await consumer.fetch({ max_messages: max, expires });
+    const taken: JsMsg[] = [];
+    for await (const message of messages) taken.push(message);
+    return taken;
+  };
+  const gather = async (consumer: Consumer) => {
+    while (!stopped) {
+      const batch = await take(consumer, 1);
+      if (batch.length === 0) continue;
+      if ((batch[0]?.info.pending ?? 0) < batchMax) await delay(lingerMs);
+      // Asking for more than there is would wait for it.
+      const { num_pending: pending } = await consumer.info();
+      if (pending > 0) batch.push(...(await take(consumer, Math.min(pending, batchMax))));
+      await process(batch, { handle, logger });
+    }
+  };
   const run = async () => {
     while (!stopped) {
       try {
         const consumer = await jetstream(bus.nats).consumers.get(eventsStream, durable);
-        messages = await consumer.consume({ max_messages: batchMax });
-        await pump(messages, { handle, logger, lingerMs });
+        await (lingerMs === 0 ? follow(consumer) : gather(consumer));
       } catch (error) {
         if (!stopped) logger.warn({ err: error, durable }, 'events cannot be read yet');
       }
-      if (!stopped) await new Promise((resolve) => setTimeout(resolve, 500));
+      if (!stopped) await delay(500);
     }
   };
   const running = run();
@@ -64,14 +90,13 @@ export function consumeEvents({
 /** Collects what arrives while a batch is in hand, so that a backlog is worked off in few transactions. */
 async function pump(
   messages: ConsumerMessages,
-  options: Pick<ConsumeOptions, 'handle' | 'logger'> & { lingerMs: number },
+  options: Pick<ConsumeOptions, 'handle' | 'logger'>,
 ): Promise<void> {
   let waiting: JsMsg[] = [];
   let working: Promise<void> | undefined;
 
   const work = async () => {
     while (waiting.length > 0) {
-      if (options.lingerMs > 0 && waiting.length < batchMax) await delay(options.lingerMs);
       const batch = waiting.splice(0, batchMax);
       await process(batch, options);
     }
