@@ -54,9 +54,11 @@ async function read({ lingerMs, handle }: Reading) {
   return { batches, [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose]() };
 }
 
-const until = (holds: () => void) => vi.waitFor(holds, { timeout: 15_000, interval: 50 });
+/** As long as it takes at most: what was on its way to a reader when it stopped comes after `ack_wait`. */
+const until = (holds: () => void) => vi.waitFor(holds, { timeout: 45_000, interval: 50 });
+const patience = { timeout: 120_000 };
 
-describe.each([0, 100])('a reader that leaves events for %i ms', (lingerMs) => {
+describe.each([0, 100])('a reader that leaves events for %i ms', patience, (lingerMs) => {
   test('handles each once, those that were there before it and those that come', async () => {
     const before = await publishOneByOne(300);
     await using reader = await read({ lingerMs });

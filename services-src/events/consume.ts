@@ -61,7 +61,8 @@ export function consumeEvents({
       if ((batch[0]?.info.pending ?? 0) < batchMax) await delay(lingerMs);
       // Asking for more than there is would wait for it.
       const { num_pending: pending } = await consumer.info();
-      if (pending > 0) batch.push(...(await take(consumer, Math.min(pending, batchMax))));
+      if (pending > 0 && !stopped)
+        batch.push(...(await take(consumer, Math.min(pending, batchMax))));
       await process(batch, { handle, logger });
     }
   };
