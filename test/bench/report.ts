@@ -94,9 +94,9 @@ ${targetsOf(run)
   .map(({ name, value, holds }) => `| ${name} | ${value} | ${holds ? 'holds' : '**missed**'} |`)
   .join('\n')}
 
-The first two are medians of eleven rounds in which gateway and proxy took turns: other tenants of
-the machine make it faster and slower by a third from one half minute to the next, which the table
-below, measured one subject after the other, shows.
+The first two are medians of eleven rounds in which gateway and proxy took turns, after 20 s of load
+for each: other tenants of the machine make it faster and slower by a third from one half minute to
+the next, which the table below, measured one subject after the other, shows.
 
 ## Throughput, latency, cost
 
