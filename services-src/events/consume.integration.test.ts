@@ -54,7 +54,7 @@ async function read({ lingerMs, handle }: Reading) {
   return { batches, [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose]() };
 }
 
-/** As long as it takes at most: what was on its way to a reader when it stopped comes after `ack_wait`. */
+/** What was on the wire to a reader at the moment that it stopped comes after `ack_wait`. */
 const until = (holds: () => void) => vi.waitFor(holds, { timeout: 45_000, interval: 50 });
 const patience = { timeout: 120_000 };
 

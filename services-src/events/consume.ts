@@ -45,25 +45,31 @@ export function consumeEvents({
   let messages: ConsumerMessages | undefined;
 
   const follow = async (consumer: Consumer) => {
-    messages = await consumer.consume({ max_messages: batchMax });
-    await pump(messages, { handle, logger });
+    const batches = openBatches({ handle, logger });
+    // Called back, not iterated: nothing may wait where it would be left when this stops.
+    messages = await consumer.consume({ max_messages: batchMax, callback: batches.add });
+    const failure = await messages.closed();
+    await batches.worked();
+    if (failure) throw failure;
   };
-  const take = async (consumer: Consumer, max: number): Promise<JsMsg[]> => {
+  const take = async (consumer: Consumer, batch: JsMsg[], max: number) => {
     messages = await consumer.fetch({ max_messages: max, expires });
-    const taken: JsMsg[] = [];
-    for await (const message of messages) taken.push(message);
-    return taken;
+    for await (const message of messages) batch.push(message);
   };
   const gather = async (consumer: Consumer) => {
     while (!stopped) {
-      const batch = await take(consumer, 1);
-      if (batch.length === 0) continue;
-      if ((batch[0]?.info.pending ?? 0) < batchMax) await delay(lingerMs);
-      // Asking for more than there is would wait for it.
-      const { num_pending: pending } = await consumer.info();
-      if (pending > 0 && !stopped)
-        batch.push(...(await take(consumer, Math.min(pending, batchMax))));
-      await process(batch, { handle, logger });
+      const batch: JsMsg[] = [];
+      try {
+        await take(consumer, batch, 1);
+        if (batch.length === 0) continue;
+        if ((batch[0]?.info.pending ?? 0) < batchMax) await delay(lingerMs);
+        // Asking for more than there is would wait for it.
+        const { num_pending: pending } = await consumer.info();
+        if (pending > 0 && !stopped) await take(consumer, batch, Math.min(pending, batchMax));
+      } finally {
+        // Also what came before a failure: it would come again only after `ack_wait`.
+        if (batch.length > 0) await process(batch, { handle, logger });
+      }
     }
   };
   const run = async () => {
@@ -83,16 +89,19 @@ export function consumeEvents({
     async [Symbol.asyncDispose]() {
       stopped = true;
       await messages?.close();
+      // Until the server knows, it sends here what a replica should have.
+      if (!bus.nats.isClosed())
+        await Promise.race([
+          bus.nats.flush().catch(() => {}),
+          delay(500, undefined, { ref: false }),
+        ]);
       await running;
     },
   };
 }
 
 /** Collects what arrives while a batch is in hand, so that a backlog is worked off in few transactions. */
-async function pump(
-  messages: ConsumerMessages,
-  options: Pick<ConsumeOptions, 'handle' | 'logger'>,
-): Promise<void> {
+function openBatches(options: Pick<ConsumeOptions, 'handle' | 'logger'>) {
   let waiting: JsMsg[] = [];
   let working: Promise<void> | undefined;
 
@@ -103,11 +112,14 @@ async function pump(
     }
     working = undefined;
   };
-  for await (const message of messages) {
-    waiting.push(message);
-    working ??= Promise.resolve().then(work);
-  }
-  await working;
+  return {
+    add: (message: JsMsg) => {
+      waiting.push(message);
+      working ??= Promise.resolve().then(work);
+    },
+    /** Resolves when nothing is in hand. */
+    worked: async () => working,
+  };
 }
 
 async function process(

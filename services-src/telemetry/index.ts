@@ -1,4 +1,4 @@
 export { createLogger } from './logger.ts';
 export type { Logger } from './logger.ts';
-export { inSpan, startSpan } from './span.ts';
+export { inSpan } from './span.ts';
 export { startTelemetry } from './start.ts';
