@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import pg from 'pg';
 
 import { natsAccounts } from '#bus';
-import { ConfigError, loadConfig } from '#config';
+import { ConfigError, keyNames, loadConfig } from '#config';
 import type { Config, ConfigSpec, Environment, SettingName } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
@@ -55,15 +55,6 @@ export interface Backing extends AsyncDisposable {
   readonly failed: Promise<string>;
   readonly pids: readonly number[];
 }
-
-const keyNames = [
-  'MASTER_KEY',
-  'PERMIT_KEY',
-  'GAP_KEY',
-  'PRINCIPAL_KEY',
-  'WEBHOOK_KEY',
-  'SIGN_IN_KEY',
-] as const;
 
 /**
  * Starts embedded Postgres and NATS where the environment names no others, makes missing keys,

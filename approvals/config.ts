@@ -6,8 +6,8 @@ export const approvalsConfig = defineConfig('approvals', [
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
   'LOG_LEVEL',
-  'PRINCIPAL_KEY',
-  'GAP_KEY',
+  'PRINCIPAL_KEY_APPROVALS',
+  'GAP_KEY_APPROVALS',
   'HOST',
   'PORT',
   // The approval URL is made from it, never from a request.

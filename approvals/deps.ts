@@ -17,7 +17,7 @@ export interface Deps {
   readonly policy: Client<typeof policy>;
   readonly executor: Client<typeof executor>;
   /** Refuses a principal that is not genuine or has expired. */
-  readonly verifyPrincipal: (signed: string) => Principal;
+  readonly readPrincipal: (signed: string) => Principal;
   readonly gaps: Verifier<Gap>;
   /** At most a second old. */
   readonly getOrgSettings: (orgId: string, deadline: Deadline) => Promise<OrgSettings>;

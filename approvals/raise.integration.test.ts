@@ -101,7 +101,7 @@ describe('raise', () => {
     const { helper, bot, raiseRequest, client, as, environment } = world;
     const genuine = raiseRequest(helper);
     const forger = createSigner('gap', 'x'.repeat(43));
-    const otherPurpose = createSigner('permit', environment.keys.GAP_KEY);
+    const otherPurpose = createSigner('permit', ...environment.keys.gap);
     const refused = [
       { ...genuine, gap: forger.sign({}) },
       {

@@ -1,7 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { createWorld } from './world.testing.ts';
+import type { Principal } from '#contracts/vocabulary';
+import { createSigner } from '#signing';
+import { createWorld, soon } from './world.testing.ts';
 import type { World } from './world.testing.ts';
 
 type Name =
@@ -60,6 +62,30 @@ describe('who may resolve', () => {
       }
     }
   });
+
+  test.for(['NOTIFIER', 'AUDIT', 'REGISTRY', 'EXECUTOR', 'POLICY'] as const)(
+    'what the key of %s can sign convinces nobody here',
+    async (component) => {
+      const { helper, ann, admin, as, suspend, get, client, context, environment } = world;
+      const id = await suspend(helper, { arg: `acme/${component}` });
+      const genuine = as(admin).split('.')[0] ?? '';
+      const claims = JSON.parse(Buffer.from(genuine, 'base64url').toString()) as Principal;
+      const key = environment.keys[`PRINCIPAL_KEY_${component}`];
+      const principal = createSigner<Principal>('principal', key).sign(claims);
+      const request = {
+        principal,
+        id,
+        as: 'ancestor' as const,
+        body: { resolution: 'allow' as const },
+        context,
+      };
+
+      await expect(client.resolve(request, soon())).rejects.toMatchObject({
+        code: 'unauthenticated',
+      });
+      expect((await get(ann, id)).status).toBe('pending');
+    },
+  );
 
   test('an approval of another org is told apart from no approval by nobody', async () => {
     const { helper, stranger, suspend, resolve, cancel, run, resume, get } = world;

@@ -8,13 +8,11 @@ import type { OrgSettings } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { policy } from '#contracts/bus/policy';
 import { gap } from '#contracts/permit';
-import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
-import { AppError } from '#errors';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
-import { createVerifier } from '#signing';
+import { createPrincipalReader, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import type { ApprovalsConfig } from './config.ts';
 import { listen } from './consumers.ts';
@@ -26,7 +24,6 @@ import { runClocks } from './usecases/run-clocks.ts';
 
 const clockEveryMs = 1_000;
 const chainChecksMax = 100;
-const principalSkewMs = 1_000;
 
 /**
  * Wires the approvals component together and starts answering.
@@ -57,8 +54,8 @@ export async function startApprovals(config: ApprovalsConfig): Promise<RunningCo
     auth: authClient,
     policy: createClient(bus, policy),
     executor: createClient(bus, executor),
-    verifyPrincipal: createPrincipalCheck(config),
-    gaps: createVerifier('gap', config.GAP_KEY.reveal(), gap),
+    readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_APPROVALS.reveal()),
+    gaps: createVerifier('gap', config.GAP_KEY_APPROVALS.reveal(), gap),
     getOrgSettings: settings.get,
     now: Date.now,
     baseUrl: config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`,
@@ -86,18 +83,6 @@ function startClocks(deps: DepsWithReplays): AsyncDisposable {
       deps.logger.warn({ err: error }, 'clocks could not be looked at yet');
     }
   });
-}
-
-function createPrincipalCheck(config: ApprovalsConfig): Deps['verifyPrincipal'] {
-  const verifier = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
-  return (signed) => {
-    const claims = verifier.verify(signed);
-    if (claims.expiresAt + principalSkewMs >= Date.now()) return claims;
-    throw new AppError(
-      'unauthenticated',
-      'The sign-in behind this request has expired; try again.',
-    );
-  };
 }
 
 /** Org settings, at most a second old, dropped when `auth` says that something changed. */

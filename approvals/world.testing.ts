@@ -21,6 +21,7 @@ import type { RunningComponent } from '#process';
 import { createSigner, digestOf } from '#signing';
 import { createLogger } from '#telemetry';
 import { createTestEnvironment } from '../test/support/environment.ts';
+import type { TestEnvironment } from '../test/support/environment.ts';
 import { approvalsConfig } from './config.ts';
 import { startApprovals } from './start.ts';
 
@@ -271,10 +272,10 @@ function createCallers({
   environment,
 }: {
   client: Client<typeof approvals>;
-  environment: { keys: { GAP_KEY: string; PRINCIPAL_KEY: string } };
+  environment: Pick<TestEnvironment, 'keys'>;
 }) {
-  const principals = createSigner<Principal>('principal', environment.keys.PRINCIPAL_KEY);
-  const gaps = createSigner<Gap>('gap', environment.keys.GAP_KEY);
+  const principals = createSigner<Principal>('principal', ...environment.keys.principal);
+  const gaps = createSigner<Gap>('gap', ...environment.keys.gap);
   const as = (person: Person, change: Partial<Principal> = {}) =>
     principals.sign(principalOf(person, change));
   const context = { requestId: 'req-1', traceId: null, ip: '192.0.2.1' };

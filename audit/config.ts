@@ -5,7 +5,7 @@ export const auditConfig = defineConfig('audit', [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
-  'PRINCIPAL_KEY',
+  'PRINCIPAL_KEY_AUDIT',
   'LOG_LEVEL',
 ]);
 

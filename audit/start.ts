@@ -1,9 +1,8 @@
 import { connectBus, serve } from '#bus';
 import { audit } from '#contracts/bus/audit';
-import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import type { RunningComponent } from '#process';
-import { createVerifier, verifyFresh } from '#signing';
+import { createPrincipalReader } from '#signing';
 import { createLogger } from '#telemetry';
 import type { AuditConfig } from './config.ts';
 import { startConsumers } from './consumers.ts';
@@ -27,8 +26,8 @@ export async function startAudit(config: AuditConfig): Promise<RunningComponent>
     }),
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit' }));
-  const principals = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
-  const deps: Deps = { db, readPrincipal: (signed) => verifyFresh(principals, signed) };
+  const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());
+  const deps: Deps = { db, readPrincipal };
   startup.use(startConsumers(deps, { bus, logger }));
   startup.use(await serve(bus, audit, createHandlers(deps), { logger }));
 

@@ -58,7 +58,7 @@ export async function createAuditWorld(): Promise<AuditWorld> {
   startup.use(await startAudit(config));
   const client = createClient(await environment.connect('gateway'), audit);
   const stream = jetstream((await environment.connect('executor')).nats);
-  const signer = createSigner<Principal>('principal', environment.keys.PRINCIPAL_KEY);
+  const signer = createSigner<Principal>('principal', ...environment.keys.principal);
 
   const stack = startup.move();
   return {

@@ -1,11 +1,11 @@
-import { defineConfig } from '#config';
+import { defineConfig, principalKeyNames } from '#config';
 import type { Config } from '#config';
 
 export const authConfig = defineConfig('auth', [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
-  'PRINCIPAL_KEY',
+  ...principalKeyNames,
   'SIGN_IN_KEY',
   'SIGN_IN_PROVIDERS',
   'SIGN_IN_LINK',

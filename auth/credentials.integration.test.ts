@@ -252,8 +252,8 @@ describe('a principal', () => {
       raised,
       `${payload}.${'A'.repeat(43)}`,
       createSigner('principal', 'another key of at least 32 bytes!!').sign(ann.claims),
-      createSigner('permit', environment.keys.PRINCIPAL_KEY).sign(ann.claims),
-      createSigner('principal', environment.keys.PRINCIPAL_KEY).sign(stale),
+      createSigner('permit', ...environment.keys.principal).sign(ann.claims),
+      createSigner('principal', ...environment.keys.principal).sign(stale),
     ]) {
       await expect(list(wrong)).rejects.toMatchObject({ code: 'unauthenticated' });
     }

@@ -50,7 +50,7 @@ async function bindClient(agents: readonly Person[], id: string = randomUUID()):
 
 /** What an access token of the client resolves to. */
 const byClient = (agent: Person, clientId: string, change: Partial<Principal> = {}): string =>
-  createSigner<Principal>('principal', world.environment.keys.PRINCIPAL_KEY).sign({
+  createSigner<Principal>('principal', ...world.environment.keys.principal).sign({
     ...agent.claims,
     credential: { kind: 'access_token', id: randomUUID(), clientId },
     scopes: ['mcp'],
@@ -284,7 +284,7 @@ describe("an agent's connections", () => {
   test('of a user who has become an auditor are still shown to it, and changed no more', async () => {
     const { ann, bot } = await createCast();
     const clientId = await bindClient([bot]);
-    const signer = createSigner<Principal>('principal', world.environment.keys.PRINCIPAL_KEY);
+    const signer = createSigner<Principal>('principal', ...world.environment.keys.principal);
     const auditor = { ...ann, principal: signer.sign({ ...ann.claims, role: 'auditor' }) };
 
     expect((await connections(auditor, bot)).items).toHaveLength(1);

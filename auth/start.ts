@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
 
 import { connectBus, serve } from '#bus';
-import { deriveBaseUrl } from '#config';
+import { deriveBaseUrl, principalKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
-import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
 import { repeat } from '#process';
-import { createSigner, createVerifier, verifyFresh } from '#signing';
+import { createPrincipalReader, createSigner } from '#signing';
 import { createLogger } from '#telemetry';
 import { startActivityLog } from './activity.ts';
 import type { AuthConfig } from './config.ts';
@@ -51,14 +50,12 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'auth' }));
   startup.use(startRelay({ db, bus, owner: 'auth', logger }));
 
-  const principalKey = config.PRINCIPAL_KEY.reveal();
-  const principals = createVerifier('principal', principalKey, principal);
   const baseUrl = new URL(deriveBaseUrl(config)).origin;
   const egress = startup.use(openAuthEgress(config));
   const deps: Deps = {
     db,
-    signer: createSigner('principal', principalKey),
-    readPrincipal: (signed) => verifyFresh(principals, signed),
+    signer: createSigner('principal', ...revealKeys(config, principalKeyNames)),
+    readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_AUTH.reveal()),
     // Half of the second that a revocation may take when its event is lost; the rest is the gateway's.
     credentials: createCredentialCache({ entriesMax: 10_000, ttlMs: 500 }),
     activity: startup.use(startActivityLog({ db, logger })),

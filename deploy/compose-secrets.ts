@@ -1,3 +1,4 @@
+import { keyNames } from '#config';
 import { natsPasswordVariable } from './generated.ts';
 
 /** Every `${NAME:?}` of docker-compose.yml, with a fresh value each. */
@@ -5,18 +6,10 @@ export function composeSecrets(
   components: readonly string[],
   random: () => Buffer,
 ): Record<string, string> {
-  const keys = [
-    'MASTER_KEY',
-    'PERMIT_KEY',
-    'GAP_KEY',
-    'PRINCIPAL_KEY',
-    'WEBHOOK_KEY',
-    'SIGN_IN_KEY',
-  ];
   // nats.conf reads an unquoted value by its first character: a letter makes it text.
   const password = () => `p${random().toString('hex')}`;
   return Object.fromEntries([
-    ...keys.map((name) => [name, random().toString('base64url')]),
+    ...keyNames.map((name) => [name, random().toString('base64url')]),
     ['POSTGRES_PASSWORD', password()],
     ...components
       .filter((component) => component !== 'gateway')

@@ -46,7 +46,7 @@ export interface Deps extends ConnectionDeps {
   readonly mcpSessions: McpSessions;
   readonly toolNews: ToolNews;
   /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */
-  verifyPrincipal(signed: string): Principal;
+  readPrincipal(signed: string): Principal;
   verifyPermit(signed: string): Permit;
   verifyGap(signed: string): Gap;
   getTemplate(

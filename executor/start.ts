@@ -9,16 +9,13 @@ import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import { eventSubject } from '#contracts/events';
 import { gap, permit } from '#contracts/permit';
-import { principal } from '#contracts/vocabulary';
-import type { Principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import { createPlainHttpCheck, openEgress, parseEgressAllow } from '#egress';
 import type { EgressAllow, EgressOptions } from '#egress';
-import { AppError } from '#errors';
 import { onEvents, openPublisher, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
-import { createVerifier } from '#signing';
+import { createPrincipalReader, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
@@ -37,7 +34,6 @@ import { openVault } from './vault/vault.ts';
 import type { Vault } from './vault/vault.ts';
 
 const sweepEveryMs = 5_000;
-const clockSkewMs = 1_000;
 
 /**
  * Wires the executor together and starts answering.
@@ -125,11 +121,10 @@ function limitsOf(config: ExecutorConfig) {
 }
 
 function createVerifiers(config: ExecutorConfig) {
-  const principals = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
   const permits = createVerifier('permit', config.PERMIT_KEY.reveal(), permit);
-  const gaps = createVerifier('gap', config.GAP_KEY.reveal(), gap);
+  const gaps = createVerifier('gap', config.GAP_KEY_EXECUTOR.reveal(), gap);
   return {
-    verifyPrincipal: (signed: string) => requireLive(principals.verify(signed)),
+    readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_EXECUTOR.reveal()),
     verifyPermit: (signed: string) => permits.verify(signed),
     verifyGap: (signed: string) => gaps.verify(signed),
   };
@@ -147,14 +142,6 @@ function createOwners(bus: Bus, own: () => Handlers<typeof executor>): Owners {
     approvals: createClient(bus, approvals),
     notifier: createClient(bus, notifier),
   };
-}
-
-function requireLive(caller: Principal): Principal {
-  if (Date.now() <= caller.expiresAt + clockSkewMs) return caller;
-  throw new AppError(
-    'unauthenticated',
-    'The caller was authenticated too long ago; authenticate again.',
-  );
 }
 
 function egressAllowOf({ EGRESS_ALLOW }: ExecutorConfig): EgressAllow {

@@ -22,6 +22,7 @@ import { createSigner, digestOf } from '#signing';
 import { createLogger } from '#telemetry';
 import { canary } from '../test/support/canaries.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
+import type { TestEnvironment } from '../test/support/environment.ts';
 import { executorConfig } from './config.ts';
 import { actionOf, templateOf } from './domain/action.testing.ts';
 import { startExecutor } from './start.ts';
@@ -228,9 +229,9 @@ function withContext(client: Gateway) {
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-function createPeople(keys: { PRINCIPAL_KEY: string }) {
+function createPeople(keys: TestEnvironment['keys']) {
   const orgId = uuidv7();
-  const signer = createSigner<Principal>('principal', keys.PRINCIPAL_KEY);
+  const signer = createSigner<Principal>('principal', ...keys.principal);
   const userId = uuidv7();
   const agentId = uuidv7();
   const link = (id: string, kind: 'user' | 'agent', name: string) => ({
@@ -279,13 +280,13 @@ function createPapers({
   baseUrl,
   host,
 }: {
-  environment: { keys: { PERMIT_KEY: string; GAP_KEY: string } };
+  environment: Pick<TestEnvironment, 'keys'>;
   people: ReturnType<typeof createPeople>;
   baseUrl: string;
   host: string;
 }) {
   const permits = createSigner<Permit>('permit', environment.keys.PERMIT_KEY);
-  const gaps = createSigner<Gap>('gap', environment.keys.GAP_KEY);
+  const gaps = createSigner<Gap>('gap', ...environment.keys.gap);
   const { orgId, userId, agentId, chain, credential } = people;
   const template = { key: 'acme', tier: 'global' as const, ownerId: null, version: 1 };
   const serviceId = uuidv7();

@@ -44,7 +44,7 @@ export async function createStage(): Promise<Stage> {
   const logger = createLogger({ component: 'stage', level: 'silent' });
   const accounts = new Map<string, Principal>();
   const lookUps = { count: 0 };
-  const signer = createSigner<Principal>('principal', environment.keys.PRINCIPAL_KEY);
+  const signer = createSigner<Principal>('principal', ...environment.keys.principal);
   const neighbours: Neighbours = {
     auth: {
       async authenticate({ token }) {

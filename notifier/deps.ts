@@ -10,7 +10,7 @@ export interface Deps {
   readonly logger: Logger;
   readonly egress: Egress;
   /** Throws `unauthenticated` for a principal that is not genuine or no longer fresh. */
-  readonly verifyPrincipal: (signed: string) => Principal;
+  readonly readPrincipal: (signed: string) => Principal;
   /** The signing secret of a subscription: derived, never stored. */
   readonly webhookSecret: (webhookId: string) => string;
   /** Announces feed items to the gateways that hold readers. */

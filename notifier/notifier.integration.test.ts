@@ -78,7 +78,7 @@ describe('notifier', () => {
 
   function principalOf(changes: Partial<Principal> = {}): string {
     const id = changes.identityId ?? userId;
-    return createSigner<Principal>('principal', environment.keys.PRINCIPAL_KEY).sign({
+    return createSigner<Principal>('principal', ...environment.keys.principal).sign({
       orgId,
       identityId: id,
       kind: 'user',

@@ -1,13 +1,12 @@
 import { connectBus, serve } from '#bus';
 import { notifier } from '#contracts/bus/notifier';
 import { feedSubject } from '#contracts/events';
-import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import { openEgress, parseEgressAllow } from '#egress';
 import { consumeEvents, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
-import { createVerifier, verifyFresh } from '#signing';
+import { createPrincipalReader } from '#signing';
 import { createLogger } from '#telemetry';
 import type { NotifierConfig } from './config.ts';
 import { createConsumer } from './consumers.ts';
@@ -45,13 +44,12 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
   );
   startup.use(startRelay({ db, bus, owner: 'notifier', logger }));
 
-  const verifier = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
   const webhookKey = config.WEBHOOK_KEY.reveal();
   const deps: Deps = {
     db,
     logger,
     egress,
-    verifyPrincipal: (signed) => verifyFresh(verifier, signed),
+    readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_NOTIFIER.reveal()),
     webhookSecret: (id) => deriveWebhookSecret(webhookKey, id),
     announce: (items) => {
       for (const item of items) bus.nats.publish(feedSubject, JSON.stringify(item));

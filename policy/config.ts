@@ -1,13 +1,13 @@
-import { defineConfig } from '#config';
+import { defineConfig, gapKeyNames } from '#config';
 import type { Config } from '#config';
 
 export const policyConfig = defineConfig('policy', [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
-  'PRINCIPAL_KEY',
+  'PRINCIPAL_KEY_POLICY',
   'PERMIT_KEY',
-  'GAP_KEY',
+  ...gapKeyNames,
   'LOG_LEVEL',
 ]);
 

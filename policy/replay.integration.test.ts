@@ -81,7 +81,7 @@ describe('permitReplay', () => {
     expect(jti).toBe(reply.auditId);
     expect(permit).toMatchObject({
       ...ids,
-      dispatchId: ids.executionId,
+      dispatchId: gap.jti,
       identityId: bot.id,
       callDigest: gap.callDigest,
       keys: gap.keys,
@@ -89,6 +89,18 @@ describe('permitReplay', () => {
       target: gap.target,
       decision: { by: 'approval', rule_id: null, approval_id: ids.approvalId },
     });
+  });
+
+  test('is the same dispatch as whichever execution it is asked for', async () => {
+    const gap = await gapOf(bot, createIssue);
+    const verifier = createVerifier('permit', world.environment.keys.PERMIT_KEY, permitSchema);
+    const dispatchId = async () => {
+      const reply = await replay(gap, ann, { approvalId: newId(), executionId: newId() });
+      return reply.outcome === 'permit' && verifier.verify(reply.permit).dispatchId;
+    };
+
+    expect(await dispatchId()).toBe(gap.jti);
+    expect(await dispatchId()).toBe(gap.jti);
   });
 
   test('dispatches by the idempotency key the call had', async () => {

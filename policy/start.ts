@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 
 import { connectBus, createClient, serve } from '#bus';
+import { gapKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { policy } from '#contracts/bus/policy';
@@ -10,14 +11,13 @@ import { openDatabase } from '#database';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
-import { createSigner, createVerifier } from '#signing';
+import { createPrincipalReader, createSigner, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import type { PolicyConfig } from './config.ts';
 import { dropLookupsOnChange, plantRememberedRules } from './consumers.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
 import { createLookups } from './lookups/lookups.ts';
-import { createPrincipalReader } from './principals.ts';
 import { startRuleUse } from './rule-use.ts';
 import { pruneRules } from './usecases/prune-rules.ts';
 
@@ -48,16 +48,15 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
     registry: createClient(bus, registry),
     executor: createClient(bus, executor),
   };
-  const gapKey = config.GAP_KEY.reveal();
   const deps: Deps = {
     db,
     logger,
     ...clients,
     lookups: createLookups({ db, ...clients }),
-    readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY.reveal()),
+    readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_POLICY.reveal()),
     permitSigner: createSigner('permit', config.PERMIT_KEY.reveal()),
-    gapSigner: createSigner('gap', gapKey),
-    gapVerifier: createVerifier('gap', gapKey, gap),
+    gapSigner: createSigner('gap', ...revealKeys(config, gapKeyNames)),
+    gapVerifier: createVerifier('gap', config.GAP_KEY_POLICY.reveal(), gap),
     ruleUse: startup.use(startRuleUse({ db, logger })),
     now: Date.now,
     newId: () => randomUUIDv7(),

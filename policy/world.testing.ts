@@ -103,9 +103,9 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
   const approvals = createClient(buses.approvals, policy);
 
   const keys = environment.keys;
-  const principals = createSigner<Principal>('principal', keys.PRINCIPAL_KEY);
-  const gaps = createSigner<Gap>('gap', keys.GAP_KEY);
-  const gapVerifier = createVerifier('gap', keys.GAP_KEY, gapSchema);
+  const principals = createSigner<Principal>('principal', ...keys.principal);
+  const gaps = createSigner<Gap>('gap', ...keys.gap);
+  const gapVerifier = createVerifier('gap', keys.GAP_KEY_POLICY, gapSchema);
   const permits = createVerifier('permit', keys.PERMIT_KEY, permitSchema);
   const orgId = newId();
   const add = (being: Being): Being => {

@@ -5,7 +5,7 @@ export const registryConfig = defineConfig('registry', [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
-  'PRINCIPAL_KEY',
+  'PRINCIPAL_KEY_REGISTRY',
   'TEMPLATES_DIR',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',

@@ -32,7 +32,7 @@ export interface Deps {
   readonly egress: Egress;
   readonly logger: Logger;
   /** Throws `unauthenticated` when the text was not signed by auth, or too long ago. */
-  readonly verifyPrincipal: (signed: string) => Principal;
+  readonly readPrincipal: (signed: string) => Principal;
   /** The operator lets services be reached at this host by plain http (setting EGRESS_ALLOW). */
   readonly isPlainHttpAllowed: (host: string) => boolean;
 }

@@ -5,13 +5,12 @@ import { connectBus, createClient, serve } from '#bus';
 import { ConfigError } from '#config';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
-import { principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import { createPlainHttpCheck, openEgress, parseEgressAllow } from '#egress';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
-import { createVerifier, verifyFresh } from '#signing';
+import { createPrincipalReader } from '#signing';
 import { createLogger } from '#telemetry';
 import { createCatalog } from './catalog.ts';
 import { createCompiler } from './compile/index.ts';
@@ -52,7 +51,6 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'registry' }));
   startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 
-  const verifier = createVerifier('principal', config.PRINCIPAL_KEY.reveal(), principal);
   const { compile, readTools } = startup.use(createCompiler({ egressAllow: config.EGRESS_ALLOW }));
   const importer = startup.use(createImporter());
   const allow = parseEgressAllow(config.EGRESS_ALLOW);
@@ -76,7 +74,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     importSlots: createImportSlots(),
     egress,
     logger,
-    verifyPrincipal: (signed) => verifyFresh(verifier, signed),
+    readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_REGISTRY.reveal()),
     isPlainHttpAllowed,
   };
   startup.use(await followTemplates(deps, folderOf(config)));

@@ -89,7 +89,7 @@ export async function createRegistryWorld(templatesDir?: string): Promise<Regist
   const first = startup.use(await startRegistry(config));
   const client = createClient(await environment.connect('gateway'), registry);
   const policy = createClient(await environment.connect('policy'), registry);
-  const signer = createSigner<Principal>('principal', environment.keys.PRINCIPAL_KEY);
+  const signer = createSigner<Principal>('principal', ...environment.keys.principal);
 
   const stack = startup.move();
   return {

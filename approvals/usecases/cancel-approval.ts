@@ -11,10 +11,10 @@ import { cancelExecution } from '../transitions/execution.ts';
 
 /** Withdraws an open approval, or stops an allowed call that nobody has started. */
 export async function cancelApproval(
-  { db, logger, verifyPrincipal }: Deps,
+  { db, logger, readPrincipal }: Deps,
   { principal: signed, id, context }: { principal: string; id: string; context: CallContext },
 ): Promise<ApprovalResponse> {
-  const caller = verifyPrincipal(signed);
+  const caller = readPrincipal(signed);
   const key = { orgId: caller.orgId, approvalId: id };
   const approval = await findApproval(db, key);
   if (!approval) throw notFound();

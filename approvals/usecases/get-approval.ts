@@ -6,10 +6,10 @@ import { readerOf } from '../domain/relationship.ts';
 import { findApproval } from '../repository/approval.ts';
 
 export async function getApproval(
-  { db, verifyPrincipal }: Deps,
+  { db, readPrincipal }: Deps,
   { principal: signed, id }: { principal: string; id: string },
 ): Promise<ApprovalResponse> {
-  const viewer = verifyPrincipal(signed);
+  const viewer = readPrincipal(signed);
   const approval = await findApproval(db, { orgId: viewer.orgId, approvalId: id });
   if (!approval) throw notFound();
   return presentApproval(approval, readerOf(approval, viewer));

@@ -25,10 +25,10 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * first. A page ends early when it grows large; results of executions are left to `get`.
  */
 export async function listApprovals(
-  { db, verifyPrincipal }: Deps,
+  { db, readPrincipal }: Deps,
   { principal: signed, page, status, requesterId, assignedToMe, service }: ListRequest,
 ): Promise<{ items: ApprovalResponse[]; next_cursor: string | null }> {
-  const viewer = verifyPrincipal(signed);
+  const viewer = readPrincipal(signed);
   const rows = await listRows(db, {
     orgId: viewer.orgId,
     visibleTo: seesWholeOrg(viewer)

@@ -65,7 +65,7 @@ export async function raiseApproval(
 }
 
 function verifyGap(deps: Deps, { principal: signed, gap: signedGap, call }: RaiseRequest): Gap {
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const gap = deps.gaps.verify(signedGap);
   const ageMs = deps.now() - gap.issuedAt;
   const isFresh = ageMs <= gapAgeMsMax && ageMs >= -clockSkewMs;

@@ -51,7 +51,7 @@ export async function resolveApproval(
   { principal, id, as, body, context }: ResolveRequest,
   deadline: Deadline,
 ): Promise<ApprovalResponse> {
-  const decider = deps.verifyPrincipal(principal);
+  const decider = deps.readPrincipal(principal);
   const decision = parseDecision(body);
   const approval = await findApproval(deps.db, { orgId: decider.orgId, approvalId: id });
   if (!approval) throw notFound();

@@ -33,7 +33,7 @@ export async function resumeApproval(
   { principal: signed, id, context }: ResumeRequest,
   deadline: Deadline,
 ): Promise<CallState> {
-  const caller = deps.verifyPrincipal(signed);
+  const caller = deps.readPrincipal(signed);
   const approval = await findApproval(deps.db, { orgId: caller.orgId, approvalId: id });
   if (!approval) throw notFound();
   const relationship = relationshipTo(approval, caller);

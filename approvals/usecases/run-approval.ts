@@ -24,7 +24,7 @@ export async function runApproval(
   { principal: signed, id, context }: { principal: string; id: string; context: CallContext },
   deadline: Deadline,
 ): Promise<ApprovalResponse> {
-  const caller = deps.verifyPrincipal(signed);
+  const caller = deps.readPrincipal(signed);
   const key = { orgId: caller.orgId, approvalId: id };
   const approval = await findApproval(deps.db, key);
   if (!approval) throw notFound();

@@ -12,14 +12,14 @@ import { addSecretHosts, listSecretsByName } from '../repository/secret.ts';
 
 /** Lets a secret go to the hosts of a service that is being connected, when its caller may write the secret. */
 export async function allowSecretHosts(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   {
     principal: signed,
     reference,
     hosts,
   }: { principal: string; reference: string; hosts: string[] },
 ): Promise<Record<string, never>> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   const { orgId, userId } = principal;
   const { name } = parseReference(reference);
   const wanted = parseHosts(hosts);

@@ -14,7 +14,7 @@ export async function beginConnectionFlow(
   { principal: signed, id }: { principal: string; id: string; context: CallContext },
 ): Promise<{ url: string }> {
   const { db, vault, apps } = deps;
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const sessionId = sessionOf(principal);
   const open = await getOpenFlow(deps, principal, id);
   const { orgId } = open.flow;

@@ -42,7 +42,7 @@ export async function createConnection(
   }: { principal: string; body: CreateConnectionBody; context: CallContext },
   deadline: Deadline,
 ): Promise<Connection & { authorization_url: string }> {
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const { orgId } = principal;
   const known =
     body.connection === undefined

@@ -15,14 +15,14 @@ import { storeVersion } from '../secrets/store-version.ts';
 
 /** Stores a secret; a name that exists gets its next version. Hosts that are given replace the earlier ones, absent ones stay. */
 export async function createSecret(
-  { db, vault, verifyPrincipal }: Pick<Deps, 'db' | 'vault' | 'verifyPrincipal'>,
+  { db, vault, readPrincipal }: Pick<Deps, 'db' | 'vault' | 'readPrincipal'>,
   {
     principal: signed,
     body,
     context,
   }: { principal: string; body: z.infer<typeof createSecretBody>; context: CallContext },
 ): Promise<Secret & { version: number }> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   const { orgId, userId } = principal;
   const tier = body.tier ?? 'user';
   const ownerId = tier === 'user' ? userId : null;

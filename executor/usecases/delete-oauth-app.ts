@@ -7,14 +7,14 @@ import { deleteOauthApp as deleteStoredApp } from '../repository/oauth-app.ts';
 
 /** Connections made with it stay, and end when their tokens do: nobody can refresh them any more. */
 export async function deleteOauthApp(
-  { db, apps, verifyPrincipal }: Pick<Deps, 'db' | 'apps' | 'verifyPrincipal'>,
+  { db, apps, readPrincipal }: Pick<Deps, 'db' | 'apps' | 'readPrincipal'>,
   {
     principal: signed,
     provider,
     context,
   }: { principal: string; provider: string; context: CallContext },
 ): Promise<Record<string, never>> {
-  const principal = requireAdmin(verifyPrincipal(signed));
+  const principal = requireAdmin(readPrincipal(signed));
   const { orgId } = principal;
   await db.transaction(async (tx) => {
     if (!(await deleteStoredApp(tx, { orgId, provider }))) {

@@ -8,10 +8,10 @@ import { getWritableSecret } from '../secrets/get-writable.ts';
 
 /** Deletes a secret with all its versions; calls that need it answer `credential_missing` from then on. */
 export async function deleteSecret(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal: signed, id, context }: { principal: string; id: string; context: CallContext },
 ): Promise<Record<string, never>> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   await db.transaction(async (tx) => {
     const secret = await getWritableSecret(tx, principal, id);
     if (!(await deleteStoredSecret(tx, { orgId: principal.orgId, id }))) throw noSuchSecret();

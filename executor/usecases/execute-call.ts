@@ -44,7 +44,7 @@ export async function executeCall(
     );
   }
   const behalf = principal === undefined ? undefined : { principal, context };
-  if (behalf) requireSameCaller(permit, deps.verifyPrincipal(behalf.principal));
+  if (behalf) requireSameCaller(permit, deps.readPrincipal(behalf.principal));
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
   const { request } = prepared;
   // Before the credentials are read, so that none grows old while the call waits.

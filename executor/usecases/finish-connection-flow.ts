@@ -36,7 +36,7 @@ export async function finishConnectionFlow(
   deps: Deps,
   { principal: signed, provider: key, query, context }: FinishFields,
 ): Promise<Finished> {
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const sessionId = sessionOf(principal);
   const answer = readAuthorizationAnswer(query);
   const { orgId } = principal;

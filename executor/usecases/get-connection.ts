@@ -3,8 +3,8 @@ import { getVisibleConnection, presentConnection } from '../connections/present.
 import type { Deps } from '../deps.ts';
 
 export async function getConnection(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal, id }: { principal: string; id: string },
 ): Promise<Connection> {
-  return presentConnection(await getVisibleConnection(db, verifyPrincipal(principal), id));
+  return presentConnection(await getVisibleConnection(db, readPrincipal(principal), id));
 }

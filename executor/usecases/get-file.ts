@@ -5,10 +5,10 @@ import type { FoundFile } from '../repository/file.ts';
 
 /** `not_found` for whoever it is not for, `expired` for the others once its hour is over. */
 export async function getFile(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal, id }: { principal: string; id: string },
 ): Promise<Omit<FoundFile, 'isExpired'>> {
-  const { orgId, identityId } = verifyPrincipal(principal);
+  const { orgId, identityId } = readPrincipal(principal);
   const found = await findFile(db, { orgId, id, identityId });
   if (found === undefined) throw new AppError('not_found', 'There is no such file.');
   const { isExpired, ...file } = found;

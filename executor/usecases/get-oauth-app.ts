@@ -6,10 +6,10 @@ import type { Deps } from '../deps.ts';
 import { findOauthApp } from '../repository/oauth-app.ts';
 
 export async function getOauthApp(
-  { db, apps, verifyPrincipal }: Pick<Deps, 'db' | 'apps' | 'verifyPrincipal'>,
+  { db, apps, readPrincipal }: Pick<Deps, 'db' | 'apps' | 'readPrincipal'>,
   { principal, provider: key }: { principal: string; provider: string },
 ): Promise<OauthApp> {
-  const { orgId } = verifyPrincipal(principal);
+  const { orgId } = readPrincipal(principal);
   const stored = (await findOauthApp(db, { orgId, provider: key })) ?? null;
   const provider = stored?.definition ?? builtInProviders().get(key);
   if (provider !== undefined) return presentApp(apps, { provider, stored });

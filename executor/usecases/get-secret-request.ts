@@ -6,10 +6,10 @@ import { presentSecretRequest } from '../secrets/present-request.ts';
 
 /** What the person reads before entering anything; refused as entering it would be. */
 export async function getSecretRequest(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal, token }: { principal: string; token: string },
 ): Promise<SecretRequest> {
-  const request = await getOpenRequest(db, verifyPrincipal(principal), token);
+  const request = await getOpenRequest(db, readPrincipal(principal), token);
   if (await findNamedSecret(db, request)) throw nameTaken(request);
   return presentSecretRequest(request);
 }

@@ -5,11 +5,11 @@ import { getVisibleSecret, noSuchSecret } from '../secrets/get-visible.ts';
 import { withUses } from '../secrets/used-by.ts';
 
 export async function getSecret(
-  deps: Pick<Deps, 'db' | 'verifyPrincipal' | 'findSecretUses'>,
+  deps: Pick<Deps, 'db' | 'readPrincipal' | 'findSecretUses'>,
   { principal: signed, id }: { principal: string; id: string },
   deadline: Deadline,
 ): Promise<SecretDetail> {
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const secret = await getVisibleSecret(deps.db, principal, id);
   const [detail] = await withUses(deps, { principal, secrets: [secret] }, deadline);
   if (detail === undefined) throw noSuchSecret();

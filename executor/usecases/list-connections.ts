@@ -6,13 +6,13 @@ import { listConnections as listStoredConnections } from '../repository/connecti
 
 /** What the caller's user can use: its own and the org's; an auditor reads of all of them. */
 export async function listConnections(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   {
     principal: signed,
     page,
   }: { principal: string; page: { limit: number; cursor: string | null } },
 ): Promise<{ items: Connection[]; next_cursor: string | null }> {
-  const { orgId, userId, role } = verifyPrincipal(signed);
+  const { orgId, userId, role } = readPrincipal(signed);
   const found = await listStoredConnections(db, {
     orgId,
     userId: role === 'auditor' ? null : userId,

@@ -6,10 +6,10 @@ import { listOauthApps as listStoredApps } from '../repository/oauth-app.ts';
 
 /** Every provider there is for an org, set up or not: the built-in ones and its own. */
 export async function listOauthApps(
-  { db, apps, verifyPrincipal }: Pick<Deps, 'db' | 'apps' | 'verifyPrincipal'>,
+  { db, apps, readPrincipal }: Pick<Deps, 'db' | 'apps' | 'readPrincipal'>,
   { principal }: { principal: string },
 ): Promise<{ items: OauthApp[] }> {
-  const { orgId } = verifyPrincipal(principal);
+  const { orgId } = readPrincipal(principal);
   const stored = new Map(
     (await listStoredApps(db, { orgId })).map((each) => [each.provider, each]),
   );

@@ -8,14 +8,14 @@ import { getVisibleSecret } from '../secrets/get-visible.ts';
 type Version = z.infer<typeof secretVersion>;
 
 export async function listSecretVersions(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   {
     principal: signed,
     id,
     page,
   }: { principal: string; id: string; page: { limit: number; cursor: string | null } },
 ): Promise<{ items: Version[]; next_cursor: string | null }> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   const secret = await getVisibleSecret(db, principal, id);
   const { orgId } = principal;
   const found = await listStoredVersions(db, {

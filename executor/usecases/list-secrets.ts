@@ -7,14 +7,14 @@ import { withUses } from '../secrets/used-by.ts';
 
 /** What the caller's user can use: its own and the org's; an auditor reads of all of them. */
 export async function listSecrets(
-  deps: Pick<Deps, 'db' | 'verifyPrincipal' | 'findSecretUses'>,
+  deps: Pick<Deps, 'db' | 'readPrincipal' | 'findSecretUses'>,
   {
     principal: signed,
     page,
   }: { principal: string; page: { limit: number; cursor: string | null } },
   deadline: Deadline,
 ): Promise<{ items: SecretDetail[]; next_cursor: string | null }> {
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const { orgId, userId, role } = principal;
   const found = await listStoredSecrets(deps.db, {
     orgId,

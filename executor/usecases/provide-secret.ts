@@ -24,10 +24,10 @@ interface ProvideSecretFields {
 
 /** Stores the secret that a link asks for, and uses the link up: both or neither. */
 export async function provideSecret(
-  { db, vault, verifyPrincipal }: Pick<Deps, 'db' | 'vault' | 'verifyPrincipal'>,
+  { db, vault, readPrincipal }: Pick<Deps, 'db' | 'vault' | 'readPrincipal'>,
   { principal: signed, token, body, context }: ProvideSecretFields,
 ): Promise<Secret & { version: number }> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   const { orgId, userId } = principal;
   const stored = await db.transaction(async (tx) => {
     const request = await getOpenRequest(tx, principal, token);

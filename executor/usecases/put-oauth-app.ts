@@ -27,7 +27,7 @@ export async function putOauthApp(
   deadline: Deadline,
 ): Promise<OauthApp> {
   const { db, vault, apps } = deps;
-  const principal = requireAdmin(deps.verifyPrincipal(signed));
+  const principal = requireAdmin(deps.readPrincipal(signed));
   const { orgId } = principal;
   const own = await readDefinition({ ...deps, deadline }, key, body);
   const definition = own?.provider ?? null;

@@ -11,7 +11,7 @@ export async function refreshConnection(
   { principal: signed, id, context }: { principal: string; id: string; context: CallContext },
 ): Promise<Connection> {
   const { db, refresher } = deps;
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const connection = await getWritableConnection(db, principal, id);
   const tokens = await findTokens(db, { orgId: principal.orgId, id });
   if (tokens === undefined || tokens.status === 'revoked') throw noConnection();

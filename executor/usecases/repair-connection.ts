@@ -8,7 +8,7 @@ import { findLatestConnectionFlow } from '../repository/connection-flow.ts';
 
 /** For the links of errors and events: asks again for what was asked for and granted before, and for these scopes. */
 export async function repairConnection(
-  { db, apps, verifyPrincipal }: Pick<Deps, 'db' | 'apps' | 'verifyPrincipal'>,
+  { db, apps, readPrincipal }: Pick<Deps, 'db' | 'apps' | 'readPrincipal'>,
   {
     principal: signed,
     id,
@@ -16,7 +16,7 @@ export async function repairConnection(
     context,
   }: { principal: string; id: string; scopes: string[]; context: CallContext },
 ): Promise<{ flowId: string }> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   const { orgId } = principal;
   const connection = await getWritableConnection(db, principal, id);
   if (connection.status === 'revoked') {

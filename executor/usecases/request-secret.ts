@@ -32,10 +32,10 @@ interface RequestSecretFields {
  * person, and never what the person enters there.
  */
 export async function requestSecret(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal: signed, body, context }: RequestSecretFields,
 ): Promise<SecretRequest & { token: string }> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   if (principal.role === 'auditor') {
     throw new AppError('forbidden', 'An auditor asks for no secrets; ask a member to.');
   }

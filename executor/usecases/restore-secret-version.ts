@@ -21,10 +21,10 @@ interface RestoreVersionFields {
 
 /** Goes back to an earlier value by storing it as the next version: the history only grows. */
 export async function restoreSecretVersion(
-  { db, vault, verifyPrincipal }: Pick<Deps, 'db' | 'vault' | 'verifyPrincipal'>,
+  { db, vault, readPrincipal }: Pick<Deps, 'db' | 'vault' | 'readPrincipal'>,
   { principal: signed, id, version, context }: RestoreVersionFields,
 ): Promise<Secret & { version: number }> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   const { orgId, userId } = principal;
   const stored = await db.transaction(async (tx) => {
     await getWritableSecret(tx, principal, id);

@@ -18,7 +18,7 @@ export async function showConnectionFlow(
   deps: Deps,
   { principal, id }: { principal: string; id: string },
 ): Promise<ShownFlow> {
-  const open = await getOpenFlow(deps, deps.verifyPrincipal(principal), id);
+  const open = await getOpenFlow(deps, deps.readPrincipal(principal), id);
   const { flow, connection, app, scopes, hosts } = open;
   return {
     connection: presentConnection(connection),

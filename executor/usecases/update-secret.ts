@@ -21,10 +21,10 @@ interface UpdateSecretFields {
 
 /** Changes what is said of a secret, or where it may go. Calls feel it within a second. */
 export async function updateSecret(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal: signed, id, body, context }: UpdateSecretFields,
 ): Promise<Secret> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   const { orgId } = principal;
   const stored = await db.transaction(async (tx) => {
     const { tier } = await getWritableSecret(tx, principal, id);

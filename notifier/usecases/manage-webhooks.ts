@@ -39,7 +39,7 @@ export async function createWebhook(
   deps: Deps,
   { principal: signed, body }: { principal: string; body: z.infer<typeof createWebhookBody> },
 ): Promise<z.infer<typeof createdWebhook>> {
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const owner = subtreeOf(principal, 'write');
   const events = body.events ?? defaultEvents;
   checkUrl(body.url);
@@ -73,10 +73,10 @@ export async function createWebhook(
 }
 
 export async function listOwnWebhooks(
-  { db, verifyPrincipal }: Deps,
+  { db, readPrincipal }: Deps,
   { principal: signed, page }: { principal: string; page: Page },
 ): Promise<{ items: Webhook[]; next_cursor: string | null }> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   const rows = await listWebhooks(db, {
     orgId: principal.orgId,
     subtreeOf: subtreeOf(principal, 'read'),
@@ -90,17 +90,17 @@ export async function listOwnWebhooks(
 }
 
 export async function getWebhook(
-  { db, verifyPrincipal }: Deps,
+  { db, readPrincipal }: Deps,
   { principal: signed, id }: { principal: string; id: string },
 ): Promise<Webhook> {
-  return getOwn(db, { principal: verifyPrincipal(signed), id, purpose: 'read' });
+  return getOwn(db, { principal: readPrincipal(signed), id, purpose: 'read' });
 }
 
 export async function removeWebhook(
-  { db, verifyPrincipal }: Deps,
+  { db, readPrincipal }: Deps,
   { principal: signed, id }: { principal: string; id: string },
 ): Promise<void> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   await db.transaction(async (tx) => {
     const webhook = await getOwn(tx, { principal, id, purpose: 'write' });
     await deleteWebhook(tx, { orgId: principal.orgId, id });
@@ -113,7 +113,7 @@ export async function verifyWebhook(
   deps: Deps,
   { principal: signed, id }: { principal: string; id: string },
 ): Promise<Webhook> {
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const webhook = await deps.db.transaction(async (tx) => {
     const before = await getOwn(tx, { principal, id, purpose: 'write' });
     if (before.status === 'active') return before;
@@ -127,10 +127,10 @@ export async function verifyWebhook(
 }
 
 export async function listWebhookDeliveries(
-  { db, verifyPrincipal }: Deps,
+  { db, readPrincipal }: Deps,
   { principal: signed, id, page }: { principal: string; id: string; page: Page },
 ): Promise<{ items: Delivery[]; next_cursor: string | null }> {
-  const principal = verifyPrincipal(signed);
+  const principal = readPrincipal(signed);
   await getOwn(db, { principal, id, purpose: 'read' });
   const rows = await listDeliveries(db, {
     orgId: principal.orgId,
@@ -145,7 +145,7 @@ export async function redeliver(
   deps: Deps,
   { principal: signed, id, deliveryId }: { principal: string; id: string; deliveryId: string },
 ): Promise<Delivery> {
-  const principal = deps.verifyPrincipal(signed);
+  const principal = deps.readPrincipal(signed);
   const delivery = await deps.db.transaction(async (tx) => {
     const webhook = await getOwn(tx, { principal, id, purpose: 'write' });
     const restarted = await restartDelivery(tx, {

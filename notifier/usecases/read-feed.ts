@@ -5,7 +5,7 @@ import { getFeedPosition, listFeedItems } from '../repository/feed-item.ts';
 
 /** A page of what the caller may see after a position; `position` is where the next page starts. */
 export async function listFeed(
-  { db, verifyPrincipal }: Deps,
+  { db, readPrincipal }: Deps,
   request: {
     principal: string;
     after: number;
@@ -13,7 +13,7 @@ export async function listFeed(
     limit: number;
   },
 ): Promise<{ items: FeedItem[]; position: number }> {
-  const principal = verifyPrincipal(request.principal);
+  const principal = readPrincipal(request.principal);
   const newest = await getFeedPosition(db);
   const items = await listFeedItems(db, {
     orgId: principal.orgId,
@@ -29,9 +29,9 @@ export async function listFeed(
 }
 
 export async function feedPosition(
-  { db, verifyPrincipal }: Deps,
+  { db, readPrincipal }: Deps,
   request: { principal: string },
 ): Promise<{ position: number }> {
-  verifyPrincipal(request.principal);
+  readPrincipal(request.principal);
   return { position: await getFeedPosition(db) };
 }

@@ -21,7 +21,7 @@ describe('dispatchIdOf', () => {
 
   test('a key on a read is ignored, and so is none', () => {
     expect(dispatchIdOf({ ...call, nonRead: false }, 'jti-1')).toBe('jti-1');
-    expect(dispatchIdOf({ ...call, idempotencyKey: null }, 'execution-1')).toBe('execution-1');
+    expect(dispatchIdOf({ ...call, idempotencyKey: null }, 'gap-1')).toBe('gap-1');
   });
 });
 

@@ -23,13 +23,13 @@ export function buildPermit(
     now: number;
     decision: Permit['decision'];
     /** Set when an approved call is replayed. */
-    replay: { approvalId: string; executionId: string } | null;
+    replay: { approvalId: string; executionId: string; gapId: string } | null;
   },
 ): Permit {
   return {
     ...facts,
     jti,
-    dispatchId: dispatchIdOf(facts, replay?.executionId ?? jti),
+    dispatchId: dispatchIdOf(facts, replay?.gapId ?? jti),
     decision,
     approvalId: replay?.approvalId ?? null,
     executionId: replay?.executionId ?? null,
@@ -39,7 +39,9 @@ export function buildPermit(
 
 /**
  * One dispatch row per id, ever: the idempotency key's if the call had one, so that a repeated
- * call and a replay of the same key are the same dispatch; keys on reads are ignored.
+ * call and a replay of the same key are the same dispatch; keys on reads are ignored. A replay
+ * without one is known by the id of its gap, which approvals cannot choose: however often it has a
+ * decision replayed, and as whichever execution, there is one dispatch.
  */
 export function dispatchIdOf(
   {

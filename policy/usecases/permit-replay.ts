@@ -64,7 +64,7 @@ export async function permitReplay(
       jti,
       now: deps.now(),
       decision: { by: 'approval', rule_id: null, approval_id: request.approvalId },
-      replay: request,
+      replay: { ...request, gapId: gap.jti },
     },
   );
   deps.logger.debug(

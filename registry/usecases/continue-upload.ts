@@ -17,10 +17,10 @@ interface ContinueUploadFields {
 
 /** Takes the next part of a document. One that was lost or came twice does not fit any more. */
 export async function continueUpload(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal, id, text, offset }: ContinueUploadFields,
 ): Promise<z.infer<typeof upload>> {
-  const { orgId, userId: ownerId } = verifyPrincipal(principal);
+  const { orgId, userId: ownerId } = readPrincipal(principal);
   if (offset + Buffer.byteLength(text) > importBytesMax) {
     throw new AppError('too_large', 'A document may have at most 64 MiB; send less of it.');
   }

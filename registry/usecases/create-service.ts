@@ -45,7 +45,7 @@ export async function createService(
   { principal, body }: { principal: string; body: Body },
   deadline: Deadline,
 ): Promise<ConnectedService> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const tier = body.tier ?? 'user';
   if (!mayWriteServices(caller, tier)) throw refusedTo(caller, tier);
   const template = await getConnectableTemplate(deps, caller, {

@@ -17,10 +17,10 @@ const templatesPerOwnerMax = 100;
 
 /** Saves the first version of a template, as a draft. */
 export async function createTemplate(
-  deps: Pick<Deps, 'db' | 'compile' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'compile' | 'readPrincipal'>,
   { principal, body }: { principal: string; body: z.infer<typeof createTemplateBody> },
 ): Promise<SavedTemplate> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const tier = body.tier ?? 'user';
   checkMayWrite(caller, tier);
   const { ownerId } = nameOf(caller, tier, '');

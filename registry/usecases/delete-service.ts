@@ -8,10 +8,10 @@ import * as services from '../repository/connected-service.ts';
 
 /** Disconnects a service. Its secrets stay, with the hosts they may go to. */
 export async function deleteService(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal, name }: { principal: string; name: string },
 ): Promise<Record<string, never>> {
-  const caller = verifyPrincipal(principal);
+  const caller = readPrincipal(principal);
   const { orgId, userId } = caller;
   const service = await getServiceByName(db, { orgId, userId, name });
   if (!mayWriteServices(caller, service.tier)) {

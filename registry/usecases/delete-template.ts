@@ -11,10 +11,10 @@ import { deleteVersions } from '../repository/template-version.ts';
 
 /** Deletes a template with all its versions. One that services use is refused: they could not be called. */
 export async function deleteTemplate(
-  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, key, tier }: { principal: string; key: string; tier: Tier },
 ): Promise<Record<string, never>> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   await getOwnTemplate(deps, caller, { key, tier });
   checkMayWrite(caller, tier);
   const name = nameOf(caller, tier, key);

@@ -12,10 +12,10 @@ interface TemplateOauth {
 
 /** What a connection for this template is made with: its first OAuth scheme, and the hosts its token will go to. */
 export async function describeTemplateOauth(
-  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, key, isForOrg }: { principal: string; key: string; isForOrg: boolean },
 ): Promise<TemplateOauth> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const template = await getConnectableTemplate(deps, caller, { key, tier: null, isForOrg });
   const method = template.auth.find((each) => each.type === 'oauth2');
   if (method === undefined) {

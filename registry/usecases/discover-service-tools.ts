@@ -25,7 +25,7 @@ export async function discoverServiceTools(
   { principal, name }: { principal: string; name: string },
   deadline: Deadline,
 ): Promise<Discovered> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const service = await getWritableService(deps.db, caller, name);
   if (service.template.toolset === undefined) throw noServer(service.name);
   return askAgain(deps, { service, caller }, deadline);

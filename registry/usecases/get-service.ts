@@ -16,7 +16,7 @@ export async function getService(
   { principal, name }: { principal: string; name: string },
   deadline: Deadline,
 ): Promise<z.infer<typeof serviceDetail>> {
-  const { orgId, userId } = deps.verifyPrincipal(principal);
+  const { orgId, userId } = deps.readPrincipal(principal);
   const service = await getServiceByName(deps.db, { orgId, userId, name });
   const [template, existing] = await Promise.all([
     getTemplateVersion(deps, { orgId, template: service.template }),

@@ -14,10 +14,10 @@ interface GetDocumentFields {
 
 /** The document of a template as it was saved, for whoever edits or copies it. */
 export async function getTemplateDocument(
-  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, key, tier, version }: GetDocumentFields,
 ): Promise<{ version: number; openapi: string }> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const { own, outline } = await getOwnTemplate(deps, caller, { key, tier });
   const latest = maySeeVersion(caller, own, own.version) ? own.version : outline.version;
   const wanted = version ?? latest;

@@ -19,10 +19,10 @@ interface GetTemplateFields {
 
 /** A template with its actions. */
 export async function getTemplate(
-  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, key, tier, version }: GetTemplateFields,
 ): Promise<z.infer<typeof templateDetail>> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const known = await getKnownTemplate(deps, caller, { key, tier });
   const { outline, own } = known;
   const wanted = version ?? outline.version;

@@ -8,10 +8,10 @@ import { noUpload } from './continue-upload.ts';
 
 /** How far an upload is, and its import. Nobody's but its owner's. */
 export async function getUpload(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal, id }: { principal: string; id: string },
 ): Promise<z.infer<typeof upload>> {
-  const { orgId, userId: ownerId } = verifyPrincipal(principal);
+  const { orgId, userId: ownerId } = readPrincipal(principal);
   const found = await findUpload(db, { id, orgId, ownerId });
   if (found === undefined) throw noUpload();
   return presentUpload(found);

@@ -28,7 +28,7 @@ export async function importTemplate(
   { principal, body }: { principal: string; body: Body },
   deadline: Deadline,
 ): Promise<z.infer<typeof importedTemplate>> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const tier = body.tier ?? 'user';
   checkMayWrite(caller, tier);
   const { source } = body;

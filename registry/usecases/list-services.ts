@@ -33,7 +33,7 @@ export async function listServices(
   { principal, page, catalog }: ListServicesFields,
   deadline: Deadline,
 ): Promise<ServiceList> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const { orgId, userId } = caller;
   const after = page.cursor === null ? null : parsePosition(page.cursor);
   const rows = await services.listServices(deps.db, {

@@ -21,10 +21,10 @@ const rowsMax = 20;
 
 /** What became of a template, newest first. */
 export async function listTemplateVersions(
-  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, key, tier, page }: ListVersionsFields,
 ): Promise<{ items: z.infer<typeof templateVersion>[]; next_cursor: string | null }> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const { outline, own } = await getKnownTemplate(deps, caller, { key, tier });
   const limit = Math.min(page.limit, rowsMax);
   const rows = await listVersions(deps.db, {

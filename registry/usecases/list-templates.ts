@@ -18,10 +18,10 @@ interface ListTemplatesFields {
 
 /** What the caller may see, in order of the keys; the pseudo-service `http` among it. */
 export async function listTemplates(
-  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, page, filter }: ListTemplatesFields,
 ): Promise<{ items: Template[]; next_cursor: string | null }> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const known = await listKnownTemplates(deps, caller);
   const after = page.cursor === null ? null : parseCursor(page.cursor, 2);
   const rest = known.filter((each) => isAfter(each, after) && isMeant(each, filter));

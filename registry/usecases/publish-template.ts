@@ -22,10 +22,10 @@ interface PublishTemplateFields {
 
 /** Makes a version the one that is found and connected. Services keep theirs until they are upgraded. */
 export async function publishTemplate(
-  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, key, tier, version }: PublishTemplateFields,
 ): Promise<Template> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const { orgId } = caller;
   await getOwnTemplate(deps, caller, { key, tier });
   checkMayWrite(caller, tier);

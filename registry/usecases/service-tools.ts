@@ -17,7 +17,7 @@ import { getTemplateVersion } from '../lookups/template-version.ts';
 import { changedSince, getWritableService } from '../lookups/writable-service.ts';
 import { listTools, lockService, replaceTools } from '../repository/toolset.ts';
 
-type Reader = Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>;
+type Reader = Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>;
 type Detail = z.infer<typeof serviceToolDetail>;
 
 interface OneTool {
@@ -35,7 +35,7 @@ export async function listServiceTools(
     page,
   }: { principal: string; name: string; page: { limit: number; cursor: string | null } },
 ): Promise<{ items: z.infer<typeof serviceTool>[]; next_cursor: string | null }> {
-  const { service, template } = await getReadable(deps, deps.verifyPrincipal(principal), name);
+  const { service, template } = await getReadable(deps, deps.readPrincipal(principal), name);
   const [after = null] = page.cursor === null ? [] : parseCursor(page.cursor, 1);
   const tools = await listTools(deps.db, { orgId: service.orgId, serviceId: service.id });
   const rest = after === null ? tools : tools.filter((tool) => tool.name > after);
@@ -51,7 +51,7 @@ export async function getServiceTool(
   deps: Reader,
   { principal, name, tool }: OneTool,
 ): Promise<Detail> {
-  const { service, template } = await getReadable(deps, deps.verifyPrincipal(principal), name);
+  const { service, template } = await getReadable(deps, deps.readPrincipal(principal), name);
   const tools = await listTools(deps.db, { orgId: service.orgId, serviceId: service.id });
   return presentToolDetail(find(tools, tool), template);
 }
@@ -61,7 +61,7 @@ export async function acceptServiceTool(
   deps: Reader,
   { principal, name, tool, hash }: OneTool & { hash: string },
 ): Promise<Detail> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const service = await getWritableService(deps.db, caller, name);
   const { orgId, id: serviceId } = service;
   const template = await getTemplateVersion(deps, { orgId, template: service.template });

@@ -12,10 +12,10 @@ const uploadsPerUserMax = 5;
 
 /** Begins to take a document in parts. What expired is removed by whoever comes next. */
 export async function startUpload(
-  { db, verifyPrincipal }: Pick<Deps, 'db' | 'verifyPrincipal'>,
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
   { principal, text }: { principal: string; text: string },
 ): Promise<z.infer<typeof upload>> {
-  const caller = verifyPrincipal(principal);
+  const caller = readPrincipal(principal);
   checkMayWrite(caller, 'user');
   const { orgId, userId: ownerId } = caller;
   const begun = await db.transaction(async (tx) => {

@@ -18,10 +18,10 @@ interface SwitchTemplateFields {
 
 /** Takes a template, and every service made from it, out of use or into use again. */
 export async function switchTemplate(
-  deps: Pick<Deps, 'db' | 'catalog' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, key, tier, isDisabled }: SwitchTemplateFields,
 ): Promise<Template> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const { outline } = await getOwnTemplate(deps, caller, { key, tier });
   checkMayWrite(caller, tier);
   const own = await deps.db.transaction(async (tx) => {

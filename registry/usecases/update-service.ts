@@ -23,7 +23,7 @@ export async function updateService(
   { principal, name, body }: { principal: string; name: string; body: Body },
   deadline: Deadline,
 ): Promise<ConnectedService> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const { orgId } = caller;
   const service = await getWritableService(deps.db, caller, name);
   const { id, tier, hosts } = service;

@@ -23,10 +23,10 @@ interface UpdateTemplateFields {
 
 /** Saves the next version of a template. What is published, and what services use, stays. */
 export async function updateTemplate(
-  deps: Pick<Deps, 'db' | 'catalog' | 'compile' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'db' | 'catalog' | 'compile' | 'readPrincipal'>,
   { principal, key, tier, body }: UpdateTemplateFields,
 ): Promise<SavedTemplate> {
-  const caller = deps.verifyPrincipal(principal);
+  const caller = deps.readPrincipal(principal);
   const { own } = await getOwnTemplate(deps, caller, { key, tier });
   checkMayWrite(caller, tier);
   if (own.version !== body.version) throw savedSince(own);

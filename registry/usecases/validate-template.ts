@@ -6,10 +6,10 @@ import { readDocument } from '../lookups/compiled-document.ts';
 
 /** What saving a document would say; nothing is saved. */
 export async function validateTemplate(
-  deps: Pick<Deps, 'compile' | 'verifyPrincipal'>,
+  deps: Pick<Deps, 'compile' | 'readPrincipal'>,
   { principal, openapi }: { principal: string; openapi: z.infer<typeof openapiDocument> },
 ): Promise<TemplateReport> {
-  const { userId } = deps.verifyPrincipal(principal);
+  const { userId } = deps.readPrincipal(principal);
   const { report } = await readDocument(deps, { openapi, tier: 'user', ownerId: userId });
   return report;
 }

@@ -124,7 +124,7 @@ const known = new Set<string>(
 );
 /** Beginnings that only our settings have. */
 const ours =
-  /^(RATE|CAP|EGRESS|APPROVALS|EXECUTOR|PERMIT|GAP|PRINCIPAL|MASTER|WEBHOOK|TEMPLATES|SIGN_IN|OAUTH_[A-Z0-9_]+_CLIENT)_/;
+  /^(RATE|CAP|EGRESS|APPROVALS|EXECUTOR|PERMIT|GAP|PRINCIPAL|CARD|DECISION|MASTER|WEBHOOK|TEMPLATES|SIGN_IN|OAUTH_[A-Z0-9_]+_CLIENT)_/;
 /** Names of others that look like ours. */
 const others = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS']);
 

@@ -39,6 +39,9 @@ const secretKey = z
   .min(43, 'must hold at least 256 random bits: 43 characters of base64url or 64 of hex')
   .transform((value) => new SecretText(value));
 
+const signingKey = (doc: string) =>
+  ({ schema: secretKey, doc, example: '(made in DATA_DIR)', secret: true }) as const;
+
 /** Every setting there is. Nothing else is read from the environment. */
 export const settings = {
   HOST: {
@@ -97,24 +100,17 @@ export const settings = {
     example: '(made in DATA_DIR)',
     secret: true,
   },
-  PERMIT_KEY: {
-    schema: secretKey,
-    doc: 'Signs permits; policy and executor.',
-    example: '(made in DATA_DIR)',
-    secret: true,
-  },
-  GAP_KEY: {
-    schema: secretKey,
-    doc: 'Signs gaps; policy, approvals and executor.',
-    example: '(made in DATA_DIR)',
-    secret: true,
-  },
-  PRINCIPAL_KEY: {
-    schema: secretKey,
-    doc: 'Signs principals; auth and the components that decide by them.',
-    example: '(made in DATA_DIR)',
-    secret: true,
-  },
+  PERMIT_KEY: signingKey('Signs permits; policy and executor.'),
+  GAP_KEY_POLICY: signingKey('Proves gaps to policy itself, which alone has it.'),
+  GAP_KEY_APPROVALS: signingKey('Proves gaps to approvals; policy and approvals.'),
+  GAP_KEY_EXECUTOR: signingKey('Proves gaps to the executor; policy and executor.'),
+  PRINCIPAL_KEY_AUTH: signingKey('Proves principals to auth itself, which alone has it.'),
+  PRINCIPAL_KEY_REGISTRY: signingKey('Proves principals to the registry; auth and registry.'),
+  PRINCIPAL_KEY_POLICY: signingKey('Proves principals to policy; auth and policy.'),
+  PRINCIPAL_KEY_EXECUTOR: signingKey('Proves principals to the executor; auth and executor.'),
+  PRINCIPAL_KEY_APPROVALS: signingKey('Proves principals to approvals; auth and approvals.'),
+  PRINCIPAL_KEY_NOTIFIER: signingKey('Proves principals to the notifier; auth and notifier.'),
+  PRINCIPAL_KEY_AUDIT: signingKey('Proves principals to audit; auth and audit.'),
   WEBHOOK_KEY: {
     schema: secretKey,
     doc: 'Webhook signing secrets are derived from it, so that none is stored; notifier only.',

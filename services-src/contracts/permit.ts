@@ -129,7 +129,7 @@ export const otherNames = z.strictObject({
 });
 export type OtherNames = z.infer<typeof otherNames>;
 
-/** What no rule in reach allows. Signed by policy (GAP_KEY); approvals raises nothing else. */
+/** What no rule in reach allows. Signed by policy, with a MAC each for itself, approvals and executor. */
 export const gap = callFacts.extend({
   jti: id,
   uncoveredKeys: z.array(permissionKey).min(1).max(20),

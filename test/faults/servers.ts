@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 
 import { natsAccounts } from '#bus';
+import { keyNames } from '#config';
 import { components } from '#contracts/vocabulary';
 import { provisionBus, provisionDatabase, schemaOwners } from '../../provision.ts';
 import { startNats, startPostgres } from '../../services-src/embedded/index.ts';
@@ -62,9 +63,7 @@ export async function startServers(folder: string): Promise<Servers> {
     filesBytesMax: 64 * 1024 * 1024,
   });
   const environment: Record<string, string> = {};
-  for (const name of ['PERMIT', 'GAP', 'PRINCIPAL', 'MASTER', 'WEBHOOK', 'SIGN_IN']) {
-    environment[`${name}_KEY`] = randomBytes(32).toString('base64url');
-  }
+  for (const name of keyNames) environment[name] = randomBytes(32).toString('base64url');
   for (const component of components) {
     environment[`${component.toUpperCase()}_NATS_URL`] = natsUrl(component);
   }

@@ -10,6 +10,7 @@ import { inject } from 'vitest';
 
 import { connectBus, natsAccounts } from '#bus';
 import type { Bus } from '#bus';
+import { gapKeyNames, keyNames, principalKeyNames } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { provisionBus, schemaOwners } from '../../provision.ts';
@@ -19,7 +20,12 @@ import { refuseLeaks, sweepDatabase, sweepFolder, watchLog } from './canaries.ts
 export interface TestEnvironment extends AsyncDisposable {
   /** What `loadConfig` reads: database, bus and keys of every component. */
   readonly variables: Record<string, string>;
-  readonly keys: { PERMIT_KEY: string; GAP_KEY: string; PRINCIPAL_KEY: string };
+  readonly keys: Record<(typeof keyNames)[number], string> & {
+    /** What auth signs principals with. */
+    readonly principal: readonly string[];
+    /** What policy signs gaps with. */
+    readonly gap: readonly string[];
+  };
   /** Superuser URL of this environment's own database. */
   readonly adminUrl: string;
   /** A bus logged in as a component, closed with the environment. */
@@ -66,13 +72,11 @@ export async function createTestEnvironment({
     refuseLeaks([...(await sweepDatabase(adminUrl)), ...(await sweepLog())]),
   );
 
-  const newKey = () => randomBytes(32).toString('base64url');
-  const keys = { PERMIT_KEY: newKey(), GAP_KEY: newKey(), PRINCIPAL_KEY: newKey() };
+  const made = Object.fromEntries(
+    keyNames.map((name) => [name, randomBytes(32).toString('base64url')]),
+  ) as Record<(typeof keyNames)[number], string>;
   const variables: Record<string, string> = {
-    ...keys,
-    MASTER_KEY: newKey(),
-    WEBHOOK_KEY: newKey(),
-    SIGN_IN_KEY: newKey(),
+    ...made,
     LOG_LEVEL: logEverything(),
     PORT: '0',
   };
@@ -89,7 +93,11 @@ export async function createTestEnvironment({
   const running = startup.move();
   return {
     variables,
-    keys,
+    keys: {
+      ...made,
+      principal: principalKeyNames.map((name) => made[name]),
+      gap: gapKeyNames.map((name) => made[name]),
+    },
     adminUrl,
     async connect(component) {
       return running.use(await connectBus({ url: natsUrl(component), name: component }));

@@ -1,0 +1,33 @@
+/**
+ * Names of the random keys of a deployment. Every one is independent of the others: who can check
+ * a statement for one component can prove nothing to another.
+ */
+export const principalKeyNames = [
+  'PRINCIPAL_KEY_AUTH',
+  'PRINCIPAL_KEY_REGISTRY',
+  'PRINCIPAL_KEY_POLICY',
+  'PRINCIPAL_KEY_EXECUTOR',
+  'PRINCIPAL_KEY_APPROVALS',
+  'PRINCIPAL_KEY_NOTIFIER',
+  'PRINCIPAL_KEY_AUDIT',
+] as const;
+
+export const gapKeyNames = ['GAP_KEY_POLICY', 'GAP_KEY_APPROVALS', 'GAP_KEY_EXECUTOR'] as const;
+
+/** Everything that `npm start` and `npm run compose:env` make: 32 random bytes each, as base64url. */
+export const keyNames = [
+  'MASTER_KEY',
+  'PERMIT_KEY',
+  ...gapKeyNames,
+  ...principalKeyNames,
+  'WEBHOOK_KEY',
+  'SIGN_IN_KEY',
+] as const;
+
+/** The values of the named keys, for a signer that proves its statements to all of them. */
+export function revealKeys<N extends string>(
+  config: { readonly [K in N]: { reveal(): string } },
+  names: readonly N[],
+): string[] {
+  return names.map((name) => config[name].reveal());
+}
