@@ -26,7 +26,10 @@ const sentences: Record<Part, string> = {
 export function validate<S extends z.ZodType>(schema: S, value: unknown, part: Part): z.output<S> {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.flatMap((issue) => describe(issue, schema));
+  // No more are told, and one field may have a hundred thousand.
+  const issues = parsed.error.issues
+    .slice(0, issuesMax)
+    .flatMap((issue) => describe(issue, schema));
   throw invalidRequest(sentences[part], issues);
 }
 

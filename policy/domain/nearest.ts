@@ -1,13 +1,19 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-const CHARACTERS_MAX = 200;
+const CHARACTERS_MAX = 128;
+/** Names that it is compared with: a hint is worth no more time. */
+const COMPARED_MAX = 500;
 
 /** The known name that a mistyped one was probably meant to be, if one is near enough. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   if (known.length === 0 || given.length > CHARACTERS_MAX) return undefined;
-  const lower = given.toLowerCase();
-  const candidate = known.find((name) => name.toLowerCase() === lower) ?? closest(given, known);
   const allowed = given.length < 4 ? 1 : Math.max(2, Math.floor(given.length / 3));
+  const near = known
+    .slice(0, COMPARED_MAX)
+    .filter((name) => Math.abs(name.length - given.length) <= allowed);
+  if (near.length === 0) return undefined;
+  const lower = given.toLowerCase();
+  const candidate = near.find((name) => name.toLowerCase() === lower) ?? closest(given, near);
   return candidate.toLowerCase() === lower || distance(given, candidate) <= allowed
     ? candidate
     : undefined;

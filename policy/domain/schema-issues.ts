@@ -6,36 +6,48 @@ import { nearestName } from './nearest.ts';
 
 const ISSUES_MAX = 20;
 const EXPECTED_CHARACTERS_MAX = 500;
+/** Unknown names that a missing one is compared with: more are no typing errors. */
+const UNKNOWN_COMPARED_MAX = 20;
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What a validator found, as issues that say what to do (decisions: Errors, `invalid_params`). */
+/**
+ * What a validator found, as issues that say what to do: the first twenty. Each error is looked at
+ * once, and none after the last issue that is told.
+ */
 export function describeIssues(
   errors: readonly ErrorObject[],
   { schema, params }: { schema: Schema; params: Record<string, JsonValue> },
 ): Issue[] {
-  const unknown = errors
-    .filter((error) => error.keyword === 'additionalProperties' && error.instancePath === '')
-    .map((error) => String(error.params['additionalProperty']));
-  const issues = errors
-    .filter((error) => !isInsideAlternative(error, errors))
-    .map((error) => describe(error, { schema, unknown, given: Object.keys(params) }));
+  const unknown: string[] = [];
+  const alternatives = new Set<string>();
+  for (const { keyword, instancePath, schemaPath, params: found } of errors) {
+    if (keyword === 'anyOf' || keyword === 'oneOf') alternatives.add(schemaPath);
+    const isUnknown = keyword === 'additionalProperties' && instancePath === '';
+    if (isUnknown && unknown.length < UNKNOWN_COMPARED_MAX) {
+      unknown.push(String(found['additionalProperty']));
+    }
+  }
+  const given = new Set(Object.keys(params));
   const seen = new Set<string>();
-  return issues
-    .filter(({ path, message }) => {
-      const text = `${path} ${message}`;
-      if (seen.has(text)) return false;
-      seen.add(text);
-      return true;
-    })
-    .slice(0, ISSUES_MAX);
+  const issues: Issue[] = [];
+  for (const error of errors) {
+    if (issues.length === ISSUES_MAX) break;
+    if (isInsideAlternative(error, alternatives)) continue;
+    const issue = describe(error, { schema, unknown, given });
+    const text = `${issue.path} ${issue.message}`;
+    if (seen.has(text)) continue;
+    seen.add(text);
+    issues.push(issue);
+  }
+  return issues;
 }
 
 interface Known {
   readonly schema: Schema;
   /** Names at the top that the action does not have. */
   readonly unknown: readonly string[];
-  readonly given: readonly string[];
+  readonly given: ReadonlySet<string>;
 }
 
 function describe(error: ErrorObject, known: Known): Issue {
@@ -83,7 +95,7 @@ function describeRequired(error: ErrorObject, at: string, known: Known): Issue {
 function describeUnknown(error: ErrorObject, at: string, known: Known): Issue {
   const name = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty']);
   const properties = Object.keys(asSchema(error.parentSchema?.['properties']) ?? {});
-  const free = at === '' ? properties.filter((each) => !known.given.includes(each)) : properties;
+  const free = at === '' ? properties.filter((each) => !known.given.has(each)) : properties;
   const meant = nearestName(name, free);
   return {
     path: join(at, name),
@@ -103,19 +115,21 @@ function describeChoice(error: ErrorObject, at: string): Issue {
   return {
     path: at,
     message: 'is not one of the allowed values',
-    expected: cut(`one of ${allowed.map((value) => JSON.stringify(value)).join(', ')}`),
+    expected: `one of ${listedValues(allowed)}`,
     ...(meant === undefined ? {} : { did_you_mean: meant }),
   };
 }
 
 /** Why each of several alternatives does not fit says less than that none does. */
-function isInsideAlternative(error: ErrorObject, all: readonly ErrorObject[]): boolean {
-  return all.some(
-    (other) =>
-      other !== error &&
-      (other.keyword === 'anyOf' || other.keyword === 'oneOf') &&
-      error.schemaPath.startsWith(`${other.schemaPath}/`),
-  );
+function isInsideAlternative(
+  { schemaPath }: ErrorObject,
+  alternatives: ReadonlySet<string>,
+): boolean {
+  if (alternatives.size === 0) return false;
+  for (let end = schemaPath.indexOf('/'); end >= 0; end = schemaPath.indexOf('/', end + 1)) {
+    if (alternatives.has(schemaPath.slice(0, end))) return true;
+  }
+  return false;
 }
 
 function expectedTypes(alternatives: unknown): { expected?: string } {
@@ -137,6 +151,16 @@ function asSchema(value: unknown): Schema | undefined {
 
 function listed(types: unknown): string {
   return cut([...new Set([types].flat().map(String))].join(' or '));
+}
+
+/** As many as there is room for. */
+function listedValues(values: readonly unknown[]): string {
+  let text = '';
+  for (const value of values) {
+    text += `${text === '' ? '' : ', '}${cut(JSON.stringify(value) ?? 'null')}`;
+    if (text.length > EXPECTED_CHARACTERS_MAX) break;
+  }
+  return cut(text);
 }
 
 function cut(text: string): string {

@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '#contracts/vocabulary';
 import { BoundedRegExp } from '#json-schema';
 import { actionPath } from '#templates';
+import { allowedMsOf, cpuMsOf } from '../../test/support/cpu.ts';
 import { withDefaults } from './action-params.ts';
 import { actionOf, github, paramOf } from './action.testing.ts';
 import { findUnfaithful } from './plain-json.ts';
+import { sentQuery } from './sent-query.ts';
 import { compileValidator } from './validate-params.ts';
 
 type Params = Record<string, JsonValue>;
@@ -141,6 +143,62 @@ describe('compileValidator', () => {
   });
 });
 
+describe('the cost of checking params', () => {
+  const schema = github.createIssue.paramsSchema;
+  const valid = { owner: 'acme', repo: 'site', title: 'Broken' };
+  const wide = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`name_${index}`, 1]));
+
+  test.for<[what: string, params: Params]>([
+    ['a list of 500,000 values of the wrong type', { labels: Array<number>(500_000).fill(0) }],
+    ['60,000 names that the action does not have', wide(60_000)],
+    ['60,000 such names and none that it needs', { ...valid, ...wide(60_000) }],
+    ['a name that is long', { ['t'.repeat(1_000_000)]: 1 }],
+  ])('%s is little more than reading them', ([, params]) => {
+    const validate = compileValidator(schema);
+
+    expect(validate(params).length).toBeGreaterThan(0);
+    expect(cpuMsOf(() => validate(params))).toBeLessThan(allowedMsOf(JSON.stringify(params)));
+  });
+
+  test('a choice of many values is told as far as there is room', () => {
+    const choice = { enum: Array.from({ length: 5_000 }, (_, index) => `value ${index}`) };
+    const items = { items: { type: 'array', items: choice } };
+
+    const [issue] = issuesOf(items, { items: Array<string>(30).fill('valeu 17') });
+
+    expect(issue?.expected?.length).toBeLessThanOrEqual(520);
+    expect(issue?.did_you_mean).toBe('value 17');
+  });
+});
+
+describe('sentQuery', () => {
+  test('keeps every value of a repeated name, in order', () => {
+    const pairs: [string, string][] = [
+      ['a', '1'],
+      ['b', ''],
+      ['a', '2'],
+      ['a', ''],
+      ['__proto__', 'x'],
+    ];
+
+    expect(Object.entries(sentQuery(pairs))).toEqual([
+      ['a', ['1', '2', '']],
+      ['b', ''],
+      ['__proto__', 'x'],
+    ]);
+  });
+
+  test('300,000 values of one name cost little more than reading them', () => {
+    const values = Array<string>(300_000).fill('');
+    const pairs = () => values.map((value): [string, string] => ['a', value]);
+
+    expect(cpuMsOf(() => sentQuery(pairs()))).toBeLessThan(
+      allowedMsOf(JSON.stringify({ a: values })),
+    );
+  });
+});
+
 describe('findUnfaithful', () => {
   test.for<[name: string, value: JsonValue, paths: string[]]>([
     ['the largest safe integer', { id: Number.MAX_SAFE_INTEGER }, []],
@@ -183,6 +241,12 @@ describe('actionPath', () => {
 
     expect(actionPath(action, { path: 'a/b c' })).toBe('/files/a/b%20c');
     expect(() => actionPath(action, { path: 'a/../b' })).toThrow(/"\.\."/);
+  });
+
+  test('a path longer than any server takes is refused before it is written', () => {
+    expect(() => actionPath(github.getUser, { name: 'a'.repeat(8_192) })).toThrow(
+      expect.objectContaining({ code: 'invalid_params' }),
+    );
   });
 
   test('defaults are filled in, and what is given stays', () => {

@@ -203,7 +203,7 @@ let shared: { forms: Ajv2020; values: Ajv2020 } | undefined;
 function validators() {
   shared ??= {
     forms: new Ajv2020({ strict: false, validateFormats: false, logger: false }),
-    values: createSchemaValidator(),
+    values: createSchemaValidator({ allErrors: false }),
   };
   return shared;
 }

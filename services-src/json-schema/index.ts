@@ -1,2 +1,3 @@
 export { BoundedRegExp, compilePattern } from './bounded-regexp.ts';
+export { compileSchema } from './find-errors.ts';
 export { createSchemaValidator } from './schema-validator.ts';

@@ -9,11 +9,14 @@ import { BoundedRegExp } from './bounded-regexp.ts';
 const FORMAT_CHARACTERS_MAX = 4096;
 const unboundedFormats = new Set(['binary', 'byte', 'password']);
 
-/** JSON Schema 2020-12 for schemas that anybody may have written: nothing of it takes long on any value. */
-export function createSchemaValidator(): Ajv2020 {
+/**
+ * JSON Schema 2020-12 for schemas that anybody may have written. With `allErrors` a value can have
+ * more errors than it has members: for small values only.
+ */
+export function createSchemaValidator({ allErrors }: { readonly allErrors: boolean }): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
-    allErrors: true,
+    allErrors,
     verbose: true,
     // What every object inherits is not given.
     ownProperties: true,

@@ -9,6 +9,9 @@ type Params = Readonly<Record<string, JsonValue>>;
 const reservedInPath = '/:@!$&+,;=';
 const reservedInQuery = '/:@!$,;?';
 
+/** As long as the target of a verb or raw call may be; what reads paths is bounded by it. */
+const pathCharactersMax = 8_192;
+
 /**
  * The path of an action's request below the base URL. Policy finds other names of the request by
  * it, and the executor sends it. Refuses the values that would make it another operation's path.
@@ -17,13 +20,20 @@ export function actionPath(action: CompiledAction, params: Params): string {
   const byName = new Map(
     action.params.filter((param) => param.in === 'path').map((param) => [param.name, param]),
   );
+  let left = pathCharactersMax - action.path.length;
   const path = action.path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const param = byName.get(name);
     const value = givenValue(params, name);
     if (param === undefined || isAbsent(value)) {
       throw invalidParam(name, 'is missing and part of the path');
     }
-    return joinedText(value, param, (text) => pathText(text, param));
+    return joinedText(value, param, (text) => {
+      left -= text.length;
+      if (left < 0) {
+        throw invalidParam(name, `makes the path longer than ${pathCharactersMax} characters`);
+      }
+      return pathText(text, param);
+    });
   });
   refuseDotSegments(path, byName);
   return path;

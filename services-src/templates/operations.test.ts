@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { cpuMsOf } from '../../test/support/cpu.ts';
 import type { CompiledAction, CompiledTemplate } from '../contracts/template.ts';
 import { findOperations } from './operations.ts';
 
@@ -81,5 +82,19 @@ describe('findOperations', () => {
     const path = `/repos${'/contents'.repeat(500)}`;
 
     expect(findOperations(template, { method: 'GET', path }).length).toBeLessThanOrEqual(16);
+  });
+
+  test('a long path is read in time that grows with its length', () => {
+    const many = Array.from({ length: 20 }, (_, index) =>
+      action(`get_${index}`, 'GET', `/repos/{repository}/x${index}/{path}/end`),
+    );
+    const template = {
+      actions: Object.fromEntries(many.map((each) => [each.key, each])),
+    } as unknown as CompiledTemplate;
+    const request = (times: number) => ({ method: 'GET', path: `/repos${'/a/x1'.repeat(times)}` });
+    const costOf = (times: number) => cpuMsOf(() => findOperations(template, request(times)));
+
+    expect(findOperations(template, request(1_600))).toEqual([]);
+    expect(costOf(1_600)).toBeLessThan(24 * costOf(200));
   });
 });

@@ -72,35 +72,66 @@ function segmentsOf(path: string): string[] {
 
 type Values = Readonly<Record<string, string>>;
 
+interface Reading {
+  readonly segments: readonly string[];
+  readonly ignoresCase: boolean;
+}
+
 /** Every way in which the path fits the action, up to a limit. */
-function readingsOf(
-  action: CompiledAction,
-  { segments, ignoresCase }: { segments: readonly string[]; ignoresCase: boolean },
-): Values[] {
+function readingsOf(action: CompiledAction, { segments, ignoresCase }: Reading): Values[] {
   const expected = segmentsOf(action.path);
   const open = new Set(
     action.params
       .filter((param) => param.in === 'path' && param.allowReserved)
       .map(({ name }) => `{${name}}`),
   );
+  const spare = segments.length - expected.length;
+  if (spare < 0 || (spare > 0 && !expected.some((segment) => open.has(segment)))) return [];
+  const fits = fitsFrom({ expected, open }, { segments, ignoresCase });
   const readings: Values[] = [];
+  // Goes only where the rest of the path fits, so every step is part of a reading.
   const read = (at: number, from: number, values: Values): void => {
     const segment = expected[at];
-    const left = expected.length - at;
-    if (segments.length - from < left || readings.length >= readingsMax) return;
     if (segment === undefined) {
-      if (from === segments.length) readings.push(values);
+      readings.push(values);
       return;
     }
-    const longest = open.has(segment) ? segments.length - from - left + 1 : 1;
-    for (let length = 1; length <= longest; length += 1) {
+    const longest = open.has(segment) ? segments.length - from : 1;
+    for (let length = 1; length <= longest && readings.length < readingsMax; length += 1) {
+      if (!fits(at + 1, from + length)) continue;
       const found = segments.slice(from, from + length).join('/');
       const matched = matchSegment(segment, found, ignoresCase);
       if (matched) read(at + 1, from + length, { ...values, ...matched });
     }
   };
-  read(0, 0, {});
+  if (fits(0, 0)) read(0, 0, {});
   return readings;
+}
+
+/**
+ * Which ends of the path fit which ends of the template's, from the last segment back: one step for
+ * each pair of segments, whatever the parameters in between could hold.
+ */
+function fitsFrom(
+  { expected, open }: { expected: readonly string[]; open: ReadonlySet<string> },
+  { segments, ignoresCase }: Reading,
+): (at: number, from: number) => boolean {
+  const width = segments.length + 1;
+  const fitting = new Uint8Array((expected.length + 1) * width);
+  fitting[expected.length * width + segments.length] = 1;
+  for (let at = expected.length - 1; at >= 0; at -= 1) {
+    const segment = expected[at] ?? '';
+    let isAnyAfter = false;
+    for (let from = segments.length - 1; from >= at; from -= 1) {
+      isAnyAfter ||= fitting[(at + 1) * width + from + 1] === 1;
+      const isFitting = open.has(segment)
+        ? isAnyAfter
+        : fitting[(at + 1) * width + from + 1] === 1 &&
+          matchSegment(segment, segments[from] ?? '', ignoresCase) !== undefined;
+      if (isFitting) fitting[at * width + from] = 1;
+    }
+  }
+  return (at, from) => fitting[at * width + from] === 1;
 }
 
 /** `{owner}`, `{id}.json`, `{a}..{b}`: the text around must be there; a lone parameter also gets its value. */
