@@ -258,6 +258,15 @@ describe('disclosed fields', () => {
     });
   });
 
+  test.for([[['""']], [['""', 'null']]])(
+    'say that an empty text is given: %j',
+    ([outputs = []]) => {
+      expect(disclosedField({ ...entry, maxChars: null }, { ok: true, outputs }).value).toBe(
+        '(empty)',
+      );
+    },
+  );
+
   test('are cut between characters as a reader sees them', () => {
     const family = '👩‍👩‍👧‍👦';
 

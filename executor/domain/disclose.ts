@@ -13,14 +13,15 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 export function disclosedField({ label, maxChars }: Entry, filtered: Filtered): DisclosedField {
   if (!filtered.ok)
     return { label, value: '', truncated: false, error: filtered.message.slice(0, 300) };
-  const text = filtered.outputs.map(readable).join('\n');
+  const given = filtered.outputs.filter((output) => output !== 'null');
+  // An empty text empties the field it is sent for; nothing at all leaves it as it is.
+  const text = given.map(readable).join('\n') || (given.length > 0 ? '(empty)' : '');
   const value = clamp(text, maxChars ?? lengthMax);
   return { label, value, truncated: value.length < text.length };
 }
 
-/** jq gives JSON texts: a string is shown without its quotes, an absent value as nothing. */
+/** jq gives JSON texts: a string is shown without its quotes. */
 function readable(output: string): string {
-  if (output === 'null') return '';
   if (!output.startsWith('"')) return output;
   try {
     return String(JSON.parse(output));

@@ -32,8 +32,8 @@ const check = z.strictObject({
   unplayed: z.array(z.strictObject({ action: z.string(), reason })).default([]),
   /** Parameters of changing actions that cannot be given together with the others, as `action parameter`. */
   not_together: z.array(z.string()).default([]),
-  /** Values that a person is shown in other words (a file by its size), or not at all (a word of the format). */
-  shown_otherwise: z.array(z.union([z.string(), z.number()])).default([]),
+  /** Values that can be sent and that nobody is shown, as the test names their place. */
+  hidden: z.array(z.strictObject({ action: z.string(), at: z.string(), reason })).default([]),
   /**
    * One call of each action. Of an action that changes something it gives every parameter; of a
    * read at least those that are required.
