@@ -129,7 +129,7 @@ export async function startBacking(
   };
 }
 
-/** Starts all eight components on what `startBacking` gave, neighbours before those who call them. */
+/** Starts all eight components on what `startBacking` gave: auth first, the gateway last. */
 export async function startComponents(environment: Environment): Promise<Omit<Running, 'failed'>> {
   await using startup = new AsyncDisposableStack();
   const start = async <N extends SettingName, R extends RunningComponent>(
@@ -138,19 +138,21 @@ export async function startComponents(environment: Environment): Promise<Omit<Ru
     known: Environment = {},
   ) => startup.use(await startComponent(loadConfig(spec, { ...environment, ...known })));
 
+  // Where auth listens is known once it does; those that call out must not call it.
+  const auth = await start(authConfig, startAuth);
+  const known = { OAUTH_URL: auth.oauthUrl };
   const starting = [
-    start(authConfig, startAuth),
-    start(registryConfig, startRegistry),
-    start(executorConfig, startExecutor),
+    start(registryConfig, startRegistry, known),
+    start(executorConfig, startExecutor, known),
     start(policyConfig, startPolicy),
     start(approvalsConfig, startApprovals),
-    start(notifierConfig, startNotifier),
+    start(notifierConfig, startNotifier, known),
     start(auditConfig, startAudit),
-  ] as const;
+  ];
   // When one cannot start, the others are stopped, which they can be only once they have started.
   await Promise.allSettled(starting);
-  const [auth] = await Promise.all(starting);
-  const gateway = await start(gatewayConfig, startGateway, { OAUTH_URL: auth.oauthUrl });
+  await Promise.all(starting);
+  const gateway = await start(gatewayConfig, startGateway, known);
 
   const running = startup.move();
   return {

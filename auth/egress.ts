@@ -1,5 +1,5 @@
 import { ConfigError } from '#config';
-import { openEgress, parseEgressAllow } from '#egress';
+import { openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
 import type { Egress } from '#egress';
 import type { AuthConfig } from './config.ts';
 
@@ -11,20 +11,13 @@ export function openAuthEgress(config: AuthConfig): Egress {
       allow: parseEgressAllow(EGRESS_ALLOW),
       proxy: EGRESS_PROXY,
       caFile: EGRESS_CA_FILE,
-      ownAddresses: ownAddressesOf(config),
+      ownAddresses: [...ownAddressesOf(config), ...ownListenerOf(config)],
     });
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : 'EGRESS_ALLOW is not valid.');
   }
 }
 
-/** The gateway, and our own listener behind it. */
-function ownAddressesOf({ HOST, PORT, BASE_URL, OAUTH_HOST, OAUTH_PORT }: AuthConfig): string[] {
-  const own = [
-    ...(PORT === 0 ? [] : [`${HOST}:${PORT}`]),
-    ...(OAUTH_PORT === 0 ? [] : [`${OAUTH_HOST}:${OAUTH_PORT}`]),
-  ];
-  if (BASE_URL === undefined) return own;
-  const { hostname, port, protocol } = new URL(BASE_URL);
-  return [...own, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
+function ownListenerOf({ OAUTH_HOST, OAUTH_PORT }: AuthConfig): string[] {
+  return OAUTH_PORT === 0 ? [] : [`${OAUTH_HOST}:${OAUTH_PORT}`];
 }

@@ -22,9 +22,22 @@ beforeEach(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const signIn = (email: string, typed: string, org?: string) =>
+const signIn = (
+  email: string,
+  typed: string,
+  {
+    org,
+    ip = '127.0.0.1',
+    deviceToken = null,
+  }: { org?: string; ip?: string; deviceToken?: string | null } = {},
+) =>
   world.client.signInWithPassword(
-    { body: { email, password: typed, ...(org ? { org } : {}) }, userAgent: 'test', context },
+    {
+      body: { email, password: typed, ...(org ? { org } : {}) },
+      userAgent: 'test',
+      deviceToken,
+      context: { ...context, ip },
+    },
     soon(),
   );
 const codeOf = (work: Promise<unknown>) => work.then(() => 'done').catch(({ code }) => code);
@@ -43,7 +56,7 @@ async function invited(by = admin) {
 
 async function byLink(url: string) {
   const { sessionToken } = await world.client.signIn(
-    { token: tokenIn(url), userAgent: null, context },
+    { token: tokenIn(url), userAgent: null, deviceToken: null, context },
     soon(),
   );
   return asSession(sessionToken);
@@ -225,7 +238,9 @@ describe('many attempts', () => {
       }
     }
     const waits = await world.db`
-      select extract(epoch from next_at - last_at)::integer as seconds from auth.sign_in_attempt
+      select extract(epoch from next_at - last_at)::integer as seconds
+        from auth.sign_in_attempt
+       where next_at > last_at
     `;
     expect(waits.map(({ seconds }) => seconds)).toEqual([5, 5]);
     await world.db`update auth.sign_in_attempt set next_at = now() + interval '1 minute'`;
@@ -276,6 +291,79 @@ describe('many attempts', () => {
   });
 });
 
+describe('a stranger who guesses', () => {
+  const guess = (email: string, visit: Parameters<typeof signIn>[2]) =>
+    codeOf(signIn(email, 'CANARY-wrong-password', visit));
+
+  test('from many addresses does not keep the user out, who is elsewhere', async () => {
+    await forgetAttempts();
+    const ann = await invited();
+    await setPassword(ann.principal);
+    for (let address = 1; address <= 8; address += 1) {
+      const codes = await Promise.all(
+        Array.from({ length: 8 }, () => guess(ann.email, { ip: `198.51.100.${address}` })),
+      );
+      expect(codes).toContain('rate_limited');
+    }
+    expect(await codeOf(signIn(ann.email, password, { ip: '203.0.113.5' }))).toBe('done');
+  });
+
+  test('from one /64 of IPv6 has one count, and from one /48 one more', async () => {
+    await forgetAttempts();
+    const ann = await invited();
+    await setPassword(ann.principal);
+    const codes: string[] = [];
+    for (let n = 0; n < 10; n += 1) {
+      codes.push(await guess(ann.email, { ip: `2001:db8:1:2:${n.toString(16)}::1` }));
+    }
+    expect(codes.filter((code) => code === 'unauthenticated')).toHaveLength(5);
+    for (let n = 0; n < 30; n += 1) {
+      codes.push(await guess(ann.email, { ip: `2001:db8:1:${(n + 16).toString(16)}::1` }));
+    }
+    expect(codes.filter((code) => code === 'unauthenticated')).toHaveLength(20);
+    const elsewhere = { ip: '2001:db8:2::1' };
+    expect(await codeOf(signIn(ann.email, password, elsewhere))).toBe('done');
+  });
+
+  test('from the same address does not stop a browser that signed in before', async () => {
+    await forgetAttempts();
+    const ann = await invited();
+    const bob = await invited();
+    await setPassword(ann.principal);
+    await setPassword(bob.principal);
+    const { device } = await signIn(ann.email, password);
+    const other = await signIn(bob.email, password);
+    for (let n = 0; n < 6; n += 1) await guess(ann.email, {});
+    expect(await codeOf(signIn(ann.email, password))).toBe('rate_limited');
+
+    // The browser of another user, or a cookie that was never given out, is a stranger's.
+    for (const deviceToken of [other.device.token, 'A'.repeat(43), 'x', '']) {
+      expect(await codeOf(signIn(ann.email, password, { deviceToken }))).toBe('rate_limited');
+    }
+    const again = await signIn(ann.email, password, { deviceToken: device.token });
+    expect(again.device.token).toBe(device.token);
+    const days = (Date.parse(again.device.expiresAt) - Date.now()) / 86_400_000;
+    expect(Math.round(days)).toBe(90);
+  });
+
+  test('with a stolen cookie of the browser has a count of its own, until the password changes', async () => {
+    await forgetAttempts();
+    const ann = await invited();
+    await setPassword(ann.principal);
+    const opened = await signIn(ann.email, password);
+    const visit = { deviceToken: opened.device.token, ip: '198.51.100.9' };
+    const codes = await Promise.all(Array.from({ length: 12 }, () => guess(ann.email, visit)));
+    expect(codes.filter((code) => code === 'unauthenticated')).toHaveLength(5);
+
+    await forgetAttempts();
+    const session = await asSession(opened.sessionToken);
+    const next = 'CANARY-another-horse';
+    await setPassword(session.principal, { current: password, password: next });
+    const changed = await signIn(ann.email, next, visit);
+    expect(changed.device.token).not.toBe(opened.device.token);
+  });
+});
+
 describe('an e-mail address', () => {
   test('of two orgs needs the name of the org', async () => {
     await forgetAttempts();
@@ -293,14 +381,16 @@ describe('an e-mail address', () => {
 
     expect(await codeOf(signIn(email, `${password}-0`))).toBe('unauthenticated');
     for (const [index, by] of [admin, other].entries()) {
-      const { sessionToken } = await signIn(email, `${password}-${index}`, `org-${by.orgId}`);
+      const { sessionToken } = await signIn(email, `${password}-${index}`, {
+        org: `org-${by.orgId}`,
+      });
       const { claims } = await world.client.authenticate(
         { kind: 'session', token: sessionToken },
         soon(),
       );
       expect(claims.identityId).toBe(ids[index]);
     }
-    expect(await codeOf(signIn(email, `${password}-0`, `org-${other.orgId}`))).toBe(
+    expect(await codeOf(signIn(email, `${password}-0`, { org: `org-${other.orgId}` }))).toBe(
       'unauthenticated',
     );
   });
@@ -310,7 +400,12 @@ describe('a start', () => {
   test('prints a link until an admin has a password, and then only when told to', async () => {
     await using own = await createAuthWorld();
     const { sessionToken } = await own.client.signIn(
-      { token: tokenIn(own.running.firstSignInUrl ?? ''), userAgent: null, context },
+      {
+        token: tokenIn(own.running.firstSignInUrl ?? ''),
+        userAgent: null,
+        deviceToken: null,
+        context,
+      },
       soon(),
     );
     const again = await own.startReplica();

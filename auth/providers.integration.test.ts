@@ -68,7 +68,14 @@ const start = (key = 'work', returnTo: string | null = null) =>
   world.client.startProviderSignIn({ org: null, key, returnTo, browserToken: null }, soon());
 const finish = (key: string, callback: URL, browserToken: string | null) =>
   world.client.finishProviderSignIn(
-    { key, query: callback.search.slice(1), browserToken, userAgent: 'test', context },
+    {
+      key,
+      query: callback.search.slice(1),
+      browserToken,
+      userAgent: 'test',
+      deviceToken: null,
+      context,
+    },
     soon(),
   );
 const ann = (more: Partial<Account> = {}): Account => ({

@@ -23,7 +23,10 @@ describe('the first start', () => {
     expect(running.firstSignInUrl).toMatch(/^http:\/\/127\.0\.0\.1:0\/sign-in\?token=sil_/);
 
     const token = tokenIn(running.firstSignInUrl);
-    const { sessionToken } = await client.signIn({ token, userAgent: null, context }, soon());
+    const { sessionToken } = await client.signIn(
+      { token, userAgent: null, deviceToken: null, context },
+      soon(),
+    );
     const { claims, principal } = await client.authenticate(
       { kind: 'session', token: sessionToken },
       soon(),
@@ -40,7 +43,8 @@ describe('the first start', () => {
     const { client, running, db } = world;
     const replica = await world.startReplica();
     const [first, second] = [running, replica].map((each) => tokenIn(each.firstSignInUrl));
-    const signIn = (token: string) => client.signIn({ token, userAgent: null, context }, soon());
+    const signIn = (token: string) =>
+      client.signIn({ token, userAgent: null, deviceToken: null, context }, soon());
 
     await expect(signIn(first ?? '')).rejects.toMatchObject({ code: 'expired' });
     await signIn(second ?? '');
@@ -62,7 +66,10 @@ describe('the first start', () => {
 
     const outcomes = await Promise.allSettled(
       started.map(({ firstSignInUrl }) =>
-        client.signIn({ token: tokenIn(firstSignInUrl), userAgent: null, context }, soon()),
+        client.signIn(
+          { token: tokenIn(firstSignInUrl), userAgent: null, deviceToken: null, context },
+          soon(),
+        ),
       ),
     );
 
@@ -84,7 +91,7 @@ describe('a sign-in link', () => {
 
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, () =>
-        client.signIn({ token, userAgent: 'test', context }, soon()),
+        client.signIn({ token, userAgent: 'test', deviceToken: null, context }, soon()),
       ),
     );
 
@@ -100,7 +107,7 @@ describe('a sign-in link', () => {
     const { client, running, db } = world;
     const token = tokenIn(running.firstSignInUrl);
     const signIn = (given: string) =>
-      client.signIn({ token: given, userAgent: null, context }, soon());
+      client.signIn({ token: given, userAgent: null, deviceToken: null, context }, soon());
 
     await expect(signIn('nonsense')).rejects.toMatchObject({ code: 'expired' });
     await expect(signIn(`${token.slice(0, -1)}~`)).rejects.toMatchObject({ code: 'expired' });

@@ -16,6 +16,7 @@ import { createCredentialCache } from './credential-cache.ts';
 import type { Deps } from './deps.ts';
 import { openAuthEgress } from './egress.ts';
 import { createHandlers } from './handlers.ts';
+import { createClientDocuments } from './oauth/client-document.ts';
 import { startOauthListener } from './oauth/listener.ts';
 import { createOpenidProviders } from './openid.ts';
 import { createPasswordHasher } from './password-hasher.ts';
@@ -72,6 +73,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     now: Date.now,
     randomBytes,
   };
+  const documents = createClientDocuments({ db, egress, logger });
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
   const firstSignInUrl = await issueFirstSignInLink(deps, {
     always: config.SIGN_IN_LINK === 'always',
@@ -79,7 +81,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
   startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
   const { url: oauthUrl } = startup.use(
     await startOauthListener(
-      { ...deps, egress, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
+      { ...deps, egress, documents, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
       { host: config.OAUTH_HOST, port: config.OAUTH_PORT },
     ),
   );

@@ -26,7 +26,7 @@ const newEmail = () => `u${randomUUID()}@example.com`;
 const invite = (email = newEmail(), role: Role = 'member', by = admin) =>
   world.client.inviteUser({ principal: by.principal, body: { email, role }, context }, soon());
 const open = (url: string) =>
-  world.client.signIn({ token: tokenIn(url), userAgent: null, context }, soon());
+  world.client.signIn({ token: tokenIn(url), userAgent: null, deviceToken: null, context }, soon());
 const changeRole = (id: string, role: Role, by = admin) =>
   world.client.changeUser({ principal: by.principal, id, body: { role }, context }, soon());
 

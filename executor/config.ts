@@ -17,10 +17,11 @@ export const executorConfig = defineConfig('executor', [
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',
-  // Where the gateway listens: never called from here, or a call could come back to us; and where
-  // files are downloaded.
+  // Where the gateway and auth listen: never called from here, or a call could come back to us; and
+  // where files are downloaded.
   'HOST',
   'PORT',
   'BASE_URL',
+  'OAUTH_URL',
 ]);
 export type ExecutorConfig = Config<(typeof executorConfig)['names'][number]>;

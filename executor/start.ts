@@ -10,7 +10,7 @@ import { registry } from '#contracts/bus/registry';
 import { eventSubject } from '#contracts/events';
 import { gap, permit } from '#contracts/permit';
 import { openDatabase } from '#database';
-import { createPlainHttpCheck, openEgress, parseEgressAllow } from '#egress';
+import { createPlainHttpCheck, openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
 import type { EgressAllow, EgressOptions } from '#egress';
 import { onEvents, openPublisher, startRelay } from '#events';
 import { repeat } from '#process';
@@ -159,14 +159,6 @@ function egressSettingsOf(config: ExecutorConfig): Omit<EgressOptions, 'allow'> 
     // A call that has a slot must not wait for the connection of another.
     connectionsPerOrigin: config.EXECUTOR_IN_FLIGHT_MAX,
   };
-}
-
-/** A call that came back to us would be one of our own, and could go round for ever. */
-function ownAddressesOf({ HOST, PORT, BASE_URL }: ExecutorConfig): string[] {
-  const own = PORT === 0 ? [] : [`${HOST}:${PORT}`];
-  if (BASE_URL === undefined) return own;
-  const { hostname, port, protocol } = new URL(BASE_URL);
-  return [...own, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
 }
 
 /** What is kept for a moment goes as soon as somebody says that it changed. */

@@ -68,14 +68,14 @@ describe('the sign-in link', () => {
     stage.neighbours.auth.signIn = async (request) => {
       asked = request;
       const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-      return { sessionToken: 'session-1', expiresAt };
+      return { sessionToken: 'session-1', expiresAt, device: { token: 'device-1', expiresAt } };
     };
 
     const { status, headers } = await press('abc', { origin: url, 'user-agent': 'test' });
 
     expect(status).toBe(303);
     expect(headers.get('location')).toBe('/sign-in/password');
-    expect(headers.get('set-cookie')).toMatch(
+    expect(headers.getSetCookie()[0]).toMatch(
       /^gateway_session=session-1; Path=\/; Max-Age=3(599|600); HttpOnly; SameSite=Lax$/,
     );
     expect(asked).toMatchObject({ token: 'abc', userAgent: 'test' });
@@ -84,7 +84,7 @@ describe('the sign-in link', () => {
   test('sends the browser back to where it came from', async () => {
     stage.neighbours.auth.signIn = async () => {
       const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-      return { sessionToken: 'session-1', expiresAt };
+      return { sessionToken: 'session-1', expiresAt, device: { token: 'device-1', expiresAt } };
     };
     const returnTo = '/oauth/authorize?client_id=a&state=%22%3E';
 
@@ -107,7 +107,7 @@ describe('the sign-in link', () => {
     async (returnTo) => {
       stage.neighbours.auth.signIn = async () => {
         const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-        return { sessionToken: 'session-1', expiresAt };
+        return { sessionToken: 'session-1', expiresAt, device: { token: 'device-1', expiresAt } };
       };
       const shown = await load(`/sign-in?token=abc&return_to=${encodeURIComponent(returnTo)}`);
       const body = new URLSearchParams({ token: 'abc', return_to: returnTo });

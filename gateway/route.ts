@@ -35,7 +35,7 @@ export type RouteAnswer<Spec extends RouteSpec> = {
   [Status in keyof Spec['responses']]: {
     readonly status: Status;
     readonly body: BodyOf<Spec['responses'][Status]>;
-    readonly headers?: Readonly<Record<string, string>>;
+    readonly headers?: Readonly<Record<string, string | string[]>>;
   };
 }[keyof Spec['responses']];
 

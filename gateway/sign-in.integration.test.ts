@@ -22,7 +22,11 @@ afterAll(async () => {
 });
 beforeEach(() => {
   const expiresAt = () => new Date(Date.now() + 3_600_000).toISOString();
-  const opened = () => ({ sessionToken: 'session-1', expiresAt: expiresAt() });
+  const opened = () => ({
+    sessionToken: 'session-1',
+    expiresAt: expiresAt(),
+    device: { token: 'device-1', expiresAt: expiresAt() },
+  });
   Object.assign(stage.neighbours.auth, {
     listSignInOptions: async () => ({
       needsOrg: false,
@@ -117,9 +121,14 @@ describe('a password', () => {
 
     expect(status).toBe(303);
     expect(headers.get('location')).toBe('/approvals/1?x=2');
-    expect(headers.get('set-cookie')).toMatch(
-      /^gateway_session=session-1; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/,
-    );
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^gateway_session=session-1; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/,
+      ),
+      expect.stringMatching(
+        /^gateway_device=device-1; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/,
+      ),
+    ]);
   });
 
   test.for([
@@ -191,15 +200,17 @@ describe('a provider', () => {
     stage.neighbours.auth.finishProviderSignIn = async (request) => {
       finished = request;
       const expiresAt = new Date(Date.now() + 1_000_000).toISOString();
-      return { sessionToken: 'session-2', expiresAt, returnTo: '/approvals' };
+      const device = { token: 'device-2', expiresAt };
+      return { sessionToken: 'session-2', expiresAt, device, returnTo: '/approvals' };
     };
     const done = await load('/sign-in/callback/work?code=a%2Bb&state=s&iss=i', {
-      headers: { cookie: 'gateway_sign_in=browser-1' },
+      headers: { cookie: 'gateway_sign_in=browser-1; gateway_device=device-1' },
     });
     expect(done.headers.get('location')).toBe('/approvals');
     expect(done.headers.get('set-cookie')).toMatch(/^gateway_session=session-2; /);
     expect(finished).toMatchObject({
       ...{ key: 'work', query: 'code=a%2Bb&state=s&iss=i', browserToken: 'browser-1' },
+      deviceToken: 'device-1',
     });
   });
 
@@ -214,7 +225,10 @@ describe('a provider', () => {
     expect(begun.headers.get('set-cookie')).toBe(
       '__Host-gateway_sign_in=browser-1; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure',
     );
-    expect(done.headers.get('set-cookie')).toMatch(/^__Host-gateway_session=.*; Secure$/);
+    expect(done.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^__Host-gateway_session=.*; Secure$/),
+      expect.stringMatching(/^__Host-gateway_device=.*; Secure$/),
+    ]);
   });
 
   test('that refuses says why, and leads back to where somebody wanted to go', async () => {
@@ -343,6 +357,7 @@ describe('return_to', () => {
   test.for(evil.map((each) => [each]))('%j leads nowhere, at any step', async ([returnTo = '']) => {
     stage.neighbours.auth.finishProviderSignIn = async () => ({
       ...{ sessionToken: 'session-1', expiresAt: new Date().toISOString() },
+      device: { token: 'device-1', expiresAt: new Date().toISOString() },
       returnTo: returnTo.slice(0, 100),
     });
     let kept: unknown = 'nothing';

@@ -11,6 +11,10 @@ const names = [
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',
+  'HOST',
+  'PORT',
+  'BASE_URL',
+  'OAUTH_URL',
 ] as const;
 
 export const notifierConfig = defineConfig('notifier', names);

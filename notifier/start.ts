@@ -2,7 +2,7 @@ import { connectBus, serve } from '#bus';
 import { notifier } from '#contracts/bus/notifier';
 import { feedSubject } from '#contracts/events';
 import { openDatabase } from '#database';
-import { openEgress, parseEgressAllow } from '#egress';
+import { openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
 import { consumeEvents, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
@@ -40,6 +40,7 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
       allow: parseEgressAllow(config.EGRESS_ALLOW),
       proxy: config.EGRESS_PROXY,
       caFile: config.EGRESS_CA_FILE,
+      ownAddresses: ownAddressesOf(config),
     }),
   );
   startup.use(startRelay({ db, bus, owner: 'notifier', logger }));

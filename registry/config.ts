@@ -13,6 +13,7 @@ export const registryConfig = defineConfig('registry', [
   'HOST',
   'PORT',
   'BASE_URL',
+  'OAUTH_URL',
   'LOG_LEVEL',
 ]);
 

@@ -6,7 +6,7 @@ import { ConfigError } from '#config';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
 import { openDatabase } from '#database';
-import { createPlainHttpCheck, openEgress, parseEgressAllow } from '#egress';
+import { createPlainHttpCheck, openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
@@ -92,14 +92,6 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
   logger.info('started');
   const running = startup.move();
   return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-/** An import by URL is no way to this installation itself. */
-function ownAddressesOf({ HOST, PORT, BASE_URL }: RegistryConfig): string[] {
-  const own = PORT === 0 ? [] : [`${HOST}:${PORT}`];
-  if (BASE_URL === undefined) return own;
-  const { hostname, port, protocol } = new URL(BASE_URL);
-  return [...own, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
 }
 
 /** The templates that come with the program are found from wherever it is started. */

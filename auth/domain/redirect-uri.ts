@@ -2,19 +2,23 @@ const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);
 const charactersMax = 1_000;
 
 /**
- * Schemes that a browser or operating system acts on by itself. A private-use scheme is one that
- * an application has registered for itself (RFC 8252 §7.1).
+ * A scheme that an application claims for itself is a domain name in reverse (RFC 8252 §7.1), so
+ * it has a dot. Schemes of operating systems and browsers have none, or do not begin like a
+ * domain name (`ms-msdt`, `search-ms`, `x-apple.systempreferences`).
  */
-const foreignSchemes = new Set(
-  `about blob chrome chrome-extension data devtools edge feed file filesystem ftp ftps geo gopher
-  intent irc jar javascript ldap ldaps mailto maps market moz-extension news nfs nntp resource rtsp
-  sftp sip sips sms smb ssh tel telnet urn vbscript view-source ws wss xmpp`.split(/\s+/),
+const reverseDomain = /^[a-z]{2,24}(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+
+/** Editors and agents whose scheme has no dot, and which use it as a redirect URI for MCP. */
+const knownApplications = new Set(
+  `antigravity claude code-oss codex cursor cursor-nightly goose jetbrains kiro lmstudio raycast trae
+  vscode vscode-insiders vscodium warp windsurf windsurf-next zed`.split(/\s+/),
 );
 
 /**
  * Why a URI cannot be registered as a redirect URI, as a sentence; undefined when it can: https,
- * http on loopback, or a private-use scheme, without userinfo, fragment or dot segments (OAuth
- * 2.1 §2.3, RFC 8252 §7). It is compared as text later, so it is also judged as written.
+ * http on loopback, or a private-use scheme of an application, without userinfo, fragment or dot
+ * segments (OAuth 2.1 §2.3, RFC 8252 §7). It is compared as text later, so it is also judged as
+ * written.
  */
 export function whyNotRedirectUri(uri: string): string | undefined {
   const problem = whyNotPlain(uri);
@@ -63,7 +67,9 @@ function whyNotScheme(scheme: string, authority: string, url: URL): string | und
       ? undefined
       : 'A redirect URI uses https, or http on 127.0.0.1, [::1] or localhost alone.';
   }
-  return foreignSchemes.has(scheme) ? `A redirect URI cannot use the scheme ${scheme}.` : undefined;
+  return reverseDomain.test(scheme) || knownApplications.has(scheme)
+    ? undefined
+    : `A redirect URI cannot use the scheme ${scheme}: use https, http on loopback, or a scheme that is a domain name in reverse, such as com.example.app.`;
 }
 
 /** How a person is told where an answer goes: the host, or the application's own scheme. */

@@ -138,6 +138,10 @@ describe('a document is not accepted', () => {
     const page = await person.browser.open(start(`${origin}${path}`));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
     expect(page.html).toContain('The client metadata document cannot be used');
+
+    // Asked for once a replica, however often a page sends the browser here.
+    for (let n = 0; n < 6; n += 1) await person.browser.open(start(`${origin}${path}`));
+    expect(asked.filter((each) => each === path).length).toBeLessThanOrEqual(2);
   });
 
   test.for<[why: string, path: string, change: Record<string, unknown>]>([

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { errors } from 'oidc-provider';
 
 import { AppError } from '#errors';
@@ -10,13 +11,52 @@ const documentBytesMax = 5 * 1024;
 const totalTimeoutMs = 5_000;
 const ttlSecondsMin = 60;
 const ttlSecondsMax = 86_400;
+const failuresMax = 1_000;
+const failureMs = 30_000;
+
+export interface ClientDocuments {
+  /** The client that the document at this URL describes; throws `invalid_client` when it cannot be used. */
+  read(url: string): Promise<OauthClient>;
+}
 
 /**
- * Reads a client-id metadata document through the guarded client, and keeps what it says for as
- * long as its own Cache-Control asks for, a minute to a day. Everything else about it is as with a
- * registration. Throws `invalid_client`, because the document is what makes the id one.
+ * Reads client-id metadata documents through the guarded client. One that cannot be used is not
+ * asked for again for half a minute, and all requests at the same time share one look: a page in
+ * a loop must not make this server dial, nor a browser wait twice.
  */
-export async function readClientDocument(
+export function createClientDocuments(
+  deps: Pick<OauthDeps, 'db' | 'egress' | 'logger'>,
+): ClientDocuments {
+  const failures = new LRUCache<string, Error>({ max: failuresMax, ttl: failureMs });
+  const loading = new Map<string, Promise<OauthClient>>();
+
+  const load = async (url: string): Promise<OauthClient> => {
+    try {
+      return await readClientDocument(deps, url);
+    } catch (thrown) {
+      if (thrown instanceof errors.InvalidClient) failures.set(url, thrown);
+      throw thrown;
+    } finally {
+      loading.delete(url);
+    }
+  };
+  return {
+    async read(url) {
+      const failure = failures.get(url);
+      if (failure !== undefined) throw failure;
+      const look = loading.get(url) ?? load(url);
+      loading.set(url, look);
+      return look;
+    },
+  };
+}
+
+/**
+ * Reads one document and keeps what it says for as long as its own Cache-Control asks for, a
+ * minute to a day. Everything else about it is as with a registration. Throws `invalid_client`,
+ * because the document is what makes the id one.
+ */
+async function readClientDocument(
   { db, egress, logger }: Pick<OauthDeps, 'db' | 'egress' | 'logger'>,
   url: string,
 ): Promise<OauthClient> {

@@ -4,7 +4,6 @@ import type { OauthClient } from '../domain/oauth-client.ts';
 import { isClientDocumentUrl } from '../domain/oauth-client.ts';
 import { clientIdCharactersMax } from '#contracts/vocabulary';
 import { findOauthClient } from '../repository/oauth-clients.ts';
-import { readClientDocument } from './client-document.ts';
 import type { OauthDeps } from './deps.ts';
 import { requestScope } from './request-scope.ts';
 
@@ -21,7 +20,7 @@ export async function findClient(
   if (id.length > clientIdCharactersMax || !/^[\x21-\x7e]+$/.test(id)) return undefined;
   const found = await findOauthClient(deps.db, { id });
   if (found?.isCurrent === true || !mayFetch) return found;
-  return isClientDocumentUrl(id) ? readClientDocument(deps, id) : undefined;
+  return isClientDocumentUrl(id) ? deps.documents.read(id) : undefined;
 }
 
 export async function findClientMetadata(

@@ -38,10 +38,21 @@ describe('without a session', () => {
     expect(await world.db`select from auth.oauth_interaction`).toHaveLength(0);
   });
 
-  test('prompt=none is answered login_required at the redirect URI', async () => {
-    const page = await fetch(start(await world.register(), { prompt: 'none' }), {
-      redirect: 'manual',
-    });
+  test('an application that no person has let in gets no redirect for prompt=none', async () => {
+    const uris = ['https://phish.example/cb', 'com.example.app:/cb', redirectUri];
+    for (const uri of uris) {
+      const clientId = await world.register({ redirect_uris: [uri] });
+      const url = start(clientId, { prompt: 'none', redirect_uri: uri });
+      const page = await fetch(url, { redirect: 'manual' });
+      expect([page.status, page.headers.get('location')], uri).toEqual([400, null]);
+      expect(await page.text(), uri).toContain('This link does not work');
+    }
+  });
+
+  test('prompt=none of a known application is answered login_required at its URI', async () => {
+    const clientId = await world.register();
+    await world.signInClient(await world.person(), { clientId });
+    const page = await fetch(start(clientId, { prompt: 'none' }), { redirect: 'manual' });
     const to = new URL(page.headers.get('location') ?? '');
     expect(to.origin + to.pathname).toBe(redirectUri);
     expect(to.searchParams.get('error')).toBe('login_required');
@@ -178,9 +189,21 @@ describe('the consent screen', () => {
     expect(answer.searchParams.get('code')).toBeTruthy();
   });
 
-  test('sends access_denied to the redirect URI when it is turned down', async () => {
+  test('leads nowhere when an application that no person has let in is turned down', async () => {
     const person = await world.person();
     const clientId = await world.register();
+    const screen = await person.browser.open(start(clientId));
+    const answer = await person.browser.press(screen, 'cancel');
+
+    expect([answer.status, answer.leavesTo]).toEqual([400, null]);
+    expect(answer.html).toContain('Nothing was allowed');
+    expect(await agentsOf(person)).toEqual([]);
+  });
+
+  test('sends access_denied to the redirect URI of a known application', async () => {
+    const person = await world.person();
+    const clientId = await world.register();
+    await world.signInClient(await world.person(), { clientId });
     const answer = await person.browser.authorize(start(clientId), { decision: 'cancel' });
 
     expect(answer.origin + answer.pathname).toBe(redirectUri);
@@ -324,6 +347,7 @@ describe('the seeded client', () => {
   test('is the only one that may act as the user', async () => {
     const person = await world.person();
     const clientId = await world.register({ client_name: 'Action Gateway CLI' });
+    await world.signInClient(person, { clientId });
     for (const scope of ['user', 'mcp user']) {
       const page = await person.browser.open(start(clientId, { scope }));
       expect(page.leavesTo?.searchParams.get('error')).toBe('invalid_scope');

@@ -7,7 +7,7 @@ import { messagePage, pageHeaders } from '#pages';
 import { cliClientId } from '#contracts/oauth';
 import { requestedScopes } from '../domain/oauth-scopes.ts';
 import { formatScopedId, parseScopedId } from '../domain/scoped-id.ts';
-import { isClientLetIn } from '../repository/oauth-clients.ts';
+import { isClientLetIn, wasClientEverLetIn } from '../repository/oauth-clients.ts';
 import { renewOauthGrant } from '../usecases/issue-oauth-grant.ts';
 import type { AuthorizationRequest } from '../usecases/issue-oauth-grant.ts';
 import { createAdapter } from './adapter.ts';
@@ -67,6 +67,7 @@ export function createProvider(deps: OauthDeps): Provider {
   provider.use(async (ctx, next) => {
     await next();
     ctx.remove('set-cookie');
+    await keepErrorsOfStrangers(deps, ctx as KoaContextWithOIDC);
   });
   provider.on('server_error', (_ctx, error) => {
     deps.logger.error({ err: error }, 'the authorization server failed');
@@ -191,14 +192,52 @@ export function describeRequest(
   return { clientId, clientName, scopes, resource: baseUrl };
 }
 
+/**
+ * Registration is open, so a redirect URI may be anybody's. An error is sent to one only for a
+ * client that a person of this deployment has let in before; for any other the browser stays here
+ * (RFC 9700 §4.11.2: no automatic redirect to a URI that is not trusted).
+ */
+async function keepErrorsOfStrangers(
+  { db }: Pick<OauthDeps, 'db'>,
+  ctx: KoaContextWithOIDC,
+): Promise<void> {
+  const { oidc, response } = ctx;
+  const error = errorSentTo(response.get('location'));
+  if (error === null || oidc?.client === undefined) return;
+  if (await wasClientEverLetIn(db, { id: oidc.client.clientId })) return;
+
+  ctx.remove('location');
+  ctx.status = 400;
+  ctx.set(pageHeaders());
+  ctx.body =
+    error.code === 'access_denied'
+      ? messagePage(
+          'Nothing was allowed',
+          'The application was not let in. You can close this page.',
+        )
+      : messagePage('This link does not work', `${sentence(error.description)} ${goBack}`);
+}
+
+/** The error that a redirect carries to a client (RFC 6749 §4.1.2.1); null for any other redirect. */
+function errorSentTo(location: string): { code: string; description: string } | null {
+  if (!URL.canParse(location)) return null;
+  const { search, hash } = new URL(location);
+  // Clients that ask for a flow that does not exist here are answered where that flow answers.
+  for (const text of [search, hash]) {
+    const parameters = new URLSearchParams(text.slice(1));
+    const code = parameters.get('error');
+    if (code !== null) return { code, description: parameters.get('error_description') ?? code };
+  }
+  return null;
+}
+
 /** Errors that only the person can be told: there is no client, or no redirect URI of its. */
 function renderError(ctx: KoaContextWithOIDC, out: ErrorOut, thrown: Error): void {
   ctx.set(pageHeaders());
-  ctx.body = messagePage(
-    'This link does not work',
-    `${explain(out, thrown)} Go back to the application that sent you here and connect again.`,
-  );
+  ctx.body = messagePage('This link does not work', `${explain(out, thrown)} ${goBack}`);
 }
+
+const goBack = 'Go back to the application that sent you here and connect again.';
 
 function explain({ error, error_description: description }: ErrorOut, thrown: Error): string {
   if (thrown instanceof errors.SessionNotFound) {
@@ -210,8 +249,12 @@ function explain({ error, error_description: description }: ErrorOut, thrown: Er
   if (description === undefined || description === 'client is invalid') {
     return 'The gateway does not know this application, or no longer.';
   }
-  const sentence = description.charAt(0).toUpperCase() + description.slice(1);
-  return sentence.endsWith('.') ? sentence : `${sentence}.`;
+  return sentence(description);
+}
+
+function sentence(text: string): string {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return begun.endsWith('.') ? begun : `${begun}.`;
 }
 
 const optional = (value: unknown): string | undefined =>

@@ -92,6 +92,17 @@ export async function touchOauthClient(sql: Sql, { id }: { id: string }): Promis
   `;
 }
 
+/** Whether any person of the deployment has ever let this client in, or it is the seeded one. */
+export async function wasClientEverLetIn(sql: Sql, { id }: { id: string }): Promise<boolean> {
+  const rows = await sql`
+    select id
+      from auth.oauth_client
+     where id = ${id}
+       and (kind = 'seeded' or last_authorized_at is not null)
+  `;
+  return rows.length === 1;
+}
+
 /** Whether an org's admins let a client in: they have not shut it out, and it is on their list. */
 export async function isClientLetIn(
   sql: Sql,

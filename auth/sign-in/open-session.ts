@@ -12,16 +12,20 @@ import { sessionCreated } from '../domain/sign-in-events.ts';
 import { touchSignIn } from '../repository/identities.ts';
 import { insertSession } from '../repository/sessions.ts';
 import type { OpenedBy } from '../repository/sessions.ts';
+import { keepDevice } from './device.ts';
 
 export interface OpenedSession {
   readonly sessionToken: string;
   readonly expiresAt: string;
+  readonly device: { readonly token: string; readonly expiresAt: string };
 }
 
 interface OpenFields {
   readonly user: Identity;
   readonly how: { readonly openedBy: OpenedBy; readonly description: string };
   readonly userAgent: string | null;
+  /** The cookie by which the browser was known before. */
+  readonly deviceToken: string | null;
   readonly context: CallContext;
 }
 
@@ -29,7 +33,7 @@ interface OpenFields {
 export async function openSession(
   tx: Transaction,
   { randomBytes }: Pick<Deps, 'randomBytes'>,
-  { user, how, userAgent, context }: OpenFields,
+  { user, how, userAgent, deviceToken, context }: OpenFields,
 ): Promise<OpenedSession> {
   const { orgId, id: identityId } = user;
   const sessionToken = formatSessionToken(randomBytes(32));
@@ -45,7 +49,12 @@ export async function openSession(
   });
   await touchSignIn(tx, { orgId, id: identityId });
   await appendEvent(tx, sessionCreated({ orgId, user, context }, { id, how: how.description }));
-  return { sessionToken, expiresAt: expiresAt.toISOString() };
+  const device = await keepDevice(tx, {
+    deviceToken,
+    user,
+    fresh: () => Buffer.from(randomBytes(32)),
+  });
+  return { sessionToken, expiresAt: expiresAt.toISOString(), device };
 }
 
 /** Refuses who may not come in any more, in words for themselves. */

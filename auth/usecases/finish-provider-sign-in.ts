@@ -25,13 +25,14 @@ interface FinishFields {
   readonly query: string;
   readonly browserToken: string | null;
   readonly userAgent: string | null;
+  readonly deviceToken: string | null;
   readonly context: CallContext;
 }
 
 /** Takes the provider's answer, once, in the browser that began; opens a session for who it names. */
 export async function finishProviderSignIn(
   deps: Deps,
-  { key, query, browserToken, userAgent, context }: FinishFields,
+  { key, query, browserToken, userAgent, deviceToken, context }: FinishFields,
 ): Promise<OpenedSession & { returnTo: string | null }> {
   const state = new URLSearchParams(query).get('state') ?? '';
   if (browserToken === null) throw notBegunHere();
@@ -54,7 +55,7 @@ export async function finishProviderSignIn(
     const opened = await deps.db.transaction(async (tx) => {
       const user = await admit(tx, provider, { issuer, claims, context });
       const how = { openedBy: 'provider', description: `with ${provider.name}` } as const;
-      return openSession(tx, deps, { user, how, userAgent, context });
+      return openSession(tx, deps, { user, how, userAgent, deviceToken, context });
     });
     return { ...opened, returnTo };
   } catch (thrown) {

@@ -6,6 +6,7 @@ import { pruneInteractions } from '../repository/oauth-interactions.ts';
 import { pruneOauthTokens } from '../repository/oauth-tokens.ts';
 import { pruneSessions } from '../repository/sessions.ts';
 import { pruneSignInAttempts } from '../repository/sign-in-attempts.ts';
+import { pruneSignInDevices } from '../repository/sign-in-devices.ts';
 import { pruneFlows } from '../repository/sign-in-flows.ts';
 import { pruneSignInLinks } from '../repository/sign-in-links.ts';
 
@@ -16,6 +17,7 @@ export async function prune({ db }: Pick<Deps, 'db'>, logger: Logger): Promise<v
     await pruneSignInLinks(db);
     await pruneFlows(db);
     await pruneSignInAttempts(db);
+    await pruneSignInDevices(db);
     await pruneInteractions(db);
     await pruneOauthTokens(db);
     await pruneOauthGrants(db);

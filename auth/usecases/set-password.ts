@@ -9,9 +9,10 @@ import { accountChanged } from '../domain/sign-in-events.ts';
 import { insertLocalAccount, replacePasswordHash } from '../repository/local-accounts.ts';
 import { endSessionsExcept, useUpLinkSession } from '../repository/own-sessions.ts';
 import { clearAttempts } from '../repository/sign-in-attempts.ts';
+import { forgetDevices } from '../repository/sign-in-devices.ts';
 import { invalidateSignInLinks } from '../repository/sign-in-links.ts';
 import { setUserEmail } from '../repository/users.ts';
-import { attemptsOf, recordFailure, slowDown } from '../sign-in/attempts.ts';
+import { passwordChangeCounts, recordFailure, slowDown } from '../sign-in/attempts.ts';
 import { findPasswordStanding } from '../sign-in/password-standing.ts';
 import type { PasswordStanding } from '../sign-in/password-standing.ts';
 
@@ -53,7 +54,8 @@ export async function setPassword(
     if (!(await replacePasswordHash(tx, { orgId, identityId, from, to }))) throw changedMeanwhile();
     await endSessionsExcept(tx, { orgId, identityId, keepId: credential.id });
     await invalidateSignInLinks(tx, { orgId, identityId });
-    await clearAttempts(tx, { account: attemptsOf(identityId) });
+    await clearAttempts(tx, passwordChangeCounts(identityId));
+    await forgetDevices(tx, { orgId, identityId });
     await appendEvent(
       tx,
       accountChanged(
@@ -79,7 +81,7 @@ async function checkCurrent(
   if (account === undefined || account.passwordHash === null) {
     throw new AppError('forbidden', 'Ask an admin for a sign-in link to set a password with.');
   }
-  await slowDown(deps, { account: attemptsOf(caller.identityId) });
+  await slowDown(deps, passwordChangeCounts(caller.identityId));
   if (current !== null && (await deps.passwords.verify(current, account.passwordHash))) return;
   await recordFailure(deps, account, context);
   throw new AppError('forbidden', 'The current password is wrong.');

@@ -4,7 +4,8 @@ import type { Deps } from '../deps.ts';
 import { getIdentity } from '../repository/identities.ts';
 import { findAccountToSignIn, lockPassword } from '../repository/local-accounts.ts';
 import { clearAttempts } from '../repository/sign-in-attempts.ts';
-import { attemptsOf, recordFailure, slowDown } from '../sign-in/attempts.ts';
+import { recordFailure, signInCounts, slowDown } from '../sign-in/attempts.ts';
+import { findDevice } from '../sign-in/device.ts';
 import { checkMayComeIn, openSession } from '../sign-in/open-session.ts';
 import type { OpenedSession } from '../sign-in/open-session.ts';
 
@@ -15,6 +16,7 @@ interface SignInFields {
     readonly org?: string | undefined;
   };
   readonly userAgent: string | null;
+  readonly deviceToken: string | null;
   readonly context: CallContext;
 }
 
@@ -24,13 +26,17 @@ interface SignInFields {
  */
 export async function signInWithPassword(
   deps: Deps,
-  { body, userAgent, context }: SignInFields,
+  { body, userAgent, deviceToken, context }: SignInFields,
 ): Promise<OpenedSession> {
   const { db, passwords } = deps;
   const named = { email: body.email.trim(), orgName: body.org ?? null };
   const account = await findAccountToSignIn(db, named);
-  const attempt = { account: attemptsOf(account?.identityId ?? named.email.toLowerCase()) };
-  await slowDown(deps, attempt);
+  const counts = signInCounts({
+    account: account?.identityId ?? named.email.toLowerCase(),
+    ip: context.ip,
+    device: account === undefined ? null : await findDevice(db, deviceToken, account),
+  });
+  await slowDown(deps, counts);
 
   const isRight = await passwords.verify(body.password, account?.passwordHash ?? null);
   if (account === undefined || !isRight) {
@@ -40,11 +46,11 @@ export async function signInWithPassword(
   }
   return db.transaction(async (tx) => {
     if (!(await lockPassword(tx, account))) throw wrong();
-    await clearAttempts(tx, attempt);
+    await clearAttempts(tx, counts);
     const user = await getIdentity(tx, { orgId: account.orgId, id: account.identityId });
     checkMayComeIn(user);
     const how = { openedBy: 'password', description: 'with a password' } as const;
-    return openSession(tx, deps, { user, how, userAgent, context });
+    return openSession(tx, deps, { user, how, userAgent, deviceToken, context });
   });
 }
 

@@ -11,13 +11,14 @@ import type { OpenedSession } from '../sign-in/open-session.ts';
 interface SignInFields {
   readonly token: string;
   readonly userAgent: string | null;
+  readonly deviceToken: string | null;
   readonly context: CallContext;
 }
 
 /** Uses up a one-time sign-in link and opens a dashboard session. */
 export async function signIn(
   deps: Deps,
-  { token, userAgent, context }: SignInFields,
+  { token, userAgent, deviceToken, context }: SignInFields,
 ): Promise<OpenedSession> {
   if (!isSignInToken(token)) throw linkExpired();
 
@@ -27,7 +28,7 @@ export async function signIn(
     const user = await findIdentity(tx, { orgId: link.orgId, id: link.identityId });
     if (user === undefined) throw linkExpired();
     const how = { openedBy: 'link', description: 'with a one-time link' } as const;
-    return openSession(tx, deps, { user, how, userAgent, context });
+    return openSession(tx, deps, { user, how, userAgent, deviceToken, context });
   });
 }
 

@@ -7,6 +7,8 @@ export interface Site {
   readonly cookieName: string;
   /** Of the cookie that ties a sign-in at a provider to the browser that began it. */
   readonly signInCookieName: string;
+  /** Of the cookie that a browser keeps after a sign-in, so that strangers cannot keep its user out. */
+  readonly deviceCookieName: string;
   readonly isSecure: boolean;
 }
 
@@ -42,6 +44,7 @@ export function describeSite(baseUrl: string, listenPort: number): Site | { prob
     hosts,
     cookieName: isSecure ? '__Host-gateway_session' : 'gateway_session',
     signInCookieName: isSecure ? '__Host-gateway_sign_in' : 'gateway_sign_in',
+    deviceCookieName: isSecure ? '__Host-gateway_device' : 'gateway_device',
     isSecure,
   };
 }
@@ -96,6 +99,11 @@ export function sessionCookie(site: Site, value: string, maxAgeSeconds: number):
 /** Kept for as long as a sign-in at a provider may take; `Lax`, because it ends with a link from there. */
 export function signInCookie(site: Site, value: string, maxAgeSeconds: number): string {
   return `${site.signInCookieName}=${value}; ${attributes(site, maxAgeSeconds)}`;
+}
+
+/** Read at sign-ins alone, and by no script. */
+export function deviceCookie(site: Site, value: string, maxAgeSeconds: number): string {
+  return `${site.deviceCookieName}=${value}; ${attributes(site, maxAgeSeconds)}`;
 }
 
 function attributes({ isSecure }: Site, maxAgeSeconds: number): string {

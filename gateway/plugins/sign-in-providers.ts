@@ -6,7 +6,7 @@ import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { parseReturnTo } from '../domain/return-to.ts';
 import { readCookie, signInCookie } from '../domain/site.ts';
-import { newSessionCookie, userAgentOf } from '../session-cookie.ts';
+import { newSessionCookies, visitOf } from '../session-cookie.ts';
 import { contextOf, refuseOtherMethods } from './routes.ts';
 import { countAttempt, readQuery } from './sign-in-steps.ts';
 
@@ -44,13 +44,13 @@ export function providerPages(app: FastifyInstance, deps: Deps): void {
         key: keyOf(request),
         query,
         browserToken: browserTokenOf(deps, request),
-        userAgent: userAgentOf(request.headers),
+        ...visitOf(deps.site(), request.headers),
         context: contextOf(request),
       },
       deadlineIn(timeoutMs),
     );
     return reply
-      .header('set-cookie', newSessionCookie(deps.site(), opened))
+      .header('set-cookie', newSessionCookies(deps.site(), opened))
       .redirect(parseReturnTo(opened.returnTo) ?? '/', 303);
   });
 

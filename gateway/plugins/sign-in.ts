@@ -4,7 +4,7 @@ import { deadlineIn } from '#bus';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { parseReturnTo } from '../domain/return-to.ts';
-import { newSessionCookie, userAgentOf } from '../session-cookie.ts';
+import { newSessionCookies, visitOf } from '../session-cookie.ts';
 import { toAppError } from './error-handler.ts';
 import { contextOf, refuseOtherMethods } from './routes.ts';
 import { confirmPage, orgPage, refusalPage, signInPage, signedInPage } from './sign-in-pages.ts';
@@ -61,12 +61,12 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
     if (token === null) return signInByPassword(deps, { request, reply, form, returnTo });
     if (!tokenPattern.test(token)) return showLink(reply, { token, returnTo });
     const opened = await deps.auth.signIn(
-      { token, userAgent: userAgentOf(request.headers), context: contextOf(request) },
+      { token, ...visitOf(deps.site(), request.headers), context: contextOf(request) },
       deadlineIn(5_000),
     );
     // Who was on the way to something goes on; else it is time to choose a password for next time.
     return reply
-      .header('set-cookie', newSessionCookie(deps.site(), opened))
+      .header('set-cookie', newSessionCookies(deps.site(), opened))
       .redirect(returnTo ?? '/sign-in/password', 303);
   });
 
@@ -101,11 +101,11 @@ async function signInByPassword(
     }
     const body = { email, password, ...(org === null ? {} : { org }) };
     const opened = await deps.auth.signInWithPassword(
-      { body, userAgent: userAgentOf(request.headers), context: contextOf(request) },
+      { body, ...visitOf(deps.site(), request.headers), context: contextOf(request) },
       deadlineIn(10_000),
     );
     return reply
-      .header('set-cookie', newSessionCookie(deps.site(), opened))
+      .header('set-cookie', newSessionCookies(deps.site(), opened))
       .redirect(returnTo ?? '/', 303);
   } catch (thrown) {
     const error = toAppError(thrown);

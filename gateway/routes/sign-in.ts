@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { isForeignOrigin, sessionCookie } from '../domain/site.ts';
 import { answer, done, pageOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
-import { newSessionCookie, userAgentOf } from '../session-cookie.ts';
+import { newSessionCookies, visitOf } from '../session-cookie.ts';
 
 export function signInHandlers({
   auth,
@@ -21,13 +21,13 @@ export function signInHandlers({
       if (isForeignOrigin(site(), headers)) {
         throw new AppError('forbidden', 'Sign in on a page of the gateway itself.');
       }
-      const userAgent = userAgentOf(headers);
-      const opened = await auth.signInWithPassword({ body, userAgent, context }, deadline);
-      const cookie = newSessionCookie(site(), opened);
+      const visit = visitOf(site(), headers);
+      const opened = await auth.signInWithPassword({ body, ...visit, context }, deadline);
+      const cookies = newSessionCookies(site(), opened);
       return {
         status: 204,
         body: undefined,
-        headers: { ...limited.headers, 'set-cookie': cookie },
+        headers: { ...limited.headers, 'set-cookie': cookies },
       };
     },
     listSessions: ({ caller: { principal }, query, deadline }) =>

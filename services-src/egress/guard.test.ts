@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseEgressAllow } from './allow.ts';
 import { mayHaveLeft } from './failures.ts';
 import { createGuard, parseUrl } from './guard.ts';
-import { createOwnAddresses } from './own.ts';
+import { createOwnAddresses, ownAddressesOf } from './own.ts';
 
 interface World {
   readonly allow?: string;
@@ -203,4 +203,26 @@ describe('a refusal', () => {
     expect(mayHaveLeft(error)).toBe(false);
     expect(mayHaveLeft(new Error('from elsewhere'))).toBe(true);
   });
+});
+
+it('counts every part of the installation that listens as an own address', () => {
+  const settings = {
+    HOST: '0.0.0.0',
+    PORT: 8080,
+    BASE_URL: 'https://gateway.example',
+    OAUTH_URL: 'http://auth:8081',
+    NATS_URL: 'nats://executor:CANARY-password@127.0.0.1:4333, tls://nats-2',
+    DATABASE_URL: 'postgres://executor:CANARY-password@db.internal/gateway',
+  };
+  expect(ownAddressesOf(settings)).toEqual([
+    '0.0.0.0:8080',
+    'gateway.example:443',
+    'auth:8081',
+    'db.internal:5432',
+    '127.0.0.1:4333',
+    'nats-2:4222',
+  ]);
+  const onSocket = { ...settings, PORT: 0, DATABASE_URL: 'postgres:///gateway?host=/run/pg' };
+  expect(ownAddressesOf(onSocket)).not.toContain('0.0.0.0:0');
+  expect(ownAddressesOf(onSocket).join()).not.toContain('5432');
 });

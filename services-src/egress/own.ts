@@ -9,6 +9,43 @@ export interface OwnAddresses {
   coversAddress(address: Address, port: number): boolean;
 }
 
+/** The settings that say where parts of this installation listen. */
+interface OwnSettings {
+  readonly HOST: string;
+  readonly PORT: number;
+  readonly BASE_URL?: string | undefined;
+  readonly OAUTH_URL?: string | undefined;
+  readonly NATS_URL: string;
+  readonly DATABASE_URL: string;
+}
+
+const defaultPorts: Readonly<Record<string, number>> = {
+  'http:': 80,
+  'https:': 443,
+  'nats:': 4222,
+  'tls:': 4222,
+  'postgres:': 5432,
+  'postgresql:': 5432,
+};
+
+/**
+ * Where the gateway, auth's OAuth listener, NATS and Postgres listen, as `host:port`. A call that
+ * a user chooses must reach none of them: they trust callers inside the installation.
+ */
+export function ownAddressesOf(settings: OwnSettings): string[] {
+  const { HOST, PORT, BASE_URL, OAUTH_URL, NATS_URL, DATABASE_URL } = settings;
+  const urls = [BASE_URL, OAUTH_URL, DATABASE_URL, ...NATS_URL.split(',')];
+  return [
+    ...(PORT === 0 ? [] : [`${HOST}:${PORT}`]),
+    ...urls.flatMap((text) => {
+      const url = text === undefined ? null : URL.parse(text.trim());
+      const port = url === null ? 0 : Number(url.port) || (defaultPorts[url.protocol] ?? 0);
+      // A Postgres on a Unix socket has no host.
+      return url === null || url.hostname === '' || port === 0 ? [] : [`${url.hostname}:${port}`];
+    }),
+  ];
+}
+
 const wildcards = new Set(['0.0.0.0', '::', '*', '']);
 
 /**

@@ -11,7 +11,7 @@ import {
   me,
   updateIdentityBody,
 } from '../http/identities.ts';
-import { openedSession, signInEndpoints } from './sign-in.ts';
+import { openedSession, signInEndpoints, visit } from './sign-in.ts';
 import {
   clientId,
   mcpConnection,
@@ -59,11 +59,7 @@ export const auth = defineContract('auth', {
   },
   /** Consumes a one-time sign-in link and opens a dashboard session. */
   signIn: {
-    request: z.strictObject({
-      token: z.string().min(1).max(200),
-      userAgent: z.string().max(500).nullable(),
-      context: callContext,
-    }),
+    request: visit.extend({ token: z.string().min(1).max(200) }),
     response: openedSession,
     errors: ['expired'],
     callers: ['gateway'],

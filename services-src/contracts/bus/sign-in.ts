@@ -27,12 +27,19 @@ const asked = z.strictObject({ principal: signedPrincipal });
 const change = asked.extend({ context: callContext });
 /** Where the browser goes afterwards: checked by the gateway before and after. */
 const returnTo = z.string().max(4_000).nullable();
-const visit = z.strictObject({ userAgent: z.string().max(500).nullable(), context: callContext });
+/** What is known of the browser that signs in. */
+export const visit = z.strictObject({
+  userAgent: z.string().max(500).nullable(),
+  /** The cookie of a browser in which somebody signed in before. */
+  deviceToken: z.string().max(100).nullable(),
+  context: callContext,
+});
 
-/** The cookie of a new dashboard session. */
+/** The cookies of a new dashboard session, and of the browser that it was opened in. */
 export const openedSession = z.strictObject({
   sessionToken: z.string(),
   expiresAt: z.iso.datetime(),
+  device: z.strictObject({ token: z.string(), expiresAt: z.iso.datetime() }),
 });
 
 const admins = { callers: ['gateway'], timeoutMs: 3_000 } as const;
