@@ -1,4 +1,4 @@
-import { connectBus, serve } from '#bus';
+import { connectBus, connectReader, serve } from '#bus';
 import { audit } from '#contracts/bus/audit';
 import { openDatabase } from '#database';
 import type { RunningComponent } from '#process';
@@ -26,9 +26,10 @@ export async function startAudit(config: AuditConfig): Promise<RunningComponent>
     }),
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit' }));
+  const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'audit' }));
   const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());
   const deps: Deps = { db, readPrincipal };
-  startup.use(startConsumers(deps, { bus, logger }));
+  startup.use(startConsumers(deps, { bus: reader, logger }));
   startup.use(await serve(bus, audit, createHandlers(deps), { logger }));
 
   logger.info('started');

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { permissionsOf } from '#bus';
+import { usersOf } from '#bus';
+import { busContracts } from '#contracts/all';
 import { components } from '#contracts/vocabulary';
+import type { Component } from '#contracts/vocabulary';
 import { renderCatalogue } from './catalogue.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
 
@@ -20,26 +22,67 @@ describe('generated files', () => {
 });
 
 describe('NATS permissions', () => {
+  const publishOf = (component: Component) => usersOf(component).flatMap(({ publish }) => publish);
+
   test('nobody holds the JetStream API as a whole, or everything', () => {
     for (const component of components) {
-      const { publish, subscribe } = permissionsOf(component);
-      for (const subject of [...publish, ...subscribe]) {
-        expect(['>', '$JS.>', '$JS.API.>', '_INBOX.>', 'rpc.>', 'evt.>']).not.toContain(subject);
+      const users = usersOf(component);
+      for (const subject of users.flatMap(({ publish, subscribe }) => [...publish, ...subscribe])) {
+        expect(subject).not.toMatch(
+          /^(>|\$JS\.(API\..*|>)|STORE\.API\.>|_INBOX\.>|rpc\.>|evt\.>)$/,
+        );
       }
-      expect(publish.filter((subject) => /^(evt|aud)\./.test(subject))).toEqual([
+      expect(publishOf(component).filter((subject) => /^(evt|aud)\./.test(subject))).toEqual([
         `evt.${component}.>`,
         `aud.${component}.>`,
       ]);
     }
   });
 
+  test('who reads the stream is another user than who answers requests', () => {
+    for (const { publish, answerMs } of components.flatMap(usersOf)) {
+      const isReader = publish.some((subject) => subject.includes('CONSUMER.MSG.NEXT'));
+      expect(isReader && answerMs !== undefined).toBe(false);
+    }
+  });
+
   test('only policy and approvals reach what executes and previews, as the contracts say', () => {
     const mayCall = (subject: string) =>
-      components.filter((component) => permissionsOf(component).publish.includes(subject));
+      components.filter((component) => publishOf(component).includes(subject));
 
     expect(mayCall('rpc.executor.v1.execute')).toEqual(['gateway']);
     expect(mayCall('rpc.executor.v1.executeFrozen')).toEqual(['approvals']);
     expect(mayCall('rpc.policy.v1.permitReplay')).toEqual(['approvals']);
     expect(mayCall('rpc.auth.v1.authenticate')).toEqual(['gateway']);
+  });
+});
+
+describe('NATS accounts', () => {
+  const conf = renderNatsConf();
+  const crossings = [
+    ...conf.matchAll(/(?:service|stream): (?:"|\{ account: \S+, subject: ")([^"]+)"/g),
+  ].map(([, subject]) => subject ?? '');
+
+  test('what crosses is named: of an endpoint the caller alone is left open, of JetStream nothing', () => {
+    expect(crossings.length).toBeGreaterThan(300);
+    for (const subject of crossings) {
+      expect(subject).toMatch(
+        /^(rpc\.\w+\.v\d+\.\w+\.(\*|c_\w+)|(evt|aud)\.\w+(\.\w+)*\.>|feed\.v1|\$JS\.API\.(CONSUMER\.(INFO|MSG\.NEXT)\.EVENTS\.\w+|DIRECT\.GET\.OBJ_files)|\$JS\.ACK\.EVENTS\.\w+\.>|\$O\.files\.C\.\*)$/,
+      );
+    }
+  });
+
+  test('nothing is exported to everybody', () => {
+    const exported = conf.match(/\{ (service|stream): ".*/g) ?? [];
+    for (const line of exported) expect(line).toMatch(/accounts: \[c_\w+(, c_\w+)*\] \}$/);
+  });
+
+  test('an answer may take longer than the slowest caller waits', () => {
+    const execute = /"rpc\.executor\.v1\.execute\.\*".*response_threshold: "(\d+)s"/.exec(
+      conf,
+    )?.[1];
+    expect(Number(execute) * 1000).toBeGreaterThan(
+      busContracts.executor.endpoints.execute.timeoutMs,
+    );
   });
 });

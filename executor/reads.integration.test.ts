@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { jetstream } from '@nats-io/jetstream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { storeApi } from '#bus';
 import { executor } from '#contracts/bus/executor';
 import type { Call, CallOptions } from '#contracts/call';
 import type { Event } from '#contracts/events';
@@ -37,8 +38,9 @@ async function execute(
 
 /** What the stream EVENTS holds of a call, read by the audit component's own consumer. */
 async function streamed(auditId: string): Promise<Event | undefined> {
-  const bus = await world.environment.connect('audit');
-  const consumer = await jetstream(bus.nats).consumers.get('EVENTS', 'audit');
+  const bus = await world.environment.connectReader('audit');
+  const store = jetstream(bus.nats, { apiPrefix: storeApi });
+  const consumer = await store.consumers.get('EVENTS', 'audit');
   const messages = await consumer.fetch({ max_messages: 200, expires: 1_000 });
   let found: Event | undefined;
   for await (const message of messages) {

@@ -24,7 +24,7 @@ describe('GET /v1/files/{id}', () => {
     const one = async function* () {
       yield bytes;
     };
-    const { chunksId } = await openFileWriter(stage.buses.executor).write(id, one());
+    const { chunksId } = await openFileWriter(stage.buses.executor).write(one());
     files.set(id, { ...known, chunksId, ...parts });
     return id;
   }

@@ -71,10 +71,10 @@ export async function createStage(): Promise<Stage> {
     const handlers = Object.fromEntries(
       Object.keys(contract.endpoints).map((endpoint) => [
         endpoint,
-        async (request: unknown, deadline: unknown) => {
+        async (...given: unknown[]) => {
           const handler = table[endpoint];
           if (handler === undefined) throw new Error(`${component}.${endpoint} is not on stage`);
-          return handler(request, deadline);
+          return handler(...given);
         },
       ]),
     );

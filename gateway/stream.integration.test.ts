@@ -252,7 +252,7 @@ describe('POST /v1/actions/call', () => {
   test('answers a denial as a result, and the audit stream has it by then', async () => {
     const seen: string[] = [];
     await using _reading = consumeEvents({
-      bus: stage.buses.audit,
+      bus: await stage.environment.connectReader('audit'),
       durable: 'audit',
       logger: createLogger({ component: 'test', level: 'silent' }),
       async handle(events) {

@@ -1,4 +1,4 @@
-import { connectBus, serve } from '#bus';
+import { connectBus, connectReader, serve } from '#bus';
 import { notifier } from '#contracts/bus/notifier';
 import { feedSubject } from '#contracts/events';
 import { openDatabase } from '#database';
@@ -35,6 +35,7 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
     }),
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'notifier' }));
+  const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'notifier' }));
   const egress = startup.use(
     openEgress({
       allow: parseEgressAllow(config.EGRESS_ALLOW),
@@ -77,7 +78,9 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
       }
     }),
   );
-  startup.use(consumeEvents({ bus, durable: 'notifier', handle: createConsumer(deps), logger }));
+  startup.use(
+    consumeEvents({ bus: reader, durable: 'notifier', handle: createConsumer(deps), logger }),
+  );
   startup.use(await serve(bus, notifier, createHandlers(deps), { logger }));
 
   logger.info('started');

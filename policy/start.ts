@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 
-import { connectBus, createClient, serve } from '#bus';
+import { connectBus, connectReader, createClient, serve } from '#bus';
 import { gapKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
@@ -41,6 +41,7 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
     }),
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'policy' }));
+  const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'policy' }));
   startup.use(startRelay({ db, bus, owner: 'policy', logger }));
 
   const clients = {
@@ -62,7 +63,7 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
     newId: () => randomUUIDv7(),
   };
   startup.use(dropLookupsOnChange(bus, deps.lookups));
-  startup.use(plantRememberedRules(bus, deps));
+  startup.use(plantRememberedRules(reader, deps));
   startup.use(repeat(pruneEveryMs, () => pruneRules(deps)));
   startup.use(await serve(bus, policy, createHandlers(deps), { logger }));
 

@@ -32,7 +32,7 @@ export async function keepFile(
 ): Promise<StoredFile> {
   const id = uuidv7();
   const values = credentials.map(({ value }) => value);
-  const stored = await files.write(id, scrubbed(chunksOf(answer), { values, isText }));
+  const stored = await files.write(scrubbed(chunksOf(answer), { values, isText }));
   const contentType = mediaTypeOf(headers['content-type']);
   const name = safeFileName({ disposition: headers['content-disposition'], url: answer.url });
   const { expiresAt } = await insertFile(db, {

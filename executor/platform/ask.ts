@@ -91,12 +91,13 @@ export const askOwner: {
     const { token, ...request } = await executor.requestSecret(
       { principal, body, context },
       deadline,
+      'executor',
     );
     return { ...request, provide_url: `${baseUrl}/provide/${token}` };
   },
 
   request_connection: ({ executor }, { params: body, principal, context, deadline }) =>
-    executor.createConnection({ principal, body, context }, deadline),
+    executor.createConnection({ principal, body, context }, deadline, 'executor'),
 };
 
 function pageOf({ limit, cursor }: { limit?: number | undefined; cursor?: string | undefined }) {

@@ -2,6 +2,8 @@ import { connect } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 
 import type { Component } from '../contracts/vocabulary.ts';
+import { readerOf } from './accounts.ts';
+import type { BusUser } from './accounts.ts';
 import { openOutbox } from './outbox.ts';
 import type { Outbox } from './outbox.ts';
 import { openRequests } from './requests.ts';
@@ -24,7 +26,29 @@ export async function connectBus({
   url: string;
   name: Component | 'provision';
 }): Promise<Bus> {
-  const { servers, user, pass } = parseNatsUrl(url);
+  return logIn({ ...parseNatsUrl(url), name });
+}
+
+/**
+ * Logs in as the component's second NATS user, which may read the stream and nothing else: the
+ * name in the URL with `_reader` after it, and the same password.
+ */
+export async function connectReader({ url, name }: { url: string; name: Component }): Promise<Bus> {
+  const { user, ...login } = parseNatsUrl(url);
+  return logIn({
+    ...login,
+    ...(user !== undefined && { user: `${user}_reader` }),
+    name: readerOf(name),
+  });
+}
+
+interface Login {
+  readonly servers: string[];
+  readonly user?: string;
+  readonly pass?: string;
+}
+
+async function logIn({ name, servers, user, pass }: Login & { name: BusUser }): Promise<Bus> {
   const inboxPrefix = `_INBOX_${name}`;
   const nats = await connect({
     servers,
@@ -53,7 +77,7 @@ export async function connectBus({
 }
 
 /** `nats://user:password@host:port[,host:port]`; credentials are percent-decoded. */
-function parseNatsUrl(url: string): { servers: string[]; user?: string; pass?: string } {
+function parseNatsUrl(url: string): Login {
   const [first = '', ...others] = url.split(',');
   const parsed = new URL(first);
   const servers = [parsed.host, ...others.map((other) => other.replace(/^nats:\/\//, ''))];

@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto';
+
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { Objm, setSha256Backend } from '@nats-io/obj';
+import { Objm } from '@nats-io/obj';
+import { headers as createHeaders, nuid } from '@nats-io/transport-node';
 
 import { AppError } from '#errors';
 import { chunksSubject, fileHours, filesBucket, filesStream } from '../contracts/files.ts';
+import { storeApi } from './accounts.ts';
 import type { Bus } from './connect.ts';
 
 export interface WrittenFile {
@@ -19,7 +23,7 @@ export interface FileWriter {
    * memory. Nothing stays of a file whose chunks fail; what they throw is thrown on. `unavailable`
    * when the store does not take it, because it is full or does not answer.
    */
-  write(name: string, chunks: AsyncIterable<Uint8Array>): Promise<WrittenFile>;
+  write(chunks: AsyncIterable<Uint8Array>): Promise<WrittenFile>;
 }
 
 export interface FileReader {
@@ -28,52 +32,67 @@ export interface FileReader {
 }
 
 const ackMs = 5_000;
+const messageBytesMax = 128 * 1024;
 
+/**
+ * Writes chunks as the object store does, under a subject of each file's own. The store's own client
+ * also writes a description that nobody reads here, and needs rights over the whole bucket for it.
+ */
 export function openFileWriter(bus: Bus): FileWriter {
-  setSha256Backend('native');
-  const store = new Objm(jetstream(bus.nats, { timeout: ackMs, checkAPI: false }));
-  const bucket = store.open(filesBucket, false);
+  const store = jetstream(bus.nats, { timeout: ackMs });
   return {
-    async write(name, chunks) {
-      let broken: unknown;
-      const source = chunks[Symbol.asyncIterator]();
-      const body = new ReadableStream<Uint8Array>(
-        {
-          async pull(controller) {
-            try {
-              const { done, value } = await source.next();
-              if (done === true) controller.close();
-              else controller.enqueue(value);
-            } catch (thrown) {
-              broken = thrown;
-              controller.error(thrown);
-            }
-          },
-        },
-        { highWaterMark: 0 },
-      );
+    async write(chunks) {
+      const chunksId = nuid.next();
+      const subject = chunksSubject(chunksId);
+      const hash = createHash('sha256');
+      let size = 0;
       try {
-        const stored = await (await bucket).put({ name }, body);
-        return {
-          chunksId: stored.nuid,
-          size: stored.size,
-          sha256: Buffer.from(stored.digest.replace(/^SHA-256=/, ''), 'base64url').toString('hex'),
-        };
-      } catch (cause) {
-        // oxlint-disable-next-line typescript/only-throw-error -- as it was thrown to us
-        if (broken !== undefined) throw broken;
-        // The store gave up; whoever makes the chunks must learn that nobody takes them.
-        await source.return?.().catch(() => undefined);
-        throw new AppError('unavailable', 'The answer could not be stored; try again later.', {
-          cause,
-        });
+        for await (const message of inMessages(chunks)) {
+          await store.publish(subject, message).catch(refuseFile);
+          hash.update(message);
+          size += message.length;
+        }
+      } catch (thrown) {
+        // This replaces all there is under the subject. Where it fails, age takes the file back.
+        const headers = createHeaders();
+        headers.set('Nats-Rollup', 'sub');
+        if (size > 0) await store.publish(subject, '', { headers }).catch(() => undefined);
+        throw thrown;
       }
+      return { chunksId, size, sha256: hash.digest('hex') };
     },
   };
 }
 
+function refuseFile(cause: unknown): never {
+  throw new AppError('unavailable', 'The answer could not be stored; try again later.', { cause });
+}
+
+/** The same bytes in pieces that fit a message, and are not much smaller. */
+async function* inMessages(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length;) {
+      const piece = chunk.subarray(at, at + messageBytesMax - size);
+      pieces.push(piece);
+      size += piece.length;
+      at += piece.length;
+      if (size < messageBytesMax) continue;
+      yield Buffer.concat(pieces);
+      pieces = [];
+      size = 0;
+    }
+  }
+  if (size > 0) yield Buffer.concat(pieces);
+}
+
 export function openFileReader(bus: Bus): FileReader {
-  const manager = jetstreamManager(bus.nats, { checkAPI: false, timeout: ackMs });
+  const manager = jetstreamManager(bus.nats, {
+    checkAPI: false,
+    apiPrefix: storeApi,
+    timeout: ackMs,
+  });
   return {
     read({ chunksId, size }) {
       const subject = chunksSubject(chunksId);

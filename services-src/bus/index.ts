@@ -1,7 +1,8 @@
-export { natsAccounts, permissionsOf } from './nats-accounts.ts';
+export { storeApi } from './accounts.ts';
+export { natsAccounts, usersOf } from './nats-accounts.ts';
 export { createClient } from './client.ts';
 export type { Client } from './client.ts';
-export { connectBus } from './connect.ts';
+export { connectBus, connectReader } from './connect.ts';
 export type { Bus } from './connect.ts';
 export { openFileReader, openFileWriter, provisionFiles } from './files.ts';
 export type { FileReader, FileWriter } from './files.ts';

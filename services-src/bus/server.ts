@@ -6,8 +6,10 @@ import { z } from 'zod';
 import { AppError, errorCodes } from '#errors';
 import { subjectOf } from '../contracts/define.ts';
 import type { Contract, EndpointSpec } from '../contracts/define.ts';
+import type { Component } from '../contracts/vocabulary.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { startSpan } from '../telemetry/span.ts';
+import { accountOf } from './accounts.ts';
 import type { Bus } from './connect.ts';
 import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
@@ -17,10 +19,12 @@ export type Handlers<C extends Contract> = {
   readonly [Name in keyof C['endpoints']]: (
     request: z.output<C['endpoints'][Name]['request']>,
     deadline: Deadline,
+    /** Who asks, as the server says. */
+    caller: Component,
   ) => Promise<z.input<C['endpoints'][Name]['response']>>;
 };
 
-type AnyHandler = (request: unknown, deadline: Deadline) => Promise<unknown>;
+type AnyHandler = (request: unknown, deadline: Deadline, caller: Component) => Promise<unknown>;
 
 interface Serving {
   readonly logger: Logger;
@@ -32,8 +36,16 @@ interface Serving {
 const replyBytesMax = 4 * 1024 * 1024 - 4096;
 
 /**
+ * What the server puts in place of the requester's reply subject when a request passes from one
+ * account to another. Any other came by a way that tells nothing of who asks.
+ */
+const importedReply = '_R_.';
+
+/**
  * Answers a contract's endpoints until disposed, when it stops listening and finishes the
- * requests in hand. Resolves when the server knows the subscriptions: from then on nobody is
+ * requests in hand. A request is heard under the endpoint's subject with the caller's account as
+ * its last token, which the server appends; callers that the contract does not name are refused,
+ * whatever the server's configuration lets through. Resolves when the server knows the subscriptions: from then on nobody is
  * told that nobody listens.
  */
 export async function serve<C extends Contract>(
@@ -45,11 +57,26 @@ export async function serve<C extends Contract>(
   const inFlight = new Set<Promise<void>>();
   const subscriptions = Object.entries(contract.endpoints).map(([name, specified]) => {
     const endpoint = { ...specified, request: z.compile(specified.request) };
-    return bus.nats.subscribe(subjectOf(contract, name), {
+    const subject = subjectOf(contract, name);
+    const callers = new Map(
+      endpoint.callers.map((caller) => [`${subject}.${accountOf(caller)}`, caller]),
+    );
+    return bus.nats.subscribe(`${subject}.*`, {
       queue: contract.owner,
       callback: (failure, message) => {
         if (failure) {
           logger.error({ err: failure, endpoint: name }, 'subscription failed');
+          return;
+        }
+        const caller = callers.get(message.subject);
+        if (message.reply?.startsWith(importedReply) !== true) {
+          // Not answered: the reply subject may be anybody's.
+          logger.error({ subject: message.subject }, 'request did not come through an import');
+          return;
+        }
+        if (caller === undefined) {
+          logger.error({ subject: message.subject }, 'caller is not named in the contract');
+          respondError(bus, message, new AppError('forbidden', `${subject} is not for you.`));
           return;
         }
         if (inFlight.size >= inFlightMax) {
@@ -60,7 +87,7 @@ export async function serve<C extends Contract>(
           return;
         }
         const handler = (handlers as Record<string, AnyHandler>)[name] as AnyHandler;
-        const answered = answer(message, endpoint, { bus, handler, logger });
+        const answered = answer(message, endpoint, { bus, handler, logger, subject, caller });
         inFlight.add(answered);
         void answered.finally(() => inFlight.delete(answered));
       },
@@ -76,24 +103,34 @@ export async function serve<C extends Contract>(
   };
 }
 
+interface Asked {
+  readonly bus: Bus;
+  readonly handler: AnyHandler;
+  readonly logger: Logger;
+  /** The endpoint's, without the caller. */
+  readonly subject: string;
+  readonly caller: Component;
+}
+
 /** Never rejects: every outcome, foreseen or not, becomes a reply. */
 async function answer(
   message: Msg,
   endpoint: EndpointSpec,
-  { bus, handler, logger }: { bus: Bus; handler: AnyHandler; logger: Logger },
+  { bus, handler, logger, subject, caller }: Asked,
 ): Promise<void> {
   const parent = propagation.extract(context.active(), message.headers, traceGetter);
-  await startSpan(message.subject, { kind: SpanKind.SERVER, parent }, async (span) => {
+  await startSpan(subject, { kind: SpanKind.SERVER, parent }, async (span) => {
     try {
       const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER)) || endpoint.timeoutMs;
       const request = parseRequest(endpoint, message);
-      const response = await handler(request, deadlineIn(Math.min(timeoutMs, endpoint.timeoutMs)));
+      const deadline = deadlineIn(Math.min(timeoutMs, endpoint.timeoutMs));
+      const response = await handler(request, deadline, caller);
       respond(bus, message, endpoint.hot ? response : endpoint.response.parse(response));
     } catch (thrown) {
       const error = AppError.from(thrown);
       span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
       if (error.code === 'internal') {
-        logger.error({ err: error.cause ?? error, subject: message.subject }, 'request failed');
+        logger.error({ err: error.cause ?? error, subject, caller }, 'request failed');
       }
       respondError(bus, message, error);
     } finally {

@@ -17,14 +17,15 @@ export function chunksSubject(chunksId: string): string {
   return `$O.${filesBucket}.C.${chunksId}`;
 }
 
-/** What the object store needs of each component, and no more: no listing, no consumers, no deleting of single messages. */
+/**
+ * What the executor publishes to the store: chunks. It takes a broken object back by a message that
+ * replaces those before it on the same subject, so it needs no purge.
+ */
 export const filesPublications = {
-  executor: [
-    chunksSubject('*'),
-    `$O.${filesBucket}.M.*`,
-    // Whether an object has that name, and taking back what was stored of a broken one.
-    `$JS.API.STREAM.MSG.GET.${filesStream}`,
-    `$JS.API.STREAM.PURGE.${filesStream}`,
-  ],
+  executor: [chunksSubject('*')],
+} as const satisfies Partial<Record<Component, readonly string[]>>;
+
+/** What is asked of the store: the gateway reads stored chunks. No listing, no consumers, no deleting. */
+export const filesRequests = {
   gateway: [`$JS.API.DIRECT.GET.${filesStream}`],
 } as const satisfies Partial<Record<Component, readonly string[]>>;

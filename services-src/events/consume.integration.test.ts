@@ -42,7 +42,7 @@ interface Reading {
 async function read({ lingerMs, handle }: Reading) {
   const batches: string[][] = [];
   const reader = consumeEvents({
-    bus: await environment.connect('audit'),
+    bus: await environment.connectReader('audit'),
     durable: 'audit',
     lingerMs,
     logger: pino({ enabled: false }),

@@ -3,6 +3,7 @@ import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 
+import { storeApi } from '#bus';
 import type { Bus } from '#bus';
 import type { Transaction } from '#database';
 import type { Logger } from '#telemetry';
@@ -10,6 +11,7 @@ import { event as eventSchema, eventsStream } from '../contracts/events.ts';
 import type { Event, durableConsumers } from '../contracts/events.ts';
 
 interface ConsumeOptions {
+  /** Logged in as the component's reader. */
   readonly bus: Bus;
   readonly durable: keyof typeof durableConsumers;
   /** Commits the effect of a batch; called again with the same events after a failure. */
@@ -75,7 +77,10 @@ export function consumeEvents({
   const run = async () => {
     while (!stopped) {
       try {
-        const consumer = await jetstream(bus.nats).consumers.get(eventsStream, durable);
+        const consumer = await jetstream(bus.nats, { apiPrefix: storeApi }).consumers.get(
+          eventsStream,
+          durable,
+        );
         await (lingerMs === 0 ? follow(consumer) : gather(consumer));
       } catch (error) {
         if (!stopped) logger.warn({ err: error, durable }, 'events cannot be read yet');

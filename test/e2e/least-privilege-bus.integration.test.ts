@@ -7,7 +7,7 @@ import { busContracts } from '#contracts/all';
 import { subjectOf } from '#contracts/define';
 import type { Contract } from '#contracts/define';
 import { durableConsumers, plainPublications, plainSubscriptions } from '#contracts/events';
-import { filesPublications, filesStream } from '#contracts/files';
+import { filesStream } from '#contracts/files';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { createTestEnvironment } from '../support/environment.ts';
@@ -20,29 +20,34 @@ const endpoints = Object.values(busContracts).flatMap((contract: Contract) =>
   })),
 );
 
-/** What a component may publish, from the contracts, read here once more. */
-function mayPublish(component: Component): string[] {
+/** Who logs in: every component, and once more each that reads the stream. */
+const readers = new Map(
+  Object.entries(durableConsumers).map(([durable, { owner }]) => [
+    `${owner}_reader`,
+    { durable, owner },
+  ]),
+);
+const users = [...components, ...readers.keys()];
+
+/** What a user may publish, from the contracts, read here once more. */
+function mayPublish(user: string): string[] {
+  const reader = readers.get(user);
+  if (reader !== undefined) return durableSubjects(reader.durable);
+  const component = user as Component;
   const plain: Partial<Record<Component, readonly string[]>> = plainPublications;
   return [
     ...endpoints.filter(({ callers }) => callers.includes(component)).map(({ subject }) => subject),
     `evt.${component}.matrix`,
     `aud.${component}.matrix`,
     ...(plain[component] ?? []),
-    ...filesSubjects(component),
-    ...Object.entries(durableConsumers)
-      .filter(([, { owner }]) => owner === component)
-      .flatMap(([durable]) => durableSubjects(durable)),
+    ...(component === 'executor' ? ['$O.files.C.matrix'] : []),
+    ...(component === 'gateway' ? [`STORE.API.DIRECT.GET.${filesStream}`] : []),
   ];
 }
 
-function filesSubjects(component: Component): string[] {
-  const files: Partial<Record<Component, readonly string[]>> = filesPublications;
-  return (files[component] ?? []).map((subject) => subject.replace('*', 'matrix'));
-}
-
 const durableSubjects = (durable: string) => [
-  `$JS.API.CONSUMER.INFO.EVENTS.${durable}`,
-  `$JS.API.CONSUMER.MSG.NEXT.EVENTS.${durable}`,
+  `STORE.API.CONSUMER.INFO.EVENTS.${durable}`,
+  `STORE.API.CONSUMER.MSG.NEXT.EVENTS.${durable}`,
   `$JS.ACK.EVENTS.${durable}.1.1.1.1.1`,
 ];
 
@@ -54,11 +59,13 @@ const everySubject = [
     `aud.${component}.matrix`,
     `rpc.${component}.v1.undeclared`,
     `rpc.${component}.v2.ping`,
+    `rpc.${component}.v1.ping.c_gateway`,
     `_INBOX_${component}.guessed`,
+    `_INBOX_${component}_reader.guessed`,
   ]),
   ...Object.keys(durableConsumers).flatMap(durableSubjects),
-  ...components.flatMap(filesSubjects),
-  ...['$O.files.C.a.b', '$O.files.X', '$O.other.C.matrix', '$O.other.M.matrix'],
+  ...['$O.files.C.matrix', '$O.files.C.a.b', '$O.files.M.matrix', '$O.files.X'],
+  ...['$O.other.C.matrix', '$O.other.M.matrix', '_R_.guessed'],
   ...['feed.v1', 'beat.gateway.v1', '_INBOX.guessed', 'EVENTS', 'evt', 'anything'],
   ...['$SYS.REQ.SERVER.PING', '$SYS.REQ.ACCOUNT.gateway.CONNZ', '$SYS.ACCOUNT.gateway.CONNECT'],
   ...[
@@ -86,11 +93,14 @@ const everySubject = [
     'CONSUMER.PAUSE.EVENTS.audit',
     'CONSUMER.INFO.EVENTS.spy',
     'CONSUMER.MSG.NEXT.EVENTS.spy',
-    ...['INFO', 'UPDATE', 'DELETE', 'MSG.DELETE'].map((call) => `STREAM.${call}.OBJ_files`),
+    ...['INFO', 'UPDATE', 'DELETE', 'MSG.DELETE', 'MSG.GET', 'PURGE'].map(
+      (call) => `STREAM.${call}.OBJ_files`,
+    ),
+    ...['CONSUMER.INFO.EVENTS.audit', 'CONSUMER.MSG.NEXT.EVENTS.audit', 'DIRECT.GET.OBJ_files'],
     ...['CONSUMER.CREATE.OBJ_files', 'CONSUMER.CREATE.OBJ_files.spy.$O.files.>'],
     ...['STREAM.MSG.GET.OBJ_other', 'STREAM.PURGE.OBJ_other', 'DIRECT.GET.OBJ_other'],
-  ].map((call) => `$JS.API.${call}`),
-];
+  ].flatMap((call) => [`$JS.API.${call}`, `STORE.API.${call}`]),
+].filter((subject, at, all) => all.indexOf(subject) === at);
 
 const wildcards = [
   ...['>', '*', '*.>', '*.*', 'rpc.>', 'rpc.*.v1.ping', 'evt.>', 'evt.*.approval.raised', 'aud.>'],
@@ -105,6 +115,7 @@ const wildcards = [
     'beat.>',
     '$O.>',
     '$O.files.>',
+    ...['_R_.>', 'STORE.>', 'STORE.API.>'],
   ],
 ];
 const everySubscription = [
@@ -115,36 +126,42 @@ const everySubscription = [
     `aud.${component}.>`,
     `_INBOX_${component}.>`,
     `_INBOX_${component}.*`,
+    `_INBOX_${component}_reader.>`,
   ]),
   ...['feed.v1', 'beat.gateway.v1', 'evt.executor.secret.>'],
   '$JS.EVENT.ADVISORY.>',
 ];
 
-function maySubscribe(component: Component): Set<string> {
+function maySubscribe(user: string): Set<string> {
+  if (readers.has(user)) return new Set([`_INBOX_${user}.>`]);
+  const answers = user === 'gateway' ? [] : [`rpc.${user}.>`];
   return new Set([
-    ...[`rpc.${component}.>`, `_INBOX_${component}.>`, `_INBOX_${component}.*`],
-    ...plainSubscriptions[component],
+    ...[...answers, `_INBOX_${user}.>`, `_INBOX_${user}.*`],
+    ...plainSubscriptions[user as Component],
   ]);
 }
 
 describe('on the bus', () => {
   let environment: TestEnvironment;
-  const connections = new Map<Component, NatsConnection>();
+  const connections = new Map<string, NatsConnection>();
   beforeAll(async () => {
     environment = await createTestEnvironment({ serverLogLevel: 'silent' });
     for (const component of components) {
       connections.set(component, (await environment.connect(component)).nats);
     }
+    for (const [user, { owner }] of readers) {
+      connections.set(user, (await environment.connectReader(owner)).nats);
+    }
   });
   afterAll(() => environment[Symbol.asyncDispose]());
-  const of = (component: Component) => connections.get(component) as NatsConnection;
+  const of = (user: string) => connections.get(user) as NatsConnection;
 
-  test.for(components.map((component) => [component]))(
+  test.for(users.map((user) => [user]))(
     '%s publishes what the contracts name it for, and nothing else',
-    async ([component = 'gateway']) => {
-      const allowed = mayPublish(component);
+    async ([user = 'gateway']) => {
+      const allowed = mayPublish(user);
       const arrived: string[] = [];
-      const owners = components.filter((each) => each !== component);
+      const owners = components.filter((each) => each !== 'gateway');
       const subscriptions = owners.map((owner) =>
         of(owner).subscribe(`rpc.${owner}.>`, {
           callback: (_, message) => void arrived.push(message.subject),
@@ -152,8 +169,8 @@ describe('on the bus', () => {
       );
       await Promise.all(owners.map((owner) => of(owner).flush()));
 
-      const refused = await violationsOf(of(component), () => {
-        for (const subject of everySubject) of(component).publish(subject);
+      const refused = await violationsOf(of(user), () => {
+        for (const subject of everySubject) of(user).publish(subject);
       });
       await Promise.all(owners.map((owner) => of(owner).flush()));
       for (const subscription of subscriptions) subscription.unsubscribe();
@@ -161,24 +178,23 @@ describe('on the bus', () => {
       expect(refused).toEqual(
         new Set(everySubject.filter((subject) => !allowed.includes(subject))),
       );
+      // The server says to the owner who asks, whatever the requester claims.
       const calls = allowed.filter((subject) => subject.startsWith('rpc.'));
-      expect(arrived.toSorted()).toEqual(
-        calls.filter((subject) => !subject.startsWith(`rpc.${component}.`)).toSorted(),
-      );
+      expect(arrived.toSorted()).toEqual(calls.map((subject) => `${subject}.c_${user}`).toSorted());
     },
   );
 
   test.for(
-    components.flatMap(
-      (component) =>
+    users.flatMap(
+      (user) =>
         [
-          [component, 'alone'],
-          [component, 'in a queue'],
+          [user, 'alone'],
+          [user, 'in a queue'],
         ] as const,
     ),
-  )('%s hears what it answers and consumes, and nothing else, %s', async ([component, how]) => {
-    const allowed = maySubscribe(component);
-    const nats = of(component);
+  )('%s hears what it answers and consumes, and nothing else, %s', async ([user, how]) => {
+    const allowed = maySubscribe(user);
+    const nats = of(user);
     const options = { callback: () => undefined, ...(how === 'in a queue' && { queue: 'spy' }) };
     const refused = await violationsOf(nats, () => {
       for (const subject of everySubscription) nats.subscribe(subject, options).unsubscribe(1);
@@ -206,7 +222,7 @@ describe('on the bus', () => {
   });
 
   test('a request is answered once: a second reply is refused', async () => {
-    const subscription = of('auth').subscribe('rpc.auth.v1.ping', {
+    const subscription = of('auth').subscribe('rpc.auth.v1.ping.*', {
       callback: (_, message) => {
         message.respond('first');
         of('auth').publish(message.reply ?? '', 'second');
@@ -219,7 +235,7 @@ describe('on the bus', () => {
     });
     subscription.unsubscribe();
 
-    expect([...refused]).toEqual([expect.stringMatching(/^_INBOX_gateway\./)]);
+    expect([...refused]).toEqual([expect.stringMatching(/^_R_\./)]);
   });
 
   test('nobody gets in without a name or with a wrong password', async () => {

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { inject } from 'vitest';
 
-import { connectBus, natsAccounts } from '#bus';
+import { connectBus, connectReader, natsAccounts } from '#bus';
 import type { Bus } from '#bus';
 import { gapKeyNames, keyNames, principalKeyNames } from '#config';
 import { components } from '#contracts/vocabulary';
@@ -30,6 +30,8 @@ export interface TestEnvironment extends AsyncDisposable {
   readonly adminUrl: string;
   /** A bus logged in as a component, closed with the environment. */
   connect(component: Component): Promise<Bus>;
+  /** The same for the component's second user, which reads the stream. */
+  connectReader(component: Component): Promise<Bus>;
 }
 
 /** A database of its own with every schema, and a NATS server of its own: nothing is shared between test files. */
@@ -101,6 +103,9 @@ export async function createTestEnvironment({
     adminUrl,
     async connect(component) {
       return running.use(await connectBus({ url: natsUrl(component), name: component }));
+    },
+    async connectReader(component) {
+      return running.use(await connectReader({ url: natsUrl(component), name: component }));
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
