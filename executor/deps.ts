@@ -8,6 +8,7 @@ import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Egress } from '#egress';
 import type { Publisher } from '#events';
+import type { CallerIds } from '#shares';
 import type { Logger } from '#telemetry';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
@@ -61,8 +62,10 @@ export interface Deps extends ConnectionDeps {
 
 /** Calls under way are limited, so that a slow upstream cannot fill the executor's memory. */
 export interface Slots {
-  /** For a call that begins; throws `unavailable` (`busy`) when too many are in hand. Dispose it when the call has ended. */
-  take(): Slot;
+  /** For a call that begins; throws as `goTo` does when too many are in hand. Dispose it when the call has ended. */
+  take(caller: CallerIds): Slot;
+  /** Calls were refused just now because there was no slot for anybody, or soon will be. */
+  isBusy(): boolean;
   /** From now on nobody waits: other executors have room, or the caller is told at once. */
   stopWaiting(): void;
 }
@@ -70,8 +73,9 @@ export interface Slots {
 export interface Slot extends Disposable {
   /**
    * Holds a slot from here on, once it is known whose upstream the call is of. When there is none for
-   * that upstream it waits, if `timeoutMs` says how long the call may take: a small part of that,
-   * and behind those who came before. Throws `unavailable` (`busy`).
+   * that upstream, or the caller's share is used up, it waits, if `timeoutMs` says how long the call
+   * may take: a small part of that, and behind callers that hold fewer. Throws `unavailable`, or
+   * `rate_limited` when it is only the caller's share that is used up (`busy` both).
    */
   goTo(url: string, timeoutMs?: number): Promise<void>;
 }

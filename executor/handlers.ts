@@ -42,6 +42,6 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     requestSecret: (request) => requestSecret(deps, request),
     getSecretRequest: (request) => getSecretRequest(deps, request),
     provideSecret: (request) => provideSecret(deps, request),
-    ping: async () => ({}),
+    ping: async () => ({ busy: deps.slots.isBusy() }),
   };
 }

@@ -404,7 +404,14 @@ test('a full executor says so before anything is recorded', async () => {
 });
 
 test('as many calls of one upstream are under way as there are slots for it', async () => {
-  await using wide = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '120' } });
+  const undivided = {
+    SHARE_ORG_PERCENT: '100',
+    SHARE_USER_PERCENT: '100',
+    SHARE_IDENTITY_PERCENT: '100',
+  };
+  await using wide = await createWorld({
+    variables: { EXECUTOR_IN_FLIGHT_MAX: '120', ...undivided },
+  });
   const held: ServerResponse[] = [];
   wide.upstream.answer((_hit, reply) => {
     // Nobody is answered before all are there: none of them waits for the connection of another.

@@ -1,19 +1,30 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { callerLevels } from '#shares';
+import type { CallerIds } from '#shares';
 import type { Slot } from './deps.ts';
 import { createSlots } from './slots.ts';
 
 const busy = { code: 'unavailable', details: { component: 'executor', busy: true } };
+const overShare = {
+  code: 'rate_limited',
+  details: { component: 'executor', busy: true, retry_after: 5 },
+};
 const slow = 'https://slow.example';
+const caller: CallerIds = { orgId: 'org', userId: 'user', identityId: 'agent' };
+/** Calls of ever other orgs, of whom none holds much: what is said of upstreams alone. */
+let strangers = 0;
+const stranger = (): CallerIds => ({ ...caller, orgId: `org-${(strangers += 1)}` });
+const percents = { SHARE_ORG_PERCENT: 80, SHARE_USER_PERCENT: 80, SHARE_IDENTITY_PERCENT: 80 };
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 function start(max: number) {
-  const slots = createSlots(max);
+  const slots = createSlots({ max, levels: callerLevels(percents) });
   /** As a call does: takes its place, then its slot, and gives back its place when there is none. */
-  const go = async (url: string, timeoutMs?: number): Promise<Slot> => {
-    const slot = slots.take();
+  const go = async (url: string, timeoutMs?: number, by = stranger()): Promise<Slot> => {
+    const slot = slots.take(by);
     try {
       await slot.goTo(url, timeoutMs);
       return slot;
@@ -23,11 +34,11 @@ function start(max: number) {
     }
   };
   /** A call that waits; what became of it is told by `state`. */
-  const wait = (url: string, timeoutMs = 10_000) => {
+  const wait = (url: string, timeoutMs = 10_000, by = stranger()) => {
     const waiting: { state: 'waiting' | 'entered' | 'refused'; slot?: Slot; error?: unknown } = {
       state: 'waiting',
     };
-    go(url, timeoutMs).then(
+    go(url, timeoutMs, by).then(
       (slot) => Object.assign(waiting, { state: 'entered', slot }),
       (error: unknown) => Object.assign(waiting, { state: 'refused', error }),
     );
@@ -200,7 +211,139 @@ describe('a call that may wait', () => {
 
 test('calls of which nobody knows yet where they go are bounded too', () => {
   const { slots } = start(64);
-  for (let n = 0; n < 128; n += 1) slots.take();
+  for (let n = 0; n < 128; n += 1) slots.take(stranger());
 
-  expect(() => slots.take()).toThrow(expect.objectContaining(busy));
+  expect(() => slots.take(stranger())).toThrow(expect.objectContaining(busy));
+});
+
+describe('callers whose calls hang', () => {
+  /** As many calls as there are slots, and more, of each, to upstreams of their own. */
+  const hang = async ({ go }: ReturnType<typeof start>, hogs: readonly CallerIds[]) => {
+    const held: Slot[] = [];
+    for (let n = 0; n < 300; n += 1) {
+      for (const [at, hog] of hogs.entries()) {
+        try {
+          held.push(await go(`https://hangs-${at}-${n % 9}.example/`, 0, hog));
+        } catch (error) {
+          expect(error).toMatchObject(overShare);
+        }
+      }
+    }
+    return held;
+  };
+  const ofUser = (name: string) => ({ ...caller, userId: name, identityId: `agent of ${name}` });
+
+  test('hold half of the slots, and are told that it is their own calls that stand in the way', async () => {
+    const started = start(256);
+
+    expect(await hang(started, [caller])).toHaveLength(129);
+    expect(started.slots.isBusy()).toBe(false);
+    await expect(started.go('https://b.example/', 0, caller)).rejects.toMatchObject(overShare);
+  });
+
+  test('leave slots to the calls of the same caller to other upstreams', async () => {
+    const { go } = start(256);
+    let held = 0;
+    await expect(async () => {
+      for (; held < 256; held += 1) await go(slow, 0, caller);
+    }).rejects.toMatchObject(overShare);
+
+    expect(held).toBe(117);
+    for (let n = 0; n < 10; n += 1) await go(`https://up${n}.example/`, 0, caller);
+  });
+
+  test('leave slots at once to another agent of their user, to another user, and to another org', async () => {
+    const started = start(256);
+    await hang(started, [caller]);
+    const others = [
+      { ...caller, identityId: 'another' },
+      ofUser('another'),
+      { orgId: 'another', userId: 'u', identityId: 'i' },
+    ];
+
+    for (let n = 0; n < 8; n += 1) {
+      for (const other of others) await started.go('https://quick.example/', 0, other);
+    }
+  });
+
+  test('who are ten agents of one org leave a fifth of the slots to the other orgs', async () => {
+    const started = start(256);
+    await hang(
+      started,
+      Array.from({ length: 10 }, (_, n) => ofUser(`user-${n}`)),
+    );
+
+    for (let n = 0; n < 25; n += 1) {
+      await started.go('https://quick.example/', 0, { ...caller, orgId: 'another' });
+    }
+    expect(started.slots.isBusy()).toBe(false);
+  });
+
+  test('get no slot that somebody waits for who holds fewer', async () => {
+    const { go, wait } = start(64);
+    const held: Slot[] = [];
+    const hogs = Array.from({ length: 9 }, (_, n) => ({ ...caller, orgId: `org-${n}` }));
+    for (let n = 0; n < 64; n += 1) {
+      for (const hog of hogs)
+        await go(`https://h${n}.example/`, 0, hog).then(
+          (slot) => held.push(slot),
+          () => null,
+        );
+    }
+    for (let n = 0; ; n += 1) {
+      const slot = await go(`https://n${n}.example/`, 0, { ...caller, orgId: `new-${n}` }).catch(
+        () => null,
+      );
+      if (slot === null) break;
+    }
+    const early = wait('https://a.example/', 10_000, hogs[0]);
+    await settled();
+    const late = wait('https://b.example/', 10_000, { ...caller, orgId: 'late' });
+    await settled();
+    expect(states([early, late])).toEqual(['waiting', 'waiting']);
+
+    end(held.pop());
+    await settled();
+    expect(states([early, late])).toEqual(['waiting', 'entered']);
+  });
+
+  test('do not fill the places to wait either', async () => {
+    const { go, wait } = start(64);
+    for (let n = 0; n < 64; n += 1) {
+      await go(`https://up${n}.example/`, 0, { ...caller, orgId: `org-${n}` });
+    }
+    const hog = Array.from({ length: 60 }, (_, n) =>
+      wait(`https://hog${n}.example/`, 10_000, caller),
+    );
+    await settled();
+    const other = wait('https://other.example/', 10_000, ofUser('another'));
+    await settled();
+
+    expect(hog.filter(({ state }) => state === 'waiting').length).toBeLessThan(20);
+    expect(other.state).toBe('waiting');
+  });
+
+  test('do not fill the hands of the executor with calls that are still being prepared', () => {
+    const { slots } = start(64);
+    let taken = 0;
+    expect(() => {
+      for (; taken < 128; taken += 1) slots.take(caller);
+    }).toThrow(expect.objectContaining(overShare));
+
+    expect(taken).toBeLessThan(70);
+    slots.take(ofUser('another'));
+  });
+});
+
+test('an executor that had no slot for anybody is busy for ten seconds', async () => {
+  const { slots, go, fill } = start(64);
+  expect(slots.isBusy()).toBe(false);
+  const held = await fill(slow);
+  expect(slots.isBusy()).toBe(true);
+  for (const slot of held) end(slot);
+  expect(slots.isBusy()).toBe(true);
+
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(slots.isBusy()).toBe(false);
+  await go(slow);
 });

@@ -15,6 +15,7 @@ import type { EgressAllow, EgressOptions } from '#egress';
 import { onEvents, openPublisher, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
+import { callerLevels } from '#shares';
 import { createPrincipalReader, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
@@ -79,7 +80,10 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     }),
   );
 
-  const slots = createSlots(config.EXECUTOR_IN_FLIGHT_MAX);
+  const slots = createSlots({
+    max: config.EXECUTOR_IN_FLIGHT_MAX,
+    levels: callerLevels(config),
+  });
   const handlers: Handlers<typeof executor> = createHandlers({
     db,
     egress,

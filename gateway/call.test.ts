@@ -77,6 +77,23 @@ describe('a permitted call', () => {
     },
   );
 
+  test('for which no executor has room because of others of the same caller is rate_limited, and may be made again', async () => {
+    const details = { component: 'executor', busy: true, retry_after: 5 };
+    const stage = start({
+      decide: () => permit,
+      execute() {
+        throw new AppError('rate_limited', 'Too many calls of this identity.', { details });
+      },
+    });
+
+    await expect(stage.perform()).rejects.toMatchObject({
+      code: 'rate_limited',
+      details: { retry_after: 5 },
+    });
+    expect(stage.calls.filter((name) => name === 'execute')).toHaveLength(4);
+    expect(stage.published).toEqual([]);
+  });
+
   test.for<[name: string, thrown: unknown]>([
     ['a lost answer', lost()],
     ['an answer nobody can read', new SyntaxError('Unexpected end of JSON input')],

@@ -124,7 +124,7 @@ async function refusing<T>(
     return await work();
   } catch (thrown) {
     const error = AppError.from(thrown);
-    if (!undecided.has(error.code)) {
+    if (!undecided.has(error.code) && error.details['busy'] !== true) {
       await recordRefused(deps, { caller, context, call: asked.call, summary: decision, error });
     }
     throw error;
@@ -180,9 +180,13 @@ function behalfOf({ service }: Call, { principal }: Caller): { principal?: strin
   return service === platformKey ? { principal } : {};
 }
 
-/** A full executor, or none: refused before any dispatch row, so the same permit may be used again. */
+/**
+ * A full executor, one that has no room for this caller, or none: refused before any dispatch row, so
+ * the same permit may be used again.
+ */
 function neverArrived({ code, details }: AppError): boolean {
-  return code === 'unavailable' && details['component'] === 'executor' && details['lost'] !== true;
+  if (details['component'] !== 'executor') return false;
+  return code === 'rate_limited' || (code === 'unavailable' && details['lost'] !== true);
 }
 
 const declaredErrors: ReadonlySet<ErrorCode> = new Set(executorContract.endpoints.execute.errors);

@@ -392,6 +392,21 @@ describe('status and health', () => {
     });
   });
 
+  test('an executor that refuses calls for want of room is busy, and makes it degraded', async () => {
+    const { neighbours } = stage;
+    for (const component of Object.values(neighbours)) {
+      (component as { ping: () => Promise<object> }).ping = async () => ({});
+    }
+    neighbours.executor.ping = async () => ({ busy: true });
+
+    const { body } = await ask(url, '/v1/status', { token: stage.tokenFor() });
+
+    expect(body).toMatchObject({
+      status: 'degraded',
+      components: { executor: { status: 'busy' }, policy: { status: 'ok' } },
+    });
+  });
+
   test('health needs no credential', async () => {
     expect(await ask(url, '/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
     expect(await ask(url, '/health/ready')).toMatchObject({ status: 200, body: { status: 'ok' } });

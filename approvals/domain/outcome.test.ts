@@ -17,6 +17,7 @@ describe('outcomeOfExecutorError', () => {
   >([
     ['nobody listens', 'unavailable', { component: 'executor', lost: false }, 'again', false],
     ['the executor is full', 'unavailable', { component: 'executor', busy: true }, 'again', false],
+    ['it has no room for the caller', 'rate_limited', { component: 'executor' }, 'again', false],
     ['the answer was lost', 'unavailable', { component: 'executor', lost: true }, 'again', true],
     [
       'the executor lost somebody behind it',

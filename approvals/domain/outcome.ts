@@ -24,7 +24,7 @@ export const deniedError = 'denied';
 
 /** Policy could not be reached, or refuses. Either way nothing leaves. */
 export function outcomeOfPolicyError(error: AppError): Outcome {
-  if (error.code === 'unavailable' || error.code === 'internal') {
+  if (['unavailable', 'rate_limited', 'internal'].includes(error.code)) {
     return { kind: 'again', error: errorOf(error), uncertain: false };
   }
   return { kind: 'refused', error: errorOf(error) };
@@ -45,6 +45,8 @@ export function outcomeOfExecutorError(error: AppError, auditId: string): Outcom
     uncertain,
   });
   if (error.code === 'unavailable') return again(!isCertainlyUnsent(error));
+  // The executor has no room for this caller just now.
+  if (error.code === 'rate_limited') return again(false);
   if (error.code === 'execution_in_progress' || error.code === 'internal') return again(true);
   // The permit had expired when it was read: dispatch did not begin.
   if (error.code === 'unauthenticated') return again(false);

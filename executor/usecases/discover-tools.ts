@@ -34,9 +34,9 @@ export async function discoverServerTools(
   { orgId, userId: owner, url, credential }: DiscoverFields,
   deadline: Deadline,
 ): Promise<Discovered> {
-  using slot = deps.slots.take();
-  await slot.goTo(url);
   const userId = owner ?? nobody;
+  using slot = deps.slots.take({ orgId, userId, identityId: userId });
+  await slot.goTo(url);
   const injections =
     credential === null ? [] : [await bearerOf(deps, { orgId, userId, credential })];
   const facts = { orgId, userId, injections, target: { kind: 'raw' as const }, keys: [] };

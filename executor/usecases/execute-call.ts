@@ -35,8 +35,8 @@ export async function executeCall(
   },
   deadline: Deadline,
 ): Promise<Executed> {
-  using slot = deps.slots.take();
   const permit = deps.verifyPermit(signedPermit);
+  using slot = deps.slots.take(permit);
   if (permit.approvalId !== null || permit.executionId !== null) {
     throw new AppError(
       'unauthenticated',

@@ -28,8 +28,8 @@ export async function executeFrozenCall(
   }: { permit: string; sealedCall: string; requestDigest: string; context: CallContext },
   deadline: Deadline,
 ): Promise<Executed> {
-  using slot = deps.slots.take();
   const permit = deps.verifyPermit(signedPermit);
+  using slot = deps.slots.take(permit);
   const { orgId, approvalId } = permit;
   if (approvalId === null) {
     throw new AppError('unauthenticated', 'A frozen call runs only by the permit of its approval.');

@@ -32,14 +32,16 @@ export function statusHandlers(deps: Deps): HandlersOf<typeof statusRoutes> {
   };
 }
 
+type Ping = (deadline: Deadline) => Promise<{ readonly busy?: boolean }>;
+
 interface ComponentState {
-  readonly status: 'ok' | 'unavailable';
+  readonly status: 'ok' | 'busy' | 'unavailable';
   readonly latency_ms: number | null;
 }
 
 function pings(
   neighbours: Neighbours,
-): Record<Exclude<Component, 'gateway'>, (deadline: Deadline) => Promise<unknown>> {
+): Record<Exclude<Component, 'gateway'>, Ping> {
   const { auth, registry, policy, executor, approvals, notifier, audit } = neighbours;
   return {
     auth: (deadline) => auth.ping({}, deadline),
@@ -52,11 +54,12 @@ function pings(
   };
 }
 
-async function measure(ping: (deadline: Deadline) => Promise<unknown>): Promise<ComponentState> {
+async function measure(ping: Ping): Promise<ComponentState> {
   const startedAt = performance.now();
   try {
-    await ping(deadlineIn(pingMsMax));
-    return { status: 'ok', latency_ms: Math.round((performance.now() - startedAt) * 10) / 10 };
+    const { busy = false } = await ping(deadlineIn(pingMsMax));
+    const latencyMs = Math.round((performance.now() - startedAt) * 10) / 10;
+    return { status: busy ? 'busy' : 'ok', latency_ms: latencyMs };
   } catch {
     // Whatever the reason, it does not answer as it should; its own log says why.
     return { status: 'unavailable', latency_ms: null };

@@ -24,6 +24,13 @@ const whole = (fallback: number, max: number) =>
     .transform(Number)
     .pipe(z.number().max(max))
     .default(fallback);
+const share = (fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,3}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(1).max(100))
+    .default(fallback);
 const text = z.string().min(1, 'must not be empty');
 const isHost = (host: string) => URL.canParse(`http://${host.includes(':') ? `[${host}]` : host}/`);
 const isReadable = (path: string) => {
@@ -234,8 +241,23 @@ export const settings = {
   },
   EXECUTOR_IN_FLIGHT_MAX: {
     schema: whole(256, 10_000),
-    doc: 'Calls that one executor has under way at most.',
+    doc: 'Calls that one executor has under way at most; shared out by the SHARE_… settings.',
     example: '256',
+  },
+  SHARE_ORG_PERCENT: {
+    schema: share(80),
+    doc: 'Part of what is shared out that one org may hold when no other org holds anything; 100 = all of it.',
+    example: '80',
+  },
+  SHARE_USER_PERCENT: {
+    schema: share(80),
+    doc: "Part of its org's share that one user with all its agents may hold when no other user holds anything; 100 = all of it.",
+    example: '80',
+  },
+  SHARE_IDENTITY_PERCENT: {
+    schema: share(80),
+    doc: "Part of its user's share that one identity may hold when no other identity holds anything; 100 = all of it.",
+    example: '80',
   },
   TRUSTED_PROXIES: {
     schema: z.string().default(''),

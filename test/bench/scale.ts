@@ -16,6 +16,12 @@ import type { Neighbours, Scaled, ScaleRun } from './scale-report.ts';
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 20);
 const slots = 64;
+/** One agent makes all the calls, and nobody has to be protected from it: test/bench/hogs.ts measures that. */
+const undivided = {
+  SHARE_ORG_PERCENT: '100',
+  SHARE_USER_PERCENT: '100',
+  SHARE_IDENTITY_PERCENT: '100',
+};
 const slowMs = 15_000;
 const rounds = 3;
 
@@ -52,7 +58,7 @@ async function measureExecutors(dataDir: string, executors: number): Promise<Sca
     dataDir,
     upstreamUrl,
     executors,
-    environment: { EXECUTOR_IN_FLIGHT_MAX: String(slots) },
+    environment: { EXECUTOR_IN_FLIGHT_MAX: String(slots), ...undivided },
   });
   const connections = Math.round(0.9 * slots * executors);
   await cannon(gateway.get, { connections, duration: 5 });
@@ -83,7 +89,7 @@ async function measureNeighbours(dataDir: string): Promise<Neighbours> {
     await startDistributed({
       dataDir,
       upstreamUrl: well.url(0),
-      environment: { EGRESS_ALLOW: '127.0.0.0/8', EXECUTOR_IN_FLIGHT_MAX: '256' },
+      environment: { EGRESS_ALLOW: '127.0.0.0/8', EXECUTOR_IN_FLIGHT_MAX: '256', ...undivided },
     }),
   );
 

@@ -68,6 +68,7 @@ const executionErrors = [
   'upstream_timeout',
   'response_too_large',
   'outcome_unknown',
+  'rate_limited',
   'unavailable',
 ] as const;
 
@@ -302,7 +303,8 @@ export const executor = defineContract('executor', {
   ...connectionEndpoints,
   ping: {
     request: done,
-    response: done,
+    /** Busy: calls were refused just now because no slot was free for anybody, or soon will be. */
+    response: z.strictObject({ busy: z.boolean() }),
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,

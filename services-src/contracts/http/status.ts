@@ -7,7 +7,11 @@ export const status = z.strictObject({
   status: z.enum(['ok', 'degraded']),
   components: z.record(
     z.enum(components),
-    z.strictObject({ status: z.enum(['ok', 'unavailable']), latency_ms: z.number().nullable() }),
+    z.strictObject({
+      /** `busy`: it answers, and refuses calls because it has no room for more. */
+      status: z.enum(['ok', 'busy', 'unavailable']),
+      latency_ms: z.number().nullable(),
+    }),
   ),
 });
 

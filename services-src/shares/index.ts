@@ -1,0 +1,5 @@
+export { callerLevels, callerPath, overShare } from './callers.ts';
+export type { CallerIds, CallerLevel, SharePercents } from './callers.ts';
+export { findRefusal } from './room.ts';
+export type { Level, Pool } from './room.ts';
+export { Shares } from './shares.ts';
