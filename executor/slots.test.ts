@@ -238,7 +238,9 @@ describe('callers whose calls hang', () => {
 
     expect(await hang(started, [caller])).toHaveLength(129);
     expect(started.slots.isBusy()).toBe(false);
-    await expect(started.go('https://b.example/', 0, caller)).rejects.toMatchObject(overShare);
+    await expect(started.go('https://hangs-0-0.example/', 0, caller)).rejects.toMatchObject(
+      overShare,
+    );
   });
 
   test('leave slots to the calls of the same caller to other upstreams', async () => {

@@ -104,8 +104,8 @@ interface Waiting extends Wanted {
 }
 
 interface SlotState {
-  refusalOf(wanted: Wanted): Refusal | null;
-  hold(wanted: Wanted): void;
+  readonly refusalOf: (wanted: Wanted) => Refusal | null;
+  readonly hold: (wanted: Wanted) => void;
   readonly taken: Shares<string>;
 }
 

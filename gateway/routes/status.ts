@@ -39,9 +39,7 @@ interface ComponentState {
   readonly latency_ms: number | null;
 }
 
-function pings(
-  neighbours: Neighbours,
-): Record<Exclude<Component, 'gateway'>, Ping> {
+function pings(neighbours: Neighbours): Record<Exclude<Component, 'gateway'>, Ping> {
   const { auth, registry, policy, executor, approvals, notifier, audit } = neighbours;
   return {
     auth: (deadline) => auth.ping({}, deadline),
