@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
@@ -54,6 +56,9 @@ describe('a preview', () => {
       method: 'POST',
       url: `${world.upstream.baseUrl}/things`,
       params: { title: 'Hello, wide world', password: '[REDACTED]', room: 'C07' },
+      headers: {},
+      content_type: 'application/json',
+      credentials: [],
       body: { title: 'Hello, wide world', password: '[REDACTED]', room: 'C07' },
     });
     expect(disclosed).toMatchObject([
@@ -129,14 +134,22 @@ describe('a preview', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('of a large request is called too large, never cut', async () => {
-    const call = world.actionCall('create', { title: 'x'.repeat(110_000) });
+  test('of a request over 100 KiB is an outline that hides nothing but the rest of long values', async () => {
+    const title = 'x'.repeat(110_000);
+    const password = canary();
+    const { request } = await preview(world.actionCall('create', { title, password, room: 'C07' }));
 
-    expect((await preview(call)).request).toEqual({
-      too_large: true,
-      method: 'POST',
-      url: `${world.upstream.baseUrl}/things`,
-    });
+    const { params, body, shortened, too_large: isTooLarge } = request;
+    expect(isTooLarge).toBe(true);
+    const beginning = expect.stringMatching(/^x{1000,}…$/);
+    for (const shown of [params, body]) {
+      expect(shown).toEqual({ title: beginning, password: '[REDACTED]', room: 'C07' });
+    }
+    const sha256 = createHash('sha256').update(title).digest('hex');
+    expect(shortened).toEqual(
+      ['/params/title', '/body/title'].map((at) => ({ at, bytes: 110_000, sha256 })),
+    );
+    expect(Buffer.byteLength(JSON.stringify(request))).toBeLessThanOrEqual(100 * 1024);
   });
 
   test('is made only for the call of a genuine gap', async () => {

@@ -8,6 +8,8 @@ import {
   approvalResponse,
   execution,
   pendingApproval,
+  shortenedValue,
+  shownCredential,
   shownRequest,
 } from '#contracts/http/approvals';
 import { fileBody } from '#contracts/http/define';
@@ -62,6 +64,8 @@ const named: Readonly<Record<string, z.ZodType>> = {
   CalledReply: calledReply,
   DeniedReply: deniedReply,
   PendingApproval: pendingApproval,
+  ShortenedValue: shortenedValue,
+  ShownCredential: shownCredential,
   ShownRequest: shownRequest,
   DisclosedField: disclosedField,
   DerivedKey: derivedKey,

@@ -359,7 +359,8 @@ function executorHandlers({
     async showRequest({ call }) {
       const url = call.kind === 'http' ? call.target : `https://shown.example/${call.action}`;
       const method = call.kind === 'http' ? call.method : 'GET';
-      return { request: { method, url, params: {}, body: null } };
+      const none = { params: {}, headers: {}, content_type: null, body: null, credentials: [] };
+      return { request: { method, url, ...none } };
     },
   };
 }

@@ -84,7 +84,7 @@ export function toApproval(row: ApprovalRow): Approval {
     requestDigest: row.request_digest,
     timeoutMs: row.timeout_ms,
     autoCallOnApprove: row.auto_call_on_approve,
-    card: JSON.parse(row.card) as Card,
+    card: toCard(row.card),
     reason: row.reason,
     resolution: row.resolution,
     resolvedBy: row.resolved_by,
@@ -93,6 +93,14 @@ export function toApproval(row: ApprovalRow): Approval {
     expiresAt: row.expires_at,
     execution: toExecution(row),
   };
+}
+
+/** Cards of before these were recorded have none of them. */
+const unrecorded = { params: null, headers: {}, content_type: null, body: null, credentials: [] };
+
+function toCard(text: string): Card {
+  const card = JSON.parse(text) as Card;
+  return { ...card, request: { ...unrecorded, ...card.request } };
 }
 
 function toExecution(row: ApprovalRow): Execution | null {

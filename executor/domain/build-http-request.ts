@@ -5,9 +5,10 @@ import { bodyKindOf, invalidParam } from '#templates';
 import { boundaryOf } from './build-request.ts';
 import { httpUrl } from './http-url.ts';
 import { encodeBody } from './request-body.ts';
-import type { EncodedBody } from './request-body.ts';
+import type { EncodedBody, Writing } from './request-body.ts';
 import { requestHeader } from './request-headers.ts';
 import type { BuiltRequest, HeaderPair } from './request.ts';
+import { shownHeaders } from './shown-headers.ts';
 
 /** Builds the request of a raw or verb call: what the caller wrote, checked and normalised, and nothing else. */
 export function buildHttpRequest({
@@ -28,6 +29,7 @@ export function buildHttpRequest({
     headers.push(header);
   }
   const find = (name: string) => headers.find(([known]) => known === name)?.[1];
+  const own = headers.filter(([name]) => name !== 'content-type');
   if (find('accept') === undefined) headers.push(['accept', '*/*']);
   let body: Uint8Array | null = null;
   if (value !== null) {
@@ -44,7 +46,14 @@ export function buildHttpRequest({
     url,
     headers,
     body,
-    projection: { method, url, params: { ...call.query }, body: value },
+    projection: {
+      method,
+      url,
+      params: { ...call.query },
+      headers: shownHeaders(own),
+      content_type: find('content-type') ?? null,
+      body: value,
+    },
   };
 }
 
@@ -59,7 +68,7 @@ function encodeRaw(
   const kind = bodyKindOf(mediaType);
   if (typeof value === 'object' && (kind === 'form' || kind === 'multipart')) {
     const boundary = boundaryOf(callDigest);
-    return encodeBody(value, { mediaType, partOf, boundary, valuesSayFiles: true });
+    return encodeBody(value, { mediaType, ...rawWriting, boundary });
   }
   if (typeof value !== 'string' && kind === 'binary') {
     if (!isBase64(value)) throw invalidParam('body', 'must be a text or {"base64": "…"}');
@@ -73,7 +82,10 @@ function isBase64(value: JsonValue): value is { base64: JsonValue } {
   return isObject(value) && Object.keys(value).join() === 'base64';
 }
 
-/** Nested values in the bracket form that most form-encoded APIs read: there is no schema that says otherwise. */
+/** How a form is written for which there is no schema. */
+export const rawWriting: Writing = { partOf, valuesSayFiles: true };
+
+/** Nested values in the bracket form that most form-encoded APIs read. */
 function partOf(_name: string, value: JsonValue): BodyPart {
   const isNested = typeof value === 'object' && Object.values(value ?? {}).some(isObject);
   const style = isNested || !Array.isArray(value) ? 'deepObject' : 'form';

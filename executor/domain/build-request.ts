@@ -5,9 +5,10 @@ import { givenValue, invalidParam, isAbsent, joinedText } from '#templates';
 import { actionUrl } from './action-url.ts';
 import { parseBaseUrl } from './base-url.ts';
 import { encodeBody } from './request-body.ts';
-import type { EncodedBody } from './request-body.ts';
+import type { EncodedBody, Writing } from './request-body.ts';
 import { requestHeader } from './request-headers.ts';
 import type { BuiltRequest, HeaderPair, Params } from './request.ts';
+import { shownHeaders } from './shown-headers.ts';
 
 export interface ActionRequestParts {
   readonly action: CompiledAction;
@@ -34,14 +35,22 @@ export function buildActionRequest({
   const body = bodyValue === undefined ? null : encode(action, bodyValue, callDigest);
   // Some APIs answer in nothing but a media type of their own.
   const accept = action.responseType === 'json' ? 'application/json, */*;q=0.1' : '*/*';
-  const headers: HeaderPair[] = [['accept', accept], ...headersOf(action, given)];
+  const own = headersOf(action, given);
+  const headers: HeaderPair[] = [['accept', accept], ...own];
   if (body) headers.push(['content-type', body.contentType]);
   return {
     method: action.method,
     url,
     headers,
     body: body?.bytes ?? null,
-    projection: { method: action.method, url, params: given, body: bodyValue ?? null },
+    projection: {
+      method: action.method,
+      url,
+      params: given,
+      headers: shownHeaders(own),
+      content_type: body?.contentType ?? null,
+      body: bodyValue ?? null,
+    },
   };
 }
 
@@ -59,7 +68,8 @@ export function withDefaults(action: CompiledAction, params: Params): Params {
   return Object.fromEntries(given);
 }
 
-function headersOf(action: CompiledAction, params: Params): HeaderPair[] {
+/** The headers that parameters of the action are sent as. */
+export function headersOf(action: CompiledAction, params: Params): HeaderPair[] {
   return action.params.flatMap((param) => {
     const value = givenValue(params, param.name);
     if (param.in !== 'header' || isAbsent(value)) return [];
@@ -84,12 +94,18 @@ function bodyOf(action: CompiledAction, params: Params): JsonValue | undefined {
 }
 
 function encode(action: CompiledAction, value: JsonValue, callDigest: string): EncodedBody {
-  const { mediaType = '', parts = {} } = action.body ?? {};
+  const { mediaType = '' } = action.body ?? {};
   return encodeBody(value, {
     mediaType,
-    partOf: (name) => (Object.hasOwn(parts, name) ? parts[name] : undefined),
+    ...writingOf(action),
     boundary: boundaryOf(callDigest),
   });
+}
+
+/** How the template writes the properties of a form. */
+export function writingOf({ body }: CompiledAction): Writing {
+  const { parts = {} } = body ?? {};
+  return { partOf: (name) => (Object.hasOwn(parts, name) ? parts[name] : undefined) };
 }
 
 export function boundaryOf(callDigest: string): string {

@@ -8,6 +8,7 @@ import { actionUrl } from './action-url.ts';
 import { parseBaseUrl } from './base-url.ts';
 import { withDefaults } from './build-request.ts';
 import type { BuiltRequest, HeaderPair } from './request.ts';
+import { shownHeaders } from './shown-headers.ts';
 
 export interface ToolRequestParts {
   readonly action: CompiledAction;
@@ -27,11 +28,8 @@ export function buildToolRequest(parts: ToolRequestParts): BuiltRequest {
   const given = withDefaults(action, params);
   const url = actionUrl({ ...action, params: [] }, {}, parseBaseUrl(baseUrl));
   const rpc = { name: action.key, arguments: given };
-  const headers: HeaderPair[] = [['mcp-name', headerValue(action.key)]];
-  for (const header of pin.headers) {
-    const text = headerText(valueAt(given, header.path));
-    if (text !== undefined) headers.push([`mcp-param-${header.name}`.toLowerCase(), text]);
-  }
+  const own = version === statelessVersion ? toolHeaders(pin, given) : [];
+  const headers: HeaderPair[] = [['mcp-name', headerValue(action.key)], ...own];
   const message =
     version === statelessVersion
       ? statelessMessage('tools/call', rpc, headers)
@@ -40,8 +38,23 @@ export function buildToolRequest(parts: ToolRequestParts): BuiltRequest {
     method: action.method,
     url,
     ...message,
-    projection: { method: 'tools/call', url, params: given, body: given },
+    projection: {
+      method: 'tools/call',
+      url,
+      params: given,
+      headers: shownHeaders(own),
+      content_type: 'application/json',
+      body: given,
+    },
   };
+}
+
+/** The headers that repeat arguments, where the accepted tool asks for them. */
+export function toolHeaders(pin: ToolPin, params: JsonValue): HeaderPair[] {
+  return pin.headers.flatMap(({ name, path }): HeaderPair[] => {
+    const text = headerText(valueAt(params, path));
+    return text === undefined ? [] : [[`mcp-param-${name}`.toLowerCase(), text]];
+  });
 }
 
 function valueAt(params: JsonValue, path: readonly string[]): JsonValue | undefined {

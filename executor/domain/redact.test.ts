@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
+import type { HttpCall } from '#contracts/call';
+import type { ShownCredential } from '#contracts/http/approvals';
 import type { CompiledAction } from '#contracts/template';
+import type { JsonValue } from '#contracts/vocabulary';
 import { actionOf } from './action.testing.ts';
+import { buildHttpRequest } from './build-http-request.ts';
 import { buildActionRequest } from './build-request.ts';
 import { redactedParams, showRequest } from './redact.ts';
 
@@ -24,15 +28,17 @@ const params = {
   notes: [{ text: 'CANARY-n', at: 1 }],
 };
 
+const called = { fromAction: true, credentials: [] };
+
 function show(redact: string[], action: CompiledAction = base) {
   const redacting = { ...action, redact };
-  const { projection } = buildActionRequest({
+  const request = buildActionRequest({
     action: redacting,
     params,
     baseUrl,
     callDigest: 'd'.repeat(64),
   });
-  return showRequest(projection, { action: redacting, baseUrl, fromAction: true });
+  return showRequest({ request, action: redacting, baseUrl }, called);
 }
 
 describe('the shown request', () => {
@@ -47,15 +53,15 @@ describe('the shown request', () => {
       ],
       redact: [path],
     });
-    const { projection } = buildActionRequest({
+    const request = buildActionRequest({
       action,
       params: { id: '7', body_id: 'CANARY-id' },
       baseUrl,
       callDigest: 'd'.repeat(64),
     });
 
-    expect(projection.body).toEqual({ id: 'CANARY-id' });
-    expect(showRequest(projection, { action, baseUrl, fromAction: true })).toMatchObject({
+    expect(request.projection.body).toEqual({ id: 'CANARY-id' });
+    expect(showRequest({ request, action, baseUrl }, called)).toMatchObject({
       url: `${baseUrl}/users/7`,
       params: { id: '7', body_id: '[REDACTED]' },
       body: { id: '[REDACTED]' },
@@ -96,16 +102,19 @@ describe('the shown request', () => {
     const { user, notes } = params;
     const projection = {
       ...{ method: 'POST' as const, url: `${baseUrl}/users/7?token=CANARY-t` },
-      ...{ params: { token: 'CANARY-t' }, body: { user, notes } },
+      ...{ params: { token: 'CANARY-t' }, headers: {}, content_type: 'application/json' },
+      body: { user, notes },
     };
     const [id, token, ...others] = base.params;
     const named = { ...token!, name: path.startsWith('user_') ? 'user_token' : 'token' };
     const action = { ...base, params: [id!, named, ...others], redact: [path] };
-    const showing = { action, baseUrl, fromAction: false };
+    const showing = { action, baseUrl };
+    const byPath = { fromAction: false, credentials: [] };
 
-    expect(JSON.stringify(showRequest(projection, showing))).not.toContain(canary);
+    const values = showRequest({ request: { projection }, ...showing }, byPath);
+    expect(JSON.stringify(values)).not.toContain(canary);
     const texts = { ...projection, body: JSON.stringify(projection.body) };
-    const shown = showRequest(texts, showing);
+    const shown = showRequest({ request: { projection: texts }, ...showing }, byPath);
     expect(JSON.stringify(shown)).not.toContain(canary);
     expect(shown).toMatchObject({ method: 'POST' });
   });
@@ -120,26 +129,133 @@ describe('the shown request', () => {
     expect(show(['params.id']).url).toBe(`${baseUrl}/users/[REDACTED]?token=CANARY-t`);
   });
 
-  test('a request over 100 KiB is called too large, never cut', () => {
-    const projection = {
-      method: 'POST' as const,
-      url: baseUrl,
-      params: {},
-      body: 'x'.repeat(110_000),
-    };
-
-    expect(
-      showRequest(projection, { action: undefined, baseUrl: null, fromAction: false }),
-    ).toEqual({
-      too_large: true,
-      method: 'POST',
-      url: baseUrl,
-    });
-  });
-
   test('names the params that a sentence may not show', () => {
     expect([
       ...redactedParams({ ...base, redact: ['body.user.password', 'params.token'] }),
     ]).toEqual(['user', 'token']);
+  });
+});
+
+describe('the headers, the form and the credentials of a shown request', () => {
+  const raw = (parts: Partial<HttpCall>) =>
+    buildHttpRequest({
+      call: {
+        ...{ kind: 'http', service: 'http', method: 'POST', target: `${baseUrl}/x` },
+        ...{ query: {}, headers: {}, body: null, secrets: [], filter: null },
+        ...parts,
+      },
+      baseUrl: null,
+      callDigest: 'd'.repeat(64),
+    });
+  const showRaw = (parts: Partial<HttpCall>, credentials: ShownCredential[] = []) =>
+    showRequest(
+      { request: raw(parts), action: undefined, baseUrl: null },
+      { fromAction: false, credentials },
+    );
+
+  test('headers of a raw call are shown as they are sent, credentials among them by name', () => {
+    const shown = showRaw({
+      headers: {
+        'X-Amz-Target': 'DynamoDB.DeleteTable',
+        Sudo: 'größe',
+        Authorization: 'Bearer CANARY-a',
+        Cookie: 'sid=CANARY-b',
+        'X-Api-Key': 'CANARY-c',
+        X_Auth_Token: 'CANARY-d',
+        'Content-Type': 'text/csv',
+      },
+      body: 'a,b',
+    });
+
+    expect(shown).toMatchObject({
+      headers: {
+        'x-amz-target': 'DynamoDB.DeleteTable',
+        sudo: 'größe',
+        authorization: '[REDACTED]',
+        cookie: '[REDACTED]',
+        'x-api-key': '[REDACTED]',
+        x_auth_token: '[REDACTED]',
+      },
+      content_type: 'text/csv',
+      body: 'a,b',
+    });
+    expect(JSON.stringify(shown)).not.toContain('CANARY');
+  });
+
+  test.for<[contentType: string, body: JsonValue, shown: JsonValue]>([
+    ['application/x-www-form-urlencoded', { title: 't', n: [1, 2] }, 'title=t&n=1&n=2'],
+    ['application/x-www-form-urlencoded', 'title=t', 'title=t'],
+    ['application/json', { title: 't' }, { title: 't' }],
+    [
+      'multipart/form-data',
+      { a: [1, 'x'], f: { base64: 'aGk=', filename: 'hi.txt', content_type: 'text/plain' } },
+      [
+        { name: 'a', value: '1' },
+        { name: 'a', value: 'x' },
+        { name: 'f', filename: 'hi.txt', content_type: 'text/plain', base64: 'aGk=' },
+      ],
+    ],
+  ])('a body of %s is shown as that: %j', ([contentType, body, shown]) => {
+    const request = showRaw({ headers: { 'content-type': contentType }, body });
+
+    expect(request.body).toEqual(shown);
+    expect(request.content_type).toMatch(contentType);
+    expect(request.headers).toEqual({});
+  });
+
+  test('what a credential replaces is not shown as if it were sent', () => {
+    const header = { kind: 'secret', name: 'key', in: 'header', key: 'X-Team' } as const;
+    const query = { kind: 'secret', name: 'key', in: 'query', key: 'Note' } as const;
+    const call = { query: { note: 'mine', a: '1' }, headers: { 'x-team': 'mine', sudo: 'root' } };
+
+    expect(showRaw(call, [header, query])).toMatchObject({
+      url: `${baseUrl}/x?a=1`,
+      params: { a: '1' },
+      headers: { sudo: 'root' },
+      credentials: [header, query],
+    });
+  });
+
+  const withHeaders = actionOf({
+    method: 'POST',
+    path: '/things',
+    body: {
+      mediaType: 'application/x-www-form-urlencoded',
+      ...{ wholeBody: false, required: true, parts: {} },
+    },
+    params: [
+      { name: 'version', wireName: 'Notion-Version', in: 'header', schema: { default: '2022-06' } },
+      { name: 'note', wireName: 'X-Note', in: 'header' },
+      { name: 'key', wireName: 'X-Api-Key', in: 'header' },
+      { name: 'title', in: 'body' },
+      { name: 'password', in: 'body' },
+    ],
+    redact: ['params.note', 'body.password'],
+  });
+  const given = { note: 'CANARY-n', key: 'CANARY-k', title: 't', password: 'CANARY-p' };
+
+  test('redacted parameters are gone from the headers and the form that were made of them', () => {
+    const callDigest = 'd'.repeat(64);
+    const request = buildActionRequest({ action: withHeaders, params: given, baseUrl, callDigest });
+    const shown = showRequest({ request, action: withHeaders, baseUrl }, called);
+
+    expect(shown).toMatchObject({
+      params: { version: '2022-06', note: '[REDACTED]', key: '[REDACTED]', title: 't' },
+      headers: { 'notion-version': '2022-06', 'x-note': '[REDACTED]', 'x-api-key': '[REDACTED]' },
+      content_type: 'application/x-www-form-urlencoded',
+      body: 'title=t&password=[REDACTED]',
+    });
+    expect(JSON.stringify(shown)).not.toContain('CANARY');
+    expect([...redactedParams(withHeaders)]).toContain('key');
+  });
+
+  test('a call by method and path hides the headers that its operation redacts', () => {
+    const request = raw({ headers: { 'X-Note': 'CANARY-n', 'Notion-Version': '1' } });
+    const shown = showRequest(
+      { request, action: withHeaders, baseUrl },
+      { fromAction: false, credentials: [] },
+    );
+
+    expect(shown.headers).toEqual({ 'x-note': '[REDACTED]', 'notion-version': '1' });
   });
 });

@@ -1,28 +1,43 @@
-import type { ShownRequest } from '#contracts/http/approvals';
+import type { ShownCredential, ShownRequest } from '#contracts/http/approvals';
+import type { ToolPin } from '#contracts/mcp';
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { encode } from '#templates';
+import { bodyKindOf, encode, isRecord } from '#templates';
 import { actionUrl } from './action-url.ts';
 import { parseBaseUrl } from './base-url.ts';
+import { rawWriting } from './build-http-request.ts';
+import { headersOf, writingOf } from './build-request.ts';
+import { toolHeaders } from './build-tool-request.ts';
+import { isCredentialHeader } from './credential-headers.ts';
 import { queryName } from './inject.ts';
-import type { Params, Projection } from './request.ts';
+import { fit } from './outline.ts';
+import { shownBody } from './request-body.ts';
+import type { BuiltRequest, Params, Projection } from './request.ts';
+import { redactedText, shownHeaders } from './shown-headers.ts';
 
-export const redactedText = '[REDACTED]';
 const shownBytesMax = 100 * 1024;
+
+/** A built request, and what it was built of. */
+export interface Showing {
+  readonly request: Pick<BuiltRequest, 'projection'>;
+  readonly action: CompiledAction | undefined;
+  readonly baseUrl: string | null;
+  readonly tool?: { readonly pin: ToolPin };
+}
 
 /**
  * The request as it is stored and shown: what the template's `redact` names is replaced wherever
- * it stands, in the params, in the body and in the URL that was made of them.
+ * it stands, in the params, the body, the headers and the URL that were made of them; what
+ * credentials will replace is left out.
  */
 export function showRequest(
-  projection: Projection,
-  {
-    action,
-    baseUrl,
-    fromAction,
-  }: { action: CompiledAction | undefined; baseUrl: string | null; fromAction: boolean },
+  showing: Showing,
+  { fromAction, credentials }: { fromAction: boolean; credentials: readonly ShownCredential[] },
 ): ShownRequest {
-  const mirrored = (action?.redact ?? []).flatMap((path) => mirror(parsePath(path), action));
+  const { request, action } = showing;
+  const { projection } = request;
+  const given = [...(action?.redact ?? []).map(parsePath), ...credentialParams(action)];
+  const mirrored = given.flatMap((steps) => mirror(steps, action));
   const paths = fromAction ? mirrored : mirrored.map((steps) => asSent(steps, action));
   let params: JsonValue = projection.params;
   let body = projection.body;
@@ -32,19 +47,89 @@ export function showRequest(
     const isText = !fromAction && typeof body === 'string';
     if (root === 'body') body = redactAt(body, isText ? [] : steps);
   }
-  const shown = {
-    method: projection.method,
-    url: showUrl(projection, { action, baseUrl, fromAction, paths }),
+  const url = showUrl(projection, { ...showing, fromAction, paths });
+  const replaced = (place: ShownCredential['in']) =>
+    new Set(credentials.flatMap(({ in: at, key }) => (at === place ? [key.toLowerCase()] : [])));
+  const queryNames = replaced('query');
+  const writing = fromAction && action !== undefined ? writingOf(action) : rawWriting;
+  const isForm = isRecord(body) && bodyKindOf(projection.content_type ?? '') === 'form';
+  const sent = shownBody(body, { ...writing, contentType: projection.content_type });
+  return fit(
+    {
+      method: projection.method,
+      url: withoutPairs(url, queryNames),
+      params: fromAction ? params : without(params, queryNames),
+      headers: without(
+        showHeaders(showing, { fromAction, params, paths }),
+        replaced('header'),
+      ) as Record<string, string>,
+      content_type: replaced('header').has('content-type') ? null : projection.content_type,
+      body: isForm && typeof sent === 'string' ? legible(sent) : sent,
+      credentials: [...credentials],
+    },
+    shownBytesMax,
+  );
+}
+
+/** A parameter that is sent as a header for a credential is redacted, whether the template says so or not. */
+function credentialParams(action: CompiledAction | undefined): string[][] {
+  return (action?.params ?? []).flatMap(({ in: place, name, wireName }) =>
+    place === 'header' && isCredentialHeader(wireName) ? [['params', name]] : [],
+  );
+}
+
+/** Headers that are made of parameters are made again of those that may be shown. */
+function showHeaders(
+  { request, action, tool }: Showing,
+  {
+    fromAction,
     params,
-    body,
-  };
-  if (Buffer.byteLength(JSON.stringify(shown)) <= shownBytesMax) return shown;
-  return { too_large: true, method: shown.method, url: shown.url };
+    paths,
+  }: { fromAction: boolean; params: JsonValue; paths: readonly string[][] },
+): Record<string, string> {
+  const { headers } = request.projection;
+  if (action === undefined) return { ...headers };
+  if (fromAction) {
+    const isPlain = !isRecord(params);
+    const made = isPlain ? [] : tool ? toolHeaders(tool.pin, params) : headersOf(action, params);
+    const shown = shownHeaders(made);
+    return Object.fromEntries(
+      Object.keys(headers).map((name) => [name, shown[name] ?? redactedText]),
+    );
+  }
+  const names = new Set(paths.flatMap(([root, name]) => (root === 'params' ? [name] : [])));
+  const isHidden = (param: CompiledAction['params'][number]) =>
+    param.in === 'header' && (names.has(param.name) || names.has('*') || names.has(undefined));
+  const hidden = new Set(
+    action.params.filter(isHidden).map(({ wireName }) => wireName.toLowerCase()),
+  );
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, text]) => [name, hidden.has(name) ? redactedText : text]),
+  );
+}
+
+function without(value: JsonValue, names: ReadonlySet<string>): JsonValue {
+  if (names.size === 0 || !isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).filter(([name]) => !names.has(name.toLowerCase())),
+  );
+}
+
+/** A credential replaces the pairs of its name, in any casing. */
+function withoutPairs(url: string, names: ReadonlySet<string>): string {
+  const mark = url.indexOf('?');
+  if (names.size === 0 || mark < 0) return url;
+  const pairs = url
+    .slice(mark + 1)
+    .split('&')
+    .filter((pair) => pair !== '' && !names.has(queryName(pair).toLowerCase()));
+  return url.slice(0, mark) + (pairs.length === 0 ? '' : `?${pairs.join('&')}`);
 }
 
 /** The names of params of which nothing, or not everything, may be shown. */
 export function redactedParams(action: CompiledAction): Set<string> {
-  const paths = action.redact.flatMap((path) => mirror(parsePath(path), action));
+  const given = [...action.redact.map(parsePath), ...credentialParams(action)];
+  const paths = given.flatMap((steps) => mirror(steps, action));
   const all = action.params.map((param) => param.name);
   return new Set(
     paths.flatMap(([root, name]) =>
@@ -109,9 +194,7 @@ function redactAt(value: JsonValue, [step, ...rest]: readonly string[]): JsonVal
   );
 }
 
-interface UrlParts {
-  readonly action: CompiledAction | undefined;
-  readonly baseUrl: string | null;
+interface UrlParts extends Pick<Showing, 'action' | 'baseUrl'> {
   readonly fromAction: boolean;
   readonly paths: readonly string[][];
 }
@@ -128,7 +211,12 @@ function showUrl(
     fromAction && action && baseUrl !== null
       ? actionUrl(action, hide(params, isHidden), parseBaseUrl(baseUrl))
       : hideQuery(url, isHidden);
-  return shown.replaceAll(encode(redactedText, ''), redactedText);
+  return legible(shown);
+}
+
+/** Where values are percent-encoded, what stands for a redacted one stays readable. */
+function legible(text: string): string {
+  return text.replaceAll(encode(redactedText, ''), redactedText);
 }
 
 function hide(params: Params, isHidden: (name: string) => boolean): Params {

@@ -18,14 +18,18 @@ export interface EncodedBody {
   readonly bytes: Uint8Array;
 }
 
-interface BodyEncoding {
-  readonly mediaType: string;
-  /** How a property of a form is written, where not by default. */
+/** How the values of a form are written. */
+export interface Writing {
+  /** How a property is written, where not by default. */
   readonly partOf: (name: string, value: JsonValue) => BodyPart | undefined;
+  /** Without a schema, a value itself has to say that it is a file (see `fileOf`). */
+  readonly valuesSayFiles?: true | undefined;
+}
+
+interface BodyEncoding extends Writing {
+  readonly mediaType: string;
   /** From the digest of the call, never from chance: an approved request can be built again byte for byte. */
   readonly boundary: string;
-  /** Without a schema, a value itself has to say that it is a file (see `fileOf`). */
-  readonly valuesSayFiles?: true;
 }
 
 /** A part of a form that is a file, with its bytes as base64. */
@@ -44,16 +48,34 @@ export function encodeBody(value: JsonValue, encoding: BodyEncoding): EncodedBod
   const kind = bodyKindOf(mediaType);
   if (kind === 'form' || kind === 'multipart') {
     if (!isRecord(value)) throw invalidParam('body', 'must be an object with the fields of a form');
-    const bytes = kind === 'form' ? form(value, encoding) : multipart(value, encoding);
-    const isForm = kind === 'form';
-    return { contentType: isForm ? mediaType : `multipart/form-data; boundary=${boundary}`, bytes };
+    if (kind === 'form') {
+      const text = formText(value, encoding.partOf);
+      return { contentType: mediaType, bytes: Buffer.from(text) };
+    }
+    const bytes = multipart(partsOf(value, encoding), boundary);
+    return { contentType: `multipart/form-data; boundary=${boundary}`, bytes };
   }
   if (kind === 'binary') return { contentType: mediaType, bytes: bytesOf(value, 'body') };
   const text = kind === 'json' ? JSON.stringify(value) : textOf(value, 'body');
   return { contentType: mediaType, bytes: Buffer.from(text) };
 }
 
-function form(value: Record<string, JsonValue>, { partOf }: BodyEncoding): Uint8Array {
+/** A body as people read it: a form as its text, a multipart form as its parts, anything else as its value. */
+export function shownBody(
+  value: JsonValue,
+  { contentType, partOf, valuesSayFiles }: Writing & { readonly contentType: string | null },
+): JsonValue {
+  const kind = contentType === null ? undefined : bodyKindOf(contentType);
+  if (!isRecord(value)) return value;
+  if (kind === 'form') return formText(value, partOf);
+  if (kind !== 'multipart') return value;
+  return partsOf(value, { partOf, valuesSayFiles }).map(({ content, ...part }) => ({
+    ...part,
+    ...(typeof content === 'string' ? { value: content } : { base64: content.base64 }),
+  }));
+}
+
+function formText(value: Record<string, JsonValue>, partOf: Writing['partOf']): string {
   const pairs = Object.entries(value).flatMap(([name, each]) => {
     if (isAbsent(each)) return [];
     const part = partOf(name, each);
@@ -64,15 +86,20 @@ function form(value: Record<string, JsonValue>, { partOf }: BodyEncoding): Uint8
       part?.allowReserved ? encodeExcept(text, name, reservedInForm) : encode(text, name),
     );
   });
-  return Buffer.from(pairs.join('&'));
+  return pairs.join('&');
+}
+
+/** One part of a multipart form, before its bytes. */
+interface Part {
+  readonly name: string;
+  readonly filename?: string;
+  readonly content_type?: string;
+  readonly content: string | { readonly base64: JsonValue };
 }
 
 /** RFC 7578: a list is one part per item, what is no primitive is JSON. */
-function multipart(
-  value: Record<string, JsonValue>,
-  { partOf, boundary, valuesSayFiles }: BodyEncoding,
-): Uint8Array {
-  const parts = presentEntries(value).flatMap(([name, each]) => {
+function partsOf(value: Record<string, JsonValue>, { partOf, valuesSayFiles }: Writing): Part[] {
+  return presentEntries(value).flatMap(([name, each]) => {
     const part = partOf(name, each);
     const isJson = part?.contentType ? bodyKindOf(part.contentType) === 'json' : false;
     const items = Array.isArray(each) && !isJson ? each : [each];
@@ -80,41 +107,46 @@ function multipart(
       const isFile = part?.isBinary === true;
       const said = isFile || valuesSayFiles === true ? fileOf(item) : undefined;
       const file = said ?? (isFile ? { base64: item, filename: null, contentType: null } : said);
-      return file === undefined
-        ? multipartPart(item, { name, part, boundary })
-        : multipartFile(file, { name, part, boundary });
+      return file === undefined ? textPart(item, { name, part }) : filePart(file, { name, part });
     });
   });
-  return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
-function multipartPart(
-  item: JsonValue,
-  { name, part, boundary }: { name: string; part: BodyPart | undefined; boundary: string },
-): Uint8Array {
+interface PartOptions {
+  readonly name: string;
+  readonly part: BodyPart | undefined;
+}
+
+function textPart(item: JsonValue, { name, part }: PartOptions): Part {
   const isObject = typeof item === 'object';
   const type = part?.contentType ?? (isObject ? 'application/json' : undefined);
-  const head = [
-    `--${boundary}`,
-    `Content-Disposition: form-data; name="${quoted(name)}"`,
-    ...(type === undefined ? [] : [`Content-Type: ${type}`]),
-  ];
   const isJson = isObject || (type !== undefined && bodyKindOf(type) === 'json');
-  const body = Buffer.from(isJson ? JSON.stringify(item) : textOf(item, name));
-  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body, Buffer.from('\r\n')]);
+  const content = isJson ? JSON.stringify(item) : textOf(item, name);
+  return { name, ...(type === undefined ? {} : { content_type: type }), content };
 }
 
-function multipartFile(
-  { base64, filename, contentType }: FilePart,
-  { name, part, boundary }: { name: string; part: BodyPart | undefined; boundary: string },
-): Uint8Array {
-  const head = [
-    `--${boundary}`,
-    `Content-Disposition: form-data; name="${quoted(name)}"; filename="${quoted(filename ?? name)}"`,
-    `Content-Type: ${contentType ?? part?.contentType ?? 'application/octet-stream'}`,
-  ];
-  const bytes = bytesOf(base64, name);
-  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes, Buffer.from('\r\n')]);
+function filePart({ base64, filename, contentType }: FilePart, { name, part }: PartOptions): Part {
+  return {
+    name,
+    filename: filename ?? name,
+    content_type: contentType ?? part?.contentType ?? 'application/octet-stream',
+    content: { base64 },
+  };
+}
+
+function multipart(parts: readonly Part[], boundary: string): Uint8Array {
+  const written = parts.flatMap(({ name, filename, content_type: type, content }) => {
+    const file = filename === undefined ? '' : `; filename="${quoted(filename)}"`;
+    const head = [
+      `--${boundary}`,
+      `Content-Disposition: form-data; name="${quoted(name)}"${file}`,
+      ...(type === undefined ? [] : [`Content-Type: ${type}`]),
+    ];
+    const bytes =
+      typeof content === 'string' ? Buffer.from(content) : bytesOf(content.base64, name);
+    return [Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes, Buffer.from('\r\n')];
+  });
+  return Buffer.concat([...written, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
 const mediaTypeText = /^[a-z0-9!#$&^_.+-]{1,80}\/[a-z0-9!#$&^_.+-]{1,80}(;[\x20-\x7e]{0,100})?$/i;

@@ -11,6 +11,10 @@ export interface Projection {
   readonly method: HttpMethod | 'tools/call';
   readonly url: string;
   readonly params: Params;
+  /** What the call says; not what every request has, nor what credentials are put in. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content_type: string | null;
+  /** The value of the body, before it is written in its media type. */
   readonly body: JsonValue;
 }
 

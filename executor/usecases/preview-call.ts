@@ -12,11 +12,13 @@ import { answerSecondAttempt, differentCall } from '../calls/outcome.ts';
 import { prepareCall } from '../calls/prepare.ts';
 import type { PreparedCall } from '../calls/prepare.ts';
 import type { Executed } from '../calls/run.ts';
+import { showCredentials } from '../calls/show-credentials.ts';
 import type { Deps } from '../deps.ts';
 import { disclosedField } from '../domain/disclose.ts';
-import { redactedParams, redactedText, showRequest } from '../domain/redact.ts';
+import { redactedParams, showRequest } from '../domain/redact.ts';
 import { requestDigestOf } from '../domain/request.ts';
 import { isNonRead } from '../domain/retry.ts';
+import { redactedText } from '../domain/shown-headers.ts';
 import { findIdempotency } from '../repository/idempotency.ts';
 
 type Preview =
@@ -52,10 +54,12 @@ export async function previewCall(
   if (seen) return { kind: 'seen', outcome: seen };
   await checkFilter(deps, call.filter, gap);
 
-  const [disclosed, description] = await Promise.all([
+  const [disclosed, description, credentials] = await Promise.all([
     disclose(deps, prepared, gap.userId),
     describe(deps, { gap, call, prepared }),
+    showCredentials(deps, gap),
   ]);
+  const request = showRequest(prepared, { fromAction: call.kind === 'action', credentials });
   const requestDigest = requestDigestOf(prepared.request);
   const { target, injections, orgId } = gap;
   const frozen = {
@@ -77,11 +81,6 @@ export async function previewCall(
     const earlier = await holdKey(deps, gap, approvalId);
     if (earlier) return { kind: 'seen', outcome: earlier };
   }
-  const request = showRequest(prepared.request.projection, {
-    action: prepared.action,
-    baseUrl: prepared.baseUrl,
-    fromAction: call.kind === 'action',
-  });
   return { kind: 'preview', request, disclosed, description, sealedCall, requestDigest };
 }
 

@@ -3,6 +3,7 @@ import type { Call } from '#contracts/call';
 import type { ShownRequest } from '#contracts/http/approvals';
 import { checkFilter } from '../calls/check-filter.ts';
 import { prepareCall } from '../calls/prepare.ts';
+import { showCredentials } from '../calls/show-credentials.ts';
 import type { Deps } from '../deps.ts';
 import { showRequest } from '../domain/redact.ts';
 
@@ -14,7 +15,7 @@ export async function showDryRequest(
 ): Promise<{ request: ShownRequest }> {
   const facts = kind === 'gap' ? deps.verifyGap(gapOrPermit) : deps.verifyPermit(gapOrPermit);
   await checkFilter(deps, call.filter, facts);
-  const { request, action, baseUrl } = await prepareCall(deps, { facts, call }, deadline);
-  const fromAction = call.kind === 'action';
-  return { request: showRequest(request.projection, { action, baseUrl, fromAction }) };
+  const prepared = await prepareCall(deps, { facts, call }, deadline);
+  const credentials = await showCredentials(deps, facts);
+  return { request: showRequest(prepared, { fromAction: call.kind === 'action', credentials }) };
 }

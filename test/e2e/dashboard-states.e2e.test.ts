@@ -490,7 +490,12 @@ function everywhere(given: string): Partial<ApprovalResponse> {
       method: given,
       url: `https://api.example.com/${given}?q=${encodeURIComponent(given)}`,
       params: { [given]: given },
+      headers: { [given]: given },
+      content_type: given,
       body: given,
+      credentials: [
+        { kind: 'secret', name: given, account: given, in: 'header', key: given, prefix: given },
+      ],
     },
   };
 }

@@ -36,11 +36,55 @@ export const execution = z.strictObject({
 });
 export type Execution = z.infer<typeof execution>;
 
-/** The redacted request as the approver sees it; `too_large` instead when it is over 100 KiB. */
-export const shownRequest = z.union([
-  z.strictObject({ method: z.string(), url: z.string(), params: json, body: json }),
-  z.strictObject({ too_large: z.literal(true), method: z.string(), url: z.string() }),
-]);
+/** Where a credential is put on the request, and whose it is. Its value is never shown. */
+export const shownCredential = z.strictObject({
+  kind: z.enum(['secret', 'connection']),
+  /** As it stands in permission keys: `github_token` or `org/github_token`. */
+  name: z.string().max(100),
+  /** Of a connection: the account at the provider, as the provider names it. */
+  account: z.string().max(300).optional(),
+  in: z.enum(['header', 'query']),
+  /** The header or query parameter that carries it. */
+  key: z.string().max(200),
+  /** What stands before the value, such as `Bearer `. */
+  prefix: z.string().max(100).optional(),
+});
+export type ShownCredential = z.infer<typeof shownCredential>;
+
+/** A value of a request that is too large to be shown whole. */
+export const shortenedValue = z.strictObject({
+  /** JSON pointer into the shown request, such as `/body/files/0/content`. */
+  at: z.string(),
+  /** Of the whole value: the UTF-8 bytes of a text, of anything else those of its JSON. */
+  bytes: z.int(),
+  sha256: z.string().length(64),
+  /** Of a list or an object: how many entries it has, and how many of them are shown. */
+  entries: z.int().optional(),
+  shown: z.int().optional(),
+});
+export type ShortenedValue = z.infer<typeof shortenedValue>;
+
+/**
+ * Everything that will leave, except the values of credentials and what the template redacts. One
+ * that would be over 100 KiB is an outline: `shortened` lists the values of which only the
+ * beginning is shown, and everything else is whole.
+ */
+export const shownRequest = z.strictObject({
+  /** Of a call to an MCP server `tools/call`. */
+  method: z.string(),
+  url: z.string(),
+  params: json,
+  /** By name in lower case. Not among them: what every request has, `content-type`, and what credentials replace. */
+  headers: z.record(z.string(), z.string()),
+  /** As it is sent; null without a body. */
+  content_type: z.string().nullable(),
+  /** As it is sent: of a form its text, of a multipart form the list of its parts. */
+  body: json,
+  credentials: z.array(shownCredential).max(10),
+  /** To allow it needs `acknowledge: "too_large"`. */
+  too_large: z.literal(true).optional(),
+  shortened: z.array(shortenedValue).optional(),
+});
 export type ShownRequest = z.infer<typeof shownRequest>;
 
 /** Spec: Approval (`ApprovalResponse`), with the further fields of the decisions. */

@@ -117,7 +117,7 @@ export function DisclosedFields(props: { fields: ApprovalResponse['disclosed'] }
 /** The request as it will be sent; what the template calls sensitive stands as `[REDACTED]`. */
 export function RequestDetails(props: { request: Request }) {
   const view = createMemo(() => toRequestView(props.request));
-  const params = () => ('too_large' in props.request ? null : props.request.params);
+  const params = () => (props.request.too_large === true ? null : props.request.params);
   return (
     <Section title="The exact request">
       <Show when={view().isTooLarge}>

@@ -2,8 +2,16 @@ import { describe, expect, test } from 'vitest';
 
 import { toRequestView } from './request-view.ts';
 
+const bare = {
+  method: 'POST',
+  params: null,
+  headers: {},
+  content_type: 'application/json',
+  body: null,
+  credentials: [],
+};
 const request = (url: string, body: unknown = null) =>
-  toRequestView({ method: 'POST', url, params: null, body: body as null });
+  toRequestView({ ...bare, url, body: body as null });
 
 describe('where a request goes', () => {
   test.each([
@@ -80,7 +88,10 @@ describe('what a request carries', () => {
 
   test('one that is too large shows no part of it', () => {
     const view = toRequestView({
+      ...bare,
       too_large: true,
+      body: 'AAAA…',
+      shortened: [{ at: '/body', bytes: 200_000, sha256: '0'.repeat(64) }],
       method: 'PUT',
       url: 'https://a.example/file',
     });

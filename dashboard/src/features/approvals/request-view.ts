@@ -21,7 +21,7 @@ export interface RequestView {
 
 export function toRequestView(request: ShownRequest): RequestView {
   const { host, path, query, isPlainHttp } = takeApart(request.url);
-  const isTooLarge = 'too_large' in request;
+  const isTooLarge = request.too_large === true;
   return {
     method: request.method,
     host,

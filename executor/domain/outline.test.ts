@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import type { ShownRequest } from '#contracts/http/approvals';
+import type { JsonValue } from '#contracts/vocabulary';
+import { fit } from './outline.ts';
+
+const bytesMax = 4_000;
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+function requestWith(differences: Partial<ShownRequest>): ShownRequest {
+  return {
+    method: 'POST',
+    url: 'https://api.example.com/things?q=1',
+    params: {},
+    headers: { sudo: 'root' },
+    content_type: 'application/json',
+    body: null,
+    credentials: [
+      { kind: 'secret', name: 'key', in: 'header', key: 'Authorization', prefix: 'Bearer ' },
+    ],
+    ...differences,
+  };
+}
+
+const sizeOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+
+describe('a request that is too large to be shown', () => {
+  test('is shown whole but for its long values, which are named with size and digest', () => {
+    const padding = 'é'.repeat(5_000);
+    const body = { title: 'Fix typo', labels: ['evil'], content: padding, force: true };
+
+    const shown = fit(requestWith({ body }), bytesMax);
+
+    expect(shown).toEqual({
+      ...requestWith({}),
+      body: { ...body, content: expect.stringMatching(/^é{60,}…$/) },
+      too_large: true,
+      shortened: [{ at: '/body/content', bytes: 10_000, sha256: sha256(padding) }],
+    });
+    expect(sizeOf(shown)).toBeLessThanOrEqual(bytesMax);
+  });
+
+  test('of many values shows as many as there is room for, and says how many there are', () => {
+    const labels = Array.from({ length: 5_000 }, (_, at) => `label ${at}`);
+
+    const shown = fit(requestWith({ body: { labels, title: 'kept' } }), bytesMax);
+
+    const { body, shortened } = shown as ShownRequest & { body: { labels: string[] } };
+    expect(body).toMatchObject({ title: 'kept' });
+    expect(body.labels.length).toBeGreaterThan(20);
+    expect(body.labels).toEqual(labels.slice(0, body.labels.length));
+    expect(shortened).toEqual([
+      {
+        at: '/body/labels',
+        ...{ bytes: sizeOf(labels), sha256: sha256(JSON.stringify(labels)) },
+        ...{ entries: 5_000, shown: body.labels.length },
+      },
+    ]);
+  });
+
+  test('bounds names too, and keeps long ones apart', () => {
+    const long = 'n'.repeat(3_000);
+    const body = { [`${long}1`]: 1, [`${long}2`]: 2 };
+
+    const shown = fit(requestWith({ body }), bytesMax);
+
+    expect(Object.values(shown.body as object)).toEqual([1, 2]);
+    expect(Object.keys(shown.body as object)[0]).toBe(
+      `${'n'.repeat(60)}… (sha256 ${sha256(`${long}1`)})`,
+    );
+    expect(shown.shortened).toMatchObject([{ at: '/body', entries: 2, shown: 2 }]);
+  });
+
+  test('keeps headers, URL and credentials beside a body of any size', () => {
+    const shown = fit(requestWith({ body: 'x'.repeat(1_000_000) }), bytesMax);
+
+    const { url, headers, credentials } = requestWith({});
+    expect(shown).toMatchObject({ url, headers, credentials, too_large: true });
+  });
+
+  test('cuts a URL, a header or parameters that are too long themselves', () => {
+    const long = 'h'.repeat(50_000);
+    const url = `https://api.example.com/search?q=${long}`;
+
+    const shown = fit(
+      requestWith({ url, headers: { 'x-long': long }, params: { q: long } }),
+      4_000,
+    );
+
+    expect(shown.url).toMatch(/^https:\/\/api\.example\.com\/search\?q=h{60}/);
+    expect(shown.shortened?.map(({ at }) => at)).toEqual(['/url', '/params/q', '/headers/x-long']);
+  });
+
+  test('is as deep as it may be, and then text', () => {
+    let body: JsonValue = 'x'.repeat(10_000);
+    for (let depth = 0; depth < 40; depth += 1) body = { a: body };
+
+    const shown = fit(requestWith({ body }), bytesMax);
+
+    expect(shown.shortened).toMatchObject([{ at: `/body${'/a'.repeat(12)}` }]);
+  });
+
+  test('never exceeds its bound, whatever it holds, and hides no small value behind large ones', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.integer({ min: 0, max: 9_000 }).map((length) => '"\u0000é'.repeat(length)),
+    );
+    const large = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' });
+    const anything = fc.oneof(
+      text,
+      fc.array(text, { maxLength: 50 }),
+      fc.dictionary(text, fc.oneof(text, large), { maxKeys: 40 }),
+    );
+    fc.assert(
+      fc.property(anything, fc.string({ maxLength: 40 }), (given, small) => {
+        const padding = [given, 'x'.repeat(20_000)] as JsonValue;
+        const body = { padding, small } as JsonValue;
+        const shown = fit(requestWith({ body, params: body }), 20_000);
+        expect(sizeOf(shown)).toBeLessThanOrEqual(20_000);
+        expect(shown).toMatchObject({ body: { small }, params: { small } });
+        expect(shown.shortened?.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

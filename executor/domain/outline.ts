@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+
+import type { ShortenedValue, ShownRequest } from '#contracts/http/approvals';
+import type { JsonValue } from '#contracts/vocabulary';
+
+/** Of a value that is cut, at least this much is shown; of a name, at most this much. */
+const textBytesMin = 60;
+const nameCharactersMax = 200;
+/** Lists and objects that lie deeper, or get less room, are shown as the beginning of their JSON. */
+const depthMax = 12;
+const containerBytesMin = 200;
+/** Of one entry beyond its value: its name's quotes, colon and comma. */
+const entryBytes = 4;
+
+/**
+ * A request that is small enough to be shown, or its outline. What there is room for is shared out
+ * fairly among the entries of each object and list: the small ones are shown whole, and only the
+ * largest are cut, so that no value can be hidden behind the size of another.
+ */
+export function fit(shown: ShownRequest, bytesMax: number): ShownRequest {
+  if (sizeOf(shown) <= bytesMax) return shown;
+  // Cut values take room in `shortened` too: how much is known only when they are.
+  for (let bytes = Math.floor(bytesMax * 0.75); ; bytes = Math.floor(bytes / 2)) {
+    const outline = outlineOf(shown, bytes);
+    if (sizeOf(outline) <= bytesMax || bytes < textBytesMin) return outline;
+  }
+}
+
+function outlineOf(shown: ShownRequest, bytes: number): ShownRequest {
+  const { method, credentials, ...rest } = shown;
+  const cutter = createCutter();
+  const fields = Object.entries(rest as Record<string, JsonValue>);
+  const shares = shareOut(
+    bytes,
+    fields.map(([, value]) => cutter.measure(value)),
+  );
+  const cut = fields.map(([name, value], index): [string, JsonValue] => [
+    name,
+    cutter.cut(value, { bytes: shares[index] ?? 0, at: `/${name}`, depth: 0 }),
+  ]);
+  const outline = Object.fromEntries(cut) as unknown as typeof rest;
+  return { method, ...outline, credentials, too_large: true, shortened: cutter.shortened };
+}
+
+interface Room {
+  readonly bytes: number;
+  readonly at: string;
+  readonly depth: number;
+}
+
+function createCutter() {
+  const shortened: ShortenedValue[] = [];
+  const sizes = new Map<object, number>();
+
+  const measure = (value: JsonValue): number => {
+    if (typeof value !== 'object' || value === null) return sizeOf(value);
+    const known = sizes.get(value);
+    if (known !== undefined) return known;
+    let size = 2;
+    for (const [name, each] of Object.entries(value)) {
+      size += nameBytes(name, Array.isArray(value)) + measure(each);
+    }
+    sizes.set(value, size);
+    return size;
+  };
+
+  const note = (value: JsonValue, at: string, entries?: { entries: number; shown: number }) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    shortened.push({ at, bytes: Buffer.byteLength(text), sha256, ...entries });
+  };
+
+  const cut = (value: JsonValue, { bytes, at, depth }: Room): JsonValue => {
+    if (measure(value) <= bytes) return value;
+    const isTextual = depth === depthMax || (depth > 0 && bytes < containerBytesMin);
+    if (typeof value !== 'object' || value === null || isTextual) {
+      note(value, at);
+      return beginning(typeof value === 'string' ? value : JSON.stringify(value), bytes);
+    }
+    const isList = Array.isArray(value);
+    const entries = Object.entries(value);
+    const names = shownNames(entries, { isList, bytes });
+    const kept = entries.slice(0, names.length);
+    const taken = names.reduce((sum, name) => sum + nameBytes(name, isList), 0);
+    const shares = shareOut(
+      Math.max(0, bytes - taken),
+      kept.map(([, each]) => measure(each)),
+    );
+    const parts = kept.map(([, each], index): [string, JsonValue] => {
+      const name = names[index] ?? '';
+      const place = { bytes: shares[index] ?? 0, at: `${at}/${pointerStep(name)}` };
+      return [name, cut(each, { ...place, depth: depth + 1 })];
+    });
+    const shown = isList ? parts.map(([, each]) => each) : Object.fromEntries(parts);
+    const count = Object.keys(shown).length;
+    if (count < entries.length || kept.some(([name], index) => name !== names[index])) {
+      note(value, at, { entries: entries.length, shown: count });
+    }
+    return shown;
+  };
+  return { cut, measure, shortened };
+}
+
+/** Max-min fair shares of what there is room for: nobody gets more than it needs. */
+function shareOut(total: number, needs: readonly number[]): number[] {
+  const shares: number[] = needs.map(() => 0);
+  let left = total;
+  const order = needs.map((need, index) => ({ need, index })).toSorted((a, b) => a.need - b.need);
+  for (const [done, { need, index }] of order.entries()) {
+    const share = Math.min(need, Math.floor(left / (order.length - done)));
+    shares[index] = share;
+    left -= share;
+  }
+  return shares;
+}
+
+/** The names of as many entries as there is room for: half of it for names, the rest for what they name. */
+function shownNames(
+  entries: readonly (readonly [string, JsonValue])[],
+  { isList, bytes }: { isList: boolean; bytes: number },
+): string[] {
+  const names: string[] = [];
+  let left = bytes / 2;
+  for (const [name] of entries.slice(0, Math.max(1, Math.floor(bytes / textBytesMin)))) {
+    const shown = isList ? name : shownName(name);
+    left -= nameBytes(shown, isList);
+    if (left < 0 && names.length > 0) break;
+    names.push(shown);
+  }
+  return names;
+}
+
+function nameBytes(name: string, isList: boolean): number {
+  return entryBytes + (isList ? 0 : sizeOf(name));
+}
+
+function beginning(text: string, bytes: number): string {
+  const room = Math.max(textBytesMin, bytes);
+  // Measured as JSON, in which a character may take six bytes.
+  let length = Math.min(text.length, room);
+  while (length > 0 && sizeOf(text.slice(0, length)) > room) length = Math.floor(length * 0.8);
+  return `${text.slice(0, length).toWellFormed()}…`;
+}
+
+/** A name that is too long itself is shown by its beginning and what tells it from others. */
+function shownName(name: string): string {
+  if (name.length <= nameCharactersMax) return name;
+  const sha256 = createHash('sha256').update(name).digest('hex');
+  return `${name.slice(0, 60).toWellFormed()}… (sha256 ${sha256})`;
+}
+
+/** RFC 6901 §3. */
+function pointerStep(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
