@@ -14,6 +14,7 @@ export const approvalsConfig = defineConfig('approvals', [
   'BASE_URL',
   'APPROVALS_OPEN_PER_REQUESTER',
   'APPROVALS_OPEN_PER_SUBTREE',
+  'APPROVALS_RAISED_PER_HOUR',
 ]);
 
 export type ApprovalsConfig = Config<(typeof approvalsConfig.names)[number]>;

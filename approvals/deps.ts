@@ -24,7 +24,12 @@ export interface Deps {
   /** Milliseconds since the epoch; for signatures alone, never for a state. */
   readonly now: () => number;
   readonly baseUrl: string;
-  readonly limits: { readonly openPerRequester: number; readonly openPerSubtree: number };
+  readonly limits: {
+    readonly openPerRequester: number;
+    readonly openPerSubtree: number;
+    /** In one org; 0 = no limit. */
+    readonly raisedPerHour: number;
+  };
 }
 
 /** With the replays, for the use cases that start one. */

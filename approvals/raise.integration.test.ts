@@ -228,6 +228,61 @@ describe('raise', () => {
     await expect(raise(helper, { arg: 'one more' })).resolves.toMatchObject({ kind: 'pending' });
   });
 
+  describe('and cancelled in a loop', () => {
+    const perHour = { variables: { APPROVALS_RAISED_PER_HOUR: '200' } };
+    /** Raises and cancels until it is refused; how often that worked, and with what it ended. */
+    const loop = async (
+      { raise, cancel }: Pick<World, 'raise' | 'cancel'>,
+      who: Parameters<World['raise']>[0],
+    ) => {
+      for (let times = 0; ; times += 1) {
+        try {
+          const state = await raise(who, { arg: `acme/${times}` });
+          if (state.kind !== 'pending') throw new Error(`it is ${state.kind}`);
+          await cancel(who, state.envelope.approval_id);
+        } catch (error) {
+          return { times, error };
+        }
+      }
+    };
+
+    test('is refused when the share of the hour is used up, and others raise as before', async () => {
+      await using small = await createWorld(perHour);
+      const { bot, helper, sibling, bobsBot, raise, sql, neighbours } = small;
+
+      const first = await loop(small, helper);
+      expect(first.times).toBeLessThanOrEqual(20);
+      expect(first.times).toBeGreaterThan(15);
+      expect(first.error).toMatchObject({
+        code: 'rate_limited',
+        details: { raised_in_hour: first.times, retry_after: expect.any(Number) },
+      });
+      const previews = neighbours.previews;
+      await expect(raise(helper, { arg: 'again' })).rejects.toMatchObject({ code: 'rate_limited' });
+      expect(neighbours.previews).toBe(previews);
+
+      // Its agent and a sibling have what it left, and another user's agent has as much as it had.
+      await expect(raise(bot)).resolves.toMatchObject({ kind: 'pending' });
+      await expect(raise(sibling)).resolves.toMatchObject({ kind: 'pending' });
+      const other = await loop(small, bobsBot);
+      expect(other.times).toBeGreaterThan(12);
+
+      await sql`update approvals.approval set created_at = now() - interval '1 hour'`;
+      await expect(raise(helper, { arg: 'later' })).resolves.toMatchObject({ kind: 'pending' });
+    });
+
+    test('leaves the other agents of its user their part, however many subagents help', async () => {
+      await using small = await createWorld(perHour);
+      const { bot, helper, sibling, sql } = small;
+      let all = 0;
+      for (const who of [bot, helper, sibling]) all += (await loop(small, who)).times;
+
+      expect(all).toBeLessThanOrEqual(26);
+      const [row] = await sql`select count(*)::int as raised from approvals.approval`;
+      expect(row?.['raised']).toBe(all);
+    });
+  });
+
   test('nobody is asked to preview what a limit refuses anyway', async () => {
     const { helper, suspend, raise, neighbours } = world;
     for (let index = 0; index < 20; index += 1) await suspend(helper, { arg: `acme/${index}` });

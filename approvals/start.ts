@@ -62,6 +62,7 @@ export async function startApprovals(config: ApprovalsConfig): Promise<RunningCo
     limits: {
       openPerRequester: config.APPROVALS_OPEN_PER_REQUESTER,
       openPerSubtree: config.APPROVALS_OPEN_PER_SUBTREE,
+      raisedPerHour: config.APPROVALS_RAISED_PER_HOUR,
     },
   };
   const deps: DepsWithReplays = { ...base, replays: startup.use(createReplays(base)) };

@@ -15,10 +15,10 @@ import type { Approval } from '../domain/approval.ts';
 import { callStateOf } from '../domain/call-state.ts';
 import type { CallState } from '../domain/call-state.ts';
 import { firstResolver, nextResolver } from '../domain/ladder.ts';
-import { cardFrom, frozenFrom, subtreeOf } from '../domain/new-approval.ts';
+import { cardFrom, frozenFrom } from '../domain/new-approval.ts';
 import { inProgress } from '../domain/refusals.ts';
+import { assertWithinLimits } from '../raising/limits.ts';
 import {
-  countOpenApprovals,
   findApproval,
   findIdenticalCall,
   insertApproval,
@@ -191,28 +191,6 @@ async function store(
     }
     return approval;
   });
-}
-
-async function assertWithinLimits({ limits }: Deps, sql: Sql, gap: Gap): Promise<void> {
-  const { ofRequester, inSubtree } = await countOpenApprovals(sql, {
-    orgId: gap.orgId,
-    requesterId: gap.identityId,
-    subtreeId: subtreeOf(gap),
-  });
-  if (ofRequester < limits.openPerRequester && inSubtree < limits.openPerSubtree) return;
-  throw new AppError(
-    'too_many_open_approvals',
-    'Too many approvals are open already; wait for some to be decided, or cancel some.',
-    {
-      details: {
-        retry_after: 60,
-        open: ofRequester,
-        open_max: limits.openPerRequester,
-        open_in_subtree: inSubtree,
-        open_in_subtree_max: limits.openPerSubtree,
-      },
-    },
-  );
 }
 
 function identityOf({ orgId, identityId, callDigest }: Gap) {

@@ -239,6 +239,11 @@ export const settings = {
     doc: "Open approvals of an agent's subtree.",
     example: '50',
   },
+  APPROVALS_RAISED_PER_HOUR: {
+    schema: whole(2_000, 10_000_000),
+    doc: 'Approvals raised within an hour in one org, cancelled ones counted: a quarter of them by one user, half of that by one agent with its subagents; 0 = no limit.',
+    example: '2000',
+  },
   EXECUTOR_IN_FLIGHT_MAX: {
     schema: whole(256, 10_000),
     doc: 'Calls that one executor has under way at most; shared out by the SHARE_… settings.',

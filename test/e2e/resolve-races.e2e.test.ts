@@ -52,6 +52,7 @@ describe('over two gateways and two replicas of approvals', () => {
       await startWorld({
         APPROVALS_OPEN_PER_REQUESTER: '10000',
         APPROVALS_OPEN_PER_SUBTREE: '10000',
+        APPROVALS_RAISED_PER_HOUR: '0',
         RATE_REGISTER_PER_HOUR: '0',
       }),
     );

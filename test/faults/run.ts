@@ -74,6 +74,7 @@ export async function runFaults(run: Run): Promise<Outcome> {
       EXECUTOR_IN_FLIGHT_MAX: String(inFlightMax),
       APPROVALS_OPEN_PER_REQUESTER: '10000',
       APPROVALS_OPEN_PER_SUBTREE: '10000',
+      APPROVALS_RAISED_PER_HOUR: '0',
       RATE_IDENTITY_PER_MINUTE: '0',
       RATE_USER_PER_MINUTE: '0',
     }),

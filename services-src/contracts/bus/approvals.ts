@@ -41,6 +41,7 @@ export const approvals = defineContract('approvals', {
     errors: [
       'unauthenticated',
       'too_many_open_approvals',
+      'rate_limited',
       'invalid_params',
       'filter_invalid',
       'idempotency_key_reused',
