@@ -111,7 +111,7 @@ describe('storing a secret', () => {
   });
 
   test('needs a genuine principal that has not run out', async () => {
-    await expect(store({ name: 'x' }, `${world.admin}x`)).rejects.toMatchObject({
+    await expect(store({ name: 'x' }, `x${world.admin}`)).rejects.toMatchObject({
       code: 'unauthenticated',
     });
     await expect(

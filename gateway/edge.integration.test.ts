@@ -30,7 +30,9 @@ describe('authentication at the edge', () => {
     const { status, headers, body } = await ask(url, '/v1/identities');
 
     expect(status).toBe(401);
-    expect(headers.get('www-authenticate')).toBe('Bearer');
+    expect(headers.get('www-authenticate')).toMatch(
+      /^Bearer resource_metadata="http.*\/\.well-known\/oauth-protected-resource"$/,
+    );
     expect(body).toEqual({
       error: 'unauthenticated',
       message: expect.any(String),
@@ -43,7 +45,9 @@ describe('authentication at the edge', () => {
     const { status, headers } = await ask(url, '/v1/identities', { token: 'nonsense' });
 
     expect(status).toBe(401);
-    expect(headers.get('www-authenticate')).toMatch(/^Bearer error="invalid_token", /);
+    expect(headers.get('www-authenticate')).toMatch(
+      /^Bearer resource_metadata=".*", error="invalid_token", /,
+    );
   });
 
   test.for(['Basic YTpi', 'Bearer', 'Bearer two words', `Bearer ${'x'.repeat(600)}`])(

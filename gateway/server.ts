@@ -91,7 +91,7 @@ export async function createServer(
   });
   app.server.maxConnections = limits.connections;
 
-  registerErrorHandler(app, deps.logger);
+  registerErrorHandler(app, deps);
   registerEdge(app, deps);
   app.setNotFoundHandler((request, reply) =>
     sendError(notFound(), { request, reply, logger: deps.logger }),

@@ -395,6 +395,15 @@ describe('listing, changing and disconnecting', () => {
     });
   });
 
+  test('shows http and platform, which every org has', async () => {
+    const { principal } = createAnn();
+    const raw = await world.client.getService({ principal, name: 'http' }, soon());
+    expect(raw).toMatchObject({ name: 'http', title: 'Raw HTTP', status: 'ready', actions: [] });
+    const own = await world.client.getService({ principal, name: 'platform' }, soon());
+    expect(own.actions.map(({ action }) => action)).toContain('whoami');
+    expect(own.actions_count).toBe(own.actions.length);
+  });
+
   test('changes whether reads need no rule, and announces it', async () => {
     const ann = createAnn();
     await connect(ann);

@@ -69,6 +69,7 @@ describe('secret values and hosts', () => {
     expect(
       parseHosts(['API.example.com', 'api.example.com:443', 'bücher.example', '127.0.0.1:80']),
     ).toEqual(['api.example.com', 'xn--bcher-kva.example', '127.0.0.1:80']);
+    expect(parseHosts(['[FD00::1]:8443', 'my_host'])).toEqual(['[fd00::1]:8443', 'my_host']);
   });
 
   test.for([
@@ -79,6 +80,11 @@ describe('secret values and hosts', () => {
     'a.example.',
     '',
     'a b',
+    'host!!',
+    'a..example',
+    '-a.example',
+    'not a host!!',
+    '[::1',
   ])('%j is no host', (host) => {
     expect(() => parseHosts([host])).toThrow(expect.objectContaining({ code: 'invalid_params' }));
   });

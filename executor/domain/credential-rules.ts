@@ -1,3 +1,4 @@
+import { isHost } from '#addresses';
 import { secretHostsMax } from '#contracts/http/secrets';
 import type { Principal, Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
@@ -40,8 +41,8 @@ export function checkSecretValue(value: string): void {
 export function parseHosts(hosts: readonly string[]): string[] {
   const parsed = hosts.map((host, at) => {
     const url = /^[^\s/?#@\\*]+$/.test(host) ? URL.parse(`https://${host}`) : null;
-    const isHost = url !== null && url.pathname === '/' && url.search === '' && url.hash === '';
-    if (isHost && !url.hostname.endsWith('.') && url.hostname !== '') return url.host;
+    const isAlone = url !== null && url.pathname === '/' && url.search === '' && url.hash === '';
+    if (isAlone && isHost(url.hostname)) return url.host;
     const message = 'must be a host such as api.example.com, without scheme, path or wildcard';
     throw new AppError('invalid_params', `An allowed host ${message}.`, {
       details: { issues: [{ path: `allowed_hosts.${at}`, message }] },

@@ -49,6 +49,8 @@ export async function previewCall(
 ): Promise<Preview> {
   const gap = deps.verifyGap(signedGap);
   const prepared = await prepareCall(deps, { facts: gap, call }, deadline);
+  // Nobody is asked about a call that cannot be made.
+  deps.egress.check(prepared.request.url);
   const isKeyed = gap.idempotencyKey !== null && isNonRead(prepared.request.method, gap.nonRead);
   const seen = isKeyed ? await findEarlier(deps, gap, approvalId) : undefined;
   if (seen) return { kind: 'seen', outcome: seen };

@@ -16,6 +16,7 @@ export async function showDryRequest(
   const facts = kind === 'gap' ? deps.verifyGap(gapOrPermit) : deps.verifyPermit(gapOrPermit);
   await checkFilter(deps, call.filter, facts);
   const prepared = await prepareCall(deps, { facts, call }, deadline);
+  deps.egress.check(prepared.request.url);
   const credentials = await showCredentials(deps, facts);
   return { request: showRequest(prepared, { fromAction: call.kind === 'action', credentials }) };
 }

@@ -1,29 +1,47 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
+import { protectedResourceMetadataPath } from '#contracts/oauth';
 import { AppError, errorCodes } from '#errors';
 import type { ErrorCode, ErrorDetails } from '#errors';
 import type { Logger } from '#telemetry';
+import type { Site } from '../domain/site.ts';
 
 /** Statuses of the edge itself that the table of codes has no row for. */
 const statusOfEdge = { method_not_allowed: 405, not_acceptable: 406 } as const;
 
 /** The only place where an error becomes an HTTP status and a body (decisions: Errors). */
-export function registerErrorHandler(app: FastifyInstance, logger: Logger): void {
+export function registerErrorHandler(
+  app: FastifyInstance,
+  { logger, site }: { logger: Logger; site: () => Site },
+): void {
   app.setErrorHandler((thrown: unknown, request, reply) => {
-    sendError(toAppError(thrown), { request, reply, logger });
+    // Where a client finds out how to get a credential (RFC 9728 §5.1).
+    const metadata = `${site().baseUrl}${protectedResourceMetadataPath}`;
+    const challenge = [`resource_metadata="${metadata}"`];
+    sendError(toAppError(thrown), { request, reply, logger, challenge });
   });
 }
 
 export function sendError(
   error: AppError,
-  { request, reply, logger }: { request: FastifyRequest; reply: FastifyReply; logger: Logger },
+  {
+    request,
+    reply,
+    logger,
+    challenge = [],
+  }: {
+    request: FastifyRequest;
+    reply: FastifyReply;
+    logger: Logger;
+    challenge?: readonly string[];
+  },
 ): void {
   if (error.code === 'internal') {
     logger.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
   }
   void reply
     .code(statusOf(error))
-    .headers(headersOf(error, request.headers.authorization !== undefined))
+    .headers(headersOf(error, request.headers.authorization !== undefined, challenge))
     .send(toEnvelope(error, request.id));
 }
 

@@ -7,16 +7,19 @@ import type { Deps } from '../deps.ts';
 import { presentService } from '../domain/present-service.ts';
 import { presentActions } from '../domain/present-template.ts';
 import { findCredentialsOf } from '../lookups/existing-credentials.ts';
+import { presentPseudoService } from '../domain/pseudo-service.ts';
 import { getServiceByName } from '../lookups/service-by-name.ts';
 import { getTemplateVersion } from '../lookups/template-version.ts';
 
-/** One connected service with the actions of the version it is pinned to. */
+/** One connected service with the actions of the version it is pinned to, or `http` or `platform`. */
 export async function getService(
   deps: Deps,
   { principal, name }: { principal: string; name: string },
   deadline: Deadline,
 ): Promise<z.infer<typeof serviceDetail>> {
   const { orgId, userId } = deps.readPrincipal(principal);
+  const pseudoService = presentPseudoService(name);
+  if (pseudoService !== undefined) return pseudoService;
   const service = await getServiceByName(deps.db, { orgId, userId, name });
   const [template, existing] = await Promise.all([
     getTemplateVersion(deps, { orgId, template: service.template }),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { addressBlock } from './index.ts';
+import { addressBlock } from './address-block.ts';
 
 test.for<[address: string, block: string]>([
   ['192.0.2.77', '192.0.2.77/32'],

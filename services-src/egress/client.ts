@@ -81,6 +81,11 @@ export interface EgressRequest {
 /** The one way out. Everything that leaves the installation goes through it. */
 export interface Egress extends AsyncDisposable {
   /**
+   * Throws what `request` would throw for this URL, as far as that is known without asking DNS: for
+   * forbidden schemes, ports and addresses, and for this installation's own listeners.
+   */
+  check(url: string): void;
+  /**
    * Sends one request, once, and collects its answer; a redirect is an answer. Every failure of its
    * own is an `AppError`; `mayHaveLeft(error)` says whether the upstream may have seen the request.
    */
@@ -111,6 +116,7 @@ export function openEgress(options: EgressOptions): Egress {
   let isClosed = false;
 
   return {
+    check: (url) => void guard.target(parseUrl(url)),
     async request(request) {
       if (isClosed) throw closed();
       checkMethod(request.method);

@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises';
 
+import { isHost } from '#addresses';
+
 import { classifyAddress, parseAddress } from './address.ts';
 import type { Address } from './address.ts';
 import { allowsAddress, allowsHost, allowsSomeAddress } from './allow.ts';
@@ -35,8 +37,6 @@ export interface GuardOptions {
   readonly resolve: Resolve;
 }
 
-const label = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
-
 /**
  * A look-up holds a thread, for up to twenty seconds where the servers of a name are silent, and libuv
  * gives look-ups half of its threads. Of its own four, two dead names would hold up every other
@@ -67,6 +67,9 @@ export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
       if (own.coversHost(target.host, target.port)) throw refused();
       // undici never calls `lookup` for a literal address, so this is its only check before connecting.
       if (target.literal !== undefined && !isReachable(target, target.literal)) throw refused();
+      if (isLocalName(target.host) && !loopback.some((each) => isReachable(target, each))) {
+        throw refused();
+      }
       const mayBePlain =
         allowsHost(allow, bracketed(target), target.port) || allowsSomeAddress(allow, target.port);
       if (!target.secure && !mayBePlain) throw refused();
@@ -82,6 +85,13 @@ export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
       return texts;
     },
   };
+}
+
+const loopback = ['127.0.0.1', '::1'].flatMap((text) => parseAddress(text) ?? []);
+
+/** Names that mean this machine, whatever a resolver says (RFC 6761 §6.3). */
+function isLocalName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost');
 }
 
 /**
@@ -103,18 +113,12 @@ function parseTarget(url: URL): Target {
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const literal = parseAddress(host);
-  if (literal === undefined && !isHostname(host)) throw refused();
+  if (literal === undefined && !isHost(host)) throw refused();
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
   if (port === 0) throw refused();
   const authority = literal?.kind() === 'ipv6' ? `[${host}]` : host;
   const origin = `${url.protocol}//${authority}${url.port === '' ? '' : `:${url.port}`}`;
   return { origin, secure, host, port, literal };
-}
-
-function isHostname(host: string): boolean {
-  return (
-    host.length <= 253 && host.split('.').every((part) => part.length <= 63 && label.test(part))
-  );
 }
 
 function bracketed(target: Target): string {

@@ -136,7 +136,12 @@ describe.skipIf(!chromium.available)(`a person who is asked for a secret${chromi
     );
     await expect.poll(() => upstream.hits.length).toBe(1);
     expect(upstream.hits[0]?.headers['x-key']).toBe(value);
-    expect((await bot.get('/v1/secrets')).body.error).toBe('insufficient_scope');
+    // It learns the names it may use, and nothing that it could change.
+    const listed = created(await bot.get('/v1/secrets')).items;
+    expect(listed.map(({ name }: { name: string }) => name)).toContain('notes_key');
+    expect(JSON.stringify(listed)).not.toContain(value);
+    expect((await bot.get('/v1/connections')).status).toBe(200);
+    expect((await bot.get(`/v1/secrets/${listed[0].id}`)).body.error).toBe('insufficient_scope');
   });
 
   test('is told when a link is cut off, or names what there is already', async () => {

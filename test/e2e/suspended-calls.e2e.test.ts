@@ -58,6 +58,30 @@ describe('over two replicas, a suspended call', () => {
   const resolve = (id: string, decision: object) =>
     world.admin.post(`/v1/approvals/${id}/resolve`, decision);
 
+  test('to an address that can never be reached is refused before a person is asked', async () => {
+    const agent = await createAgent(world.url, world.admin, 'probing');
+    const calls = withKey(world.url, agent.key);
+    for (const url of [
+      'http://169.254.169.254/latest',
+      'https://[fd00:ec2::254]/latest',
+      'https://10.0.0.1/',
+      'https://localhost/',
+      'https://metadata.localhost:8443/',
+      'http://api.example.com/',
+      world.url,
+    ]) {
+      const target = { service: 'http', method: 'GET', url };
+      const called = await calls.post('/v1/actions/call', target);
+      expect([called.status, called.body.error], url).toEqual([502, 'upstream_refused_address']);
+      const asked = await calls.post('/v1/actions/validate', target);
+      expect(asked.body.error, url).toBe('upstream_refused_address');
+    }
+    expect(created(await calls.get('/v1/approvals')).items).toEqual([]);
+    // What can be reached is still a question for a person.
+    const allowed = { service: 'http', method: 'GET', url: 'https://api.example.com/' };
+    expect((await calls.post('/v1/actions/call', allowed)).status).toBe(202);
+  });
+
   test('with an idempotency key is one approval, one call and one answer, remembered or not', async () => {
     const agent = await createAgent(world.url, world.admin, 'once');
     const key = { 'idempotency-key': 'pay-once' };

@@ -48,6 +48,7 @@ export const approvals = defineContract('approvals', {
       'execution_in_progress',
       'outcome_unknown',
       'too_large',
+      'upstream_refused_address',
       'expired',
     ],
     callers: ['gateway'],

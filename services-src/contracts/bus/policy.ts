@@ -92,6 +92,7 @@ export const policy = defineContract('policy', {
       'risk_exceeded',
       'host_not_allowed',
       'invalid_request',
+      'upstream_refused_address',
     ],
     callers: ['gateway', 'executor'],
     timeoutMs: 5_000,

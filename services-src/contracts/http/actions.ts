@@ -175,6 +175,7 @@ export const actionRoutes = defineRoutes({
       'needs_authentication',
       'reauth_required',
       'risk_exceeded',
+      'upstream_refused_address',
     ],
     audit: 'none',
   },

@@ -67,7 +67,7 @@ export const connectionRoutes = defineRoutes({
     path: '/v1/connections',
     summary: 'Connections the caller can use, without their tokens',
     tag: 'Connections',
-    access: 'user',
+    access: 'agents',
     query: pageQuery,
     responses: { 200: pageOf(connection) },
     errors: [],

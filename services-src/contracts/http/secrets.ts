@@ -80,7 +80,7 @@ export const secretRoutes = defineRoutes({
     path: '/v1/secrets',
     summary: 'Secrets the caller can use, without their values',
     tag: 'Secrets',
-    access: 'user',
+    access: 'agents',
     query: pageQuery,
     responses: { 200: pageOf(secretDetail) },
     errors: [],
