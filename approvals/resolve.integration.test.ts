@@ -28,6 +28,7 @@ beforeEach(async () => {
   const { neighbours, bot, helper } = world;
   neighbours.planted.length = 0;
   neighbours.plantingFails = false;
+  neighbours.showsOutlines = false;
   neighbours.authority.clear();
   neighbours.authority.set(bot.id, { prefixes: ['github:'], untilMs: null });
   bot.active = true;
@@ -417,6 +418,75 @@ describe('bubble', () => {
       'approval.raised',
       'approval.bubbled',
     ]);
+  });
+});
+
+describe('a request that is too large to be shown whole', () => {
+  const suspendLarge = async (arg = 'acme/large') => {
+    world.neighbours.showsOutlines = true;
+    const id = await world.suspend(world.helper, { arg, covering: [world.bot], auto: false });
+    world.neighbours.showsOutlines = false;
+    return id;
+  };
+
+  test('is allowed only by somebody who says that they know', async () => {
+    const { ann, bot, resolve, get } = world;
+    const id = await suspendLarge();
+
+    for (const person of [ann, bot]) {
+      for (const resolution of ['allow', 'allow_once'] as const) {
+        await expect(resolve(person, id, { resolution })).rejects.toMatchObject({
+          code: 'acknowledgement_required',
+          details: { acknowledge: 'too_large' },
+        });
+      }
+    }
+    expect(await get(ann, id)).toMatchObject({ status: 'pending', request: { too_large: true } });
+    expect(await resolve(ann, id, { resolution: 'allow', acknowledge: 'too_large' })).toMatchObject(
+      { status: 'allowed', resolution: 'allow' },
+    );
+  });
+
+  test('is never remembered, and offers nothing to remember', async () => {
+    const { ann, resolve, get, neighbours } = world;
+    const id = await suspendLarge();
+
+    for (const resolution of ['allow_remember', 'allow_always'] as const) {
+      for (const given of [{}, { remember_keys: [key] }]) {
+        const body = { resolution, acknowledge: 'too_large' as const, ...given };
+        await expect(resolve(ann, id, body)).rejects.toMatchObject({
+          code: 'remember_keys_not_offered',
+        });
+      }
+    }
+    expect(await get(ann, id)).toMatchObject({ status: 'pending', suggested_tiers: [] });
+    expect(neighbours.planted).toEqual([]);
+  });
+
+  test('is denied and handed up like any other', async () => {
+    const { ann, bot, resolve } = world;
+    const handedUp = await suspendLarge('acme/up');
+    expect(await resolve(bot, handedUp, { resolution: 'bubble' })).toMatchObject({
+      status: 'bubbled',
+    });
+    expect(await resolve(ann, handedUp, { resolution: 'deny' })).toMatchObject({
+      status: 'denied',
+    });
+  });
+
+  test('is not decided by the rule of another', async () => {
+    const { ann, helper, suspend, resolve, get } = world;
+    const large = await suspendLarge();
+    const first = await suspend(helper, { arg: 'acme/a', auto: false });
+
+    const remembering = { resolution: 'allow_remember', ttl: '1h' } as const;
+    const approval = await resolve(ann, first, {
+      ...remembering,
+      ...{ remember_keys: ['github:issues.create:*'], acknowledge: 'too_large' },
+    });
+
+    expect(approval.cascaded_approval_ids).toEqual([]);
+    expect((await get(ann, large)).status).toBe('pending');
   });
 });
 

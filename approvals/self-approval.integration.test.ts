@@ -35,6 +35,21 @@ const itself = (id: string, body: ResolveApprovalBody) =>
   resolveAs('self', world.bot, { id, body });
 
 describe('a requester that may decide for itself', () => {
+  test('never allows a request that is too large to be shown whole', async () => {
+    const { bot, suspend, get, neighbours } = world;
+    neighbours.showsOutlines = true;
+    const id = await suspend(bot);
+    neighbours.showsOutlines = false;
+
+    for (const resolution of ['allow', 'allow_remember'] as const) {
+      await expect(itself(id, { resolution, acknowledge: 'too_large' })).rejects.toMatchObject({
+        code: 'self_approval_disabled',
+      });
+    }
+    expect((await get(bot, id)).status).toBe('pending');
+    expect(await itself(id, { resolution: 'deny' })).toMatchObject({ status: 'denied' });
+  });
+
   test('allows its call, which is replayed as its own decision', async () => {
     const { bot, suspend, get, until, neighbours, eventsOf } = world;
     const id = await suspend(bot);

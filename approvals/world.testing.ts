@@ -176,6 +176,8 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
     /** Every `executeFrozen`, by execution id. */
     asked: [] as string[],
     previews: 0,
+    /** The executor shows no more than an outline of what is raised now. */
+    showsOutlines: false,
     /** Idempotency keys as the executor keeps them. */
     keys: new Map<string, string>(),
   };
@@ -242,6 +244,7 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
             headers: {},
             content_type: 'application/json',
             credentials: [],
+            ...(state.showsOutlines ? { too_large: true as const, shortened: [] } : {}),
           },
           disclosed: [{ label: 'Title', value: 'NUL \0 and \ud800', truncated: false }],
           description: 'Create an issue',

@@ -2,7 +2,7 @@ import type { Deadline } from '#bus';
 import type { Principal } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
 import type { Actor } from '../domain/announce.ts';
-import { isNoHigherRisk } from '../domain/approval.ts';
+import { isNoHigherRisk, isTooLarge } from '../domain/approval.ts';
 import type { Approval } from '../domain/approval.ts';
 import { covers } from '../domain/pattern.ts';
 import type { RulePattern } from '../domain/pattern.ts';
@@ -35,6 +35,7 @@ export async function cascade(
   const candidates = await listOpenAtPlacement(deps.db, approval, candidatesMax);
   const covered = candidates
     .filter((candidate) => isNoHigherRisk(candidate.risk, approval.risk))
+    .filter((candidate) => !isTooLarge(candidate))
     .filter((candidate) =>
       candidate.card.permissionKeys.every((key) =>
         patterns.some((pattern) => covers(pattern, key)),

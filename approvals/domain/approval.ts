@@ -92,6 +92,11 @@ export function isToRun({ status, execution }: Approval): boolean {
   );
 }
 
+/** People see an outline of such a request: each is decided by itself, by somebody who says that they know. */
+export function isTooLarge({ card }: Pick<Approval, 'card'>): boolean {
+  return card.request.too_large === true;
+}
+
 const riskOrder = { read: 0, write: 1, delete: 2 } as const satisfies Record<Risk, number>;
 
 export function isNoHigherRisk(risk: Risk, than: Risk): boolean {

@@ -7,10 +7,14 @@ const key = 'github:issues.create:acme/site';
 
 describe('parseDecision', () => {
   test.for<[body: ResolveApprovalBody, expected: unknown]>([
-    [{ resolution: 'allow' }, { kind: 'allow', reason: null, remember: null }],
+    [{ resolution: 'allow' }, { kind: 'allow', reason: null, remember: null, acknowledge: null }],
+    [
+      { resolution: 'allow', acknowledge: 'too_large' },
+      { kind: 'allow', reason: null, remember: null, acknowledge: 'too_large' },
+    ],
     [
       { resolution: 'allow_once', reason: 'ok' },
-      { kind: 'allow', reason: 'ok', remember: null },
+      { kind: 'allow', reason: 'ok', remember: null, acknowledge: null },
     ],
     [
       { resolution: 'allow_remember' },
@@ -18,6 +22,7 @@ describe('parseDecision', () => {
         kind: 'allow',
         reason: null,
         remember: { keys: undefined, ttlSeconds: 'default', cascade: true },
+        acknowledge: null,
       },
     ],
     [
@@ -26,6 +31,7 @@ describe('parseDecision', () => {
         kind: 'allow',
         reason: null,
         remember: { keys: undefined, ttlSeconds: 'forever', cascade: true },
+        acknowledge: null,
       },
     ],
     [
@@ -34,6 +40,7 @@ describe('parseDecision', () => {
         kind: 'allow',
         reason: null,
         remember: { keys: [key], ttlSeconds: 86_400, cascade: false },
+        acknowledge: null,
       },
     ],
     [

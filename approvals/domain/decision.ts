@@ -3,7 +3,12 @@ import { AppError } from '#errors';
 import { parseTtl } from './ttl.ts';
 
 export type Decision =
-  | { readonly kind: 'allow'; readonly reason: string | null; readonly remember: Remember | null }
+  | {
+      readonly kind: 'allow';
+      readonly reason: string | null;
+      readonly remember: Remember | null;
+      readonly acknowledge: 'too_large' | null;
+    }
   | { readonly kind: 'deny'; readonly reason: string | null }
   | { readonly kind: 'bubble' };
 
@@ -17,12 +22,13 @@ export interface Remember {
 
 /** The decision in either of its two vocabularies (decisions: Approvals, Decisions). */
 export function parseDecision(body: ResolveApprovalBody): Decision {
+  const acknowledge = body.acknowledge ?? null;
   const reason = body.reason === undefined ? null : storable(body.reason);
   switch (body.resolution) {
     case 'allow':
     case 'allow_once':
       refuseRemembering(body);
-      return { kind: 'allow', reason, remember: null };
+      return { kind: 'allow', reason, remember: null, acknowledge };
     case 'deny':
       refuseRemembering(body);
       return { kind: 'deny', reason };
@@ -38,7 +44,7 @@ export function parseDecision(body: ResolveApprovalBody): Decision {
         ttlSeconds,
         cascade: body.cascade ?? true,
       };
-      return { kind: 'allow', reason, remember };
+      return { kind: 'allow', reason, remember, acknowledge };
     }
   }
 }

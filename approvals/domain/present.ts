@@ -3,8 +3,9 @@ import type {
   Execution as PublicExecution,
   PendingApproval,
 } from '#contracts/http/approvals';
+import type { SuggestedTier } from '#contracts/permit';
 import { riskLevels } from '#contracts/vocabulary';
-import { isToRun } from './approval.ts';
+import { isToRun, isTooLarge } from './approval.ts';
 import type { Approval, Execution } from './approval.ts';
 import type { Relationship } from './relationship.ts';
 
@@ -17,7 +18,7 @@ export function presentApproval(approval: Approval, relationship: Relationship):
     relationship,
     risk: riskLevels[approval.risk],
     permission_keys: [...card.permissionKeys],
-    suggested_tiers: card.suggestedTiers,
+    suggested_tiers: offeredTiers(approval),
     derived_keys: card.derivedKeys,
     expires_at: expiryOf(approval).toISOString(),
     ...(execution ? { execution: presentExecution(execution) } : {}),
@@ -70,11 +71,16 @@ export function presentEnvelope(
     action_description: card.description,
     expires_at: expiryOf(approval).toISOString(),
     relationship,
-    suggested_tiers: card.suggestedTiers,
+    suggested_tiers: offeredTiers(approval),
     auto_call_on_approve: approval.autoCallOnApprove,
     risk: riskLevels[approval.risk],
     permission_keys: [...card.permissionKeys],
   };
+}
+
+/** Nobody remembers by a request that nobody has seen whole. */
+function offeredTiers(approval: Approval): SuggestedTier[] {
+  return isTooLarge(approval) ? [] : approval.card.suggestedTiers;
 }
 
 export function approvalUrl(baseUrl: string, approvalId: string): string {

@@ -2,6 +2,7 @@ import type { Deadline } from '#bus';
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
 import type { CallContext, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import { assertAcknowledged } from '../deciding/acknowledged.ts';
 import { authorityOf, exceedsAuthority, unlimited } from '../deciding/authority.ts';
 import type { Authority } from '../deciding/authority.ts';
 import { cascade } from '../deciding/cascade.ts';
@@ -128,9 +129,11 @@ async function deny(
 
 async function allow(
   deciding: Deciding,
-  { reason, remember }: Decision & { kind: 'allow' },
+  decision: Decision & { kind: 'allow' },
 ): Promise<ApprovalResponse> {
+  const { reason, remember } = decision;
   const { deps, approval, decider, actor, relationship, deadline } = deciding;
+  assertAcknowledged(approval, { decision, isSelf: relationship === 'self' });
   const patterns = remember && rememberedPatterns(approval.card, remember.keys);
   const keys = patterns?.map(({ pattern }) => pattern) ?? [];
   const isSelf = relationship === 'self';

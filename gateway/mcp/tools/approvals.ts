@@ -9,10 +9,10 @@ import type { ToolAnswer, ToolCall } from '../tool.ts';
 
 const resolveMsMax = 5_000;
 
-const { resolution, remember_keys, ttl, reason, cascade } = resolveApprovalBody.shape;
+const { resolution, remember_keys, ttl, reason, cascade, acknowledge } = resolveApprovalBody.shape;
 
 /** The names of REST (decisions: Decisions), with what an agent has to know about each. */
-const input = z.strictObject({
+const ownInput = z.strictObject({
   approval_id: id.describe('The approval to decide.'),
   resolution: resolution.describe(
     'allow (or allow_once): this one call. allow_remember: this call, and calls like it for ttl. allow_always: the same without an end unless ttl is given; users only. deny. bubble: hand it to the next identity above.',
@@ -26,6 +26,11 @@ const input = z.strictObject({
   reason: reason.describe('Shown to whoever made the call, above all when it is denied.'),
   cascade: cascade.describe(
     'With allow_remember: false leaves other open approvals that the new rule covers undecided. Default true.',
+  ),
+});
+const input = ownInput.extend({
+  acknowledge: acknowledge.describe(
+    'Needed to allow a request that is marked too_large: you have looked at its outline, and accept that it is not shown whole.',
   ),
 });
 const output = approvalResponse.shape;
@@ -54,7 +59,7 @@ export const serviceApproveSelf = defineTool('service_approve_self', {
   description:
     'Decides an approval that you raised yourself (relationship "self" in the pending_approval result). The user has switched this on for this connection and may switch it off at any time. Use it only for what the user has clearly asked for. Returns the approval as it stands then.',
   annotations,
-  input,
+  input: ownInput,
   output,
   tag: 'status',
   scope: 'approvals',

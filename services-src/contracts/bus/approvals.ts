@@ -122,6 +122,7 @@ export const approvals = defineContract('approvals', {
       'already_resolved',
       'already_at_top',
       'remember_keys_not_offered',
+      'acknowledgement_required',
       'invalid_params',
       'expired',
     ],

@@ -140,6 +140,8 @@ export const resolveApprovalBody = z.strictObject({
   ttl: z.string().max(40).optional(),
   reason: z.string().max(500).optional(),
   cascade: z.boolean().optional(),
+  /** That the request is too large to be shown whole is known; without it, such a one is not allowed. */
+  acknowledge: z.literal('too_large').optional(),
 });
 export type ResolveApprovalBody = z.infer<typeof resolveApprovalBody>;
 
@@ -194,6 +196,7 @@ export const approvalRoutes = defineRoutes({
       'already_resolved',
       'already_at_top',
       'remember_keys_not_offered',
+      'acknowledgement_required',
       'invalid_params',
       'expired',
     ],
