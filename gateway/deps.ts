@@ -13,6 +13,7 @@ import type { Authenticator } from './authenticate.ts';
 import type { Site } from './domain/site.ts';
 import type { Feed } from './feed.ts';
 import type { RateLimits } from './rate-limits.ts';
+import type { UnderWay } from './under-way.ts';
 
 /** The components behind the edge. */
 export interface Neighbours {
@@ -33,6 +34,7 @@ export interface Deps extends Neighbours {
   readonly publisher: Publisher;
   readonly feed: Feed;
   readonly rates: RateLimits;
+  readonly underWay: UnderWay;
   /** Known once the port is. */
   readonly site: () => Site;
   /** Aborted when the gateway begins to stop: streams end, waiting calls answer what they know. */

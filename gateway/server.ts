@@ -9,6 +9,7 @@ import { ConfigError } from '#config';
 import { clientIdCharactersMax } from '#contracts/vocabulary';
 import { errorCodes } from '#errors';
 import type { GatewayConfig } from './config.ts';
+import { limitConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import { mcpRoute } from './mcp/route.ts';
 import type { ProtocolServerFactory } from './mcp/serving.ts';
@@ -90,6 +91,10 @@ export async function createServer(
       }),
   });
   app.server.maxConnections = limits.connections;
+  limitConnections(app.server, {
+    perAddressMax: config.CONNECTIONS_PER_ADDRESS_MAX,
+    trustedProxies: parseTrustedProxies(config.TRUSTED_PROXIES) || [],
+  });
 
   registerErrorHandler(app, deps);
   registerEdge(app, deps);

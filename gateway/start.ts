@@ -12,6 +12,7 @@ import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import { openPublisher } from '#events';
 import type { RunningComponent } from '#process';
+import { callerLevels } from '#shares';
 import { createLogger } from '#telemetry';
 import { hearAuth } from './auth-news.ts';
 import { createAuthenticator } from './authenticate.ts';
@@ -26,6 +27,7 @@ import { joinReplicas } from './replicas.ts';
 import { createServer, explainTrustedProxies } from './server.ts';
 import type { ServerOptions } from './server.ts';
 import { prepareStop } from './stop-server.ts';
+import { createUnderWay } from './under-way.ts';
 
 export interface RunningGateway extends RunningComponent {
   /** What it calls itself; with PORT=0 the port it was given. */
@@ -70,6 +72,11 @@ export async function startGateway(
         signInPerMinute: config.RATE_SIGN_IN_PER_MINUTE,
         registerPerHour: config.RATE_REGISTER_PER_HOUR,
         replicas: () => replicas.live(),
+      }),
+      underWay: createUnderWay({
+        requestsMax: config.GATEWAY_IN_FLIGHT_MAX,
+        streamsMax: config.GATEWAY_STREAMS_MAX,
+        levels: callerLevels(config),
       }),
       // The port is known when the first request is.
       site: (): Site => (site ??= siteOf(config, portOf(app))),

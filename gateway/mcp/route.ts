@@ -20,7 +20,7 @@ import { createProtocolServer } from './server.ts';
 import type { McpRequest } from './server.ts';
 import { issueSessionId, readSessionId, sessionVersions } from './session-id.ts';
 import type { McpSession } from './session-id.ts';
-import { assertRoomForStream, hijack } from './serving.ts';
+import { hijack } from './serving.ts';
 import type { ProtocolServerFactory, Serving } from './serving.ts';
 import { serveStateless } from './stateless.ts';
 import { tools } from './tools/index.ts';
@@ -43,7 +43,6 @@ export async function mcpRoute(
     deps,
     createServer,
     clientRequests: createClientRequests(),
-    streams: { count: 0 },
   };
 
   app.setErrorHandler((thrown: unknown, request, reply) => {
@@ -65,7 +64,8 @@ export async function mcpRoute(
     const { headers, refusal } = deps.rates.ofCaller(caller);
     void reply.headers(headers);
     if (refusal !== null) throw refusal;
-    request.admitted = { credential, caller };
+    const place = deps.underWay.request(caller.claims, reply.raw);
+    request.admitted = { credential, caller, place };
   };
   const bodyLimit = Math.min(bodyBytesMax, app.initialConfig.bodyLimit ?? bodyBytesMax);
   app.post(path, { onRequest, bodyLimit }, (request, reply) => post(serving, request, reply));
@@ -168,21 +168,17 @@ async function openStream(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { deps, streams } = serving;
+  const { deps } = serving;
   assertAcceptable(request.headers.accept, ['text/event-stream']);
-  const { caller, credential } = request.admitted as Admitted;
+  const { caller, credential, place } = request.admitted as Admitted;
   readSession(caller.claims, request.headers['mcp-session-id']);
   assertVersion(one(request.headers['mcp-protocol-version']));
-  assertRoomForStream(streams);
+  using _stream = deps.underWay.stream(caller.claims);
+  place[Symbol.dispose]();
   const signal = AbortSignal.any([goneSignal(reply), deps.stopping]);
   const sink = hijack(reply);
-  streams.count += 1;
-  try {
-    const authenticate = () => deps.authenticator.authenticate(credential);
-    await streamNotifications(deps.authNews, { sink, caller, authenticate, signal });
-  } finally {
-    streams.count -= 1;
-  }
+  const authenticate = () => deps.authenticator.authenticate(credential);
+  await streamNotifications(deps.authNews, { sink, caller, authenticate, signal });
 }
 
 function callOf({ deps }: Serving, request: FastifyRequest) {

@@ -3,7 +3,6 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { McpServer, Server } from '@modelcontextprotocol/server';
 import type { FastifyReply } from 'fastify';
 
-import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import type { ClientRequests } from './client-requests.ts';
 import type { McpRequest } from './server.ts';
@@ -15,15 +14,6 @@ export interface Serving {
   readonly deps: Deps;
   readonly createServer: ProtocolServerFactory;
   readonly clientRequests: ClientRequests;
-  /** Open event streams. */
-  readonly streams: { count: number };
-}
-
-const streamsMax = 5_000;
-
-export function assertRoomForStream({ count }: Serving['streams']): void {
-  if (count < streamsMax) return;
-  throw new AppError('unavailable', 'Too many event streams are open; try again shortly.');
 }
 
 /** Sends the head of an event stream; from here on the response is written by hand. */

@@ -4,8 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Sink } from '../event-stream.ts';
 import { goneSignal } from '../plugins/routes.ts';
+import type { Admitted } from '../plugins/routes.ts';
 import { toolChangesFor, watchAccess } from './notifications.ts';
-import { assertRoomForStream, hijack } from './serving.ts';
+import { hijack } from './serving.ts';
 import type { Serving } from './serving.ts';
 import type { McpRequest } from './server.ts';
 
@@ -22,10 +23,11 @@ export async function serveStateless(
   serving: Serving,
   { served, request, reply }: StatelessRequest,
 ): Promise<unknown> {
-  const { deps, createServer, streams } = serving;
+  const { deps, createServer } = serving;
   const gone = goneSignal(reply);
   const isListening = (request.body as JSONRPCRequest).method === 'subscriptions/listen';
-  if (isListening) assertRoomForStream(streams);
+  using _stream = isListening ? deps.underWay.stream(served.caller.claims) : null;
+  if (isListening) (request.admitted as Admitted).place[Symbol.dispose]();
   using access = isListening ? watchAccess(deps.authNews, served) : null;
   // A stream ends with the gateway and with its credential; a call that has begun is finished.
   const ended = access === null ? gone : AbortSignal.any([gone, deps.stopping, access.lost]);
@@ -42,12 +44,7 @@ export async function serveStateless(
       .headers(Object.fromEntries(response.headers))
       .send(await response.text());
   }
-  streams.count += 1;
-  try {
-    await pour(response.body, hijack(reply));
-  } finally {
-    streams.count -= 1;
-  }
+  await pour(response.body, hijack(reply));
   return reply;
 }
 

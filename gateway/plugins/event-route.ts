@@ -3,7 +3,6 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
-import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { parseEventTypes, parseLastEventId } from '../domain/event-filter.ts';
 import { validate } from '../domain/validate.ts';
@@ -20,27 +19,22 @@ export const eventsQuery = z.strictObject({
     .describe('Comma list of event types, or of families such as `approval.*`; all when absent.'),
 });
 
-/** Streams of one replica at most. */
-const streamsMax = 5_000;
-
 /** `GET /v1/events`: the caller's events as they happen, as Server-Sent Events. */
 export async function eventRoute(app: FastifyInstance, deps: Deps): Promise<void> {
-  let streams = 0;
   app.get(
     eventsPath,
     { exposeHeadRoute: false, onRequest: admission(deps, 'approvals') },
     async (request, reply) => {
       const { types } = validate(eventsQuery, request.query, 'query');
-      const { caller, credential } = request.admitted as Admitted;
+      const { caller, credential, place } = request.admitted as Admitted;
       const reader = {
         types: parseEventTypes(types),
         after: parseLastEventId(request.headers['last-event-id']),
         caller,
         authenticate: () => deps.authenticator.authenticate(credential),
       };
-      if (streams >= streamsMax) {
-        throw new AppError('unavailable', 'Too many event streams are open; try again shortly.');
-      }
+      using _stream = deps.underWay.stream(caller.claims);
+      place[Symbol.dispose]();
       // From here on the response is written by hand.
       const signal = goneSignal(reply);
       reply.hijack();
@@ -50,12 +44,7 @@ export async function eventRoute(app: FastifyInstance, deps: Deps): Promise<void
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
       });
-      streams += 1;
-      try {
-        await streamEvents(deps, { ...reader, signal, sink: reply.raw });
-      } finally {
-        streams -= 1;
-      }
+      await streamEvents(deps, { ...reader, signal, sink: reply.raw });
     },
   );
   refuseOtherMethods(app, [{ method: 'GET', url: eventsPath }], { head: false });

@@ -16,6 +16,7 @@ import { mayUse } from '#contracts/scopes';
 import { invalidRequest, validate } from '../domain/validate.ts';
 import type { RouteHandler } from '../route.ts';
 import { createHandlers } from '../routes/index.ts';
+import type { Held } from '../under-way.ts';
 import { methodNotAllowed } from './error-handler.ts';
 
 declare module 'fastify' {
@@ -28,6 +29,8 @@ declare module 'fastify' {
 export interface Admitted {
   readonly credential: Credential;
   readonly caller: Caller;
+  /** Its place among the requests under way; given back when the response is closed, or before. */
+  readonly place: Held;
 }
 
 interface RoutesOptions {
@@ -88,7 +91,7 @@ export function refuseOtherMethods(
   }
 }
 
-/** Authentication, rate limits and scope, before a byte of the body is read. */
+/** Authentication, rate limits, scope and room for it, before a byte of the body is read. */
 export function admission(deps: Deps, access: Access) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const credential = readCredential(deps.site(), request);
@@ -103,7 +106,8 @@ export function admission(deps: Deps, access: Access) {
         { details: { scope: access } },
       );
     }
-    request.admitted = { credential, caller };
+    const place = deps.underWay.request(caller.claims, reply.raw);
+    request.admitted = { credential, caller, place };
   };
 }
 

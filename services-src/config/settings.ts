@@ -264,6 +264,21 @@ export const settings = {
     doc: "Part of its user's share that one identity may hold when no other identity holds anything; 100 = all of it.",
     example: '80',
   },
+  GATEWAY_IN_FLIGHT_MAX: {
+    schema: whole(2_048, 100_000),
+    doc: 'Requests that one gateway has under way at most, those that hang or wait included; shared out by the SHARE_… settings.',
+    example: '2048',
+  },
+  GATEWAY_STREAMS_MAX: {
+    schema: whole(5_000, 100_000),
+    doc: 'Event streams (GET /v1/events, GET /mcp) that one gateway has open at most; shared out by the SHARE_… settings.',
+    example: '5000',
+  },
+  CONNECTIONS_PER_ADDRESS_MAX: {
+    schema: whole(2_000, 100_000),
+    doc: 'Connections that one address, or one /64 of IPv6, has open to one gateway at most, trusted proxies excepted; 0 = no limit.',
+    example: '2000',
+  },
   TRUSTED_PROXIES: {
     schema: z.string().default(''),
     doc: 'Comma list of CIDRs whose forwarding headers count for addresses.',
