@@ -29,8 +29,8 @@ export async function startAudit(config: AuditConfig): Promise<RunningComponent>
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'audit' }));
   const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());
   const deps: Deps = { db, readPrincipal };
-  startup.use(startConsumers(deps, { bus: reader, logger }));
-  startup.use(await serve(bus, audit, createHandlers(deps), { logger }));
+  const reading = startup.use(startConsumers(deps, { bus: reader, logger }));
+  startup.use(await serve(bus, audit, createHandlers(deps, reading), { logger }));
 
   logger.info('started');
   const running = startup.move();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { jetstream } from '@nats-io/jetstream';
+import type { JetStreamClient } from '@nats-io/jetstream';
 
 import { createClient, deadlineIn } from '#bus';
 import type { Client } from '#bus';
@@ -8,9 +9,10 @@ import { loadConfig } from '#config';
 import { blankAuditEntry } from '#contracts/audit';
 import type { AuditEntry } from '#contracts/audit';
 import { audit } from '#contracts/bus/audit';
-import { eventSubject } from '#contracts/events';
+import { eventSubject, ownerOf } from '#contracts/events';
 import type { Event } from '#contracts/events';
-import type { Principal, Role } from '#contracts/vocabulary';
+import { components } from '#contracts/vocabulary';
+import type { Component, Principal, Role } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import type { Database } from '#database';
 import { createEvent } from '#events';
@@ -57,7 +59,10 @@ export async function createAuditWorld(): Promise<AuditWorld> {
   const superuser = open(environment.adminUrl);
   startup.use(await startAudit(config));
   const client = createClient(await environment.connect('gateway'), audit);
-  const stream = jetstream((await environment.connect('executor')).nats);
+  const streams = new Map<Component, JetStreamClient>();
+  for (const component of components) {
+    streams.set(component, jetstream((await environment.connect(component)).nats));
+  }
   const signer = createSigner<Principal>('principal', ...environment.keys.principal);
 
   const stack = startup.move();
@@ -84,9 +89,10 @@ export async function createAuditWorld(): Promise<AuditWorld> {
     },
     async publish(events) {
       await Promise.all(
-        events.map((event) =>
-          stream.publish(eventSubject('executor', event.type), JSON.stringify(event)),
-        ),
+        events.map(async (event) => {
+          const owner = ownerOf(event.type);
+          await streams.get(owner)?.publish(eventSubject(owner, event.type), JSON.stringify(event));
+        }),
       );
     },
     async countRecords(orgId) {

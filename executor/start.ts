@@ -93,7 +93,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     isPlainHttpAllowed: createPlainHttpCheck(allow),
     describeTemplateOauth: (request, deadline) =>
       registryClient.describeTemplateOauth(request, deadline),
-    publisher: openPublisher(bus, 'executor'),
+    publisher: openPublisher(bus, 'executor', logger),
     logger,
     slots,
     ...limitsOf(config),

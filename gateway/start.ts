@@ -65,7 +65,7 @@ export async function startGateway(
       authenticator,
       authNews,
       files: openFileReader(bus),
-      publisher: openPublisher(bus, 'gateway'),
+      publisher: openPublisher(bus, 'gateway', logger),
       rates: createRateLimits({
         identityPerMinute: config.RATE_IDENTITY_PER_MINUTE,
         userPerMinute: config.RATE_USER_PER_MINUTE,

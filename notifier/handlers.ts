@@ -1,5 +1,6 @@
 import type { Handlers } from '#bus';
 import type { notifier } from '#contracts/bus/notifier';
+import type { Reader } from '#events';
 import type { Deps } from './deps.ts';
 import {
   createWebhook,
@@ -12,7 +13,10 @@ import {
 } from './usecases/manage-webhooks.ts';
 import { feedPosition, listFeed } from './usecases/read-feed.ts';
 
-export function createHandlers(deps: Deps): Handlers<typeof notifier> {
+export function createHandlers(
+  deps: Deps,
+  reader: Pick<Reader, 'state'>,
+): Handlers<typeof notifier> {
   return {
     listFeed: (request) => listFeed(deps, request),
     feedPosition: (request) => feedPosition(deps, request),
@@ -26,6 +30,6 @@ export function createHandlers(deps: Deps): Handlers<typeof notifier> {
     verifyWebhook: (request) => verifyWebhook(deps, request),
     listDeliveries: (request) => listWebhookDeliveries(deps, request),
     redeliver: (request) => redeliver(deps, request),
-    ping: async () => ({}),
+    ping: async () => ({ reading: reader.state() }),
   };
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { v7 as uuidv7 } from 'uuid';
 
@@ -112,7 +113,11 @@ describe('notifier', () => {
       components.use(await startNotifier(loadConfig(notifierConfig, variables)));
     }
     client = createClient(await environment.connect('gateway'), notifier);
-    publisher = openPublisher(await environment.connect('approvals'), 'approvals');
+    publisher = openPublisher(
+      await environment.connect('approvals'),
+      'approvals',
+      pino({ enabled: false }),
+    );
   });
   afterAll(async () => {
     await components?.disposeAsync();

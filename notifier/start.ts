@@ -78,10 +78,10 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
       }
     }),
   );
-  startup.use(
+  const reading = startup.use(
     consumeEvents({ bus: reader, durable: 'notifier', handle: createConsumer(deps), logger }),
   );
-  startup.use(await serve(bus, notifier, createHandlers(deps), { logger }));
+  startup.use(await serve(bus, notifier, createHandlers(deps, reading), { logger }));
 
   logger.info('started');
   const running = startup.move();

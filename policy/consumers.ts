@@ -6,6 +6,7 @@ import { policy } from '#contracts/bus/policy';
 import type { Event } from '#contracts/events';
 import { AppError } from '#errors';
 import { consumeEvents, onEvents } from '#events';
+import type { Reader } from '#events';
 import type { Deps } from './deps.ts';
 import type { Lookups, Topic } from './lookups/lookups.ts';
 import { plantRules } from './usecases/plant-rules.ts';
@@ -36,7 +37,7 @@ const PLANT_TIMEOUT_MS = 10_000;
  * Plants what was remembered even if whoever resolved the approval died before it could say so.
  * Needs no inbox: planting is idempotent by approval and pattern, for longer than events live.
  */
-export function plantRememberedRules(bus: Bus, deps: Deps): AsyncDisposable {
+export function plantRememberedRules(bus: Bus, deps: Deps): Reader {
   return consumeEvents({
     bus,
     durable: 'policy',

@@ -1,5 +1,6 @@
 import type { Handlers } from '#bus';
 import type { policy } from '#contracts/bus/policy';
+import type { Reader } from '#events';
 import type { Deps } from './deps.ts';
 import { checkAuthority } from './usecases/check-authority.ts';
 import { createRule } from './usecases/create-rule.ts';
@@ -11,7 +12,7 @@ import { permitReplay } from './usecases/permit-replay.ts';
 import { plantRules } from './usecases/plant-rules.ts';
 
 /** Endpoint → use case. */
-export function createHandlers(deps: Deps): Handlers<typeof policy> {
+export function createHandlers(deps: Deps, reader: Pick<Reader, 'state'>): Handlers<typeof policy> {
   return {
     decide: (request) => decideCall(deps, request),
     explain: (request, deadline) => explainCall(deps, request, deadline),
@@ -21,6 +22,6 @@ export function createHandlers(deps: Deps): Handlers<typeof policy> {
     listRules: (request, deadline) => listRules(deps, request, deadline),
     createRule: (request, deadline) => createRule(deps, request, deadline),
     deleteRule: (request, deadline) => deleteRule(deps, request, deadline),
-    ping: () => Promise.resolve({}),
+    ping: () => Promise.resolve({ reading: reader.state() }),
   };
 }

@@ -63,9 +63,9 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
     newId: () => randomUUIDv7(),
   };
   startup.use(dropLookupsOnChange(bus, deps.lookups));
-  startup.use(plantRememberedRules(reader, deps));
+  const reading = startup.use(plantRememberedRules(reader, deps));
   startup.use(repeat(pruneEveryMs, () => pruneRules(deps)));
-  startup.use(await serve(bus, policy, createHandlers(deps), { logger }));
+  startup.use(await serve(bus, policy, createHandlers(deps, reading), { logger }));
 
   logger.info('started');
   const running = startup.move();

@@ -1,6 +1,7 @@
 import { deadlineIn } from '#bus';
 import type { Deadline } from '#bus';
 import type { statusRoutes } from '#contracts/http/status';
+import type { ReaderState } from '#contracts/events';
 import type { Component } from '#contracts/vocabulary';
 import type { Deps, Neighbours } from '../deps.ts';
 import type { HandlersOf } from '../route.ts';
@@ -32,11 +33,14 @@ export function statusHandlers(deps: Deps): HandlersOf<typeof statusRoutes> {
   };
 }
 
-type Ping = (deadline: Deadline) => Promise<{ readonly busy?: boolean }>;
+type Ping = (
+  deadline: Deadline,
+) => Promise<{ readonly busy?: boolean; readonly reading?: ReaderState }>;
 
 interface ComponentState {
-  readonly status: 'ok' | 'busy' | 'unavailable';
+  readonly status: 'ok' | 'busy' | 'degraded' | 'unavailable';
   readonly latency_ms: number | null;
+  readonly reading?: ReaderState;
 }
 
 function pings(neighbours: Neighbours): Record<Exclude<Component, 'gateway'>, Ping> {
@@ -55,9 +59,10 @@ function pings(neighbours: Neighbours): Record<Exclude<Component, 'gateway'>, Pi
 async function measure(ping: Ping): Promise<ComponentState> {
   const startedAt = performance.now();
   try {
-    const { busy = false } = await ping(deadlineIn(pingMsMax));
+    const { busy = false, reading } = await ping(deadlineIn(pingMsMax));
     const latencyMs = Math.round((performance.now() - startedAt) * 10) / 10;
-    return { status: busy ? 'busy' : 'ok', latency_ms: latencyMs };
+    if (reading === undefined) return { status: busy ? 'busy' : 'ok', latency_ms: latencyMs };
+    return { status: reading === 'ok' ? 'ok' : 'degraded', latency_ms: latencyMs, reading };
   } catch {
     // Whatever the reason, it does not answer as it should; its own log says why.
     return { status: 'unavailable', latency_ms: null };

@@ -5,70 +5,99 @@ import { id, json, timestamp } from './vocabulary.ts';
 import type { Component } from './vocabulary.ts';
 
 /**
- * Everything that is announced, and whether subscribers of webhooks and SSE may see it.
- * `internal` events drop caches, plant rules or only leave an audit row.
+ * Everything that is announced, by the component that alone may say it, and whether subscribers of
+ * webhooks and SSE may see it. `internal` events drop caches, plant rules or only leave an audit row.
  */
+const eventTypesOf = {
+  gateway: {
+    'action.denied': 'internal',
+    'action.refused': 'internal',
+  },
+  auth: {
+    'identity.created': 'public',
+    'identity.changed': 'internal',
+    'identity.revoked': 'public',
+    'agent_key.created': 'internal',
+    'agent_key.revoked': 'internal',
+    'session.created': 'internal',
+    'session.ended': 'internal',
+    'sign_in.failed': 'internal',
+    'sign_in_link.created': 'internal',
+    'sign_in_provider.changed': 'internal',
+    'password.changed': 'internal',
+    'user.invited': 'internal',
+    'org.changed': 'internal',
+    /** An OAuth client was bound to an agent, rebound, unbound, or its self-approval switched. */
+    'mcp_connection.changed': 'internal',
+    /** An admin shut a client out of the org. */
+    'oauth_client.revoked': 'internal',
+    /** A client was let in by its user, and let out again: the end of every token of that chain. */
+    'oauth_grant.created': 'internal',
+    'oauth_grant.revoked': 'internal',
+    'oauth_token.revoked': 'internal',
+  },
+  registry: {
+    'service.created': 'internal',
+    'service.changed': 'internal',
+    'service.deleted': 'internal',
+    'registry.changed': 'internal',
+    'template.saved': 'internal',
+    'template.published': 'internal',
+    'template.disabled': 'internal',
+    'template.enabled': 'internal',
+    'template.deleted': 'internal',
+  },
+  policy: {
+    'rule.created': 'public',
+    'rule.deleted': 'public',
+  },
+  executor: {
+    'secret.created': 'internal',
+    'secret.deleted': 'internal',
+    'secret.changed': 'internal',
+    'secret.requested': 'public',
+    'secret.provided': 'public',
+    /** Somebody asked for access; nothing is connected yet. */
+    'connection.requested': 'internal',
+    'connection.created': 'public',
+    'connection.changed': 'internal',
+    'connection.refreshed': 'internal',
+    'connection.needs_reauth': 'public',
+    'connection.revoked': 'public',
+    'oauth_app.changed': 'internal',
+    'action.intent': 'internal',
+    'action.outcome': 'internal',
+  },
+  approvals: {
+    'approval.raised': 'public',
+    'approval.bubbled': 'public',
+    'approval.resolved': 'public',
+    'approval.remembered': 'internal',
+    'execution.started': 'internal',
+    'execution.finished': 'public',
+  },
+  notifier: {
+    'webhook.created': 'internal',
+    'webhook.changed': 'internal',
+    'webhook.deleted': 'internal',
+    'webhook.disabled': 'public',
+  },
+  audit: {
+    /** A component said what only another may say: what the audit log keeps instead of it. */
+    'event.refused': 'internal',
+  },
+} as const satisfies Record<Component, Record<string, 'public' | 'internal'>>;
+
 export const eventTypes = {
-  'approval.raised': 'public',
-  'approval.bubbled': 'public',
-  'approval.resolved': 'public',
-  'approval.remembered': 'internal',
-  'execution.started': 'internal',
-  'execution.finished': 'public',
-  'secret.created': 'internal',
-  'secret.deleted': 'internal',
-  'secret.changed': 'internal',
-  'secret.requested': 'public',
-  'secret.provided': 'public',
-  /** Somebody asked for access; nothing is connected yet. */
-  'connection.requested': 'internal',
-  'connection.created': 'public',
-  'connection.changed': 'internal',
-  'connection.refreshed': 'internal',
-  'connection.needs_reauth': 'public',
-  'connection.revoked': 'public',
-  'oauth_app.changed': 'internal',
-  'identity.created': 'public',
-  'identity.changed': 'internal',
-  'identity.revoked': 'public',
-  'agent_key.created': 'internal',
-  'agent_key.revoked': 'internal',
-  'session.created': 'internal',
-  'session.ended': 'internal',
-  'sign_in.failed': 'internal',
-  'sign_in_link.created': 'internal',
-  'sign_in_provider.changed': 'internal',
-  'password.changed': 'internal',
-  'user.invited': 'internal',
-  'org.changed': 'internal',
-  /** An OAuth client was bound to an agent, rebound, unbound, or its self-approval switched. */
-  'mcp_connection.changed': 'internal',
-  /** An admin shut a client out of the org. */
-  'oauth_client.revoked': 'internal',
-  /** A client was let in by its user, and let out again: the end of every token of that chain. */
-  'oauth_grant.created': 'internal',
-  'oauth_grant.revoked': 'internal',
-  'oauth_token.revoked': 'internal',
-  'rule.created': 'public',
-  'rule.deleted': 'public',
-  'service.created': 'internal',
-  'service.changed': 'internal',
-  'service.deleted': 'internal',
-  'registry.changed': 'internal',
-  'template.saved': 'internal',
-  'template.published': 'internal',
-  'template.disabled': 'internal',
-  'template.enabled': 'internal',
-  'template.deleted': 'internal',
-  'webhook.created': 'internal',
-  'webhook.changed': 'internal',
-  'webhook.deleted': 'internal',
-  'webhook.disabled': 'public',
-  'action.intent': 'internal',
-  'action.outcome': 'internal',
-  'action.denied': 'internal',
-  'action.refused': 'internal',
-} as const satisfies Record<string, 'public' | 'internal'>;
+  ...eventTypesOf.approvals,
+  ...eventTypesOf.executor,
+  ...eventTypesOf.auth,
+  ...eventTypesOf.policy,
+  ...eventTypesOf.registry,
+  ...eventTypesOf.notifier,
+  ...eventTypesOf.gateway,
+  ...eventTypesOf.audit,
+};
 
 export type EventType = keyof typeof eventTypes;
 export const eventType = z.enum(Object.keys(eventTypes) as [EventType, ...EventType[]]);
@@ -110,6 +139,26 @@ export function eventSubject(owner: Component, type: EventType): string {
   return `${isForAuditAlone(type) ? 'aud' : 'evt'}.${owner}.${type}`;
 }
 
+const ownerOfType = new Map(
+  Object.entries(eventTypesOf).flatMap(([owner, types]) =>
+    Object.keys(types).map((type) => [type as EventType, owner as Component] as const),
+  ),
+);
+
+/** The component that alone may announce events of this type. */
+export function ownerOf(type: EventType): Component {
+  return ownerOfType.get(type) as Component;
+}
+
+/** Whether an event of this type may come under this subject, which NATS lets one component use. */
+export function belongsTo(subject: string, type: EventType): boolean {
+  const owner = ownerOf(type);
+  return (
+    subject === eventSubject(owner, type) ||
+    (subject === batchSubject(owner) && isForAuditAlone(type))
+  );
+}
+
 /** Where events that were published together travel as one message: a JSON array of them. */
 export function batchSubject(owner: Component): string {
   return `aud.${owner}.batch`;
@@ -139,6 +188,16 @@ export const durableConsumers = {
   notifier: { owner: 'notifier', filter: 'evt.>' },
   policy: { owner: 'policy', filter: 'evt.approvals.approval.remembered' },
 } as const satisfies Record<string, { owner: Component; filter: string }>;
+
+/**
+ * How the reader of a durable consumer does: `behind` when something waits and nothing of it is
+ * handled, `missing` when the consumer is gone from the stream.
+ */
+export const readerState = z.enum(['ok', 'behind', 'missing']);
+export type ReaderState = z.infer<typeof readerState>;
+
+/** What a component that reads the stream answers to `ping`. */
+export const readerPing = z.strictObject({ reading: readerState });
 
 /** Which plain subscriptions a component may hold, to drop caches and to fan out. */
 export const plainSubscriptions = {

@@ -27,7 +27,11 @@ const newEvent = () =>
   });
 
 async function publishOneByOne(count: number): Promise<string[]> {
-  const publisher = openPublisher(await environment.connect('executor'), 'executor');
+  const publisher = openPublisher(
+    await environment.connect('executor'),
+    'executor',
+    pino({ enabled: false }),
+  );
   const events = Array.from({ length: count }, newEvent);
   for (const event of events) await publisher.publish(event);
   return events.map(({ id }) => id);

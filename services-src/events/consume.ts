@@ -7,8 +7,10 @@ import { storeApi } from '#bus';
 import type { Bus } from '#bus';
 import type { Transaction } from '#database';
 import type { Logger } from '#telemetry';
-import { event as eventSchema, eventsStream } from '../contracts/events.ts';
-import type { Event, durableConsumers } from '../contracts/events.ts';
+import { belongsTo, event as eventSchema, eventsStream } from '../contracts/events.ts';
+import type { Event, ReaderState, durableConsumers } from '../contracts/events.ts';
+import { refusalOf } from './refusal.ts';
+import { watchReader } from './watch.ts';
 
 interface ConsumeOptions {
   /** Logged in as the component's reader. */
@@ -17,12 +19,21 @@ interface ConsumeOptions {
   /** Commits the effect of a batch; called again with the same events after a failure. */
   readonly handle: (events: Event[]) => Promise<void>;
   readonly logger: Logger;
+  /** Whether `handle` gets a record of each event that was not believed; for the audit log. */
+  readonly recordsRefusals?: boolean;
   /**
    * How long events may be left in the stream for others to join them: what costs a transaction is
    * then shared, and whoever publishes shares the server and this process with no delivery.
    * Default 0: each is sent here as it comes.
    */
   readonly lingerMs?: number;
+  readonly checkEveryMs?: number;
+  readonly behindAfterMs?: number;
+}
+
+export interface Reader extends AsyncDisposable {
+  /** As of the last look, some seconds ago at most. */
+  readonly state: () => ReaderState;
 }
 
 const batchMax = 256;
@@ -41,15 +52,24 @@ export function consumeEvents({
   durable,
   handle,
   logger,
+  recordsRefusals = false,
   lingerMs = 0,
-}: ConsumeOptions): AsyncDisposable {
+  checkEveryMs = 5_000,
+  behindAfterMs = 60_000,
+}: ConsumeOptions): Reader {
+  const handling = { handle, logger, recordsRefusals };
   let stopped = false;
   let messages: ConsumerMessages | undefined;
 
   const follow = async (consumer: Consumer) => {
-    const batches = openBatches({ handle, logger });
+    const batches = openBatches(handling);
     // Called back, not iterated: nothing may wait where it would be left when this stops.
-    messages = await consumer.consume({ max_messages: batchMax, callback: batches.add });
+    messages = await consumer.consume({
+      max_messages: batchMax,
+      callback: batches.add,
+      // Otherwise it would look for a consumer that is gone without ever saying so.
+      abort_on_missing_resource: true,
+    });
     const failure = await messages.closed();
     await batches.worked();
     if (failure) throw failure;
@@ -70,7 +90,7 @@ export function consumeEvents({
         if (pending > 0 && !stopped) await take(consumer, batch, Math.min(pending, batchMax));
       } finally {
         // Also what came before a failure: it would come again only after `ack_wait`.
-        if (batch.length > 0) await process(batch, { handle, logger });
+        if (batch.length > 0) await process(batch, handling);
       }
     }
   };
@@ -89,24 +109,30 @@ export function consumeEvents({
     }
   };
   const running = run();
+  const watching = watchReader({ bus, durable, logger, checkEveryMs, behindAfterMs });
 
   return {
+    state: watching.state,
     async [Symbol.asyncDispose]() {
       stopped = true;
+      await watching[Symbol.asyncDispose]();
       await messages?.close();
-      // Until the server knows, it sends here what a replica should have.
-      if (!bus.nats.isClosed())
-        await Promise.race([
-          bus.nats.flush().catch(() => {}),
-          delay(500, undefined, { ref: false }),
-        ]);
+      await toldServer(bus);
       await running;
     },
   };
 }
 
+/** Until the server knows that nobody reads here, it sends here what a replica should have. */
+async function toldServer({ nats }: Bus): Promise<void> {
+  if (nats.isClosed()) return;
+  await Promise.race([nats.flush().catch(() => {}), delay(500, undefined, { ref: false })]);
+}
+
+type Handling = Required<Pick<ConsumeOptions, 'handle' | 'logger' | 'recordsRefusals'>>;
+
 /** Collects what arrives while a batch is in hand, so that a backlog is worked off in few transactions. */
-function openBatches(options: Pick<ConsumeOptions, 'handle' | 'logger'>) {
+function openBatches(options: Handling) {
   let waiting: JsMsg[] = [];
   let working: Promise<void> | undefined;
 
@@ -127,13 +153,11 @@ function openBatches(options: Pick<ConsumeOptions, 'handle' | 'logger'>) {
   };
 }
 
-async function process(
-  batch: JsMsg[],
-  { handle, logger }: Pick<ConsumeOptions, 'handle' | 'logger'>,
-): Promise<void> {
+async function process(batch: JsMsg[], handling: Handling): Promise<void> {
+  const { handle, logger } = handling;
   const parsed = batch.flatMap((message) => {
     const result = eventsSchema.safeParse([parseJson(message)].flat());
-    if (result.success) return [{ message, events: result.data }];
+    if (result.success) return [{ message, events: believed(message, result.data, handling) }];
     // Nothing can ever be made of it, so it must not come back for ever.
     logger.error({ subject: message.subject, issues: result.error.issues }, 'event is malformed');
     message.term();
@@ -141,17 +165,34 @@ async function process(
   });
   if (parsed.length === 0) return;
   try {
-    await handle(parsed.flatMap(({ events }) => events));
+    const events = parsed.flatMap((each) => each.events);
+    if (events.length > 0) await handle(events);
     for (const { message } of parsed) message.ack();
   } catch (error) {
     if (parsed.length > 1) {
       // One bad event must not hold up the others.
-      for (const { message } of parsed) await process([message], { handle, logger });
+      for (const { message } of parsed) await process([message], handling);
       return;
     }
     logger.warn({ err: error, subject: parsed[0]?.message.subject }, 'event not handled yet');
     parsed[0]?.message.nak(redeliverAfterMs);
   }
+}
+
+/** Each component publishes below its own name only, so the subject tells who speaks; the body may say anything. */
+function believed(
+  { subject }: JsMsg,
+  events: readonly Event[],
+  { logger, recordsRefusals }: Handling,
+): Event[] {
+  return events.flatMap((event) => {
+    if (belongsTo(subject, event.type)) return [event];
+    logger.error(
+      { subject, type: event.type, eventId: event.id },
+      'event refused: not the type of its subject',
+    );
+    return recordsRefusals ? [refusalOf(subject, event)] : [];
+  });
 }
 
 function parseJson(message: JsMsg): unknown {

@@ -1,8 +1,10 @@
 import type { Bus } from '#bus';
+import { belongsTo, eventType } from '../contracts/events.ts';
 
 /**
  * Calls `listener` for every message of a plain subscription (no queue: every replica hears it),
- * with the subject and the parsed body, and with `null` when the bus reconnects, because
+ * with the subject and the parsed body (`null` for one that cannot be read, or whose event type is not
+ * that of the subject), and with `null` when the bus reconnects, because
  * messages may have been missed: drop every cache then.
  */
 export function onEvents(
@@ -14,7 +16,8 @@ export function onEvents(
     bus.nats.subscribe(subject, {
       callback: (failure, message) => {
         if (failure) return listener(null);
-        listener({ subject: message.subject, body: parse(message.string()) });
+        const { subject } = message;
+        listener({ subject, body: believed(subject, parse(message.string())) });
       },
     }),
   );
@@ -39,4 +42,11 @@ function parse(text: string): unknown {
   } catch {
     return null; // Listeners treat an unreadable body like an unknown event.
   }
+}
+
+/** Whoever may publish under a subject may put any event into the body. */
+function believed(subject: string, body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('type' in body)) return body;
+  const type = eventType.safeParse(body.type);
+  return !type.success || belongsTo(subject, type.data) ? body : null;
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
+import { connect, headers as createHeaders } from '@nats-io/transport-node';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { blankAuditEntry } from '#contracts/audit';
@@ -16,6 +17,12 @@ beforeAll(async () => {
   environment = await createTestEnvironment();
 });
 afterAll(() => environment[Symbol.asyncDispose]());
+
+const logged: { level: number; msg: string }[] = [];
+const logger = pino(
+  { level: 'error' },
+  { write: (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[number]) },
+);
 
 const newEvent = () =>
   createEvent({
@@ -41,14 +48,29 @@ async function openStream() {
   };
 }
 
-test('an event is published when the stream has it, once, and not when the stream refuses it', async () => {
+test('an event whose id another component has used is stored all the same, and logged', async () => {
   await using stream = await openStream();
-  const publisher = openPublisher(await environment.connect('executor'), 'executor');
+  const before = await stream.stored();
+  const publisher = openPublisher(await environment.connect('executor'), 'executor', logger);
   const event = newEvent();
+  const { nats } = await environment.connect('gateway');
+  const headers = createHeaders();
+  headers.set('Nats-Msg-Id', event.id);
+  await nats.request('aud.gateway.action.denied', 'mine', { headers, timeout: 5_000 });
 
   await publisher.publish(event);
+  expect((await stream.stored()) - before).toBe(2);
+  expect(logged.map(({ msg }) => msg)).toEqual(['somebody else has published under this id']);
+});
+
+test('an event is published when the stream has it, and not when the stream refuses it', async () => {
+  await using stream = await openStream();
+  const publisher = openPublisher(await environment.connect('executor'), 'executor', logger);
+  const event = newEvent();
+
+  const before = await stream.stored();
   await publisher.publish(event);
-  expect(await stream.stored()).toBe(1);
+  expect(await stream.stored()).toBe(before + 1);
 
   await stream.change({ max_msg_size: 10 });
   await expect(publisher.publish(newEvent())).rejects.toMatchObject({ code: 'unavailable' });
@@ -58,5 +80,5 @@ test('an event is published when the stream has it, once, and not when the strea
 
   await stream.change({ max_msg_size: -1 });
   await publisher.publish(newEvent());
-  expect(await stream.stored()).toBe(2);
+  expect(await stream.stored()).toBe(before + 2);
 });

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
+
 import { headers as createHeaders } from '@nats-io/transport-node';
 
 import type { Bus } from '#bus';
 import { AppError } from '#errors';
+import type { Logger } from '#telemetry';
 import { batchSubject, eventSubject } from '../contracts/events.ts';
 import type { Event } from '../contracts/events.ts';
 import type { Component } from '../contracts/vocabulary.ts';
@@ -28,7 +31,7 @@ const timeoutMs = 2_000;
  * under load the cost of a message, at JetStream and at its reader, is shared, and a call alone
  * waits for nobody.
  */
-export function openPublisher(bus: Bus, owner: Component): Publisher {
+export function openPublisher(bus: Bus, owner: Component, logger: Logger): Publisher {
   let waiting: Waiting[] = [];
   let isSending = false;
 
@@ -39,7 +42,7 @@ export function openPublisher(bus: Bus, owner: Component): Publisher {
     const subject = isAlone ? eventSubject(owner, first.event.type) : batchSubject(owner);
     const body = isAlone ? first.event : batch.map(({ event }) => event);
     try {
-      await store(bus, { subject, body: JSON.stringify(body), id: first.event.id });
+      await store(bus, logger, { subject, body: JSON.stringify(body), id: first.event.id });
       for (const { settle } of batch) settle();
     } catch (cause) {
       for (const { settle } of batch) settle(notRecorded(cause));
@@ -65,21 +68,40 @@ export function openPublisher(bus: Bus, owner: Component): Publisher {
   };
 }
 
+interface Publication {
+  readonly subject: string;
+  readonly body: string;
+  /** By which the stream recognises a second publication of the same. */
+  readonly id: string;
+}
+
 /**
- * Publishes to the stream and waits for its word. A stream answers a publication like any request
- * (NATS: ADR-22); the client library's own `publish` asks by its costly `request` (docs/adr/0015).
+ * Publishes what was never published before. De-duplication is per stream, not per publisher: where
+ * the stream knows the id already, another component has used it, and this message was not
+ * stored. It goes once more under an id that nobody can have seen.
  */
-async function store(
-  { requests }: Bus,
-  { subject, body, id }: { subject: string; body: string; id: string },
-): Promise<void> {
+async function store(bus: Bus, logger: Logger, publication: Publication): Promise<void> {
+  if (await ask(bus, publication)) return;
+  const { subject, id } = publication;
+  logger.error({ subject, id }, 'somebody else has published under this id');
+  if (await ask(bus, { ...publication, id: randomUUID() })) return;
+  throw new Error('The stream says twice that it has the event already.');
+}
+
+/**
+ * Publishes and waits for the stream's word: whether it stored this, rather than known the id. A
+ * stream answers a publication like any request (NATS: ADR-22); the client library's own `publish`
+ * asks by its costly `request` (docs/adr/0015).
+ */
+async function ask({ requests }: Bus, { subject, body, id }: Publication): Promise<boolean> {
   const headers = createHeaders();
   headers.set('Nats-Msg-Id', id);
   const reply = await requests.request(subject, body, { timeoutMs, headers });
-  const acknowledged = reply.json<{ stream?: unknown; seq?: unknown; error?: unknown }>();
+  const acknowledged = reply.json<Record<'seq' | 'duplicate' | 'error', unknown>>();
   if (acknowledged.error !== undefined || typeof acknowledged.seq !== 'number') {
     throw new Error('The stream refused the event.', { cause: acknowledged.error });
   }
+  return acknowledged.duplicate !== true;
 }
 
 function notRecorded(cause: unknown): AppError {

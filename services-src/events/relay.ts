@@ -28,7 +28,8 @@ const lingerMs = 100;
 
 /**
  * Moves committed events from a component's outbox to the stream. Any number of replicas may
- * run one: rows are claimed with `skip locked`, and the event id de-duplicates at JetStream.
+ * run one: rows are claimed with `skip locked`, and the event id de-duplicates at JetStream. A row
+ * may have been published before, by one that died, so that the stream has it already is success.
  */
 export function startRelay({ db, bus, owner, logger }: RelayOptions): AsyncDisposable {
   const stream = jetstream(bus.nats, { timeout: 5_000 });

@@ -2,8 +2,9 @@ import { z } from 'zod';
 
 import { auditRecord } from '../audit.ts';
 import { defineContract } from '../define.ts';
-import { auditLookup, auditQuery, auditVerification } from '../http/audit.ts';
-import { id, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+import { readerPing } from '../events.ts';
+import { auditQuery, auditVerification } from '../http/audit.ts';
+import { pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
 
 const done = z.strictObject({});
 
@@ -20,13 +21,6 @@ export const audit = defineContract('audit', {
     callers: ['gateway'],
     timeoutMs: 5_000,
   },
-  get: {
-    request: z.strictObject({ principal: signedPrincipal, id }),
-    response: auditLookup,
-    errors: ['unauthenticated', 'forbidden', 'not_found'],
-    callers: ['gateway'],
-    timeoutMs: 5_000,
-  },
   verify: {
     request: z.strictObject({ principal: signedPrincipal }),
     response: auditVerification,
@@ -36,7 +30,7 @@ export const audit = defineContract('audit', {
   },
   ping: {
     request: done,
-    response: done,
+    response: readerPing,
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { defineContract } from '../define.ts';
-import { eventType, feedItem } from '../events.ts';
+import { eventType, feedItem, readerPing } from '../events.ts';
 import { createWebhookBody, createdWebhook, delivery, webhook } from '../http/webhooks.ts';
 import { id, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
 
@@ -82,7 +82,7 @@ export const notifier = defineContract('notifier', {
   },
   ping: {
     request: done,
-    response: done,
+    response: readerPing,
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { call, callOptions } from '../call.ts';
 import { defineContract } from '../define.ts';
+import { readerPing } from '../events.ts';
 import { validateReply } from '../http/actions.ts';
 import { clientId } from '../http/oauth-clients.ts';
 import { createRuleBody, rule } from '../http/rules.ts';
@@ -206,7 +207,7 @@ export const policy = defineContract('policy', {
   },
   ping: {
     request: done,
-    response: done,
+    response: readerPing,
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { readerState } from '../events.ts';
 import { components } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
@@ -9,8 +10,10 @@ export const status = z.strictObject({
     z.enum(components),
     z.strictObject({
       /** `busy`: it answers, and refuses calls because it has no room for more. */
-      status: z.enum(['ok', 'busy', 'unavailable']),
+      status: z.enum(['ok', 'busy', 'degraded', 'unavailable']),
       latency_ms: z.number().nullable(),
+      /** Of components that read the event stream: `behind` or `missing` makes them `degraded`. */
+      reading: readerState.optional(),
     }),
   ),
 });
