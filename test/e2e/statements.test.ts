@@ -79,6 +79,9 @@ const acrossOrgs: Record<string, string> = {
   'auth/repository/sign-in-flows.ts pruneFlows': housekeeping,
   'auth/repository/local-accounts.ts findAccountToSignIn': 'who signs in has no org yet',
   'auth/repository/oauth-tokens.ts pruneOauthTokens': housekeeping,
+  'auth/repository/sign-in-devices.ts isDeviceOfAnyone':
+    'whether a cookie was made here, before it is known who signs in',
+  'auth/repository/sign-in-devices.ts pruneSignInDevices': 'housekeeping',
   'auth/repository/oauth-interactions.ts pruneInteractions': housekeeping,
   'registry/repository/template-version.ts numberBuiltInTemplate': 'built-in: of no org',
   'registry/repository/toolset.ts claimDueServices': sweep,
