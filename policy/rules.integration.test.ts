@@ -175,6 +175,28 @@ describe('creating rules', () => {
     expect((await world.decide(bot, call)).outcome).toBe('denied');
   });
 
+  test('one that was stored before hidden characters were encoded matches, and is shown, as they are now', async () => {
+    const repo = 'r\u202eevil\u200b';
+    const call = { ...createIssue, params: { ...createIssue.params, repo } };
+    const other = world.below(ann, 'other');
+    const { uncoveredKeys, suggestedTiers } = world.gapIn(await world.decide(other, call));
+    const key = 'github:issues.create:r%E2%80%AEevil%E2%80%8B';
+    expect([uncoveredKeys, suggestedTiers[0]]).toEqual([
+      [key],
+      { keys: [key], description: `Allow issues.create of github for ${key.slice(21)} only.` },
+    ]);
+
+    await world.db`
+      insert into policy.rule (id, org_id, identity_id, owner_id, effect, pattern, exact,
+                               created_by, creator_chain, made_by_admin)
+      values (${newId()}, ${ann.orgId}, ${bot.id}, ${ann.id}, 'allow',
+              ${`github:issues.create:${repo}`}, true, ${ann.id}, array[${ann.id}]::uuid[], false)
+    `;
+
+    expect((await world.decide(bot, call)).outcome).toBe('permit');
+    expect(await patternsOf(ann, bot.id)).toEqual([key]);
+  });
+
   test('none beyond what one identity may have', async () => {
     await world.db`
       insert into policy.rule (id, org_id, identity_id, owner_id, effect, pattern, exact,

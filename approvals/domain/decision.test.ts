@@ -47,6 +47,10 @@ describe('parseDecision', () => {
       { resolution: 'deny', reason: 'no\0pe' },
       { kind: 'deny', reason: 'nope' },
     ],
+    [
+      { resolution: 'deny', reason: 'a\u202eb\n👩‍💻' },
+      { kind: 'deny', reason: 'a\\u202eb\n👩‍💻' },
+    ],
     [{ resolution: 'bubble' }, { kind: 'bubble' }],
   ])('%j', ([body, expected]) => {
     expect(parseDecision(body)).toEqual(expected);

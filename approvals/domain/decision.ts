@@ -1,5 +1,6 @@
 import type { ResolveApprovalBody } from '#contracts/http/approvals';
 import { AppError } from '#errors';
+import { visibleText } from '#templates';
 import { parseTtl } from './ttl.ts';
 
 export type Decision =
@@ -23,7 +24,7 @@ export interface Remember {
 /** The decision in either of its two vocabularies (decisions: Approvals, Decisions). */
 export function parseDecision(body: ResolveApprovalBody): Decision {
   const acknowledge = body.acknowledge ?? null;
-  const reason = body.reason === undefined ? null : storable(body.reason);
+  const reason = body.reason === undefined ? null : shownReason(body.reason);
   switch (body.resolution) {
     case 'allow':
     case 'allow_once':
@@ -67,7 +68,7 @@ function refuseRemembering(body: ResolveApprovalBody): void {
   );
 }
 
-/** Postgres text holds no NUL. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '');
+/** What is shown to the caller and in the audit log; Postgres text holds no NUL. */
+function shownReason(text: string): string {
+  return visibleText(text.replaceAll('\0', ''));
 }

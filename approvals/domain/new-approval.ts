@@ -1,6 +1,7 @@
 import type { Call } from '#contracts/call';
 import type { Gap } from '#contracts/permit';
 import type { Approval, Card } from './approval.ts';
+import { shownName } from './relationship.ts';
 
 type Frozen = Pick<
   Approval,
@@ -47,7 +48,7 @@ export function cardFrom(
   const uncovered = new Set(gap.uncoveredKeys);
   return {
     requester: requesterOf(gap),
-    placement: gap.placement,
+    placement: { ...gap.placement, name: shownName(gap.placement.name) },
     template: target.kind === 'raw' ? null : target.template.key,
     ...(target.kind === 'action' && target.runtime ? { runtime: target.runtime } : {}),
     action: target.kind === 'action' ? target.action : methodOf(call),
@@ -63,7 +64,7 @@ function requesterOf({ chain, identityId }: Gap): Card['requester'] {
   const requester = chain.at(-1);
   if (requester?.id !== identityId) throw new Error('a chain ends with its identity');
   const { id, kind, name } = requester;
-  return { id, kind, name, path: chain.map((link) => link.name) };
+  return { id, kind, name: shownName(name), path: chain.map((link) => shownName(link.name)) };
 }
 
 /** The nearest agent: its subtree shares a limit. */

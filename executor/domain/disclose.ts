@@ -1,5 +1,6 @@
 import type { DisclosedField } from '#contracts/audit';
 import type { CompiledAction } from '#contracts/template';
+import { visibleLine, visibleText } from '#templates';
 
 type Entry = CompiledAction['disclose'][number];
 type Filtered =
@@ -10,14 +11,22 @@ const lengthMax = 10_240;
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** One line of the approval card: what the template's filter found in the request, clamped. */
-export function disclosedField({ label, maxChars }: Entry, filtered: Filtered): DisclosedField {
-  if (!filtered.ok)
-    return { label, value: '', truncated: false, error: filtered.message.slice(0, 300) };
+export function disclosedField(
+  { label: said, maxChars }: Entry,
+  filtered: Filtered,
+): DisclosedField {
+  const label = visibleLine(said).slice(0, 100);
+  if (!filtered.ok) {
+    const error = visibleLine(filtered.message).slice(0, 300);
+    return { label, value: '', truncated: false, error };
+  }
   const given = filtered.outputs.filter((output) => output !== 'null');
   // An empty text empties the field it is sent for; nothing at all leaves it as it is.
   const text = given.map(readable).join('\n') || (given.length > 0 ? '(empty)' : '');
-  const value = clamp(text, maxChars ?? lengthMax);
-  return { label, value, truncated: value.length < text.length };
+  const bounded = Buffer.byteLength(text) <= lengthMax ? text : cutBytes(text);
+  const visible = visibleText(bounded);
+  const value = clamp(visible, maxChars ?? lengthMax);
+  return { label, value, truncated: bounded.length < text.length || value.length < visible.length };
 }
 
 /** jq gives JSON texts: a string is shown without its quotes. */

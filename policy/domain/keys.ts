@@ -1,4 +1,5 @@
 import type { DerivedKey } from '#contracts/permit';
+import { hiddenCharacters } from '#templates';
 
 /** Longest permission key; the contracts refuse a longer one. */
 export const KEY_CHARACTERS_MAX = 4096;
@@ -7,14 +8,14 @@ export const KEY_CHARACTERS_MAX = 4096;
 export const WHOLE_ACTION = '*';
 
 /**
- * Derived text never holds what means something in a rule (decisions: Keys): `%`, `*` and
- * control characters become UTF-8 percent triplets, so that no caller can mint a wildcard.
+ * Derived text never holds what means something in a rule: `%`, `*`, control characters and those
+ * that nobody sees become UTF-8 percent triplets. So no caller can mint a wildcard, and a key reads
+ * as what it is wherever it is shown.
  */
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const inArgument = /[%*\u0000-\u001f\u007f-\u009f]/g;
+const inArgument = new RegExp(`[%*\\p{Cc}${hiddenCharacters}]`, 'gu');
 /** Service and action may hold no `:` either: a key is split at its first two. */
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const inName = /[%*:\u0000-\u001f\u007f-\u009f]/g;
+const inName = new RegExp(`[%*:\\p{Cc}${hiddenCharacters}]`, 'gu');
+const hidden = new RegExp(`[\\p{Cc}${hiddenCharacters}]`, 'gu');
 
 export function encodeName(text: string): string {
   return text.replace(inName, encodeCharacter);
@@ -22,6 +23,11 @@ export function encodeName(text: string): string {
 
 export function encodeArgument(text: string): string {
   return text.replace(inArgument, encodeCharacter);
+}
+
+/** A stored pattern in the spelling that keys have: some were stored before hidden characters were encoded. */
+export function withHiddenEncoded(pattern: string): string {
+  return pattern.replace(hidden, encodeCharacter);
 }
 
 /** `service:action:arg`; an undefined argument is the whole action. */

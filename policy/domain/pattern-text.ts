@@ -106,7 +106,7 @@ function spelled(text: string, encodeText: (text: string) => string, what: strin
   const canonical = canonicalOf(given, encodeText);
   if (canonical === given) return given;
   throw refused(
-    `has an ${what} that is spelled as in no key: of "%…" only what stands for %, *${what === 'action' ? ', :' : ''} and control characters is kept`,
+    `has an ${what} that is spelled as in no key: of "%…" only what stands for %, *${what === 'action' ? ', :' : ''}, control and invisible characters is kept`,
     canonical,
   );
 }

@@ -33,7 +33,8 @@ describe('suggestTiers', () => {
     expect(suggestTiers([httpKey('POST', 'a.example:8443', '/v1/x')])).toEqual([
       {
         keys: ['http:POST:a.example:8443/v1/x'],
-        description: 'Allow POST requests to a.example:8443/v1/x only.',
+        description:
+          'Allow POST requests to a.example:8443/v1/x only (any query, headers and body).',
       },
       {
         keys: ['http:POST:a.example:8443/**'],
@@ -44,6 +45,15 @@ describe('suggestTiers', () => {
         description: 'Allow requests of any method to anything on a.example:8443.',
       },
     ]);
+  });
+
+  test('nothing that is offered holds what nobody sees, or what turns text about', () => {
+    const tiers = suggestTiers([actionKey('notes', 'write', 'r\u202eevil\u200b\u3164')]);
+
+    expect(tiers[0]).toEqual({
+      keys: ['notes:write:r%E2%80%AEevil%E2%80%8B%E3%85%A4'],
+      description: 'Allow write of notes for r%E2%80%AEevil%E2%80%8B%E3%85%A4 only.',
+    });
   });
 
   test('all keys broaden together, and a secret never does', () => {
@@ -58,7 +68,7 @@ describe('suggestTiers', () => {
       ['http:ANY:a.example/**', 'secret:token:a.example'],
     ]);
     expect(tiers[0]?.description).toBe(
-      'Allow POST requests to a.example/x only, with the secret token sent to a.example.',
+      'Allow POST requests to a.example/x only (any query, headers and body), with the secret token sent to a.example.',
     );
   });
 

@@ -50,7 +50,7 @@ function httpLadder({ key, action, arg }: DerivedKey): Step[] {
   const slash = arg.indexOf('/');
   const host = slash < 0 ? arg : arg.slice(0, slash);
   return [
-    { key, words: `${action} requests to ${shown(arg)} only` },
+    { key, words: `${action} requests to ${shown(arg)} only (any query, headers and body)` },
     { key: `http:${action}:${host}/**`, words: `${action} requests to anything on ${host}` },
     { key: `http:ANY:${host}/**`, words: `requests of any method to anything on ${host}` },
   ];

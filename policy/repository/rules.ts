@@ -1,6 +1,7 @@
 import type { Rule as PublicRule } from '#contracts/http/rules';
 import type { Risk } from '#contracts/vocabulary';
 import type { Sql } from '#database';
+import { withHiddenEncoded } from '../domain/keys.ts';
 import { compilePattern } from '../domain/patterns.ts';
 import type { Rule } from '../domain/rules.ts';
 
@@ -81,7 +82,7 @@ export async function listLiveRules(
     id: row.id,
     identityId: row.identity_id,
     effect: row.effect,
-    pattern: compilePattern(row.pattern, row.exact),
+    pattern: compilePattern(withHiddenEncoded(row.pattern), row.exact),
     serviceId: row.service_id,
     credentialId: row.credential_id,
     riskAtLeast: row.risk_at_least,
@@ -261,7 +262,7 @@ function presentRule(row: RuleRow): PublicRule {
     org_id: row.org_id,
     identity_id: row.identity_id,
     effect: row.effect,
-    pattern: row.pattern,
+    pattern: withHiddenEncoded(row.pattern),
     exact: row.exact,
     service_id: row.service_id,
     credential_id: row.credential_id,

@@ -1,4 +1,5 @@
 import type { DescriptionPart } from '../contracts/template.ts';
+import { visibleLine } from './hidden-text.ts';
 
 /** A value longer than this is cut: a description is one line that a person reads at a glance. */
 const VALUE_CHARACTERS_MAX = 120;
@@ -27,7 +28,7 @@ export function renderDescription(
 type SimplePart = Exclude<DescriptionPart, { optional: unknown }>;
 
 function renderPart(part: SimplePart, params: Readonly<Record<string, unknown>>): string {
-  if ('text' in part) return part.text;
+  if ('text' in part) return visibleLine(part.text);
   return isGiven(params, part.param) ? renderValue(params[part.param]) : '';
 }
 
@@ -41,13 +42,5 @@ function renderValue(value: unknown): string {
   const characters = Array.from(text.slice(0, 2 * VALUE_CHARACTERS_MAX + 2));
   const isCut = characters.length > VALUE_CHARACTERS_MAX;
   const shown = characters.slice(0, VALUE_CHARACTERS_MAX).join('');
-  return escapeInvisible(shown) + (isCut ? '…' : '');
-}
-
-/** Control, format (bidirectional marks among them), lone surrogates, line and paragraph separators. */
-function escapeInvisible(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
-  });
+  return visibleLine(shown) + (isCut ? '…' : '');
 }

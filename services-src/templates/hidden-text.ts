@@ -1,0 +1,42 @@
+/**
+ * Characters that nobody sees, or that turn the text beside them about: format characters
+ * (bidirectional, zero width, tags), line and paragraph separators, fillers, variation selectors.
+ */
+export const hiddenCharacters = String.raw`\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}`;
+
+const inText = new RegExp(String.raw`[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'gu');
+/** Most texts are nothing else. */
+const plain = /^[\x20-\x7e]*$/;
+/** Lines of a text are made of letters that anybody can see, and so are tabs. */
+const kept = new Set(['\n', '\t']);
+
+/** A text of somebody else on one line: what would be hidden, or break the line, is spelled out. */
+export function visibleLine(text: string): string {
+  return plain.test(text) ? text : text.replace(inText, escape);
+}
+
+/** The same of a text of several lines. What builds an emoji stays, between what it builds it of. */
+export function visibleText(given: string): string {
+  if (plain.test(given)) return given;
+  const text = given.replaceAll('\r\n', '\n');
+  return text.replace(inText, (character, at: number) =>
+    kept.has(character) || buildsEmoji(text, character, at) ? character : escape(character),
+  );
+}
+
+function buildsEmoji(text: string, character: string, at: number): boolean {
+  if (character === '\ufe0f') {
+    return /(\p{Extended_Pictographic}|[0-9#*])$/u.test(text.slice(Math.max(0, at - 3), at));
+  }
+  if (character !== '\u200d') return false;
+  const [before, after] = [text.slice(Math.max(0, at - 5), at), text.slice(at + 1, at + 3)];
+  return (
+    /\p{Extended_Pictographic}(\ufe0f|\p{Emoji_Modifier})?$/u.test(before) &&
+    /^\p{Extended_Pictographic}/u.test(after)
+  );
+}
+
+function escape(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
+}
