@@ -1,6 +1,6 @@
 import { headers as createHeaders } from '@nats-io/transport-node';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 import { auth } from '#contracts/bus/auth';
 import { defineContract } from '#contracts/define';
@@ -98,3 +98,47 @@ test.for([
     expect(auth.asked).toEqual([]);
   },
 );
+
+test('one caller whose requests hang leaves room for the requests of others', async () => {
+  const hanging = Promise.withResolvers<never>();
+  const { getMe } = auth.endpoints;
+  const only = defineContract('auth', { getMe });
+  const bus = await environment.connect('auth');
+  let asked = 0;
+  const handlers = {
+    getMe: async ({ principal }: { principal: string }) => {
+      asked += 1;
+      if (principal.startsWith(hog.split('.')[0] ?? '')) return hanging.promise;
+      throw new Error('answered');
+    },
+  };
+  const statementOf = (orgId: string) => {
+    const claims = { orgId, userId: 'ann', identityId: 'bot' };
+    return `${Buffer.from(JSON.stringify(claims)).toString('base64url')}.key:mac`;
+  };
+  const hog = statementOf('hog');
+  await using serving = await serve(bus, only, handlers as never, { logger, inFlightMax: 64 });
+  const gateway = createClient(await environment.connect('gateway'), only);
+  const refused: unknown[] = [];
+  const all = Array.from({ length: 80 }, () =>
+    gateway
+      .getMe({ principal: hog }, deadlineIn(10_000))
+      .catch((error: unknown) => refused.push(error)),
+  );
+  await vi.waitFor(() => expect(asked + refused.length).toBe(80), 10_000);
+  for (const error of refused) {
+    expect(error).toMatchObject({
+      code: 'rate_limited',
+      details: { component: 'auth', busy: true, retry_after: 5 },
+    });
+  }
+  expect(refused.length).toBeGreaterThan(40);
+
+  for (let n = 0; n < 5; n += 1) {
+    const answer = gateway.getMe({ principal: statementOf(`other-${n}`) }, deadlineIn(5_000));
+    await expect(answer).rejects.toMatchObject({ code: 'internal' });
+  }
+  hanging.reject(new Error('it is over'));
+  await Promise.all(all);
+  await serving[Symbol.asyncDispose]();
+});

@@ -7,12 +7,15 @@ import { AppError, errorCodes } from '#errors';
 import { subjectOf } from '../contracts/define.ts';
 import type { Contract, EndpointSpec } from '../contracts/define.ts';
 import type { Component } from '../contracts/vocabulary.ts';
+import { overShare } from '../shares/index.ts';
+import type { CallerLevel } from '../shares/index.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { startSpan } from '../telemetry/span.ts';
 import { accountOf } from './accounts.ts';
 import type { Bus } from './connect.ts';
 import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
+import { createInHand } from './in-hand.ts';
 import { ERROR_CODE_HEADER, ERROR_HEADER, TIMEOUT_HEADER, traceGetter } from './headers.ts';
 
 export type Handlers<C extends Contract> = {
@@ -28,7 +31,7 @@ type AnyHandler = (request: unknown, deadline: Deadline, caller: Component) => P
 
 interface Serving {
   readonly logger: Logger;
-  /** Requests in hand at most; one more is answered `unavailable` at once. */
+  /** Requests in hand at most, shared out by who asks; one more is refused at once. */
   readonly inFlightMax?: number;
 }
 
@@ -55,6 +58,7 @@ export async function serve<C extends Contract>(
   { logger, inFlightMax = 1024 }: Serving,
 ): Promise<AsyncDisposable> {
   const inFlight = new Set<Promise<void>>();
+  const inHand = createInHand(inFlightMax);
   const subscriptions = Object.entries(contract.endpoints).map(([name, specified]) => {
     const endpoint = { ...specified, request: z.compile(specified.request) };
     const subject = subjectOf(contract, name);
@@ -79,17 +83,18 @@ export async function serve<C extends Contract>(
           respondError(bus, message, new AppError('forbidden', `${subject} is not for you.`));
           return;
         }
-        if (inFlight.size >= inFlightMax) {
-          const busy = new AppError('unavailable', `The ${contract.owner} component is busy.`, {
-            details: { component: contract.owner, busy: true },
-          });
-          respondError(bus, message, busy);
+        const held = inHand.take(message, caller);
+        if (typeof held === 'string') {
+          respondError(bus, message, noRoom(contract.owner, held));
           return;
         }
         const handler = (handlers as Record<string, AnyHandler>)[name] as AnyHandler;
         const answered = answer(message, endpoint, { bus, handler, logger, subject, caller });
         inFlight.add(answered);
-        void answered.finally(() => inFlight.delete(answered));
+        void answered.finally(() => {
+          inFlight.delete(answered);
+          held[Symbol.dispose]();
+        });
       },
     });
   });
@@ -101,6 +106,13 @@ export async function serve<C extends Contract>(
       await Promise.allSettled(inFlight);
     },
   };
+}
+
+function noRoom(component: Component, whose: CallerLevel | 'pool'): AppError {
+  if (whose !== 'pool') return overShare(whose, { what: 'requests', component });
+  return new AppError('unavailable', `The ${component} component is busy.`, {
+    details: { component, busy: true },
+  });
 }
 
 interface Asked {
