@@ -100,7 +100,7 @@ describe('an allowed write', () => {
     await expect(execute(call, permit)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(world.upstream.hits).toHaveLength(0);
     expect((await world.outbox('action.outcome')).at(-1)?.audit).toMatchObject({
-      outcome: 'failed',
+      outcome: 'outcome_unknown',
       error: 'outcome_unknown',
     });
   });
@@ -259,7 +259,10 @@ describe('a dispatch whose executor died', () => {
 
     const outcomes = await outcomesOf('left behind');
     expect(outcomes).toHaveLength(before + 5);
-    expect(outcomes.at(-1)?.audit).toMatchObject({ outcome: 'failed', error: 'outcome_unknown' });
+    expect(outcomes.at(-1)?.audit).toMatchObject({
+      outcome: 'outcome_unknown',
+      error: 'outcome_unknown',
+    });
   });
 
   test('answers its own late outcome as unknown when another has decided so', async () => {

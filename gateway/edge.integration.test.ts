@@ -219,6 +219,7 @@ describe('bad input', () => {
     ['text', { 'content-type': 'text/plain' }],
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['a compressed body', { 'content-encoding': 'gzip' }],
+    ['a label of another charset', { 'content-type': 'application/json; charset=utf-16' }],
   ])('%s is unsupported_media_type', async ([, headers]) => {
     const { status, body } = await post('{}', headers);
 

@@ -109,7 +109,12 @@ describe('an action call', () => {
     const rule = await world.rule(ann, bot, 'allow github:issues.create:*');
     const permit = world.permitIn(await world.decide(bot, createIssue));
 
-    expect(permit.decision).toEqual({ by: 'rule', rule_id: rule.id, approval_id: null });
+    expect(permit.decision).toEqual({
+      by: 'rule',
+      rule_id: rule.id,
+      approval_id: null,
+      allowed_by: [{ rule_id: rule.id, pattern: 'github:issues.create:*' }],
+    });
   });
 
   test('a deny refuses it as a result, not as an error', async () => {

@@ -151,6 +151,7 @@ export function announceFinished(approval: Approval, actor: Actor | null): Annou
         actor: actor ?? requesterOf(approval),
       }),
       ...finishedFacts(execution),
+      call_id: execution.auditId,
       decision: decidedBy(approval),
     },
   };
@@ -165,7 +166,8 @@ function finishedFacts(execution: Execution): Partial<AuditEntry> {
     };
   }
   const error = execution.error?.error ?? execution.status;
-  return error === deniedError ? { outcome: 'denied' } : { outcome: 'failed', error };
+  if (error === deniedError) return { outcome: 'denied' };
+  return { outcome: error === 'outcome_unknown' ? error : 'failed', error };
 }
 
 function sentenceOf({ status, resolution, resolvedBy, requesterId }: Approval): string {
@@ -204,6 +206,7 @@ function auditOf(
     risk: approval.risk,
     approval_id: approval.id,
     execution_id: approval.execution?.id ?? null,
+    request_digest: approval.requestDigest,
     request_id: actor?.context.requestId ?? null,
     trace_id: actor?.context.traceId ?? null,
     ip: actor?.context.ip ?? null,

@@ -38,6 +38,21 @@ describe('a chain', () => {
     expect(checkChain(chainStart, [later])).toEqual({ head: { seq: 1, hash: first?.hash } });
   });
 
+  test('covers what was added later wherever it is not null', () => {
+    const before = chain.slice(0, 3);
+    const head = { seq: 3, hash: chain[2]?.hash ?? '' };
+    const [called] = chainAfter(head, [
+      { ...record(4), call_id: record(1).id, request_digest: 'a'.repeat(64), count: 7 },
+    ]) as [(typeof chain)[number]];
+    expect(called.hash).not.toBe(chain[3]?.hash);
+    expect(checkChain(chainStart, [...before, called])).toEqual({
+      head: { seq: 4, hash: called.hash },
+    });
+    for (const other of [{ call_id: record(2).id }, { request_digest: null }, { count: 8 }]) {
+      expect(checkChain(head, [{ ...called, ...other }])).toEqual({ firstBadSeq: 4 });
+    }
+  });
+
   test('breaks where a record is changed, missing, swapped or inserted', () => {
     const [one, two, three, four] = chain as [
       (typeof chain)[number],

@@ -15,6 +15,7 @@ export function recordOf(event: Event): UnchainedRecord | undefined {
     user_id: entry.user_id?.toLowerCase() ?? null,
     approval_id: entry.approval_id?.toLowerCase() ?? null,
     execution_id: entry.execution_id?.toLowerCase() ?? null,
+    call_id: entry.call_id?.toLowerCase() ?? null,
   };
 }
 

@@ -11,7 +11,8 @@ type RecordRow = Omit<AuditRecord, 'at'> & { at: Date };
 const columns = (sql: Sql) => sql`
   id, org_id, seq::float8 as seq, at, type, user_id, identity, credential, service, template,
   action, permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
-  disclosed, approval_id, execution_id, request_id, trace_id, ip, prev_hash, hash
+  disclosed, approval_id, execution_id, request_id, trace_id, ip, call_id, request_digest, count,
+  prev_hash, hash
 `;
 
 /** One writer at a time per org, until the transaction ends: `seq` has no gaps and no forks. */
@@ -53,17 +54,20 @@ export async function insertRecords(sql: Sql, records: readonly AuditRecord[]): 
     insert into audit.record
            (id, org_id, seq, at, type, user_id, identity, credential, service, template, action,
             permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
-            disclosed, approval_id, execution_id, request_id, trace_id, ip, prev_hash, hash)
+            disclosed, approval_id, execution_id, request_id, trace_id, ip, call_id, request_digest,
+            count, prev_hash, hash)
     select id, org_id, seq, at, type, user_id, identity, credential, service, template, action,
            permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
-           disclosed, approval_id, execution_id, request_id, trace_id, ip, prev_hash, hash
+           disclosed, approval_id, execution_id, request_id, trace_id, ip, call_id, request_digest,
+           count, prev_hash, hash
       from jsonb_to_recordset(${sql.json(records)})
         as r (id uuid, org_id uuid, seq bigint, at timestamptz, type text, user_id uuid,
               identity jsonb, credential jsonb, service text, template text, action text,
               permission_keys text[], risk text, decision jsonb, outcome text, error text,
               http_status integer, duration_ms double precision, description text,
               disclosed jsonb, approval_id uuid, execution_id uuid, request_id text,
-              trace_id text, ip text, prev_hash text, hash text)
+              trace_id text, ip text, call_id uuid, request_digest text, count integer,
+              prev_hash text, hash text)
   `;
 }
 
@@ -103,6 +107,33 @@ export async function listRecords(
        ${until === undefined ? sql`` : sql`and at < ${until}`}
        ${text === undefined ? sql`` : sql`and position(lower(${text}) in lower(description)) > 0`}
      order by audit.record.seq desc
+     limit ${limit}
+  `;
+  return rows.map(toRecord);
+}
+
+/** Those of one call, in the order of the chain; `id` is its call id, or the id of any record. */
+export async function listCallRecords(
+  sql: Sql,
+  {
+    orgId,
+    ofUserId,
+    id,
+    limit,
+  }: { orgId: string; ofUserId: string | null; id: string; limit: number },
+): Promise<AuditRecord[]> {
+  const rows = await sql<RecordRow[]>`
+    select ${columns(sql)}
+      from audit.record
+     where org_id = ${orgId}
+       and (id = ${id}
+            or call_id = ${id}
+            or call_id = (select named.call_id
+                            from audit.record as named
+                           where named.org_id = ${orgId}
+                             and named.id = ${id}))
+       ${ofUserId === null ? sql`` : sql`and user_id = ${ofUserId}`}
+     order by audit.record.seq
      limit ${limit}
   `;
   return rows.map(toRecord);

@@ -3,7 +3,7 @@ import type { AuditQuery } from '#contracts/http/audit';
 import { cursorOf, parseCursor } from '#database';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
-import { readableUserOf } from '../domain/access.ts';
+import { readerOf } from '../domain/access.ts';
 import { listRecords as listRows } from '../repository/records.ts';
 
 interface ListFields {
@@ -17,11 +17,7 @@ export async function listRecords(
   { db, readPrincipal }: Deps,
   { principal, page, filter }: ListFields,
 ): Promise<{ items: AuditRecord[]; next_cursor: string | null }> {
-  const caller = readPrincipal(principal);
-  const ofUserId = readableUserOf(caller);
-  if (ofUserId === undefined) {
-    throw new AppError('forbidden', 'Only users read the audit log; ask yours.');
-  }
+  const { orgId, ofUserId } = readerOf(readPrincipal(principal));
   // No stored text holds a NUL, and Postgres refuses to look for one.
   if (Object.values(filter).some((value) => value?.includes('\0'))) {
     return { items: [], next_cursor: null };
@@ -29,7 +25,7 @@ export async function listRecords(
   const beforeSeq = page.cursor === null ? null : parseSeq(page.cursor);
   const rows = await listRows(
     db,
-    { ...filter, orgId: caller.orgId, ofUserId },
+    { ...filter, orgId, ofUserId },
     { beforeSeq, limit: page.limit + 1 },
   );
   const items = rows.slice(0, page.limit);

@@ -5,7 +5,9 @@ import type { Permit } from '#contracts/permit';
 import type { CallContext } from '#contracts/vocabulary';
 import type { ErrorCode } from '#errors';
 import type { createEvent } from '#events';
+import { requestDigestOf } from '../domain/request.ts';
 import type { BuiltRequest } from '../domain/request.ts';
+import { isNonRead } from '../domain/retry.ts';
 
 type NewEvent = Parameters<typeof createEvent>[0];
 
@@ -39,6 +41,8 @@ export function auditEntryOf(
     request_id: context.requestId,
     trace_id: context.traceId,
     ip: context.ip,
+    call_id: permit.jti,
+    request_digest: isNonRead(request.method, permit.nonRead) ? requestDigestOf(request) : null,
   };
 }
 
@@ -62,8 +66,7 @@ export function intentEvent({ orgId, auditId, audience, entry }: EventParts): Ne
     orgId,
     audience,
     data: { audit_id: auditId, service: entry.service, action: entry.action },
-    // What was disclosed to the approver stands in the outcome's row, once.
-    audit: { ...entry, outcome: 'started', disclosed: [] },
+    audit: { ...entry, outcome: 'started' },
   };
 }
 
@@ -88,7 +91,7 @@ export function outcomeEvent(
     },
     audit: {
       ...entry,
-      outcome: outcome.kind,
+      outcome: isCalled || outcome.code !== 'outcome_unknown' ? outcome.kind : outcome.code,
       error: isCalled ? null : outcome.code,
       http_status: isCalled ? outcome.result.status_code : null,
       duration_ms: isCalled ? outcome.result.duration_ms : outcome.durationMs,

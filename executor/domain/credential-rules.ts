@@ -27,8 +27,19 @@ export function maySeeCredential(
   return tier === 'org' || ownerId === principal.userId || principal.role === 'auditor';
 }
 
+/** A shorter value is part of many answers by chance, so it could not be kept out of them. */
+const valueCharactersMin = 4;
+
 /** A value has to survive a header unchanged: no line feed, no other control character. */
 export function checkSecretValue(value: string): void {
+  if (value.length < valueCharactersMin) {
+    const message = `must have at least ${valueCharactersMin} characters`;
+    throw new AppError(
+      'invalid_params',
+      `The value of a secret ${message}: a shorter one could not be kept out of answers.`,
+      { details: { issues: [{ path: 'value', message }] } },
+    );
+  }
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (!/[\u0000-\u001f\u007f-\u009f]/.test(value) && value.isWellFormed()) return;
   const message = 'must not hold line breaks or other control characters';

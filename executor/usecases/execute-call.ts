@@ -5,6 +5,7 @@ import { AppError } from '#errors';
 import { auditEntryOf } from '../calls/audit-entry.ts';
 import { checkFilter } from '../calls/check-filter.ts';
 import { loadCredentials } from '../calls/credentials.ts';
+import { discloseFields } from '../calls/disclose.ts';
 import { requireLivePermit } from '../calls/facts.ts';
 import { prepareCall } from '../calls/prepare.ts';
 import { runNonRead } from '../calls/run-non-read.ts';
@@ -14,6 +15,9 @@ import { requireSameCaller } from '../calls/send-platform.ts';
 import { sendingTimeMs } from '../calls/send.ts';
 import type { Deps } from '../deps.ts';
 import { isNonRead } from '../domain/retry.ts';
+
+/** Less than a permit lives: a filter that is slow costs its own field, never the call. */
+const discloseMs = 2_000;
 
 /** Runs one permitted call. Everything that can be refused is refused before anything is recorded or sent. */
 export async function executeCall(
@@ -49,15 +53,14 @@ export async function executeCall(
   const { request } = prepared;
   // Before the credentials are read, so that none grows old while the call waits.
   await slot.goTo(request.url, mayWait === true ? options.timeoutMs : 0);
-  const credentials = await loadCredentials(
-    deps,
-    { facts: permit, action: prepared.action, url: request.url },
-    deadline,
-  );
-  await checkFilter(deps, call.filter, permit);
+  const [credentials, disclosed] = await Promise.all([
+    loadCredentials(deps, { facts: permit, action: prepared.action, url: request.url }, deadline),
+    discloseFields(deps, { prepared, userId: permit.userId, timeoutMs: discloseMs }),
+    checkFilter(deps, call.filter, permit),
+  ]);
   requireLivePermit(permit);
 
-  const entry = auditEntryOf(permit, { request, context, disclosed: [] });
+  const entry = auditEntryOf(permit, { request, context, disclosed });
   const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
   const facts = permit;
   const run = { permit, facts, call, prepared, credentials, entry, timeoutMs, behalf };

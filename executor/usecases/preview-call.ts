@@ -7,6 +7,7 @@ import { AppError } from '#errors';
 import { renderDescription } from '#templates';
 import { checkFilter } from '../calls/check-filter.ts';
 import { claimKey, keyDigestOf } from '../calls/claim.ts';
+import { discloseFields } from '../calls/disclose.ts';
 import { freezeCall } from '../calls/frozen-call.ts';
 import { answerSecondAttempt, differentCall } from '../calls/outcome.ts';
 import { prepareCall } from '../calls/prepare.ts';
@@ -14,7 +15,6 @@ import type { PreparedCall } from '../calls/prepare.ts';
 import type { Executed } from '../calls/run.ts';
 import { showCredentials } from '../calls/show-credentials.ts';
 import type { Deps } from '../deps.ts';
-import { disclosedField } from '../domain/disclose.ts';
 import { redactedParams, showRequest } from '../domain/redact.ts';
 import { requestDigestOf } from '../domain/request.ts';
 import { isNonRead } from '../domain/retry.ts';
@@ -57,7 +57,7 @@ export async function previewCall(
   await checkFilter(deps, call.filter, gap);
 
   const [disclosed, description, credentials] = await Promise.all([
-    disclose(deps, prepared, gap.userId),
+    discloseFields(deps, { prepared, userId: gap.userId, timeoutMs: discloseMs }),
     describe(deps, { gap, call, prepared }),
     showCredentials(deps, gap),
   ]);
@@ -112,23 +112,6 @@ async function holdKey({ db }: Deps, gap: Gap, approvalId: string): Promise<Exec
   const { orgId, callDigest } = gap;
   const otherCall = 'idempotency_key_reused';
   return answerSecondAttempt(db, { orgId, dispatchId: held.dispatchId, callDigest, otherCall });
-}
-
-async function disclose(
-  { jq }: Deps,
-  { action, request }: PreparedCall,
-  owner: string,
-): Promise<DisclosedField[]> {
-  if (action === undefined || action.disclose.length === 0) return [];
-  const results = await jq.runMany({
-    filters: action.disclose,
-    input: JSON.stringify(request.projection),
-    owner,
-    signal: AbortSignal.timeout(discloseMs),
-  });
-  return action.disclose.map((entry, at) =>
-    disclosedField(entry, results[at] ?? { ok: false, message: 'The filter did not run.' }),
-  );
 }
 
 /** Policy's sentence, with names in place of opaque ids where they may be looked up, and without what is redacted. */

@@ -22,6 +22,14 @@ const contentSecurityPolicy = [
   "form-action 'self'",
 ].join('; ');
 
+/** Pages of other sites can neither frame the dashboard, hold its window, nor load its files. */
+const isolation = {
+  'content-security-policy': contentSecurityPolicy,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+};
+
 interface DashboardOptions {
   /** Folder with the built dashboard; the one of this repository by default. */
   readonly dist?: string | undefined;
@@ -37,7 +45,7 @@ export async function dashboardPages(
   app.get('/*', (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '/';
     if (notPages.test(path)) return reply.callNotFound();
-    void reply.header('content-security-policy', contentSecurityPolicy);
+    void reply.headers(isolation);
     if (/\.[a-z0-9]+$/i.test(path)) return sendAsset(reply, path);
     if (!wantsPage(request)) return reply.callNotFound();
     if (!existsSync(join(dist, 'index.html'))) return sendMissing(reply);

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { AppError } from '#errors';
 import type { Site } from '../domain/site.ts';
@@ -23,7 +23,7 @@ export function registerEdge(app: FastifyInstance, { site, stopping }: EdgeOptio
     if (site().isSecure) void reply.header('strict-transport-security', 'max-age=31536000');
     // A client that reads this opens its next connection to a replica that stays.
     if (stopping.aborted) void reply.header('connection', 'close');
-    next(refuse(request.url, request.host, request.headers['content-encoding'], site()));
+    next(refuse(request, site()));
   });
 
   app.removeAllContentTypeParsers();
@@ -37,21 +37,22 @@ export function registerEdge(app: FastifyInstance, { site, stopping }: EdgeOptio
   });
 }
 
-function refuse(
-  url: string,
-  host: string,
-  contentEncoding: string | undefined,
-  site: Site,
-): AppError | undefined {
+function refuse({ url, host, headers }: FastifyRequest, site: Site): AppError | undefined {
   // A supervisor asks by address, and learns nothing but that we live.
   if (!isOwnHost(site, host) && !url.startsWith('/health/')) {
     return new AppError('forbidden', `This server is ${site.baseUrl}; use that address.`);
   }
+  const { 'content-encoding': contentEncoding, 'content-type': contentType } = headers;
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
     return new AppError(
       'unsupported_media_type',
       'Compressed bodies are not accepted; send the body without Content-Encoding.',
     );
+  }
+  // Somebody on the way who believes the label would read another text than we do (RFC 8259 §8.1).
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType ?? '')?.[1];
+  if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
+    return new AppError('unsupported_media_type', 'Bodies are UTF-8; send them as such.');
   }
   return undefined;
 }

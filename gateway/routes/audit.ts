@@ -12,6 +12,8 @@ export function auditHandlers({ audit }: Deps): HandlersOf<typeof auditRoutes> {
         audit.list({ principal, page: pageOf({ limit, cursor }), filter }, deadline),
       );
     },
+    getAudit: ({ caller: { principal }, params: { id }, deadline }) =>
+      answer(200, audit.get({ principal, id }, deadline)),
     verifyAudit: ({ caller: { principal }, deadline }) =>
       answer(200, audit.verify({ principal }, deadline)),
   };

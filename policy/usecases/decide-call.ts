@@ -75,16 +75,19 @@ export async function decideCall(
   };
 }
 
-/** The first rule that let something through names the decision; a call that needed none was a read. */
+/** The rules that let something through, as they read now; a call that needed none was a read. */
 function decisionOf(
   verdict: Extract<Assessment['verdict'], { outcome: 'allowed' | 'user' | 'platform' | 'gap' }>,
 ): Decision {
   const none = { rule_id: null, approval_id: null };
   if (!('keys' in verdict)) return { by: verdict.outcome, ...none };
-  const rule = verdict.keys
-    .map(({ cover }) => (cover?.by === 'rule' ? cover.rule : null))
-    .find(Boolean);
-  return rule ? { by: 'rule', rule_id: rule.id, approval_id: null } : { by: 'read', ...none };
+  const rules = new Set(
+    verdict.keys.flatMap(({ cover }) => (cover?.by === 'rule' ? [cover.rule] : [])),
+  );
+  const allowedBy = [...rules].map(({ id, pattern }) => ({ rule_id: id, pattern: pattern.text }));
+  const [first] = allowedBy;
+  if (first === undefined) return { by: 'read', ...none };
+  return { by: 'rule', rule_id: first.rule_id, approval_id: null, allowed_by: allowedBy };
 }
 
 function countUses({ ruleUse }: Deps, orgId: string, keys: readonly WalkedKey[]): void {

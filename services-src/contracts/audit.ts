@@ -21,13 +21,41 @@ export type DisclosedField = z.infer<typeof disclosedField>;
 /** What allowed a call: a rule, the read allowance, the user acting alone, an approval, or that the service `platform` needs none. */
 export const decision = z.strictObject({
   by: z.enum(['rule', 'read', 'user', 'approval', 'platform']),
+  /** The first of `allowed_by`. */
   rule_id: id.nullable(),
   approval_id: id.nullable(),
+  /**
+   * The rules that covered the call's permission keys, with their text as it was then: a rule can be
+   * deleted afterwards. Absent when no rule was needed.
+   */
+  allowed_by: z
+    .array(z.strictObject({ rule_id: id, pattern: permissionKey }))
+    .max(20)
+    .optional(),
 });
 export type Decision = z.infer<typeof decision>;
 
 /**
- * The part of an audit record that the component where it happened writes (decisions: Audit).
+ * How it ended. `started`: a call is about to leave. `refused`: a request that was answered with an
+ * error before anything ran. `failed`: a call that was made, or tried, and got no answer.
+ * `outcome_unknown`: it may have been made, and nobody can know.
+ */
+export const auditOutcome = z.enum([
+  'started',
+  'called',
+  'pending_approval',
+  'denied',
+  'refused',
+  'failed',
+  'outcome_unknown',
+]);
+export type AuditOutcome = z.infer<typeof auditOutcome>;
+
+/** Absent in what was written before the member was known. */
+const added = <S extends z.ZodType>(schema: S) => schema.nullable().default(null);
+
+/**
+ * The part of an audit record that the component where it happened writes.
  * Travels inside the event; `audit` adds `id`, `seq`, `at` and the hash chain.
  */
 export const auditEntry = z.strictObject({
@@ -46,8 +74,8 @@ export const auditEntry = z.strictObject({
   permission_keys: z.array(permissionKey).max(50),
   risk: risk.nullable(),
   decision: decision.nullable(),
-  outcome: z.enum(['started', 'called', 'pending_approval', 'denied', 'failed']).nullable(),
-  /** The typed error code when the outcome is `failed`. */
+  outcome: auditOutcome.nullable(),
+  /** The typed error code when the outcome is `refused`, `failed` or `outcome_unknown`. */
   error: z.string().max(60).nullable(),
   http_status: z.int().nullable(),
   duration_ms: z.number().nullable(),
@@ -58,6 +86,12 @@ export const auditEntry = z.strictObject({
   request_id: z.string().max(100).nullable(),
   trace_id: z.string().max(64).nullable(),
   ip: z.string().max(64).nullable(),
+  /** The `audit_id` of the call: the same in every record of it. */
+  call_id: added(id),
+  /** SHA-256 of method, URL, headers and body as they left, without credentials; of calls that are no reads. */
+  request_digest: added(z.string().length(64)),
+  /** How many times the same was refused since the record before; null: once. */
+  count: added(z.int().min(1)),
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 
@@ -84,6 +118,9 @@ export function blankAuditEntry(description: string): AuditEntry {
     request_id: null,
     trace_id: null,
     ip: null,
+    call_id: null,
+    request_digest: null,
+    count: null,
   };
 }
 

@@ -48,6 +48,9 @@ export function pageHeaders(formTargets: readonly string[] = []): Record<string,
   return {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`,
+    // For browsers and scanners that do not read frame-ancestors.
+    'x-frame-options': 'DENY',
+    'cross-origin-resource-policy': 'same-origin',
     // Not no-referrer: that would make the form's Origin "null".
     'referrer-policy': 'strict-origin',
   };

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { auditRecord } from '../audit.ts';
 import { defineContract } from '../define.ts';
 import { readerPing } from '../events.ts';
-import { auditQuery, auditVerification } from '../http/audit.ts';
-import { pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+import { auditLookup, auditQuery, auditVerification } from '../http/audit.ts';
+import { id, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
 
 const done = z.strictObject({});
 
@@ -18,6 +18,13 @@ export const audit = defineContract('audit', {
     }),
     response: pageOf(auditRecord),
     errors: ['unauthenticated', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
+  },
+  get: {
+    request: z.strictObject({ principal: signedPrincipal, id }),
+    response: auditLookup,
+    errors: ['unauthenticated', 'forbidden', 'not_found'],
     callers: ['gateway'],
     timeoutMs: 5_000,
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { auditRecord } from '../audit.ts';
+import { auditOutcome, auditRecord } from '../audit.ts';
 import { id, pageOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
@@ -10,7 +10,7 @@ export const auditQuery = pageQuery.extend({
   approval_id: id.optional(),
   service: z.string().max(100).optional(),
   type: z.string().max(60).optional(),
-  outcome: z.enum(['started', 'called', 'pending_approval', 'denied', 'failed']).optional(),
+  outcome: auditOutcome.optional(),
   risk: risk.optional(),
   since: timestamp.optional(),
   until: timestamp.optional(),
@@ -18,6 +18,19 @@ export const auditQuery = pageQuery.extend({
   text: z.string().min(1).max(200).optional(),
 });
 export type AuditQuery = z.infer<typeof auditQuery>;
+
+/** One call, or one record that is of no call. */
+export const auditLookup = z.strictObject({
+  call_id: id.nullable(),
+  /**
+   * What is known of it by now: `started` while no outcome is recorded, else the outcome. Null for
+   * a record that has none, such as the change of a setting.
+   */
+  state: auditOutcome.nullable(),
+  /** In the order of the log. */
+  rows: z.array(auditRecord).min(1).max(100),
+});
+export type AuditLookup = z.infer<typeof auditLookup>;
 
 export const auditVerification = z.strictObject({
   valid: z.boolean(),
@@ -33,6 +46,17 @@ export const auditVerification = z.strictObject({
 export type AuditVerification = z.infer<typeof auditVerification>;
 
 export const auditRoutes = defineRoutes({
+  getAudit: {
+    method: 'GET',
+    path: '/v1/audit/{id}',
+    summary: 'Every record of one call, by its audit_id or by the id of a record',
+    tag: 'Audit',
+    access: 'user',
+    params: z.strictObject({ id }),
+    responses: { 200: auditLookup },
+    errors: ['forbidden', 'not_found'],
+    audit: 'none',
+  },
   listAudit: {
     method: 'GET',
     path: '/v1/audit',

@@ -24,6 +24,8 @@ export interface Possessions {
   readonly upload: string;
   readonly file: string;
   readonly approval: string;
+  /** A record of the audit log. */
+  readonly record: string;
   readonly rule: string;
   readonly webhook: string;
   readonly delivery: string;
@@ -51,6 +53,7 @@ export function nothings(): Possessions {
     upload: randomUUID(),
     file: randomUUID(),
     approval: randomUUID(),
+    record: randomUUID(),
     rule: randomUUID(),
     webhook: randomUUID(),
     delivery: randomUUID(),
@@ -94,6 +97,11 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
   const webhook = created(await owner.post('/v1/webhooks', { url: `${upstream.url}/hook` }));
   const call = { service: 'http', method: 'POST', url: `${upstream.url}/waits` };
   const raised = created(await withKey(url, agentKey).post('/v1/actions/call', call));
+  let records: { id: string }[] = [];
+  await until(async () => {
+    records = created(await owner.get(`/v1/audit?approval_id=${raised.approval_id}`)).items;
+    return records.length > 0;
+  }, 'a record of the approval');
   let deliveries: { id: string }[] = [];
   await until(async () => {
     const path = `/v1/webhooks/${webhook.id}/deliveries`;
@@ -114,6 +122,7 @@ export async function possess({ url, upstream, tables }: World, owner: Person) {
     upload: upload.id,
     file: await keepFile(tables.query, owner),
     approval: raised.approval_id,
+    record: records[0]?.id ?? '',
     rule: rule.id,
     webhook: webhook.id,
     delivery: deliveries[0]?.id ?? '',
@@ -170,6 +179,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'uploads/{id}': 'upload',
     'files/{id}': 'file',
     'approvals/{id}': 'approval',
+    'audit/{id}': 'record',
     'rules/{id}': 'rule',
     'webhooks/{id}': 'webhook',
     'deliveries/{delivery_id}': 'delivery',
