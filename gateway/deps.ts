@@ -10,6 +10,7 @@ import type { Publisher } from '#events';
 import type { Logger } from '#telemetry';
 import type { AuthNews } from './auth-news.ts';
 import type { Authenticator } from './authenticate.ts';
+import type { CallLimits } from './domain/call-body.ts';
 import type { Site } from './domain/site.ts';
 import type { Feed } from './feed.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -35,6 +36,8 @@ export interface Deps extends Neighbours {
   readonly feed: Feed;
   readonly rates: RateLimits;
   readonly underWay: UnderWay;
+  /** What the JSON of a request may hold. */
+  readonly limits: CallLimits;
   /** Known once the port is. */
   readonly site: () => Site;
   /** Aborted when the gateway begins to stop: streams end, waiting calls answer what they know. */

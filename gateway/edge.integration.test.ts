@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -14,7 +16,7 @@ let url: string;
 
 beforeAll(async () => {
   stage = await createStage();
-  gateway = await stage.gateway({ CAP_REQUEST_BODY_BYTES: '20000' });
+  gateway = await stage.gateway({ CAP_REQUEST_BODY_BYTES: '20000', CAP_JSON_LIST_ITEMS: '100' });
   url = gateway.url;
 });
 afterAll(async () => {
@@ -195,7 +197,8 @@ describe('bad input', () => {
     ['broken JSON', '{"service": '],
     ['a number alone', '12'],
     ['an empty body', ''],
-    ['65 levels', `${'['.repeat(65)}${']'.repeat(65)}`],
+    ['a name twice', '{"service":"github","action":"list_items","action":"create_item"}'],
+    ['a name twice in params as text', { service: 'github', action: 'a', params: '{"a":1,"a":2}' }],
     ['__proto__', '{"__proto__": {"admin": true}}'],
     ['constructor', '{"params": {"constructor": {"prototype": {}}}}'],
     ['text that is not UTF-8', new Uint8Array([0x22, 0xff, 0xfe, 0x22])],
@@ -206,6 +209,34 @@ describe('bad input', () => {
     expect(status).toBe(400);
     expect(body['error']).toBe('invalid_request');
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
+  test.for<[name: string, body: unknown, limit: string]>([
+    ['65 levels', `${'['.repeat(65)}${']'.repeat(65)}`, 'json_depth'],
+    ['a long list', `{"params":[${'0,'.repeat(101)}0]}`, 'json_list_items'],
+    [
+      'a long list in params as text',
+      { service: 'a', action: 'a', params: `{"a":[${'0,'.repeat(101)}0]}` },
+      'json_list_items',
+    ],
+  ])('%s is too_large, with the limit', async ([, sent, limit]) => {
+    const { status, body } = await post(sent);
+
+    expect(status).toBe(413);
+    expect(body).toMatchObject({ error: 'too_large', limit });
+  });
+
+  test('large bodies use the budget up where as many small ones do not', async () => {
+    // The gateway of the other tests may count as a second replica, with half of the budget.
+    await using limited = await stage.gateway({ RATE_IDENTITY_PER_MINUTE: '60' });
+    const statusesOf = async (body: unknown) => {
+      const token = stage.tokenFor();
+      const send = () => ask(limited.url, '/v1/actions/call', { token, body });
+      return (await Promise.all(Array.from({ length: 8 }, send))).map(({ status }) => status);
+    };
+
+    expect(await statusesOf({})).not.toContain(429);
+    expect(await statusesOf({ params: 'x'.repeat(400_000) })).toContain(429);
   });
 
   test('a body over the cap is too_large', async () => {
@@ -264,6 +295,53 @@ describe('bad input', () => {
 
     expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: 'force' }] } });
     expect(accepted.status).toBe(404);
+  });
+});
+
+describe('what strangers send', () => {
+  test('is counted before it is read, however malformed it is', async () => {
+    await using limited = await stage.gateway({ RATE_SIGN_IN_PER_MINUTE: '3' });
+    const guess = (body: string) => ask(limited.url, '/v1/sign-in', { body });
+
+    expect((await guess('{"email":"a","password":[[],[]')).status).toBe(400);
+    expect((await guess(`{"password":[${'[],'.repeat(2_000)}[]]}`)).status).toBe(400);
+    expect((await guess('[')).status).toBe(400);
+    expect(await guess('[')).toMatchObject({ status: 429, body: { error: 'rate_limited' } });
+  });
+
+  test('is small', async () => {
+    const body = `{"email":"a","password":"${'x'.repeat(8_200)}"}`;
+
+    expect((await ask(url, '/v1/sign-in', { body })).status).toBe(413);
+    const headers = { 'content-type': 'application/json' };
+    const toPage = { method: 'POST', headers, body: JSON.stringify('x'.repeat(17_000)) };
+    expect((await fetch(new URL('/sign-in', url), toPage)).status).toBe(413);
+  });
+
+  test('to no address is not read', async () => {
+    const { status, body } = await ask(url, '/v1/nowhere', { body: '{"broken' });
+
+    expect(status).toBe(404);
+    expect(body['error']).toBe('not_found');
+  });
+});
+
+describe('requests that two readers could read differently', () => {
+  test.for<[what: string, head: string, status: number]>([
+    ['one Host', 'GET /health/live HTTP/1.1\r\nHost: HOST', 200],
+    ['two Hosts', 'GET /health/live HTTP/1.1\r\nHost: HOST\r\nHost: evil.example', 400],
+    ['the same Host twice', 'GET /health/live HTTP/1.1\r\nHost: HOST\r\nhost: HOST', 400],
+    ['its own URL as the target', 'GET http://HOST/health/live HTTP/1.1\r\nHost: HOST', 200],
+    ["another's URL as the target", 'GET http://evil.example/ HTTP/1.1\r\nHost: HOST', 400],
+    ["another's health", 'GET http://evil.example/health/live HTTP/1.1\r\nHost: HOST', 400],
+    ['another scheme', 'GET ftp://HOST/health/live HTTP/1.1\r\nHost: HOST', 400],
+  ])('%s', async ([, head, status]) => {
+    const { host, port } = new URL(url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.end(`${head.replaceAll('HOST', host)}\r\nConnection: close\r\n\r\n`);
+    const answer = await text(socket);
+
+    expect(answer.split(' ')[1]).toBe(String(status));
   });
 });
 

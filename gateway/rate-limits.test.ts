@@ -61,6 +61,42 @@ describe('rate limits', () => {
     expect(limits.ofSignIn('192.0.2.1').refusal).toMatchObject({ code: 'rate_limited' });
     expect(limits.ofSignIn('192.0.2.2').refusal).toBeNull();
   });
+
+  test('count all addresses of an IPv6 network as one, and its neighbour apart', () => {
+    const limits = limitsOf({ signInPerMinute: 2, registerPerHour: 1, publicPerMinute: 1 });
+    const from = (network: string, host: number) => `2001:db8:1:${network}::${host.toString(16)}`;
+
+    expect(limits.ofSignIn(from('a', 1)).refusal).toBeNull();
+    expect(limits.ofSignIn(from('a', 2)).refusal).toBeNull();
+    expect(limits.ofSignIn(from('a', 3)).refusal).toMatchObject({ code: 'rate_limited' });
+    expect(limits.ofSignIn(from('b', 3)).refusal).toBeNull();
+    for (const kind of ['ofRegistration', 'ofPublic'] as const) {
+      expect(limits[kind](from('a', 1)).refusal).toBeNull();
+      expect(limits[kind](from('a', 2)).refusal).not.toBeNull();
+    }
+  });
+
+  test('count what a body costs: a token for 32 KiB, and one for 2,000 values', () => {
+    const limits = limitsOf({ identityPerMinute: 100 });
+
+    expect(limits.ofBody(caller, { bytes: 30_000, values: 100 })).toBeNull();
+    expect(limits.ofBody(caller, { bytes: 1_048_576, values: 50_000 })?.headers).toMatchObject({
+      ratelimit: '"identity";r=43;t=35',
+    });
+    expect(limits.ofBody(caller, { bytes: 1_048_576, values: 50_000 })?.refusal).toMatchObject({
+      code: 'rate_limited',
+      details: { retry_after: 9 },
+    });
+    expect(limits.ofCaller(caller).refusal).toBeNull();
+  });
+
+  test('of callers are not forgotten for strangers from many addresses', () => {
+    const limits = limitsOf({ identityPerMinute: 1, publicPerMinute: 1 });
+    limits.ofCaller(caller);
+    for (let host = 0; host < 60_000; host += 1) limits.ofPublic(`10.0.${host >> 8}.${host & 255}`);
+
+    expect(limits.ofCaller(caller).refusal).not.toBeNull();
+  });
 });
 
 function limitsOf(quotas: Partial<Parameters<typeof createRateLimits>[0]>) {
@@ -69,6 +105,7 @@ function limitsOf(quotas: Partial<Parameters<typeof createRateLimits>[0]>) {
     userPerMinute: 0,
     signInPerMinute: 0,
     registerPerHour: 0,
+    publicPerMinute: 0,
     replicas: () => 1,
     now: () => 0,
     ...quotas,

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
+import { addressBlock } from '#addresses';
 import { AppError } from '#errors';
 import type { Caller } from './authenticate.ts';
-import { fullBucket, takeToken } from './domain/token-bucket.ts';
+import { fullBucket, takeTokens } from './domain/token-bucket.ts';
 import type { Bucket, Quota, Taken } from './domain/token-bucket.ts';
 
 export interface RateLimited {
@@ -12,10 +13,22 @@ export interface RateLimited {
   readonly refusal: AppError | null;
 }
 
+/** What a request costs beside the one token that every request does, once its body is known. */
+export interface BodyCost {
+  readonly bytes: number;
+  /** Values of its JSON. */
+  readonly values: number;
+}
+
 export interface RateLimits {
+  /** Every request, before its body is read. */
   ofCaller(caller: Caller): RateLimited;
+  /** A body of more than common size, before anything is done with it; null for all others. */
+  ofBody(caller: Caller, body: BodyCost): RateLimited | null;
   ofSignIn(address: string): RateLimited;
   ofRegistration(address: string): RateLimited;
+  /** What else strangers may ask for. */
+  ofPublic(address: string): RateLimited;
 }
 
 interface Quotas {
@@ -23,40 +36,50 @@ interface Quotas {
   readonly userPerMinute: number;
   readonly signInPerMinute: number;
   readonly registerPerHour: number;
+  readonly publicPerMinute: number;
   /** Replicas that share them. */
   readonly replicas: () => number;
   readonly now?: () => number;
 }
 
+/** Of each kind: who comes from many addresses makes none of the callers' buckets be forgotten. */
 const bucketsMax = 50_000;
+const bytesPerToken = 32_768;
+const valuesPerToken = 2_000;
 
 /** Quotas are kept per replica: the limit divided by how many replicas live (decisions: Limits and lists). */
 export function createRateLimits(quotas: Quotas): RateLimits {
   const now = quotas.now ?? (() => performance.now());
-  const buckets = new LRUCache<string, Bucket>({ max: bucketsMax });
-
-  const take = (policy: string, id: string, { requests, windowMs }: Quota): Applied | null => {
-    if (requests === 0) return null;
-    const share = { requests: Math.max(1, requests / quotas.replicas()), windowMs };
-    const key = `${policy}:${id}`;
-    let bucket = buckets.get(key);
-    if (bucket === undefined) {
-      bucket = fullBucket(share, now());
-      buckets.set(key, bucket);
-    }
-    return { policy, share, ...takeToken(bucket, share, now()) };
+  const createKind = (policy: string, { requests, windowMs }: Quota) => {
+    const buckets = new LRUCache<string, Bucket>({ max: bucketsMax });
+    return (id: string, cost = 1): Applied | null => {
+      if (requests === 0) return null;
+      const share = { requests: Math.max(1, requests / quotas.replicas()), windowMs };
+      let bucket = buckets.get(id);
+      if (bucket === undefined) {
+        bucket = fullBucket(share, now());
+        buckets.set(id, bucket);
+      }
+      return { policy, share, ...takeTokens(bucket, share, { nowMs: now(), cost }) };
+    };
   };
+  const ofIdentity = createKind('identity', perMinute(quotas.identityPerMinute));
+  const ofUser = createKind('user', perMinute(quotas.userPerMinute));
+  const ofSignIn = createKind('sign-in', perMinute(quotas.signInPerMinute));
+  const ofRegistration = createKind('registration', perHour(quotas.registerPerHour));
+  const ofPublic = createKind('address', perMinute(quotas.publicPerMinute));
+  const spend = ({ claims }: Caller, cost: number) =>
+    toLimited([ofIdentity(claims.identityId, cost), ofUser(claims.userId, cost)]);
 
   return {
-    ofCaller({ claims }) {
-      return toLimited([
-        take('identity', claims.identityId, perMinute(quotas.identityPerMinute)),
-        take('user', claims.userId, perMinute(quotas.userPerMinute)),
-      ]);
+    ofCaller: (caller) => spend(caller, 1),
+    ofBody(caller, { bytes, values }) {
+      const cost = Math.floor(bytes / bytesPerToken + values / valuesPerToken);
+      return cost === 0 ? null : spend(caller, cost);
     },
-    ofSignIn: (address) => toLimited([take('sign-in', address, perMinute(quotas.signInPerMinute))]),
-    ofRegistration: (address) =>
-      toLimited([take('registration', address, perHour(quotas.registerPerHour))]),
+    ofSignIn: (address) => toLimited([ofSignIn(addressBlock(address))]),
+    ofRegistration: (address) => toLimited([ofRegistration(addressBlock(address))]),
+    ofPublic: (address) => toLimited([ofPublic(addressBlock(address))]),
   };
 }
 

@@ -71,6 +71,7 @@ export async function startGateway(
         userPerMinute: config.RATE_USER_PER_MINUTE,
         signInPerMinute: config.RATE_SIGN_IN_PER_MINUTE,
         registerPerHour: config.RATE_REGISTER_PER_HOUR,
+        publicPerMinute: config.RATE_PUBLIC_PER_MINUTE,
         replicas: () => replicas.live(),
       }),
       underWay: createUnderWay({
@@ -78,6 +79,13 @@ export async function startGateway(
         streamsMax: config.GATEWAY_STREAMS_MAX,
         levels: callerLevels(config),
       }),
+      limits: {
+        depthMax: config.CAP_JSON_DEPTH,
+        valuesMax: config.CAP_JSON_VALUES,
+        itemsMax: config.CAP_JSON_LIST_ITEMS,
+        namesMax: config.CAP_JSON_NAMES,
+        queryValuesMax: config.CAP_QUERY_VALUES,
+      },
       // The port is known when the first request is.
       site: (): Site => (site ??= siteOf(config, portOf(app))),
       stopping: stopping.signal,

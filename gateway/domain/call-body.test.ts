@@ -12,7 +12,8 @@ import {
 } from './call-body.ts';
 
 const plain = { idempotencyKey: null, waitMs: 0 };
-const parse = (body: CallBody) => parseCallBody(body, plain);
+const limits = { depthMax: 8, valuesMax: 100, itemsMax: 50, namesMax: 20, queryValuesMax: 10 };
+const parse = (body: CallBody) => parseCallBody(body, plain, limits);
 
 describe('the body of a call', () => {
   test('with an action becomes an action call with its defaults', () => {
@@ -67,7 +68,7 @@ describe('the body of a call', () => {
       filter: '.x',
     };
 
-    expect(parseCallBody(body, { idempotencyKey: 'k', waitMs: 0 })).toMatchObject({
+    expect(parseCallBody(body, { idempotencyKey: 'k', waitMs: 0 }, limits)).toMatchObject({
       call: { filter: '.x' },
       options: { timeoutMs: 5, maxRisk: 'read', idempotencyKey: 'k' },
     });
@@ -165,7 +166,7 @@ describe('the body of a call through a connection', () => {
 
   test('becomes a raw call that names the connection', () => {
     const body = { ...through, body: [1], filter: '.a', max_risk: 'write' as const };
-    const asked = parseConnectionCall(body, { ...plain, idempotencyKey: 'k' });
+    const asked = parseConnectionCall(body, { ...plain, idempotencyKey: 'k' }, limits);
 
     expect(asked).toEqual({
       kind: 'fresh',
@@ -176,8 +177,10 @@ describe('the body of a call through a connection', () => {
   });
 
   test('is tried out as it would be called', () => {
-    expect(parseTriedCall({ ...through, body: [1], filter: '.a' })).toEqual(asCalled);
-    expect(parseTriedCall({ service: 'github', action: 'a' })).not.toHaveProperty('connection');
+    expect(parseTriedCall({ ...through, body: [1], filter: '.a' }, limits)).toEqual(asCalled);
+    expect(parseTriedCall({ service: 'github', action: 'a' }, limits)).not.toHaveProperty(
+      'connection',
+    );
   });
 
   test.for([
@@ -186,7 +189,7 @@ describe('the body of a call through a connection', () => {
     [{ path: '/a' }, 'path'],
     [{ secrets: [{ name: 'a', in: 'header', key: 'b' }] }, 'secrets'],
   ] as const)('is not tried out with %j', ([more, path]) => {
-    const tried = () => parseTriedCall({ ...through, ...structuredClone(more) } as never);
+    const tried = () => parseTriedCall({ ...through, ...structuredClone(more) } as never, limits);
 
     expect(tried).toThrow(
       expect.objectContaining({
@@ -197,7 +200,7 @@ describe('the body of a call through a connection', () => {
   });
 
   test.for(['/b', 'ftp://a.example/', 'https:///b', ''])('needs a full URL, not %j', (url) => {
-    expect(() => parseConnectionCall({ ...through, url }, plain)).toThrow(
+    expect(() => parseConnectionCall({ ...through, url }, plain, limits)).toThrow(
       expect.objectContaining({ code: 'invalid_request' }),
     );
   });
@@ -233,4 +236,44 @@ describe('the headers of a call', () => {
       );
     },
   );
+});
+
+describe('what a call may hold', () => {
+  test.for<[what: string, body: CallBody, limit: string]>([
+    [
+      'a list too long in params that are sent as text',
+      { service: 'github', action: 'a', params: JSON.stringify({ labels: Array(51).fill(0) }) },
+      'json_list_items',
+    ],
+    [
+      'too many query values of one name',
+      {
+        service: 'http',
+        method: 'GET',
+        url: 'https://a.example/',
+        query: { a: Array(11).fill('') },
+      },
+      'query_values',
+    ],
+    [
+      'too many query names',
+      {
+        service: 'github',
+        method: 'GET',
+        path: '/x',
+        query: Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`q${index}`, ''])),
+      },
+      'query_values',
+    ],
+  ])('%s is too_large, with the limit', ([, body, limit]) => {
+    expect(() => parse(body)).toThrow(
+      expect.objectContaining({ code: 'too_large', details: expect.objectContaining({ limit }) }),
+    );
+  });
+
+  test('a name twice in params that are sent as text is refused', () => {
+    const body = { service: 'github', action: 'a', params: '{"title":"a","title":"b"}' };
+
+    expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
 });

@@ -3,6 +3,7 @@ import type { CallBody, ConnectionCallBody, ValidateBody } from '#contracts/http
 import { params as paramsSchema } from '#contracts/call';
 import { nameReference } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import type { JsonLimits } from './json-size.ts';
 import { parseUntrustedText } from './json.ts';
 import { invalidRequest } from './validate.ts';
 import type { Issue } from './validate.ts';
@@ -18,6 +19,11 @@ export interface CallHeaders {
   readonly waitMs: number;
 }
 
+/** What a call may hold beside what its body may. */
+export interface CallLimits extends JsonLimits {
+  readonly queryValuesMax: number;
+}
+
 const timeoutMsDefault = 30_000;
 const waitSecondsMax = 60;
 
@@ -27,38 +33,42 @@ const actionFields = ['action', 'params'] as const;
 const resumeFields = new Set(['approval_id', 'verbose']);
 
 /** Turns a body whose fields are each valid into the one call it describes, or says which fields do not go together. */
-export function parseCallBody(body: CallBody, headers: CallHeaders): AskedCall {
+export function parseCallBody(body: CallBody, headers: CallHeaders, limits: CallLimits): AskedCall {
   if (body.approval_id !== undefined) {
     const others = Object.keys(body).filter((field) => !resumeFields.has(field));
     refuse(others.map((path) => ({ path, message: 'does not go with approval_id; leave it out' })));
     return { kind: 'resume', approvalId: body.approval_id };
   }
-  const call = parseCall(body);
+  const call = parseCall(body, limits);
   return { kind: 'fresh', call, options: parseOptions(body, headers) };
 }
 
 /** `POST /v1/actions/http`: raw HTTP with the access token of a connection. */
-export function parseConnectionCall(body: ConnectionCallBody, headers: CallHeaders): AskedCall {
-  return { kind: 'fresh', call: rawThrough(body), options: parseOptions(body, headers) };
+export function parseConnectionCall(
+  body: ConnectionCallBody,
+  headers: CallHeaders,
+  limits: CallLimits,
+): AskedCall {
+  return { kind: 'fresh', call: rawThrough(body, limits), options: parseOptions(body, headers) };
 }
 
 /** A dry run takes what either way of calling takes. */
-export function parseTriedCall({ connection, ...body }: ValidateBody): Call {
-  if (connection === undefined) return parseCall(body);
+export function parseTriedCall({ connection, ...body }: ValidateBody, limits: CallLimits): Call {
+  if (connection === undefined) return parseCall(body, limits);
   const extra = (['service', ...actionFields, 'path', 'secrets'] as const).filter(
     (field) => body[field] !== undefined,
   );
   refuse(
     extra.map((path) => ({ path, message: 'does not go with connection; use method and url' })),
   );
-  return rawThrough({ ...body, connection });
+  return rawThrough({ ...body, connection }, limits);
 }
 
-function rawThrough({
-  connection,
-  ...body
-}: Omit<CallBody, 'service'> & { connection: string }): HttpCall {
-  return { ...parseRaw(body), connection };
+function rawThrough(
+  { connection, ...body }: Omit<CallBody, 'service'> & { connection: string },
+  limits: CallLimits,
+): HttpCall {
+  return { ...parseRaw(body, limits), connection };
 }
 
 export function parseOptions(
@@ -73,11 +83,11 @@ export function parseOptions(
 }
 
 /** What a call and a dry run share: exactly one of the two shapes, `http` with a full URL. */
-export function parseCall(body: Omit<CallBody, 'approval_id' | 'verbose'>): Call {
+function parseCall(body: Omit<CallBody, 'approval_id' | 'verbose'>, limits: CallLimits): Call {
   const service = parseService(body.service);
   const isVerb = verbFields.some((field) => body[field] !== undefined);
   const isAction = actionFields.some((field) => body[field] !== undefined);
-  if (service === 'http') return parseRaw(body);
+  if (service === 'http') return parseRaw(body, limits);
   if (isVerb && isAction) {
     const [kept, extra] =
       body.action === undefined
@@ -89,7 +99,7 @@ export function parseCall(body: Omit<CallBody, 'approval_id' | 'verbose'>): Call
         .map((path) => ({ path, message: `does not go with ${kept}; leave one of them out` })),
     );
   }
-  return isVerb ? parseVerb(body, service) : parseAction(body, service);
+  return isVerb ? parseVerb(body, service, limits) : parseAction(body, service, limits);
 }
 
 function parseService(service: string | undefined): string {
@@ -107,7 +117,7 @@ function parseService(service: string | undefined): string {
   ]);
 }
 
-function parseAction(body: CallBody, service: string): ActionCall {
+function parseAction(body: CallBody, service: string, limits: CallLimits): ActionCall {
   if (body.action === undefined || body.action === '') {
     throw one('action', 'is required: the action to call, or method and path for a verb call');
   }
@@ -115,19 +125,20 @@ function parseAction(body: CallBody, service: string): ActionCall {
     kind: 'action',
     service,
     action: body.action,
-    params: parseParams(body.params),
+    params: parseParams(body.params, limits),
     filter: body.filter ?? null,
   };
 }
 
 /** Agents send odd JSON: a JSON string of an object counts as the object, null as `{}`. */
-function parseParams(given: CallBody['params']): ActionCall['params'] {
+function parseParams(given: CallBody['params'], limits: CallLimits): ActionCall['params'] {
   if (given === undefined || given === null) return {};
   if (typeof given !== 'string') return given;
   let value: unknown;
   try {
-    value = parseUntrustedText(given);
+    value = parseUntrustedText(given, limits);
   } catch (thrown) {
+    if (AppError.from(thrown).code === 'too_large') throw thrown;
     throw one('params', 'is a string that does not hold acceptable JSON; send an object', thrown);
   }
   if (value === null) return {};
@@ -136,7 +147,7 @@ function parseParams(given: CallBody['params']): ActionCall['params'] {
   return parsed.data;
 }
 
-function parseVerb(body: CallBody, service: string): HttpCall {
+function parseVerb(body: CallBody, service: string, limits: CallLimits): HttpCall {
   const issues: Issue[] = [];
   if (body.url !== undefined) {
     issues.push({ path: 'url', message: 'is for the service http alone; use path' });
@@ -152,11 +163,11 @@ function parseVerb(body: CallBody, service: string): HttpCall {
     });
   }
   refuse(issues);
-  return httpCall(body, service, body.path ?? '');
+  return httpCall(body, { service, target: body.path ?? '' }, limits);
 }
 
 /** Raw HTTP (spec: Execution modes): the caller brings the full URL. */
-function parseRaw(body: CallBody): HttpCall {
+function parseRaw(body: CallBody, limits: CallLimits): HttpCall {
   const issues: Issue[] = actionFields
     .filter((field) => body[field] !== undefined)
     .map((path) => ({ path, message: 'does not go with service http; use method and url' }));
@@ -175,15 +186,29 @@ function parseRaw(body: CallBody): HttpCall {
     });
   }
   refuse(issues);
-  return httpCall(body, 'http', target ?? '');
+  return httpCall(body, { service: 'http', target: target ?? '' }, limits);
 }
 
-function httpCall(body: CallBody, service: string, target: string): HttpCall {
+function httpCall(
+  body: CallBody,
+  to: Pick<HttpCall, 'service' | 'target'>,
+  { queryValuesMax }: CallLimits,
+): HttpCall {
+  let values = 0;
+  for (const given of Object.values(body.query ?? {})) {
+    values += Array.isArray(given) ? given.length : 1;
+  }
+  if (values > queryValuesMax) {
+    throw new AppError(
+      'too_large',
+      `The query has more than ${queryValuesMax.toLocaleString('en')} values; send fewer.`,
+      { details: { limit: 'query_values', max: queryValuesMax } },
+    );
+  }
   return {
     kind: 'http',
-    service,
+    ...to,
     method: body.method ?? 'GET',
-    target,
     query: body.query ?? {},
     headers: body.headers ?? {},
     body: body.body ?? null,

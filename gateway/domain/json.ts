@@ -1,58 +1,64 @@
 import { isUtf8 } from 'node:buffer';
 
 import { AppError } from '#errors';
+import { measureJson } from './json-size.ts';
+import type { JsonLimits, JsonSize } from './json-size.ts';
 
-const depthMax = 64;
-const keysMax = 10_000;
 const refusedKeys = new Set(['__proto__', 'constructor']);
 
-/**
- * Parses JSON from outside: UTF-8 only, nested at most 64 levels, at most 10,000 object keys,
- * and no key that means something to JavaScript objects.
- */
-export function parseUntrustedJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw invalid('The body is not UTF-8; send JSON encoded as UTF-8.');
-  return parseUntrustedText(bytes.toString('utf8'));
+export interface ParsedJson extends JsonSize {
+  readonly value: unknown;
 }
 
-export function parseUntrustedText(text: string): unknown {
-  let value: unknown;
+/**
+ * Parses JSON from outside: UTF-8 only, within the limits, no name twice in one object (readers
+ * differ in which of the two counts), and none that means something to JavaScript objects.
+ */
+export function parseUntrustedJson(bytes: Buffer, limits: JsonLimits): ParsedJson {
+  if (!isUtf8(bytes)) throw invalid('The body is not UTF-8; send JSON encoded as UTF-8.');
+  const size = measureJson(bytes, limits);
+  const value = parse(bytes.toString('utf8'));
+  // What the parser kept of two members of one name is one.
+  if (countNames(value) !== size.names) {
+    throw invalid('The JSON has an object with the same name twice; send each name once.');
+  }
+  return { ...size, value };
+}
+
+/** As `parseUntrustedJson`, for JSON inside of a string. */
+export function parseUntrustedText(text: string, limits: JsonLimits): unknown {
+  return parseUntrustedJson(Buffer.from(text, 'utf8'), limits).value;
+}
+
+function parse(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     // The parser's own message quotes the body, so it stays inside.
     throw invalid('The body is not valid JSON; check quotes, commas and brackets.', cause);
   }
-  checkShape(value);
-  return value;
 }
 
-/** Walks level by level, so that the depth of the input is never the depth of our stack. */
-function checkShape(value: unknown): void {
-  let level = isNested(value) ? [value] : [];
-  let keys = 0;
-  for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > depthMax) {
-      throw invalid(`The body is nested deeper than ${depthMax} levels; flatten it.`);
+/** Looks at every name there is; without recursion, whatever the depth. */
+function countNames(root: unknown): number {
+  if (!isNested(root)) return 0;
+  const open: object[] = [root];
+  let count = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (Array.isArray(next)) {
+      for (const item of next as unknown[]) if (isNested(item)) open.push(item);
+      continue;
     }
-    const next: object[] = [];
-    for (const parent of level) {
-      if (!Array.isArray(parent)) keys += checkKeys(parent);
-      if (keys > keysMax) throw invalid(`The body has more than ${keysMax} keys; send fewer.`);
-      for (const child of Object.values(parent)) if (isNested(child)) next.push(child);
-    }
-    level = next;
-  }
-}
-
-function checkKeys(parent: object): number {
-  const names = Object.keys(parent);
-  for (const name of names) {
-    if (refusedKeys.has(name)) {
-      throw invalid(`The key ${JSON.stringify(name)} is not accepted; rename or remove it.`);
+    for (const name of Object.keys(next)) {
+      count += 1;
+      if (refusedKeys.has(name)) {
+        throw invalid(`The key ${JSON.stringify(name)} is not accepted; rename or remove it.`);
+      }
+      const member = (next as Record<string, unknown>)[name];
+      if (isNested(member)) open.push(member);
     }
   }
-  return names.length;
+  return count;
 }
 
 function isNested(value: unknown): value is object {

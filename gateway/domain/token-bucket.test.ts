@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { fullBucket, takeToken } from './token-bucket.ts';
+import { fullBucket, takeTokens } from './token-bucket.ts';
 
 const perMinute = (requests: number) => ({ requests, windowMs: 60_000 });
 
@@ -9,21 +9,24 @@ describe('a token bucket', () => {
     const bucket = fullBucket(perMinute(60), 0);
 
     for (let left = 59; left >= 0; left -= 1) {
-      expect(takeToken(bucket, perMinute(60), 0)).toMatchObject({ allowed: true, remaining: left });
+      expect(takeTokens(bucket, perMinute(60), { nowMs: 0 })).toMatchObject({
+        allowed: true,
+        remaining: left,
+      });
     }
-    expect(takeToken(bucket, perMinute(60), 0)).toMatchObject({
+    expect(takeTokens(bucket, perMinute(60), { nowMs: 0 })).toMatchObject({
       allowed: false,
       retryAfterSeconds: 1,
     });
-    expect(takeToken(bucket, perMinute(60), 999).allowed).toBe(false);
-    expect(takeToken(bucket, perMinute(60), 1_000).allowed).toBe(true);
+    expect(takeTokens(bucket, perMinute(60), { nowMs: 999 }).allowed).toBe(false);
+    expect(takeTokens(bucket, perMinute(60), { nowMs: 1_000 }).allowed).toBe(true);
   });
 
   test('never holds more than its quota', () => {
     const bucket = fullBucket(perMinute(2), 0);
-    takeToken(bucket, perMinute(2), 0);
+    takeTokens(bucket, perMinute(2), { nowMs: 0 });
 
-    expect(takeToken(bucket, perMinute(2), 10_000_000)).toMatchObject({
+    expect(takeTokens(bucket, perMinute(2), { nowMs: 10_000_000 })).toMatchObject({
       allowed: true,
       remaining: 1,
     });
@@ -32,14 +35,17 @@ describe('a token bucket', () => {
   test('follows a quota that shrinks', () => {
     const bucket = fullBucket(perMinute(600), 0);
 
-    expect(takeToken(bucket, perMinute(10), 0)).toMatchObject({ allowed: true, remaining: 9 });
+    expect(takeTokens(bucket, perMinute(10), { nowMs: 0 })).toMatchObject({
+      allowed: true,
+      remaining: 9,
+    });
   });
 
   test('says when it will be whole again, and when the next request may come', () => {
     const bucket = fullBucket(perMinute(1), 0);
 
-    expect(takeToken(bucket, perMinute(1), 0).resetSeconds).toBe(60);
-    expect(takeToken(bucket, perMinute(1), 15_000)).toMatchObject({
+    expect(takeTokens(bucket, perMinute(1), { nowMs: 0 }).resetSeconds).toBe(60);
+    expect(takeTokens(bucket, perMinute(1), { nowMs: 15_000 })).toMatchObject({
       allowed: false,
       retryAfterSeconds: 45,
     });
@@ -47,8 +53,30 @@ describe('a token bucket', () => {
 
   test('is not fooled by a clock that goes back', () => {
     const bucket = fullBucket(perMinute(1), 1_000);
-    takeToken(bucket, perMinute(1), 1_000);
+    takeTokens(bucket, perMinute(1), { nowMs: 1_000 });
 
-    expect(takeToken(bucket, perMinute(1), 0).allowed).toBe(false);
+    expect(takeTokens(bucket, perMinute(1), { nowMs: 0 }).allowed).toBe(false);
+  });
+
+  test('takes what a request costs, and waits until it has as much', () => {
+    const bucket = fullBucket(perMinute(60), 0);
+    takeTokens(bucket, perMinute(60), { nowMs: 0, cost: 50 });
+
+    expect(takeTokens(bucket, perMinute(60), { nowMs: 0, cost: 30 })).toMatchObject({
+      allowed: false,
+      remaining: 10,
+      retryAfterSeconds: 20,
+    });
+    expect(takeTokens(bucket, perMinute(60), { nowMs: 20_000, cost: 30 }).allowed).toBe(true);
+  });
+
+  test('lets through what costs more than a whole quota, once it is whole', () => {
+    const bucket = fullBucket(perMinute(10), 0);
+
+    expect(takeTokens(bucket, perMinute(10), { nowMs: 0, cost: 57 })).toMatchObject({
+      allowed: true,
+      remaining: 0,
+    });
+    expect(takeTokens(bucket, perMinute(10), { nowMs: 59_000, cost: 57 }).allowed).toBe(false);
   });
 });

@@ -25,18 +25,28 @@ export function fullBucket({ requests }: Quota, nowMs: number): Bucket {
   return { tokens: requests, atMs: nowMs };
 }
 
-/** Refills for the time passed and takes one token. A quota that shrank since takes effect at once. */
-export function takeToken(bucket: Bucket, { requests, windowMs }: Quota, nowMs: number): Taken {
+/**
+ * Refills for the time passed and takes what a request costs, by default one token. A quota that
+ * shrank since takes effect at once; what costs more than a whole quota takes all of it.
+ */
+export function takeTokens(
+  bucket: Bucket,
+  { requests, windowMs }: Quota,
+  { nowMs, cost = 1 }: { readonly nowMs: number; readonly cost?: number },
+): Taken {
+  const needed = Math.min(cost, requests);
   const perMs = requests / windowMs;
   const passedMs = Math.max(0, nowMs - bucket.atMs);
   bucket.tokens = Math.min(requests, bucket.tokens + passedMs * perMs);
   bucket.atMs = nowMs;
-  const allowed = bucket.tokens >= 1;
-  if (allowed) bucket.tokens -= 1;
+  const allowed = bucket.tokens >= needed;
+  if (allowed) bucket.tokens -= needed;
   return {
     allowed,
     remaining: Math.floor(bucket.tokens),
     resetSeconds: Math.ceil((requests - bucket.tokens) / perMs / 1000),
-    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)),
+    retryAfterSeconds: allowed
+      ? 0
+      : Math.max(1, Math.ceil((needed - bucket.tokens) / perMs / 1000)),
   };
 }

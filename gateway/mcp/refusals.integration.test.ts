@@ -103,7 +103,7 @@ describe('the transport refuses, in JSON-RPC', () => {
       -32_600,
       { body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}' },
     ],
-    ['a deep body', 400, -32_600, { body: `${'['.repeat(70)}${']'.repeat(70)}` }],
+    ['a deep body', 413, -32_000, { body: `${'['.repeat(70)}${']'.repeat(70)}` }],
     ['a big body', 413, -32_000, { body: { ...ping, params: { pad: 'x'.repeat(262_144) } } }],
     [
       'a form',

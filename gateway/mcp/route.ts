@@ -9,7 +9,7 @@ import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import { mayUse } from '#contracts/scopes';
 import { headersOf, statusOf, toAppError } from '../plugins/error-handler.ts';
-import { contextOf, goneSignal, refuseOtherMethods } from '../plugins/routes.ts';
+import { admit, chargeBody, contextOf, goneSignal, refuseOtherMethods } from '../plugins/routes.ts';
 import type { Admitted } from '../plugins/routes.ts';
 import { assertAcceptable, assertOwnOrigin, challengeOf, readBearer } from './admission.ts';
 import { createClientRequests } from './client-requests.ts';
@@ -61,9 +61,7 @@ export async function mcpRoute(
     assertOwnOrigin(deps.site(), request.headers.origin);
     const credential = readBearer(request);
     const caller = await deps.authenticator.authenticate(credential);
-    const { headers, refusal } = deps.rates.ofCaller(caller);
-    void reply.headers(headers);
-    if (refusal !== null) throw refusal;
+    admit(reply, deps.rates.ofCaller(caller));
     const place = deps.underWay.request(caller.claims, reply.raw);
     request.admitted = { credential, caller, place };
   };
@@ -89,6 +87,7 @@ async function post(
   reply: FastifyReply,
 ): Promise<unknown> {
   assertAcceptable(request.headers.accept, ['application/json', 'text/event-stream']);
+  chargeBody(serving.deps, request, reply);
   const { headers, body } = request;
   if (Array.isArray(body)) throw invalid('Send one message at a time; batches are not accepted.');
   const { claims } = (request.admitted as Admitted).caller;

@@ -18,6 +18,7 @@ const gate = '/connect/:id';
 const repair = '/connect/repair/:id';
 const callback = '/v1/connections/callback/:provider';
 const scopes = z.array(oauthScope).max(100);
+const formBytesMax = 1_024;
 const queryCharactersMax = 8_000;
 const shortMs = 5_000;
 const abroadMs = 27_000;
@@ -30,7 +31,7 @@ export async function connectPages(app: FastifyInstance, deps: Deps): Promise<vo
   const { executor } = deps;
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: 1_024 },
+    { parseAs: 'string', bodyLimit: formBytesMax },
     (_request, _body, next) => next(null, undefined),
   );
   app.setErrorHandler((thrown: unknown, request, reply) => showError(deps, request, reply, thrown));
@@ -47,7 +48,7 @@ export async function connectPages(app: FastifyInstance, deps: Deps): Promise<vo
     return reply.headers(pageHeaders(formTargetsOf(shown.providerOrigin))).send(html);
   });
 
-  app.post(gate, async (request, reply) => {
+  app.post(gate, { bodyLimit: formBytesMax }, async (request, reply) => {
     const { principal } = await authenticateForm(deps, request);
     const { url } = await executor.beginConnectionFlow(
       { principal, id: idOf(request), context: contextOf(request) },

@@ -10,15 +10,14 @@ import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { readCookie } from '../domain/site.ts';
 import type { Site } from '../domain/site.ts';
-import { refuseOtherMethods } from './routes.ts';
+import { admit, refuseOtherMethods } from './routes.ts';
 
 interface ForwardOptions extends Pick<Deps, 'site' | 'rates' | 'logger'> {
   /** Where auth answers; undefined where it was not told. */
   readonly oauthUrl: string | undefined;
 }
 
-const bodyLimit = 64 * 1024;
-const registrationBodyLimit = 16 * 1024;
+const bodyLimit = 16 * 1024;
 const deadlineMs = 10_000;
 const registerPath = '/oauth/register';
 
@@ -104,19 +103,22 @@ export async function oauthForward(app: FastifyInstance, options: ForwardOptions
     return reply.code(statusCode).send(bytes);
   };
 
-  app.post(registerPath, { bodyLimit: registrationBodyLimit }, async (request, reply) => {
-    const { headers, refusal } = rates.ofRegistration(request.ip);
-    void reply.headers(headers);
-    if (refusal !== null) throw refusal;
-    return forward(request, reply);
-  });
+  // Before a byte of what strangers send is read.
+  const countRegistration = async (request: FastifyRequest, reply: FastifyReply) =>
+    admit(reply, rates.ofRegistration(request.ip));
+  const countRequest = async (request: FastifyRequest, reply: FastifyReply) =>
+    admit(reply, rates.ofPublic(request.ip));
+  app.post(registerPath, { bodyLimit, onRequest: countRegistration }, forward);
   for (const { method, url } of forwarded) {
-    // A HEAD would let a client in as a GET does.
-    app.route({ method, url, bodyLimit, handler: forward, exposeHeadRoute: false });
+    app.route({
+      ...{ method, url, bodyLimit, onRequest: countRequest, handler: forward },
+      // A HEAD would let a client in as a GET does.
+      exposeHeadRoute: false,
+    });
   }
   const all = [...forwarded, { method: 'POST', url: registerPath }];
   for (const url of openToBrowsers) {
-    app.options(url, forward);
+    app.options(url, { bodyLimit, onRequest: countRequest }, forward);
     all.push({ method: 'OPTIONS', url });
   }
   refuseOtherMethods(app, all, { head: false });

@@ -14,6 +14,7 @@ import type { Caller, Credential } from '../authenticate.ts';
 import type { Deps } from '../deps.ts';
 import { mayUse } from '#contracts/scopes';
 import { invalidRequest, validate } from '../domain/validate.ts';
+import type { RateLimited } from '../rate-limits.ts';
 import type { RouteHandler } from '../route.ts';
 import { createHandlers } from '../routes/index.ts';
 import type { Held } from '../under-way.ts';
@@ -38,6 +39,8 @@ interface RoutesOptions {
   readonly checkAnswers: boolean;
 }
 
+/** Of what strangers may send: a sign-in is the longest, with a password of 800 escaped characters. */
+const publicBodyBytesMax = 8_192;
 /** No request takes longer: every component behind a route answers or times out sooner. */
 const requestMsMax = 125_000;
 const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as const;
@@ -52,7 +55,9 @@ export function registerRoutes(app: FastifyInstance, deps: Deps, options: Routes
     app.route({
       method: spec.method,
       url: toFastifyPath(spec.path),
-      ...(spec.access === 'public' ? {} : { onRequest: admission(deps, spec.access) }),
+      ...(spec.access === 'public'
+        ? { bodyLimit: publicBodyBytesMax, onRequest: publicAdmission(deps, spec) }
+        : { onRequest: admission(deps, spec.access) }),
       handler: serveRoute(deps, spec, { handler, ...options }),
     });
   }
@@ -96,9 +101,7 @@ export function admission(deps: Deps, access: Access) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const credential = readCredential(deps.site(), request);
     const caller = await deps.authenticator.authenticate(credential);
-    const { headers, refusal } = deps.rates.ofCaller(caller);
-    void reply.headers(headers);
-    if (refusal !== null) throw refusal;
+    admit(reply, deps.rates.ofCaller(caller));
     if (!mayUse(caller.claims, access)) {
       throw new AppError(
         'insufficient_scope',
@@ -111,6 +114,26 @@ export function admission(deps: Deps, access: Access) {
   };
 }
 
+/** What strangers send is counted before a byte of it is read; looking at our health is not. */
+function publicAdmission({ rates }: Deps, { body }: RouteSpec) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (body !== undefined) admit(reply, rates.ofSignIn(request.ip));
+  };
+}
+
+/** Says in the answer how much of a quota is left; throws when nothing is. */
+export function admit(reply: FastifyReply, limited: RateLimited | null): void {
+  if (limited === null) return;
+  void reply.headers(limited.headers);
+  if (limited.refusal !== null) throw limited.refusal;
+}
+
+/** What a body costs beyond its request, before anything is done with it. */
+export function chargeBody({ rates }: Deps, request: FastifyRequest, reply: FastifyReply): void {
+  const { admitted, bodyCost } = request;
+  if (admitted !== null && bodyCost !== null) admit(reply, rates.ofBody(admitted.caller, bodyCost));
+}
+
 function serveRoute(
   deps: Deps,
   spec: RouteSpec,
@@ -120,6 +143,7 @@ function serveRoute(
   return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
     inSpan(`${spec.method} ${spec.path}`, {}, async () => {
       const { admitted } = request;
+      chargeBody(deps, request, reply);
       const answered = await handler({
         params: spec.params && (validate(spec.params, request.params, 'path') as never),
         query: checkedQuery(spec, request.query) as never,

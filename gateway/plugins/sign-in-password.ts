@@ -9,7 +9,14 @@ import { parseReturnTo } from '../domain/return-to.ts';
 import { toAppError } from './error-handler.ts';
 import { contextOf, refuseOtherMethods } from './routes.ts';
 import { passwordPage, refusalPage, withQuery } from './sign-in-pages.ts';
-import { countAttempt, findCaller, readForm, readQuery, send } from './sign-in-steps.ts';
+import {
+  countAttempts,
+  findCaller,
+  formBytesMax,
+  readForm,
+  readQuery,
+  send,
+} from './sign-in-steps.ts';
 
 const url = '/sign-in/password';
 const passwordCharactersMax = 800;
@@ -25,8 +32,8 @@ export function passwordPages(app: FastifyInstance, deps: Deps): void {
     return showForm(deps, reply, { principal: caller.principal, returnTo });
   });
 
-  app.post(url, async (request, reply) => {
-    countAttempt(deps, request, reply);
+  const counted = { bodyLimit: formBytesMax, onRequest: countAttempts(deps) };
+  app.post(url, counted, async (request, reply) => {
     const form = readForm(request);
     const returnTo = parseReturnTo(form.get('return_to'));
     // With the cookie, this must come from our own pages.

@@ -8,7 +8,7 @@ import { parseReturnTo } from '../domain/return-to.ts';
 import { readCookie, signInCookie } from '../domain/site.ts';
 import { newSessionCookies, visitOf } from '../session-cookie.ts';
 import { contextOf, refuseOtherMethods } from './routes.ts';
-import { countAttempt, readQuery } from './sign-in-steps.ts';
+import { countAttempts, readQuery } from './sign-in-steps.ts';
 
 const starts = '/sign-in/with/:key';
 const callbacks = '/sign-in/callback/:key';
@@ -21,8 +21,8 @@ const timeoutMs = 20_000;
  * of its own, so that a code of one can never be taken for another's (RFC 9700 §4.4.2).
  */
 export function providerPages(app: FastifyInstance, deps: Deps): void {
-  app.get(starts, async (request, reply) => {
-    countAttempt(deps, request, reply);
+  const counted = { onRequest: countAttempts(deps) };
+  app.get(starts, counted, async (request, reply) => {
     const { returnTo, org } = readQuery(request);
     const begun = await deps.auth.startProviderSignIn(
       { org, key: keyOf(request), returnTo, browserToken: browserTokenOf(deps, request) },
@@ -33,8 +33,7 @@ export function providerPages(app: FastifyInstance, deps: Deps): void {
       .redirect(begun.url, 303);
   });
 
-  app.get(callbacks, async (request, reply) => {
-    countAttempt(deps, request, reply);
+  app.get(callbacks, counted, async (request, reply) => {
     const query = request.url.split('?')[1] ?? '';
     if (query.length > queryCharactersMax) {
       throw new AppError('too_large', 'What the provider sent is too long; begin again.');

@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts';
 import { formTargetsOf, parseReturnTo } from '../domain/return-to.ts';
 import { isForeignOrigin } from '../domain/site.ts';
 import { toAppError } from './error-handler.ts';
+import { admit } from './routes.ts';
 
 const orgCharactersMax = 200;
 
@@ -31,11 +32,17 @@ function statusOf(error: AppError | undefined): number {
   return errorCodes[error.code].httpStatus;
 }
 
-/** Sign-in attempts of one address, whatever they are made with (settings: RATE_SIGN_IN_PER_MINUTE). */
-export function countAttempt(deps: Deps, request: FastifyRequest, reply: FastifyReply): void {
-  const { headers, refusal } = deps.rates.ofSignIn(request.ip);
-  void reply.headers(headers);
-  if (refusal !== null) throw refusal;
+/** Of every form of these pages. */
+export const formBytesMax = 16_384;
+
+/**
+ * Counts sign-in attempts of one address, whatever they are made with (settings:
+ * RATE_SIGN_IN_PER_MINUTE), before anything of the request is read.
+ */
+export function countAttempts({ rates }: Deps) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    admit(reply, rates.ofSignIn(request.ip));
+  };
 }
 
 /** Somebody else's page must not sign a person in as somebody else. */

@@ -12,8 +12,9 @@ import type { SignInForm } from './sign-in-pages.ts';
 import { passwordPages } from './sign-in-password.ts';
 import { providerPages } from './sign-in-providers.ts';
 import {
-  countAttempt,
+  countAttempts,
   findCaller,
+  formBytesMax,
   orgOf,
   readForm,
   readQuery,
@@ -22,7 +23,6 @@ import {
 } from './sign-in-steps.ts';
 
 const tokenPattern = /^[A-Za-z0-9_-]{1,200}$/;
-const formBytesMax = 16_384;
 const emailCharactersMax = 320;
 const passwordCharactersMax = 800;
 
@@ -52,10 +52,10 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
     return showSignIn(deps, reply, { form: { returnTo, org, email: '' } });
   });
 
-  app.post('/sign-in', async (request, reply) => {
+  const counted = { bodyLimit: formBytesMax, onRequest: countAttempts(deps) };
+  app.post('/sign-in', counted, async (request, reply) => {
     const form = readForm(request);
     const returnTo = parseReturnTo(form.get('return_to'));
-    countAttempt(deps, request, reply);
     refuseForeign(deps, request);
     const token = form.get('token');
     if (token === null) return signInByPassword(deps, { request, reply, form, returnTo });

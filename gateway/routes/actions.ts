@@ -20,9 +20,10 @@ type CallInput = RouteInput<(typeof actionRoutes)['callAction' | 'callConnection
 
 export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
   return {
-    callAction: (input) => perform(deps, input, (headers) => parseCallBody(input.body, headers)),
+    callAction: (input) =>
+      perform(deps, input, (headers) => parseCallBody(input.body, headers, deps.limits)),
     callConnection: (input) =>
-      perform(deps, input, (headers) => parseConnectionCall(input.body, headers)),
+      perform(deps, input, (headers) => parseConnectionCall(input.body, headers, deps.limits)),
 
     validateAction: ({ caller: { principal }, body, deadline }) =>
       answer(
@@ -30,7 +31,7 @@ export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
         deps.policy.explain(
           {
             principal,
-            call: parseTriedCall(body),
+            call: parseTriedCall(body, deps.limits),
             options: parseOptions(body, { idempotencyKey: null }),
             asIdentityId: body.as_identity_id ?? null,
           },

@@ -9,14 +9,11 @@ import { newSessionCookies, visitOf } from '../session-cookie.ts';
 export function signInHandlers({
   auth,
   authenticator,
-  rates,
   site,
 }: Deps): HandlersOf<typeof signInRoutes> {
   const thenForget = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     async signIn({ body, headers, context, deadline }) {
-      const limited = rates.ofSignIn(context.ip ?? '');
-      if (limited.refusal !== null) throw limited.refusal;
       // Somebody else's page must not sign a person in as somebody else.
       if (isForeignOrigin(site(), headers)) {
         throw new AppError('forbidden', 'Sign in on a page of the gateway itself.');
@@ -27,7 +24,7 @@ export function signInHandlers({
       return {
         status: 204,
         body: undefined,
-        headers: { ...limited.headers, 'set-cookie': cookies },
+        headers: { 'set-cookie': cookies },
       };
     },
     listSessions: ({ caller: { principal }, query, deadline }) =>

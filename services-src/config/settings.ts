@@ -189,6 +189,11 @@ export const settings = {
     doc: 'OAuth client registrations per address and hour; 0 = no limit.',
     example: '20',
   },
+  RATE_PUBLIC_PER_MINUTE: {
+    schema: whole(600, 10_000_000),
+    doc: 'Requests per address and minute to what needs no credential: OAuth endpoints and the pages around them; 0 = no limit.',
+    example: '600',
+  },
   OAUTH_HOST: {
     schema: text.refine(isHost, 'must be a host name or an address').default('127.0.0.1'),
     doc: 'Address on which auth answers OAuth requests that the gateway forwards; never exposed itself.',
@@ -213,6 +218,31 @@ export const settings = {
     schema: whole(1_048_576, 4_000_000),
     doc: 'Body of a request to the gateway.',
     example: '1048576',
+  },
+  CAP_JSON_DEPTH: {
+    schema: whole(64, 64),
+    doc: 'Levels to which JSON of a request may be nested.',
+    example: '64',
+  },
+  CAP_JSON_VALUES: {
+    schema: whole(50_000, 1_000_000),
+    doc: 'Values in the JSON of a request: items of all lists and members of all objects.',
+    example: '50000',
+  },
+  CAP_JSON_LIST_ITEMS: {
+    schema: whole(20_000, 1_000_000),
+    doc: 'Items of one list in the JSON of a request.',
+    example: '20000',
+  },
+  CAP_JSON_NAMES: {
+    schema: whole(10_000, 1_000_000),
+    doc: 'Names of members in the JSON of a request.',
+    example: '10000',
+  },
+  CAP_QUERY_VALUES: {
+    schema: whole(1_000, 100_000),
+    doc: 'Values in the query of a verb or raw call.',
+    example: '1000',
   },
   CAP_RESPONSE_INLINE_BYTES: {
     schema: whole(524_288, 3_000_000),

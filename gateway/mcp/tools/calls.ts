@@ -103,7 +103,10 @@ Raw HTTP (method and path) is not available here; it is through POST /v1/actions
   scope: 'actions:call',
   run: (input, call) => {
     const isVerbose = input.verbose === true && input.approval_id === undefined;
-    return callOnce(call, { parse: () => parseCallBody(input, headers), isVerbose });
+    return callOnce(call, {
+      parse: () => parseCallBody(input, headers, call.deps.limits),
+      isVerbose,
+    });
   },
 });
 
@@ -128,7 +131,7 @@ ${outcomes}`,
   scope: 'actions:read',
   run: (input, call) =>
     callOnce(call, {
-      parse: () => parseCallBody({ ...input, max_risk: 'read' }, headers),
+      parse: () => parseCallBody({ ...input, max_risk: 'read' }, headers, call.deps.limits),
       isVerbose: input.verbose === true,
       readsOnly: true,
     }),
