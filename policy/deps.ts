@@ -1,6 +1,7 @@
 import type { Client } from '#bus';
 import type { auth } from '#contracts/bus/auth';
 import type { executor } from '#contracts/bus/executor';
+import type { registry } from '#contracts/bus/registry';
 import type { Gap, Permit } from '#contracts/permit';
 import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
@@ -15,6 +16,7 @@ export interface Deps {
   readonly logger: Logger;
   readonly auth: Client<typeof auth>;
   readonly executor: Client<typeof executor>;
+  readonly registry: Client<typeof registry>;
   /** What others know, at most a second old. */
   readonly lookups: Lookups;
   /** The caller a signed principal vouches for; `unauthenticated` when it is not genuine or too old. */

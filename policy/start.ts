@@ -20,6 +20,7 @@ import { createHandlers } from './handlers.ts';
 import { createLookups } from './lookups/lookups.ts';
 import { startRuleUse } from './rule-use.ts';
 import { pruneRules } from './usecases/prune-rules.ts';
+import { tellReviewedRules } from './usecases/tell-reviewed-rules.ts';
 
 const pruneEveryMs = 3_600_000;
 
@@ -65,6 +66,7 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
   startup.use(dropLookupsOnChange(bus, deps.lookups));
   const reading = startup.use(plantRememberedRules(reader, deps));
   startup.use(repeat(pruneEveryMs, () => pruneRules(deps)));
+  await tellReviewedRules(deps);
   startup.use(await serve(bus, policy, createHandlers(deps, reading), { logger }));
 
   logger.info('started');

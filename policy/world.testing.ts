@@ -10,7 +10,7 @@ import { registry } from '#contracts/bus/registry';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { ActionCall, Call, CallOptions, HttpCall } from '#contracts/call';
 import type { Contract } from '#contracts/define';
-import type { Rule } from '#contracts/http/rules';
+import type { CreatedRule } from '#contracts/http/rules';
 import { gap as gapSchema, permit as permitSchema } from '#contracts/permit';
 import type { Gap, Permit } from '#contracts/permit';
 import type { AuthMethod, CompiledTemplate } from '#contracts/template';
@@ -46,6 +46,8 @@ export interface Neighbours {
   readonly templates: CompiledTemplate[];
   readonly secrets: { reference: string; orgId: string; id: string; allowedHosts: string[] }[];
   readonly connections: (Omit<ConnectionDescription, 'asked'> & { orgId: string })[];
+  /** Of what is on a host, the registry does not name all. */
+  isCut: boolean;
 }
 
 export interface PolicyWorld extends AsyncDisposable {
@@ -66,7 +68,7 @@ export interface PolicyWorld extends AsyncDisposable {
   permitIn(reply: Decided): Permit;
   gapIn(reply: Decided): Gap;
   decide(being: Being, call: Call, more?: Partial<CallOptions>): Promise<Decided>;
-  rule(maker: Being, on: Being | null, text: string): Promise<Rule>;
+  rule(maker: Being, on: Being | null, text: string): Promise<CreatedRule>;
   /** Announces, as its neighbours would, that everything may have changed. */
   settle(): Promise<void>;
 }
@@ -86,6 +88,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     templates: [],
     secrets: [],
     connections: [],
+    isCut: false,
   };
   const asked = new Map<string, number>();
   const buses = {
@@ -287,7 +290,8 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
   };
 }
 
-function registryHandlers({ services, templates }: Neighbours): Partial<Handlers<typeof registry>> {
+function registryHandlers(neighbours: Neighbours): Partial<Handlers<typeof registry>> {
+  const { services, templates } = neighbours;
   return {
     async resolveService({ userId, name }) {
       const own = services.find((each) => each.ownerId === userId && each.name === name);
@@ -316,6 +320,12 @@ function registryHandlers({ services, templates }: Neighbours): Partial<Handlers
         templates: templates
           .filter((each) => each.hosts.includes(host))
           .map(({ key, tier, ownerId, version }) => ({ key, tier, ownerId, version })),
+        isCut: neighbours.isCut,
+      };
+    },
+    async listConnected({ userId }) {
+      return {
+        services: services.filter((each) => each.ownerId === userId || each.tier === 'org'),
       };
     },
   };

@@ -10,7 +10,7 @@ import { discoverServiceTools } from './usecases/discover-service-tools.ts';
 import { deleteService } from './usecases/delete-service.ts';
 import { deleteTemplate } from './usecases/delete-template.ts';
 import { describeTemplateOauth } from './usecases/describe-template-oauth.ts';
-import { findByHost } from './usecases/find-by-host.ts';
+import { findByHost, listConnected } from './usecases/find-by-host.ts';
 import { findSecretUses } from './usecases/find-secret-uses.ts';
 import { getService } from './usecases/get-service.ts';
 import { getTemplateDocument } from './usecases/get-template-document.ts';
@@ -37,6 +37,7 @@ export function createHandlers(deps: Deps): Handlers<typeof registry> {
     getCompiledTemplate: (request) => getTemplateVersion(deps, request),
     describeTemplateOauth: (request) => describeTemplateOauth(deps, request),
     findByHost: (request) => findByHost(deps, request),
+    listConnected: (request) => listConnected(deps, request),
     findSecretUses: (request) => findSecretUses(deps, request),
     followTools: (request, deadline) => followTools(deps, request, deadline),
     search: (request, deadline) => search(deps, request, deadline),

@@ -320,6 +320,19 @@ describe('finding by host', () => {
     expect(found.templates).toEqual([{ key: 'github', tier: 'global', ownerId: null, version: 1 }]);
   });
 
+  test("names the org's services first, and says that it names all", async () => {
+    const admin = createAdmin();
+    await connect(admin);
+    await connect(admin, { template: 'github', tier: 'org' });
+    const { orgId, userId } = admin;
+
+    const found = await find(admin, 'api.github.com');
+    expect(found.services.map(({ name }) => name)).toEqual(['org/github', 'github']);
+    expect(found.isCut).toBe(false);
+    const { services } = await world.policy.listConnected({ orgId, userId }, soon());
+    expect(services).toEqual(found.services);
+  });
+
   test.for<[host: string, templates: string[]]>([
     ['acme.atlassian.net', ['confluence', 'jira']],
     ['a.b.atlassian.net', []],

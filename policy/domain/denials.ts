@@ -2,7 +2,7 @@ import type { DerivedKey } from '#contracts/permit';
 import type { ChainLink, Risk } from '#contracts/vocabulary';
 import { isAtLeast } from './deny-names.ts';
 import type { RatedName } from './deny-names.ts';
-import { couldMatch, matchesKey } from './patterns.ts';
+import { couldDeny, deniesKey } from './deny-patterns.ts';
 import type { Rule, Standing } from './rules.ts';
 
 /** What the walk asks about a call (decisions: The walk). */
@@ -28,11 +28,11 @@ export function findDenial(standing: Standing, call: WalkedCall): Denial | undef
   for (const rule of standing.rules) {
     if (rule.effect !== 'deny') continue;
     if (isAtLeastRisk(rule, call.risk)) {
-      const key = call.keys.find((each) => matchesKey(rule.pattern, each));
+      const key = call.keys.find((each) => deniesKey(rule.pattern, each));
       if (key !== undefined) return { rule, key: key.key };
     }
     const name = call.denyNames.find(
-      (each) => isAtLeastRisk(rule, each.risk) && couldMatch(rule.pattern, each),
+      (each) => isAtLeastRisk(rule, each.risk) && couldDeny(rule.pattern, each),
     );
     if (name !== undefined) return { rule, key: call.keys[0]?.key ?? rule.pattern.text };
   }

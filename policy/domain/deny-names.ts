@@ -1,10 +1,11 @@
-import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import type { Injection } from '#contracts/permit';
+import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
-import { argumentText } from './action-params.ts';
-import { encodeArgument, encodeName, withoutOrg } from './keys.ts';
 import { findServedOperations, isSameMethod } from '#templates';
 import type { FoundOperation } from '#templates';
-import type { DenyName } from './patterns.ts';
+import type { DenyName, UnknownAction } from './deny-patterns.ts';
+import { argumentsIn, argumentsOfKey, readingsOf } from './deny-values.ts';
+import { encodeName, withoutOrg } from './keys.ts';
 
 /** A request as it will reach its host, as far as policy knows it. */
 export interface SentRequest {
@@ -30,96 +31,169 @@ export interface Neighbour {
   /** Path of its base URL, without a slash at its end. */
   readonly prefix: string;
   readonly template: CompiledTemplate;
+  /** Does the value satisfy the schema of this parameter? */
+  readonly fits: (param: CompiledParam, value: JsonValue) => boolean;
 }
 
 export function namesOf(service: string, templateKey: string): string[] {
   return [...new Set([service, withoutOrg(service), templateKey])];
 }
 
-/** The names of an action call itself: its service's, all of them, with the argument if it has one. */
+/** The names of an action call itself: its service's, all of them, with what its key's argument holds. */
 export function ownNames(
   services: readonly string[],
-  { action, arg, risk }: { action: string; arg: string | undefined; risk: Risk },
+  { action, keyArg, risk }: { action: string; keyArg: string | undefined; risk: Risk },
 ): RatedName[] {
+  const args = keyArg === undefined ? undefined : argumentsOfKey(keyArg);
   return services.map((service) => ({
     service: encodeName(service),
     action: encodeName(action),
-    arg: arg === undefined ? undefined : encodeArgument(arg),
+    args,
     risk,
   }));
 }
 
-/** The names that a request also has as an operation of a neighbour (decisions: The walk, 1). */
+/**
+ * The names that a request has as an operation of the services and templates on its host: the one
+ * found by method and path, and where that is not known to be one of a trusted template, any.
+ */
 export function neighbourNames(
-  { names, prefix, template }: Neighbour,
+  neighbours: readonly Neighbour[],
   request: SentRequest,
   risk: Risk,
 ): RatedName[] {
-  if (template.runtime === 'mcp') return toolNames({ names, prefix, template }, request, risk);
+  const found = neighbours.map((neighbour) => findIn(neighbour, request));
+  const isCarrier = found.some(({ carries }) => carries);
+  const isListed = found.some(
+    ({ neighbour, listed }) => isTrusted(neighbour.template) && listed.length > 0,
+  );
+  const isKnown = isListed && !isCarrier;
+  return found.flatMap((each) => namesIn(each, { request, risk, isKnown, isCarrier }));
+}
+
+/** Built in, or published by an admin: what a member writes about a host lifts no deny. */
+export function isTrusted({ tier }: Pick<CompiledTemplate, 'tier'>): boolean {
+  return tier !== 'user';
+}
+
+interface Found {
+  readonly neighbour: Neighbour;
+  /** Below its base URL. */
+  readonly isBelow: boolean;
+  readonly listed: readonly FoundOperation[];
+  readonly alike: readonly FoundOperation[];
+  /** One operation for many: what it does is said in its body. */
+  readonly carries: boolean;
+}
+
+function findIn(neighbour: Neighbour, request: SentRequest): Found {
+  const { template, prefix } = neighbour;
   const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
-  const path = isBelow ? request.path.slice(prefix.length) : undefined;
-  const found = path === undefined ? [] : operationsAt(template, { method: request.method, path });
-  const operations =
-    found.length === 0
-      ? [
-          { action: unknownAction(template, request.method), arg: undefined, risk },
-          ...(isBelow ? riskierActions(template, request.method, risk) : []),
-        ]
-      : found.map((operation) => ({
-          action: encodeName(operation.action.key),
-          arg: argumentOf(operation, request),
-          risk: higher(risk, operation.action.risk),
-        }));
+  const nothing = { neighbour, isBelow, listed: [], alike: [], carries: false };
+  if (template.runtime === 'mcp') {
+    return { ...nothing, carries: request.tool !== undefined || isEndpoint(neighbour, request) };
+  }
+  if (!isBelow) return nothing;
+  const path = request.path.slice(prefix.length);
+  const { listed, alike } = findServedOperations(template, { method: request.method, path });
+  const carries = [...listed, ...alike].some(({ action }) => action.multiplex === true);
+  return { neighbour, isBelow, listed, alike, carries };
+}
+
+/** Where an MCP server takes its messages, spelled as servers may read it. */
+function isEndpoint({ template, prefix }: Neighbour, { path }: SentRequest): boolean {
+  const plain = (text: string) =>
+    text
+      .replaceAll(/;[^/]*/g, '')
+      .split('/')
+      .filter((segment) => segment !== '')
+      .join('/')
+      .toLowerCase();
+  return plain(path) === plain(prefix + (template.mcp?.path ?? ''));
+}
+
+interface Circumstances {
+  readonly request: SentRequest;
+  readonly risk: Risk;
+  readonly isKnown: boolean;
+  readonly isCarrier: boolean;
+}
+
+type NamedOperation = Pick<RatedName, 'action' | 'args' | 'risk'>;
+
+function namesIn(found: Found, at: Circumstances): RatedName[] {
+  const { names, template } = found.neighbour;
+  const operations = template.runtime === 'mcp' ? toolsIn(found, at) : operationsIn(found, at);
   return names.flatMap((service) =>
     operations.map((operation) => ({ service: encodeName(service), ...operation })),
   );
 }
 
-/** Nothing where none is listed: then it may be any of them, one that is spelled alike or not. */
-function operationsAt(
-  template: CompiledTemplate,
-  request: { method: string; path: string },
-): readonly FoundOperation[] {
-  const { listed, alike } = findServedOperations(template, request);
-  return listed.length === 0 ? [] : [...listed, ...alike];
+function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
+  const { neighbour, listed, alike, carries } = found;
+  const { request, risk, isKnown, isCarrier } = at;
+  // What nobody lists may be any of them: one that is spelled alike is among these.
+  const isUnknown = isCarrier ? !carries : listed.length === 0 && !isKnown;
+  const named = listed.length > 0 || !isUnknown ? [...listed, ...alike] : [];
+  return [
+    ...named.map((operation) => ({
+      action: encodeName(operation.action.key),
+      args: argumentsOf(operation, { request, fits: neighbour.fits }),
+      risk: higher(risk, operation.action.risk),
+    })),
+    ...(isUnknown ? unknownIn(found, at) : []),
+  ];
 }
 
-/** What is not listed may also be one of the actions that are riskier than its method says. */
-function riskierActions(template: CompiledTemplate, method: string, risk: Risk) {
-  return Object.values(template.actions)
-    .filter((action) => isSameMethod(action.method, method) && higher(risk, action.risk) !== risk)
-    .map((action) => ({ action: encodeName(action.key), arg: undefined, risk: action.risk }));
+/**
+ * Any operation of its method, or of any method where the request carries others; also those that are
+ * riskier than the request is.
+ */
+function unknownIn(
+  { neighbour: { template }, isBelow }: Found,
+  { request, risk, isCarrier }: Circumstances,
+): NamedOperation[] {
+  const isPossible = (action: CompiledAction) =>
+    isCarrier || isSameMethod(action.method, request.method);
+  const riskier = Object.values(template.actions).filter(
+    (action) => isBelow && isPossible(action) && higher(risk, action.risk) !== risk,
+  );
+  return [
+    { action: unknownAction(template, isPossible), args: undefined, risk },
+    ...riskier.map((action) => ({
+      action: encodeName(action.key),
+      args: undefined,
+      risk: action.risk,
+    })),
+  ];
 }
 
 /**
  * Every tool of an MCP server has the same address: a call of ours says which one it is for, and
  * in any other request only its body would, which is not ours to interpret.
  */
-function toolNames({ names, template }: Neighbour, request: SentRequest, risk: Risk): RatedName[] {
+function toolsIn(
+  { neighbour: { template, fits }, carries }: Found,
+  { request, risk, isKnown }: Circumstances,
+): NamedOperation[] {
   const { tool } = request;
   if (tool === undefined) {
-    const action = unknownAction(template, request.method);
+    if (isKnown && !carries) return [];
+    const isPossible = (action: CompiledAction) => isSameMethod(action.method, request.method);
     // It may be any tool there is, also one that nobody has looked at yet.
     const atMost = ['GET', 'HEAD', 'OPTIONS'].includes(request.method) ? risk : 'delete';
-    return names.map((service) => ({
-      ...{ service: encodeName(service), action, arg: undefined },
-      risk: atMost,
-    }));
+    return [{ action: unknownAction(template, isPossible), args: undefined, risk: atMost }];
   }
   const action = Object.hasOwn(template.actions, tool) ? template.actions[tool] : undefined;
-  const found =
-    action === undefined
-      ? { arg: undefined, risk }
-      : { arg: argumentOf({ action, pathValues: {} }, request), risk: higher(risk, action.risk) };
-  return names.map((service) => ({
-    service: encodeName(service),
-    action: encodeName(tool),
-    ...found,
-  }));
+  if (action === undefined) return [{ action: encodeName(tool), args: undefined, risk }];
+  const args = argumentsOf({ action, pathValues: {} }, { request, fits });
+  return [{ action: encodeName(tool), args, risk: higher(risk, action.risk) }];
 }
 
-function unknownAction(template: CompiledTemplate, method: string): DenyName['action'] {
-  const isPossible = (action: CompiledAction) => isSameMethod(action.method, method);
+function unknownAction(
+  template: CompiledTemplate,
+  isPossible: (action: CompiledAction) => boolean,
+): UnknownAction {
   const actions = Object.values(template.actions);
   return {
     among: actions.filter(isPossible).map((action) => action.key),
@@ -127,39 +201,86 @@ function unknownAction(template: CompiledTemplate, method: string): DenyName['ac
   };
 }
 
-function argumentOf(
+/** Unknown where it is absent, or is no value that the parameter can have. */
+function argumentsOf(
   { action, pathValues }: FoundOperation,
-  { query, body }: SentRequest,
-): string | undefined {
+  { request, fits }: { request: SentRequest; fits: Neighbour['fits'] },
+): string[] | undefined {
   const param = action.params.find((each) => each.name === action.scopeParam);
   if (param === undefined) return undefined;
+  const values = valuesOf(param, { action, pathValues, request });
+  const args = values.map((value) => argumentsIn(value));
+  if (args.length === 0 || args.includes(undefined)) return undefined;
+  const isPossible = values.every((value) =>
+    readingsOf(value).some((reading) => fits(param, reading)),
+  );
+  return isPossible ? [...new Set(args.flatMap((each) => each ?? []))] : undefined;
+}
+
+function valuesOf(
+  param: CompiledParam,
+  { action, pathValues, request }: FoundOperation & { request: SentRequest },
+): JsonValue[] {
   const { name, wireName } = param;
-  const value =
-    param.in === 'path'
-      ? pathValues[name]
-      : param.in === 'query'
-        ? memberOf(query, wireName)
-        : param.in === 'body'
-          ? bodyValue(action, body, wireName)
-          : undefined;
-  return value === undefined ? undefined : encodeArgument(argumentText(value, JSON.stringify));
+  if (param.in === 'path') return Object.hasOwn(pathValues, name) ? [pathValues[name] ?? ''] : [];
+  if (param.in === 'query') return membersOf(request.query, wireName);
+  if (param.in !== 'body') return [];
+  if (action.body?.wholeBody !== true) return membersOf(request.body, wireName);
+  return request.body === undefined || request.body === null ? [] : [request.body];
 }
 
-function bodyValue(
-  action: CompiledAction,
-  body: JsonValue | undefined,
-  name: string,
-): JsonValue | undefined {
-  return action.body?.wholeBody === true ? body : memberOf(body, name);
+/** Servers differ in whether they see a difference between `to`, `To` and `to[]`: all that are there. */
+function membersOf(value: unknown, name: string): JsonValue[] {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
+  const wanted = plainName(name);
+  return Object.entries(value).flatMap(([key, member]: [string, JsonValue]) =>
+    key === name || plainName(key) === wanted ? [member] : [],
+  );
 }
 
-/** Only a single plain value is certain to be read the same way by the upstream. */
-function memberOf(value: unknown, name: string): JsonValue | undefined {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined;
-  if (!Object.hasOwn(value, name)) return undefined;
-  const member: unknown = (value as Record<string, unknown>)[name];
-  const isPlain = ['string', 'number', 'boolean'].includes(typeof member);
-  return isPlain ? (member as JsonValue) : undefined;
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/\[\]$/, '');
+}
+
+type Credential = Pick<Injection, 'kind' | 'credentialName'>;
+
+/** The names that an action call has by its address, and by what it would be sent with. */
+export function addressNames(
+  { method, host, path, risk }: { method: HttpMethod; host: string; path: string; risk: Risk },
+  credentials: readonly Credential[],
+): RatedName[] {
+  // An argument may hold a slash; servers differ in whether they see it as one.
+  const paths = new Set([path, path.replaceAll(/%2F/gi, '/')]);
+  const args = [...paths].map((each) => `${host}${each}`.replaceAll('*', '%2A'));
+  return [
+    { service: 'http', action: method, args, risk, needs: 'host' },
+    ...credentialNames(credentials, { host, risk }),
+  ];
+}
+
+/** The keys of what an action would be sent with, with and without `org/`. */
+export function credentialNames(
+  credentials: readonly Credential[],
+  { host, risk }: { host: string; risk: Risk },
+): RatedName[] {
+  return credentials.flatMap(({ kind, credentialName }) =>
+    [...new Set([credentialName, withoutOrg(credentialName)])].map((name) => ({
+      ...{ service: kind, action: encodeName(name), args: [host], risk },
+      needs: 'credential' as const,
+    })),
+  );
+}
+
+/** The keys of what a verb or raw call is sent with, without `org/`. */
+export function aliasKeys(
+  credentials: readonly Credential[],
+  { host, risk }: { host: string; risk: Risk },
+): RatedName[] {
+  return credentials
+    .filter(({ credentialName }) => credentialName !== withoutOrg(credentialName))
+    .map(({ kind, credentialName }) => ({
+      ...{ service: kind, action: encodeName(withoutOrg(credentialName)), args: [host], risk },
+    }));
 }
 
 const order: readonly Risk[] = ['read', 'write', 'delete'];

@@ -140,7 +140,7 @@ const productCall = once(
     denyNames: otherNames.map(({ segments: [name, action, arg], risk }) => ({
       service: name,
       action: action ?? { among: [], notAmong: [] },
-      arg,
+      args: arg === undefined ? undefined : [arg],
       risk,
     })),
   }),

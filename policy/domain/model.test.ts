@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { findDenyDisagreement } from './deny-space.testing.ts';
 import { findDisagreement } from './model-compare.testing.ts';
 import type { World, WorldRule } from './model-compare.testing.ts';
 import { makers, ruleOf, user, users } from './model-space.testing.ts';
@@ -23,6 +24,16 @@ describe('the walk agrees with a model of the decisions', () => {
     }
     expect(count).toBeGreaterThan(100_000);
   });
+
+  test(
+    'which denies a request meets, whatever is on its host',
+    { timeout: SWEEP_TIMEOUT_MS },
+    () => {
+      const { count, found } = findDenyDisagreement();
+      expect(found).toBeUndefined();
+      expect(count).toBeGreaterThan(100_000);
+    },
+  );
 
   test('any tree of identities, any rules, whatever they are bound to', () => {
     fc.assert(

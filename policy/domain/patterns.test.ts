@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { actionKey, httpKey, splitKey } from './keys.ts';
 import { parsePattern } from './pattern-text.ts';
-import { compilePattern, couldMatch, coversAllOf, matchesKey } from './patterns.ts';
-import type { DenyName } from './patterns.ts';
+import { compilePattern, coversAllOf, matchesKey } from './patterns.ts';
 import { alikeKeys, propertyRuns } from './properties.testing.ts';
 
 const matches = (pattern: string, key: string, exact = false) =>
@@ -197,30 +196,6 @@ describe('coversAllOf', () => {
 
     expect(coversAllOf(exact, compilePattern('github:issues.create:*', false))).toBe(false);
     expect(coversAllOf(exact, exact)).toBe(true);
-  });
-});
-
-describe('couldMatch', () => {
-  const known: DenyName = { service: 'github', action: 'issues.create', arg: 'acme/site' };
-  const unknownArgument: DenyName = { ...known, arg: undefined };
-  const unlisted: DenyName = {
-    service: 'github',
-    action: { among: ['issues.create', 'repos.create'], notAmong: ['issues.list', 'repos.delete'] },
-    arg: undefined,
-  };
-
-  test.for<[name: string, pattern: string, deny: DenyName, expected: boolean]>([
-    ['a known name is matched like a key', 'github:issues.create:acme/*', known, true],
-    ['and refused like one', 'github:issues.create:other/*', known, false],
-    ['an unknown argument could be any', 'github:issues.create:other/*', unknownArgument, true],
-    ['but not of another action', 'github:issues.close:*', unknownArgument, false],
-    ['an unlisted operation could be one of its method', 'github:repos.create:x', unlisted, true],
-    ['not one of another method', 'github:repos.delete:*', unlisted, false],
-    ['but one that the template does not know', 'github:repos.transfer:*', unlisted, true],
-    ['any action', 'github:*:*', unlisted, true],
-    ['not another service', 'gitlab:*:*', unlisted, false],
-  ])('%s', ([, pattern, deny, expected]) => {
-    expect(couldMatch(compilePattern(pattern, false), deny)).toBe(expected);
   });
 });
 

@@ -33,7 +33,8 @@ export function compilePattern(text: string, exact: boolean): Pattern {
   };
 }
 
-function compileArgument(arg: string): Pattern['arg'] {
+/** `*` and `**` alone are any argument, what has no wildcard is a literal. */
+export function compileArgument(arg: string): Pattern['arg'] {
   if (arg === '*' || arg === '**') return null;
   return arg.includes('*') ? compileGlob(arg) : arg;
 }
@@ -61,42 +62,6 @@ export function coversAllOf(pattern: Pattern, other: Pattern): boolean {
   if (typeof other.arg === 'string') return matchesArgument(pattern.arg, other.arg);
   const arg = splitKey(other.text)?.arg ?? '';
   return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, arg);
-}
-
-/**
- * A name under which a deny rule may match a call. An absent segment, or one that cannot be
- * derived, is unknown, and a deny matches it if it could match any value (decisions: The walk, 1).
- */
-export interface DenyName {
-  readonly service: string;
-  readonly action: string | UnknownAction;
-  /** Undefined: unknown. */
-  readonly arg: string | undefined;
-}
-
-/** An operation that the template does not list: it may be one of those with its method by another path. */
-export interface UnknownAction {
-  /** Actions that it could be. */
-  readonly among: readonly string[];
-  /** Actions that it cannot be: the template's others. */
-  readonly notAmong: readonly string[];
-}
-
-export function couldMatch(pattern: Pattern, name: DenyName): boolean {
-  if (!matchesName(pattern.service, name.service)) return false;
-  if (!couldBeAction(pattern.action, name.action)) return false;
-  return name.arg === undefined || matchesArgument(pattern.arg, name.arg);
-}
-
-/** Could a deny rule match something under this service? Decides whose templates are worth loading. */
-export function concernsService(pattern: Pattern, service: string): boolean {
-  return matchesName(pattern.service, service);
-}
-
-function couldBeAction(pattern: NamePattern, action: DenyName['action']): boolean {
-  if (typeof action === 'string') return matchesName(pattern, action);
-  if (pattern === null || action.among.includes(pattern)) return true;
-  return !action.notAmong.includes(pattern);
 }
 
 function matchesName(pattern: NamePattern, name: string): boolean {

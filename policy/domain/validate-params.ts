@@ -1,4 +1,4 @@
-import type { CompiledAction } from '#contracts/template';
+import type { CompiledAction, CompiledParam } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { compileSchema } from '#json-schema';
 import type { Issue } from './invalid-call.ts';
@@ -10,4 +10,12 @@ export type ParamsValidator = (params: Record<string, JsonValue>) => Issue[];
 export function compileValidator(paramsSchema: CompiledAction['paramsSchema']): ParamsValidator {
   const findErrors = compileSchema(paramsSchema);
   return (params) => describeIssues(findErrors(params), { schema: paramsSchema, params });
+}
+
+/** Whether a value satisfies the schema of one parameter. */
+export type ParamCheck = (value: JsonValue) => boolean;
+
+export function compileParamCheck(schema: CompiledParam['schema']): ParamCheck {
+  const findErrors = compileSchema(schema);
+  return (value) => findErrors(value).length === 0;
 }

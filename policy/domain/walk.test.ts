@@ -99,7 +99,7 @@ describe('deny wins', () => {
 
   test('a call is also denied by its other names, and allowed by none of them', () => {
     const denyNames = [
-      { service: 'hub', action: 'issues.create', arg: undefined, risk: 'write' as const },
+      { service: 'hub', action: 'issues.create', args: undefined, risk: 'write' as const },
     ];
     const call = callOf({ denyNames });
 
@@ -115,7 +115,7 @@ describe('deny wins', () => {
 
   test('another name can be riskier than the call says it is', () => {
     const denyNames = [
-      { service: 'hub', action: 'repos.delete', arg: undefined, risk: 'delete' as const },
+      { service: 'hub', action: 'repos.delete', args: undefined, risk: 'delete' as const },
     ];
     const deny = ruleOn(null, 'deny *:*:*', { riskAtLeast: 'delete' });
 

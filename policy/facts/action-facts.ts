@@ -7,7 +7,7 @@ import { canonicalJson } from '#signing';
 import { actionPath, actionQuery, givenValue, renderDescription } from '#templates';
 import { argumentText, withDefaults } from '../domain/action-params.ts';
 import type { Params } from '../domain/action-params.ts';
-import { namesOf, ownNames } from '../domain/deny-names.ts';
+import { addressNames, namesOf, ownNames } from '../domain/deny-names.ts';
 import type { SentRequest } from '../domain/deny-names.ts';
 import { parseBaseUrl } from '../domain/hosts.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
@@ -78,7 +78,14 @@ export async function establishActionFacts(
     description: cutDescription(renderDescription(action.description, params)),
     isOpenRead: isOpenRead(service, action),
     allowsReads: service.autoAllowReads,
-    ownNames: ownNames(namesOf(service.name, template.key), { action: action.key, arg, risk }),
+    ownNames: () => [
+      ...ownNames(namesOf(service.name, template.key), {
+        action: action.key,
+        keyArg: arg === undefined ? undefined : key.arg,
+        risk,
+      }),
+      ...addressNames({ ...request, host: base.host, risk }, injections),
+    ],
     request,
   };
 }
@@ -122,7 +129,7 @@ function argumentOf(action: CompiledAction, params: Params): string | undefined 
   const { scopeParam } = action;
   if (scopeParam === null || !Object.hasOwn(params, scopeParam)) return undefined;
   const value = params[scopeParam];
-  return value === undefined ? undefined : argumentText(value, canonicalJson);
+  return value === undefined || value === null ? undefined : argumentText(value, canonicalJson);
 }
 
 function requestOf(

@@ -7,7 +7,7 @@ import { walk } from '../domain/walk.ts';
 import type { Verdict } from '../domain/walk.ts';
 import type { Lookups } from '../lookups/lookups.ts';
 import type { CallFacts } from './call-facts.ts';
-import { findOtherNames } from './other-names.ts';
+import { deniesIn, findOtherNames } from './other-names.ts';
 
 /** The verdict of the walk on a call, with the call as it was walked. */
 export interface Assessment {
@@ -33,20 +33,22 @@ export async function assess(
     denyNames: [],
   };
   if (caller.kind === 'user') return { verdict: { outcome: 'user' }, walked };
+  const denies = deniesIn(standings);
+  const ownNames = denies.length === 0 ? [] : facts.ownNames();
   if (facts.template === platformKey) {
-    const named = { ...walked, denyNames: facts.ownNames };
+    const named = { ...walked, denyNames: ownNames };
     const standing = standings.get(caller.identityId);
     const denial = standing && findDenial(standing, named);
     const verdict = denial ? ({ outcome: 'denied', denial } as const) : undefined;
     return { verdict: verdict ?? { outcome: 'platform' }, walked: named };
   }
-  const others = await findOtherNames(lookups, standings, {
+  const others = await findOtherNames(lookups, denies, {
     owner: caller,
     host: facts.host,
     risk: facts.risk,
     request: facts.request,
   });
-  const named = { ...walked, denyNames: [...facts.ownNames, ...others] };
+  const named = { ...walked, denyNames: [...ownNames, ...others] };
   return { verdict: walk(standings, caller.identityId, named), walked: named };
 }
 

@@ -21,7 +21,7 @@ export interface CallFacts {
   /** The service lets agents read without a rule. */
   readonly allowsReads: boolean;
   /** Names of the call itself for deny rules; those of its host's other services are found when needed. */
-  readonly ownNames: readonly RatedName[];
+  readonly ownNames: () => readonly RatedName[];
   readonly request: SentRequest;
 }
 

@@ -1,6 +1,7 @@
 import type { HttpCall } from '#contracts/call';
 import type { CallTarget, Injection } from '#contracts/permit';
 import type { JsonValue } from '#contracts/vocabulary';
+import { aliasKeys } from '../domain/deny-names.ts';
 import { checkHttpParts, parseHttpTarget } from '../domain/http-target.ts';
 import type { HttpTarget } from '../domain/http-target.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
@@ -67,7 +68,7 @@ export async function establishHttpFacts(
     description: cutDescription(`${call.method} ${to.host}${to.path}`),
     isOpenRead: false,
     allowsReads: false,
-    ownNames: [],
+    ownNames: () => aliasKeys(injections, { host: to.host, risk }),
     request: {
       method: call.method,
       path: to.path,

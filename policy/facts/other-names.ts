@@ -1,10 +1,11 @@
 import type { TemplateReference } from '#contracts/call';
 import type { OtherNames } from '#contracts/permit';
 import type { Risk } from '#contracts/vocabulary';
-import { namesOf, neighbourNames } from '../domain/deny-names.ts';
-import type { RatedName, SentRequest } from '../domain/deny-names.ts';
+import { isTrusted, namesOf, neighbourNames } from '../domain/deny-names.ts';
+import type { Neighbour, RatedName, SentRequest } from '../domain/deny-names.ts';
+import { concernsService } from '../domain/deny-patterns.ts';
 import { parseBaseUrl } from '../domain/hosts.ts';
-import { concernsService } from '../domain/patterns.ts';
+import type { Pattern } from '../domain/patterns.ts';
 import type { Standings } from '../domain/rules.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 
@@ -26,26 +27,56 @@ interface Candidate {
 
 /** Services and templates that a gap's names are looked up in at most. */
 const REMEMBERED_MAX = 40;
+/** What a gap may hold of them: their arguments can be long. */
+const REMEMBERED_CHARACTERS_MAX = 16_000;
+
+/** Patterns of every deny rule that is met. */
+export function deniesIn(standings: Standings): readonly Pattern[] {
+  const denies = new Set<Pattern>();
+  for (const { rules } of standings.values()) {
+    for (const { effect, pattern } of rules) if (effect === 'deny') denies.add(pattern);
+  }
+  return [...denies];
+}
 
 /**
- * The names that deny rules may call this request by because of where it goes (decisions: The
- * walk, 1). Asks nobody where there is no deny rule, and loads no template that none concerns.
+ * The names that deny rules may call this request by because of where it goes. Asks nobody where
+ * there is no deny rule, and loads no template that none concerns, but for those that say what the
+ * request is.
  */
 export async function findOtherNames(
   lookups: Lookups,
-  standings: Standings,
+  denies: readonly Pattern[],
   addressed: AddressedRequest,
 ): Promise<RatedName[]> {
-  const rules = [...standings.values()].flatMap((standing) => standing.rules);
-  const denies = [
-    ...new Set(rules.filter(({ effect }) => effect === 'deny').map(({ pattern }) => pattern)),
-  ];
   if (denies.length === 0) return [];
-  const candidates = await findCandidates(lookups, addressed);
-  const concerned = candidates.filter(({ names }) =>
-    names.some((name) => denies.some((pattern) => concernsService(pattern, name))),
-  );
-  return nameAll(lookups, concerned, addressed);
+  const { neighbours, isCut } = await loadNeighbours(lookups, denies, addressed);
+  const { request, risk } = addressed;
+  const names = neighbourNames(neighbours, request, risk);
+  return isCut ? [anyService(risk), ...names] : names;
+}
+
+type Place = Pick<AddressedRequest, 'owner' | 'host'>;
+
+/** What is on the host, if one of these denies concerns any of it. */
+export async function loadNeighbours(
+  lookups: Lookups,
+  denies: readonly Pattern[],
+  { owner, host }: Place,
+): Promise<{ neighbours: readonly Neighbour[]; isCut: boolean }> {
+  const { candidates, isCut } = await findCandidates(lookups, { owner, host });
+  const isConcerned = ({ names }: Candidate) =>
+    names.some((name) => denies.some((pattern) => concernsService(pattern, name)));
+  const wanted = candidates.some(isConcerned)
+    ? candidates.filter((each) => isConcerned(each) || isTrusted(each.template))
+    : [];
+  return { neighbours: await loadAll(lookups, wanted, owner), isCut };
+}
+
+/** Every name that something on the host goes by. */
+export async function namesOnHost(lookups: Lookups, at: Place): Promise<readonly string[]> {
+  const { candidates } = await findCandidates(lookups, at);
+  return candidates.flatMap(({ names }) => names);
 }
 
 /** What a gap keeps, so that deny rules made later are checked against the whole request. */
@@ -53,33 +84,55 @@ export async function rememberOtherNames(
   lookups: Lookups,
   addressed: AddressedRequest & { readonly method: OtherNames['method'] },
 ): Promise<OtherNames> {
-  const candidates = await findCandidates(lookups, addressed);
-  const names = await nameAll(lookups, candidates.slice(0, REMEMBERED_MAX), addressed);
-  const known = names.flatMap(({ service, action, arg }) =>
-    typeof action === 'string' && arg !== undefined ? [{ service, action, arg }] : [],
-  );
-  const { path, tool } = addressed.request;
-  const { method } = addressed;
-  return { method, path, ...(tool === undefined ? {} : { tool }), known: known.slice(0, 50) };
+  const { candidates } = await findCandidates(lookups, addressed);
+  const { owner, request, risk, method } = addressed;
+  const neighbours = await loadAll(lookups, candidates.slice(0, REMEMBERED_MAX), owner);
+  const names = neighbourNames(neighbours, request, risk);
+  const { path, tool } = request;
+  return { method, path, ...(tool === undefined ? {} : { tool }), known: knownIn(names) };
 }
 
+/** Of each name all arguments or none: what is not remembered is unknown again. */
+function knownIn(names: readonly RatedName[]): OtherNames['known'] {
+  const known: OtherNames['known'] = [];
+  let left = REMEMBERED_CHARACTERS_MAX;
+  for (const { service, action, args } of names) {
+    if (typeof action !== 'string' || service === undefined || args === undefined) continue;
+    const size = args.reduce((sum, arg) => sum + arg.length + service.length + action.length, 0);
+    if (size > left || known.length + args.length > KNOWN_MAX) continue;
+    left -= size;
+    known.push(...args.map((arg) => ({ service, action, arg })));
+  }
+  return known;
+}
+
+const KNOWN_MAX = 200;
+
 /** Fills in arguments that were known when the gap was signed. */
-export function recallArguments(names: readonly RatedName[], known: OtherNames['known']) {
+export function recallArguments(
+  names: readonly RatedName[],
+  known: OtherNames['known'],
+): RatedName[] {
   return names.map((name) => {
-    if (name.arg !== undefined) return name;
-    const same = known.find(
-      ({ service, action }) => service === name.service && action === name.action,
-    );
-    return same === undefined ? name : { ...name, arg: same.arg };
+    if (name.args !== undefined) return name;
+    const args = known
+      .filter(({ service, action }) => service === name.service && action === name.action)
+      .map(({ arg }) => arg);
+    return args.length === 0 ? name : { ...name, args };
   });
+}
+
+/** Not everything on the host was looked at: it may be an operation of what was not. */
+function anyService(risk: Risk): RatedName {
+  return { service: undefined, action: { among: [], notAmong: [] }, args: undefined, risk };
 }
 
 async function findCandidates(
   lookups: Lookups,
-  { owner, host }: AddressedRequest,
-): Promise<Candidate[]> {
-  const { services, templates } = await lookups.findByHost(owner, host);
-  return [
+  { owner, host }: Place,
+): Promise<{ candidates: readonly Candidate[]; isCut: boolean }> {
+  const { services, templates, isCut } = await lookups.findByHost(owner, host);
+  const candidates = [
     ...services.map((service) => ({
       names: namesOf(service.name, service.template.key),
       template: service.template,
@@ -87,24 +140,22 @@ async function findCandidates(
     })),
     ...templates.map((template) => ({ names: [template.key], template, baseUrl: null })),
   ];
+  return { candidates, isCut };
 }
 
-async function nameAll(
+async function loadAll(
   lookups: Lookups,
   candidates: readonly Candidate[],
-  { owner, request, risk }: AddressedRequest,
-): Promise<RatedName[]> {
-  const named = await Promise.all(
-    candidates.map(async ({ names, template: reference, baseUrl }) => {
-      const template = await lookups.getTemplate(owner.orgId, reference);
+  { orgId }: Owner,
+): Promise<Neighbour[]> {
+  const loaded = await Promise.all(
+    candidates.map(async ({ names, template: reference, baseUrl }): Promise<Neighbour[]> => {
+      const template = await lookups.getTemplate(orgId, reference);
       const address = baseUrl ?? template.server?.url.replaceAll(/\{[^{}]*\}/g, 'x');
       if (address === undefined) return [];
-      return neighbourNames(
-        { names, prefix: parseBaseUrl(address).prefix, template },
-        request,
-        risk,
-      );
+      const fits: Neighbour['fits'] = (param, value) => lookups.getParamCheck(param)(value);
+      return [{ names, prefix: parseBaseUrl(address).prefix, template, fits }];
     }),
   );
-  return named.flat();
+  return loaded.flat();
 }

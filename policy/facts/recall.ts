@@ -2,13 +2,13 @@ import type { ServiceRecord } from '#contracts/bus/registry';
 import type { Gap } from '#contracts/permit';
 import { AppError } from '#errors';
 import type { WalkedCall } from '../domain/denials.ts';
-import { namesOf, ownNames } from '../domain/deny-names.ts';
+import { addressNames, aliasKeys, namesOf, ownNames } from '../domain/deny-names.ts';
 import type { RatedName } from '../domain/deny-names.ts';
 import { WHOLE_ACTION } from '../domain/keys.ts';
 import type { Standings } from '../domain/rules.ts';
 import type { Lookups } from '../lookups/lookups.ts';
 import { isOpenRead } from './action-facts.ts';
-import { findOtherNames, recallArguments } from './other-names.ts';
+import { deniesIn, findOtherNames, recallArguments } from './other-names.ts';
 
 /** A suspended call as the walk sees it now: what the gap says, under the rules and services of today. */
 export async function recallCall(
@@ -26,15 +26,20 @@ export async function recallCall(
   };
 }
 
-function ownNamesOf({ target, derivedKeys, risk }: Gap): RatedName[] {
+function ownNamesOf(gap: Gap): RatedName[] {
+  const { target, derivedKeys, risk, injections, hosts, otherNames } = gap;
   const [key] = derivedKeys;
-  if (target.kind !== 'action' || key === undefined) return [];
+  const [host] = hosts;
+  if (target.kind !== 'action') return aliasKeys(injections, { host: host ?? '', risk });
+  if (key === undefined) return [];
+  const keyArg = key.arg === WHOLE_ACTION ? undefined : key.arg;
   const names = namesOf(target.service, target.template.key);
-  // Segments of a derived key are encoded already, and encoding them again must change nothing.
-  return ownNames(names, { action: target.action, arg: undefined, risk }).map((name) => ({
-    ...name,
-    arg: key.arg === WHOLE_ACTION ? undefined : key.arg,
-  }));
+  return [
+    ...ownNames(names, { action: target.action, keyArg, risk }),
+    ...(otherNames === undefined || host === undefined
+      ? []
+      : addressNames({ method: otherNames.method, host, path: otherNames.path, risk }, injections)),
+  ];
 }
 
 async function otherNamesOf(
@@ -45,7 +50,7 @@ async function otherNamesOf(
   const [host] = hosts;
   if (otherNames === undefined || host === undefined) return [];
   const { method, path, tool, known } = otherNames;
-  const names = await findOtherNames(lookups, standings, {
+  const names = await findOtherNames(lookups, deniesIn(standings), {
     owner: { orgId, userId },
     host,
     risk,

@@ -4,7 +4,7 @@ import type { ChainLink, Principal } from '#contracts/vocabulary';
 import type { WalkedCall } from '../domain/denials.ts';
 import { inheritsReads } from '../domain/authority.ts';
 import { isAtLeastRisk } from '../domain/denials.ts';
-import { concernsService } from '../domain/patterns.ts';
+import { concernsService, couldDeny, hostOf } from '../domain/deny-patterns.ts';
 import { buildLadder, findPlacement } from '../domain/placement.ts';
 import type { Standing, Standings } from '../domain/rules.ts';
 import { suggestTiers } from '../domain/tiers.ts';
@@ -12,7 +12,7 @@ import { coversAll } from '../domain/walk.ts';
 import type { WalkedKey } from '../domain/walk.ts';
 import type { Deps } from '../deps.ts';
 import type { CallFacts } from './call-facts.ts';
-import { rememberOtherNames } from './other-names.ts';
+import { namesOnHost, rememberOtherNames } from './other-names.ts';
 
 /** Who a statement speaks of: the caller, or the identity a dry run is made for. */
 export type Subject = Pick<
@@ -72,7 +72,7 @@ export async function stateGap(
     ladder: buildLadder(chain, (ancestor) =>
       coversAll(standings, ancestor, { call: walked, keys: uncovered }),
     ),
-    lookUpsAllowed: mayLookUp(facts, standings.get(subject.identityId)),
+    lookUpsAllowed: await mayLookUp(lookups, stated, standings.get(subject.identityId)),
     autoCallOnApprove: subject.autoCallOnApprove,
     issuedAt: now(),
     otherNames: await rememberOtherNames(lookups, {
@@ -86,12 +86,23 @@ export async function stateGap(
 }
 
 /** Reads on the service need no rule of this identity's, and no deny rule could refuse one. */
-function mayLookUp(facts: CallFacts, standing: Standing | undefined): boolean {
+async function mayLookUp(
+  lookups: Deps['lookups'],
+  { subject, facts }: Stated,
+  standing: Standing | undefined,
+): Promise<boolean> {
   if (standing === undefined || !facts.allowsReads || !inheritsReads(standing.chain)) return false;
-  return !standing.rules.some(
-    (rule) =>
-      rule.effect === 'deny' &&
-      isAtLeastRisk(rule, 'read') &&
-      facts.ownNames.some(({ service }) => concernsService(rule.pattern, service)),
+  const denies = standing.rules.filter(
+    (rule) => rule.effect === 'deny' && isAtLeastRisk(rule, 'read'),
+  );
+  if (denies.length === 0) return true;
+  const onHost = await namesOnHost(lookups, { owner: subject, host: facts.host });
+  const own = facts.ownNames();
+  const names = own.flatMap(({ service, needs }) => (needs ? [] : (service ?? [])));
+  return !denies.some(
+    ({ pattern }) =>
+      [...names, ...onHost].some((name) => concernsService(pattern, name)) ||
+      hostOf(pattern)?.toLowerCase() === facts.host ||
+      own.some((name) => name.needs === 'credential' && couldDeny(pattern, name)),
   );
 }

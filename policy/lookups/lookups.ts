@@ -6,12 +6,12 @@ import type { auth } from '#contracts/bus/auth';
 import type { executor } from '#contracts/bus/executor';
 import type { registry, ServiceRecord } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
-import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts/template';
 import type { ChainLink } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Rule } from '../domain/rules.ts';
-import { compileValidator } from '../domain/validate-params.ts';
-import type { ParamsValidator } from '../domain/validate-params.ts';
+import { compileParamCheck, compileValidator } from '../domain/validate-params.ts';
+import type { ParamCheck, ParamsValidator } from '../domain/validate-params.ts';
 import { listLiveRules } from '../repository/rules.ts';
 
 export interface SecretDescription {
@@ -39,6 +39,8 @@ export interface Chain {
 export interface HostMembers {
   readonly services: readonly ServiceRecord[];
   readonly templates: readonly TemplateReference[];
+  /** There are more than these. */
+  readonly isCut: boolean;
 }
 
 /** A tenant's user: services and secrets are looked up in its name. */
@@ -64,6 +66,8 @@ export interface Lookups {
   /** A compiled version never changes: kept for as long as there is room. */
   getTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
   getValidator(template: CompiledTemplate, action: CompiledAction): ParamsValidator;
+  /** Whether a value satisfies the schema of a parameter; made when it is first asked for. */
+  getParamCheck(param: CompiledParam): ParamCheck;
   drop(topic: Topic): void;
 }
 
@@ -141,10 +145,20 @@ export function createLookups({ db, auth, registry, executor }: Sources): Lookup
       }
       return validator;
     },
+    getParamCheck,
     drop(topic) {
       for (const cache of byTopic[topic]) cache.clear();
     },
   };
+}
+
+/** A template is kept as the one object it came as, and the checks of its parameters with it. */
+const paramChecks = new WeakMap<CompiledParam, ParamCheck>();
+
+function getParamCheck(param: CompiledParam): ParamCheck {
+  let check = paramChecks.get(param);
+  if (check === undefined) paramChecks.set(param, (check = compileParamCheck(param.schema)));
+  return check;
 }
 
 interface FetchTemplate {

@@ -1,12 +1,15 @@
 import type { Deadline } from '#bus';
-import type { CreateRuleBody, Rule } from '#contracts/http/rules';
+import type { CreatedRule, CreateRuleBody } from '#contracts/http/rules';
 import type { CallContext, ChainLink, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
 import { invalidParam } from '../domain/invalid-call.ts';
 import { parsePattern } from '../domain/pattern-text.ts';
+import { compilePattern } from '../domain/patterns.ts';
 import { actorOf, ruleEvent } from '../domain/rule-events.ts';
+import { findStopped } from '../facts/stopped-actions.ts';
+import type { Owner } from '../lookups/lookups.ts';
 import { countLiveRules, insertRule } from '../repository/rules.ts';
 
 /** Rules that people keep on one identity or the org; each is read on every decision below it. */
@@ -21,7 +24,7 @@ export async function createRule(
     context,
   }: { principal: string; body: CreateRuleBody; context?: CallContext | undefined },
   deadline: Deadline,
-): Promise<Rule> {
+): Promise<CreatedRule> {
   const caller = deps.readPrincipal(signed);
   checkMayWrite(caller);
   const pattern = parsePattern(body.pattern);
@@ -66,7 +69,32 @@ export async function createRule(
   });
   deps.lookups.drop('rules');
   deps.logger.info({ ruleId: rule.id, effect: rule.effect }, 'rule created');
-  return rule;
+  if (rule.effect === 'allow') return rule;
+  const userId = owner ?? caller.userId;
+  return {
+    ...rule,
+    ...(await tellStopped(deps, rule, { owner: { orgId: caller.orgId, userId }, deadline })),
+  };
+}
+
+/** The rule stands, whether or not there is an answer to what it stops. */
+async function tellStopped(
+  { registry, lookups, logger }: Deps,
+  rule: CreatedRule,
+  { owner, deadline }: { owner: Owner; deadline: Deadline },
+): Promise<Pick<CreatedRule, 'stops' | 'stops_cut'>> {
+  try {
+    const { services } = await registry.listConnected(owner, deadline);
+    const { stops, isCut } = await findStopped(
+      lookups,
+      { owner, services: services.filter(({ status }) => status !== 'disabled') },
+      { pattern: compilePattern(rule.pattern, false), riskAtLeast: rule.risk_at_least },
+    );
+    return isCut ? { stops, stops_cut: true } : { stops };
+  } catch (error) {
+    logger.warn({ err: error, ruleId: rule.id }, 'not known what a rule stops');
+    return {};
+  }
 }
 
 /** Agents never write what gates them, and auditors change nothing. */

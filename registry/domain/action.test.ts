@@ -90,9 +90,54 @@ describe('paths and operations', () => {
         put(parameters(d)[1] ?? {}, 'schema', { type: 'string', default: 'all' });
       },
     ],
+    ...[
+      { type: ['string', 'integer'] },
+      { type: 'null' },
+      { type: ['string', 'object'] },
+      { anyOf: [{ type: 'string' }, { type: 'object' }] },
+      { oneOf: [{ type: 'string' }, { type: 'boolean' }] },
+      { enum: ['1', 1] },
+      { type: 'object' },
+    ].map((schema): [string, FindingCode, Change] => [
+      `a scope_param that is ${JSON.stringify(schema)}`,
+      'scope_param_unsuited',
+      (d) => {
+        put(listNotes(d), 'scope_param', 'topic');
+        put(parameters(d)[1] ?? {}, 'schema', schema);
+      },
+    ]),
+    ['multiplex that is no flag', 'wrong_type', (d) => put(listNotes(d), 'multiplex', 'yes')],
   ])('refuses %s', ([, code, change]) => {
     expect(compile(change).report.errors.map((finding) => finding.code)).toContain(code);
   });
+
+  test.for([
+    { type: 'string' },
+    { type: ['integer', 'null'] },
+    { enum: ['open', 'closed'] },
+    {
+      anyOf: [
+        { type: 'string', format: 'uuid' },
+        { type: 'string', pattern: '^#' },
+      ],
+    },
+    { type: ['string', 'null'], enum: ['open'] },
+    { type: 'array', items: { type: 'string' } },
+  ])('takes a scope_param that is %j', (schema) => {
+    const { report } = compile((d) => {
+      put(listNotes(d), 'scope_param', 'topic');
+      put(parameters(d)[1] ?? {}, 'schema', schema);
+    });
+    expect(report.errors).toEqual([]);
+  });
+
+  test.for(['multiplex', 'x-service-multiplex', 'x_service_multiplex'])(
+    'reads %s: an operation that carries others',
+    (name) => {
+      const { template } = compile((d) => put(listNotes(d), name, true));
+      expect(template?.actions['list_notes']?.multiplex).toBe(true);
+    },
+  );
 
   test('leaves out the body of a GET, which has no meaning', () => {
     const { report, template } = compile((d) =>

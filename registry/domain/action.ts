@@ -17,6 +17,7 @@ import { checkPathParams } from './paths.ts';
 import { readFlag, readText } from './reading.ts';
 import { compileBody } from './request-body.ts';
 import { checkResolves } from './resolve-block.ts';
+import { unsuitedScope } from './scope-param.ts';
 import { readRequirements } from './security.ts';
 
 const operationId = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
@@ -70,6 +71,9 @@ export function compileAction(
       'json',
     minimumScopes: readMinimumScopes(context, operation, source.authMethods),
     disabled: readFlag(context, operation, 'x-service-disabled') ?? false,
+    ...(readFlag(context, operation, 'x-service-multiplex') === true && {
+      multiplex: true as const,
+    }),
   };
   if (key === undefined || summary === undefined || description === undefined) return undefined;
   return { key, summary, description, ...action };
@@ -178,8 +182,13 @@ function readScopeParam(
   if ('default' in param.schema) {
     const message = `"${name}" has a value of its own, so what it stands for would not be in the key. Choose a parameter without default.`;
     context.findings.error('scope_param_unsuited', path, message);
-  } else if (param.schema['type'] === 'object' || param.schema['type'] === 'array') {
-    const message = `"${name}" is no single value; its key would be its JSON text. Choose a parameter that is one.`;
+    return name;
+  }
+  const unsuited = unsuitedScope(param.schema);
+  if (unsuited !== undefined) {
+    context.findings.error('scope_param_unsuited', path, `"${name}" ${unsuited}.`);
+  } else if (param.schema['type'] === 'array') {
+    const message = `"${name}" is a list; its key would be its JSON text. Choose a parameter that is a single value.`;
     context.findings.warn('scope_param_unsuited', path, message);
   }
   return name;

@@ -18,7 +18,9 @@ const extensionsOf: Record<ObjectKind, readonly string[]> = {
   info: ['key', 'category'],
   server: ['base-url-allowed'],
   'security scheme': ['provider', 'prefix', 'default-secret-name'],
-  operation: ['risk', 'scope-param', 'disclose', 'redact', 'response-type', 'disabled'],
+  operation: [
+    ...['risk', 'scope-param', 'disclose', 'redact', 'response-type', 'disabled', 'multiplex'],
+  ],
   parameter: ['resolve'],
   'body property': ['resolve'],
 };

@@ -152,6 +152,16 @@ describe('a toolset', () => {
       expect(applied.action.disabled).toBe(true);
       expect(applied.problem).toContain('does not have');
     }
+    const either = usable({
+      inputSchema: {
+        type: 'object',
+        properties: { title: { type: ['string', 'object'] }, count: { type: ['integer', 'null'] } },
+      },
+    });
+    const mixed = overridden(either.action, saying({ scopeParam: 'title' }));
+    expect(mixed.action.disabled).toBe(true);
+    expect(mixed.problem).toContain('several kinds');
+    expect(overridden(either.action, saying({ scopeParam: 'count' })).problem).toBeNull();
     const right = { scopeParam: 'title', redact: ['params.title'] };
     expect(overridden(action, saying(right)).action).toMatchObject({
       disabled: false,

@@ -3,6 +3,7 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { ServiceToolStatus } from '#contracts/http/service-tools';
 import { canonicalJson } from '#signing';
 import { visible } from './hidden-text.ts';
+import { unsuitedScope } from './scope-param.ts';
 import { hashOf } from './tool-action.ts';
 import type { ReadTool } from './tool-action.ts';
 
@@ -139,13 +140,18 @@ export function overridden(
     ...redact.map((path) => path.split('.')[1] ?? ''),
   ];
   const missing = named.find((each) => each !== '*' && !known.has(each));
+  const scope = action.params.find(({ name }) => name === scopeParam);
+  const unsuited = scope && unsuitedScope(scope.schema);
+  const problem =
+    missing !== undefined
+      ? `The template speaks of its parameter "${missing}", which it does not have.`
+      : unsuited !== undefined
+        ? `The template puts its parameter "${scopeParam}" into permission keys; it ${unsuited}.`
+        : null;
   const sentence =
     scopeParam === null ? [] : [{ optional: [{ text: ' for ' }, { param: scopeParam }] }];
   return {
-    problem:
-      missing === undefined
-        ? null
-        : `The template speaks of its parameter "${missing}", which it does not have.`,
+    problem,
     action: {
       ...action,
       // A server's own warning counts whatever the template says (decisions: Risk).
@@ -157,7 +163,7 @@ export function overridden(
         const rest = path.slice(path.indexOf('.'));
         return [`params${rest}`, `body${rest}`];
       }),
-      disabled: action.disabled || disabled || missing !== undefined,
+      disabled: action.disabled || disabled || problem !== null,
     },
   };
 }

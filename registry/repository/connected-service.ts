@@ -61,7 +61,23 @@ export async function listServicesByHost(
      where org_id = ${orgId}
        and (owner_id is null or owner_id = ${userId})
        and hosts @> array[${host}]
-     order by id
+     order by owner_id nulls first, id
+     limit ${limit}
+  `;
+  return rows.map(toService);
+}
+
+/** The org's first. */
+export async function listAllServices(
+  sql: Sql,
+  { orgId, userId, limit }: Reach & { limit: number },
+): Promise<Service[]> {
+  const rows = await sql<ServiceRow[]>`
+    select ${selected(sql)}
+      from registry.connected_service
+     where org_id = ${orgId}
+       and (owner_id is null or owner_id = ${userId})
+     order by owner_id nulls first, id
      limit ${limit}
   `;
   return rows.map(toService);

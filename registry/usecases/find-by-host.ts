@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts';
 import { hasHost } from '../domain/host-match.ts';
 import { statusOf } from '../domain/own-template.ts';
 import { recordOf } from '../domain/service.ts';
-import { listServicesByHost } from '../repository/connected-service.ts';
+import { listAllServices, listServicesByHost } from '../repository/connected-service.ts';
 import { listTemplates } from '../repository/template.ts';
 
 const resultsMax = 200;
@@ -17,19 +17,31 @@ const resultsMax = 200;
 export async function findByHost(
   { db, catalog }: Pick<Deps, 'db' | 'catalog'>,
   { orgId, userId, host }: { orgId: string; userId: string; host: string },
-): Promise<{ services: ServiceRecord[]; templates: TemplateReference[] }> {
-  const services = await listServicesByHost(db, { orgId, userId, host, limit: resultsMax });
+): Promise<{ services: ServiceRecord[]; templates: TemplateReference[]; isCut: boolean }> {
+  const limit = resultsMax + 1;
+  const [services, own] = await Promise.all([
+    listServicesByHost(db, { orgId, userId, host, limit }),
+    listTemplates(db, { orgId, userId, key: null, limit }),
+  ]);
   // A user's own templates are no way for others to forbid anything: those of the org are.
-  const own = await listTemplates(db, { orgId, userId, key: null, limit: resultsMax });
   const ofOrg = own.filter(
     ({ own: each }) => each.tier === 'org' && statusOf(each) === 'published',
   );
-  const templates = [...ofOrg.map(({ outline }) => outline), ...catalog.list()];
+  const templates = [...ofOrg.map(({ outline }) => outline), ...catalog.list()].filter((template) =>
+    hasHost(template, host),
+  );
   return {
-    services: services.map(recordOf),
-    templates: templates
-      .filter((template) => hasHost(template, host))
-      .slice(0, resultsMax)
-      .map(referenceTo),
+    services: services.slice(0, resultsMax).map(recordOf),
+    templates: templates.slice(0, resultsMax).map(referenceTo),
+    isCut: [services, own, templates].some(({ length }) => length > resultsMax),
   };
+}
+
+/** Services that a user can call, with what deny rules are compared with. */
+export async function listConnected(
+  { db }: Pick<Deps, 'db'>,
+  { orgId, userId }: { orgId: string; userId: string },
+): Promise<{ services: ServiceRecord[] }> {
+  const services = await listAllServices(db, { orgId, userId, limit: resultsMax });
+  return { services: services.map(recordOf) };
 }

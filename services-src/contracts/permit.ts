@@ -122,10 +122,13 @@ export const otherNames = z.strictObject({
   path: z.string().max(8192),
   /** The tool that a call of runtime `mcp` is for: services on one endpoint differ by it alone. */
   tool: z.string().max(128).optional(),
-  /** Names whose `arg` came from the query or the body, which are not at hand at the replay. */
+  /**
+   * Names whose `arg` came from the query or the body, which are not at hand at the replay; all of
+   * one name where its value holds several.
+   */
   known: z
     .array(z.strictObject({ service: z.string(), action: z.string(), arg: z.string() }))
-    .max(50),
+    .max(200),
 });
 export type OtherNames = z.infer<typeof otherNames>;
 

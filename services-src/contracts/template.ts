@@ -95,6 +95,8 @@ export const compiledAction = z.strictObject({
   /** Minimum OAuth scopes; null means no minimum beyond an active credential. */
   minimumScopes: z.array(z.string().max(300)).max(100).nullable(),
   disabled: z.boolean(),
+  /** One operation carries others (GraphQL, batches, JSON-RPC): to deny rules on its host it may be any. */
+  multiplex: z.literal(true).optional(),
 });
 export type CompiledAction = z.infer<typeof compiledAction>;
 

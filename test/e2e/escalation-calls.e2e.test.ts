@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import {
   crookedTargets,
+  deniedCalls,
   otherTopics,
   spelledNames,
   strangeNames,
@@ -60,6 +61,28 @@ describe('nothing is sent for', () => {
       expect(answer.told, JSON.stringify(answer.body)).toBe('denied');
     });
   });
+
+  test.for(deniedCalls.map((denied) => [denied.what, denied] as const))(
+    'a rule that denies it, by %s',
+    async ([, { deny, call, beside }]) => {
+      const { agent, rule, world } = scene;
+      const port = world.upstream.host.split(':')[1] ?? '';
+      const limited = await agent(`limited-${deniedCalls.findIndex((each) => each.call === call)}`);
+      await rule(limited, 'allow *:*:*');
+      const wanted = call(world.upstream);
+      expect((await rest(limited)[0].call(wanted)).told).toBe('called');
+      expect(sent()).toBe(before + 1);
+
+      await rule(limited, `deny ${deny.replace('PORT', port)}`);
+      for (const way of 'action' in wanted ? ways(limited) : rest(limited)) {
+        expect((await way.call(wanted)).told, way.by).toBe('denied');
+      }
+      expect(sent()).toBe(before + 1);
+      if (beside === undefined) return;
+      expect((await rest(limited)[0].call(beside(world.upstream))).told).toBe('called');
+      expect(sent()).toBe(before + 2);
+    },
+  );
 
   describe('an agent to which everything is allowed, by', () => {
     let free: Agent;

@@ -5,7 +5,7 @@ import { defineContract } from '../define.ts';
 import { readerPing } from '../events.ts';
 import { validateReply } from '../http/actions.ts';
 import { clientId } from '../http/oauth-clients.ts';
-import { createRuleBody, rule } from '../http/rules.ts';
+import { createdRule, createRuleBody, rule } from '../http/rules.ts';
 import { signedGap, signedPermit } from '../permit.ts';
 import {
   callContext,
@@ -193,10 +193,11 @@ export const policy = defineContract('policy', {
       body: createRuleBody,
       context: callContext.optional(),
     }),
-    response: rule,
+    response: createdRule,
     errors: ['unauthenticated', 'forbidden', 'not_found', 'invalid_params', 'conflict'],
     callers: ['gateway'],
-    timeoutMs: 3_000,
+    // Of a deny rule everything that is connected is looked at.
+    timeoutMs: 5_000,
   },
   deleteRule: {
     request: z.strictObject({ principal: signedPrincipal, id, context: callContext.optional() }),

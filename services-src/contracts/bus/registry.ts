@@ -141,7 +141,17 @@ export const registry = defineContract('registry', {
     response: z.strictObject({
       services: z.array(serviceRecord).max(200),
       templates: z.array(templateReference).max(200),
+      /** There are more than this. The org's services come first. */
+      isCut: z.boolean(),
     }),
+    errors: [],
+    callers: ['policy'],
+    timeoutMs: 2_000,
+  },
+  /** Every connected service of the user and the org, the org's first: which of them does a deny rule stop? */
+  listConnected: {
+    request: z.strictObject({ orgId: id, userId: id }),
+    response: z.strictObject({ services: z.array(serviceRecord).max(200) }),
     errors: [],
     callers: ['policy'],
     timeoutMs: 2_000,

@@ -25,6 +25,17 @@ export const rule = z.strictObject({
 });
 export type Rule = z.infer<typeof rule>;
 
+/** With what a deny rule refuses some or all calls of: every service that the rule's owner has connected is looked at. */
+export const createdRule = rule.extend({
+  stops: z
+    .array(z.strictObject({ service: z.string().max(100), action: z.string().max(128) }))
+    .max(100)
+    .optional(),
+  /** There may be more than `stops` names. */
+  stops_cut: z.boolean().optional(),
+});
+export type CreatedRule = z.infer<typeof createdRule>;
+
 export const createRuleBody = z.strictObject({
   identity_id: id.nullable(),
   effect: z.enum(['allow', 'deny']),
@@ -63,7 +74,7 @@ export const ruleRoutes = defineRoutes({
     tag: 'Rules',
     access: 'user',
     body: createRuleBody,
-    responses: { 201: rule },
+    responses: { 201: createdRule },
     errors: ['forbidden', 'not_found', 'invalid_params', 'conflict'],
     audit: ['rule.created'],
   },

@@ -97,11 +97,65 @@ paths:
     post: { operationId: write_note, summary: 'Write {topic}', scope_param: topic }
 `;
 
+/** A letter to several, and the search for one of them. */
+const lettersDocument = (server: string) => `openapi: 3.1.0
+info: { title: Letters, key: letters, category: Testing }
+servers: [{ url: '${server}' }]
+paths:
+  /letters:
+    get:
+      operationId: find_letters
+      summary: 'Find letters[ to {to}]'
+      scope_param: to
+      parameters: [{ name: to, in: query, schema: { type: string } }]
+    post:
+      operationId: send_letter
+      summary: 'Send a letter'
+      scope_param: to
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [to]
+              properties: { to: { type: array, items: { type: string } } }
+`;
+
+/** One write with the org's secret. */
+const vaultDocument = (server: string) => `openapi: 3.1.0
+info: { title: Vault, key: vault, category: Testing }
+servers: [{ url: '${server}' }]
+components:
+  securitySchemes:
+    token: { type: apiKey, in: header, name: X-Token, default_secret_name: sealed }
+security: [{ token: [] }]
+paths:
+  /vault/{id}:
+    parameters: [{ name: id, in: path, required: true, schema: { type: string } }]
+    post: { operationId: open_one, summary: 'Open {id}', scope_param: id }
+`;
+
+/** One operation of its own below \`/{key}\`, and one that carries others. */
+const besideDocument = (key: string, server: string) => `openapi: 3.1.0
+info: { title: Beside ${key}, key: ${key}, category: Testing }
+servers: [{ url: '${server}' }]
+paths:
+  /${key}/{id}:
+    parameters: [{ name: id, in: path, required: true, schema: { type: string } }]
+    post: { operationId: write_one, summary: 'Write {id}', scope_param: id }
+  /${key}/graphql/any:
+    post: { operationId: query, summary: 'Query', multiplex: true }
+`;
+
 async function publish(
   { admin }: World,
-  { key, server, tier }: { key: string; server: string; tier: 'user' | 'org' },
+  {
+    key,
+    server,
+    tier,
+    openapi = notesDocument(key, server),
+  }: { key: string; server: string; tier: 'user' | 'org'; openapi?: string },
 ): Promise<void> {
-  const openapi = notesDocument(key, server);
   created(await admin.post('/v1/templates', { openapi, tier }));
   created(await admin.post(`/v1/templates/${key}/publish?tier=${tier}`, { version: 1 }));
 }
@@ -118,6 +172,22 @@ async function connectNotes(world: World): Promise<void> {
   await connect({ template: 'shadow' });
   await publish(world, { key: 'notes', server: upstream.url, tier: 'user' });
   await connect({ template: 'notes', name: 'again' });
+  const server = upstream.url;
+  const letters = { key: 'letters', server, openapi: lettersDocument(server) };
+  await publish(world, { ...letters, tier: 'org' });
+  await connect({ template: 'letters' });
+  for (const [key, tier] of [
+    ['cards', 'org'],
+    ['diary', 'user'],
+  ] as const) {
+    await publish(world, { key, server, tier, openapi: besideDocument(key, server) });
+    await connect({ template: key });
+  }
+  const value = 'CANARY-escalation';
+  const allowed_hosts = [upstream.host];
+  created(await admin.post('/v1/secrets', { name: 'sealed', tier: 'org', value, allowed_hosts }));
+  await publish(world, { key: 'vault', server, tier: 'org', openapi: vaultDocument(server) });
+  await connect({ template: 'vault', credentials: { secrets: { token: 'org/sealed' } } });
   await publish(world, { key: 'books', server: 'https://bücher.example', tier: 'org' });
   await connect({ template: 'books' });
 }

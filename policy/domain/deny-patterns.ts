@@ -1,0 +1,144 @@
+import type { DerivedKey } from '#contracts/permit';
+import { fold } from './folding.ts';
+import type { Folded } from './folding.ts';
+import { matchesText } from './glob.ts';
+import { splitKey } from './keys.ts';
+import { compileArgument } from './patterns.ts';
+import type { Pattern } from './patterns.ts';
+
+/**
+ * A name under which a deny rule may match a call. A segment that is absent, or cannot be
+ * derived, is unknown, and a deny matches it if it could match any value.
+ */
+export interface DenyName {
+  /** Undefined: any connected service. */
+  readonly service: string | undefined;
+  readonly action: string | UnknownAction;
+  /** A value may hold several: a deny of any of them matches. Undefined: unknown. */
+  readonly args: readonly string[] | undefined;
+  /** Matched only by a rule that writes the host out, or names the credential or its host. */
+  readonly needs?: 'host' | 'credential';
+}
+
+/** An operation that the template does not list: it may be one of those with its method by another path. */
+export interface UnknownAction {
+  /** Actions that it could be. */
+  readonly among: readonly string[];
+  /** Actions that it cannot be: the template's others. */
+  readonly notAmong: readonly string[];
+}
+
+/** Does the pattern of a deny rule match a key of the call, both folded? */
+export function deniesKey(pattern: Pattern, key: DerivedKey): boolean {
+  return (
+    isName(pattern.service, key.service) &&
+    isAction(pattern, key.service, key.action) &&
+    deniesAny(pattern, [key.arg])
+  );
+}
+
+/** Could it match the call by this name? */
+export function couldDeny(pattern: Pattern, name: DenyName): boolean {
+  const { service, action, args, needs } = name;
+  if (service === undefined) return pattern.service === null || !isReserved(pattern.service);
+  if (!isName(pattern.service, service)) return false;
+  if (!couldBeAction(pattern, service, action)) return false;
+  if (needs === 'host' && hostOf(pattern) === undefined) return false;
+  if (needs === 'credential' && !namesCredential(pattern)) return false;
+  return args === undefined || deniesAny(pattern, args);
+}
+
+/** Could it match the `http` key of a request below this path, in which `{…}` stands for any text? */
+export function couldDenyAddress(
+  pattern: Pattern,
+  { method, host, path }: { method: string; host: string; path: string },
+): boolean {
+  const denied = hostOf(pattern);
+  if (denied === undefined || fold(denied).bare !== host) return false;
+  if (!isName(pattern.service, 'http') || !isAction(pattern, 'http', method)) return false;
+  const arg = splitKey(pattern.text)?.arg ?? '';
+  return couldBeSame(fold(arg.slice(denied.length)).bare, fold(path).bare);
+}
+
+/** By what is fixed at both ends: a text with a gap in it could be another one that begins and ends alike. */
+function couldBeSame(pattern: string, path: string): boolean {
+  const [start, end] = [pattern.search(/\*/), pattern.lastIndexOf('*')];
+  const [from, to] = [path.search(/\{/), path.lastIndexOf('}')];
+  if (start < 0 && from < 0) return pattern === path;
+  const isAlike = (one: string, other: string) => one.startsWith(other) || other.startsWith(one);
+  const isAlikeAtEnd = (one: string, other: string) => one.endsWith(other) || other.endsWith(one);
+  const head = (text: string, at: number) => (at < 0 ? text : text.slice(0, at));
+  return (
+    isAlike(head(pattern, start), head(path, from)) &&
+    isAlikeAtEnd(pattern.slice(end + 1), path.slice(to + 1))
+  );
+}
+
+/** Could a deny rule match something under this service? Decides whose templates are worth loading. */
+export function concernsService(pattern: Pattern, service: string): boolean {
+  return isName(pattern.service, service);
+}
+
+/** Calls of the platform are made to nobody's host, and the others are no services. */
+function isReserved(service: string): boolean {
+  return ['http', 'secret', 'connection', 'platform'].includes(service);
+}
+
+/** The host of a pattern such as `http:GET:api.example.com/**`; undefined where a wildcard is part of it. */
+export function hostOf({ text }: Pattern): string | undefined {
+  const [, host] = /^([^/*]+)\//.exec(splitKey(text)?.arg ?? '') ?? [];
+  return host;
+}
+
+/** `secret:name:*` and `secret:*:host`, not `secret:*:*`. */
+function namesCredential({ service, action, arg }: Pattern): boolean {
+  return service !== null && (action !== null || typeof arg === 'string');
+}
+
+function couldBeAction(pattern: Pattern, service: string, action: DenyName['action']): boolean {
+  if (typeof action === 'string') return isAction(pattern, service, action);
+  if (pattern.action === null || action.among.includes(pattern.action)) return true;
+  return !action.notAmong.includes(pattern.action);
+}
+
+/** A HEAD is answered by what answers GET, so that it tells what a GET may not. */
+function isAction(pattern: Pattern, service: string, action: string): boolean {
+  if (isName(pattern.action, action)) return true;
+  return service === 'http' && action === 'HEAD' && pattern.action === 'GET';
+}
+
+function isName(pattern: string | null, name: string): boolean {
+  return pattern === null || pattern === name;
+}
+
+interface DenyArgument {
+  readonly cased: Pattern['arg'];
+  readonly bare: Pattern['arg'];
+}
+
+/** Folded once for each rule and argument: walks compare many of both. */
+const argumentsOf = new WeakMap<Pattern, DenyArgument>();
+const foldedArgs = new WeakMap<readonly string[], readonly Folded[]>();
+
+function deniesAny(pattern: Pattern, args: readonly string[]): boolean {
+  if (pattern.arg === null) return true;
+  const { cased, bare } = argumentOf(pattern);
+  let folded = foldedArgs.get(args);
+  if (folded === undefined) foldedArgs.set(args, (folded = args.map(fold)));
+  return folded.some((each) => isMatch(cased, each.cased) || isMatch(bare, each.bare));
+}
+
+function argumentOf(pattern: Pattern): DenyArgument {
+  let known = argumentsOf.get(pattern);
+  if (known !== undefined) return known;
+  const compile = (text: string) => (pattern.exact ? text : compileArgument(text));
+  const { cased, bare } = fold(splitKey(pattern.text)?.arg ?? '');
+  known = { cased: compile(cased), bare: compile(bare) };
+  argumentsOf.set(pattern, known);
+  return known;
+}
+
+function isMatch(pattern: Pattern['arg'], text: string): boolean {
+  if (pattern === null) return true;
+  return typeof pattern === 'string' ? pattern === text : matchesText(pattern, text);
+}

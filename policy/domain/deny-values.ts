@@ -1,0 +1,102 @@
+import type { JsonValue } from '#contracts/vocabulary';
+import { fold } from './folding.ts';
+import { encodeArgument } from './keys.ts';
+
+/** What one value may hold for deny rules to look at; one that holds more is unknown. */
+const LEAVES_MAX = 100;
+const CHARACTERS_MAX = 4096;
+
+/**
+ * The arguments that a value stands for: itself, each item of a list, each member of an object, each
+ * address of a list of addresses. Undefined: too many to look at, or none.
+ */
+export function argumentsIn(value: JsonValue): string[] | undefined {
+  const found = new Set<string>();
+  const waiting: JsonValue[] = [value];
+  let [left, items] = [CHARACTERS_MAX, LEAVES_MAX];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (next !== null && typeof next === 'object') {
+      const members = Array.isArray(next) ? next : Object.values(next);
+      items -= members.length;
+      if (items < 0) return undefined;
+      waiting.push(...members);
+      continue;
+    }
+    const text = typeof next === 'string' ? next : JSON.stringify(next);
+    left -= text.length;
+    if (left < 0) return undefined;
+    for (const part of partsOf(text)) found.add(encodeArgument(part));
+    if (found.size > LEAVES_MAX) return undefined;
+  }
+  return found.size === 0 ? undefined : [...found];
+}
+
+/** The same for the argument of a derived key, whose text is all that is left of the value. */
+export function argumentsOfKey(arg: string): string[] | undefined {
+  const text = arg.replaceAll(/(?:%[0-9A-F]{2})+/g, decode);
+  const others = argumentsIn(/^[[{]/.test(text) ? parse(text) : text);
+  return others === undefined ? undefined : [...new Set([arg, ...others])];
+}
+
+/**
+ * How an upstream may have meant what it is sent, most literal first: as it is, without regard to
+ * case, a text of a path or query as the number or list it spells.
+ */
+export function readingsOf(value: JsonValue): JsonValue[] {
+  const items: JsonValue[] = Array.isArray(value) ? value : [value];
+  const list = items.flatMap((each): JsonValue[] =>
+    typeof each === 'string' ? split(each) : [each],
+  );
+  const literal: JsonValue[] = [value, list];
+  return [
+    ...literal,
+    ...literal.map((each) => mapTexts(each, (text) => fold(text).bare)),
+    ...literal.map((each) => mapTexts(each, asScalar)),
+  ];
+}
+
+/** A list of addresses, or of ids, is one text: `Ann <ann@a.example>, bob@b.example`. */
+function partsOf(text: string): string[] {
+  const parts = split(text);
+  const all = parts.length > 1 ? [text, ...parts] : [text];
+  return all.flatMap((part) => {
+    const [start, end] = [part.lastIndexOf('<'), part.lastIndexOf('>')];
+    return start >= 0 && start < end ? [part, part.slice(start + 1, end)] : [part];
+  });
+}
+
+function split(text: string): string[] {
+  return text
+    .split(/[,;\r\n]/)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function mapTexts(value: JsonValue, map: (text: string) => JsonValue): JsonValue {
+  if (typeof value === 'string') return map(value);
+  if (!Array.isArray(value)) return value;
+  return value.map((each) => (typeof each === 'string' ? map(each) : each));
+}
+
+/** Only in the one spelling that a key has: `07` may be another thing than `7`, or the same. */
+function asScalar(text: string): JsonValue {
+  if (text === 'true' || text === 'false') return text === 'true';
+  const number = Number(text);
+  return text !== '' && Number.isFinite(number) && String(number) === text ? number : text;
+}
+
+function parse(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
+
+function decode(triplets: string): string {
+  try {
+    return decodeURIComponent(triplets);
+  } catch {
+    return triplets;
+  }
+}

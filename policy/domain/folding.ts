@@ -1,0 +1,66 @@
+/**
+ * An argument as deny rules compare it. People write a rule in one spelling, and upstreams read
+ * several as the same thing, so that rule and argument are folded alike before they are compared.
+ */
+export interface Folded {
+  /** One form of each Unicode text (NFC), without regard to letter case. */
+  readonly cased: string;
+  /** The same without `.git` and blanks at the ends of its segments, except next to a wildcard. */
+  readonly bare: string;
+}
+
+export function fold(text: string): Folded {
+  const cased = foldCase(text);
+  return { cased, bare: hasTrimmings.test(cased) ? cased.split('/').map(trim).join('/') : cased };
+}
+
+/** Most arguments have none of these, and are compared in one form. */
+// oxlint-disable-next-line no-control-regex -- only ASCII has one form
+const isAscii = /^[\u0000-\u007f]*$/;
+const hasTrimmings = /\s|\.git|%(?:20|09|0[a-d])/;
+const suffix = '.git';
+
+/** Capitals and small letters are not one to one (`ß`, `SS`): up and down again reaches one of them. */
+function foldCase(text: string): string {
+  const plain = text.includes('%') ? decodeLetters(text) : text;
+  if (isAscii.test(plain)) return plain.toLowerCase();
+  return plain.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+}
+
+/** In the path of an `http` key letters outside ASCII are written as percent triplets. */
+function decodeLetters(text: string): string {
+  return text.replaceAll(/(?:%[89A-Fa-f][0-9A-Fa-f])+/g, (triplets) => {
+    try {
+      return decodeURIComponent(triplets);
+    } catch {
+      return triplets; // Not UTF-8: no letters.
+    }
+  });
+}
+
+function trim(segment: string): string {
+  let [start, end] = [0, segment.length];
+  for (let length = 1; length > 0; start += length) length = blankAfter(segment, start, end);
+  for (let length = 1; length > 0; end -= length) length = blankBefore(segment, start, end);
+  if (segment[start] === '*') start = 0;
+  if (segment[end - 1] === '*') end = segment.length;
+  const trimmed = segment.slice(start, end);
+  const isRepository = trimmed.endsWith(suffix) && trimmed.length > suffix.length;
+  return isRepository && trimmed.at(-suffix.length - 1) !== '*'
+    ? trimmed.slice(0, -suffix.length)
+    : trimmed;
+}
+
+const encodedBlanks = new Set(['%20', '%09', '%0a', '%0b', '%0c', '%0d']);
+
+function blankAfter(text: string, start: number, end: number): number {
+  if (start >= end) return 0;
+  if (/\s/.test(text.charAt(start))) return 1;
+  return encodedBlanks.has(text.slice(start, Math.min(start + 3, end))) ? 3 : 0;
+}
+
+function blankBefore(text: string, start: number, end: number): number {
+  if (start >= end) return 0;
+  if (/\s/.test(text.charAt(end - 1))) return 1;
+  return encodedBlanks.has(text.slice(Math.max(start, end - 3), end)) ? 3 : 0;
+}

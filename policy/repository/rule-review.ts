@@ -1,0 +1,44 @@
+import type { Sql } from '#database';
+
+export interface ReviewedRule {
+  readonly ruleId: string;
+  readonly orgId: string;
+  readonly identityId: string | null;
+  readonly pattern: string;
+  readonly change: 'reaches_actions' | 'folds_argument' | 'spares_neighbours';
+}
+
+/** Rules whose meaning changed with an upgrade and of which nobody was told, marked as told. */
+export async function takeReviewed(sql: Sql, limit: number): Promise<ReviewedRule[]> {
+  const rows = await sql<
+    {
+      rule_id: string;
+      org_id: string;
+      identity_id: string | null;
+      pattern: string;
+      change: ReviewedRule['change'];
+    }[]
+  >`
+    with untold as (
+      select rule_id
+        from policy.rule_review
+       where told_at is null
+       order by rule_id
+       limit ${limit}
+         for update skip locked
+    )
+    update policy.rule_review as review
+       set told_at = now()
+      from untold, policy.rule
+     where review.rule_id = untold.rule_id
+       and rule.id = untold.rule_id
+    returning review.rule_id, rule.org_id, rule.identity_id, rule.pattern, review.change
+  `;
+  return rows.map((row) => ({
+    ruleId: row.rule_id,
+    orgId: row.org_id,
+    identityId: row.identity_id,
+    pattern: row.pattern,
+    change: row.change,
+  }));
+}
