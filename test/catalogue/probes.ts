@@ -1,7 +1,18 @@
 import { isObject } from '../../registry/domain/context.ts';
+import {
+  alternativesOf,
+  asSchema,
+  choicesOf,
+  fits,
+  isOfType,
+  isOpen,
+  propertiesOf,
+  requiredOf,
+  typesOf,
+} from './schema-shape.ts';
+import type { Schema } from './schema-shape.ts';
 
 type Json = unknown;
-type Schema = Readonly<Record<string, unknown>>;
 
 /** Values for one place of the arguments, of which any two are different calls. */
 export interface Probe {
@@ -225,10 +236,6 @@ function withMember(
   return { ...Object.fromEntries(kept), [name]: value };
 }
 
-function isOpen(schema: Schema): boolean {
-  return (schema['additionalProperties'] ?? true) !== false;
-}
-
 /** A property that the schema allows without naming it. */
 function openMember({ schema, example, at }: Place): Place {
   const names = Object.keys(propertiesOf(schema));
@@ -240,82 +247,11 @@ function openMember({ schema, example, at }: Place): Place {
   };
 }
 
-/** A union as its members, each with what stands beside the union; what another member asks for is left out. */
-function alternativesOf(schema: Schema): Schema[] {
-  const keyword = ['anyOf', 'oneOf'].find((name) => schema[name] !== undefined);
-  if (keyword === undefined) return [schema];
-  const members = (schema[keyword] as unknown[]).map(asSchema);
-  const { [keyword]: _, ...beside } = schema;
-  return members.flatMap((member) => {
-    const own = [...requiredOf(beside), ...requiredOf(member)];
-    const foreign =
-      keyword === 'oneOf' ? members.flatMap(requiredOf).filter((name) => !own.includes(name)) : [];
-    const properties = { ...propertiesOf(beside), ...propertiesOf(member) };
-    for (const name of foreign) delete properties[name];
-    const isObjectLike = Object.keys(properties).length > 0 || own.length > 0;
-    return alternativesOf({
-      ...beside,
-      ...member,
-      ...(isObjectLike ? { properties, required: own } : {}),
-    });
-  });
-}
-
 function readable({ schema, at }: Place): Schema {
   const strange = Object.keys(schema).filter((keyword) => !known.has(keyword));
   if (strange.length > 0)
     throw new Error(`Teach the probes what ${strange.join(', ')} means (${at})`);
   return schema;
-}
-
-function choicesOf(schema: Schema): Json[] | undefined {
-  if ('const' in schema) return [schema['const']];
-  return Array.isArray(schema['enum']) ? schema['enum'] : undefined;
-}
-
-function typesOf(schema: Schema): string[] {
-  const { type } = schema;
-  if (Array.isArray(type)) return type.map(String);
-  if (typeof type === 'string') return [type];
-  return schema['properties'] === undefined ? [] : ['object'];
-}
-
-function propertiesOf(schema: Schema): Record<string, Schema> {
-  const { properties } = schema;
-  return isObject(properties)
-    ? Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, asSchema(each)]))
-    : {};
-}
-
-function requiredOf(schema: Schema): string[] {
-  return Array.isArray(schema['required']) ? schema['required'].map(String) : [];
-}
-
-function asSchema(value: unknown): Schema {
-  return isObject(value) ? value : {};
-}
-
-function fits(schema: Schema, example: Json): boolean {
-  const choices = choicesOf(schema);
-  if (choices !== undefined) return choices.includes(example);
-  const isRightType = typesOf(schema).some((type) => isOfType(type, example));
-  if (!isRightType || !isObject(example)) return isRightType;
-  const properties = propertiesOf(schema);
-  return (
-    requiredOf(schema).every((name) => name in example) &&
-    Object.entries(properties).every(
-      ([name, property]) =>
-        !(name in example) || !('const' in property) || property['const'] === example[name],
-    )
-  );
-}
-
-function isOfType(type: string, value: Json): boolean {
-  if (type === 'null') return value === null;
-  if (type === 'array') return Array.isArray(value);
-  if (type === 'object') return isObject(value);
-  if (type === 'integer' || type === 'number') return typeof value === 'number';
-  return typeof value === type;
 }
 
 function memberOf(value: Json, name: string | number): Json {
