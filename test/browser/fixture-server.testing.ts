@@ -24,6 +24,8 @@ export interface FixtureServer extends AsyncDisposable {
   approvals: ApprovalResponse[];
   /** The next answers to requests whose path begins so, in place of the usual ones. */
   readonly failures: { path: string; status: number; body?: object }[];
+  /** Approvals that a person has run. */
+  readonly calls: string[];
   readonly resolutions: (ResolveApprovalBody & { id: string })[];
   /** What happens just before the next decision arrives. */
   beforeResolve: () => void;
@@ -43,6 +45,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     approvals: [] as ApprovalResponse[],
     failures: [] as { path: string; status: number; body?: object }[],
     resolutions: [] as (ResolveApprovalBody & { id: string })[],
+    calls: [] as string[],
     beforeResolve: () => {},
     change(id: string, differences: Partial<ApprovalResponse>, type = 'approval.resolved') {
       fixture.approvals = fixture.approvals.map((approval) =>
@@ -102,6 +105,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
       const body = JSON.parse(await text(request)) as ResolveApprovalBody;
       return resolve(response, approval, body);
     }
+    if (verb === 'call') fixture.calls.push(approval.id);
     return send(response, 200, approval);
   }
 
@@ -119,6 +123,11 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     if (approval.status !== 'pending' && approval.status !== 'bubbled') {
       return send(response, 409, envelope('already_resolved'));
     }
+    const isRefused =
+      approval.request.too_large === true &&
+      body.resolution.startsWith('allow') &&
+      !(body.resolution === 'allow' && body.acknowledge === 'too_large');
+    if (isRefused) return send(response, 422, envelope('acknowledgement_required'));
     fixture.resolutions.push({ id: approval.id, ...body });
     const isAllowed = body.resolution.startsWith('allow');
     const now = new Date().toISOString();

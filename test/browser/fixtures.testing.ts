@@ -161,7 +161,15 @@ export function aDeletion(differences: Partial<ApprovalResponse> = {}): Approval
       headers: {},
       content_type: null,
       body: null,
-      credentials: [],
+      credentials: [
+        {
+          kind: 'secret',
+          name: 'storage_token',
+          in: 'header',
+          key: 'Authorization',
+          prefix: 'Bearer ',
+        },
+      ],
     },
     disclosed: [],
     created_at: at(-1 * minute),

@@ -1,55 +1,25 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { accessibilityProblems } from '../browser/axe.ts';
-import { openChromium } from '../browser/chromium.ts';
-import type { OpenBrowser, WatchedPage } from '../browser/chromium.ts';
-import { startFixtureServer } from '../browser/fixture-server.testing.ts';
+import { desktop, phone, useDashboard } from '../browser/dashboard.testing.ts';
 import type { FixtureServer } from '../browser/fixture-server.testing.ts';
 import { aDeletion, aRead, agentId, anIssue, ann } from '../browser/fixtures.testing.ts';
 import { payloads } from '../browser/payloads.testing.ts';
 import { needs } from '../support/needs.ts';
 
 const chromium = needs('chromium');
-const desktop = { width: 1280, height: 900 };
-const phone = { width: 360, height: 740 };
 
 describe.skipIf(!chromium.available)(
   `the dashboard in states that are hard to reach${chromium.note}`,
   () => {
+    const dashboard = useDashboard();
+    const { open } = dashboard;
     let server: FixtureServer;
-    let browser: OpenBrowser;
-    const opened: WatchedPage[] = [];
-
-    beforeAll(async () => {
-      [server, browser] = await Promise.all([startFixtureServer(), openChromium()]);
-      return async () => {
-        await browser[Symbol.asyncDispose]();
-        await server[Symbol.asyncDispose]();
-      };
+    beforeAll(() => {
+      ({ server } = dashboard);
     });
-
-    beforeEach(() => {
-      server.me = ann;
-      server.approvals = [];
-      server.failures.length = 0;
-      server.resolutions.length = 0;
-      server.beforeResolve = () => {};
-      return async () => {
-        for (const { context, complaints } of opened.splice(0)) {
-          await context.close();
-          if (complaints.length > 0) throw new Error(complaints.join('\n'));
-        }
-      };
-    });
-
-    async function open(path: string, options: Parameters<OpenBrowser['newPage']>[0] = {}) {
-      const watched = await browser.newPage({ viewport: desktop, ...options });
-      opened.push(watched);
-      await watched.page.goto(server.url + path);
-      return watched.page;
-    }
 
     describe('agent text', () => {
       test(
@@ -258,19 +228,6 @@ describe.skipIf(!chromium.available)(
           { id: first.id, resolution: 'allow' },
           { id: second.id, resolution: 'deny', reason: 'a j r d ?' },
         ]);
-      });
-
-      test('needs a second key for what is of high risk', async () => {
-        const approval = aDeletion();
-        server.approvals = [approval];
-        const page = await open(`/approvals/${approval.id}`);
-        await page.getByRole('button', { name: /Allow once/ }).waitFor();
-
-        await page.keyboard.press('a');
-        await page.keyboard.press('a');
-        expect(server.resolutions).toEqual([]);
-        await page.keyboard.press('Enter');
-        await page.getByText('Allowed by you').first().waitFor();
       });
 
       test('does nothing as part of a shortcut or behind a dialog', async () => {

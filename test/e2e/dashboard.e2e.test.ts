@@ -123,8 +123,8 @@ describe.skipIf(!chromium.available)(`the dashboard of a running gateway${chromi
     expect(await accessibilityProblems(page)).toEqual([]);
 
     await page.getByRole('button', { name: /Allow once/ }).click();
-    await page.getByText('github answered 201').waitFor();
-    await page.getByText('Allowed by you').waitFor();
+    await page.getByText('github answered 201').first().waitFor();
+    await page.getByText('Allowed by you').first().waitFor();
     expect(upstream.hits.map(({ method, url: path }) => `${method} ${path}`)).toEqual([
       'POST /repos/acme/site/issues',
     ]);
@@ -166,7 +166,9 @@ describe.skipIf(!chromium.available)(`the dashboard of a running gateway${chromi
       String.raw`Create issue "pay\u202elap <img src=x onerror=alert(1)>" in acme/site`,
     );
     const text = await page.locator('article').textContent();
-    expect(text).toContain('TitlepayU+202Elap <img src=x onerror=alert(1)>');
+    // Disclosed values are spelled out by the gateway, the request itself by the page.
+    expect(text).toContain(String.raw`Titlepay\u202elap <img src=x onerror=alert(1)>`);
+    expect(text).toContain('"title": "payU+202Elap <img src=x onerror=alert(1)>"');
     expect(text).toContain('<script>alert(1)</script>U+200B');
     expect(await page.locator('article :is(img, script)').count()).toBe(0);
     await page.keyboard.press('d');
@@ -183,7 +185,7 @@ describe.skipIf(!chromium.available)(`the dashboard of a running gateway${chromi
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole('button', { name: 'Allow and remember' }).click();
     await page.getByText('Allowed by you, and remembered').waitFor();
-    await page.getByText('github answered 201').waitFor();
+    await page.getByText('github answered 201').first().waitFor();
 
     const { items } = created(await admin.get('/v1/rules'));
     expect(items).toHaveLength(1);
@@ -197,11 +199,44 @@ describe.skipIf(!chromium.available)(`the dashboard of a running gateway${chromi
     expect(next.body.status).toBe('called');
   });
 
+  test('shows of a direct request the headers and where the secret goes, and asks twice to delete', async () => {
+    const { approval_id: id } = created(
+      await bot.post('/v1/actions/call', {
+        service: 'http',
+        method: 'DELETE',
+        path: `${upstream.url}/repos/acme/site/labels/p1`,
+        headers: { 'X-Amz-Target': 'DynamoDB.DeleteTable', Sudo: 'ro\u202Eot' },
+        secrets: [{ name: 'org/github_token', in: 'header', key: 'X-Leak-Here' }],
+      }),
+    );
+    await page.goto(`${url}/approvals/${id}`);
+    await page.getByText('Secret org/github_token', { exact: true }).waitFor();
+
+    const text = (await page.locator('article').textContent()) ?? '';
+    expect(text).toContain('x-amz-target:DynamoDB.DeleteTable');
+    expect(text).toContain('sudo:roU+202Eot');
+    expect(text.toLowerCase()).toContain('x-leak-here header from the secret org/github_token');
+    expect(text).not.toContain('CANARY');
+    expect(await accessibilityProblems(page)).toEqual([]);
+
+    const before = upstream.hits.length;
+    await page.getByRole('button', { name: /Allow once/ }).click();
+    await page.getByRole('group', { name: /^DELETE .*labels\/p1\?$/ }).waitFor();
+    expect(upstream.hits.length).toBe(before);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('button', { name: /Yes, delete/ }).click();
+    await page
+      .getByText(/http answered/)
+      .first()
+      .waitFor();
+    expect(upstream.hits.at(-1)?.method).toBe('DELETE');
+  });
+
   test('lists what was decided', async () => {
     await page.goto(`${url}/approvals?show=decided`);
 
     await page.getByText('Ran, 201').first().waitFor();
-    expect(await page.getByRole('listitem').count()).toBe(5);
+    expect(await page.getByRole('listitem').count()).toBe(6);
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 

@@ -7,10 +7,11 @@ import { useKeys } from '../ui/keys.ts';
 const keys = [
   ['j', 'Next approval'],
   ['k', 'Previous approval'],
-  ['a', 'Allow once; of high risk, press Enter to confirm'],
+  ['a', 'Allow once; what cannot be undone or read whole is asked for again'],
+  ['y', 'Yes, when it is asked for again'],
   ['r', 'Allow and remember: choose how much and how long'],
   ['d', 'Deny, with a reason'],
-  ['Esc', 'Back to the choice'],
+  ['Esc', 'Go back to the choice'],
   ['?', 'This list'],
 ] as const;
 

@@ -31,6 +31,12 @@ const shapes = {
       <circle cx="10" cy="10" r="2.4" />
     </>
   ),
+  key: () => (
+    <>
+      <circle cx="6.5" cy="13.5" r="3.5" />
+      <path d="M9 11 16.5 3.5M13 7l2.5 2.5" />
+    </>
+  ),
   keyboard: () => (
     <>
       <rect x="1.8" y="5" width="16.4" height="10" rx="2" />

@@ -8,7 +8,9 @@ export function useKeys(handlers: () => Readonly<Record<string, (() => void) | u
       return;
     }
     if (isTyping(event.target) || document.querySelector('[role="dialog"], [role="menu"]')) return;
-    const handle = handlers()[event.shiftKey ? event.key : event.key.toLowerCase()];
+    // With Caps Lock a letter is the same key.
+    const isLetter = event.key.length === 1 && !event.shiftKey;
+    const handle = handlers()[isLetter ? event.key.toLowerCase() : event.key];
     if (handle === undefined) return;
     event.preventDefault();
     handle();

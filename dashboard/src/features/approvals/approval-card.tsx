@@ -9,9 +9,14 @@ import { visibleText } from '../../ui/visible-characters.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { Who } from '../../ui/who.tsx';
 import { useMe } from '../session/session.tsx';
-import { isOpen, mayDecide } from './approval-view.ts';
+import { cardWords, isOpen, mayDecide, progressOf } from './approval-view.ts';
 import { DecisionBar } from './decision-bar.tsx';
-import { Destination, DisclosedFields, RequestDetails, ServiceDetails } from './exactly-what.tsx';
+import { OnWhichAccount } from './credentials.tsx';
+import { Destination } from './destination.tsx';
+import { DisclosedFields } from './disclosed-fields.tsx';
+import { RequestDetails } from './request-details.tsx';
+import { isTooLarge } from './second-gesture.ts';
+import { ServiceDetails } from './service-details.tsx';
 import { Outcome } from './outcome.tsx';
 import { RiskBadge, riskBand } from './risk-badge.tsx';
 import { useDecision } from './use-decision.ts';
@@ -20,6 +25,7 @@ import { useDecision } from './use-decision.ts';
 export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boolean }) {
   const me = useMe();
   const decision = useDecision(() => props.approval);
+  const words = () => cardWords[progressOf(props.approval)];
   const permission = () => mayDecide(me(), props.approval);
   let outcome: HTMLDivElement | undefined;
 
@@ -40,24 +46,36 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
       aria-labelledby="card-title"
       aria-busy={decision.deciding.isPending}
     >
-      <header class="px-4 pt-4 pb-5 sm:px-6">
-        <div class="flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
-          <Who requester={props.approval.requester} />
-          <RiskBadge risk={props.approval.risk} />
+      <header class="px-4 pt-3 pb-4 sm:px-6 sm:pt-4 sm:pb-5">
+        <div class="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+          <Who requester={props.approval.requester} wants={words().wants} />
+          <div class="flex items-center gap-3 max-sm:w-full max-sm:justify-between sm:flex-col sm:items-end sm:gap-1">
+            <RiskBadge risk={props.approval.risk} />
+            <span class="text-sm whitespace-nowrap text-ink-soft">
+              <span class="max-sm:sr-only">asked </span>
+              <Ago at={props.approval.created_at} />
+            </span>
+          </div>
         </div>
         <h1
           id="card-title"
-          class="mt-4 text-xl leading-snug font-semibold sm:text-2xl"
+          class="mt-3 text-lg leading-snug font-semibold sm:mt-4 sm:text-2xl"
           dir="auto"
           tabindex="-1"
         >
           <VisibleText text={props.approval.action_description} />
         </h1>
+        <OnWhichAccount credentials={props.approval.request.credentials} />
         <Destination request={props.approval.request} />
-        <p class="mt-3 text-sm text-ink-soft">
-          Asked <Ago at={props.approval.created_at} />
-          <Show when={props.approval.status === 'bubbled'}>, handed up by those below you</Show>
-        </p>
+        <Show when={isTooLarge(props.approval.request)}>
+          <p class="mt-2 flex gap-2 font-medium text-medium">
+            <Icon name="alert" class="mt-0.5 size-5 shrink-0" />
+            Too large to be shown whole: see what is missing below.
+          </p>
+        </Show>
+        <Show when={props.approval.status === 'bubbled'}>
+          <p class="mt-2 text-sm text-ink-soft">Handed up by those below you</p>
+        </Show>
       </header>
 
       <Show when={props.isStale}>
@@ -76,9 +94,13 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
       </Show>
 
       <div class="divide-y divide-line border-t border-line [&_button]:scroll-mb-40 [&_summary]:scroll-mb-40">
-        <DisclosedFields fields={props.approval.disclosed} />
-        <RequestDetails request={props.approval.request} />
-        <ServiceDetails approval={props.approval} />
+        <DisclosedFields title={words().does} fields={props.approval.disclosed} />
+        <RequestDetails
+          request={props.approval.request}
+          exposed={words().exposed}
+          isOpen={isOpen(props.approval)}
+        />
+        <ServiceDetails approval={props.approval} keysTitle={words().keys} />
       </div>
 
       <Show when={decision.error()}>

@@ -34,10 +34,10 @@ export function ApprovalPage() {
   const shown = () => (approval.data?.id === params.id ? approval.data : undefined);
 
   return (
-    <div class="mx-auto max-w-3xl px-3 py-3 sm:px-6 lg:px-8 lg:py-6">
+    <div class="mx-auto max-w-3xl px-3 pb-3 sm:px-6 sm:pt-3 lg:px-8 lg:py-6">
       <A
         href={search.show === 'decided' ? '/approvals?show=decided' : '/approvals'}
-        class="mb-2 inline-flex min-h-11 items-center gap-1 rounded-lg pr-3 font-medium text-ink-soft hover:text-ink lg:hidden"
+        class="inline-flex min-h-11 items-center gap-1 rounded-lg pr-3 font-medium text-ink-soft hover:text-ink lg:hidden"
       >
         <Icon name="back" /> Approvals
       </A>

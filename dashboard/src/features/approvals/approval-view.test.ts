@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest';
 
 import type { Me } from '#contracts/http/identities';
 import {
+  cardWords,
   decidedFirst,
   decisionText,
+  endSentence,
   inQueueOrder,
   isUnderWay,
   mayDecide,
   mayHandUp,
   neighbour,
+  progressOf,
   statusWord,
   waitsToBeRun,
 } from './approval-view.ts';
@@ -97,6 +100,40 @@ test('a decision says who made it', () => {
     'Cancelled',
   );
   expect(decisionText(anApproval({ status: 'expired' }), 'ann')).toBe('Expired undecided');
+});
+
+describe('a card speaks of a call', () => {
+  const ended = (differences: object) =>
+    anApproval({ status: 'allowed', execution: { ...execution, ...differences } });
+  const unknown = { status: 'failed', error: { error: 'outcome_unknown', message: '' } };
+  const failed = { status: 'failed', error: { error: 'approval_stale', message: '' } };
+
+  test.for<[what: string, approval: ReturnType<typeof anApproval>, wants: string, does: string]>([
+    ['that waits', anApproval(), 'asks to', 'What it will do'],
+    ['handed up', anApproval({ status: 'bubbled' }), 'asks to', 'What it will do'],
+    ['allowed and about to run', ended({}), 'asked to', 'What it will do'],
+    ['that ran', ended({ status: 'executed' }), 'asked to', 'What it did'],
+    ['that may have run', ended(unknown), 'asked to', 'What it may have done'],
+    ['that failed', ended(failed), 'asked to', 'What it would have done'],
+    ['that was stopped', ended({ status: 'cancelled' }), 'asked to', 'What it would have done'],
+    ['denied', anApproval({ status: 'denied' }), 'asked to', 'What it would have done'],
+    ['expired', anApproval({ status: 'expired' }), 'asked to', 'What it would have done'],
+  ])('%s in its tense', ([, approval, wants, does]) => {
+    expect(cardWords[progressOf(approval)]).toMatchObject({ wants, does });
+  });
+
+  test.for<[differences: object, expected: string | undefined]>([
+    [{ status: 'pending' }, undefined],
+    [{ status: 'executing' }, undefined],
+    [{ status: 'executed', http_status_code: 201 }, 'The call ran: github answered 201.'],
+    [{ status: 'executed' }, 'The call ran: github answered.'],
+    [unknown, 'It is not known whether the call happened.'],
+    [failed, 'The call failed; nothing was changed.'],
+    [{ status: 'cancelled' }, 'The call was stopped before it ran.'],
+    [{ status: 'expired' }, 'The call was not run in time.'],
+  ])('%j, and at its end reads out: %s', ([differences, expected]) => {
+    expect(endSentence(ended(differences))).toBe(expected);
+  });
 });
 
 test('an unknown outcome is never called a failure', () => {

@@ -22,13 +22,79 @@ export function waitsToBeRun(approval: ApprovalResponse): boolean {
   return approval.execution?.status === 'pending' && !approval.auto_call_on_approve;
 }
 
+/** How far a call has come, for the tense in which it is spoken of. */
+export type Progress = 'asked' | 'coming' | 'ran' | 'never' | 'unknown';
+
+export function progressOf(approval: ApprovalResponse): Progress {
+  if (isOpen(approval)) return 'asked';
+  if (isUnderWay(approval)) return 'coming';
+  const { execution } = approval;
+  if (execution?.status === 'executed') return 'ran';
+  return execution?.error?.error === 'outcome_unknown' ? 'unknown' : 'never';
+}
+
+/** What the card says of a call, in its tense. */
+export const cardWords = {
+  asked: {
+    wants: 'asks to',
+    does: 'What it will do',
+    keys: 'Not allowed yet',
+    exposed: 'This goes over plain http: others on the way can read it.',
+  },
+  coming: {
+    wants: 'asked to',
+    does: 'What it will do',
+    keys: 'Had to be allowed',
+    exposed: 'This goes over plain http: others on the way can read it.',
+  },
+  ran: {
+    wants: 'asked to',
+    does: 'What it did',
+    keys: 'Had to be allowed',
+    exposed: 'This went over plain http: others on the way could read it.',
+  },
+  never: {
+    wants: 'asked to',
+    does: 'What it would have done',
+    keys: 'Had to be allowed',
+    exposed: 'This would have gone over plain http, readable by others on the way.',
+  },
+  unknown: {
+    wants: 'asked to',
+    does: 'What it may have done',
+    keys: 'Had to be allowed',
+    exposed: 'This may have gone over plain http, readable by others on the way.',
+  },
+} as const satisfies Record<
+  Progress,
+  { wants: string; does: string; keys: string; exposed: string }
+>;
+
+/** What is read out when a call comes to its end. */
+export function endSentence({ service, execution }: ApprovalResponse): string | undefined {
+  switch (execution?.status) {
+    case 'executed':
+      return `The call ran: ${service} answered ${execution.http_status_code ?? ''}`.trim() + '.';
+    case 'failed':
+      return execution.error?.error === 'outcome_unknown'
+        ? 'It is not known whether the call happened.'
+        : 'The call failed; nothing was changed.';
+    case 'cancelled':
+      return 'The call was stopped before it ran.';
+    case 'expired':
+      return 'The call was not run in time.';
+    default:
+      return undefined;
+  }
+}
+
 /** Whether this person may decide; why not, as a sentence, when they may not. */
 export function mayDecide(me: Me, approval: ApprovalResponse): { yes: boolean; why: string } {
   if (me.role === 'auditor') {
     return { yes: false, why: 'You can read this as an auditor; somebody else decides it.' };
   }
   if (approval.relationship !== 'downstream') {
-    return { yes: false, why: 'This belongs to another chain; you can only read it.' };
+    return { yes: false, why: 'You can read this; people above the agent that asks decide it.' };
   }
   return { yes: true, why: '' };
 }

@@ -46,6 +46,16 @@ describe('a rule covers another waiting call', () => {
   });
 
   test.each([
+    ['of high risk', { risk: 'high' as const }],
+    ['that is too large to be shown', { request: { ...asked.request, too_large: true as const } }],
+  ])('that itself is of high risk covers none %s', (_, differences) => {
+    const deletion = anApproval({ risk: 'high' });
+    const candidate = other('github:create_issue:x', differences);
+
+    expect(coveredBy(['github:*:*'], deletion, [candidate])).toEqual([]);
+  });
+
+  test.each([
     ['of higher risk', { risk: 'high' as const }],
     ['of another service', { service: 'org/github' }],
     ['of another place', { placement: { id: 'else', kind: 'agent' as const, name: 'x' } }],

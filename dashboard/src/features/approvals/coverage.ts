@@ -1,4 +1,5 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
+import { needsSecondGesture } from './second-gesture.ts';
 
 const levels = { low: 0, med: 1, high: 2 } as const;
 
@@ -18,6 +19,7 @@ export function coveredBy(
       other.placement.id === approval.placement.id &&
       other.service === approval.service &&
       levels[other.risk] <= levels[approval.risk] &&
+      !needsSecondGesture(other) &&
       other.permission_keys.every((key) => matchers.some((matches) => matches(key))),
   );
 }

@@ -1,6 +1,6 @@
 import { A } from '@solidjs/router';
 import { useQuery } from '@tanstack/solid-query';
-import { For, Match, Show, Switch } from 'solid-js';
+import { For, Match, Show, Switch, createSignal } from 'solid-js';
 
 import type { ApprovalResponse, Execution } from '#contracts/http/approvals';
 import { Button } from '../../ui/button.tsx';
@@ -13,6 +13,7 @@ import { VisibleText } from '../../ui/visible-text.tsx';
 import { useMe } from '../session/session.tsx';
 import { decisionText, inQueueOrder, mayDecide, waitsToBeRun } from './approval-view.ts';
 import { openApprovalsQuery } from './approvals.queries.ts';
+import { Confirmation } from './confirmation.tsx';
 import type { useDecision } from './use-decision.ts';
 
 type Decision = ReturnType<typeof useDecision>;
@@ -78,21 +79,7 @@ function Replay(props: { approval: ApprovalResponse; execution: Execution; decis
             <Countdown until={props.execution.expires_at} after="left" />
           </p>
           <Show when={mayDecide(me(), props.approval).yes}>
-            <div class="mt-3 flex flex-wrap gap-2">
-              <Button
-                look="primary"
-                disabled={props.decision.running.isPending}
-                onClick={() => props.decision.running.mutate({ id: props.approval.id })}
-              >
-                {props.decision.running.isPending ? 'Running…' : 'Run it now'}
-              </Button>
-              <Button
-                disabled={props.decision.stopping.isPending}
-                onClick={() => props.decision.stopping.mutate({ id: props.approval.id })}
-              >
-                Stop it
-              </Button>
-            </div>
+            <RunOrStop approval={props.approval} decision={props.decision} />
           </Show>
         </Notice>
       </Match>
@@ -133,6 +120,49 @@ function Replay(props: { approval: ApprovalResponse; execution: Execution; decis
   );
 }
 
+/** An allowed call that waits: run by a person, which is asked for twice where it cannot be undone, or stopped. */
+function RunOrStop(props: { approval: ApprovalResponse; decision: Decision }) {
+  const [isAsked, setAsked] = createSignal(false);
+  let runButton: HTMLButtonElement | undefined;
+  const run = () => props.decision.running.mutate({ id: props.approval.id });
+  return (
+    <div class="mt-3">
+      <Show
+        when={isAsked()}
+        fallback={
+          <div class="flex flex-wrap gap-2">
+            <Button
+              ref={(button) => (runButton = button)}
+              look={props.approval.risk === 'high' ? 'danger' : 'primary'}
+              disabled={props.decision.running.isPending}
+              onClick={() => (props.approval.risk === 'high' ? setAsked(true) : run())}
+            >
+              {props.decision.running.isPending ? 'Running…' : 'Run it now'}
+            </Button>
+            <Button
+              disabled={props.decision.stopping.isPending}
+              onClick={() => props.decision.stopping.mutate({ id: props.approval.id })}
+            >
+              Stop it
+            </Button>
+          </div>
+        }
+      >
+        <Confirmation
+          approval={props.approval}
+          firstGestureWas="left"
+          isBusy={props.decision.running.isPending}
+          onYes={run}
+          onBack={() => {
+            setAsked(false);
+            runButton?.focus();
+          }}
+        />
+      </Show>
+    </div>
+  );
+}
+
 /** What the service answered, compact. */
 function Executed(props: { service: string; execution: Execution }) {
   const status = () => props.execution.http_status_code ?? props.execution.result?.status_code;
@@ -143,6 +173,14 @@ function Executed(props: { service: string; execution: Execution }) {
         <VisibleText text={props.service} /> answered {status() ?? ''}
         <Show when={props.execution.result}>
           {(result) => <span class="font-normal"> in {durationText(result().duration_ms)}</span>}
+        </Show>
+        <Show when={props.execution.finished_at}>
+          {(at) => (
+            <span class="font-normal">
+              {' '}
+              · <Ago at={at()} />
+            </span>
+          )}
         </Show>
       </p>
       <Show when={props.execution.result}>

@@ -16,6 +16,11 @@ const durations = [
   ['30d', '30 days'],
 ] as const;
 
+/** `24 hours`, of what the form gave as `24h`. */
+export function durationWords(ttl: string | undefined): string | undefined {
+  return durations.find(([value]) => value === ttl)?.[1] ?? ttl;
+}
+
 interface RememberFormProps {
   readonly approval: ApprovalResponse;
   readonly isDeciding: boolean;

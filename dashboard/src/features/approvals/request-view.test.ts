@@ -86,16 +86,40 @@ describe('what a request carries', () => {
     expect(request('https://a.example/', body).body).toEqual({ kind: 'json', text });
   });
 
-  test('one that is too large shows no part of it', () => {
+  test('headers and credentials are taken over as they are, without a value of a credential', () => {
+    const credentials = [
+      { kind: 'secret', name: 'token', in: 'header', key: 'Authorization' } as const,
+    ];
+    const view = toRequestView({
+      ...bare,
+      url: 'https://a.example/',
+      headers: { 'x-amz-target': 'DynamoDB.DeleteTable', sudo: 'root' },
+      content_type: 'application/x-www-form-urlencoded',
+      credentials,
+    });
+
+    expect(view).toMatchObject({
+      headers: [
+        { name: 'x-amz-target', value: 'DynamoDB.DeleteTable' },
+        { name: 'sudo', value: 'root' },
+      ],
+      contentType: 'application/x-www-form-urlencoded',
+      credentials,
+    });
+  });
+
+  test('one that is too large shows its outline, and what is missing in it', () => {
+    const shortened = [{ at: '/body/file', bytes: 200_000, sha256: '0'.repeat(64) }];
     const view = toRequestView({
       ...bare,
       too_large: true,
-      body: 'AAAA…',
-      shortened: [{ at: '/body', bytes: 200_000, sha256: '0'.repeat(64) }],
+      body: { file: 'AAAA…', title: 'Whole' },
+      shortened,
       method: 'PUT',
       url: 'https://a.example/file',
     });
 
-    expect(view).toMatchObject({ isTooLarge: true, body: { kind: 'none' }, host: 'a.example' });
+    expect(view).toMatchObject({ isTooLarge: true, shortened, host: 'a.example' });
+    expect(view.body.text).toContain('"title": "Whole"');
   });
 });

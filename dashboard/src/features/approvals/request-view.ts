@@ -1,6 +1,11 @@
-import type { ApprovalResponse } from '#contracts/http/approvals';
+import type { ApprovalResponse, ShortenedValue, ShownCredential } from '#contracts/http/approvals';
 
 type ShownRequest = ApprovalResponse['request'];
+
+export interface NamedValue {
+  readonly name: string;
+  readonly value: string;
+}
 
 /** Where a request goes and what it carries, taken apart so that nothing of it can look like another part. */
 export interface RequestView {
@@ -11,17 +16,20 @@ export interface RequestView {
   readonly path: string;
   /** Path and query together, as sent. */
   readonly target: string;
-  readonly query: readonly { readonly name: string; readonly value: string }[];
+  readonly query: readonly NamedValue[];
   /** Without encryption, and not to this machine itself. */
   readonly isExposed: boolean;
   readonly body: { readonly kind: 'none' | 'json' | 'text'; readonly text: string };
-  /** Too large to be shown whole, and never shown in part (decisions: Frozen call). */
+  readonly headers: readonly NamedValue[];
+  readonly contentType: string | null;
+  readonly credentials: readonly ShownCredential[];
+  /** Of some values, those in `shortened`, only the beginning is shown. */
   readonly isTooLarge: boolean;
+  readonly shortened: readonly ShortenedValue[];
 }
 
 export function toRequestView(request: ShownRequest): RequestView {
   const { host, path, query, isPlainHttp } = takeApart(request.url);
-  const isTooLarge = request.too_large === true;
   return {
     method: request.method,
     host,
@@ -29,8 +37,12 @@ export function toRequestView(request: ShownRequest): RequestView {
     target: query.length === 0 ? path : `${path}?${query.join('&')}`,
     query: query.map(decodePair),
     isExposed: isPlainHttp && !loopback.test(host ?? ''),
-    body: isTooLarge ? { kind: 'none', text: '' } : toBody(request.body),
-    isTooLarge,
+    body: toBody(request.body),
+    headers: Object.entries(request.headers).map(([name, value]) => ({ name, value })),
+    contentType: request.content_type,
+    credentials: request.credentials,
+    isTooLarge: request.too_large === true,
+    shortened: request.shortened ?? [],
   };
 }
 
@@ -54,7 +66,7 @@ function takeApart(url: string) {
   };
 }
 
-function decodePair(pair: string): { name: string; value: string } {
+function decodePair(pair: string): NamedValue {
   const at = pair.indexOf('=');
   if (at === -1) return { name: decode(pair), value: '' };
   return { name: decode(pair.slice(0, at)), value: decode(pair.slice(at + 1)) };

@@ -4,8 +4,9 @@ import { createEffect, createSignal, on } from 'solid-js';
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
 import { isApiError } from '../../api/client.ts';
 import { announce } from '../../ui/announcer.tsx';
+import { visibleText } from '../../ui/visible-characters.ts';
 import { useMe } from '../session/session.tsx';
-import { decisionText, isOpen } from './approval-view.ts';
+import { decisionText, endSentence, isOpen } from './approval-view.ts';
 import {
   approvalKeys,
   callApproval,
@@ -55,19 +56,19 @@ export function useDecision(approval: () => ApprovalResponse) {
       (nowOpen, wasOpen) => {
         if (nowOpen || wasOpen !== true) return;
         if (!isDecidedHere()) setDecidedElsewhere(true);
-        announce(`${decisionText(approval(), me().id)}.`);
+        announce(visibleText(`${decisionText(approval(), me().id)}.`));
       },
     ),
   );
   createEffect(
     on(
       () => approval().execution?.status,
-      (status, before) => {
-        if (before === undefined || status === before) return;
-        const sentence = status === undefined ? undefined : executionSentences[status];
-        if (sentence !== undefined) announce(sentence);
+      (status, before, isSeen?: boolean) => {
+        const sentence = endSentence(approval());
+        const isNew = isSeen === true && status !== before;
+        if (isNew && sentence !== undefined) announce(visibleText(sentence));
+        return true;
       },
-      { defer: true },
     ),
   );
 
@@ -89,10 +90,3 @@ export function useDecision(approval: () => ApprovalResponse) {
     },
   };
 }
-
-const executionSentences: Readonly<Record<string, string>> = {
-  executed: 'The call has run.',
-  failed: 'The call failed.',
-  cancelled: 'The call was stopped.',
-  expired: 'The call was not run in time.',
-};

@@ -1,0 +1,28 @@
+import type { JSX } from 'solid-js';
+
+/** One part of the card. */
+export function Section(props: { title: string; children: JSX.Element }) {
+  return (
+    <section class="px-4 py-3 sm:px-6 sm:py-5">
+      <h2 class="mb-2 text-sm font-semibold text-ink-soft">{props.title}</h2>
+      {props.children}
+    </section>
+  );
+}
+
+/** What it is called, and what it is: on a phone below it, unless both are short. */
+export function Field(props: { label: JSX.Element; isShort?: boolean; children: JSX.Element }) {
+  return (
+    <div
+      class="grid gap-x-4 gap-y-0.5 sm:grid-cols-[8.5rem_minmax(0,1fr)]"
+      classList={{ 'max-sm:grid-cols-[6rem_minmax(0,1fr)]': props.isShort === true }}
+    >
+      <dt class="text-sm text-ink-soft sm:pt-0.5">{props.label}</dt>
+      <dd class="min-w-0">{props.children}</dd>
+    </div>
+  );
+}
+
+export function Absent(props: { children: JSX.Element }) {
+  return <span class="text-ink-soft italic">{props.children}</span>;
+}

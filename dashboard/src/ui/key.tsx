@@ -1,0 +1,11 @@
+/** The key that does what a button does; a phone has none. */
+export function Key(props: { name: string }) {
+  return (
+    <kbd
+      class="keyboard-only hidden min-w-5 rounded border border-current px-1 text-center font-mono text-xs leading-5 font-normal sm:inline"
+      aria-hidden="true"
+    >
+      {props.name}
+    </kbd>
+  );
+}
