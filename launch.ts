@@ -9,6 +9,7 @@ import { ConfigError, keyNames, loadConfig } from '#config';
 import type { Config, ConfigSpec, Environment, SettingName } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
+import { publicKeyOf } from '#signing';
 import { createLogger } from '#telemetry';
 import type { RunningComponent } from '#process';
 import { approvalsConfig } from './approvals/config.ts';
@@ -76,6 +77,10 @@ export async function startBacking(
   const made: Record<string, string> = {};
   for (const name of keyNames) {
     if (!isSet(environment, name)) made[name] = passwords[name];
+  }
+  const decisionKey = made['DECISION_KEY'] ?? environment['DECISION_KEY'];
+  if (decisionKey !== undefined && !isSet(environment, 'DECISION_PUBLIC_KEY')) {
+    made['DECISION_PUBLIC_KEY'] = publicKeyOf(decisionKey);
   }
 
   const [postgres, nats] = await Promise.all([
@@ -190,6 +195,7 @@ function checkSettings(environment: Environment): void {
     DATABASE_URL: 'postgres://embedded',
     NATS_URL: 'nats://embedded',
     ...Object.fromEntries(keyNames.map((name) => [name, 'x'.repeat(43)])),
+    DECISION_PUBLIC_KEY: 'x'.repeat(43),
     ...environment,
   };
   const problems = new Set<string>();

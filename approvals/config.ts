@@ -5,6 +5,7 @@ export const approvalsConfig = defineConfig('approvals', [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
+  'DECISION_PUBLIC_KEY',
   'LOG_LEVEL',
   'PRINCIPAL_KEY_APPROVALS',
   'GAP_KEY_APPROVALS',

@@ -2,6 +2,7 @@ import type { Client, Deadline } from '#bus';
 import type { auth, OrgSettings } from '#contracts/bus/auth';
 import type { executor } from '#contracts/bus/executor';
 import type { policy } from '#contracts/bus/policy';
+import type { DecisionStatement } from '#contracts/decision';
 import type { Gap } from '#contracts/permit';
 import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
@@ -19,6 +20,7 @@ export interface Deps {
   /** Refuses a principal that is not genuine or has expired. */
   readonly readPrincipal: (signed: string) => Principal;
   readonly gaps: Verifier<Gap>;
+  readonly decisions: Verifier<DecisionStatement>;
   /** At most a second old. */
   readonly getOrgSettings: (orgId: string, deadline: Deadline) => Promise<OrgSettings>;
   /** Milliseconds since the epoch; for signatures alone, never for a state. */

@@ -88,9 +88,8 @@ describe('the automatic replay', () => {
     });
     expect(neighbours.asked).toEqual([approval.execution?.id]);
     expect(neighbours.permitRequests[0]).toMatchObject({
-      approvalId: id,
-      resolverId: ann.id,
-      selfClientId: null,
+      decided: { approvalId: id, deciderId: ann.id, as: 'ancestor' },
+      cascade: null,
     });
     expect(await typesOf(id)).toEqual(wholeStory);
     expect((await eventsOf(id)).at(-1)).toMatchObject({

@@ -1,8 +1,10 @@
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
+import type { DecisionStatement } from '#contracts/decision';
 import type { Principal } from '#contracts/vocabulary';
 import { createSigner } from '#signing';
+import { readUnverified } from '../test/support/decisions.ts';
 import { createWorld, soon } from './world.testing.ts';
 import type { World } from './world.testing.ts';
 
@@ -78,6 +80,7 @@ describe('who may resolve', () => {
         id,
         as: 'ancestor' as const,
         body: { resolution: 'allow' as const },
+        decision: null,
         context,
       };
 
@@ -87,6 +90,39 @@ describe('who may resolve', () => {
       expect((await get(ann, id)).status).toBe('pending');
     },
   );
+
+  test.for<[what: string, change: (id: string) => Partial<DecisionStatement>]>([
+    ['another approval', () => ({ approvalId: uuidv7() })],
+    ['another call', () => ({ gapDigest: 'a'.repeat(64) })],
+    ['another request', () => ({ requestDigest: 'a'.repeat(64) })],
+    ['a broader rule', () => ({ resolution: 'allow_remember', patterns: ['github:*:*'] })],
+    ['a cascade', () => ({ cascade: true })],
+    ['somebody else', () => ({ deciderId: world.admin.id })],
+    ['the requester itself', () => ({ as: 'self', clientId: 'c' })],
+  ])('a decision signed for %s allows nothing', async ([, change]) => {
+    const { helper, ann, suspend, get, client, as, context, decisions } = world;
+    const id = await suspend(helper);
+    const { proof } = await get(ann, id);
+    if (proof === null) throw new Error('no proof');
+    const person = { ...ann, kind: 'user' as const };
+    const genuine = { approvalId: id, ...proof };
+    const request = { principal: as(ann), id, as: 'ancestor' as const, context };
+    const body = { resolution: 'allow' as const };
+    const resolve = (decision: string | null) =>
+      client.resolve({ ...request, body, decision }, soon());
+
+    for (const decision of [
+      decisions.signOn('', person, { ...genuine, ...change(id) }),
+      `${decisions.signOn('', person, genuine).split('.')[0]}.${'x'.repeat(30)}`,
+    ]) {
+      await expect(resolve(decision)).rejects.toMatchObject({ code: 'unauthenticated' });
+    }
+    await expect(resolve(null)).rejects.toMatchObject({ code: 'approval_stale' });
+    expect((await get(ann, id)).status).toBe('pending');
+    expect(await resolve(decisions.signOn('', person, genuine))).toMatchObject({
+      status: 'allowed',
+    });
+  });
 
   test('an approval of another org is told apart from no approval by nobody', async () => {
     const { helper, stranger, suspend, resolve, cancel, run, resume, get } = world;
@@ -256,7 +292,7 @@ describe('a decision', () => {
 });
 
 describe('allow_remember', () => {
-  test("plants the narrowest tier for the org's default time, and says so in an internal event", async () => {
+  test('has the narrowest tier planted by gap and decision, and says so in an internal event', async () => {
     const { ann, helper, suspend, resolve, neighbours, eventsOf } = world;
     const id = await suspend(helper, { auto: false });
     const approval = await resolve(ann, id, { resolution: 'allow_remember' });
@@ -264,24 +300,18 @@ describe('allow_remember', () => {
     expect(approval).toMatchObject({ resolution: 'allow_remember', cascaded_approval_ids: [] });
     const [planted] = neighbours.planted;
     expect(planted).toMatchObject({
-      approvalId: id,
-      placementId: helper.id,
-      patterns: [{ pattern: key, exact: true }],
-      createdBy: ann.id,
-      viaClientId: null,
+      gap: { placement: { id: helper.id }, uncoveredKeys: [key] },
+      decision: { approvalId: id, patterns: [key], deciderId: ann.id, clientId: null },
     });
-    const expiresAt = Date.parse(planted?.expiresAt ?? '');
-    expect(expiresAt - Date.parse(approval.resolved_at ?? '')).toBe(2_592_000_000);
     const remembered = (await eventsOf(id)).find((event) => event.type === 'approval.remembered');
-    expect(remembered?.data).toMatchObject({
-      placement_id: helper.id,
-      patterns: [{ pattern: key, exact: true }],
-      service_id: planted?.serviceId,
-      credential_id: planted?.credentialId,
-      created_by: ann.id,
-      via: null,
-      expires_at: planted?.expiresAt,
-    });
+    expect(Object.keys(remembered?.data ?? {}).toSorted()).toEqual([
+      'approval_id',
+      'decision',
+      'gap',
+    ]);
+    const { gap, decision } = (remembered?.data ?? {}) as { gap: string; decision: string };
+    expect(readUnverified(gap)).toEqual(planted?.gap);
+    expect(readUnverified(decision)).toEqual(planted?.decision);
   });
 
   test('a broader tier, a ttl, and allow_always without an end', async () => {
@@ -296,9 +326,9 @@ describe('allow_remember', () => {
     await resolve(ann, second, { resolution: 'allow_always' });
 
     expect(neighbours.planted[0]).toMatchObject({
-      patterns: [{ pattern: 'github:*:*', exact: false }],
+      decision: { patterns: ['github:*:*'] },
     });
-    expect(neighbours.planted[1]).toMatchObject({ expiresAt: null });
+    expect(neighbours.planted[1]).toMatchObject({ decision: { expiresAt: null } });
   });
 
   test.for<[rule: string, body: object, code: string]>([
@@ -378,10 +408,8 @@ describe('an agent that resolves', () => {
       code: 'exceeds_authority',
     });
     await resolve(bot, id, { resolution: 'allow_remember' });
-    expect(neighbours.planted[0]).toMatchObject({
-      createdBy: bot.id,
-      expiresAt: new Date(untilMs).toISOString(),
-    });
+    // Policy shortens it to what the agent itself has.
+    expect(neighbours.planted[0]).toMatchObject({ decision: { deciderId: bot.id } });
   });
 });
 

@@ -13,7 +13,6 @@ afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(async () => {
   await world.clear();
   Object.assign(world.neighbours, { selfApproval: true, planted: [], permitRequests: [] });
-  world.neighbours.settings = { ...world.neighbours.settings, selfRememberMaxSeconds: 86_400 };
   for (const person of [world.ann, world.bot, world.helper]) {
     Object.assign(person, { active: true, archived: false });
   }
@@ -22,13 +21,17 @@ beforeEach(async () => {
 const byClient: Partial<Principal> = {
   credential: { kind: 'access_token', id: '01890000-0000-7000-8000-000000000001', clientId: 'c' },
 };
-const resolveAs = (
+const resolveAs = async (
   how: 'self' | 'ancestor',
   person: World['bot'],
   { id, body }: { id: string; body: ResolveApprovalBody },
 ) =>
   world.client.resolve(
-    { principal: world.as(person, byClient), id, as: how, body, context: world.context },
+    {
+      principal: world.as(person, byClient),
+      ...{ id, as: how, body, context: world.context },
+      decision: await world.allowOf(person, id, { as: how, body, clientId: 'c' }),
+    },
     soon(),
   );
 const itself = (id: string, body: ResolveApprovalBody) =>
@@ -65,7 +68,7 @@ describe('a requester that may decide for itself', () => {
     );
     expect(done.execution?.triggered_by).toBe('auto');
     expect(neighbours.permitRequests).toMatchObject([
-      { approvalId: id, resolverId: bot.id, selfClientId: 'c' },
+      { decided: { approvalId: id, as: 'self', deciderId: bot.id, clientId: 'c' }, cascade: null },
     ]);
     const resolved = (await eventsOf(id)).find(({ type }) => type === 'approval.resolved');
     expect(resolved?.audit).toMatchObject({
@@ -75,10 +78,9 @@ describe('a requester that may decide for itself', () => {
     });
   });
 
-  test("remembers in its user's name, for as long as the org lets it, and cascades nothing", async () => {
+  test('remembers by its own decision, and cascades nothing', async () => {
     const { ann, bot, suspend, get, neighbours } = world;
     const [id, also] = [await suspend(bot), await suspend(bot, { arg: 'acme/other' })];
-    const before = Date.now();
     const resolved = await itself(id, {
       resolution: 'allow_remember',
       remember_keys: ['github:issues.create:*'],
@@ -88,40 +90,11 @@ describe('a requester that may decide for itself', () => {
     expect(resolved).toMatchObject({ status: 'allowed', cascaded_approval_ids: [] });
     expect((await get(ann, also)).status).toBe('pending');
     expect(neighbours.planted).toMatchObject([
-      { placementId: bot.id, createdBy: ann.id, viaClientId: 'c' },
-    ]);
-    const ends = Date.parse(neighbours.planted[0]?.expiresAt ?? '');
-    expect(ends).toBeGreaterThan(before);
-    expect(ends).toBeLessThanOrEqual(Date.now() + 86_400_000);
-  });
-
-  test.for<[body: ResolveApprovalBody, max: number]>([
-    [{ resolution: 'allow_remember', ttl: '24h1s' }, 86_400],
-    [{ resolution: 'allow_remember', ttl: '30d' }, 86_400],
-    [{ resolution: 'allow_always' }, 86_400],
-    [{ resolution: 'allow_remember', ttl: '2h' }, 3_600],
-  ])('is refused %j where the org allows %i seconds, and may try again', async ([body, max]) => {
-    const { bot, suspend, neighbours, get } = world;
-    neighbours.settings = { ...neighbours.settings, selfRememberMaxSeconds: max };
-    // Settings are kept for a second.
-    await world.until(
-      async () => {
-        const id = await suspend(bot, { arg: `acme/${Math.random()}` });
-        const failure = await itself(id, body).catch((error: { code: string }) => error);
-        return { failure, status: (await get(bot, id)).status };
+      {
+        gap: { placement: { id: bot.id } },
+        decision: { as: 'self', clientId: 'c', cascade: false },
       },
-      ({ failure, status }) =>
-        'code' in failure && failure.code === 'exceeds_authority' && status === 'pending',
-    );
-    expect(neighbours.planted.every(({ viaClientId }) => viaClientId === 'c')).toBe(true);
-  });
-
-  test('without a ttl remembers for the shorter of the two', async () => {
-    const { bot, suspend, neighbours } = world;
-    await itself(await suspend(bot), { resolution: 'allow_remember' });
-
-    const ends = Date.parse(neighbours.planted[0]?.expiresAt ?? '');
-    expect(ends).toBeLessThanOrEqual(Date.now() + 86_400_000);
+    ]);
   });
 
   test('denies and hands up like anybody asked', async () => {

@@ -7,12 +7,13 @@ import { auth } from '#contracts/bus/auth';
 import type { OrgSettings } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { policy } from '#contracts/bus/policy';
+import { decisionStatement } from '#contracts/decision';
 import { gap } from '#contracts/permit';
 import { openDatabase } from '#database';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
-import { createPrincipalReader, createVerifier } from '#signing';
+import { createPrincipalReader, createPublicVerifier, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import type { ApprovalsConfig } from './config.ts';
 import { listen } from './consumers.ts';
@@ -56,6 +57,7 @@ export async function startApprovals(config: ApprovalsConfig): Promise<RunningCo
     executor: createClient(bus, executor),
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_APPROVALS.reveal()),
     gaps: createVerifier('gap', config.GAP_KEY_APPROVALS.reveal(), gap),
+    decisions: createPublicVerifier('decision', config.DECISION_PUBLIC_KEY, decisionStatement),
     getOrgSettings: settings.get,
     now: Date.now,
     baseUrl: config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`,

@@ -9,10 +9,12 @@ import type { OrgSettings } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { policy } from '#contracts/bus/policy';
 import type { Call, CallOptions, CallResult } from '#contracts/call';
+import type { DecisionStatement } from '#contracts/decision';
 import type { Contract } from '#contracts/define';
 import type { Event } from '#contracts/events';
 import type { ResolveApprovalBody } from '#contracts/http/approvals';
 import type { Gap } from '#contracts/permit';
+import { readTtl } from '#contracts/ttl';
 import type { ChainLink, Principal, Role } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import type { Database } from '#database';
@@ -20,6 +22,7 @@ import { AppError } from '#errors';
 import type { RunningComponent } from '#process';
 import { createSigner, digestOf } from '#signing';
 import { createLogger } from '#telemetry';
+import { createDecisions, readUnverified } from '../test/support/decisions.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { approvalsConfig } from './config.ts';
@@ -165,13 +168,17 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
     selfApproval: false,
     /** Agents hold these keys (prefixes) until then; null is for ever. */
     authority: new Map<string, { prefixes: string[]; untilMs: number | null }>(),
-    planted: [] as Parameters<Client<typeof policy>['plantRules']>[0][],
+    /** What policy was asked to plant, as it reads it. */
+    planted: [] as { gap: Gap; decision: DecisionStatement }[],
     plantingFails: false,
     /** Throws, or answers with a denial, instead of permitting. */
     permits: async (
       _executionId: string,
     ): Promise<{ outcome: 'denied'; reason: string } | undefined> => undefined,
-    permitRequests: [] as Parameters<Client<typeof policy>['permitReplay']>[0][],
+    /** With the decision as policy reads it. */
+    permitRequests: [] as (Parameters<Client<typeof policy>['permitReplay']>[0] & {
+      decided: DecisionStatement;
+    })[],
     sends: (async () => answered) as Sends,
     /** Every `executeFrozen`, by execution id. */
     asked: [] as string[],
@@ -211,11 +218,13 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
       },
       plantRules: async (request) => {
         if (state.plantingFails) throw new AppError('unavailable', 'Not now.');
-        state.planted.push(request);
-        return { ruleIds: request.patterns.map(() => uuidv7()) };
+        const decision = readUnverified<DecisionStatement>(request.decision);
+        state.planted.push({ gap: readUnverified<Gap>(request.gap), decision });
+        return { ruleIds: decision.patterns.map(() => uuidv7()) };
       },
       permitReplay: async (request) => {
-        state.permitRequests.push(request);
+        const decided = readUnverified<DecisionStatement>(request.decision);
+        state.permitRequests.push({ ...request, decided });
         const refused = await state.permits(request.executionId);
         if (refused) return refused;
         return {
@@ -297,9 +306,42 @@ function createCallers({
   };
   const raise = (person: Person, spec: CallSpec = {}) =>
     client.raise(raiseRequest(person, spec), soon());
+  const decisions = createDecisions(environment);
+  /** As the gateway has auth sign it; null for what is no allow, or where nothing can be read. */
+  const allowOf = async (
+    person: Person,
+    id: string,
+    {
+      as: how,
+      body,
+      clientId = null,
+    }: { as: 'ancestor' | 'self'; body: ResolveApprovalBody; clientId?: string | null },
+  ): Promise<string | null> => {
+    if (!body.resolution.startsWith('allow')) return null;
+    const read = await client.get({ principal: as(person), id }, soon()).catch(() => null);
+    if (!read?.proof) return null;
+    const isRemembered = body.resolution !== 'allow' && body.resolution !== 'allow_once';
+    const ttl = readTtl(body.ttl ?? '30d');
+    const ends = Date.now() + ('seconds' in ttl ? ttl.seconds * 1000 : 0);
+    return decisions.signOn(
+      '',
+      { ...person, kind: (person.chain.at(-1) as ChainLink).kind },
+      {
+        ...read.proof,
+        ...{ approvalId: id, as: how, clientId, acknowledge: body.acknowledge ?? null },
+        ...(isRemembered && {
+          resolution: 'allow_remember',
+          patterns: body.remember_keys ?? read.suggested_tiers[0]?.keys ?? [],
+          cascade: how === 'ancestor' && body.cascade !== false,
+          expiresAt: body.resolution === 'allow_always' && body.ttl === undefined ? null : ends,
+        }),
+      },
+    );
+  };
   return {
     as,
     gaps,
+    decisions,
     context,
     raiseRequest,
     raise,
@@ -309,8 +351,16 @@ function createCallers({
       if (state.kind !== 'pending') throw new Error(`expected an envelope, got ${state.kind}`);
       return state.envelope.approval_id;
     },
-    resolve: (person: Person, id: string, body: ResolveApprovalBody) =>
-      client.resolve({ principal: as(person), id, as: 'ancestor', body, context }, soon()),
+    allowOf,
+    resolve: async (person: Person, id: string, body: ResolveApprovalBody) =>
+      client.resolve(
+        {
+          principal: as(person),
+          ...{ id, as: 'ancestor', body, context },
+          decision: await allowOf(person, id, { as: 'ancestor', body }),
+        },
+        soon(),
+      ),
     resume: (person: Person, id: string) =>
       client.resume({ principal: as(person), id, context }, soon()),
     run: (person: Person, id: string) => client.run({ principal: as(person), id, context }, soon()),

@@ -6,6 +6,7 @@ export const authConfig = defineConfig('auth', [
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
   ...principalKeyNames,
+  'DECISION_KEY',
   'SIGN_IN_KEY',
   'SIGN_IN_PROVIDERS',
   'SIGN_IN_LINK',

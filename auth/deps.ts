@@ -1,3 +1,4 @@
+import type { DecisionStatement } from '#contracts/decision';
 import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Signer } from '#signing';
@@ -12,6 +13,7 @@ import type { AuthenticateReply } from './usecases/authenticate.ts';
 export interface Deps {
   readonly db: Database;
   readonly signer: Signer<Principal>;
+  readonly decisionSigner: Signer<DecisionStatement>;
   /** The caller a signed principal vouches for; `unauthenticated` when it is not genuine or too old. */
   readonly readPrincipal: (signed: string) => Principal;
   readonly credentials: CredentialCache<AuthenticateReply>;

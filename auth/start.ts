@@ -7,7 +7,7 @@ import { openDatabase } from '#database';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
 import { repeat } from '#process';
-import { createPrincipalReader, createSigner } from '#signing';
+import { createPrincipalReader, createPublicSigner, createSigner } from '#signing';
 import { createLogger } from '#telemetry';
 import { startActivityLog } from './activity.ts';
 import type { AuthConfig } from './config.ts';
@@ -56,6 +56,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
   const deps: Deps = {
     db,
     signer: createSigner('principal', ...revealKeys(config, principalKeyNames)),
+    decisionSigner: createPublicSigner('decision', config.DECISION_KEY.reveal()),
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_AUTH.reveal()),
     // Half of the second that a revocation may take when its event is lost; the rest is the gateway's.
     credentials: createCredentialCache({ entriesMax: 10_000, ttlMs: 500 }),

@@ -188,11 +188,11 @@ describe('an approved call', () => {
   async function replay(
     call: Call,
     frozen: Awaited<ReturnType<typeof preview>>,
-    changed: { permit?: Partial<Permit>; sealedCall?: string; requestDigest?: string } = {},
+    changed: { permit?: Partial<Permit>; sealedCall?: string } = {},
   ) {
     const { sealedCall, requestDigest } = { ...frozen, ...changed };
-    const permit = replayPermit(call, frozen, changed.permit);
-    return world.approvals.executeFrozen({ permit, sealedCall, requestDigest, context }, soon());
+    const permit = replayPermit(call, frozen, { requestDigest, ...changed.permit });
+    return world.approvals.executeFrozen({ permit, sealedCall, context }, soon());
   }
 
   test('is sent as it was approved, with the credential of the moment, and audited with what was disclosed', async () => {
@@ -227,14 +227,24 @@ describe('an approved call', () => {
     });
   });
 
+  test('is sent by the digest of its seal where the decision was made on another', async () => {
+    const call = create();
+    const frozen = await preview(call);
+
+    expect(await replay(call, frozen, { permit: { requestDigest: null } })).toMatchObject({
+      kind: 'called',
+    });
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
   test('is sent once, however many replay it', async () => {
     const call = create();
     const frozen = await preview(call);
     const permit = replayPermit(call, frozen);
-    const { sealedCall, requestDigest } = frozen;
+    const { sealedCall } = frozen;
     await Promise.allSettled(
       Array.from({ length: 20 }, () =>
-        world.approvals.executeFrozen({ permit, sealedCall, requestDigest, context }, soon()),
+        world.approvals.executeFrozen({ permit, sealedCall, context }, soon()),
       ),
     );
 
@@ -256,7 +266,7 @@ describe('an approved call', () => {
     ['another template version', () => ({ permit: { target: targetWith({ version: 2 }) } })],
     ['another approval', () => ({ permit: { approvalId: uuidv7() } })],
     ['another org', () => ({ permit: { orgId: uuidv7() } })],
-    ['another digest', () => ({ requestDigest: 'a'.repeat(64) })],
+    ['another digest in the decision', () => ({ permit: { requestDigest: 'a'.repeat(64) } })],
     ['a changed seal', ({ sealedCall }) => ({ sealedCall: `${sealedCall.slice(0, -4)}AAAA` })],
   ])('is stale with %s, and nothing is sent', async ([, changed]) => {
     const call = create();

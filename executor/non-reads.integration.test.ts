@@ -464,12 +464,9 @@ describe('an idempotency key', () => {
     expect(world.upstream.hits).toHaveLength(0);
 
     if (first.kind !== 'preview') return;
-    const { sealedCall, requestDigest } = first;
+    const { sealedCall } = first;
     const permit = keyed(call, key, { approvalId, executionId: uuidv7(), ...targetOf(gap) });
-    const replayed = await world.approvals.executeFrozen(
-      { permit, sealedCall, requestDigest, context },
-      soon(),
-    );
+    const replayed = await world.approvals.executeFrozen({ permit, sealedCall, context }, soon());
     expect(replayed).toMatchObject({ kind: 'called', replayed: false });
     expect(world.upstream.hits).toHaveLength(1);
   });

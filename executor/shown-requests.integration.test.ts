@@ -30,7 +30,7 @@ async function preview(call: Call, parts: Partial<Gap> & Parameters<World['gapOf
 
 /** What the approver of a call is shown, and what its upstream received of it. */
 async function approve(call: Call, parts: Parameters<typeof preview>[1] = {}) {
-  const { request, gap, approvalId, sealedCall, requestDigest } = await preview(call, parts);
+  const { request, gap, approvalId, sealedCall } = await preview(call, parts);
   const facts = JSON.parse(Buffer.from(gap.split('.')[0] ?? '', 'base64url').toString()) as Gap;
   const executionId = uuidv7();
   const { target, injections, hosts, keys, nonRead, risk } = facts;
@@ -38,7 +38,7 @@ async function approve(call: Call, parts: Parameters<typeof preview>[1] = {}) {
     ...({ target, injections, hosts, keys, nonRead, risk } as Partial<Permit>),
     ...{ approvalId, executionId, dispatchId: executionId },
   });
-  await world.approvals.executeFrozen({ permit, sealedCall, requestDigest, context }, soon());
+  await world.approvals.executeFrozen({ permit, sealedCall, context }, soon());
   const hit = world.upstream.hits.at(-1);
   if (hit === undefined) throw new Error('nothing was sent');
   return { request, hit };

@@ -123,17 +123,15 @@ describe('ciphertexts that change places open nothing', { timeout: 600_000 }, ()
       }),
     );
     const replay = async (at: number, sealedCall: string, orgId = rows[0]!.org) => {
-      const { approvalId, gap, requestDigest } = previews[at]!;
+      const { approvalId, gap } = previews[at]!;
       const facts = JSON.parse(Buffer.from(gap.split('.')[0] ?? '', 'base64url').toString()) as Gap;
       const permit = world.permitOf(call, {
         ...{ orgId, target: facts.target, approvalId, executionId: uuidv7() },
       });
-      return world.approvals
-        .executeFrozen({ permit, sealedCall, requestDigest, context }, soon())
-        .then(
-          () => 'sent',
-          ({ code }: { code: string }) => code,
-        );
+      return world.approvals.executeFrozen({ permit, sealedCall, context }, soon()).then(
+        () => 'sent',
+        ({ code }: { code: string }) => code,
+      );
     };
     const others = [
       previews[1]!.sealedCall,

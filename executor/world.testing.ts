@@ -351,6 +351,7 @@ function createPapers({
       decision: { by: 'rule', rule_id: null, approval_id: null },
       approvalId: null,
       executionId: null,
+      requestDigest: null,
       expiresAt: Date.now() + 5_000,
       ...factsOf(call, parts),
     } as Permit);

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { Deadline } from '#bus';
 import type { RouteSpec } from '#contracts/http/define';
 import type { CallContext } from '#contracts/vocabulary';
-import type { Caller } from './authenticate.ts';
+import type { Caller, Credential } from './authenticate.ts';
 
 /** What a handler is given: every part already parsed with the route's own schemas. */
 export interface RouteInput<Spec extends RouteSpec> {
@@ -13,6 +13,8 @@ export interface RouteInput<Spec extends RouteSpec> {
   readonly query: Part<Spec, 'query'>;
   readonly body: Part<Spec, 'body'>;
   readonly caller: Spec['access'] extends 'public' ? null : Caller;
+  /** What the caller came with; for auth alone. */
+  readonly credential: Spec['access'] extends 'public' ? null : Credential;
   /** The caller as of now, for what outlives a principal. */
   readonly authenticate: () => Promise<Caller>;
   readonly headers: IncomingHttpHeaders;

@@ -226,7 +226,7 @@ describe('POST /v1/actions/call', () => {
     approvals.raise = async () => ({ kind: 'pending', envelope });
     approvals.get = async () => {
       read.resolve();
-      return now;
+      return { ...now, proof: null };
     };
     approvals.resume = async () => ({ kind: 'called', result, description: 'd', auditId });
 

@@ -8,6 +8,7 @@ export const policyConfig = defineConfig('policy', [
   'PRINCIPAL_KEY_POLICY',
   'PERMIT_KEY',
   ...gapKeyNames,
+  'DECISION_PUBLIC_KEY',
   'LOG_LEVEL',
 ]);
 

@@ -279,8 +279,8 @@ describe('the replay', () => {
   const replay = (gap: Gap) =>
     world.approvals.permitReplay(
       {
-        ...{ gap: world.signGap(gap), approvalId: newId(), executionId: newId() },
-        ...{ resolverId: ann.id, selfClientId: null },
+        ...{ gap: world.signGap(gap), decision: world.decision(gap, ann) },
+        ...{ executionId: newId(), cascade: null },
       },
       soon(),
     );

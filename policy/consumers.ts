@@ -5,6 +5,7 @@ import type { Bus } from '#bus';
 import { policy } from '#contracts/bus/policy';
 import type { Event } from '#contracts/events';
 import { AppError } from '#errors';
+import type { ErrorCode } from '#errors';
 import { consumeEvents, onEvents } from '#events';
 import type { Reader } from '#events';
 import type { Deps } from './deps.ts';
@@ -12,24 +13,8 @@ import type { Lookups, Topic } from './lookups/lookups.ts';
 import { plantRules } from './usecases/plant-rules.ts';
 
 const planting = policy.endpoints.plantRules.request.shape;
-/** `data` of `approval.remembered`. */
-const remembered = z
-  .strictObject({
-    approval_id: planting.approvalId,
-    placement_id: planting.placementId,
-    patterns: planting.patterns,
-    service_id: planting.serviceId,
-    credential_id: planting.credentialId,
-    created_by: planting.createdBy,
-    via: z.literal('self').nullable(),
-    /** Absent from events of before there was one. */
-    via_client_id: planting.viaClientId.default(null),
-    expires_at: planting.expiresAt,
-  })
-  .refine((data) => (data.via === null) === (data.via_client_id === null), {
-    path: ['via_client_id'],
-    message: 'goes with via',
-  });
+/** What of `approval.remembered` counts here. */
+const remembered = z.object({ gap: planting.gap, decision: planting.decision });
 
 const PLANT_TIMEOUT_MS = 10_000;
 
@@ -56,28 +41,20 @@ async function plantRemembered(deps: Deps, event: Event): Promise<void> {
     deps.logger.error({ eventId: event.id, issues }, 'remembered approval is malformed');
     return;
   }
-  const { data } = parsed;
   try {
-    await plantRules(
-      deps,
-      {
-        orgId: event.org_id,
-        approvalId: data.approval_id,
-        placementId: data.placement_id,
-        patterns: data.patterns,
-        serviceId: data.service_id,
-        credentialId: data.credential_id,
-        createdBy: data.created_by,
-        viaClientId: data.via_client_id,
-        expiresAt: data.expires_at,
-      },
-      deadlineIn(PLANT_TIMEOUT_MS),
-    );
+    await plantRules(deps, parsed.data, deadlineIn(PLANT_TIMEOUT_MS));
   } catch (error) {
-    // The identity is gone for good: there is nothing to plant a rule on.
-    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+    if (!(error instanceof AppError) || !finalRefusals.has(error.code)) throw error;
+    deps.logger.warn({ eventId: event.id, err: error }, 'remembered approval plants nothing');
   }
 }
+
+/** The identity is gone, or the decision holds no longer, or never did: asking again changes nothing. */
+const finalRefusals: ReadonlySet<string> = new Set<ErrorCode>([
+  'not_found',
+  'unauthenticated',
+  'approval_stale',
+]);
 
 /** Which answers an event makes old. Sessions and keys are no part of any of them. */
 const topics: readonly (readonly [prefix: string, topic: Topic])[] = [

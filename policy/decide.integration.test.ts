@@ -69,6 +69,7 @@ describe('an action call', () => {
       ],
       approvalId: null,
       executionId: null,
+      requestDigest: null,
     });
     expect(permit.dispatchId).toBe(permit.jti);
     expect(permit.jti).toBe(reply.outcome === 'permit' && reply.auditId);

@@ -145,7 +145,7 @@ test('a list of recipients is denied with any of them, also when it is replayed'
     world.approvals.permitReplay(
       {
         gap: world.signGap(gap),
-        ...{ approvalId: gap.jti, executionId: gap.jti, resolverId: ann.id, selfClientId: null },
+        ...{ decision: world.decision(gap, ann), executionId: gap.jti, cascade: null },
       },
       soon(),
     );
@@ -244,7 +244,7 @@ describe('denies of addresses and credentials', () => {
     const reply = await world.approvals.permitReplay(
       {
         gap: world.signGap(gap),
-        ...{ approvalId: gap.jti, executionId: gap.jti, resolverId: ann.id, selfClientId: null },
+        ...{ decision: world.decision(gap, ann), executionId: gap.jti, cascade: null },
       },
       soon(),
     );

@@ -2,6 +2,7 @@ import type { Client } from '#bus';
 import type { auth } from '#contracts/bus/auth';
 import type { executor } from '#contracts/bus/executor';
 import type { registry } from '#contracts/bus/registry';
+import type { DecisionStatement } from '#contracts/decision';
 import type { Gap, Permit } from '#contracts/permit';
 import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
@@ -24,6 +25,7 @@ export interface Deps {
   readonly permitSigner: Signer<Permit>;
   readonly gapSigner: Signer<Gap>;
   readonly gapVerifier: Verifier<Gap>;
+  readonly decisionVerifier: Verifier<DecisionStatement>;
   readonly ruleUse: RuleUse;
   /** Milliseconds since the epoch; for signatures alone, never for a rule's end. */
   readonly now: () => number;

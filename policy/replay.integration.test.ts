@@ -2,11 +2,13 @@ import { v7 as newId } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { policy } from '#contracts/bus/policy';
+import type { DecisionStatement } from '#contracts/decision';
 import type { Call } from '#contracts/call';
 import type { Gap } from '#contracts/permit';
 import { permit as permitSchema } from '#contracts/permit';
 import type { ErrorCode } from '#errors';
 import { createVerifier } from '#signing';
+import { rememberedBy } from './planting.testing.ts';
 import {
   connectGithub,
   createIssue,
@@ -46,14 +48,17 @@ const refused = (code: ErrorCode, details: object = {}) =>
   expect.objectContaining({ code, details: expect.objectContaining(details) });
 const gapOf = async (being: Being, call: Call, more: Partial<typeof options> = {}) =>
   world.gapIn(await world.decide(being, call, more));
-const replay = (gap: Gap, resolver: Being, more: object = {}) =>
+const replay = (
+  gap: Gap,
+  resolver: Being,
+  { decided = {}, ...more }: { decided?: Partial<DecisionStatement>; executionId?: string } = {},
+) =>
   world.approvals.permitReplay(
     {
       gap: world.signGap(gap),
-      approvalId: newId(),
+      decision: world.decision(gap, resolver, decided),
       executionId: newId(),
-      resolverId: resolver.id,
-      selfClientId: null,
+      cascade: null,
       ...more,
     },
     soon(),
@@ -68,7 +73,11 @@ describe('permitReplay', () => {
   test('signs a permit for the execution, with what was approved', async () => {
     const gap = await gapOf(bot, createIssue);
     const ids = { approvalId: newId(), executionId: newId() };
-    const reply = await replay(gap, ann, ids);
+    const requestDigest = 'e'.repeat(64);
+    const reply = await replay(gap, ann, {
+      executionId: ids.executionId,
+      decided: { approvalId: ids.approvalId, requestDigest },
+    });
 
     expect(policy.endpoints.permitReplay.response.parse(reply)).toEqual(reply);
     if (reply.outcome !== 'permit') throw new Error('denied');
@@ -81,6 +90,7 @@ describe('permitReplay', () => {
     expect(jti).toBe(reply.auditId);
     expect(permit).toMatchObject({
       ...ids,
+      requestDigest,
       dispatchId: gap.jti,
       identityId: bot.id,
       callDigest: gap.callDigest,
@@ -95,7 +105,7 @@ describe('permitReplay', () => {
     const gap = await gapOf(bot, createIssue);
     const verifier = createVerifier('permit', world.environment.keys.PERMIT_KEY, permitSchema);
     const dispatchId = async () => {
-      const reply = await replay(gap, ann, { approvalId: newId(), executionId: newId() });
+      const reply = await replay(gap, ann, { executionId: newId() });
       return reply.outcome === 'permit' && verifier.verify(reply.permit).dispatchId;
     };
 
@@ -121,9 +131,10 @@ describe('permitReplay', () => {
     const signed = world.signGap(await gapOf(bot, createIssue));
     const forged = `${signed.slice(0, 40)}${signed[40] === 'A' ? 'B' : 'A'}${signed.slice(41)}`;
 
-    await expect(replay({} as Gap, ann, { gap: forged })).rejects.toEqual(
-      refused('unauthenticated'),
-    );
+    const request = { decision: world.decision({} as Gap, ann), executionId: newId() };
+    await expect(
+      world.approvals.permitReplay({ gap: forged, cascade: null, ...request }, soon()),
+    ).rejects.toEqual(refused('unauthenticated'));
   });
 
   test.for<[name: string, change: () => unknown, code: ErrorCode, details: object]>([
@@ -291,15 +302,10 @@ describe('permitReplay', () => {
       const sibling = world.below(bot, 'sibling');
       await world.rule(ann, sibling, 'allow *:*:*');
 
-      await expect(replay(gap, sibling)).rejects.toEqual(
-        refused('approval_stale', { changed: 'resolver' }),
-      );
-      await expect(replay(gap, sub)).rejects.toEqual(
-        refused('approval_stale', { changed: 'resolver' }),
-      );
-      await expect(replay(gap, { ...ann, id: newId() })).rejects.toEqual(
-        refused('approval_stale', { changed: 'resolver' }),
-      );
+      const nobody = { ...ann, id: newId() };
+      for (const being of [sibling, sub, nobody]) {
+        await expect(replay(gap, being)).rejects.toEqual(refused('unauthenticated'));
+      }
     });
 
     test('an admin elsewhere in the org may, an archived one may not', async () => {
@@ -374,20 +380,10 @@ describe('checkAuthority', () => {
 
   test('nothing with what it, or one below it, has made itself', async () => {
     const gap = await gapOf(sub, createIssue);
-    await world.approvals.plantRules(
-      {
-        orgId: ann.orgId,
-        approvalId: newId(),
-        placementId: bot.id,
-        patterns: [{ pattern: 'github:*:*', exact: false }],
-        serviceId: null,
-        credentialId: null,
-        createdBy: bot.id,
-        viaClientId: null,
-        expiresAt: null,
-      },
-      soon(),
-    );
+    const own = await world.rule(ann, bot, 'allow github:*:*');
+    const patterns = [{ pattern: 'github:*:*', exact: false }];
+    await world.approvals.plantRules(rememberedBy(world, { on: bot, by: bot, patterns }), soon());
+    await world.gateway.deleteRule({ principal: world.sign(ann), id: own.id }, soon());
 
     expect((await check(gap, bot, gap.uncoveredKeys)).covers).toBe(false);
   });
@@ -439,8 +435,11 @@ describe('explain', () => {
       request: {
         method: 'GET',
         url: 'https://shown.example/issues.create',
+        headers: {},
         params: {},
+        content_type: null,
         body: null,
+        credentials: [],
       },
     });
     expect(await counts()).toEqual(before);

@@ -6,6 +6,7 @@ import { event as eventSchema } from '#contracts/events';
 import type { Event } from '#contracts/events';
 import { rule as ruleSchema } from '#contracts/http/rules';
 import type { ErrorCode } from '#errors';
+import { rememberedBy } from './planting.testing.ts';
 import {
   connectGithub,
   createIssue,
@@ -233,12 +234,9 @@ describe('listing and deleting rules', () => {
     await world.rule(ann, ann, 'deny a:b:d');
     await world.rule(admin, bot, 'deny a:b:e');
     const approvalId = newId();
+    const patterns = [{ pattern: 'a:b:f', exact: true }];
     await world.approvals.plantRules(
-      {
-        ...{ orgId: ann.orgId, approvalId, placementId: bot.id, createdBy: ann.id },
-        ...{ serviceId: null, credentialId: null, viaClientId: null, expiresAt: null },
-        patterns: [{ pattern: 'a:b:f', exact: true }],
-      },
+      rememberedBy(world, { on: bot, by: ann, patterns, approvalId }),
       soon(),
     );
     const named = async (being: Being, filter: Partial<RuleFilter>) =>
@@ -321,21 +319,17 @@ describe('listing and deleting rules', () => {
 });
 
 describe('planting rules', () => {
-  const planting = (more: object = {}) => ({
-    orgId: ann.orgId,
-    approvalId: newId(),
-    placementId: bot.id,
-    patterns: [
-      { pattern: 'github:issues.create:site', exact: true },
-      { pattern: 'github:issues.close:*', exact: false },
-    ],
-    serviceId: world.neighbours.services[0]?.id ?? null,
-    credentialId: null,
-    createdBy: ann.id,
-    viaClientId: null,
-    expiresAt: null,
-    ...more,
-  });
+  const planting = (more: Partial<Parameters<typeof rememberedBy>[1]> = {}) =>
+    rememberedBy(world, {
+      on: bot,
+      by: ann,
+      patterns: [
+        { pattern: 'github:issues.create:site', exact: true },
+        { pattern: 'github:issues.close:*', exact: false },
+      ],
+      serviceId: world.neighbours.services[0]?.id ?? null,
+      ...more,
+    });
   const plant = (request: ReturnType<typeof planting>) =>
     world.approvals.plantRules(request, soon());
 
@@ -380,8 +374,8 @@ describe('planting rules', () => {
 
   test('what an agent allowed its subagent counts only while the agent may do it itself', async () => {
     const sub = world.below(bot, 'sub');
-    const own = await world.rule(ann, bot, 'allow github:issues.create:*');
-    await plant(planting({ placementId: sub.id, createdBy: bot.id }));
+    const own = await world.rule(ann, bot, 'allow github:*:*');
+    await plant(planting({ on: sub, by: bot }));
     expect((await world.decide(sub, createIssue)).outcome).toBe('permit');
     await remove(ann, own.id);
 
@@ -390,8 +384,8 @@ describe('planting rules', () => {
 
   test('what a subagent elsewhere allowed, planted on their common agent, needs that one too', async () => {
     const sibling = world.below(bot, 'sibling', { inheritPermissions: true });
-    const own = await world.rule(ann, sibling, 'allow github:issues.create:*');
-    await plant(planting({ createdBy: sibling.id }));
+    const own = await world.rule(ann, sibling, 'allow github:*:*');
+    await plant(planting({ by: sibling }));
     expect((await world.decide(bot, createIssue)).outcome).toBe('permit');
 
     sibling.active = false;
@@ -404,10 +398,9 @@ describe('planting rules', () => {
   });
 
   test('its user may delete what the agent made; what an admin allowed only an admin', async () => {
-    const byAgent = await plant(
-      planting({ placementId: world.below(bot, 'sub').id, createdBy: bot.id }),
-    );
-    const byAdmin = await plant(planting({ createdBy: admin.id }));
+    await world.rule(ann, bot, 'allow github:*:*');
+    const byAgent = await plant(planting({ on: world.below(bot, 'sub'), by: bot }));
+    const byAdmin = await plant(planting({ by: admin }));
 
     for (const id of byAgent.ruleIds) await remove(ann, id);
     for (const id of byAdmin.ruleIds) {
@@ -417,8 +410,11 @@ describe('planting rules', () => {
   });
 
   test('none on an identity that is not there', async () => {
-    await expect(plant(planting({ placementId: newId() }))).rejects.toEqual(refused('not_found'));
-    await expect(plant(planting({ orgId: newId() }))).rejects.toEqual(refused('not_found'));
+    const gone = { ...bot, id: newId() };
+    await expect(plant(planting({ on: gone }))).rejects.toEqual(refused('not_found'));
+    const by = { ...ann, orgId: newId() };
+    const elsewhere = { ...bot, orgId: by.orgId };
+    await expect(plant(planting({ on: elsewhere, by }))).rejects.toEqual(refused('not_found'));
   });
 
   test('none by anybody but approvals', async () => {
@@ -428,23 +424,14 @@ describe('planting rules', () => {
   });
 
   test('the event plants what the call could not, once however often it comes', async () => {
-    const { approvalId, placementId, patterns, serviceId, createdBy } = planting();
+    const approvalId = newId();
+    const { gap, decision } = planting({ approvalId });
     const event = {
       type: 'approval.remembered',
       created_at: new Date().toISOString(),
       org_id: ann.orgId,
       audience: [ann.id, bot.id],
-      data: {
-        approval_id: approvalId,
-        placement_id: placementId,
-        patterns,
-        service_id: serviceId,
-        credential_id: null,
-        created_by: createdBy,
-        via: null,
-        via_client_id: null,
-        expires_at: null,
-      },
+      data: { approval_id: approvalId, gap, decision },
       audit: null,
     };
     const stream = jetstream((await world.bus('approvals')).nats);
@@ -453,6 +440,11 @@ describe('planting rules', () => {
       subject,
       JSON.stringify({ ...event, id: newId(), data: { malformed: true } }),
     );
+    const forged = {
+      ...event.data,
+      decision: planting({ by: world.below(bot, 'thief') }).decision,
+    };
+    await stream.publish(subject, JSON.stringify({ ...event, id: newId(), data: forged }));
     await stream.publish(subject, JSON.stringify({ ...event, id: newId() }));
     await stream.publish(subject, JSON.stringify({ ...event, id: newId() }));
 

@@ -2,6 +2,7 @@ import { v7 as newId } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { Gap } from '#contracts/permit';
+import { rememberedBy } from './planting.testing.ts';
 import { connectGithub, createIssue, createPolicyWorld, soon } from './world.testing.ts';
 import type { Being, PolicyWorld } from './world.testing.ts';
 
@@ -32,22 +33,12 @@ beforeEach(async () => {
   await world.settle();
 });
 
-const plant = (on: Being, more: object = {}) =>
-  world.approvals.plantRules(
-    {
-      orgId: on.orgId,
-      approvalId: newId(),
-      placementId: on.id,
-      patterns: [{ pattern: 'github:issues.create:*', exact: false }],
-      serviceId: null,
-      credentialId: null,
-      createdBy: ann.id,
-      viaClientId: 'editor',
-      expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
-      ...more,
-    },
-    soon(),
-  );
+const patterns = [{ pattern: 'github:issues.create:*', exact: false }];
+/** As its own decision by the client `editor`, unless another made it. */
+const plant = (on: Being, by: Being = on) => {
+  const self = by === on ? { selfClientId: 'editor' } : {};
+  return world.approvals.plantRules(rememberedBy(world, { on, by, patterns, ...self }), soon());
+};
 const outcome = async (being: Being) => (await world.decide(being, createIssue)).outcome;
 const gapOf = async (being: Being) => world.gapIn(await world.decide(being, createIssue));
 /** As auth announces it: the connection alone, no identity. */
@@ -99,7 +90,7 @@ describe('a rule made by self-approval', () => {
 
     expect(await outcome(heir)).toBe('permit');
     expect(await check()).toMatchObject({ covers: true, untilMs: expect.any(Number) });
-    await plant(sub, { createdBy: bot.id, viaClientId: null });
+    await plant(sub, bot);
     expect(await outcome(sub)).toBe('permit');
 
     await turn(bot, false);
@@ -120,8 +111,8 @@ describe('the replay of what a requester allowed itself', () => {
   const replay = (gap: Gap, resolver: Being) =>
     world.approvals.permitReplay(
       {
-        ...{ gap: world.signGap(gap), approvalId: newId(), executionId: newId() },
-        ...{ resolverId: resolver.id, selfClientId: 'editor' },
+        ...{ gap: world.signGap(gap), executionId: newId(), cascade: null },
+        decision: world.decision(gap, resolver, { as: 'self', clientId: 'editor' }),
       },
       soon(),
     );
@@ -144,7 +135,7 @@ describe('the replay of what a requester allowed itself', () => {
     const gap = await gapOf(sub);
     sub.selfApproving = ['editor'];
     for (const being of [bot, ann, other]) {
-      await expect(replay(gap, being)).rejects.toMatchObject({ code: 'approval_stale' });
+      await expect(replay(gap, being)).rejects.toMatchObject({ code: 'unauthenticated' });
     }
   });
 

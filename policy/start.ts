@@ -6,12 +6,18 @@ import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
 import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
+import { decisionStatement } from '#contracts/decision';
 import { gap } from '#contracts/permit';
 import { openDatabase } from '#database';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
-import { createPrincipalReader, createSigner, createVerifier } from '#signing';
+import {
+  createPrincipalReader,
+  createPublicVerifier,
+  createSigner,
+  createVerifier,
+} from '#signing';
 import { createLogger } from '#telemetry';
 import type { PolicyConfig } from './config.ts';
 import { dropLookupsOnChange, plantRememberedRules } from './consumers.ts';
@@ -59,6 +65,11 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
     permitSigner: createSigner('permit', config.PERMIT_KEY.reveal()),
     gapSigner: createSigner('gap', ...revealKeys(config, gapKeyNames)),
     gapVerifier: createVerifier('gap', config.GAP_KEY_POLICY.reveal(), gap),
+    decisionVerifier: createPublicVerifier(
+      'decision',
+      config.DECISION_PUBLIC_KEY,
+      decisionStatement,
+    ),
     ruleUse: startup.use(startRuleUse({ db, logger })),
     now: Date.now,
     newId: () => randomUUIDv7(),

@@ -9,6 +9,7 @@ import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { ActionCall, Call, CallOptions, HttpCall } from '#contracts/call';
+import type { DecisionStatement } from '#contracts/decision';
 import type { Contract } from '#contracts/define';
 import type { CreatedRule } from '#contracts/http/rules';
 import { gap as gapSchema, permit as permitSchema } from '#contracts/permit';
@@ -20,6 +21,7 @@ import type { Database } from '#database';
 import { AppError } from '#errors';
 import { createSigner, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
+import { createDecisions } from '../test/support/decisions.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { policyConfig } from './config.ts';
@@ -65,6 +67,8 @@ export interface PolicyWorld extends AsyncDisposable {
   below(parent: Being, name: string, more?: Partial<Being>): Being;
   sign(being: Being, more?: Partial<Principal>): string;
   signGap(gap: Gap): string;
+  /** That this being allows what the gap asks for, as auth signs it. */
+  decision(gap: Gap, by: Being, change?: Partial<DecisionStatement>): string;
   permitIn(reply: Decided): Permit;
   gapIn(reply: Decided): Gap;
   decide(being: Being, call: Call, more?: Partial<CallOptions>): Promise<Decided>;
@@ -110,6 +114,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
   const gaps = createSigner<Gap>('gap', ...keys.gap);
   const gapVerifier = createVerifier('gap', keys.GAP_KEY_POLICY, gapSchema);
   const permits = createVerifier('permit', keys.PERMIT_KEY, permitSchema);
+  const decisions = createDecisions(environment);
   const orgId = newId();
   const add = (being: Being): Being => {
     neighbours.beings.set(being.id, being);
@@ -140,6 +145,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
       ),
     sign,
     signGap: (gap) => gaps.sign(gap),
+    decision: (gap, by, change) => decisions.signOn(gaps.sign(gap), by, change),
     permitIn(reply) {
       if (reply.outcome !== 'permit') throw new Error(`no permit but ${JSON.stringify(reply)}`);
       return permits.verify(reply.permit);

@@ -22,16 +22,16 @@ export const unlimited: Authority = { covers: true, uncovered: [], until: null }
  */
 export async function authorityOf(
   deps: Deps,
-  { approval, decider, keys }: { approval: Approval; decider: Principal; keys: readonly string[] },
+  {
+    approval,
+    gap,
+    decider,
+    keys,
+  }: { approval: Approval; gap: string; decider: Principal; keys: readonly string[] },
   deadline: Deadline,
 ): Promise<Authority> {
   if (decider.kind === 'user') return unlimited;
-  const { orgId, id: approvalId, card } = approval;
-  const gap = await findGap(deps.db, { orgId, approvalId });
-  // Erased: it was decided, or ended, while we looked.
-  if (gap === undefined) {
-    throw alreadyResolved((await findApproval(deps.db, { orgId, approvalId })) ?? approval);
-  }
+  const { orgId, card } = approval;
   const { covers, uncovered, untilMs } = await deps.policy.checkAuthority(
     {
       orgId,
@@ -42,6 +42,14 @@ export async function authorityOf(
     deadline,
   );
   return { covers, uncovered, until: untilMs === null ? null : new Date(untilMs) };
+}
+
+/** Policy's signed gap. Erased: the approval was decided, or has ended, while we looked. */
+export async function getGap({ db }: Pick<Deps, 'db'>, approval: Approval): Promise<string> {
+  const key = { orgId: approval.orgId, approvalId: approval.id };
+  const gap = await findGap(db, key);
+  if (gap !== undefined) return gap;
+  throw alreadyResolved((await findApproval(db, key)) ?? approval);
 }
 
 export function exceedsAuthority(details: AppError['details']): AppError {

@@ -1,14 +1,14 @@
 import type { Deadline } from '#bus';
 import type { Principal } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
-import type { Actor } from '../domain/announce.ts';
+import type { Actor, Remembered } from '../domain/announce.ts';
 import { isNoHigherRisk, isTooLarge } from '../domain/approval.ts';
 import type { Approval } from '../domain/approval.ts';
 import { covers } from '../domain/pattern.ts';
 import type { RulePattern } from '../domain/pattern.ts';
 import { listOpenAtPlacement } from '../repository/approval-lists.ts';
 import { allowApproval } from '../transitions/approval.ts';
-import { authorityOf } from './authority.ts';
+import { authorityOf, getGap } from './authority.ts';
 import { mayDecide } from './standing.ts';
 
 const cascadedMax = 20;
@@ -21,6 +21,8 @@ interface Cascade {
   readonly patterns: readonly RulePattern[];
   readonly decider: Principal;
   readonly actor: Actor;
+  /** The decision on that approval, and the gap that it was made on. */
+  readonly remembered: Remembered;
 }
 
 /**
@@ -29,12 +31,12 @@ interface Cascade {
  */
 export async function cascade(
   deps: Deps,
-  { approval, patterns, decider, actor }: Cascade,
+  { approval, patterns, decider, actor, remembered }: Cascade,
   deadline: Deadline,
 ): Promise<string[]> {
   const candidates = await listOpenAtPlacement(deps.db, approval, candidatesMax);
   const covered = candidates
-    .filter((candidate) => isNoHigherRisk(candidate.risk, approval.risk))
+    .filter(({ risk }) => risk !== 'delete' && isNoHigherRisk(risk, approval.risk))
     .filter((candidate) => !isTooLarge(candidate))
     .filter((candidate) =>
       candidate.card.permissionKeys.every((key) =>
@@ -50,9 +52,9 @@ export async function cascade(
     const allowed = await allowApproval(deps.db, candidate, {
       actor,
       reason: null,
-      selfClientId: null,
-      remember: null,
-      cascadedFrom: approval.id,
+      decision: remembered.decision,
+      remembered: null,
+      cascadedFrom: { id: approval.id, gap: remembered.gap },
     });
     if (allowed) cascaded.push(candidate.id);
   }
@@ -66,7 +68,8 @@ async function mayAllow(
 ): Promise<boolean> {
   try {
     if ((await mayDecide(deps, { approval, decider }, deadline)) !== 'active') return false;
-    return (await authorityOf(deps, { approval, decider, keys: [] }, deadline)).covers;
+    const gap = await getGap(deps, approval);
+    return (await authorityOf(deps, { approval, gap, decider, keys: [] }, deadline)).covers;
   } catch (error) {
     deps.logger.debug({ err: error, approvalId: approval.id }, 'not decided by cascade');
     return false;

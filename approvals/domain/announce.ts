@@ -4,7 +4,6 @@ import type { EventType } from '#contracts/events';
 import type { CallContext, IdentityReference, JsonValue, Principal } from '#contracts/vocabulary';
 import { deniedError } from './outcome.ts';
 import type { Approval, Execution } from './approval.ts';
-import type { RulePattern } from './pattern.ts';
 import { approvalUrl, presentApproval, presentExecution } from './present.ts';
 import { referenceOf } from './relationship.ts';
 
@@ -23,12 +22,10 @@ export interface Announcement {
   readonly audit: AuditEntry;
 }
 
+/** What policy plants rules by, each as signed. */
 export interface Remembered {
-  readonly patterns: readonly RulePattern[];
-  readonly createdBy: string;
-  /** Set when the requester decided for itself. */
-  readonly viaClientId: string | null;
-  readonly expiresAt: Date | null;
+  readonly gap: string;
+  readonly decision: string;
 }
 
 export function actorOf(principal: Principal, context: CallContext): Actor {
@@ -98,22 +95,12 @@ export function announceResolved(approval: Approval, actor: Actor | null): Annou
 /** Never shown to subscribers: it plants the rule should the call to policy be lost. */
 export function announceRemembered(
   approval: Approval,
-  { patterns, createdBy, viaClientId, expiresAt }: Remembered,
+  { gap, decision }: Remembered,
   actor: Actor,
 ): Announcement {
   return {
     ...subjectOf(approval, 'approval.remembered'),
-    data: dataOf({
-      approval_id: approval.id,
-      placement_id: approval.placementId,
-      patterns,
-      service_id: approval.serviceId,
-      credential_id: approval.credentialId,
-      created_by: createdBy,
-      via: viaClientId === null ? null : 'self',
-      via_client_id: viaClientId,
-      expires_at: expiresAt?.toISOString() ?? null,
-    }),
+    data: { approval_id: approval.id, gap, decision },
     audit: auditOf(approval, { sentence: `Remembered: ${approval.card.description}`, actor }),
   };
 }

@@ -47,6 +47,9 @@ export interface Approval {
   readonly credentialId: string | null;
   readonly risk: Risk;
   readonly nonRead: boolean;
+  /** What the decision is made on; null in approvals raised before decisions were signed. */
+  readonly gapId: string | null;
+  readonly gapDigest: string | null;
   readonly requestDigest: string;
   readonly timeoutMs: number;
   readonly autoCallOnApprove: boolean;

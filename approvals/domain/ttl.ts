@@ -1,31 +1,11 @@
+import { readTtl } from '#contracts/ttl';
 import { AppError } from '#errors';
 
-const secondsOf = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
-type Unit = keyof typeof secondsOf;
-
-const ttlSecondsMin = 60;
-const ttlSecondsMax = 365 * secondsOf.d;
-
-/**
- * Seconds of a `ttl` such as `24h`, `30d` or `1d12h` (decisions: Approvals): `<n>(s|m|h|d)`,
- * combinable, each unit at most once and from large to small, 1 minute to 365 days.
- */
+/** Seconds of a `ttl`; refuses what is none with `invalid_params`. */
 export function parseTtl(ttl: string): number {
-  const match = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?$/.exec(ttl);
-  if (!match || ttl === '') throw refused('must look like 24h, 30d or 1d12h');
-  const units: readonly Unit[] = ['d', 'h', 'm', 's'];
-  const seconds = units.reduce(
-    (sum, unit, index) => sum + Number(match[index + 1] ?? 0) * secondsOf[unit],
-    0,
-  );
-  if (seconds < ttlSecondsMin || seconds > ttlSecondsMax) {
-    throw refused('must be between 1 minute and 365 days');
-  }
-  return seconds;
-}
-
-function refused(message: string): AppError {
-  return new AppError('invalid_params', `The ttl ${message}.`, {
-    details: { issues: [{ path: 'ttl', message, expected: '1m to 365d' }] },
+  const read = readTtl(ttl);
+  if ('seconds' in read) return read.seconds;
+  throw new AppError('invalid_params', `The ttl ${read.problem}.`, {
+    details: { issues: [{ path: 'ttl', message: read.problem, expected: '1m to 365d' }] },
   });
 }

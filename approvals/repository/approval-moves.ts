@@ -8,8 +8,10 @@ interface AllowFields extends ApprovalKey {
   readonly resolvedBy: IdentityReference;
   readonly reason: string | null;
   readonly cascadedFrom: string | null;
-  /** Set when the requester decides for itself: by which client. */
-  readonly selfClientId: string | null;
+  /** As auth signed it. */
+  readonly decision: string;
+  /** The gap that it was made on, where that is another approval's. */
+  readonly decidedGap: string | null;
 }
 
 interface DenyFields extends ApprovalKey {
@@ -20,28 +22,37 @@ interface DenyFields extends ApprovalKey {
 }
 
 /**
- * Moves an open approval to `allowed`; the time of it, or undefined if it was not open any more.
+ * Moves an open approval to `allowed`; false if it was not open any more.
  *
  * The state and the clock are checked in the update itself, so that any number of resolvers can
  * race and exactly one wins.
  */
 export async function allowOpenApproval(
   sql: Sql,
-  { orgId, approvalId, resolution, resolvedBy, selfClientId, reason, cascadedFrom }: AllowFields,
-): Promise<Date | undefined> {
-  const [row] = await sql<{ resolved_at: Date }[]>`
+  {
+    orgId,
+    approvalId,
+    resolution,
+    resolvedBy,
+    decision,
+    decidedGap,
+    reason,
+    cascadedFrom,
+  }: AllowFields,
+): Promise<boolean> {
+  const rows = await sql`
     update approvals.approval
        set status = 'allowed', resolution = ${resolution}, reason = ${reason}, bubble_at = null,
            resolved_by = ${sql.json(resolvedBy)}, resolved_by_id = ${resolvedBy.id},
-           resolved_by_client_id = ${selfClientId}, resolved_at = now(),
+           decision = ${decision}, decided_gap = ${decidedGap}, resolved_at = now(),
            cascaded_from = ${cascadedFrom}
      where org_id = ${orgId}
        and id = ${approvalId}
        and status in ('pending', 'bubbled')
        and expires_at > now()
-    returning resolved_at
+    returning id
   `;
-  return row?.resolved_at;
+  return rows.length === 1;
 }
 
 /** Moves an open approval to `denied` and erases its call; false if it was not open any more. */

@@ -21,6 +21,8 @@ export interface ApprovalRow {
   credential_id: string | null;
   risk: Approval['risk'];
   non_read: boolean;
+  gap_id: string | null;
+  gap_digest: string | null;
   request_digest: string;
   timeout_ms: number;
   auto_call_on_approve: boolean;
@@ -53,8 +55,9 @@ export function selectApprovals(sql: Sql, { withResults }: { withResults: boolea
   return sql`
     select a.id, a.org_id, a.status, a.requester_id, a.user_id, a.chain, a.resolver_id, a.ladder,
            a.auto_bubble_seconds, a.placement_id, a.service, a.service_id, a.credential_id, a.risk,
-           a.non_read, a.request_digest, a.timeout_ms, a.auto_call_on_approve, a.card, a.reason,
-           a.resolution, a.resolved_by, a.resolved_at, a.created_at, a.expires_at,
+           a.non_read,
+           a.gap_id, a.gap_digest, a.request_digest, a.timeout_ms, a.auto_call_on_approve, a.card,
+           a.reason, a.resolution, a.resolved_by, a.resolved_at, a.created_at, a.expires_at,
            e.id as execution_id, e.status as execution_status, e.runtime, e.triggered_by,
            e.http_status_code, case when ${withResults} then e.result end as result, e.error,
            e.audit_id, e.created_at as execution_created_at, e.started_at, e.finished_at,
@@ -81,6 +84,8 @@ export function toApproval(row: ApprovalRow): Approval {
     credentialId: row.credential_id,
     risk: row.risk,
     nonRead: row.non_read,
+    gapId: row.gap_id,
+    gapDigest: row.gap_digest,
     requestDigest: row.request_digest,
     timeoutMs: row.timeout_ms,
     autoCallOnApprove: row.auto_call_on_approve,

@@ -31,6 +31,8 @@ interface NewApproval extends IdenticalCall {
   readonly credentialId: string | null;
   readonly risk: Approval['risk'];
   readonly nonRead: boolean;
+  readonly gapId: string;
+  readonly gapDigest: string;
   readonly requestDigest: string;
   readonly timeoutMs: number;
   readonly autoCallOnApprove: boolean;
@@ -109,7 +111,7 @@ export async function insertApproval(sql: Sql, approval: NewApproval): Promise<b
       (id, org_id, status, requester_id, user_id, subtree_id, chain, resolver_id, ladder,
        auto_bubble_seconds, bubble_at, placement_id, service, service_id, credential_id, risk,
        non_read, call_digest, request_digest, timeout_ms, auto_call_on_approve, card, gap,
-       sealed_call, expires_at)
+       gap_id, gap_digest, sealed_call, expires_at)
     values
       (${approval.id}, ${approval.orgId}, 'pending', ${approval.requesterId}, ${approval.userId},
        ${approval.subtreeId}, ${[...approval.chain]}::uuid[], ${approval.resolverId},
@@ -118,7 +120,7 @@ export async function insertApproval(sql: Sql, approval: NewApproval): Promise<b
        ${approval.serviceId}, ${approval.credentialId}, ${approval.risk}, ${approval.nonRead},
        ${approval.callDigest}, ${approval.requestDigest}, ${approval.timeoutMs},
        ${approval.autoCallOnApprove}, ${JSON.stringify(approval.card)}, ${approval.gap},
-       ${approval.sealedCall}, now() + make_interval(secs => ${approval.ttlSeconds}))
+       ${approval.gapId}, ${approval.gapDigest}, ${approval.sealedCall}, now() + make_interval(secs => ${approval.ttlSeconds}))
     on conflict (id) do nothing
     returning id
   `;
@@ -128,19 +130,19 @@ export async function insertApproval(sql: Sql, approval: NewApproval): Promise<b
 export interface FrozenCall {
   readonly gap: string;
   readonly sealedCall: string;
-  readonly resolvedById: string | null;
-  /** Set when the requester decided for itself: by which client. */
-  readonly selfClientId: string | null;
+  /** Auth's signed decision; null in approvals allowed before decisions were signed. */
+  readonly decision: string | null;
+  /** The gap that it was made on, where that is another approval's. */
+  readonly decidedGap: string | null;
 }
 
-/** Policy's signed gap and the sealed call; undefined once they are erased. */
+/** Policy's signed gap, the sealed call and the decision; undefined once they are erased. */
 export async function findFrozenCall(
   sql: Sql,
   { orgId, approvalId }: ApprovalKey,
 ): Promise<FrozenCall | undefined> {
   const [row] = await sql<FrozenCall[]>`
-    select gap, sealed_call as "sealedCall", resolved_by_id as "resolvedById",
-           resolved_by_client_id as "selfClientId"
+    select gap, sealed_call as "sealedCall", decision, decided_gap as "decidedGap"
       from approvals.approval
      where org_id = ${orgId}
        and id = ${approvalId}
@@ -166,7 +168,7 @@ export async function findGap(
 export async function eraseFrozenCall(sql: Sql, { orgId, approvalId }: ApprovalKey): Promise<void> {
   await sql`
     update approvals.approval
-       set gap = null, sealed_call = null
+       set gap = null, sealed_call = null, decision = null, decided_gap = null
      where org_id = ${orgId}
        and id = ${approvalId}
   `;

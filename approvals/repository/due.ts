@@ -99,7 +99,7 @@ export async function expireOverdueExecutions(tx: Transaction, limit: number): P
       returning e.org_id, e.approval_id
     )
     update approvals.approval a
-       set gap = null, sealed_call = null
+       set gap = null, sealed_call = null, decision = null, decided_gap = null
       from expired
      where a.org_id = expired.org_id
        and a.id = expired.approval_id

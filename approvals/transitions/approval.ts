@@ -31,29 +31,31 @@ import { announce } from './announce.ts';
 interface Allow {
   readonly actor: Actor;
   readonly reason: string | null;
-  /** Set when the requester decides for itself: by which client. */
-  readonly selfClientId: string | null;
-  /** What to remember, given the time of the decision; null for this call alone. */
-  readonly remember: ((resolvedAt: Date) => Remembered) | null;
-  readonly cascadedFrom: string | null;
+  /** As auth signed it. */
+  readonly decision: string;
+  /** The approval that it was made on, and its gap, where that is another one. */
+  readonly cascadedFrom: { readonly id: string; readonly gap: string } | null;
+  /** What is remembered by it; null for this call alone. */
+  readonly remembered: Remembered | null;
 }
 
 export async function allowApproval(
   db: Database,
   approval: Approval,
-  { actor, reason, selfClientId, remember, cascadedFrom }: Allow,
-): Promise<{ approval: Approval; remembered: Remembered | null } | undefined> {
+  { actor, reason, decision, cascadedFrom, remembered }: Allow,
+): Promise<Approval | undefined> {
   const key = { orgId: approval.orgId, approvalId: approval.id };
   return db.transaction(async (tx) => {
-    const resolvedAt = await allowOpenApproval(tx, {
+    const isAllowed = await allowOpenApproval(tx, {
       ...key,
-      resolution: remember ? 'allow_remember' : 'allow',
+      resolution: remembered ? 'allow_remember' : 'allow',
       resolvedBy: actor.identity,
-      selfClientId,
+      decision,
+      decidedGap: cascadedFrom?.gap ?? null,
       reason,
-      cascadedFrom,
+      cascadedFrom: cascadedFrom?.id ?? null,
     });
-    if (!resolvedAt) return undefined;
+    if (!isAllowed) return undefined;
     await insertExecution(tx, {
       ...key,
       id: uuidv7(),
@@ -62,9 +64,8 @@ export async function allowApproval(
     });
     const allowed = await getMoved(tx, key);
     await announce(tx, announceResolved(allowed, actor));
-    const remembered = remember?.(resolvedAt) ?? null;
     if (remembered) await announce(tx, announceRemembered(allowed, remembered, actor));
-    return { approval: allowed, remembered };
+    return allowed;
   });
 }
 

@@ -8,7 +8,7 @@ import type { Gap } from '#contracts/permit';
 import type { CallContext } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
-import { digestOf } from '#signing';
+import { digestOf, statementDigest } from '#signing';
 import type { Deps } from '../deps.ts';
 import { announceRaised } from '../domain/announce.ts';
 import type { Approval } from '../domain/approval.ts';
@@ -167,6 +167,8 @@ async function store(
       ...{ id: approvalId, orgId: gap.orgId, resolverId: resolver.id },
       autoBubbleSeconds: settings.autoBubbleSeconds,
       canBubble: nextResolver(gap.ladder, resolver.id) !== undefined,
+      gapId: gap.jti,
+      gapDigest: statementDigest(request.gap),
       requestDigest,
       timeoutMs: request.options.timeoutMs,
       card: cardFrom(gap, request.call, {

@@ -39,7 +39,7 @@ interface Run {
   readonly deps: Deps;
   readonly claim: Claim;
   readonly approval: Approval;
-  readonly frozen: FrozenCall & { readonly resolvedById: string };
+  readonly frozen: FrozenCall & { readonly decision: string };
   readonly context: CallContext;
   readonly deadline: Deadline;
 }
@@ -70,15 +70,16 @@ async function learnOutcome({
 }: Pick<Run, 'deps' | 'claim' | 'approval'> & { actor: Actor | null }): Promise<Outcome> {
   if (claim.isOverdue) return { kind: 'refused', error: overdue };
   const frozen = await findFrozenCall(deps.db, claim);
-  const resolvedById = frozen?.resolvedById;
   // Erased: somebody else has ended it since we claimed it.
-  if (!frozen || !resolvedById) return { kind: 'fence_lost' };
+  if (!frozen) return { kind: 'fence_lost' };
+  const { decision } = frozen;
+  if (decision === null) return { kind: 'refused', error: unsigned };
 
   const run: Run = {
     deps,
     claim,
     approval,
-    frozen: { ...frozen, resolvedById },
+    frozen: { ...frozen, decision },
     context: actor?.context ?? approval.card.context,
     deadline: deadlineIn(Math.min(approval.timeoutMs + marginMs, replayMsMax)),
   };
@@ -88,6 +89,12 @@ async function learnOutcome({
 const overdue = {
   error: 'unavailable',
   message: 'The call could not be run within 15 minutes of its approval; ask for it again.',
+  details: {},
+} as const;
+
+const unsigned = {
+  error: 'approval_stale',
+  message: 'The call was allowed under an earlier version; ask for it again.',
   details: {},
 } as const;
 
@@ -181,6 +188,10 @@ function combine(previous: Outcome | undefined, latest: Outcome): Outcome {
   return { kind: 'again', error, uncertain: isUncertain };
 }
 
+function cascadeOf({ id }: Approval, { decidedGap }: FrozenCall) {
+  return decidedGap === null ? null : { approvalId: id, decidedGap };
+}
+
 /** One attempt: policy re-checks and signs, and the executor sends what was approved. Never throws. */
 async function ask(run: Run): Promise<Outcome> {
   const { deps, claim, approval, frozen, context, deadline } = run;
@@ -189,10 +200,9 @@ async function ask(run: Run): Promise<Outcome> {
     permitted = await deps.policy.permitReplay(
       {
         gap: frozen.gap,
-        approvalId: approval.id,
+        decision: frozen.decision,
         executionId: claim.executionId,
-        resolverId: frozen.resolvedById,
-        selfClientId: frozen.selfClientId,
+        cascade: cascadeOf(approval, frozen),
       },
       deadline,
     );
@@ -206,7 +216,6 @@ async function ask(run: Run): Promise<Outcome> {
       {
         permit: permitted.permit,
         sealedCall: frozen.sealedCall,
-        requestDigest: approval.requestDigest,
         context,
       },
       deadline,

@@ -3,9 +3,10 @@ import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/appr
 import type { CallContext, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { assertAcknowledged } from '../deciding/acknowledged.ts';
-import { authorityOf, exceedsAuthority, unlimited } from '../deciding/authority.ts';
+import { authorityOf, exceedsAuthority, getGap } from '../deciding/authority.ts';
 import type { Authority } from '../deciding/authority.ts';
 import { cascade } from '../deciding/cascade.ts';
+import { checkSignedDecision } from '../deciding/signed-decision.ts';
 import { hasEnded, mayDecide, mayDecideForItself } from '../deciding/standing.ts';
 import type { Deps, DepsWithReplays } from '../deps.ts';
 import { actorOf } from '../domain/announce.ts';
@@ -15,7 +16,8 @@ import type { Approval } from '../domain/approval.ts';
 import { parseDecision } from '../domain/decision.ts';
 import type { Decision, Remember } from '../domain/decision.ts';
 import { nextResolver } from '../domain/ladder.ts';
-import { exceedsSelfMax, outlives, ruleExpiry } from '../domain/lifetime.ts';
+import { outlives } from '../domain/lifetime.ts';
+import type { RulePattern } from '../domain/pattern.ts';
 import { presentApproval } from '../domain/present.ts';
 import type { Relationship } from '../domain/relationship.ts';
 import { alreadyResolved, notFound } from '../domain/refusals.ts';
@@ -33,6 +35,8 @@ interface ResolveRequest {
   readonly id: string;
   readonly as: 'ancestor' | 'self';
   readonly body: ResolveApprovalBody;
+  /** Auth's, for an `allow`. */
+  readonly decision: string | null;
   readonly context: CallContext;
 }
 
@@ -43,13 +47,14 @@ interface Deciding {
   readonly actor: Actor;
   /** `self`: a requester that decides for itself, with its user's authority. */
   readonly relationship: Extract<Relationship, 'self' | 'downstream'>;
+  readonly signed: string | null;
   readonly deadline: Deadline;
 }
 
 /** Records a decision on an open approval and announces it, or changes nothing. */
 export async function resolveApproval(
   deps: DepsWithReplays,
-  { principal, id, as, body, context }: ResolveRequest,
+  { principal, id, as, body, decision: signed, context }: ResolveRequest,
   deadline: Deadline,
 ): Promise<ApprovalResponse> {
   const decider = deps.readPrincipal(principal);
@@ -68,7 +73,7 @@ export async function resolveApproval(
   if (standing === 'archived' && decision.kind === 'allow') throw requesterArchived();
   const relationship = isSelf ? ('self' as const) : ('downstream' as const);
   const actor = actorOf(decider, context);
-  const deciding = { deps, approval, decider, actor, relationship, deadline };
+  const deciding = { deps, approval, decider, actor, relationship, signed, deadline };
   const response = await decide(deciding, decision);
   deps.logger.info(
     {
@@ -129,51 +134,34 @@ async function deny(
 
 async function allow(
   deciding: Deciding,
-  decision: Decision & { kind: 'allow' },
+  asked: Decision & { kind: 'allow' },
 ): Promise<ApprovalResponse> {
-  const { reason, remember } = decision;
+  const { reason, remember, acknowledge } = asked;
   const { deps, approval, decider, actor, relationship, deadline } = deciding;
-  assertAcknowledged(approval, { decision, isSelf: relationship === 'self' });
-  const patterns = remember && rememberedPatterns(approval.card, remember.keys);
-  const keys = patterns?.map(({ pattern }) => pattern) ?? [];
   const isSelf = relationship === 'self';
-  const selfClientId = isSelf ? decider.credential.clientId : null;
-  const authority = isSelf
-    ? unlimited
-    : await authorityOf(deps, { approval, decider, keys }, deadline);
-  if (!isSelf) await assertAuthority(deciding, { authority, remember });
-  const settings = remember && (await deps.getOrgSettings(approval.orgId, deadline));
-  if (isSelf && remember && settings) assertSelfMax(remember, settings.selfRememberMaxSeconds);
-
+  assertAcknowledged(approval, { decision: asked, isSelf });
+  const patterns = remember === null ? [] : rememberedPatterns(approval.card, remember.keys);
+  const keys = patterns.map(({ pattern }) => pattern);
+  const gap = await getGap(deps, approval);
+  if (!isSelf) {
+    const authority = await authorityOf(deps, { approval, gap, decider, keys }, deadline);
+    await assertAuthority(deciding, { authority, remember });
+  }
+  const as = isSelf ? 'self' : 'ancestor';
+  const allowing = { approval, gap, decider, as, remember, patterns, acknowledge } as const;
+  const decision = checkSignedDecision(deps, deciding.signed, allowing);
+  const remembered = remember && { gap, decision };
   const allowed = await allowApproval(deps.db, approval, {
-    actor,
-    reason,
-    selfClientId,
-    cascadedFrom: null,
-    remember:
-      remember && patterns && settings
-        ? (resolvedAt) => ({
-            patterns,
-            // A user's word, given ahead by the switch: the rule counts only while that is on.
-            createdBy: isSelf ? approval.userId : decider.identityId,
-            viaClientId: selfClientId,
-            expiresAt: ruleExpiry(remember.ttlSeconds, resolvedAt, {
-              until: authority.until,
-              defaultTtlSeconds: isSelf
-                ? Math.min(settings.rememberTtlSeconds, settings.selfRememberMaxSeconds)
-                : settings.rememberTtlSeconds,
-            }),
-          })
-        : null,
+    ...{ actor, reason, decision, remembered, cascadedFrom: null },
   });
   if (!allowed) throw await refusalOf(deps, approval);
   deps.replays.wake();
-  const response = presentApproval(allowed.approval, relationship);
-  if (!remember || !allowed.remembered) return response;
-  const { remembered } = allowed;
+  const response = presentApproval(allowed, relationship);
+  if (!remember || !remembered) return response;
   await plant(deps, { approval, remembered }, deadline);
   if (isSelf || !remember.cascade) return { ...response, cascaded_approval_ids: [] };
-  return { ...response, cascaded_approval_ids: await cascadeFrom(deciding, remembered) };
+  const cascaded = await cascadeFrom(deciding, { patterns, remembered });
+  return { ...response, cascaded_approval_ids: cascaded };
 }
 
 /** An agent whose authority does not reach also hands the approval up, if it was the one asked. */
@@ -200,12 +188,6 @@ async function assertAuthority(
   }
 }
 
-function assertSelfMax({ ttlSeconds }: Remember, maxSeconds: number): void {
-  if (!exceedsSelfMax(ttlSeconds, maxSeconds)) return;
-  const message = `must be given, and be ${maxSeconds} seconds at most`;
-  throw exceedsAuthority({ max_ttl_seconds: maxSeconds, issues: [{ path: 'ttl', message }] });
-}
-
 function requesterArchived(): AppError {
   return new AppError(
     'identity_archived',
@@ -220,20 +202,7 @@ async function plant(
   deadline: Deadline,
 ): Promise<void> {
   try {
-    await deps.policy.plantRules(
-      {
-        orgId: approval.orgId,
-        approvalId: approval.id,
-        placementId: approval.placementId,
-        patterns: remembered.patterns.map((pattern) => ({ ...pattern })),
-        serviceId: approval.serviceId,
-        credentialId: approval.credentialId,
-        createdBy: remembered.createdBy,
-        viaClientId: remembered.viaClientId,
-        expiresAt: remembered.expiresAt?.toISOString() ?? null,
-      },
-      deadline,
-    );
+    await deps.policy.plantRules(remembered, deadline);
   } catch (error) {
     deps.logger.warn({ err: error, approvalId: approval.id }, 'rule is planted by its event');
   }
@@ -242,10 +211,10 @@ async function plant(
 /** The decision stands whatever becomes of the cascade. */
 async function cascadeFrom(
   { deps, approval, decider, actor, deadline }: Deciding,
-  { patterns }: Remembered,
+  rules: { readonly patterns: readonly RulePattern[]; readonly remembered: Remembered },
 ): Promise<string[]> {
   try {
-    const cascaded = await cascade(deps, { approval, patterns, decider, actor }, deadline);
+    const cascaded = await cascade(deps, { approval, decider, actor, ...rules }, deadline);
     if (cascaded.length > 0) deps.replays.wake();
     return cascaded;
   } catch (error) {

@@ -23,9 +23,8 @@ export async function executeFrozenCall(
   {
     permit: signedPermit,
     sealedCall,
-    requestDigest,
     context,
-  }: { permit: string; sealedCall: string; requestDigest: string; context: CallContext },
+  }: { permit: string; sealedCall: string; context: CallContext },
   deadline: Deadline,
 ): Promise<Executed> {
   const permit = deps.verifyPermit(signedPermit);
@@ -39,7 +38,9 @@ export async function executeFrozenCall(
   const { call } = frozen;
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
   const rebuilt = requestDigestOf(prepared.request);
-  if (rebuilt !== requestDigest || rebuilt !== frozen.requestDigest) {
+  // What the decision was made on; by cascade nobody was shown this request, only its keys.
+  const decided = permit.requestDigest ?? frozen.requestDigest;
+  if (rebuilt !== decided || rebuilt !== frozen.requestDigest) {
     throw stale('The request would no longer be the approved one');
   }
   const { request } = prepared;

@@ -185,6 +185,7 @@ function callOf({ deps }: Serving, request: FastifyRequest) {
   return {
     deps,
     caller,
+    credential,
     authenticate: () => deps.authenticator.authenticate(credential),
     context: contextOf(request),
   };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { StoredFile } from '#contracts/call';
 import type { Access } from '#contracts/http/define';
 import type { CallContext } from '#contracts/vocabulary';
-import type { Caller } from '../authenticate.ts';
+import type { Caller, Credential } from '../authenticate.ts';
 import type { Deps } from '../deps.ts';
 import type { Person } from './person.ts';
 import { portableSchema } from './portable-schema.ts';
@@ -14,6 +14,8 @@ import type { JsonObject } from './portable-schema.ts';
 export interface ToolCall {
   readonly deps: Deps;
   readonly caller: Caller;
+  /** What the caller came with; for auth alone. */
+  readonly credential: Credential;
   /** The caller as of now: a principal lives for seconds. */
   readonly authenticate: () => Promise<Caller>;
   readonly context: CallContext;

@@ -265,7 +265,7 @@ describe('a suspended action', () => {
       ...{ outcome: 'gap', gap: 'signed-gap-of-this-call', ...summary },
     });
     stage.neighbours.approvals.raise = async () => ({ kind: 'pending', envelope });
-    stage.neighbours.approvals.get = async () => approval(decided);
+    stage.neighbours.approvals.get = async () => ({ ...approval(decided), proof: null });
     stage.neighbours.approvals.resume = async () =>
       decided
         ? { kind: 'called', result: upstream, description: 'Create issue', auditId }

@@ -150,6 +150,7 @@ function serveRoute(
         body: checkedBody(bodySchema, request.body) as never,
         // Null exactly for public routes, as the handler's type says.
         caller: (admitted?.caller ?? null) as Caller,
+        credential: (admitted?.credential ?? null) as Credential,
         authenticate: () => deps.authenticator.authenticate((admitted as Admitted).credential),
         headers: request.headers,
         context: contextOf(request),

@@ -4,7 +4,7 @@ import type { Gap, Permit } from '#contracts/permit';
 
 type Facts = Omit<
   Permit,
-  'jti' | 'dispatchId' | 'decision' | 'approvalId' | 'executionId' | 'expiresAt'
+  'jti' | 'dispatchId' | 'decision' | 'approvalId' | 'executionId' | 'requestDigest' | 'expiresAt'
 >;
 
 /** How long a permit may be used to begin (decisions: Lifetimes). */
@@ -23,7 +23,12 @@ export function buildPermit(
     now: number;
     decision: Permit['decision'];
     /** Set when an approved call is replayed. */
-    replay: { approvalId: string; executionId: string; gapId: string } | null;
+    replay: {
+      approvalId: string;
+      executionId: string;
+      gapId: string;
+      requestDigest: string | null;
+    } | null;
   },
 ): Permit {
   return {
@@ -33,6 +38,7 @@ export function buildPermit(
     decision,
     approvalId: replay?.approvalId ?? null,
     executionId: replay?.executionId ?? null,
+    requestDigest: replay?.requestDigest ?? null,
     expiresAt: now + PERMIT_LIFETIME_MS,
   };
 }

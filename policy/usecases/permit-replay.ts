@@ -12,13 +12,14 @@ import { checkUnchanged } from '../facts/check-unchanged.ts';
 import { recallCall } from '../facts/recall.ts';
 import { stale } from '../facts/stale.ts';
 import { loadStanding, loadStandings, withCreatorsElsewhere } from '../facts/standings.ts';
+import { readDecision } from './read-decision.ts';
+import type { Decided } from './read-decision.ts';
 
 interface ReplayRequest {
   readonly gap: string;
-  readonly approvalId: string;
+  readonly decision: string;
   readonly executionId: string;
-  readonly resolverId: string;
-  readonly selfClientId: string | null;
+  readonly cascade: { readonly approvalId: string; readonly decidedGap: string } | null;
 }
 type Replayed = Awaited<ReturnType<Handlers<typeof policy>['permitReplay']>>;
 
@@ -32,7 +33,8 @@ export async function permitReplay(
   deadline: Deadline,
 ): Promise<Replayed> {
   const { lookups } = deps;
-  const gap = deps.gapVerifier.verify(request.gap);
+  const decided = readDecision(deps, request, { toPlant: false });
+  const { gap, decision, approvalId, requestDigest } = decided;
   const chainIds = gap.chain.map(({ id }) => id);
   const standings = await loadStandings(lookups, gap.orgId, chainIds);
   await checkUnchanged(lookups, gap);
@@ -47,15 +49,15 @@ export async function permitReplay(
         granted: false,
         reason: 'denied',
         permission_key: denial.key,
-        approvalId: request.approvalId,
+        approvalId,
       },
       'replay decided',
     );
     return { outcome: 'denied', reason: denialReason(denial, chain) };
   }
   checkCovered(standings, { gap, call });
-  if (request.selfClientId === null) await checkResolver(deps, request, gap);
-  else await checkSelf(deps, { gap, request, clientId: request.selfClientId }, deadline);
+  if (decision.as === 'self') await checkSelf(deps, decided, deadline);
+  else await checkResolver(deps, decided);
 
   const jti = deps.newId();
   const permit: Permit = buildPermit(
@@ -63,14 +65,11 @@ export async function permitReplay(
     {
       jti,
       now: deps.now(),
-      decision: { by: 'approval', rule_id: null, approval_id: request.approvalId },
-      replay: { ...request, gapId: gap.jti },
+      decision: { by: 'approval', rule_id: null, approval_id: approvalId },
+      replay: { approvalId, requestDigest, executionId: request.executionId, gapId: gap.jti },
     },
   );
-  deps.logger.debug(
-    { granted: true, reason: 'approval', approvalId: request.approvalId },
-    'replay decided',
-  );
+  deps.logger.debug({ granted: true, reason: 'approval', approvalId }, 'replay decided');
   return { outcome: 'permit', permit: deps.permitSigner.sign(permit), auditId: jti };
 }
 
@@ -88,15 +87,11 @@ function checkCovered(standings: Standings, { gap, call }: { gap: Gap; call: Wal
 /** A user's word holds; an agent's only while it is active and its authority covers what it allowed. */
 async function checkResolver(
   { lookups }: Deps,
-  { resolverId }: ReplayRequest,
-  gap: Gap,
+  { gap, decision: { deciderId: resolverId } }: Decided,
 ): Promise<void> {
   const resolver = await loadResolver(lookups, gap.orgId, resolverId);
   const link = resolver.chain.at(-1);
   if (link?.kind === 'user') return;
-  if (!gap.chain.slice(0, -1).some(({ id }) => id === resolverId)) {
-    throw stale('resolver', 'The agent that allowed the call is not above the one that makes it.');
-  }
   const standings = await withCreatorsElsewhere(
     lookups,
     gap.orgId,
@@ -118,16 +113,12 @@ async function checkResolver(
 /** Asked now, not looked up: whoever turns the switch off stops what has not run yet. */
 async function checkSelf(
   { auth }: Deps,
-  {
-    gap: { orgId, identityId },
-    request: { resolverId },
-    clientId,
-  }: { gap: Gap; request: ReplayRequest; clientId: string },
+  { gap: { orgId, identityId }, decision: { clientId } }: Decided,
   deadline: Deadline,
 ): Promise<void> {
   const { selfApproving } = await auth.getChain({ orgId, identityId }, deadline);
   const clientIds = selfApproving.find(({ agentId }) => agentId === identityId)?.clientIds ?? [];
-  if (resolverId === identityId && clientIds.includes(clientId)) return;
+  if (clientId !== null && clientIds.includes(clientId)) return;
   throw stale('resolver', 'Its self-approval was switched off before the call could run.');
 }
 

@@ -18,6 +18,7 @@ export const gapKeyNames = ['GAP_KEY_POLICY', 'GAP_KEY_APPROVALS', 'GAP_KEY_EXEC
 export const keyNames = [
   'MASTER_KEY',
   'PERMIT_KEY',
+  'DECISION_KEY',
   ...gapKeyNames,
   ...principalKeyNames,
   'WEBHOOK_KEY',

@@ -46,6 +46,9 @@ const secretKey = z
   .min(43, 'must hold at least 256 random bits: 43 characters of base64url or 64 of hex')
   .transform((value) => new SecretText(value));
 
+const ed25519Key = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes as base64url, which is 43 characters');
 const signingKey = (doc: string) =>
   ({ schema: secretKey, doc, example: '(made in DATA_DIR)', secret: true }) as const;
 
@@ -108,6 +111,17 @@ export const settings = {
     secret: true,
   },
   PERMIT_KEY: signingKey('Signs permits; policy and executor.'),
+  DECISION_KEY: {
+    schema: ed25519Key.transform((value) => new SecretText(value)),
+    doc: 'Signs that somebody allows a call: an Ed25519 private key, base64url of 32 bytes; auth alone.',
+    example: '(made in DATA_DIR)',
+    secret: true,
+  },
+  DECISION_PUBLIC_KEY: {
+    schema: ed25519Key,
+    doc: 'What policy and approvals check decisions by: the public half of DECISION_KEY, base64url of 32 bytes.',
+    example: '(made from DECISION_KEY)',
+  },
   GAP_KEY_POLICY: signingKey('Proves gaps to policy itself, which alone has it.'),
   GAP_KEY_APPROVALS: signingKey('Proves gaps to approvals; policy and approvals.'),
   GAP_KEY_EXECUTOR: signingKey('Proves gaps to the executor; policy and executor.'),

@@ -98,6 +98,8 @@ export const permit = callFacts.extend({
   decision,
   approvalId: id.nullable(),
   executionId: id.nullable(),
+  /** What the replay's request must come to; null where the sealed call alone says it. */
+  requestDigest: z.string().length(64).nullable(),
   /** Milliseconds since the epoch. */
   expiresAt: z.int(),
 });

@@ -1,4 +1,11 @@
 export { canonicalJson, digestOf } from './canonical-json.ts';
 export { createPrincipalReader } from './principals.ts';
+export {
+  createPublicSigner,
+  createPublicVerifier,
+  publicKeyOf,
+  statementDigest,
+} from './public-statements.ts';
+export type { PublicSigner } from './public-statements.ts';
 export { createSigner, createVerifier } from './statements.ts';
-export type { Purpose, Signer, Verifier } from './statements.ts';
+export type { Signer, Verifier } from './statements.ts';

@@ -80,7 +80,7 @@ function readKey(text: string): MacKey {
 }
 
 /** Names a key in statements: the beginning of the digest of its text. */
-function keyIdOf(text: string): string {
+export function keyIdOf(text: string): string {
   return hash('sha256', `key id\0${text}`, 'base64url').slice(0, 12);
 }
 

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { natsAccounts } from '#bus';
 import { keyNames } from '#config';
 import { components } from '#contracts/vocabulary';
+import { publicKeyOf } from '#signing';
 import { provisionBus, provisionDatabase, schemaOwners } from '../../provision.ts';
 import { startNats, startPostgres } from '../../services-src/embedded/index.ts';
 import { lastingPort } from './port.ts';
@@ -64,6 +65,7 @@ export async function startServers(folder: string): Promise<Servers> {
   });
   const environment: Record<string, string> = {};
   for (const name of keyNames) environment[name] = randomBytes(32).toString('base64url');
+  environment['DECISION_PUBLIC_KEY'] = publicKeyOf(environment['DECISION_KEY'] ?? '');
   for (const component of components) {
     environment[`${component.toUpperCase()}_NATS_URL`] = natsUrl(component);
   }

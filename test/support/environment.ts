@@ -12,6 +12,7 @@ import { connectBus, connectReader, natsAccounts } from '#bus';
 import type { Bus } from '#bus';
 import { gapKeyNames, keyNames, principalKeyNames } from '#config';
 import { components } from '#contracts/vocabulary';
+import { publicKeyOf } from '#signing';
 import type { Component } from '#contracts/vocabulary';
 import { provisionBus, schemaOwners } from '../../provision.ts';
 import { startNats } from '../../services-src/embedded/index.ts';
@@ -79,6 +80,7 @@ export async function createTestEnvironment({
   ) as Record<(typeof keyNames)[number], string>;
   const variables: Record<string, string> = {
     ...made,
+    DECISION_PUBLIC_KEY: publicKeyOf(made.DECISION_KEY),
     LOG_LEVEL: logEverything(),
     PORT: '0',
   };

@@ -4,6 +4,7 @@ import { deadlineIn } from '#bus';
 import { approvalResponse, resolveApprovalBody } from '#contracts/http/approvals';
 import { id } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import { resolveApproval } from '../../allow.ts';
 import { defineTool, result } from '../tool.ts';
 import type { ToolAnswer, ToolCall } from '../tool.ts';
 
@@ -88,12 +89,12 @@ export async function mayApproveSelf({
 
 async function resolve(
   { approval_id: approvalId, ...body }: z.output<typeof input>,
-  { deps, caller: { principal }, context }: ToolCall,
+  { deps, caller: { principal }, credential, context }: ToolCall,
   as: 'ancestor' | 'self',
 ): Promise<ToolAnswer> {
   if (body.resolution === 'allow_remember' && body.ttl === undefined) throw ttlMissing();
-  const request = { principal, id: approvalId, as, body, context };
-  return result(await deps.approvals.resolve(request, deadlineIn(resolveMsMax)));
+  const request = { principal, credential, id: approvalId, as, body, context };
+  return result(await resolveApproval(deps, request, deadlineIn(resolveMsMax)));
 }
 
 /** Over REST the org's setting stands in; an agent has to say for how long (spec: service_approve). */

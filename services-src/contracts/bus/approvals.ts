@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { call, callOptions, callResult } from '../call.ts';
+import { signedDecision } from '../decision.ts';
 import { defineContract } from '../define.ts';
 import {
   approvalResponse,
@@ -13,6 +14,12 @@ import { callContext, id, pageOf, pageRequest, signedPrincipal } from '../vocabu
 
 const done = z.strictObject({});
 const byId = z.strictObject({ principal: signedPrincipal, id });
+
+/** What a decision is signed on; null in approvals raised before decisions were signed. */
+const approvalProof = z.strictObject({
+  gapDigest: z.string().length(64),
+  requestDigest: z.string().length(64),
+});
 
 /** What a call with a gap, or a resume by `approval_id`, is answered with. */
 const callState = z.discriminatedUnion('kind', [
@@ -86,7 +93,7 @@ export const approvals = defineContract('approvals', {
   },
   get: {
     request: byId,
-    response: approvalResponse,
+    response: approvalResponse.extend({ proof: approvalProof.nullable() }),
     errors: ['not_found', 'not_in_your_chain'],
     callers: ['gateway'],
     timeoutMs: 2_000,
@@ -110,6 +117,8 @@ export const approvals = defineContract('approvals', {
       /** `self`: by `service_approve_self`, the only way in which a requester decides for itself. */
       as: z.enum(['ancestor', 'self']),
       body: resolveApprovalBody,
+      /** For an `allow`, by the credential of the same request. */
+      decision: signedDecision.nullable(),
       context: callContext,
     }),
     response: approvalResponse,
@@ -125,6 +134,8 @@ export const approvals = defineContract('approvals', {
       'acknowledgement_required',
       'invalid_params',
       'expired',
+      'unauthenticated',
+      'approval_stale',
     ],
     callers: ['gateway'],
     timeoutMs: 5_000,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { proposedDecision, signedDecision } from '../decision.ts';
 import { defineContract } from '../define.ts';
 import {
   agentKey,
@@ -192,6 +193,31 @@ export const auth = defineContract('auth', {
     response: z.strictObject({ enabled: z.boolean() }),
     errors: ['unauthenticated'],
     callers: ['gateway', 'approvals'],
+    timeoutMs: 2_000,
+  },
+  /**
+   * Signs that the owner of a credential allows a call: the gateway has the credential while it
+   * serves the request, and nobody else gets to see one.
+   */
+  signDecision: {
+    request: z.strictObject({
+      kind: z.enum(['bearer', 'session']),
+      token: z.string().min(1).max(512),
+      proposed: proposedDecision,
+      /** How long to remember, as it was written; null: the org's setting, or `forever`. */
+      ttl: z.string().max(40).nullable(),
+      forever: z.boolean(),
+    }),
+    response: z.strictObject({ decision: signedDecision }),
+    errors: [
+      'unauthenticated',
+      'identity_archived',
+      'insufficient_scope',
+      'self_approval_disabled',
+      'exceeds_authority',
+      'invalid_params',
+    ],
+    callers: ['gateway'],
     timeoutMs: 2_000,
   },
   ...signInEndpoints,

@@ -97,7 +97,6 @@ export const executor = defineContract('executor', {
     request: z.strictObject({
       permit: signedPermit,
       sealedCall,
-      requestDigest: z.string().length(64),
       context: callContext,
     }),
     response: executed,

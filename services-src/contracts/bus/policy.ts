@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
 import { call, callOptions } from '../call.ts';
+import { signedDecision } from '../decision.ts';
 import { defineContract } from '../define.ts';
 import { readerPing } from '../events.ts';
 import { validateReply } from '../http/actions.ts';
-import { clientId } from '../http/oauth-clients.ts';
 import { createdRule, createRuleBody, rule } from '../http/rules.ts';
 import { signedGap, signedPermit } from '../permit.ts';
 import {
@@ -106,11 +106,17 @@ export const policy = defineContract('policy', {
   permitReplay: {
     request: z.strictObject({
       gap: signedGap,
-      approvalId: id,
+      decision: signedDecision,
       executionId: id,
-      resolverId: id,
-      /** Set when the requester decided for itself: the client whose switch must still be on. */
-      selfClientId: clientId.nullable(),
+      /** Set when the decision was made on another approval, and says that it cascades. */
+      cascade: z
+        .strictObject({
+          /** Of the call that is replayed; its sealed call opens under no other. */
+          approvalId: id,
+          /** What the decision was made on. */
+          decidedGap: signedGap,
+        })
+        .nullable(),
     }),
     response: z.discriminatedUnion('outcome', [
       z.strictObject({ outcome: z.literal('permit'), permit: signedPermit, auditId: id }),
@@ -151,25 +157,14 @@ export const policy = defineContract('policy', {
     callers: ['approvals'],
     timeoutMs: 3_000,
   },
-  /** Plants the rules of an `allow_remember`; idempotent by approval and pattern. */
+  /**
+   * Plants the rules that a decision says to remember, where its gap says; idempotent by approval
+   * and pattern.
+   */
   plantRules: {
-    request: z.strictObject({
-      orgId: id,
-      approvalId: id,
-      placementId: id,
-      patterns: z
-        .array(z.strictObject({ pattern: permissionKey, exact: z.boolean() }))
-        .min(1)
-        .max(40),
-      serviceId: id.nullable(),
-      credentialId: id.nullable(),
-      createdBy: id,
-      /** Set for `via: self`: the client that decided, whose switch the rules hang on. */
-      viaClientId: clientId.nullable(),
-      expiresAt: z.iso.datetime().nullable(),
-    }),
+    request: z.strictObject({ gap: signedGap, decision: signedDecision }),
     response: z.strictObject({ ruleIds: z.array(id) }),
-    errors: ['not_found'],
+    errors: ['unauthenticated', 'not_found', 'approval_stale'],
     callers: ['approvals'],
     timeoutMs: 3_000,
   },

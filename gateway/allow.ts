@@ -1,0 +1,62 @@
+import type { Deadline } from '#bus';
+import type { ProposedDecision } from '#contracts/decision';
+import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
+import type { CallContext } from '#contracts/vocabulary';
+import type { Credential } from './authenticate.ts';
+import type { Deps } from './deps.ts';
+
+export interface Resolving {
+  readonly principal: string;
+  /** What the request came with: auth signs an allow for its owner alone. */
+  readonly credential: Credential;
+  readonly id: string;
+  readonly as: ProposedDecision['as'];
+  readonly body: ResolveApprovalBody;
+  readonly context: CallContext;
+}
+
+/**
+ * Decides an approval. An allow is first signed by auth, for the credential at hand and for the
+ * very request that approvals shows: nothing runs by the word of approvals, or of the gateway.
+ */
+export async function resolveApproval(
+  deps: Pick<Deps, 'approvals' | 'auth'>,
+  resolving: Resolving,
+  deadline: Deadline,
+): Promise<ApprovalResponse> {
+  const { principal, id, as, body, context } = resolving;
+  const decision = isAllow(body) ? await signAllow(deps, resolving, deadline) : null;
+  return deps.approvals.resolve({ principal, id, as, body, decision, context }, deadline);
+}
+
+async function signAllow(
+  { approvals, auth }: Pick<Deps, 'approvals' | 'auth'>,
+  { principal, credential: { kind, token }, id, as, body }: Resolving,
+  deadline: Deadline,
+): Promise<string | null> {
+  const { proof, ...approval } = await approvals.get({ principal, id }, deadline);
+  const isOpen = approval.status === 'pending' || approval.status === 'bubbled';
+  // approvals knows best how to refuse these.
+  if (proof === null || !isOpen) return null;
+  const isRemembered = body.resolution !== 'allow' && body.resolution !== 'allow_once';
+  const narrowest = approval.suggested_tiers[0]?.keys ?? [];
+  const proposed: ProposedDecision = {
+    ...proof,
+    approvalId: id,
+    as,
+    resolution: isRemembered ? 'allow_remember' : 'allow',
+    patterns: isRemembered ? (body.remember_keys ?? narrowest) : [],
+    cascade: isRemembered && as === 'ancestor' && body.cascade !== false,
+    acknowledge: body.acknowledge ?? null,
+  };
+  const remembering = {
+    ttl: isRemembered ? (body.ttl ?? null) : null,
+    forever: body.resolution === 'allow_always',
+  };
+  const { decision } = await auth.signDecision({ kind, token, proposed, ...remembering }, deadline);
+  return decision;
+}
+
+function isAllow({ resolution }: ResolveApprovalBody): boolean {
+  return resolution !== 'deny' && resolution !== 'bubble';
+}

@@ -1,0 +1,116 @@
+import type { DecisionStatement } from '#contracts/decision';
+import type { Gap } from '#contracts/permit';
+import type { Risk } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { compilePattern, matchesKey } from './patterns.ts';
+import type { Pattern } from './patterns.ts';
+
+/** A gap of policy's own signing, and its digest. */
+export interface ReadGap {
+  readonly gap: Gap;
+  readonly digest: string;
+}
+
+/** An allowed call has this long to run. */
+const REPLAY_LIFETIME_MS = 15 * 60_000;
+/**
+ * A remembered rule may be planted for as long as the event lives that repeats it. Deleted rules
+ * are kept for longer, so a decision that is shown again does not bring one back.
+ */
+const PLANT_LIFETIME_MS = 7 * 24 * 60 * 60_000;
+const TTL_MAX_MS = 365 * 24 * 60 * 60_000;
+const CLOCK_SKEW_MS = 1_000;
+
+/**
+ * Refuses a decision that is not about this gap, that its decider may not make, or that says more
+ * than the gap offers. What may have changed since it was made is for the caller to look up.
+ */
+export function checkDecision(
+  { gap, digest }: ReadGap,
+  decision: DecisionStatement,
+  { now, toPlant }: { now: number; toPlant: boolean },
+): void {
+  if (decision.orgId !== gap.orgId || decision.gapDigest !== digest) {
+    throw notGenuine('is not about this call');
+  }
+  if (!mayDecide(gap, decision)) throw notGenuine('is by somebody who may not decide this call');
+  const offered = new Set(gap.suggestedTiers.flatMap(({ keys }) => keys));
+  if (!decision.patterns.every((pattern) => offered.has(pattern))) {
+    throw notGenuine('says to remember what was not offered');
+  }
+  const isRemembered = decision.resolution === 'allow_remember';
+  if (isRemembered !== decision.patterns.length > 0) {
+    throw notGenuine('does not say what to remember');
+  }
+  if (isRemembered && !mayLast(decision)) throw notGenuine('says to remember for too long');
+  const isEarly = gap.issuedAt > decision.at + CLOCK_SKEW_MS || decision.at > now + CLOCK_SKEW_MS;
+  if (isEarly) throw notGenuine('was made before its call');
+  const lifetimeMs = toPlant ? PLANT_LIFETIME_MS : REPLAY_LIFETIME_MS;
+  if (decision.at + lifetimeMs + CLOCK_SKEW_MS < now) {
+    throw new AppError('approval_stale', 'The call was allowed too long ago; ask for it again.', {
+      details: { changed: 'decision' },
+    });
+  }
+}
+
+/**
+ * Refuses a decision on another approval that does not reach this call: only a remembered one
+ * cascades, to what waited at the same place when it was made, would be allowed by its rules, is
+ * no riskier than what was decided, and not of high risk.
+ */
+export function checkCascade(
+  { gap }: ReadGap,
+  decision: DecisionStatement,
+  { gap: decided }: ReadGap,
+): void {
+  const patterns = patternsOf(decided, decision);
+  const keys = gap.derivedKeys.filter(({ key }) => gap.uncoveredKeys.includes(key));
+  const isCovered =
+    keys.length > 0 && keys.every((key) => patterns.some((pattern) => matchesKey(pattern, key)));
+  const isMeant =
+    decision.cascade && decision.resolution === 'allow_remember' && decision.as === 'ancestor';
+  const isSamePlace =
+    gap.orgId === decided.orgId &&
+    gap.placement.id === decided.placement.id &&
+    serviceOf(gap) === serviceOf(decided) &&
+    credentialOf(gap) === credentialOf(decided);
+  const isNoRiskier = riskOrder[gap.risk] <= riskOrder[decided.risk] && gap.risk !== 'delete';
+  const isEarlier = gap.issuedAt <= decision.at + CLOCK_SKEW_MS;
+  const mayCascade = isMeant && isCovered && isSamePlace && isNoRiskier && isEarlier;
+  if (!mayCascade || !mayDecide(gap, decision)) throw notGenuine('does not reach this call');
+}
+
+/** The patterns as rules store them: keys of the call itself are exact, so that a `*` in one is none. */
+export function patternsOf(gap: Gap, { patterns }: DecisionStatement): Pattern[] {
+  const exact = new Set(gap.uncoveredKeys);
+  return [...new Set(patterns)].map((pattern) => compilePattern(pattern, exact.has(pattern)));
+}
+
+/** A remembered rule holds for this service only. */
+export function serviceOf({ target }: Gap): string | null {
+  return target.kind === 'raw' ? null : target.serviceId;
+}
+
+/** And for this credential only; one that the call brings none is for none. */
+export function credentialOf({ injections }: Gap): string | null {
+  return injections[0]?.credentialId ?? null;
+}
+
+function mayDecide({ identityId, chain }: Gap, decision: DecisionStatement): boolean {
+  const { deciderId, deciderKind, role, clientId } = decision;
+  if (decision.as === 'self') return deciderId === identityId && clientId !== null;
+  if (deciderId === identityId || role === 'auditor') return false;
+  const isAncestor = chain.slice(0, -1).some(({ id }) => id === deciderId);
+  return isAncestor || (deciderKind === 'user' && role === 'admin');
+}
+
+function mayLast({ expiresAt, at, deciderKind, as }: DecisionStatement): boolean {
+  if (expiresAt === null) return deciderKind === 'user' && as === 'ancestor';
+  return expiresAt <= at + TTL_MAX_MS;
+}
+
+const riskOrder = { read: 0, write: 1, delete: 2 } as const satisfies Record<Risk, number>;
+
+function notGenuine(what: string): AppError {
+  return new AppError('unauthenticated', `The decision ${what}.`);
+}

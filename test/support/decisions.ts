@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+
+import type { DecisionStatement } from '#contracts/decision';
+import type { IdentityKind, Role } from '#contracts/vocabulary';
+import { createPublicSigner, statementDigest } from '#signing';
+import type { TestEnvironment } from './environment.ts';
+
+interface Decider {
+  readonly id: string;
+  readonly orgId: string;
+  readonly kind: IdentityKind;
+  readonly role: Role | null;
+}
+
+/** Signs decisions as auth does, for tests in which auth is a stand-in. */
+export function createDecisions({ keys }: Pick<TestEnvironment, 'keys'>) {
+  const signer = createPublicSigner<DecisionStatement>('decision', keys.DECISION_KEY);
+  /** That the decider allows this one call, unless `change` says more. */
+  const on = (
+    gap: string,
+    decider: Decider,
+    change: Partial<DecisionStatement> = {},
+  ): DecisionStatement => ({
+    jti: randomUUID(),
+    orgId: decider.orgId,
+    deciderId: decider.id,
+    deciderKind: decider.kind,
+    role: decider.role,
+    as: 'ancestor',
+    clientId: null,
+    approvalId: randomUUID(),
+    gapDigest: statementDigest(gap),
+    requestDigest: 'd'.repeat(64),
+    resolution: 'allow',
+    patterns: [],
+    expiresAt: null,
+    cascade: false,
+    acknowledge: null,
+    at: Date.now(),
+    ...change,
+  });
+  return {
+    on,
+    signOn: (...given: Parameters<typeof on>) => signer.sign(on(...given)),
+  };
+}
+
+/** What a signed statement says, whoever signed it. */
+export function readUnverified<T>(signed: string): T {
+  return JSON.parse(Buffer.from(signed.split('.')[0] ?? '', 'base64url').toString()) as T;
+}
