@@ -58,6 +58,11 @@ describe('raise', () => {
     expect(Date.parse(approval.expires_at) - Date.parse(approval.created_at)).toBe(86_400_000);
 
     const [event, ...others] = await eventsOf(id);
+    // Webhooks get it with the event, and the audit log what no template discloses.
+    expect(event?.data).toMatchObject({ request: approval.request });
+    const { headers, content_type, credentials } = approval.request;
+    expect(event?.audit?.request).toEqual({ headers, content_type, credentials });
+    expect([headers, credentials]).toMatchObject([{ sudo: 'root' }, [{ account: 'ann' }]]);
     expect(others).toEqual([]);
     expect(event).toMatchObject({
       type: 'approval.raised',

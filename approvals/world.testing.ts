@@ -250,9 +250,14 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
             url: 'https://api.example.com/issues',
             params: {},
             body: { title: 'a\0b' },
-            headers: {},
+            headers: { sudo: 'root' },
             content_type: 'application/json',
-            credentials: [],
+            credentials: [
+              {
+                ...{ kind: 'connection', name: 'github', account: 'ann', in: 'header' },
+                ...{ key: 'Authorization', prefix: 'Bearer ' },
+              },
+            ],
             ...(state.showsOutlines ? { too_large: true as const, shortened: [] } : {}),
           },
           disclosed: [{ label: 'Title', value: 'NUL \0 and \ud800', truncated: false }],

@@ -238,4 +238,28 @@ describe('the card shows what is sent', () => {
       credentials: [],
     });
   });
+
+  test('of a call that nobody has to approve, in its records', async () => {
+    const { injection } = await store('audited');
+    const call = world.rawCall({
+      ...{ method: 'POST', target: `${world.upstream.baseUrl}/audited` },
+      ...{ headers: { Sudo: 'root', Cookie: 'sid=CANARY' }, body: { a: 1 } },
+    });
+    const permit = world.permitOf(call, { injections: [injection] });
+    await world.gateway.execute({ permit, call, options, context }, soon());
+
+    const records = [await world.outbox('action.intent'), await world.outbox('action.outcome')];
+    for (const events of records) {
+      expect(events.at(-1)?.audit?.request).toEqual({
+        headers: { sudo: 'root', cookie: '[REDACTED]' },
+        content_type: 'application/json',
+        credentials: [
+          {
+            ...{ kind: 'secret', name: 'audited', in: 'header' },
+            ...{ key: 'Authorization', prefix: 'Bearer ' },
+          },
+        ],
+      });
+    }
+  });
 });

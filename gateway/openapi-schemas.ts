@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { httpRoutes } from '#contracts/all';
-import { auditRecord, disclosedField } from '#contracts/audit';
+import { auditRecord, auditedRequest, disclosedField, shownCredential } from '#contracts/audit';
 import { callResult, perCallSecret } from '#contracts/call';
 import { calledReply, deniedReply } from '#contracts/http/actions';
 import {
@@ -9,7 +9,6 @@ import {
   execution,
   pendingApproval,
   shortenedValue,
-  shownCredential,
   shownRequest,
 } from '#contracts/http/approvals';
 import { fileBody } from '#contracts/http/define';
@@ -66,6 +65,7 @@ const named: Readonly<Record<string, z.ZodType>> = {
   PendingApproval: pendingApproval,
   ShortenedValue: shortenedValue,
   ShownCredential: shownCredential,
+  AuditedRequest: auditedRequest,
   ShownRequest: shownRequest,
   DisclosedField: disclosedField,
   DerivedKey: derivedKey,

@@ -1,4 +1,4 @@
-import { blankAuditEntry } from '#contracts/audit';
+import { blankAuditEntry, toAuditedRequest } from '#contracts/audit';
 import type { AuditEntry } from '#contracts/audit';
 import type { EventType } from '#contracts/events';
 import type { CallContext, IdentityReference, JsonValue, Principal } from '#contracts/vocabulary';
@@ -49,6 +49,7 @@ export function announceRaised(approval: Approval, baseUrl: string): Announcemen
       ...auditOf(approval, { sentence: card.description, actor: requesterOf(approval) }),
       outcome: 'pending_approval',
       disclosed: [...card.disclosed],
+      request: toAuditedRequest(card.request),
     },
   };
 }

@@ -12,7 +12,7 @@ const columns = (sql: Sql) => sql`
   id, org_id, seq::float8 as seq, at, type, user_id, identity, credential, service, template,
   action, permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
   disclosed, approval_id, execution_id, request_id, trace_id, ip, call_id, request_digest, count,
-  prev_hash, hash
+  request, prev_hash, hash
 `;
 
 /** One writer at a time per org, until the transaction ends: `seq` has no gaps and no forks. */
@@ -55,11 +55,11 @@ export async function insertRecords(sql: Sql, records: readonly AuditRecord[]): 
            (id, org_id, seq, at, type, user_id, identity, credential, service, template, action,
             permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
             disclosed, approval_id, execution_id, request_id, trace_id, ip, call_id, request_digest,
-            count, prev_hash, hash)
+            count, request, prev_hash, hash)
     select id, org_id, seq, at, type, user_id, identity, credential, service, template, action,
            permission_keys, risk, decision, outcome, error, http_status, duration_ms, description,
            disclosed, approval_id, execution_id, request_id, trace_id, ip, call_id, request_digest,
-           count, prev_hash, hash
+           count, request, prev_hash, hash
       from jsonb_to_recordset(${sql.json(records)})
         as r (id uuid, org_id uuid, seq bigint, at timestamptz, type text, user_id uuid,
               identity jsonb, credential jsonb, service text, template text, action text,
@@ -67,7 +67,7 @@ export async function insertRecords(sql: Sql, records: readonly AuditRecord[]): 
               http_status integer, duration_ms double precision, description text,
               disclosed jsonb, approval_id uuid, execution_id uuid, request_id text,
               trace_id text, ip text, call_id uuid, request_digest text, count integer,
-              prev_hash text, hash text)
+              request jsonb, prev_hash text, hash text)
   `;
 }
 

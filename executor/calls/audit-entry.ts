@@ -1,13 +1,16 @@
-import { blankAuditEntry } from '#contracts/audit';
+import { blankAuditEntry, toAuditedRequest } from '#contracts/audit';
 import type { AuditEntry, DisclosedField } from '#contracts/audit';
 import type { CallResult } from '#contracts/call';
 import type { Permit } from '#contracts/permit';
 import type { CallContext } from '#contracts/vocabulary';
 import type { ErrorCode } from '#errors';
 import type { createEvent } from '#events';
+import { showBesideBody } from '../domain/redact.ts';
 import { requestDigestOf } from '../domain/request.ts';
 import type { BuiltRequest } from '../domain/request.ts';
 import { isNonRead } from '../domain/retry.ts';
+import { toShownCredential } from '../domain/shown-credential.ts';
+import type { PreparedCall } from './prepare.ts';
 
 type NewEvent = Parameters<typeof createEvent>[0];
 
@@ -15,11 +18,12 @@ type NewEvent = Parameters<typeof createEvent>[0];
 export function auditEntryOf(
   permit: Permit,
   {
-    request,
+    prepared,
     context,
     disclosed,
-  }: { request: BuiltRequest; context: CallContext; disclosed: DisclosedField[] },
+  }: { prepared: PreparedCall; context: CallContext; disclosed: DisclosedField[] },
 ): AuditEntry {
+  const { request } = prepared;
   const { target, credential, chain } = permit;
   const caller = chain.at(-1);
   return {
@@ -43,7 +47,14 @@ export function auditEntryOf(
     ip: context.ip,
     call_id: permit.jti,
     request_digest: isNonRead(request.method, permit.nonRead) ? requestDigestOf(request) : null,
+    // An action's headers are made of its parameters; of other calls nothing else would tell.
+    request: target.kind === 'action' ? null : besideBodyOf(prepared, permit),
   };
+}
+
+function besideBodyOf(prepared: PreparedCall, { injections }: Permit): AuditEntry['request'] {
+  const credentials = injections.map((injection) => toShownCredential(injection));
+  return toAuditedRequest(showBesideBody(prepared, credentials));
 }
 
 /** The query is left out: it is where raw calls carry what nobody should read (threat K10). */

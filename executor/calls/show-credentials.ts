@@ -1,5 +1,6 @@
-import type { ShownCredential } from '#contracts/http/approvals';
+import type { ShownCredential } from '#contracts/audit';
 import type { Deps } from '../deps.ts';
+import { toShownCredential } from '../domain/shown-credential.ts';
 import { findConnection } from '../repository/connection.ts';
 import type { CallFacts } from './facts.ts';
 
@@ -9,18 +10,11 @@ export async function showCredentials(
   { orgId, injections }: Pick<CallFacts, 'orgId' | 'injections'>,
 ): Promise<ShownCredential[]> {
   return Promise.all(
-    injections.map(async ({ kind, credentialId, credentialName, in: place, key, prefix }) => {
+    injections.map(async (injection) => {
+      const { kind, credentialId: id } = injection;
       const connection =
-        kind === 'connection' ? await findConnection(db, { orgId, id: credentialId }) : undefined;
-      const account = connection?.accountLabel ?? null;
-      return {
-        kind,
-        name: credentialName,
-        ...(account === null ? {} : { account: account.slice(0, 300) }),
-        in: place,
-        key,
-        ...(prefix === '' ? {} : { prefix }),
-      };
+        kind === 'connection' ? await findConnection(db, { orgId, id }) : undefined;
+      return toShownCredential(injection, connection?.accountLabel);
     }),
   );
 }

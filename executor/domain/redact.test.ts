@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
+import type { ShownCredential } from '#contracts/audit';
 import type { HttpCall } from '#contracts/call';
-import type { ShownCredential } from '#contracts/http/approvals';
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { actionOf } from './action.testing.ts';

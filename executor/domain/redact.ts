@@ -1,4 +1,5 @@
-import type { ShownCredential, ShownRequest } from '#contracts/http/approvals';
+import type { AuditedRequest, ShownCredential } from '#contracts/audit';
+import type { ShownRequest } from '#contracts/http/approvals';
 import type { ToolPin } from '#contracts/mcp';
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
@@ -36,9 +37,7 @@ export function showRequest(
 ): ShownRequest {
   const { request, action } = showing;
   const { projection } = request;
-  const given = [...(action?.redact ?? []).map(parsePath), ...credentialParams(action)];
-  const mirrored = given.flatMap((steps) => mirror(steps, action));
-  const paths = fromAction ? mirrored : mirrored.map((steps) => asSent(steps, action));
+  const paths = redactedPaths(action, fromAction);
   let params: JsonValue = projection.params;
   let body = projection.body;
   for (const [root, ...steps] of paths) {
@@ -48,9 +47,7 @@ export function showRequest(
     if (root === 'body') body = redactAt(body, isText ? [] : steps);
   }
   const url = showUrl(projection, { ...showing, fromAction, paths });
-  const replaced = (place: ShownCredential['in']) =>
-    new Set(credentials.flatMap(({ in: at, key }) => (at === place ? [key.toLowerCase()] : [])));
-  const queryNames = replaced('query');
+  const queryNames = replacedBy(credentials, 'query');
   const writing = fromAction && action !== undefined ? writingOf(action) : rawWriting;
   const isForm = isRecord(body) && bodyKindOf(projection.content_type ?? '') === 'form';
   const sent = shownBody(body, { ...writing, contentType: projection.content_type });
@@ -59,16 +56,55 @@ export function showRequest(
       method: projection.method,
       url: withoutPairs(url, queryNames),
       params: fromAction ? params : without(params, queryNames),
-      headers: without(
-        showHeaders(showing, { fromAction, params, paths }),
-        replaced('header'),
-      ) as Record<string, string>,
-      content_type: replaced('header').has('content-type') ? null : projection.content_type,
       body: isForm && typeof sent === 'string' ? legible(sent) : sent,
-      credentials: [...credentials],
+      ...besideBody(projection, {
+        headers: showHeaders(showing, { fromAction, params, paths }),
+        credentials,
+      }),
     },
     shownBytesMax,
   );
+}
+
+/** The same of what a call by method and path sends beside its address and its body. */
+export function showBesideBody(
+  showing: Showing,
+  credentials: readonly ShownCredential[],
+): AuditedRequest {
+  const { action, request } = showing;
+  const paths = redactedPaths(action, false);
+  const headers = showHeaders(showing, { fromAction: false, params: {}, paths });
+  return besideBody(request.projection, { headers, credentials });
+}
+
+function besideBody(
+  { content_type }: Projection,
+  {
+    headers,
+    credentials,
+  }: { headers: Record<string, string>; credentials: readonly ShownCredential[] },
+): AuditedRequest {
+  const names = replacedBy(credentials, 'header');
+  return {
+    headers: without(headers, names) as Record<string, string>,
+    content_type: names.has('content-type') ? null : content_type,
+    credentials: [...credentials],
+  };
+}
+
+function replacedBy(
+  credentials: readonly ShownCredential[],
+  place: ShownCredential['in'],
+): Set<string> {
+  return new Set(
+    credentials.flatMap(({ in: at, key }) => (at === place ? [key.toLowerCase()] : [])),
+  );
+}
+
+function redactedPaths(action: CompiledAction | undefined, fromAction: boolean): string[][] {
+  const given = [...(action?.redact ?? []).map(parsePath), ...credentialParams(action)];
+  const mirrored = given.flatMap((steps) => mirror(steps, action));
+  return fromAction ? mirrored : mirrored.map((steps) => asSent(steps, action));
 }
 
 /** A parameter that is sent as a header for a credential is redacted, whether the template says so or not. */

@@ -60,7 +60,7 @@ export async function executeCall(
   ]);
   requireLivePermit(permit);
 
-  const entry = auditEntryOf(permit, { request, context, disclosed });
+  const entry = auditEntryOf(permit, { prepared, context, disclosed });
   const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
   const facts = permit;
   const run = { permit, facts, call, prepared, credentials, entry, timeoutMs, behalf };

@@ -65,7 +65,7 @@ export async function executeFrozenCall(
     requireLivePermit(permit);
   }
 
-  const entry = auditEntryOf(permit, { request, context, disclosed: frozen.disclosed });
+  const entry = auditEntryOf(permit, { prepared, context, disclosed: frozen.disclosed });
   const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
   // Awaited here: the slot is held until the call has ended.
   const executed = isNonRead(request.method, permit.nonRead)

@@ -18,6 +18,30 @@ export const disclosedField = z.strictObject({
 });
 export type DisclosedField = z.infer<typeof disclosedField>;
 
+/** Where a credential is put on the request, and whose it is. Its value is never shown. */
+export const shownCredential = z.strictObject({
+  kind: z.enum(['secret', 'connection']),
+  /** As it stands in permission keys: `github_token` or `org/github_token`. */
+  name: z.string().max(100),
+  /** Of a connection: the account at the provider, as the provider names it. */
+  account: z.string().max(300).optional(),
+  in: z.enum(['header', 'query']),
+  /** The header or query parameter that carries it. */
+  key: z.string().max(200),
+  /** What stands before the value, such as `Bearer `. */
+  prefix: z.string().max(100).optional(),
+});
+export type ShownCredential = z.infer<typeof shownCredential>;
+
+/** What a call sends beside its address and its body: of these no template discloses anything. */
+export const auditedRequest = z.strictObject({
+  /** By name in lower case, without what every request has; of credentials among them the name alone. */
+  headers: z.record(z.string(), z.string()),
+  content_type: z.string().max(8192).nullable(),
+  credentials: z.array(shownCredential).max(10),
+});
+export type AuditedRequest = z.infer<typeof auditedRequest>;
+
 /** What allowed a call: a rule, the read allowance, the user acting alone, an approval, or that the service `platform` needs none. */
 export const decision = z.strictObject({
   by: z.enum(['rule', 'read', 'user', 'approval', 'platform']),
@@ -92,6 +116,8 @@ export const auditEntry = z.strictObject({
   request_digest: added(z.string().length(64)),
   /** How many times the same was refused since the record before; null: once. */
   count: added(z.int().min(1)),
+  /** Of approvals, and of calls by method and path. */
+  request: added(auditedRequest),
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 
@@ -121,7 +147,26 @@ export function blankAuditEntry(description: string): AuditEntry {
     call_id: null,
     request_digest: null,
     count: null,
+    request: null,
   };
+}
+
+const auditedBytesMax = 16 * 1024;
+const auditedHeadersMax = 200;
+
+/** The part of a shown request that stands in its audit row; many or long headers are cut. */
+export function toAuditedRequest({
+  headers,
+  content_type,
+  credentials,
+}: AuditedRequest): AuditedRequest {
+  if (JSON.stringify(headers).length <= auditedBytesMax) {
+    return { headers, content_type, credentials };
+  }
+  const cut = Object.entries(headers)
+    .slice(0, auditedHeadersMax)
+    .map(([name, value]) => [name, value.length > 60 ? `${value.slice(0, 60)}…` : value]);
+  return { headers: Object.fromEntries(cut), content_type, credentials };
 }
 
 /** `GET /v1/audit` row. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { callTool, postMcp } from '../../gateway/mcp/clients.testing.ts';
 import { canary } from '../support/canaries.ts';
+import { withKey } from '../support/http.ts';
 import { createAgent, created, startWorld, until } from './support/world.ts';
 import type { Agent, World } from './support/world.ts';
 
@@ -124,8 +125,8 @@ describe('the card of a call', () => {
     created(await world.admin.post('/v1/rules', { identity_id: bot.id, effect: 'allow', pattern }));
     const call = { service: 'http', method: 'POST', url: `${world.upstream.url}/large` };
     const given = { ...call, body: { text: 'x'.repeat(120_000) } };
-    const reply = await postMcp(world.url, key, { body: callTool('service_call', given) });
-    const approvalId = reply.body.result.structuredContent.approval_id;
+    const helper = withKey(world.url, key);
+    const { approval_id: approvalId } = created(await helper.post('/v1/actions/call', given));
 
     const approve = async (more: object) => {
       const decision = { approval_id: approvalId, resolution: 'allow', ...more };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { disclosedField } from '../audit.ts';
+import { disclosedField, shownCredential } from '../audit.ts';
 import { callResult } from '../call.ts';
 import { derivedKey, suggestedTier } from '../permit.ts';
 import {
@@ -35,21 +35,6 @@ export const execution = z.strictObject({
   expires_at: timestamp,
 });
 export type Execution = z.infer<typeof execution>;
-
-/** Where a credential is put on the request, and whose it is. Its value is never shown. */
-export const shownCredential = z.strictObject({
-  kind: z.enum(['secret', 'connection']),
-  /** As it stands in permission keys: `github_token` or `org/github_token`. */
-  name: z.string().max(100),
-  /** Of a connection: the account at the provider, as the provider names it. */
-  account: z.string().max(300).optional(),
-  in: z.enum(['header', 'query']),
-  /** The header or query parameter that carries it. */
-  key: z.string().max(200),
-  /** What stands before the value, such as `Bearer `. */
-  prefix: z.string().max(100).optional(),
-});
-export type ShownCredential = z.infer<typeof shownCredential>;
 
 /** A value of a request that is too large to be shown whole. */
 export const shortenedValue = z.strictObject({
