@@ -1,6 +1,6 @@
 import { For, Show } from 'solid-js';
 
-import type { ShownCredential } from '#contracts/http/approvals';
+import type { ShownCredential } from '#contracts/audit';
 import { Icon } from '../../ui/icon.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 

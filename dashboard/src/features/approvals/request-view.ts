@@ -1,4 +1,5 @@
-import type { ApprovalResponse, ShortenedValue, ShownCredential } from '#contracts/http/approvals';
+import type { ShownCredential } from '#contracts/audit';
+import type { ApprovalResponse, ShortenedValue } from '#contracts/http/approvals';
 
 type ShownRequest = ApprovalResponse['request'];
 
