@@ -9,6 +9,7 @@ import { registry } from '#contracts/bus/registry';
 import { decisionStatement } from '#contracts/decision';
 import { gap } from '#contracts/permit';
 import { openDatabase } from '#database';
+import { createSchemaChecker } from '#json-schema';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
@@ -51,6 +52,7 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'policy' }));
   startup.use(startRelay({ db, bus, owner: 'policy', logger }));
 
+  const schemas = startup.use(createSchemaChecker());
   const clients = {
     auth: createClient(bus, auth),
     registry: createClient(bus, registry),
@@ -60,7 +62,7 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
     db,
     logger,
     ...clients,
-    lookups: createLookups({ db, ...clients }),
+    lookups: createLookups({ db, schemas, ...clients }),
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_POLICY.reveal()),
     permitSigner: createSigner('permit', config.PERMIT_KEY.reveal()),
     gapSigner: createSigner('gap', ...revealKeys(config, gapKeyNames)),

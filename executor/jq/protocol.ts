@@ -1,5 +1,3 @@
-/** Between the pool and its worker threads; nobody else sees these. */
-
 export type JqFailure = 'syntax' | 'runtime' | 'timeout' | 'too_large' | 'memory' | 'busy';
 
 /** What became of one filter. A filter that fails is a foreseen outcome, so it is a value. */
@@ -15,14 +13,3 @@ export interface WorkerSettings {
   readonly memoryBytesKept: number;
   readonly outputBytesMax: number;
 }
-
-/** Filters to run one after the other over the same input. */
-export interface WorkerJob {
-  readonly filters: readonly string[];
-  readonly input: string;
-}
-
-export type WorkerReport =
-  | { readonly kind: 'ready' }
-  /** In the order of the filters. After `retire` the worker does nothing more. */
-  | { readonly kind: 'result'; readonly result: JqResult; readonly retire: boolean };

@@ -1,18 +1,19 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
+import type { ThreadJob, ThreadReport } from '#threads';
 import { createInterpreter } from './interpreter.ts';
-import type { WorkerJob, WorkerReport, WorkerSettings } from './protocol.ts';
+import type { JqResult, WorkerSettings } from './protocol.ts';
 
 // Its language would otherwise become the interpreter's $ENV.LANG.
 Reflect.deleteProperty(globalThis, 'navigator');
 
 const port = parentPort!;
-const report = (message: WorkerReport) => port.postMessage(message);
+const report = (message: ThreadReport<JqResult>) => port.postMessage(message);
 const settings: WorkerSettings = workerData;
 const interpreter = await createInterpreter(settings);
 
-port.on('message', ({ filters, input }: WorkerJob) => {
-  for (const filter of filters) {
+port.on('message', ({ steps, input }: ThreadJob<string>) => {
+  for (const filter of steps) {
     const result = interpreter.run(filter, input);
     const retire = interpreter.isSpent;
     // Sent one by one, so that the pool can tell which of several filters hangs.

@@ -1,7 +1,7 @@
 import { httpMethod, nameReference } from '#contracts/vocabulary';
+import { nearestName } from '#errors';
 import { hostPattern, httpPattern } from './http-pattern.ts';
 import { KEY_CHARACTERS_MAX, encodeArgument, encodeName, splitKey } from './keys.ts';
-import { nearestName } from './nearest.ts';
 import { refusedPattern as refused } from './refused-pattern.ts';
 
 /** Bounds what matching one rule can cost. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
+import { nearestName } from '#errors';
 import { mayGoTo, parseBaseUrl } from './hosts.ts';
-import { nearestName } from './nearest.ts';
 import { dispatchIdOf } from './statements.ts';
 
 describe('dispatchIdOf', () => {

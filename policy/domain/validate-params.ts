@@ -1,21 +1,26 @@
-import type { CompiledAction, CompiledParam } from '#contracts/template';
+import type { CompiledParam } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { compileSchema } from '#json-schema';
-import type { Issue } from './invalid-call.ts';
-import { describeIssues } from './schema-issues.ts';
-
-/** Checks the params of one action. Made once per action and template version, and kept. */
-export type ParamsValidator = (params: Record<string, JsonValue>) => Issue[];
-
-export function compileValidator(paramsSchema: CompiledAction['paramsSchema']): ParamsValidator {
-  const findErrors = compileSchema(paramsSchema);
-  return (params) => describeIssues(findErrors(params), { schema: paramsSchema, params });
-}
+import {
+  TooCostly,
+  compileSchema,
+  inlineBudget,
+  inlineSchemaWeightMax,
+  weighJson,
+} from '#json-schema';
 
 /** Whether a value satisfies the schema of one parameter. */
 export type ParamCheck = (value: JsonValue) => boolean;
 
+/** A value of which finding out would take long is not known to satisfy it. */
 export function compileParamCheck(schema: CompiledParam['schema']): ParamCheck {
+  if (weighJson(schema, inlineSchemaWeightMax + 1) > inlineSchemaWeightMax) return () => false;
   const findErrors = compileSchema(schema);
-  return (value) => findErrors(value).length === 0;
+  return (value) => {
+    try {
+      return findErrors(value, inlineBudget).length === 0;
+    } catch (thrown) {
+      if (thrown instanceof TooCostly) return false;
+      throw thrown;
+    }
+  };
 }

@@ -2,7 +2,7 @@ import type { ActionCall } from '#contracts/call';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { AppError } from '#errors';
+import { AppError, nearestName } from '#errors';
 import { canonicalJson } from '#signing';
 import { actionPath, actionQuery, givenValue, renderDescription } from '#templates';
 import { argumentText, withDefaults } from '../domain/action-params.ts';
@@ -12,7 +12,6 @@ import type { SentRequest } from '../domain/deny-names.ts';
 import { parseBaseUrl } from '../domain/hosts.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
 import { KEY_CHARACTERS_MAX, actionKey } from '../domain/keys.ts';
-import { nearestName } from '../domain/nearest.ts';
 import { findUnfaithful } from '../domain/plain-json.ts';
 import { sentQuery } from '../domain/sent-query.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
@@ -31,7 +30,7 @@ export async function establishActionFacts(
   const action = getAction(template, service, call.action);
   const issues = [
     ...findUnfaithful(call.params, ''),
-    ...lookups.getValidator(template, action)(call.params),
+    ...(await lookups.getValidator(template, action)(call.params, owner.orgId + owner.userId)),
   ];
   if (issues.length > 0) throw invalidParams(issues);
 

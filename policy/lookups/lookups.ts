@@ -9,9 +9,10 @@ import type { TemplateReference } from '#contracts/call';
 import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts/template';
 import type { ChainLink } from '#contracts/vocabulary';
 import type { Database } from '#database';
+import type { CheckValue, SchemaChecker } from '#json-schema';
 import type { Rule } from '../domain/rules.ts';
-import { compileParamCheck, compileValidator } from '../domain/validate-params.ts';
-import type { ParamCheck, ParamsValidator } from '../domain/validate-params.ts';
+import { compileParamCheck } from '../domain/validate-params.ts';
+import type { ParamCheck } from '../domain/validate-params.ts';
 import { listLiveRules } from '../repository/rules.ts';
 
 export interface SecretDescription {
@@ -65,7 +66,7 @@ export interface Lookups {
   ): Promise<readonly ConnectionDescription[]>;
   /** A compiled version never changes: kept for as long as there is room. */
   getTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
-  getValidator(template: CompiledTemplate, action: CompiledAction): ParamsValidator;
+  getValidator(template: CompiledTemplate, action: CompiledAction): CheckValue;
   /** Whether a value satisfies the schema of a parameter; made when it is first asked for. */
   getParamCheck(param: CompiledParam): ParamCheck;
   drop(topic: Topic): void;
@@ -76,13 +77,14 @@ interface Sources {
   readonly auth: Client<typeof auth>;
   readonly registry: Client<typeof registry>;
   readonly executor: Client<typeof executor>;
+  readonly schemas: SchemaChecker;
 }
 
 /** How long an answer may be used when its event is lost (decisions: Lifetimes). */
 const TTL_MS = 1_000;
 const LOOK_UP_TIMEOUT_MS = 2_000;
 
-export function createLookups({ db, auth, registry, executor }: Sources): Lookups {
+export function createLookups({ db, auth, registry, executor, schemas }: Sources): Lookups {
   const chains = createCache(10_000, ([orgId = '', identityId = '']) =>
     auth.getChain({ orgId, identityId }, lookUpDeadline()),
   );
@@ -110,7 +112,7 @@ export function createLookups({ db, auth, registry, executor }: Sources): Lookup
     fetchMethod: (_key, _stale, { context }) =>
       registry.getCompiledTemplate(context, lookUpDeadline()),
   });
-  const validators = new LRUCache<string, ParamsValidator>({ max: 2_000 });
+  const validators = new LRUCache<string, CheckValue>({ max: 2_000 });
   const byTopic: Record<Topic, readonly { clear(): void }[]> = {
     chains: [chains],
     services: [services, hosts],
@@ -140,7 +142,7 @@ export function createLookups({ db, auth, registry, executor }: Sources): Lookup
       const key = `${templateId(template)} ${action.key} ${pin}`;
       let validator = validators.get(key);
       if (validator === undefined) {
-        validator = compileValidator(action.paramsSchema);
+        validator = schemas.compile(action.paramsSchema);
         validators.set(key, validator);
       }
       return validator;

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { AnySchema } from 'ajv/dist/2020.js';
 
 import type { JsonValue } from '#contracts/vocabulary';
-import { compilePattern, createSchemaValidator } from '#json-schema';
+import { TooCostly, compilePattern, createSchemaValidator } from '#json-schema';
 import { isObject } from './context.ts';
 import type { Context, JsonObject, Place } from './context.ts';
 import { lookUpReference } from './references.ts';
@@ -238,10 +238,16 @@ export function mismatch(
   if (isPlainlyMet(schema, value)) return undefined;
   return once(judged, `value ${JSON.stringify([schema, value])}`, () => {
     const { values } = validators();
-    const isMet = values.validate(schema, value);
-    const text = isMet ? undefined : values.errorsText(values.errors, { dataVar: 'value' });
-    values.removeSchema(schema);
-    return text?.slice(0, 300);
+    try {
+      const isMet = values.validate(schema, value);
+      const text = isMet ? undefined : values.errorsText(values.errors, { dataVar: 'value' });
+      return text?.slice(0, 300);
+    } catch (thrown) {
+      if (thrown instanceof TooCostly) return 'value takes too long to be checked by its pattern';
+      throw thrown;
+    } finally {
+      values.removeSchema(schema);
+    }
   });
 }
 

@@ -1,6 +1,7 @@
 import { errorCodes, isErrorCode } from '../contracts/errors.ts';
 import type { ErrorCode } from '../contracts/errors.ts';
 
+export { nearestName } from './nearest.ts';
 export { errorCodes, isErrorCode };
 export type { ErrorCode };
 

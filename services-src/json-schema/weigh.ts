@@ -1,20 +1,21 @@
+/** Characters of text that take about as long to check as one value. */
+const CHARACTERS_PER_VALUE = 32;
+
 /**
- * How many values a JSON value consists of: itself, its items and its members, at any depth. Stops
- * counting at `most`, so that asking costs no more than the answer is worth.
+ * What a JSON value weighs: one for itself and each item and member at any depth, more for long
+ * text. Stops at `most`, so that asking costs no more than the answer is worth.
  */
-export function countValues(value: unknown, most = Infinity): number {
-  let count = 0;
-  const open: unknown[] = [value];
-  while (open.length > 0 && count < most) {
+export function weighJson(root: unknown, most = Infinity): number {
+  let weight = 0;
+  const open: unknown[] = [root];
+  while (open.length > 0 && weight < most) {
     const next = open.pop();
-    count += 1;
+    weight += 1;
+    if (typeof next === 'string') weight += Math.floor(next.length / CHARACTERS_PER_VALUE);
     if (next === null || typeof next !== 'object') continue;
     const inside: unknown[] = Array.isArray(next) ? next : Object.values(next);
-    // Not spread into one call: a list may have more items than a call takes arguments.
-    for (let index = 0; index < inside.length && open.length + count < most; index += 1) {
-      open.push(inside[index]);
-    }
-    if (open.length + count >= most) return most;
+    if (inside.length + open.length + weight >= most) return most;
+    for (const each of inside) open.push(each);
   }
-  return count;
+  return Math.min(weight, most);
 }

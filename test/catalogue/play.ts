@@ -3,7 +3,7 @@ import { digestOf } from '#signing';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { buildActionRequest } from '../../executor/domain/build-request.ts';
 import { isObject } from '../../registry/domain/context.ts';
-import { compileValidator } from '../../policy/domain/validate-params.ts';
+import { compileValidator } from '../support/check-params.ts';
 import { readable } from '../corpus/prism/readable.ts';
 import { objectionOf } from '../corpus/prism/judge.ts';
 import { partOf, startPrismMock } from '../support/prism.ts';

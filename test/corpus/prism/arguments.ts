@@ -2,7 +2,7 @@ import { generateSync } from 'json-schema-faker';
 
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { compileValidator } from '../../../policy/domain/validate-params.ts';
+import { compileValidator } from '../../support/check-params.ts';
 
 export type Params = Record<string, JsonValue>;
 

@@ -1,8 +1,15 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
-import type { JsonValue } from '#contracts/vocabulary';
-import type { Issue } from './invalid-call.ts';
-import { nearestName } from './nearest.ts';
+import { nearestName } from '../errors/index.ts';
+
+/** One thing that is wrong with a value. */
+export interface SchemaIssue {
+  /** Dotted: `labels.0`. */
+  readonly path: string;
+  readonly message: string;
+  readonly expected?: string;
+  readonly did_you_mean?: string;
+}
 
 const ISSUES_MAX = 20;
 const EXPECTED_CHARACTERS_MAX = 500;
@@ -17,8 +24,9 @@ type Schema = Readonly<Record<string, unknown>>;
  */
 export function describeIssues(
   errors: readonly ErrorObject[],
-  { schema, params }: { schema: Schema; params: Record<string, JsonValue> },
-): Issue[] {
+  { schema, value }: { schema: Schema; value: unknown },
+): SchemaIssue[] {
+  if (errors.length === 0) return [];
   const unknown: string[] = [];
   const alternatives = new Set<string>();
   for (const { keyword, instancePath, schemaPath, params: found } of errors) {
@@ -28,9 +36,9 @@ export function describeIssues(
       unknown.push(String(found['additionalProperty']));
     }
   }
-  const given = new Set(Object.keys(params));
+  const given = new Set(Object.keys(asSchema(value) ?? {}));
   const seen = new Set<string>();
-  const issues: Issue[] = [];
+  const issues: SchemaIssue[] = [];
   for (const error of errors) {
     if (issues.length === ISSUES_MAX) break;
     if (isInsideAlternative(error, alternatives)) continue;
@@ -50,7 +58,7 @@ interface Known {
   readonly given: ReadonlySet<string>;
 }
 
-function describe(error: ErrorObject, known: Known): Issue {
+function describe(error: ErrorObject, known: Known): SchemaIssue {
   const at = pathOf(error.instancePath);
   switch (error.keyword) {
     case 'required':
@@ -81,7 +89,7 @@ function describe(error: ErrorObject, known: Known): Issue {
   }
 }
 
-function describeRequired(error: ErrorObject, at: string, known: Known): Issue {
+function describeRequired(error: ErrorObject, at: string, known: Known): SchemaIssue {
   const name = String(error.params['missingProperty']);
   const meant = at === '' ? nearestName(name, known.unknown) : undefined;
   const type = propertySchema(error.parentSchema, name)?.['type'];
@@ -92,7 +100,7 @@ function describeRequired(error: ErrorObject, at: string, known: Known): Issue {
   };
 }
 
-function describeUnknown(error: ErrorObject, at: string, known: Known): Issue {
+function describeUnknown(error: ErrorObject, at: string, known: Known): SchemaIssue {
   const name = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty']);
   const properties = Object.keys(asSchema(error.parentSchema?.['properties']) ?? {});
   const free = at === '' ? properties.filter((each) => !known.given.has(each)) : properties;
@@ -104,7 +112,7 @@ function describeUnknown(error: ErrorObject, at: string, known: Known): Issue {
   };
 }
 
-function describeChoice(error: ErrorObject, at: string): Issue {
+function describeChoice(error: ErrorObject, at: string): SchemaIssue {
   const given: unknown = error.data;
   const allowed: unknown[] =
     error.keyword === 'const'

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+
+import { stepsOf } from './pattern-steps.ts';
+
+describe('the steps of a pattern', () => {
+  test.for<[pattern: string, loops: number]>([
+    ['^[a-z]+$', 1],
+    ['^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 0],
+    ['^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(Z|[+-]\\d\\d:\\d\\d)$', 0],
+    ['^https://', 0],
+    ['https://', 1],
+    ['a+b', 2],
+    ['^a|b', 1],
+    ['^[a-z0-9_-]*/[a-z0-9_.-]*[a-z0-9_-][a-z0-9_.-]*$', 3],
+    ['^(?:abc)*$', 1],
+    ['^[\\]+*]$', 0],
+    ['^\\u{1f600}+\\p{L}*$', 2],
+    ['^(a+b){2}$', 2],
+  ])('%s grow with the length to the power of %i', ([pattern, loops]) => {
+    const steps = stepsOf(pattern);
+
+    expect(Math.round(Math.log2(steps(16_383) / steps(8_191)))).toBe(loops);
+  });
+
+  test.for([
+    '^(a+)+$',
+    '^(a|a)*$',
+    '(a*)*b',
+    '^(\\w+\\s?)*$',
+    '^(a)\\1*$',
+    '(?<x>a+)+',
+    ')(',
+    '(?i:a)',
+  ])('%s are not known', (pattern) => {
+    expect(stepsOf(pattern)(30)).toBe(Infinity);
+  });
+
+  test.for([`^${'a?'.repeat(60)}${'a'.repeat(60)}$`, `^${'(?:a|a)'.repeat(60)}$`, '^(a|a){60}$'])(
+    '%s are more than anybody can wait for',
+    (pattern) => {
+      expect(stepsOf(pattern)(60)).toBeGreaterThan(1e15);
+    },
+  );
+});

@@ -1,0 +1,12 @@
+import { describeIssues } from '../../services-src/json-schema/describe-issues.ts';
+import type { SchemaIssue } from '../../services-src/json-schema/describe-issues.ts';
+import { compileSchema } from '../../services-src/json-schema/find-errors.ts';
+
+/** Checks params as a thread does: to the end, however long it takes. */
+export type ParamsValidator = (params: unknown) => SchemaIssue[];
+
+export function compileValidator(schema: Readonly<Record<string, unknown>>): ParamsValidator {
+  const findErrors = compileSchema(schema);
+  const unbounded = { pairs: Infinity, steps: Infinity };
+  return (value) => describeIssues(findErrors(value, unbounded), { schema, value });
+}
