@@ -17,6 +17,8 @@ export const executorConfig = defineConfig('executor', [
   'CAP_RESPONSE_INLINE_BYTES',
   'OAUTH_APPS',
   'CAP_RESPONSE_STORED_BYTES',
+  'CAP_FILES_BYTES',
+  'REQUESTS_PER_HOUR',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',

@@ -10,6 +10,7 @@ import type { Egress } from '#egress';
 import type { Publisher } from '#events';
 import type { CallerIds } from '#shares';
 import type { Logger } from '#telemetry';
+import type { FileSpace } from './calls/file-space.ts';
 import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
 import type { Retries } from './retries.ts';
@@ -36,6 +37,9 @@ export interface Deps extends ConnectionDeps {
   /** Larger ones, up to this size, are kept as files. */
   readonly storedBytesMax: number;
   readonly files: FileWriter;
+  readonly fileSpace: FileSpace;
+  /** To people, in one org: for accounts and for secrets; 0 = no limit. */
+  readonly requestsPerHour: number;
   /** Of the actions of the service `platform`. */
   readonly owners: Owners;
   /** Of the gateway: where files are downloaded. */

@@ -19,6 +19,7 @@ import { callerLevels } from '#shares';
 import { createPrincipalReader, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
+import { createFileSpace } from './calls/file-space.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
 import { openConnections } from './connections/index.ts';
 import { createMcpSessions } from './mcp/session.ts';
@@ -98,6 +99,12 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     slots,
     ...limitsOf(config),
     files: openFileWriter(bus),
+    fileSpace: createFileSpace({
+      db,
+      bytesMax: config.CAP_FILES_BYTES,
+      levels: callerLevels(config),
+    }),
+    requestsPerHour: config.REQUESTS_PER_HOUR,
     owners: createOwners(bus, () => handlers),
     baseUrl: deriveBaseUrl(config),
     lookUpNames: createLookUpNames({ egress, vault, ...connections }),

@@ -7,12 +7,13 @@ import type { Credential } from '../domain/inject.ts';
 import { createByteScrubber } from '../domain/scrub-bytes.ts';
 import { insertFile } from '../repository/file.ts';
 import type { CallFacts } from './facts.ts';
+import type { OpenFile } from './file-space.ts';
 import type { Answer } from './send.ts';
 
-export type FileDeps = Pick<Deps, 'db' | 'files' | 'baseUrl'>;
+export type FileDeps = Pick<Deps, 'db' | 'files' | 'fileSpace' | 'baseUrl'>;
 
 interface KeptFile {
-  readonly facts: Pick<CallFacts, 'orgId' | 'chain'>;
+  readonly facts: Pick<CallFacts, 'orgId' | 'userId' | 'identityId' | 'chain'>;
   readonly answer: Pick<Answer, 'body' | 'stream' | 'url'>;
   readonly credentials: readonly Credential[];
   /** As the caller gets them: without injected values. */
@@ -23,16 +24,22 @@ interface KeptFile {
 /**
  * Stores a body and answers where it can be had for an hour, by the caller and its ancestors. It
  * never is in memory as a whole, and injected credentials are taken out as it passes. Throws what
- * broke it: `upstream_incomplete`, `upstream_timeout`, `response_too_large`, or `unavailable` when
- * it cannot be stored.
+ * broke it: `upstream_incomplete`, `upstream_timeout`, `response_too_large`, `rate_limited` when the
+ * caller's files fill its share of the store, or `unavailable` when it cannot be stored.
  */
 export async function keepFile(
-  { db, files, baseUrl }: FileDeps,
+  { db, files, fileSpace, baseUrl }: FileDeps,
   { facts, answer, credentials, headers, isText }: KeptFile,
 ): Promise<StoredFile> {
   const id = uuidv7();
   const values = credentials.map(({ value }) => value);
-  const stored = await files.write(scrubbed(chunksOf(answer), { values, isText }));
+  const space = fileSpace.open(facts, id);
+  const chunks = counted(scrubbed(chunksOf(answer), { values, isText }), space);
+  const stored = await files.write(chunks).catch(async (thrown: unknown) => {
+    await space.close(0).catch(() => undefined);
+    throw thrown;
+  });
+  await space.close(stored.size);
   const contentType = mediaTypeOf(headers['content-type']);
   const name = safeFileName({ disposition: headers['content-disposition'], url: answer.url });
   const { expiresAt } = await insertFile(db, {
@@ -71,6 +78,18 @@ async function* scrubbed(
   const scrubber = createByteScrubber(values, { isText });
   for await (const chunk of chunks) yield scrubber.push(chunk);
   yield scrubber.end();
+}
+
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  space: OpenFile,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    await space.reach(size);
+    yield chunk;
+  }
 }
 
 const mediaType =

@@ -42,6 +42,7 @@ export async function createConnection(
   }: { principal: string; body: CreateConnectionBody; context: CallContext },
   deadline: Deadline,
 ): Promise<Connection & { authorization_url: string }> {
+  const { requestsPerHour } = deps;
   const principal = deps.readPrincipal(signed);
   const { orgId } = principal;
   const known =
@@ -69,7 +70,10 @@ export async function createConnection(
       known ??
       (await findOrInsert(tx, { principal, wish, tier, name: body.name ?? wish.provider }));
     const by = { principal, context };
-    return { connection: target, flowId: await askForAccess(tx, { connection: target, wish, by }) };
+    return {
+      connection: target,
+      flowId: await askForAccess(tx, { connection: target, wish, by, requestsPerHour }),
+    };
   });
   return { ...presentConnection(connection), authorization_url: deps.flowUrlOf(flowId) };
 }

@@ -8,7 +8,12 @@ import { findLatestConnectionFlow } from '../repository/connection-flow.ts';
 
 /** For the links of errors and events: asks again for what was asked for and granted before, and for these scopes. */
 export async function repairConnection(
-  { db, apps, readPrincipal }: Pick<Deps, 'db' | 'apps' | 'readPrincipal'>,
+  {
+    db,
+    apps,
+    readPrincipal,
+    requestsPerHour,
+  }: Pick<Deps, 'db' | 'apps' | 'readPrincipal' | 'requestsPerHour'>,
   {
     principal: signed,
     id,
@@ -27,7 +32,7 @@ export async function repairConnection(
   const flowId = await db.transaction(async (tx) => {
     const latest = await findLatestConnectionFlow(tx, { orgId, connectionId: id });
     const wish = { scopes: [...(latest?.scopes ?? []), ...scopes], hosts: latest?.hosts ?? [] };
-    return askForAccess(tx, { connection, wish, by: { principal, context } });
+    return askForAccess(tx, { connection, wish, by: { principal, context }, requestsPerHour });
   });
   return { flowId };
 }

@@ -15,6 +15,7 @@ import {
   provideTokenOf,
 } from '../domain/secret-request.ts';
 import { parseHosts } from '../domain/credential-rules.ts';
+import { takeRequest } from '../requests/take-request.ts';
 import { findFullFor, insertSecretRequest } from '../repository/secret-request.ts';
 import { findNamedSecret } from '../repository/secret.ts';
 import { identityOf, secretRequested } from '../secrets/event.ts';
@@ -32,7 +33,7 @@ interface RequestSecretFields {
  * person, and never what the person enters there.
  */
 export async function requestSecret(
-  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
+  { db, readPrincipal, requestsPerHour }: Pick<Deps, 'db' | 'readPrincipal' | 'requestsPerHour'>,
   { principal: signed, body, context }: RequestSecretFields,
 ): Promise<SecretRequest & { token: string }> {
   const principal = readPrincipal(signed);
@@ -55,6 +56,7 @@ export async function requestSecret(
         { details: { retry_after: seconds } },
       );
     }
+    await takeRequest(tx, principal, requestsPerHour);
     if (await findNamedSecret(tx, { orgId, ownerId, name })) throw nameTaken({ tier, name });
     const request = await insertSecretRequest(tx, {
       ...{ id: uuidv7(), orgId, name, tier, ownerId, allowedHosts, ttlSeconds },

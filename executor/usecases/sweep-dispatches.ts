@@ -6,6 +6,7 @@ import { eraseOldDispatches, listAbandonedDispatches } from '../repository/dispa
 import { eraseOldFiles } from '../repository/file.ts';
 import { eraseOldIdempotency } from '../repository/idempotency.ts';
 import { pruneSecretRequests } from '../repository/secret-request.ts';
+import { pruneShareUse } from '../repository/share-use.ts';
 
 /** Who asks again settles a dispatch at once; this is for those that nobody asks about. */
 const silentSeconds = 30;
@@ -26,4 +27,5 @@ export async function sweepDispatches({ db, logger }: Pick<Deps, 'db' | 'logger'
   await prunePendingConnections(db, { limit: eraseMax });
   await eraseOldFiles(db, { limit: eraseMax });
   await pruneSecretRequests(db, { limit: eraseMax });
+  await pruneShareUse(db, { limit: eraseMax });
 }

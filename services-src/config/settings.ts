@@ -270,7 +270,7 @@ export const settings = {
   },
   CAP_FILES_BYTES: {
     schema: whole(2_147_483_648, 999_999_999_999),
-    doc: 'All files together; read at migration only.',
+    doc: 'All files together, shared out by the SHARE_… settings; the store is made for as much at migration.',
     example: '2147483648',
   },
   APPROVALS_OPEN_PER_REQUESTER: {
@@ -282,6 +282,11 @@ export const settings = {
     schema: whole(50, 100_000),
     doc: "Open approvals of an agent's subtree.",
     example: '50',
+  },
+  REQUESTS_PER_HOUR: {
+    schema: whole(2_000, 10_000_000),
+    doc: 'Requests for accounts and secrets within an hour in one org: a quarter of them by one user with all its agents, half of that by one identity; 0 = no limit.',
+    example: '2000',
   },
   APPROVALS_RAISED_PER_HOUR: {
     schema: whole(2_000, 10_000_000),

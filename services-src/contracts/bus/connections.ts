@@ -88,7 +88,7 @@ export const connectionEndpoints = {
   createConnection: {
     request: change.extend({ body: createConnectionBody }),
     response: askedConnection,
-    errors: ['forbidden', 'not_found', 'conflict', 'invalid_params'],
+    errors: ['forbidden', 'not_found', 'conflict', 'invalid_params', 'rate_limited'],
     callers: ['gateway'],
     timeoutMs: 6_000,
   },
@@ -137,7 +137,7 @@ export const connectionEndpoints = {
   repairConnection: {
     request: change.extend({ id, scopes: z.array(oauthScope).max(100) }),
     response: z.strictObject({ flowId: id }),
-    errors: ['not_found', 'forbidden', 'conflict'],
+    errors: ['not_found', 'forbidden', 'conflict', 'rate_limited'],
     ...quick,
   },
   /** Takes the provider's answer, once, in the browser session that began. */
