@@ -10,6 +10,7 @@ import { registry } from '#contracts/bus/registry';
 import { eventSubject } from '#contracts/events';
 import { gap, permit } from '#contracts/permit';
 import { openDatabase } from '#database';
+import type { Database } from '#database';
 import { createPlainHttpCheck, openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
 import type { EgressAllow, EgressOptions } from '#egress';
 import { onEvents, openPublisher, startRelay } from '#events';
@@ -97,14 +98,8 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     publisher: openPublisher(bus, 'executor', logger),
     logger,
     slots,
-    ...limitsOf(config),
+    ...limitsOf(config, db),
     files: openFileWriter(bus),
-    fileSpace: createFileSpace({
-      db,
-      bytesMax: config.CAP_FILES_BYTES,
-      levels: callerLevels(config),
-    }),
-    requestsPerHour: config.REQUESTS_PER_HOUR,
     owners: createOwners(bus, () => handlers),
     baseUrl: deriveBaseUrl(config),
     lookUpNames: createLookUpNames({ egress, vault, ...connections }),
@@ -123,8 +118,11 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-function limitsOf(config: ExecutorConfig) {
+function limitsOf(config: ExecutorConfig, db: Database) {
+  const levels = callerLevels(config);
   return {
+    fileSpace: createFileSpace({ db, bytesMax: config.CAP_FILES_BYTES, levels }),
+    requestsPerHour: config.REQUESTS_PER_HOUR,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
     retries: createRetries(),
