@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import { describe, expect, test } from 'vitest';
+import pino from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
 import type { PendingApproval } from '#contracts/http/approvals';
 import type { Event, FeedItem } from '#contracts/events';
@@ -8,6 +9,7 @@ import { AppError } from '#errors';
 import { performCall } from './call.ts';
 import type { CallDeps, IncomingCall } from './call.ts';
 import { agent, feedItemOf } from './principals.testing.ts';
+import { openRefusals } from './refusals.ts';
 
 const claims = agent();
 const caller = { principal: 'signed', claims };
@@ -113,6 +115,10 @@ describe('a permitted call', () => {
         details: { audit_id: auditId },
       });
       expect(stage.calls.filter((name) => name === 'execute')).toHaveLength(1);
+      // So that what the answer names is in the log, whatever becomes of the executor's record.
+      expect(stage.published).toMatchObject([
+        { type: 'action.unanswered', audit: { outcome: 'outcome_unknown', call_id: auditId } },
+      ]);
     },
   );
 
@@ -212,7 +218,7 @@ describe('a refused call', () => {
     expect(stage.published).toMatchObject([
       {
         type: 'action.refused',
-        audit: { outcome: 'failed', error: 'unknown_action', service: 'github', action: 'a' },
+        audit: { outcome: 'refused', error: 'unknown_action', service: 'github', action: 'a' },
       },
     ]);
     expect(JSON.stringify(stage.published)).not.toContain('CANARY');
@@ -232,7 +238,36 @@ describe('a refused call', () => {
     ]);
   });
 
-  test.for(['unavailable', 'internal', 'unauthenticated'] as const)(
+  test.for(['filter_invalid', 'idempotency_key_reused'] as const)(
+    'by the executor with %s, before it recorded anything, is recorded with what was decided',
+    async (code) => {
+      const stage = start({
+        decide: () => permit,
+        execute() {
+          throw new AppError(code, 'x');
+        },
+      });
+
+      await expect(stage.perform()).rejects.toMatchObject({ code });
+      expect(stage.published).toMatchObject([
+        { type: 'action.refused', audit: { outcome: 'refused', error: code, risk: 'write' } },
+      ]);
+    },
+  );
+
+  test('that the executor recorded is not recorded again', async () => {
+    const stage = start({
+      decide: () => permit,
+      execute() {
+        throw new AppError('upstream_refused_address', 'x', { details: { audit_id: auditId } });
+      },
+    });
+
+    await expect(stage.perform()).rejects.toMatchObject({ code: 'upstream_refused_address' });
+    expect(stage.published).toEqual([]);
+  });
+
+  test.for(['unavailable', 'internal', 'unauthenticated', 'rate_limited'] as const)(
     '%s is no refusal and leaves no record',
     async (code) => {
       const stage = start({
@@ -362,6 +397,34 @@ describe('a resume by approval_id', () => {
   });
 });
 
+describe('a resume of an approval', () => {
+  const parse = () => ({ kind: 'resume' as const, approvalId });
+
+  test('of somebody else is recorded', async () => {
+    const stage = start({
+      resume() {
+        throw new AppError('not_in_your_chain', 'x');
+      },
+    });
+
+    await expect(stage.perform({ parse })).rejects.toMatchObject({ code: 'not_in_your_chain' });
+    expect(stage.published).toMatchObject([
+      { audit: { outcome: 'refused', error: 'not_in_your_chain', approval_id: approvalId } },
+    ]);
+  });
+
+  test('whose call has failed is told so, and leaves no record', async () => {
+    const stage = start({
+      resume() {
+        throw new AppError('approval_stale', 'x');
+      },
+    });
+
+    await expect(stage.perform({ parse })).rejects.toMatchObject({ code: 'approval_stale' });
+    expect(stage.published).toEqual([]);
+  });
+});
+
 function lost(): AppError {
   return new AppError('unavailable', 'x', { details: { component: 'executor', lost: true } });
 }
@@ -392,11 +455,17 @@ function start(answers: Answers) {
     calls.push(name);
     return answers[name]?.(request);
   };
+  const logger = pino({ enabled: false });
+  const publisher = { publish: async (event: Event) => void published.push(event) };
+  const refusals = openRefusals({ publisher, logger });
+  onTestFinished(() => refusals[Symbol.asyncDispose]());
   const deps = {
     policy: { decide: endpoint('decide') },
     executor: { execute: endpoint('execute') },
     approvals: { raise: endpoint('raise'), resume: endpoint('resume'), get: endpoint('get') },
-    publisher: { publish: async (event: Event) => void published.push(event) },
+    publisher,
+    refusals,
+    logger,
     feed: {
       subscribe(listener: (item: FeedItem | null) => void) {
         listeners.add(listener);

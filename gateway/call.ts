@@ -10,7 +10,8 @@ import { inSpan } from '#telemetry';
 import type { Caller } from './authenticate.ts';
 import type { AskedCall } from './domain/call-body.ts';
 import type { Deps } from './deps.ts';
-import { recordDenied, recordRefused } from './record.ts';
+import { asAsked, factsOf, recordDenied, recordUnanswered } from './record.ts';
+import type { Refusal } from './refusals.ts';
 import { awaitDecision } from './wait.ts';
 
 /** What a call ends as, whichever surface it came by. */
@@ -40,7 +41,7 @@ type Permitted = Extract<Decision, { outcome: 'permit' }>;
 type Fresh = Extract<AskedCall, { kind: 'fresh' }>;
 export type CallDeps = Pick<
   Deps,
-  'policy' | 'executor' | 'approvals' | 'publisher' | 'feed' | 'stopping'
+  'policy' | 'executor' | 'approvals' | 'publisher' | 'refusals' | 'feed' | 'stopping' | 'logger'
 >;
 
 /** How much longer than the upstream the executor may take to answer. */
@@ -67,18 +68,21 @@ export async function performCall(deps: CallDeps, incoming: IncomingCall): Promi
   const caller = await inSpan('authentication', {}, () => incoming.authenticate());
 
   if (asked.kind === 'resume') {
-    const state = await inSpan('execution', {}, () =>
-      deps.approvals.resume(
-        { principal: caller.principal, id: asked.approvalId, context },
-        deadlineIn(resumeMsMax),
-      ),
-    );
+    const facts = { approval_id: asked.approvalId };
+    const resume = () =>
+      inSpan('execution', {}, () =>
+        deps.approvals.resume(
+          { principal: caller.principal, id: asked.approvalId, context },
+          deadlineIn(resumeMsMax),
+        ),
+      );
+    const state = await refusing(deps, { caller, context, facts, codes: resumeRefusals }, resume);
     return awaitDecision(deps, incoming, state);
   }
 
   // 3. Permission: policy walks the chain and signs what it decided. 5. Refusals are recorded here.
   const { call, options } = asked;
-  const decision = await refusing(deps, { caller, asked, context }, null, () =>
+  const decision = await refusing(deps, { caller, context, facts: asAsked(call) }, () =>
     inSpan('permission', { 'aag.service': call.service }, () =>
       deps.policy.decide({ principal: caller.principal, call, options }, deadlineIn(5_000)),
     ),
@@ -93,10 +97,12 @@ export async function performCall(deps: CallDeps, incoming: IncomingCall): Promi
     }
     case 'permit':
       // 4. and 5. Execution: the executor sends, and commits its audit events before it answers.
-      return execute(deps, { incoming, caller, asked, decision });
+      return refusing(deps, { caller, context, facts: factsOf(decision) }, () =>
+        execute(deps, { incoming, caller, asked, decision }),
+      );
     case 'gap': {
       // 4. and 5. Suspension: approvals keeps the call, and its event is the audit record.
-      const state = await refusing(deps, { caller, asked, context }, decision, () =>
+      const state = await refusing(deps, { caller, context, facts: factsOf(decision) }, () =>
         inSpan('execution', { 'aag.suspended': true }, () =>
           deps.approvals.raise(
             { principal: caller.principal, gap: decision.gap, call, options, context },
@@ -113,25 +119,32 @@ export async function performCall(deps: CallDeps, incoming: IncomingCall): Promi
   }
 }
 
-/** Records a typed refusal before it is answered. What never reached a decision is no refusal. */
+/** Other errors of a resume say how the call ended, which has its records. */
+const resumeRefusals: ReadonlySet<ErrorCode> = new Set([
+  'forbidden',
+  'identity_archived',
+  'not_found',
+  'not_in_your_chain',
+]);
+
+type Refusing = Pick<Refusal, 'caller' | 'context' | 'facts'> & { codes?: ReadonlySet<ErrorCode> };
+
+/** Records a typed refusal before it is answered. */
 async function refusing<T>(
-  deps: CallDeps,
-  { caller, asked, context }: { caller: Caller; asked: Fresh; context: CallContext },
-  decision: Decision | null,
+  { refusals }: CallDeps,
+  { codes, ...about }: Refusing,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
     const error = AppError.from(thrown);
-    if (!undecided.has(error.code) && error.details['busy'] !== true) {
-      await recordRefused(deps, { caller, context, call: asked.call, summary: decision, error });
+    if (codes?.has(error.code) !== false) {
+      await refusals.record({ type: 'action.refused', ...about, error });
     }
     throw error;
   }
 }
-
-const undecided = new Set<ErrorCode>(['unavailable', 'internal', 'unauthenticated']);
 
 interface Execution {
   readonly incoming: IncomingCall;
@@ -158,7 +171,14 @@ async function execute(
         const error = AppError.from(thrown);
         const isFull = error.details['busy'] === true;
         const pauseMs = (isFull ? pausesMs.full : pausesMs.none)[attempt];
-        if (!neverArrived(error) || pauseMs === undefined) throw settle(error, decision);
+        if (!neverArrived(error) || pauseMs === undefined) {
+          const settled = settle(error, decision);
+          if (settled !== error && settled.code === 'outcome_unknown') {
+            const { auditId } = decision;
+            await recordUnanswered(deps, { caller, context, summary: decision, auditId });
+          }
+          throw settled;
+        }
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     }

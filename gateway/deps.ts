@@ -14,6 +14,7 @@ import type { CallLimits } from './domain/call-body.ts';
 import type { Site } from './domain/site.ts';
 import type { Feed } from './feed.ts';
 import type { RateLimits } from './rate-limits.ts';
+import type { Refusals } from './refusals.ts';
 import type { UnderWay } from './under-way.ts';
 
 /** The components behind the edge. */
@@ -33,6 +34,7 @@ export interface Deps extends Neighbours {
   readonly authNews: AuthNews;
   readonly files: FileReader;
   readonly publisher: Publisher;
+  readonly refusals: Refusals;
   readonly feed: Feed;
   readonly rates: RateLimits;
   readonly underWay: UnderWay;

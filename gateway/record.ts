@@ -1,11 +1,12 @@
 import { blankAuditEntry } from '#contracts/audit';
 import type { AuditEntry } from '#contracts/audit';
 import type { Call } from '#contracts/call';
+import type { EventType } from '#contracts/events';
 import type { CallContext, Principal, Risk } from '#contracts/vocabulary';
-import type { AppError } from '#errors';
 import { createEvent } from '#events';
 import type { Publisher } from '#events';
 import { inSpan } from '#telemetry';
+import type { Logger } from '#telemetry';
 import type { Caller } from './authenticate.ts';
 
 /** What policy says about a call it decided. */
@@ -43,33 +44,37 @@ export async function recordDenied(
     outcome: 'denied',
     approval_id: approvalId,
   };
-  await publish(publisher, caller.claims, { type: 'action.denied', entry });
+  await publishEntry(publisher, caller.claims, { type: 'action.denied', entry });
 }
 
-/** The same for a call that was refused with a typed error before anything ran. */
-export async function recordRefused(
-  { publisher }: { publisher: Publisher },
-  {
-    caller,
-    context,
-    call,
-    summary,
-    error,
-  }: Recording & { call: Call; summary: Summary | null; error: AppError },
+/**
+ * The caller is answered that the outcome is unknown, though the record of whoever made the call may
+ * still come: so what the answer names can be looked up in either case. The answer is given even if
+ * this cannot be stored: nothing may look like a safe retry.
+ */
+export async function recordUnanswered(
+  { publisher, logger }: { publisher: Publisher; logger: Pick<Logger, 'error'> },
+  { caller, context, summary, auditId }: Recording & { summary: Summary; auditId: string },
 ): Promise<void> {
   const entry: AuditEntry = {
-    ...entryOf(caller.claims, context, `Refused: ${error.message}`),
-    ...(summary === null ? asAsked(call) : factsOf(summary)),
-    outcome: 'failed',
-    error: error.code,
+    ...entryOf(caller.claims, context, `No answer: ${summary.description}`),
+    ...factsOf(summary),
+    outcome: 'outcome_unknown',
+    error: 'outcome_unknown',
+    call_id: auditId,
   };
-  await publish(publisher, caller.claims, { type: 'action.refused', entry });
+  try {
+    await publishEntry(publisher, caller.claims, { type: 'action.unanswered', entry });
+  } catch (error) {
+    logger.error({ err: error, auditId }, 'a lost answer could not be recorded');
+  }
 }
 
-function publish(
+/** Stores a record of the gateway's own. Throws `unavailable` when it cannot be stored. */
+export function publishEntry(
   publisher: Publisher,
   claims: Principal,
-  { type, entry }: { type: 'action.denied' | 'action.refused'; entry: AuditEntry },
+  { type, entry }: { type: EventType; entry: AuditEntry },
 ): Promise<void> {
   const event = createEvent({
     type,
@@ -81,7 +86,8 @@ function publish(
   return inSpan('audit', {}, () => publisher.publish(event));
 }
 
-function entryOf(claims: Principal, context: CallContext, description: string): AuditEntry {
+/** What every record of the gateway says of the caller. */
+export function entryOf(claims: Principal, context: CallContext, description: string): AuditEntry {
   const { credential, chain } = claims;
   return {
     ...blankAuditEntry(description.slice(0, 2000)),
@@ -99,7 +105,7 @@ function entryOf(claims: Principal, context: CallContext, description: string): 
   };
 }
 
-function factsOf(summary: Summary): Partial<AuditEntry> {
+export function factsOf(summary: Summary): Partial<AuditEntry> {
   return {
     service: summary.service,
     template: summary.template,
@@ -110,7 +116,7 @@ function factsOf(summary: Summary): Partial<AuditEntry> {
 }
 
 /** A refused call was never resolved: what it named is all there is. Nothing of its body is kept. */
-function asAsked(call: Call): Partial<AuditEntry> {
+export function asAsked(call: Call): Partial<AuditEntry> {
   return {
     service: call.service,
     action: call.kind === 'action' ? call.action : call.method,

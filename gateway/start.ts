@@ -23,6 +23,7 @@ import type { Site } from './domain/site.ts';
 import { openFeed } from './feed.ts';
 import { excuseLateness } from './late.ts';
 import { createRateLimits } from './rate-limits.ts';
+import { openRefusals } from './refusals.ts';
 import { joinReplicas } from './replicas.ts';
 import { createServer, explainTrustedProxies } from './server.ts';
 import type { ServerOptions } from './server.ts';
@@ -54,6 +55,9 @@ export async function startGateway(
   const authNews = startup.use(hearAuth(bus, () => authenticator.forget()));
   const replicas = startup.use(joinReplicas(bus));
   const stopping = new AbortController();
+  const publisher = openPublisher(bus, 'gateway', logger);
+  // Stopped after the server, so that nothing is refused that it does not count.
+  const refusals = startup.use(openRefusals({ publisher, logger }));
 
   let site: Site | undefined;
   const app: FastifyInstance = await createServer(
@@ -65,7 +69,8 @@ export async function startGateway(
       authenticator,
       authNews,
       files: openFileReader(bus),
-      publisher: openPublisher(bus, 'gateway', logger),
+      publisher,
+      refusals,
       rates: createRateLimits({
         identityPerMinute: config.RATE_IDENTITY_PER_MINUTE,
         userPerMinute: config.RATE_USER_PER_MINUTE,

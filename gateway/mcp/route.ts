@@ -9,8 +9,10 @@ import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import { mayUse } from '#contracts/scopes';
 import { headersOf, statusOf, toAppError } from '../plugins/error-handler.ts';
-import { admit, chargeBody, contextOf, goneSignal, refuseOtherMethods } from '../plugins/routes.ts';
+import { contextOf } from '../context.ts';
+import { admit, chargeBody, goneSignal, refuseOtherMethods } from '../plugins/routes.ts';
 import type { Admitted } from '../plugins/routes.ts';
+import { afterRecording, askedOfTool } from '../refused.ts';
 import { assertAcceptable, assertOwnOrigin, challengeOf, readBearer } from './admission.ts';
 import { createClientRequests } from './client-requests.ts';
 import { serveRequest } from './exchange.ts';
@@ -45,8 +47,10 @@ export async function mcpRoute(
     clientRequests: createClientRequests(),
   };
 
-  app.setErrorHandler((thrown: unknown, request, reply) => {
-    const error = toAppError(thrown);
+  app.setErrorHandler(async (thrown: unknown, request, reply) => {
+    const asked = askedIn(request.body);
+    const refused = { asked, error: toAppError(thrown) };
+    const error = await afterRecording(deps.refusals, request, refused);
     if (error.code === 'internal') {
       deps.logger.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
     }
@@ -55,12 +59,14 @@ export async function mcpRoute(
       .code(statusOf(error))
       .headers(headersOf(error, hadToken, challengeOf(deps.site(), error.code)))
       .send(rpcError(error, request.id, request.body));
+    return reply;
   });
 
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     assertOwnOrigin(deps.site(), request.headers.origin);
     const credential = readBearer(request);
     const caller = await deps.authenticator.authenticate(credential);
+    request.caller = caller;
     admit(reply, deps.rates.ofCaller(caller));
     const place = deps.underWay.request(caller.claims, reply.raw);
     request.admitted = { credential, caller, place };
@@ -230,6 +236,14 @@ function assertVersion(given: string | undefined, message?: JSONRPCRequest): voi
     `MCP-Protocol-Version must be one of ${sessionVersions.join(', ')} here.`,
     { details: { rpc: rpcCodes.refused } },
   );
+}
+
+/** What a message asks of a tool, as the audit log says it. */
+function askedIn(body: unknown): ReturnType<typeof askedOfTool> {
+  const { method, params } = (body ?? {}) as Partial<JSONRPCRequest>;
+  if (method !== 'tools/call') return null;
+  const tool = tools.find(({ name }) => name === params?.['name']);
+  return tool === undefined ? null : askedOfTool(tool, params?.['arguments']);
 }
 
 /** Before anything runs, so that a client can ask for the scope and come again (RFC 6750 §3.1). */

@@ -20,6 +20,7 @@ import { id as uuid } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { validate } from '../domain/validate.ts';
 import { toEnvelope } from '../plugins/error-handler.ts';
+import { askedOfTool, recordRefused } from '../refused.ts';
 import type { Person } from './person.ts';
 import { sessionVersions } from './session-id.ts';
 import type {
@@ -109,7 +110,7 @@ async function runTool(
     );
   } catch (thrown) {
     if (thrown instanceof UrlElicitationRequiredError) throw thrown;
-    const error = toToolError(thrown);
+    const error = toToolError(await recorded(AppError.from(thrown), { tool, given, call }));
     const { requestId } = call.context;
     if (error.code === 'internal') {
       call.deps.logger.error(
@@ -121,12 +122,26 @@ async function runTool(
   }
 }
 
+/** The error to answer with: the given one, once the audit log has what belongs there. */
+async function recorded(
+  error: AppError,
+  { tool, given, call }: { tool: Tool; given: Structured; call: ToolCall },
+): Promise<AppError> {
+  const asked = askedOfTool(tool, given);
+  if (asked === null) return error;
+  try {
+    await recordRefused(call.deps.refusals, { asked, asker: call, error });
+    return error;
+  } catch (failure) {
+    return AppError.from(failure);
+  }
+}
+
 /**
  * Wrong arguments are a result with the tool's own error, not a protocol error: so the model sees
  * what to correct. To it they are the params of a call, whatever part of us found them wrong.
  */
-function toToolError(thrown: unknown): AppError {
-  const error = AppError.from(thrown);
+function toToolError(error: AppError): AppError {
   if (error.code !== 'invalid_request') return error;
   return new AppError('invalid_params', error.message, { details: error.details, cause: error });
 }

@@ -6,6 +6,7 @@ import type { Access } from '#contracts/http/define';
 import type { CallContext } from '#contracts/vocabulary';
 import type { Caller, Credential } from '../authenticate.ts';
 import type { Deps } from '../deps.ts';
+import type { RefusalType } from '../refusals.ts';
 import type { Person } from './person.ts';
 import { portableSchema } from './portable-schema.ts';
 import type { JsonObject } from './portable-schema.ts';
@@ -62,6 +63,8 @@ export interface Tool {
   readonly outputSchema: JsonObject;
   /** What the credential must allow for a call with these arguments. */
   scopeOf(input: unknown): Access;
+  /** What the audit log calls a refusal of it; null: it changes nothing. */
+  readonly refusedAs: RefusalType | null;
   /** Throws for what deserves a better sentence than the schema has. */
   readonly refuse?: ((given: Structured) => void) | undefined;
   run(input: never, call: ToolCall): Promise<ToolAnswer>;
@@ -76,6 +79,7 @@ interface ToolSpec<Input extends z.ZodObject> {
   readonly output: z.ZodRawShape;
   /** The field that every result has. */
   readonly tag: string;
+  readonly refusedAs: RefusalType | null;
   readonly refuse?: (given: Structured) => void;
   readonly scope: Access | ((input: unknown) => Access);
   readonly run: (input: z.output<Input>, call: ToolCall) => Promise<ToolAnswer>;
@@ -89,7 +93,7 @@ const failure = z.looseObject({
 });
 
 export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSpec<Input>): Tool {
-  const { title, description, annotations, input, scope, refuse, run } = spec;
+  const { title, description, annotations, input, scope, refusedAs, refuse, run } = spec;
   const success = z
     .looseObject(spec.output)
     .partial()
@@ -106,6 +110,7 @@ export function defineTool<Input extends z.ZodObject>(name: string, spec: ToolSp
       anyOf: [toSchema(success, 'output'), toSchema(failure, 'output')],
     },
     scopeOf: typeof scope === 'function' ? scope : () => scope,
+    refusedAs,
     refuse,
     run,
   };

@@ -11,7 +11,8 @@ import type { Caller } from '../authenticate.ts';
 import type { Deps } from '../deps.ts';
 import { connectRefusalPage, connectedPage, gatePage, signInFirst } from './connect-pages.ts';
 import { statusOf, toAppError } from './error-handler.ts';
-import { contextOf, refuseOtherMethods } from './routes.ts';
+import { contextOf } from '../context.ts';
+import { refuseOtherMethods } from './routes.ts';
 import { findCaller } from './sign-in-steps.ts';
 
 const gate = '/connect/:id';

@@ -5,6 +5,8 @@ import { AppError, errorCodes } from '#errors';
 import type { ErrorCode, ErrorDetails } from '#errors';
 import type { Logger } from '#telemetry';
 import type { Site } from '../domain/site.ts';
+import { afterRecording, askedOverRest } from '../refused.ts';
+import type { Refusals } from '../refusals.ts';
 
 /** Statuses of the edge itself that the table of codes has no row for. */
 const statusOfEdge = { method_not_allowed: 405, not_acceptable: 406 } as const;
@@ -12,13 +14,16 @@ const statusOfEdge = { method_not_allowed: 405, not_acceptable: 406 } as const;
 /** The only place where an error becomes an HTTP status and a body (decisions: Errors). */
 export function registerErrorHandler(
   app: FastifyInstance,
-  { logger, site }: { logger: Logger; site: () => Site },
+  { logger, site, refusals }: { logger: Logger; site: () => Site; refusals: Refusals },
 ): void {
-  app.setErrorHandler((thrown: unknown, request, reply) => {
+  app.setErrorHandler(async (thrown: unknown, request, reply) => {
+    const asked = askedOverRest(request);
+    const error = await afterRecording(refusals, request, { asked, error: toAppError(thrown) });
     // Where a client finds out how to get a credential (RFC 9728 §5.1).
     const metadata = `${site().baseUrl}${protectedResourceMetadataPath}`;
     const challenge = [`resource_metadata="${metadata}"`];
-    sendError(toAppError(thrown), { request, reply, logger, challenge });
+    sendError(error, { request, reply, logger, challenge });
+    return reply;
   });
 }
 

@@ -1,4 +1,3 @@
-import { trace } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
@@ -6,11 +5,11 @@ import { deadlineIn } from '#bus';
 import { httpRoutes } from '#contracts/all';
 import type { RouteName } from '#contracts/all';
 import type { Access, RouteSpec } from '#contracts/http/define';
-import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { inSpan } from '#telemetry';
 import { readCredential } from '../authenticate.ts';
 import type { Caller, Credential } from '../authenticate.ts';
+import { contextOf } from '../context.ts';
 import type { Deps } from '../deps.ts';
 import { mayUse } from '#contracts/scopes';
 import { invalidRequest, validate } from '../domain/validate.ts';
@@ -24,6 +23,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set for routes that are not public, before their body is read. */
     admitted: Admitted | null;
+    /** Set as soon as it is known, of requests that are not admitted too. */
+    caller: Caller | null;
+  }
+  interface FastifyContextConfig {
+    readonly spec?: RouteSpec;
   }
 }
 
@@ -48,6 +52,7 @@ const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as 
 /** Binds a handler to every route of the table. */
 export function registerRoutes(app: FastifyInstance, deps: Deps, options: RoutesOptions): void {
   app.decorateRequest('admitted', null);
+  app.decorateRequest('caller', null);
   const handlers = createHandlers(deps);
   const table: readonly [string, RouteSpec][] = Object.entries(httpRoutes);
   for (const [name, spec] of table) {
@@ -55,6 +60,7 @@ export function registerRoutes(app: FastifyInstance, deps: Deps, options: Routes
     app.route({
       method: spec.method,
       url: toFastifyPath(spec.path),
+      config: { spec },
       ...(spec.access === 'public'
         ? { bodyLimit: publicBodyBytesMax, onRequest: publicAdmission(deps, spec) }
         : { onRequest: admission(deps, spec.access) }),
@@ -101,6 +107,7 @@ export function admission(deps: Deps, access: Access) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const credential = readCredential(deps.site(), request);
     const caller = await deps.authenticator.authenticate(credential);
+    request.caller = caller;
     admit(reply, deps.rates.ofCaller(caller));
     if (!mayUse(caller.claims, access)) {
       throw new AppError(
@@ -189,16 +196,6 @@ function checkedBody(schema: z.ZodType | undefined, body: unknown): unknown {
   if (given.length === 0) return undefined;
   const issues = given.map((path) => ({ path, message: 'is not a known field' }));
   throw invalidRequest('This address takes no body; leave it out.', issues);
-}
-
-const addressCharactersMax = 64;
-
-export function contextOf(request: FastifyRequest): CallContext {
-  return {
-    requestId: request.id,
-    traceId: trace.getActiveSpan()?.spanContext().traceId ?? null,
-    ip: request.ip.slice(0, addressCharactersMax),
-  };
 }
 
 /** Aborts when the connection is gone before the answer was sent. */

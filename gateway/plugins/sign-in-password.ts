@@ -7,7 +7,8 @@ import { readCredential } from '../authenticate.ts';
 import type { Deps } from '../deps.ts';
 import { parseReturnTo } from '../domain/return-to.ts';
 import { toAppError } from './error-handler.ts';
-import { contextOf, refuseOtherMethods } from './routes.ts';
+import { contextOf } from '../context.ts';
+import { refuseOtherMethods } from './routes.ts';
 import { passwordPage, refusalPage, withQuery } from './sign-in-pages.ts';
 import {
   countAttempts,

@@ -7,7 +7,8 @@ import type { Deps } from '../deps.ts';
 import { parseReturnTo } from '../domain/return-to.ts';
 import { readCookie, signInCookie } from '../domain/site.ts';
 import { newSessionCookies, visitOf } from '../session-cookie.ts';
-import { contextOf, refuseOtherMethods } from './routes.ts';
+import { contextOf } from '../context.ts';
+import { refuseOtherMethods } from './routes.ts';
 import { countAttempts, readQuery } from './sign-in-steps.ts';
 
 const starts = '/sign-in/with/:key';

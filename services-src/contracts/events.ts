@@ -12,6 +12,12 @@ const eventTypesOf = {
   gateway: {
     'action.denied': 'internal',
     'action.refused': 'internal',
+    /** A call that may change something was answered with an unknown outcome before its own record was there. */
+    'action.unanswered': 'internal',
+    /** An attempt to decide, cancel or run an approval was refused. */
+    'approval.refused': 'internal',
+    /** Any other request to change something was refused because its caller may not. */
+    'request.refused': 'internal',
   },
   auth: {
     'identity.created': 'public',
@@ -126,9 +132,9 @@ export const eventsStream = 'EVENTS';
 /** What the stream holds: events that somebody may wait for, and records for the audit log alone. */
 export const streamSubjects = ['evt.>', 'aud.>'];
 
-/** What every call leaves and nobody waits for. */
+/** What every call and every refused request leaves and nobody waits for. */
 export function isForAuditAlone(type: EventType): boolean {
-  return type.startsWith('action.');
+  return type.startsWith('action.') || type === 'approval.refused' || type === 'request.refused';
 }
 
 /**

@@ -5,7 +5,13 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { blankAuditEntry } from '#contracts/audit';
-import { batchSubject, eventSubject, eventTypes, ownerOf } from '#contracts/events';
+import {
+  batchSubject,
+  eventSubject,
+  eventTypes,
+  isForAuditAlone,
+  ownerOf,
+} from '#contracts/events';
 import type { Event, EventType } from '#contracts/events';
 import { components } from '#contracts/vocabulary';
 import { createTestEnvironment } from '../../test/support/environment.ts';
@@ -76,7 +82,7 @@ describe('an event type and who announces it', { timeout: 120_000 }, () => {
     expect(audit.logged.length).toBe(forged.length);
     const told = () => notifier.seen.map(({ id }) => id);
     const announced = honest.filter((id) =>
-      believed.some((event) => event.id === id && !event.type.startsWith('action.')),
+      believed.some((event) => event.id === id && !isForAuditAlone(event.type)),
     );
     await until(() => expect(told().toSorted()).toEqual(announced.toSorted()));
   });

@@ -50,6 +50,7 @@ export const serviceApprove = defineTool('service_approve', {
   input,
   output,
   tag: 'status',
+  refusedAs: 'approval.refused',
   scope: 'approvals',
   run: (given, call) => resolve(given, call, 'ancestor'),
 });
@@ -63,6 +64,7 @@ export const serviceApproveSelf = defineTool('service_approve_self', {
   input: ownInput,
   output,
   tag: 'status',
+  refusedAs: 'approval.refused',
   scope: 'approvals',
   run: async (given, call) => {
     if (!(await mayApproveSelf(call))) {

@@ -112,6 +112,7 @@ export const serviceAuth = defineTool('service_auth', {
     authorization_url: z.string().describe('For your user, in its browser.'),
   },
   tag: 'operation',
+  refusedAs: 'request.refused',
   scope: (given) => operationOf(given)?.scope ?? 'any',
   run: async (given, call) => {
     const { operation } = given;

@@ -99,6 +99,7 @@ Raw HTTP (method and path) is not available here; it is through POST /v1/actions
   }),
   output,
   tag: 'status',
+  refusedAs: 'action.refused',
   refuse: refuseRawHttp,
   scope: 'actions:call',
   run: (input, call) => {
@@ -127,6 +128,7 @@ ${outcomes}`,
   }),
   output,
   tag: 'status',
+  refusedAs: 'action.refused',
   refuse: refuseRawHttp,
   scope: 'actions:read',
   run: (input, call) =>

@@ -33,6 +33,7 @@ export const serviceSearch = defineTool('service_search', {
   }),
   output: { results: z.array(row) },
   tag: 'results',
+  refusedAs: null,
   scope: 'actions:read',
   run: async (
     { query = '', catalog = false, limit = searchLimits.default },
