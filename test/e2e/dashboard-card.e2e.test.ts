@@ -116,6 +116,23 @@ describe.skipIf(!chromium.available)(`the card of an approval${chromium.note}`, 
     });
   });
 
+  test('says how many disclosed fields lie below the bar, until they were scrolled to', async () => {
+    const disclosed = Array.from({ length: 30 }, (_each, at) => ({
+      label: `Field ${at}`,
+      value: 'value',
+      truncated: false,
+    }));
+    const page = await openCard(anIssue({ disclosed }), { viewport: smallPhone });
+    const hint = page.getByText(/\d+ fields? below$/);
+    await hint.waitFor();
+    expect(Number(/\d+/.exec((await hint.textContent()) ?? '')?.[0])).toBeGreaterThan(20);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(smallPhone.width);
+    expect(await accessibilityProblems(page)).toEqual([]);
+
+    await page.getByText('Where and by which permission').scrollIntoViewIfNeeded();
+    await hint.waitFor({ state: 'detached' });
+  });
+
   describe('one that is too large to be shown whole', () => {
     const large = (differences: Partial<ApprovalResponse> = {}) =>
       withRequest(
@@ -383,6 +400,17 @@ describe.skipIf(!chromium.available)(`the card of an approval${chromium.note}`, 
       for (const part of ['asks to', 'What it will do', 'Not allowed yet', 'left to decide']) {
         expect(text).not.toContain(part);
       }
+    });
+
+    test('opened by its link stands in the list of the decided; one decided here stays where it is', async () => {
+      const past = anIssue(allowed({ status: 'executed', http_status_code: 201 }));
+      const page = await openCard(past);
+      await page.waitForURL(`**/${past.id}?show=decided`);
+
+      const open = await openCard(anIssue());
+      await button(open, /Allow once/).click();
+      await open.getByText('Allowed by you').first().waitFor();
+      expect(new URL(open.url()).search).toBe('');
     });
 
     test('that was denied says what it would have done', async () => {

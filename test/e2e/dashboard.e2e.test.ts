@@ -232,11 +232,36 @@ describe.skipIf(!chromium.available)(`the dashboard of a running gateway${chromi
     expect(upstream.hits.at(-1)?.method).toBe('DELETE');
   });
 
+  test('allows a request that is too large to be shown whole once its reader has said so', async () => {
+    const body = { title: 'Whole title', text: 'A'.repeat(150_000) };
+    const { approval_id: id } = created(
+      await bot.post('/v1/actions/call', {
+        service: 'http',
+        method: 'POST',
+        path: `${upstream.url}/notes`,
+        body,
+      }),
+    );
+    await page.goto(`${url}/approvals/${id}`);
+    await page.getByText('Of one value only the beginning is shown').waitFor();
+    expect(await page.locator('article').textContent()).toContain('"title": "Whole title"');
+    expect(await page.getByRole('button', { name: /remember/ }).count()).toBe(0);
+
+    const before = upstream.hits.length;
+    await page.getByRole('button', { name: /Allow once/ }).click();
+    await page.getByRole('button', { name: /Yes, allow it/ }).click();
+    await page
+      .getByText(/http answered/)
+      .first()
+      .waitFor();
+    expect(upstream.hits.slice(before).map((hit) => hit.body)).toEqual([JSON.stringify(body)]);
+  });
+
   test('lists what was decided', async () => {
     await page.goto(`${url}/approvals?show=decided`);
 
     await page.getByText('Ran, 201').first().waitFor();
-    expect(await page.getByRole('listitem').count()).toBe(6);
+    expect(await page.getByRole('listitem').count()).toBe(7);
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 

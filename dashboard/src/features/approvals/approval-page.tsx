@@ -1,6 +1,6 @@
-import { A, useParams, useSearchParams } from '@solidjs/router';
+import { A, useNavigate, useParams, useSearchParams } from '@solidjs/router';
 import { useQuery, useQueryClient } from '@tanstack/solid-query';
-import { Match, Show, Switch } from 'solid-js';
+import { Match, Show, Switch, createEffect } from 'solid-js';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { isApiError } from '../../api/client.ts';
@@ -8,7 +8,7 @@ import { usePollEveryMs } from '../../api/live.tsx';
 import { Icon, Spinner } from '../../ui/icon.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
 import { ApprovalCard } from './approval-card.tsx';
-import { isUnderWay } from './approval-view.ts';
+import { isOpen, isUnderWay } from './approval-view.ts';
 import { approvalKeys, approvalQuery } from './approvals.queries.ts';
 import type { ApprovalList } from './approvals.queries.ts';
 
@@ -19,6 +19,7 @@ const followEveryMs = 3_000;
 export function ApprovalPage() {
   const params = useParams<{ id: string }>();
   const [search] = useSearchParams<{ show?: string }>();
+  const navigate = useNavigate();
   const queryClient = useQueryClient();
   const pollEveryMs = usePollEveryMs();
   const approval = useQuery(() => ({
@@ -32,6 +33,17 @@ export function ApprovalPage() {
       state.data !== undefined && isUnderWay(state.data) ? followEveryMs : pollEveryMs(),
   }));
   const shown = () => (approval.data?.id === params.id ? approval.data : undefined);
+
+  // What was decided before it was opened stands in the list of those; what is decided here stays.
+  const wasOpen = new Set<string>();
+  createEffect(() => {
+    const data = shown();
+    if (data === undefined) return;
+    if (isOpen(data)) wasOpen.add(data.id);
+    else if (search.show === undefined && !wasOpen.has(data.id)) {
+      navigate(`/approvals/${data.id}?show=decided`, { replace: true, scroll: false });
+    }
+  });
 
   return (
     <div class="mx-auto max-w-3xl px-3 pb-3 sm:px-6 sm:pt-3 lg:px-8 lg:py-6">

@@ -10,6 +10,7 @@ import { useMe } from '../session/session.tsx';
 import { mayHandUp } from './approval-view.ts';
 import { Confirmation } from './confirmation.tsx';
 import { DenyForm } from './deny-form.tsx';
+import { useFieldsBelow } from './fields-below.ts';
 import { RememberForm, durationWords } from './remember-form.tsx';
 import { isTooLarge, needsSecondGesture } from './second-gesture.ts';
 import type { Decide } from './use-decision.ts';
@@ -28,6 +29,8 @@ export function DecisionBar(props: DecisionBarProps) {
   const me = useMe();
   const buttons: Partial<Record<'allow' | 'remember' | 'deny', HTMLButtonElement>> = {};
   let choices: HTMLDivElement | undefined;
+  let bar: HTMLDivElement | undefined;
+  const fieldsBelow = useFieldsBelow(() => bar);
 
   const decide: Decide = (body) => {
     const isAllowing = body.resolution === 'allow' || body.resolution === 'allow_remember';
@@ -61,9 +64,19 @@ export function DecisionBar(props: DecisionBarProps) {
   });
 
   return (
-    <div class="sticky bottom-0 z-20 max-h-[85dvh] overflow-y-auto rounded-b-2xl border-t border-line bg-surface px-4 pt-2 pb-[max(0.75rem,env(safe-area-inset-bottom))] shadow-[0_-8px_24px_-16px_rgb(0_0_0/0.35)] sm:px-6 sm:pt-3">
-      <div class="mb-2 flex items-center justify-between gap-3 text-sm sm:mb-3">
+    <div
+      ref={(element) => (bar = element)}
+      class="sticky bottom-0 z-20 max-h-[85dvh] overflow-y-auto rounded-b-2xl border-t border-line bg-surface px-4 pt-2 pb-[max(0.75rem,env(safe-area-inset-bottom))] shadow-[0_-8px_24px_-16px_rgb(0_0_0/0.35)] sm:px-6 sm:pt-3"
+    >
+      <div class="mb-2 flex flex-wrap items-center justify-between gap-x-3 text-sm sm:mb-3">
         <Countdown until={props.approval.expires_at} after="left to decide" />
+        <Show when={fieldsBelow() > 0}>
+          <span class="font-medium whitespace-nowrap">
+            <span aria-hidden="true">↓ </span>
+            {fieldsBelow() === 1 ? '1 field' : `${fieldsBelow()} fields`}
+            <span class="sr-only"> below</span>
+          </span>
+        </Show>
         <Show
           when={mode() === 'choose' && asked() === undefined && mayHandUp(me(), props.approval)}
         >

@@ -18,7 +18,11 @@ export function DisclosedFields(props: { title: string; fields: ApprovalResponse
           {/* By position: read again, it is the same text, and stays as it was opened. */}
           <Index each={given()}>
             {(field) => (
-              <Field label={<VisibleText text={field().label} />} isShort={isShort(field())}>
+              <Field
+                label={<VisibleText text={field().label} />}
+                isShort={isShort(field())}
+                isDisclosed
+              >
                 <Show
                   when={field().error}
                   fallback={

@@ -11,9 +11,15 @@ export function Section(props: { title: string; children: JSX.Element }) {
 }
 
 /** What it is called, and what it is: on a phone below it, unless both are short. */
-export function Field(props: { label: JSX.Element; isShort?: boolean; children: JSX.Element }) {
+export function Field(props: {
+  label: JSX.Element;
+  isShort?: boolean;
+  isDisclosed?: boolean;
+  children: JSX.Element;
+}) {
   return (
     <div
+      data-disclosed={props.isDisclosed === true ? '' : undefined}
       class="grid gap-x-4 gap-y-0.5 sm:grid-cols-[8.5rem_minmax(0,1fr)]"
       classList={{ 'max-sm:grid-cols-[6rem_minmax(0,1fr)]': props.isShort === true }}
     >
