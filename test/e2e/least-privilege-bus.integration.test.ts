@@ -1,5 +1,5 @@
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect, PermissionViolationError } from '@nats-io/transport-node';
+import { connect } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -12,6 +12,7 @@ import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { createTestEnvironment } from '../support/environment.ts';
 import type { TestEnvironment } from '../support/environment.ts';
+import { violationsOf } from '../support/nats-violations.ts';
 
 const endpoints = Object.values(busContracts).flatMap((contract: Contract) =>
   Object.entries(contract.endpoints).map(([name, { callers }]) => ({
@@ -245,26 +246,6 @@ describe('on the bus', () => {
     }
   });
 });
-
-/** Subjects that the server refused to a connection while `attempt` ran. */
-async function violationsOf(nats: NatsConnection, attempt: () => unknown): Promise<Set<string>> {
-  const refused = new Set<string>();
-  const status = nats.status();
-  const reading = (async () => {
-    for await (const event of status) {
-      if (event.type === 'error' && event.error instanceof PermissionViolationError) {
-        refused.add(event.error.subject);
-      }
-    }
-  })();
-  await attempt();
-  await nats.flush();
-  // What the server says about it comes before the answer to a flush, but is told a turn later.
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  (status as AsyncIterable<unknown> & { stop?(): void }).stop?.();
-  await Promise.race([reading, Promise.resolve()]);
-  return refused;
-}
 
 function addressIn({ variables }: TestEnvironment): { servers: string; password: string } {
   const url = new URL(variables['GATEWAY_NATS_URL'] ?? '');
