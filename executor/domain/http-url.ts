@@ -1,5 +1,11 @@
 import { AppError } from '#errors';
-import { encode, normalisePath, normaliseText, refuseMethodOverride } from '#templates';
+import {
+  encode,
+  normalisePath,
+  normaliseText,
+  refuseMethodOverride,
+  refuseOverrideInPairs,
+} from '#templates';
 import { exactUrl, parseBaseUrl } from './base-url.ts';
 
 type Query = Readonly<Record<string, string | string[]>>;
@@ -58,7 +64,7 @@ function queryOf(text: string): string[] {
     .filter((pair) => pair !== '')
     .map((pair) => {
       const normal = normaliseText(pair, /[A-Za-z0-9\-._~!$()*+,;=:@/?]/);
-      refuseMethodOverride(decodeURIComponentLeniently(normal.split('=')[0] ?? ''));
+      refuseOverrideInPairs(normal);
       return normal;
     });
 }
@@ -68,14 +74,6 @@ function pairsOf(query: Query): string[] {
     refuseMethodOverride(name);
     return [value].flat().map((each) => `${encode(name, name)}=${encode(each, name)}`);
   });
-}
-
-function decodeURIComponentLeniently(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return text; // Not UTF-8: then it is no name that we look for.
-  }
 }
 
 function invalidTarget(message: string): AppError {

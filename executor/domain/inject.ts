@@ -1,8 +1,8 @@
 import type { Injection } from '#contracts/permit';
+import { isForbiddenHeader } from '#contracts/request-headers';
 import { AppError } from '#errors';
 import { encode } from '#templates';
 import { headerText } from './header-text.ts';
-import { isForbiddenHeader } from './request-headers.ts';
 import type { HeaderPair } from './request.ts';
 
 /** An injection with the value it injects. Lives from the vault to the socket, and in no message. */

@@ -66,6 +66,8 @@ describe('parseHttpTarget of a full URL', () => {
     ['a percent sign that encodes nothing', 'https://a.example/100%'],
     ['a method override in the query', 'https://a.example/x?a=1&_method=DELETE'],
     ['an encoded method override', 'https://a.example/x?%5Fmethod=DELETE'],
+    ['a method override behind a semicolon', 'https://a.example/x?a=1;_method=DELETE'],
+    ['a method override as PHP reads it', 'https://a.example/x?.method=DELETE'],
   ])('refuses %s', ([, url]) => {
     expect(() => parseHttpTarget(url, null)).toThrow(refusal);
   });
@@ -96,7 +98,32 @@ describe('parseHttpTarget below a base URL', () => {
   );
 });
 
+const typed = (type: string, body: HttpCall['body']): Partial<HttpCall> => ({
+  headers: { 'Content-Type': type },
+  body,
+});
+const form = (body: HttpCall['body']) => typed('application/x-www-form-urlencoded', body);
+const multipart = (disposition: string) =>
+  typed(
+    'multipart/form-data; boundary=b',
+    `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\nDELETE\r\n--b--`,
+  );
+
 describe('checkHttpParts', () => {
+  test.for<[name: string, part: Partial<HttpCall>]>([
+    ['a member of a member', { body: { a: { _method: 'x' } } }],
+    ['a value', { body: { method: '_method', a: '_method=DELETE' } }],
+    ['a text', typed('text/markdown', 'call it with _method=DELETE')],
+    ['a part of a text', multipart('name="a_method"')],
+    ['another name', form('my_method=1&_methods=2')],
+    [
+      'headers that say something of the caller',
+      { headers: { 'X-Method-Name': 'a', 'X-Path': 'b' } },
+    ],
+  ])('%s like an override passes', ([, part]) => {
+    expect(() => checkHttpParts({ ...plainCall, ...part })).not.toThrow();
+  });
+
   test('an ordinary call passes', () => {
     const call: HttpCall = {
       ...plainCall,
@@ -125,6 +152,30 @@ describe('checkHttpParts', () => {
         body: 'a=1&_method=DELETE',
       },
     ],
+    ['_method behind a semicolon in a form', form('a=1;_method=DELETE')],
+    ['_method after blanks in a form', form('a=1&++%5Fmethod=DELETE')],
+    ['_method as a list in a form', form('_method%5B%5D=DELETE')],
+    ['_method in a form of members', form({ _method: 'DELETE' })],
+    ['_method in JSON', { body: { _method: 'DELETE', a: 1 } }],
+    ['_METHOD in JSON', { body: { _METHOD: 'DELETE' } }],
+    ['_method in a text of JSON', typed('application/json', '{"a":1,"_method":"DELETE"}')],
+    ['_method in JSON, escaped', typed('application/vnd.a+json', '{"\\u005fmethod":"DELETE"}')],
+    ['_method in a text of no type', { body: '{"_method":"DELETE"}' }],
+    ['_method in a multipart form of members', typed('multipart/form-data', { _method: 'PUT' })],
+    ['_method in a multipart text', multipart('name="_method"')],
+    ['_method in a multipart text, without quotes', multipart('name=_method')],
+    ['_method in a multipart text, encoded', multipart("name*=UTF-8''%5Fmethod")],
+    ['_method in a multipart text, with blanks', multipart('NAME = " _method"')],
+    ...[
+      ...['X-Original-URL', 'X-Rewrite-URL', 'X-Original-Host', 'X-Original-URI', 'X-Host'],
+      ...['X-HTTP-Host-Override', 'X-Override-URL', 'X-Envoy-Original-Path', 'X-Original-Method'],
+      ...['X_Original_URL', 'X.Rewrite.URL', 'X_Forwarded_Host', 'X-Forwarded-Host', 'Host'],
+      ...['transfer_encoding', 'content_length', 'Transfer-Encoding', 'Connection', 'x_real_ip'],
+      ...['Proxy_Authorization', 'Forwarded', 'TE'],
+    ].flatMap((key): [string, Partial<HttpCall>][] => [
+      [`the header ${key}`, { headers: { [key]: 'x' } }],
+      [`a secret as ${key}`, { secrets: [{ name: 's', in: 'header', key }] }],
+    ]),
     ['a header with a newline', { headers: { 'X-A': 'a\r\nX-B: c' } }],
     ['a header name with a colon', { headers: { 'X-A:': 'a' } }],
     ['a secret under no header name', { secrets: [{ name: 's', in: 'header', key: 'a b' }] }],

@@ -1,5 +1,11 @@
 import type { HttpCall } from '#contracts/call';
-import { normalisePath } from '#templates';
+import { isForbiddenHeader, isOverridingHeader } from '#contracts/request-headers';
+import {
+  normalisePath,
+  refuseMethodOverride,
+  refuseOverrideInBody,
+  refuseOverrideInPairs,
+} from '#templates';
 import { hostOf, parseBaseUrl } from './hosts.ts';
 import { invalidParam } from './invalid-call.ts';
 
@@ -20,14 +26,15 @@ export function parseHttpTarget(target: string, baseUrl: string | null): HttpTar
   }
   if (target.includes('#')) throw invalidParam('path', 'must not have a fragment ("#…")');
   const [beforeQuery = '', ...query] = target.split('?');
-  refuseOverrideIn(queryNames(query.join('?')));
+  refuseOverrideInPairs(query.join('?'));
   const { host, path } = baseUrl === null ? splitUrl(beforeQuery) : below(baseUrl, beforeQuery);
   return { host, path: normalisePath(path) };
 }
 
 /** Refuses what would make the upstream run another method than the key says, or is no header. */
 export function checkHttpParts({ headers, query, body, secrets }: HttpCall): void {
-  refuseOverrideIn(Object.keys(query));
+  for (const name of Object.keys(query)) refuseMethodOverride(name);
+  refuseOverrideInBody(body, contentTypeIn(headers));
   for (const [name, value] of Object.entries(headers)) {
     checkHeaderName(`headers.${name}`, name);
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -37,13 +44,10 @@ export function checkHttpParts({ headers, query, body, secrets }: HttpCall): voi
         'holds control characters, which a header cannot carry',
       );
     }
-    const isForm = name.toLowerCase() === 'content-type' && /form/i.test(value);
-    if (isForm && typeof body === 'string') refuseOverrideIn(queryNames(body));
-    if (isForm && body !== null && typeof body === 'object') refuseOverrideIn(Object.keys(body));
   }
   for (const [index, secret] of secrets.entries()) {
     const path = `secrets.${index}`;
-    if (secret.in === 'query') refuseOverrideIn([secret.key]);
+    if (secret.in === 'query') refuseMethodOverride(secret.key);
     else checkHeaderName(`${path}.key`, secret.key);
     if (!/^[\u0020-\u007e]*$/.test(secret.prefix ?? '')) {
       throw invalidParam(`${path}.prefix`, 'may hold printable ASCII characters only');
@@ -78,29 +82,12 @@ function checkHeaderName(path: string, name: string): void {
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
     throw invalidParam(path, 'is not a header name');
   }
-  // `_` too: CGI servers read `X_HTTP_METHOD_OVERRIDE` as the same header.
-  if (/^x-(?:http-)?method(?:-override)?$/.test(name.toLowerCase().replaceAll('_', '-'))) {
-    throw invalidParam(path, 'would change the method of the request, which is refused');
+  if (isOverridingHeader(name)) {
+    throw invalidParam(path, 'would change the method, host or path of the request: refused');
   }
+  if (isForbiddenHeader(name)) throw invalidParam(path, 'is a header that only the gateway sets');
 }
 
-function queryNames(query: string): string[] {
-  return query
-    .split('&')
-    .map((pair) => decodeLeniently((pair.split('=')[0] ?? '').replaceAll('+', ' ')));
-}
-
-function refuseOverrideIn(names: readonly string[]): void {
-  const name = names.find((candidate) => /^_method(?:\[|$)/i.test(candidate));
-  if (name !== undefined) {
-    throw invalidParam(name, 'would change the method of the request, which is refused');
-  }
-}
-
-function decodeLeniently(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // Not UTF-8: then it is no name that we look for.
-  }
+function contentTypeIn(headers: HttpCall['headers']): string | undefined {
+  return Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
 }

@@ -4,7 +4,13 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { AppError, nearestName } from '#errors';
 import { canonicalJson } from '#signing';
-import { actionPath, actionQuery, givenValue, renderDescription } from '#templates';
+import {
+  actionPath,
+  actionQuery,
+  givenValue,
+  refuseOverrideInBody,
+  renderDescription,
+} from '#templates';
 import { argumentText, withDefaults } from '../domain/action-params.ts';
 import type { Params } from '../domain/action-params.ts';
 import { addressNames, namesOf, ownNames } from '../domain/deny-names.ts';
@@ -45,6 +51,7 @@ export async function establishActionFacts(
     prefix: base.prefix,
     runtime: template.runtime,
   });
+  refuseOverrideInBody(request.body, action.body?.mediaType, (name) => isNamed(action, name));
   const injections = await findServiceCredentials(lookups, {
     owner,
     service,
@@ -114,6 +121,14 @@ function getAction(
   }
   if (action.disabled) throw actionDisabled(service.name, name);
   return action;
+}
+
+/** Whether the body of an action has this member by its schema, and not by the caller's choice. */
+function isNamed({ body, params }: CompiledAction, name: string): boolean {
+  const inBody = params.filter((param) => param.in === 'body');
+  if (body?.wholeBody !== true) return inBody.some(({ wireName }) => wireName === name);
+  const properties = inBody[0]?.schema['properties'];
+  return typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name);
 }
 
 export function actionDisabled(service: string, action: string): AppError {

@@ -1,3 +1,5 @@
+import { isForbiddenHeader } from '#contracts/request-headers';
+
 /** RFC 9110 §5.6.2. */
 export function isHeaderName(name: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
@@ -13,30 +15,12 @@ const transport = new Set([
   'transfer-encoding',
   'user-agent',
 ]);
-const reserved = new Set([
-  ...transport,
-  'authorization',
-  'content-encoding',
-  'cookie',
-  'expect',
-  'forwarded',
-  'http2-settings',
-  'proxy-authorization',
-  'trailer',
-  'upgrade',
-  'via',
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-real-ip',
-]);
+/** Those that the executor or a credential sets. */
+const reserved = new Set(['authorization', 'cookie', 'user-agent']);
 
 /** Headers the executor sets itself, or that would change which request it is. */
 export function isReservedHeader(name: string): boolean {
-  const lower = name.toLowerCase();
-  // CGI servers read `x_http_method_override` as the same header.
-  const isReserved = reserved.has(lower.replaceAll('_', '-'));
-  return isReserved || lower.startsWith('proxy-') || lower.startsWith('x-forwarded-');
+  return isForbiddenHeader(name) || reserved.has(name.toLowerCase().replaceAll('_', '-'));
 }
 
 /** Headers that every request has or needs none of: a parameter for them asks callers for nothing. */

@@ -1,3 +1,4 @@
+import { isConnectionHeader } from '../contracts/request-headers.ts';
 import { invalid } from './failures.ts';
 
 export type HeaderPair = [name: string, value: string];
@@ -8,31 +9,8 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** HTAB, visible ASCII and obs-text. Beyond U+00FF a character would be cut to a byte, maybe to a line feed. */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Headers that belong to the connection (RFC 9110 §7.6.1) or that the client itself must decide. */
-const dropped = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'forwarded',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'via',
-  'x-real-ip',
-]);
-const droppedPrefixes = ['proxy-', 'x-forwarded-', ':'];
 /** Options of `Connection` that name no header we would otherwise send. */
 const connectionOptions = new Set(['close', 'keep-alive', '']);
-
-export function isDroppedHeader(lowerCaseName: string): boolean {
-  return (
-    dropped.has(lowerCaseName) || droppedPrefixes.some((prefix) => lowerCaseName.startsWith(prefix))
-  );
-}
 
 /**
  * Checks headers and leaves out those that are not the caller's to set, as a flat list for undici.
@@ -51,7 +29,7 @@ export function outgoingHeaders(input: HeaderInput): string[] {
     }
     const lowerCaseName = name.toLowerCase();
     if (lowerCaseName === 'connection') refuseNominations(value);
-    if (isDroppedHeader(lowerCaseName)) continue;
+    if (isConnectionHeader(lowerCaseName)) continue;
     // One spelling for each name: with two, undici gives up a whole HTTP/2 connection and all its calls.
     const spelling = spellings.get(lowerCaseName) ?? name;
     spellings.set(lowerCaseName, spelling);
@@ -95,7 +73,7 @@ export function headerValue(pairs: readonly HeaderPair[], name: string): string 
 function refuseNominations(value: string): void {
   for (const option of value.toLowerCase().split(',')) {
     const name = option.trim();
-    if (connectionOptions.has(name) || isDroppedHeader(name)) continue;
+    if (connectionOptions.has(name) || isConnectionHeader(name)) continue;
     throw invalid('The Connection header may not name other headers.');
   }
 }

@@ -7,6 +7,5 @@ export { mayHaveLeft, receivedHead } from './failures.ts';
 export type { ResponseHead } from './failures.ts';
 export type { Resolve } from './guard.ts';
 export { createPlainHttpCheck } from './plain-http.ts';
-export { isDroppedHeader } from './headers.ts';
 export { ownAddressesOf } from './own.ts';
 export type { HeaderInput, HeaderPair } from './headers.ts';

@@ -6,6 +6,11 @@ export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
 export { findOperations, findServedOperations, isSameMethod } from './operations.ts';
 export type { FoundOperation } from './operations.ts';
-export { givenValue, isAbsent, joinedText, pairTexts, refuseMethodOverride } from './styles.ts';
+export {
+  refuseMethodOverride,
+  refuseOverrideInBody,
+  refuseOverrideInPairs,
+} from './method-override.ts';
+export { givenValue, isAbsent, joinedText, pairTexts } from './styles.ts';
 export type { Styled } from './styles.ts';
 export { encode, encodeExcept, invalidParam, isRecord, presentEntries, textOf } from './text.ts';

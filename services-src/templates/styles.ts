@@ -1,5 +1,6 @@
 import type { CompiledParam } from '../contracts/template.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
+import { refuseMethodOverride } from './method-override.ts';
 import { encode, invalidParam, isRecord, presentEntries, textOf } from './text.ts';
 
 /** What decides how a value is written (OpenAPI 3.1.0 §4.8.12.2, RFC 6570 §3.2). */
@@ -70,13 +71,6 @@ export function pairTexts(value: JsonValue, param: Styled, write: Write): string
 export function ownNames(value: JsonValue, { style, explode }: Styled): string[] {
   const isSpread = explode && style !== 'json' && style !== 'deepObject' && isRecord(value);
   return isSpread ? presentEntries(value).map(([key]) => key) : [];
-}
-
-/** Parameters by which some frameworks let a POST pretend to be another method. */
-export function refuseMethodOverride(name: string): void {
-  if (/^_method(\[|$)/i.test(name)) {
-    throw invalidParam(name, 'would change the method of the request, which is refused');
-  }
 }
 
 function memberTexts(value: object & JsonValue, param: Styled, write: Write): string[] {

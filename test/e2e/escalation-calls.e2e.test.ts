@@ -4,6 +4,7 @@ import {
   crookedTargets,
   deniedCalls,
   otherTopics,
+  overridingCalls,
   spelledNames,
   strangeNames,
   strangeTools,
@@ -94,6 +95,13 @@ describe('nothing is sent for', () => {
       const url = targetAt(target, scene.world.upstream.host);
       const { told: answer } = await rest(free)[0].call({ service: 'http', method: 'POST', url });
       expect(answer).toBe('invalid_params');
+      expect(sent()).toBe(before);
+    });
+
+    test.for(overridingCalls)('%s', async ([, call]) => {
+      for (const way of 'action' in call ? ways(free) : rest(free)) {
+        expect((await way.call(call)).told, way.by).toBe('invalid_params');
+      }
       expect(sent()).toBe(before);
     });
 

@@ -230,6 +230,40 @@ export const crookedTargets: readonly string[] = [
   'http://HOST/notes/x?_method=DELETE',
 ];
 
+const post = { service: 'notes', method: 'POST', path: '/notes/x' };
+const typed = (type: string, body: unknown) => ({
+  ...post,
+  headers: { 'Content-Type': type },
+  body,
+});
+
+/** What an upstream may read as another request than its key says, whatever is allowed. */
+export const overridingCalls: readonly (readonly [what: string, call: object])[] = [
+  ...[
+    ...['X-HTTP-Method-Override', 'X-Original-URL', 'X-Rewrite-URL', 'X-Original-Host'],
+    ...['X_Original_URL', 'X_Forwarded_Host', 'transfer_encoding', 'content_length', 'Host'],
+  ].map(
+    (name) => [`the header ${name}`, { ...post, headers: { [name]: '/notes/secret' } }] as const,
+  ),
+  ['_method in JSON', { ...post, body: { _method: 'DELETE' } }],
+  ['_method in a text of JSON', typed('application/json', '{"_method":"DELETE"}')],
+  ['_method in a form', typed('application/x-www-form-urlencoded', { _method: 'DELETE' })],
+  ['_method behind a semicolon', typed('application/x-www-form-urlencoded', 'a=1;_method=DELETE')],
+  ['_method in a query', { ...post, path: '/notes/x?a=1;_method=DELETE' }],
+  ['_method in a multipart form', typed('multipart/form-data', { _method: 'DELETE' })],
+  [
+    '_method in a multipart text',
+    typed(
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--b--\r\n',
+    ),
+  ],
+  [
+    '_method in the body of an action',
+    { service: 'free', action: 'put_any', params: { body: { _method: 'DELETE' } } },
+  ],
+];
+
 /** Not the topic `public`, however much like it or like a pattern they look. */
 export const otherTopics: readonly string[] = [
   ...['*', '**', '%2A', '%2a', '%', ':', 'public*', '*public', 'publi*', 'public:', 'public%20'],

@@ -121,6 +121,20 @@ paths:
               properties: { to: { type: array, items: { type: string } } }
 `;
 
+/** Takes any object. */
+const freeDocument = (server: string) => `openapi: 3.1.0
+info: { title: Free, key: free, category: Testing }
+servers: [{ url: '${server}' }]
+paths:
+  /free:
+    post:
+      operationId: put_any
+      summary: 'Put anything'
+      requestBody:
+        required: true
+        content: { application/json: { schema: { type: object, additionalProperties: true } } }
+`;
+
 /** One write with the org's secret. */
 const vaultDocument = (server: string) => `openapi: 3.1.0
 info: { title: Vault, key: vault, category: Testing }
@@ -183,6 +197,8 @@ async function connectNotes(world: World): Promise<void> {
     await publish(world, { key, server, tier, openapi: besideDocument(key, server) });
     await connect({ template: key });
   }
+  await publish(world, { key: 'free', server, tier: 'org', openapi: freeDocument(server) });
+  await connect({ template: 'free' });
   const value = 'CANARY-escalation';
   const allowed_hosts = [upstream.host];
   created(await admin.post('/v1/secrets', { name: 'sealed', tier: 'org', value, allowed_hosts }));
