@@ -264,6 +264,7 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
           description: 'Create an issue',
           sealedCall: `sealed ${digestOf(call)}`,
           requestDigest: digestOf(call),
+          cardMac: `key:${'m'.repeat(43)}`,
         };
       },
       executeFrozen: async ({ permit }) => {
@@ -332,7 +333,8 @@ function createCallers({
       '',
       { ...person, kind: (person.chain.at(-1) as ChainLink).kind },
       {
-        ...read.proof,
+        gapDigest: read.proof.gapDigest,
+        requestDigest: read.proof.requestDigest,
         ...{ approvalId: id, as: how, clientId, acknowledge: body.acknowledge ?? null },
         ...(isRemembered && {
           resolution: 'allow_remember',

@@ -9,6 +9,7 @@ export const executorConfig = defineConfig('executor', [
   'PRINCIPAL_KEY_EXECUTOR',
   'PERMIT_KEY',
   'GAP_KEY_EXECUTOR',
+  'CARD_KEY',
   'MASTER_KEY',
   'EXECUTOR_IN_FLIGHT_MAX',
   'SHARE_ORG_PERCENT',

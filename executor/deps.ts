@@ -9,6 +9,7 @@ import type { Database } from '#database';
 import type { Egress } from '#egress';
 import type { Publisher } from '#events';
 import type { CallerIds } from '#shares';
+import type { Macs } from '#signing';
 import type { Logger } from '#telemetry';
 import type { FileSpace } from './calls/file-space.ts';
 import type { JqPool } from './jq/pool.ts';
@@ -54,6 +55,8 @@ export interface Deps extends ConnectionDeps {
   readPrincipal(signed: string): Principal;
   verifyPermit(signed: string): Permit;
   verifyGap(signed: string): Gap;
+  /** What approvals show of a call, for the gateway to check. */
+  readonly cards: Macs;
   getTemplate(
     at: { orgId: string; template: TemplateReference },
     deadline: Deadline,

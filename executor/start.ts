@@ -17,7 +17,8 @@ import { onEvents, openPublisher, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
 import { callerLevels } from '#shares';
-import { createPrincipalReader, createVerifier } from '#signing';
+import { createMacs, createPrincipalReader, createVerifier } from '#signing';
+import type { Macs } from '#signing';
 import { createLogger } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
 import { createFileSpace } from './calls/file-space.ts';
@@ -86,6 +87,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     max: config.EXECUTOR_IN_FLIGHT_MAX,
     levels: callerLevels(config),
   });
+  const cards = createMacs('card', config.CARD_KEY.reveal());
   const handlers: Handlers<typeof executor> = createHandlers({
     db,
     egress,
@@ -100,7 +102,8 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
     slots,
     ...limitsOf(config, db),
     files: openFileWriter(bus),
-    owners: createOwners(bus, () => handlers),
+    cards,
+    owners: createOwners(bus, { cards, own: () => handlers }),
     baseUrl: deriveBaseUrl(config),
     lookUpNames: createLookUpNames({ egress, vault, ...connections }),
     mcpSessions: createMcpSessions(egress),
@@ -140,8 +143,12 @@ function createVerifiers(config: ExecutorConfig) {
 }
 
 /** The other components over the bus, and this one itself. */
-function createOwners(bus: Bus, own: () => Handlers<typeof executor>): Owners {
+function createOwners(
+  bus: Bus,
+  { cards, own }: { cards: Macs; own: () => Handlers<typeof executor> },
+): Owners {
   return {
+    cards,
     get executor() {
       return own();
     },

@@ -1,7 +1,9 @@
 import type { Deadline } from '#bus';
 import type { ProposedDecision } from '#contracts/decision';
+import { showApproval } from '#contracts/card';
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
 import type { CallContext } from '#contracts/vocabulary';
+import { AppError } from '#errors';
 import type { Credential } from './authenticate.ts';
 import type { Deps } from './deps.ts';
 
@@ -20,28 +22,34 @@ export interface Resolving {
  * very request that approvals shows: nothing runs by the word of approvals, or of the gateway.
  */
 export async function resolveApproval(
-  deps: Pick<Deps, 'approvals' | 'auth'>,
+  deps: Pick<Deps, 'approvals' | 'auth' | 'cards'>,
   resolving: Resolving,
   deadline: Deadline,
 ): Promise<ApprovalResponse> {
   const { principal, id, as, body, context } = resolving;
   const decision = isAllow(body) ? await signAllow(deps, resolving, deadline) : null;
-  return deps.approvals.resolve({ principal, id, as, body, decision, context }, deadline);
+  const resolve = { principal, id, as, body, decision, context };
+  return showApproval(await deps.approvals.resolve(resolve, deadline), deps.cards);
 }
 
 async function signAllow(
-  { approvals, auth }: Pick<Deps, 'approvals' | 'auth'>,
+  { approvals, auth, cards }: Pick<Deps, 'approvals' | 'auth' | 'cards'>,
   { principal, credential: { kind, token }, id, as, body }: Resolving,
   deadline: Deadline,
 ): Promise<string | null> {
-  const { proof, ...approval } = await approvals.get({ principal, id }, deadline);
+  const stored = await approvals.get({ principal, id }, deadline);
+  const { proof } = stored;
+  const approval = showApproval(stored, cards);
   const isOpen = approval.status === 'pending' || approval.status === 'bubbled';
   // approvals knows best how to refuse these.
   if (proof === null || !isOpen) return null;
+  if (!approval.verified) throw notVerified();
+  const { gapDigest, requestDigest } = proof;
   const isRemembered = body.resolution !== 'allow' && body.resolution !== 'allow_once';
   const narrowest = approval.suggested_tiers[0]?.keys ?? [];
   const proposed: ProposedDecision = {
-    ...proof,
+    gapDigest,
+    requestDigest,
     approvalId: id,
     as,
     resolution: isRemembered ? 'allow_remember' : 'allow',
@@ -55,6 +63,13 @@ async function signAllow(
   };
   const { decision } = await auth.signDecision({ kind, token, proposed, ...remembering }, deadline);
   return decision;
+}
+
+function notVerified(): AppError {
+  return new AppError(
+    'card_not_verified',
+    'What this approval shows is not what was asked for when the call was suspended, so it cannot be allowed. Deny it, make the call again, and have the audit log and the approvals component looked at.',
+  );
 }
 
 function isAllow({ resolution }: ResolveApprovalBody): boolean {

@@ -6,6 +6,7 @@ export const gatewayConfig = defineConfig('gateway', [
   'PORT',
   'BASE_URL',
   'NATS_URL',
+  'CARD_KEY',
   'LOG_LEVEL',
   'CAP_REQUEST_BODY_BYTES',
   'CAP_JSON_DEPTH',

@@ -7,6 +7,7 @@ import type { notifier } from '#contracts/bus/notifier';
 import type { policy } from '#contracts/bus/policy';
 import type { registry } from '#contracts/bus/registry';
 import type { Publisher } from '#events';
+import type { Macs } from '#signing';
 import type { Logger } from '#telemetry';
 import type { AuthNews } from './auth-news.ts';
 import type { Authenticator } from './authenticate.ts';
@@ -32,6 +33,8 @@ export interface Deps extends Neighbours {
   readonly bus: Bus;
   readonly authenticator: Authenticator;
   readonly authNews: AuthNews;
+  /** What the cards of approvals are checked by. */
+  readonly cards: Macs;
   readonly files: FileReader;
   readonly publisher: Publisher;
   readonly refusals: Refusals;

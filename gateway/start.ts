@@ -13,6 +13,7 @@ import { registry } from '#contracts/bus/registry';
 import { openPublisher } from '#events';
 import type { RunningComponent } from '#process';
 import { callerLevels } from '#shares';
+import { createMacs } from '#signing';
 import { createLogger } from '#telemetry';
 import { hearAuth } from './auth-news.ts';
 import { createAuthenticator } from './authenticate.ts';
@@ -68,6 +69,7 @@ export async function startGateway(
       feed,
       authenticator,
       authNews,
+      cards: createMacs('card', config.CARD_KEY.reveal()),
       files: openFileReader(bus),
       publisher,
       refusals,

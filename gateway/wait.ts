@@ -1,6 +1,7 @@
 import { deadlineIn } from '#bus';
 import type { FeedItem } from '#contracts/events';
-import type { ApprovalResponse, PendingApproval } from '#contracts/http/approvals';
+import type { StoredApproval } from '#contracts/card';
+import type { PendingApproval } from '#contracts/http/approvals';
 import { AppError } from '#errors';
 import type { CallDeps, CallOutcome, CallState, IncomingCall } from './call.ts';
 
@@ -41,7 +42,7 @@ export async function awaitDecision(
 }
 
 /** `deferred`: allowed, and the requester itself replays it (spec: Replay after allowance). */
-function progressOf(approval: ApprovalResponse): 'waiting' | 'settled' | 'deferred' {
+function progressOf(approval: StoredApproval): 'waiting' | 'settled' | 'deferred' {
   switch (approval.status) {
     case 'pending':
     case 'bubbled':
@@ -67,7 +68,7 @@ async function readApproval(
   deps: CallDeps,
   incoming: IncomingCall,
   id: string,
-): Promise<ApprovalResponse | null> {
+): Promise<StoredApproval | null> {
   try {
     const { principal } = await incoming.authenticate();
     return await deps.approvals.get({ principal, id }, deadlineIn(2_000));

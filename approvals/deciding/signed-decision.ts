@@ -49,7 +49,10 @@ export function checkSignedDecision(
       patterns.map(({ pattern }) => pattern),
     );
   if (saysSo) return signed;
-  throw new AppError('unauthenticated', 'The decision was signed for something else; try again.');
+  throw new AppError(
+    'card_not_verified',
+    'What was allowed is not what waits here; read the approval again, and deny it if in doubt.',
+  );
 }
 
 function isSameSet(left: readonly string[], right: readonly string[]): boolean {

@@ -4,7 +4,7 @@ import type { EventType } from '#contracts/events';
 import type { CallContext, IdentityReference, JsonValue, Principal } from '#contracts/vocabulary';
 import { deniedError } from './outcome.ts';
 import type { Approval, Execution } from './approval.ts';
-import { approvalUrl, presentApproval, presentExecution } from './present.ts';
+import { approvalUrl, presentCard, presentExecution } from './present.ts';
 import { referenceOf } from './relationship.ts';
 
 /** Who moved something, for the audit log; null is a clock of ours. */
@@ -42,7 +42,7 @@ export function announceRaised(approval: Approval, baseUrl: string): Announcemen
   return {
     ...subjectOf(approval, 'approval.raised'),
     data: dataOf({
-      ...presentApproval(approval, 'downstream'),
+      ...presentCard(approval, 'downstream'),
       approval_url: approvalUrl(baseUrl, approval.id),
     }),
     audit: {

@@ -50,6 +50,7 @@ export interface Approval {
   /** What the decision is made on; null in approvals raised before decisions were signed. */
   readonly gapId: string | null;
   readonly gapDigest: string | null;
+  readonly cardMac: string | null;
   readonly requestDigest: string;
   readonly timeoutMs: number;
   readonly autoCallOnApprove: boolean;

@@ -1,8 +1,5 @@
-import type {
-  ApprovalResponse,
-  Execution as PublicExecution,
-  PendingApproval,
-} from '#contracts/http/approvals';
+import type { StoredApproval } from '#contracts/card';
+import type { Execution as PublicExecution, PendingApproval } from '#contracts/http/approvals';
 import type { SuggestedTier } from '#contracts/permit';
 import { riskLevels } from '#contracts/vocabulary';
 import { isToRun, isTooLarge } from './approval.ts';
@@ -10,7 +7,15 @@ import type { Approval, Execution } from './approval.ts';
 import type { Relationship } from './relationship.ts';
 
 /** The approval as its viewer reads it (decisions: Approvals, Fields). */
-export function presentApproval(approval: Approval, relationship: Relationship): ApprovalResponse {
+export function presentApproval(approval: Approval, relationship: Relationship): StoredApproval {
+  return { ...presentCard(approval, relationship), proof: proofOf(approval) };
+}
+
+/** What of it is announced: everything but what the card is checked by. */
+export function presentCard(
+  approval: Approval,
+  relationship: Relationship,
+): Omit<StoredApproval, 'proof'> {
   const { card, execution } = approval;
   return {
     id: approval.id,
@@ -76,6 +81,11 @@ export function presentEnvelope(
     risk: riskLevels[approval.risk],
     permission_keys: [...card.permissionKeys],
   };
+}
+
+function proofOf({ gapDigest, requestDigest, cardMac }: Approval): StoredApproval['proof'] {
+  if (gapDigest === null || cardMac === null) return null;
+  return { gapDigest, requestDigest, mac: cardMac };
 }
 
 /** Nobody remembers by a request that nobody has seen whole. */

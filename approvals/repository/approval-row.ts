@@ -23,6 +23,7 @@ export interface ApprovalRow {
   non_read: boolean;
   gap_id: string | null;
   gap_digest: string | null;
+  card_mac: string | null;
   request_digest: string;
   timeout_ms: number;
   auto_call_on_approve: boolean;
@@ -56,7 +57,7 @@ export function selectApprovals(sql: Sql, { withResults }: { withResults: boolea
     select a.id, a.org_id, a.status, a.requester_id, a.user_id, a.chain, a.resolver_id, a.ladder,
            a.auto_bubble_seconds, a.placement_id, a.service, a.service_id, a.credential_id, a.risk,
            a.non_read,
-           a.gap_id, a.gap_digest, a.request_digest, a.timeout_ms, a.auto_call_on_approve, a.card,
+           a.gap_id, a.gap_digest, a.card_mac, a.request_digest, a.timeout_ms, a.auto_call_on_approve, a.card,
            a.reason, a.resolution, a.resolved_by, a.resolved_at, a.created_at, a.expires_at,
            e.id as execution_id, e.status as execution_status, e.runtime, e.triggered_by,
            e.http_status_code, case when ${withResults} then e.result end as result, e.error,
@@ -86,6 +87,7 @@ export function toApproval(row: ApprovalRow): Approval {
     nonRead: row.non_read,
     gapId: row.gap_id,
     gapDigest: row.gap_digest,
+    cardMac: row.card_mac,
     requestDigest: row.request_digest,
     timeoutMs: row.timeout_ms,
     autoCallOnApprove: row.auto_call_on_approve,

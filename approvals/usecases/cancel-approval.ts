@@ -1,4 +1,4 @@
-import type { ApprovalResponse } from '#contracts/http/approvals';
+import type { StoredApproval } from '#contracts/card';
 import type { CallContext } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
 import { actorOf } from '../domain/announce.ts';
@@ -13,7 +13,7 @@ import { cancelExecution } from '../transitions/execution.ts';
 export async function cancelApproval(
   { db, logger, readPrincipal }: Deps,
   { principal: signed, id, context }: { principal: string; id: string; context: CallContext },
-): Promise<ApprovalResponse> {
+): Promise<StoredApproval> {
   const caller = readPrincipal(signed);
   const key = { orgId: caller.orgId, approvalId: id };
   const approval = await findApproval(db, key);

@@ -1,4 +1,5 @@
-import type { ApprovalResponse, ApprovalStatus } from '#contracts/http/approvals';
+import type { StoredApproval } from '#contracts/card';
+import type { ApprovalStatus } from '#contracts/http/approvals';
 import type { Principal } from '#contracts/vocabulary';
 import { cursorOf, parseCursor } from '#database';
 import { AppError } from '#errors';
@@ -27,7 +28,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function listApprovals(
   { db, readPrincipal }: Deps,
   { principal: signed, page, status, requesterId, assignedToMe, service }: ListRequest,
-): Promise<{ items: ApprovalResponse[]; next_cursor: string | null }> {
+): Promise<{ items: StoredApproval[]; next_cursor: string | null }> {
   const viewer = readPrincipal(signed);
   const rows = await listRows(db, {
     orgId: viewer.orgId,
@@ -42,7 +43,7 @@ export async function listApprovals(
     limit: page.limit + 1,
   });
 
-  const items: ApprovalResponse[] = [];
+  const items: StoredApproval[] = [];
   let bytes = 0;
   for (const row of rows.slice(0, page.limit)) {
     const item = presentApproval(row, relationshipTo(row, viewer));

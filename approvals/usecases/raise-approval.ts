@@ -151,7 +151,7 @@ async function store(
   const settings = await deps.getOrgSettings(gap.orgId, deadline);
   const frozen = frozenFrom(gap);
   const resolver = firstResolver(gap.ladder, { straightToUser: settings.autoBubbleSeconds === 0 });
-  const { description, request: shown, disclosed, sealedCall, requestDigest } = preview;
+  const { description, request: shown, disclosed, sealedCall, requestDigest, cardMac } = preview;
   const key = { orgId: gap.orgId, approvalId };
 
   return deps.db.transaction(async (tx) => {
@@ -170,6 +170,7 @@ async function store(
       gapId: gap.jti,
       gapDigest: statementDigest(request.gap),
       requestDigest,
+      cardMac,
       timeoutMs: request.options.timeoutMs,
       card: cardFrom(gap, request.call, {
         description,

@@ -1,5 +1,6 @@
 import type { Deadline } from '#bus';
-import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
+import type { StoredApproval } from '#contracts/card';
+import type { ResolveApprovalBody } from '#contracts/http/approvals';
 import type { CallContext, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { assertAcknowledged } from '../deciding/acknowledged.ts';
@@ -56,7 +57,7 @@ export async function resolveApproval(
   deps: DepsWithReplays,
   { principal, id, as, body, decision: signed, context }: ResolveRequest,
   deadline: Deadline,
-): Promise<ApprovalResponse> {
+): Promise<StoredApproval> {
   const decider = deps.readPrincipal(principal);
   const decision = parseDecision(body);
   const approval = await findApproval(deps.db, { orgId: decider.orgId, approvalId: id });
@@ -88,7 +89,7 @@ export async function resolveApproval(
   return response;
 }
 
-async function decide(deciding: Deciding, decision: Decision): Promise<ApprovalResponse> {
+async function decide(deciding: Deciding, decision: Decision): Promise<StoredApproval> {
   switch (decision.kind) {
     case 'bubble':
       return bubble(deciding);
@@ -105,7 +106,7 @@ async function bubble({
   decider,
   actor,
   relationship,
-}: Deciding): Promise<ApprovalResponse> {
+}: Deciding): Promise<StoredApproval> {
   if (!nextResolver(approval.ladder, approval.resolverId)) {
     throw new AppError(
       'already_at_top',
@@ -125,7 +126,7 @@ async function bubble({
 async function deny(
   { deps, approval, actor, relationship }: Deciding,
   reason: string | null,
-): Promise<ApprovalResponse> {
+): Promise<StoredApproval> {
   const key = { orgId: approval.orgId, approvalId: approval.id };
   const denied = await denyApproval(deps.db, key, { actor, resolution: 'deny', reason });
   if (!denied) throw await refusalOf(deps, approval);
@@ -135,7 +136,7 @@ async function deny(
 async function allow(
   deciding: Deciding,
   asked: Decision & { kind: 'allow' },
-): Promise<ApprovalResponse> {
+): Promise<StoredApproval> {
   const { reason, remember, acknowledge } = asked;
   const { deps, approval, decider, actor, relationship, deadline } = deciding;
   const isSelf = relationship === 'self';

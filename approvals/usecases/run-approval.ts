@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Deadline } from '#bus';
-import type { ApprovalResponse } from '#contracts/http/approvals';
+import type { StoredApproval } from '#contracts/card';
 import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import type { DepsWithReplays } from '../deps.ts';
@@ -23,7 +23,7 @@ export async function runApproval(
   deps: DepsWithReplays,
   { principal: signed, id, context }: { principal: string; id: string; context: CallContext },
   deadline: Deadline,
-): Promise<ApprovalResponse> {
+): Promise<StoredApproval> {
   const caller = deps.readPrincipal(signed);
   const key = { orgId: caller.orgId, approvalId: id };
   const approval = await findApproval(deps.db, key);

@@ -18,6 +18,8 @@ const frozenCall = z.strictObject({
   requestDigest: z.string(),
   /** What the approver saw, for the audit row of the execution. */
   disclosed: z.array(disclosedField),
+  /** That the approver was shown an outline of it. */
+  isTooLarge: z.boolean(),
 });
 export type FrozenCall = z.infer<typeof frozenCall>;
 

@@ -7,8 +7,10 @@ import type { policy } from '#contracts/bus/policy';
 import type { registry } from '#contracts/bus/registry';
 import type { Call } from '#contracts/call';
 import type { platformActions, PlatformActionName } from '#contracts/platform';
+import { showApproval } from '#contracts/card';
 import { searchLimits } from '#contracts/http/search';
 import type { CallContext } from '#contracts/vocabulary';
+import type { Macs } from '#signing';
 import { invalidParam } from '#templates';
 import type { z } from 'zod';
 
@@ -19,6 +21,8 @@ export interface Owners {
   readonly policy: Client<typeof policy>;
   readonly approvals: Client<typeof approvals>;
   readonly notifier: Client<typeof notifier>;
+  /** What the cards of approvals are checked by. */
+  readonly cards: Macs;
   readonly executor: Pick<Handlers<typeof executor>, 'requestSecret' | 'createConnection'>;
 }
 
@@ -63,17 +67,20 @@ export const askOwner: {
       deadline,
     ),
 
-  list_pending: ({ approvals }, { params, principal, deadline }) =>
-    approvals.list(
+  async list_pending({ approvals, cards }, { params, principal, deadline }) {
+    const page = await approvals.list(
       {
         ...{ principal, page: pageOf(params), status: 'open', requesterId: null },
         ...{ assignedToMe: false, service: null },
       },
       deadline,
-    ),
+    );
+    return { ...page, items: page.items.map((item) => showApproval(item, cards)) };
+  },
 
-  cancel_pending: ({ approvals }, { params: { id }, principal, context, deadline }) =>
-    approvals.cancel({ principal, id, context }, deadline),
+  async cancel_pending({ approvals, cards }, { params: { id }, principal, context, deadline }) {
+    return showApproval(await approvals.cancel({ principal, id, context }, deadline), cards);
+  },
 
   async get_events({ notifier }, { params, principal, deadline }) {
     const { after = 0, types = null, limit = eventsLimit } = params;

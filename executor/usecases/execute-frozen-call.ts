@@ -35,6 +35,9 @@ export async function executeFrozenCall(
   }
   const frozen = await thawCall(deps, { orgId, approvalId, sealedCall });
   requireUnchanged(frozen, permit);
+  if (permit.requestDigest === null && frozen.isTooLarge) {
+    throw stale('A request that is too large to be shown whole is not allowed with another');
+  }
   const { call } = frozen;
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
   const rebuilt = requestDigestOf(prepared.request);

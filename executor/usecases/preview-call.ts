@@ -1,9 +1,12 @@
 import type { Deadline } from '#bus';
 import type { DisclosedField } from '#contracts/audit';
 import type { Call, CallOptions } from '#contracts/call';
+import type { Card } from '#contracts/card';
 import type { ShownRequest } from '#contracts/http/approvals';
 import type { Gap } from '#contracts/permit';
+import { riskLevels } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import { statementDigest } from '#signing';
 import { renderDescription } from '#templates';
 import { checkFilter } from '../calls/check-filter.ts';
 import { claimKey, keyDigestOf } from '../calls/claim.ts';
@@ -29,6 +32,7 @@ type Preview =
       description: string;
       sealedCall: string;
       requestDigest: string;
+      cardMac: string;
     }
   | { kind: 'seen'; outcome: Executed };
 
@@ -62,6 +66,7 @@ export async function previewCall(
     showCredentials(deps, gap),
   ]);
   const request = showRequest(prepared, { fromAction: call.kind === 'action', credentials });
+  const isTooLarge = request.too_large === true;
   const requestDigest = requestDigestOf(prepared.request);
   const { target, injections, orgId } = gap;
   const frozen = {
@@ -71,6 +76,7 @@ export async function previewCall(
     injections,
     requestDigest,
     disclosed,
+    isTooLarge,
   };
   const sealedCall = await freezeCall(deps, { orgId, approvalId, frozen });
   if (sealedCall.length > sealedLengthMax) {
@@ -83,7 +89,19 @@ export async function previewCall(
     const earlier = await holdKey(deps, gap, approvalId);
     if (earlier) return { kind: 'seen', outcome: earlier };
   }
-  return { kind: 'preview', request, disclosed, description, sealedCall, requestDigest };
+  const cardMac = deps.cards.of({
+    gap_digest: statementDigest(signedGap),
+    request_digest: requestDigest,
+    requester_id: gap.identityId,
+    placement_id: gap.placement.id,
+    risk: riskLevels[gap.risk],
+    permission_keys: gap.uncoveredKeys,
+    // Nobody remembers by a request that nobody has seen whole.
+    suggested_tiers: isTooLarge ? [] : gap.suggestedTiers,
+    action_description: description,
+    ...{ request, disclosed },
+  } satisfies Card);
+  return { kind: 'preview', request, disclosed, description, sealedCall, requestDigest, cardMac };
 }
 
 /** What became of the call that has this idempotency key already. */

@@ -1,3 +1,5 @@
+import { showApproval } from '#contracts/card';
+import type { StoredApproval } from '#contracts/card';
 import type { approvalRoutes } from '#contracts/http/approvals';
 import { resolveApproval } from '../allow.ts';
 import type { Deps } from '../deps.ts';
@@ -5,25 +7,26 @@ import { answer, pageOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> {
-  const { approvals } = deps;
+  const { approvals, cards } = deps;
+  const shown = async (stored: Promise<StoredApproval>) => showApproval(await stored, cards);
   return {
-    listApprovals: ({ caller: { principal }, query, deadline }) =>
-      answer(
-        200,
-        approvals.list(
-          {
-            principal,
-            page: pageOf(query),
-            status: query.status ?? null,
-            requesterId: query.requester ?? null,
-            assignedToMe: query.assigned === 'me',
-            service: query.service ?? null,
-          },
-          deadline,
-        ),
-      ),
+    listApprovals: async ({ caller: { principal }, query, deadline }) => {
+      const page = await approvals.list(
+        {
+          principal,
+          page: pageOf(query),
+          status: query.status ?? null,
+          requesterId: query.requester ?? null,
+          assignedToMe: query.assigned === 'me',
+          service: query.service ?? null,
+        },
+        deadline,
+      );
+      const items = page.items.map((item) => showApproval(item, cards));
+      return { status: 200, body: { ...page, items } };
+    },
     getApproval: ({ caller: { principal }, params: { id }, deadline }) =>
-      answer(200, withoutProof(approvals.get({ principal, id }, deadline))),
+      answer(200, shown(approvals.get({ principal, id }, deadline))),
     resolveApproval: ({
       caller: { principal },
       credential,
@@ -36,15 +39,8 @@ export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> 
       return answer(200, resolveApproval(deps, resolving, deadline));
     },
     cancelApproval: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      answer(200, approvals.cancel({ principal, id, context }, deadline)),
+      answer(200, shown(approvals.cancel({ principal, id, context }, deadline))),
     callApproval: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      answer(200, approvals.run({ principal, id, context }, deadline)),
+      answer(200, shown(approvals.run({ principal, id, context }, deadline))),
   };
-}
-
-async function withoutProof<T extends { readonly proof: unknown }>(
-  got: Promise<T>,
-): Promise<Omit<T, 'proof'>> {
-  const { proof: _, ...approval } = await got;
-  return approval;
 }

@@ -19,6 +19,7 @@ export const keyNames = [
   'MASTER_KEY',
   'PERMIT_KEY',
   'DECISION_KEY',
+  'CARD_KEY',
   ...gapKeyNames,
   ...principalKeyNames,
   'WEBHOOK_KEY',

@@ -111,6 +111,7 @@ export const settings = {
     secret: true,
   },
   PERMIT_KEY: signingKey('Signs permits; policy and executor.'),
+  CARD_KEY: signingKey('Proves what an approval shows; executor and gateway.'),
   DECISION_KEY: {
     schema: ed25519Key.transform((value) => new SecretText(value)),
     doc: 'Signs that somebody allows a call: an Ed25519 private key, base64url of 32 bytes; auth alone.',

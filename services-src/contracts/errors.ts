@@ -35,6 +35,7 @@ export const errorCodes = {
   unsupported_media_type: { httpStatus: 415, retryable: false },
   template_invalid: { httpStatus: 422, retryable: false },
   remember_keys_not_offered: { httpStatus: 422, retryable: false },
+  card_not_verified: { httpStatus: 409, retryable: false },
   acknowledgement_required: { httpStatus: 422, retryable: false },
   needs_authentication: { httpStatus: 424, retryable: false },
   reauth_required: { httpStatus: 424, retryable: false },

@@ -1,4 +1,6 @@
 export { canonicalJson, digestOf } from './canonical-json.ts';
+export { createMacs } from './macs.ts';
+export type { Macs } from './macs.ts';
 export { createPrincipalReader } from './principals.ts';
 export {
   createPublicSigner,

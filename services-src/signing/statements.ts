@@ -75,7 +75,7 @@ interface MacKey {
   readonly key: KeyObject;
 }
 
-function readKey(text: string): MacKey {
+export function readKey(text: string): MacKey {
   return { id: keyIdOf(text), key: createSecretKey(text, 'utf8') };
 }
 
@@ -84,10 +84,10 @@ export function keyIdOf(text: string): string {
   return hash('sha256', `key id\0${text}`, 'base64url').slice(0, 12);
 }
 
-function payloadDigest(purpose: Purpose, payload: string): Buffer {
+export function payloadDigest(purpose: Purpose | 'card', payload: string): Buffer {
   return hash('sha256', `${purpose}\0${payload}`, 'buffer');
 }
 
-function macOf({ key }: MacKey, digest: Buffer): Buffer {
+export function macOf({ key }: MacKey, digest: Buffer): Buffer {
   return createHmac('sha256', key).update(digest).digest();
 }

@@ -113,6 +113,7 @@ export function anIssue(differences: Partial<ApprovalResponse> = {}): ApprovalRe
     resolved_by: null,
     resolution: null,
     auto_call_on_approve: true,
+    verified: true,
     ...differences,
   };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { call, callOptions, callResult } from '../call.ts';
+import { cardProof } from '../card.ts';
 import { signedDecision } from '../decision.ts';
 import { defineContract } from '../define.ts';
 import {
@@ -15,11 +16,13 @@ import { callContext, id, pageOf, pageRequest, signedPrincipal } from '../vocabu
 const done = z.strictObject({});
 const byId = z.strictObject({ principal: signedPrincipal, id });
 
-/** What a decision is signed on; null in approvals raised before decisions were signed. */
-const approvalProof = z.strictObject({
-  gapDigest: z.string().length(64),
-  requestDigest: z.string().length(64),
-});
+/**
+ * An approval as approvals stores it. Whether its card holds is for the component to say that
+ * shows it. The proof is null in approvals of earlier versions.
+ */
+const storedApproval = approvalResponse
+  .omit({ verified: true })
+  .extend({ proof: cardProof.nullable() });
 
 /** What a call with a gap, or a resume by `approval_id`, is answered with. */
 const callState = z.discriminatedUnion('kind', [
@@ -93,7 +96,7 @@ export const approvals = defineContract('approvals', {
   },
   get: {
     request: byId,
-    response: approvalResponse.extend({ proof: approvalProof.nullable() }),
+    response: storedApproval,
     errors: ['not_found', 'not_in_your_chain'],
     callers: ['gateway'],
     timeoutMs: 2_000,
@@ -107,7 +110,7 @@ export const approvals = defineContract('approvals', {
       assignedToMe: z.boolean(),
       service: z.string().max(67).nullable(),
     }),
-    response: pageOf(approvalResponse),
+    response: pageOf(storedApproval),
     errors: [],
     callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
@@ -121,7 +124,7 @@ export const approvals = defineContract('approvals', {
       decision: signedDecision.nullable(),
       context: callContext,
     }),
-    response: approvalResponse,
+    response: storedApproval,
     errors: [
       'not_found',
       'not_in_your_chain',
@@ -136,13 +139,14 @@ export const approvals = defineContract('approvals', {
       'expired',
       'unauthenticated',
       'approval_stale',
+      'card_not_verified',
     ],
     callers: ['gateway'],
     timeoutMs: 5_000,
   },
   cancel: {
     request: byId.extend({ context: callContext }),
-    response: approvalResponse,
+    response: storedApproval,
     errors: ['not_found', 'not_in_your_chain', 'already_resolved'],
     callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
@@ -150,7 +154,7 @@ export const approvals = defineContract('approvals', {
   /** `POST /v1/approvals/{id}/call`: an ancestor runs an allowed call that has not run; answers with its end state. */
   run: {
     request: byId.extend({ context: callContext }),
-    response: approvalResponse,
+    response: storedApproval,
     errors: [
       'not_found',
       'not_in_your_chain',

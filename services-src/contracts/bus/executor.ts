@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { disclosedField } from '../audit.ts';
 import { call, callOptions, callResult } from '../call.ts';
+import { cardProof } from '../card.ts';
 import { defineContract } from '../define.ts';
 import { shownRequest } from '../http/approvals.ts';
 import { provideSecretBody, requestSecretBody, secretRequest } from '../http/secret-requests.ts';
@@ -126,6 +127,8 @@ export const executor = defineContract('executor', {
         description: z.string().max(2000),
         sealedCall,
         requestDigest: z.string().length(64),
+        /** Of the card that an approval of this shows. */
+        cardMac: cardProof.shape.mac,
       }),
       z.strictObject({ kind: z.literal('seen'), outcome: executed }),
     ]),

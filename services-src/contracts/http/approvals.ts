@@ -99,6 +99,11 @@ export const approvalResponse = z.strictObject({
   resolved_by: identityReference.nullable(),
   resolution: z.enum(['allow', 'allow_remember', 'deny']).nullable(),
   auto_call_on_approve: z.boolean(),
+  /**
+   * Whether what is shown here is what the executor saw of the call when it was suspended. If not,
+   * it can be denied and not allowed.
+   */
+  verified: z.boolean(),
   cascaded_approval_ids: z.array(id).optional(),
 });
 export type ApprovalResponse = z.infer<typeof approvalResponse>;
@@ -182,6 +187,7 @@ export const approvalRoutes = defineRoutes({
       'already_at_top',
       'remember_keys_not_offered',
       'acknowledgement_required',
+      'card_not_verified',
       'invalid_params',
       'expired',
     ],

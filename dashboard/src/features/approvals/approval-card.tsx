@@ -83,6 +83,14 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
           <Notice tone="warning">This may be out of date: the gateway does not answer.</Notice>
         </div>
       </Show>
+      <Show when={!props.approval.verified}>
+        <div class="px-4 pb-4 sm:px-6">
+          <Notice tone="warning">
+            Not verified: what is shown here is not what was asked for when the call was suspended.
+            It can be denied, and not allowed. Tell whoever runs the gateway.
+          </Notice>
+        </div>
+      </Show>
       <Show when={!isOpen(props.approval)}>
         <div
           ref={(element) => (outcome = element)}

@@ -42,7 +42,8 @@ export function DecisionBar(props: DecisionBarProps) {
       resolution: 'allow',
       ...(isTooLarge(props.approval.request) ? { acknowledge: 'too_large' as const } : {}),
     });
-  const mayRemember = () => !isTooLarge(props.approval.request);
+  const mayAllow = () => props.approval.verified;
+  const mayRemember = () => mayAllow() && !isTooLarge(props.approval.request);
   const back = () => {
     const from = mode();
     setMode('choose');
@@ -57,7 +58,7 @@ export function DecisionBar(props: DecisionBarProps) {
     if (props.isDeciding || asked() !== undefined) return {};
     if (mode() !== 'choose') return { Escape: back };
     return {
-      a: allowOnce,
+      a: mayAllow() ? allowOnce : undefined,
       r: mayRemember() ? () => setMode('remember') : undefined,
       d: () => setMode('deny'),
     };
@@ -116,7 +117,8 @@ export function DecisionBar(props: DecisionBarProps) {
               class="grid gap-2 sm:gap-3"
               classList={{
                 'grid-cols-3 sm:grid-cols-[1fr_1.5fr_1fr]': mayRemember(),
-                'grid-cols-2': !mayRemember(),
+                'grid-cols-2': mayAllow() && !mayRemember(),
+                'grid-cols-1': !mayAllow(),
               }}
             >
               <Button
@@ -139,16 +141,18 @@ export function DecisionBar(props: DecisionBarProps) {
                   Allow and remember <Key name="r" />
                 </Button>
               </Show>
-              <Button
-                ref={(button) => (buttons.allow = button)}
-                class="px-1! max-sm:text-sm"
-                look={needsSecondGesture(props.approval) ? 'danger' : 'primary'}
-                disabled={props.isDeciding}
-                aria-keyshortcuts="a"
-                onClick={allowOnce}
-              >
-                {props.isDeciding ? 'Deciding…' : 'Allow once'} <Key name="a" />
-              </Button>
+              <Show when={mayAllow()}>
+                <Button
+                  ref={(button) => (buttons.allow = button)}
+                  class="px-1! max-sm:text-sm"
+                  look={needsSecondGesture(props.approval) ? 'danger' : 'primary'}
+                  disabled={props.isDeciding}
+                  aria-keyshortcuts="a"
+                  onClick={allowOnce}
+                >
+                  {props.isDeciding ? 'Deciding…' : 'Allow once'} <Key name="a" />
+                </Button>
+              </Show>
             </div>
           </Match>
         </Switch>

@@ -38,6 +38,7 @@ export function anApproval(differences: Partial<ApprovalResponse> = {}): Approva
     resolved_by: null,
     resolution: null,
     auto_call_on_approve: true,
+    verified: true,
     ...differences,
   };
 }

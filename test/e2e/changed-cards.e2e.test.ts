@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { createAgent, created, startWorld, until } from './support/world.ts';
+import type { Agent, World } from './support/world.ts';
+
+// Somebody with the rights of approvals in the database, or of its superuser, changes what people
+// are shown, what they allow, or what is to be run.
+
+describe('an approval whose row was changed', () => {
+  let world: World;
+  let agent: Agent;
+  beforeAll(async () => {
+    world = await startWorld();
+    agent = await createAgent(world.url, world.admin, 'bot');
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  let calls = 0;
+  async function suspend(): Promise<{ id: string; path: string }> {
+    calls += 1;
+    const path = `/changed/${calls}`;
+    const url = world.upstream.url + path;
+    const target = { service: 'http', method: 'POST', url, body: { amount: 1 } };
+    const called = created(await agent.post('/v1/actions/call', target));
+    return { id: called.approval_id, path };
+  }
+  const get = async (id: string) => created(await world.admin.get(`/v1/approvals/${id}`));
+  const resolve = (id: string, body: object) =>
+    world.admin.post(`/v1/approvals/${id}/resolve`, body);
+  const sentTo = (path: string) => world.upstream.hits.filter(({ url }) => url === path).length;
+
+  test('is verified while it was not, and runs when it is allowed', async () => {
+    const { id, path } = await suspend();
+    expect(await get(id)).toMatchObject({ verified: true });
+    expect(created(await resolve(id, { resolution: 'allow' }))).toMatchObject({ verified: true });
+    await until(() => sentTo(path) === 1, 'the call to be sent');
+  });
+
+  test.for([
+    ['the request', `card = replace(card, '"amount":1', '"amount":2')`],
+    ['the sentence', `card = replace(card, '"description":"', '"description":"Only ')`],
+    [
+      'the tiers',
+      `card = replace(card, '"suggestedTiers":[{"keys":[', '"suggestedTiers":[{"keys":["http:*:*",')`,
+    ],
+    ['the risk', `risk = 'read'`],
+    ['the digest of the request', `request_digest = repeat('a', 64)`],
+    ['the digest of the gap', `gap_digest = repeat('a', 64)`],
+    ['the proof itself', `card_mac = 'abcdefghijkl:' || repeat('A', 43)`],
+  ] as const)('in %s says so, and can be denied and not allowed', async ([, change]) => {
+    const { id, path } = await suspend();
+    await world.tables.query(`update approvals.approval set ${change} where id = $1`, [id]);
+
+    expect(await get(id)).toMatchObject({ status: 'pending', verified: false });
+    const { items } = created(await world.admin.get('/v1/approvals?status=open'));
+    expect(items.find((item: { id: string }) => item.id === id)).toMatchObject({ verified: false });
+    for (const resolution of ['allow', 'allow_remember']) {
+      const { status, body } = await resolve(id, { resolution });
+      expect([status, body.error]).toEqual([409, 'card_not_verified']);
+    }
+    expect(created(await resolve(id, { resolution: 'deny' }))).toMatchObject({ status: 'denied' });
+    expect(sentTo(path)).toBe(0);
+  });
+
+  test('into that of another call shows the other one, and runs neither', async () => {
+    const [one, other] = [await suspend(), await suspend()];
+    await world.tables.query(
+      `update approvals.approval a
+          set card = o.card, card_mac = o.card_mac, gap_digest = o.gap_digest,
+              request_digest = o.request_digest
+         from approvals.approval o
+        where a.id = $1
+          and o.id = $2`,
+      [one.id, other.id],
+    );
+    const shown = await get(one.id);
+    expect(shown).toMatchObject({ verified: true });
+    expect(shown.request.url).toContain(other.path);
+
+    // The gap of the row is another than the one that was shown.
+    const { status, body } = await resolve(one.id, { resolution: 'allow' });
+    expect([status, body.error]).toEqual([409, 'card_not_verified']);
+    expect(sentTo(one.path) + sentTo(other.path)).toBe(0);
+  });
+
+  test('into an allowed one runs nothing: nobody decided it', async () => {
+    const { id, path } = await suspend();
+    await world.tables.query(
+      `update approvals.approval
+          set status = 'allowed', resolution = 'allow', resolved_at = now(),
+              resolved_by_id = user_id, decision = 'forged.forged:forged-forged'
+        where id = $1`,
+      [id],
+    );
+    await world.tables.query(
+      `insert into approvals.execution
+         (id, org_id, approval_id, status, runtime, automatic, expires_at)
+       select gen_random_uuid(), org_id, id, 'pending', 'http', true,
+              now() + interval '15 minutes'
+         from approvals.approval
+        where id = $1`,
+      [id],
+    );
+    await until(
+      async () => (await get(id)).execution?.status === 'failed',
+      'the execution to be refused',
+    );
+    expect((await get(id)).execution.error.error).toBe('unauthenticated');
+    expect(sentTo(path)).toBe(0);
+  });
+});
