@@ -81,7 +81,7 @@ const acrossOrgs: Record<string, string> = {
   'auth/repository/oauth-tokens.ts pruneOauthTokens': housekeeping,
   'auth/repository/sign-in-devices.ts isDeviceOfAnyone':
     'whether a cookie was made here, before it is known who signs in',
-  'auth/repository/sign-in-devices.ts pruneSignInDevices': 'housekeeping',
+  'auth/repository/sign-in-devices.ts pruneSignInDevices': housekeeping,
   'auth/repository/oauth-interactions.ts pruneInteractions': housekeeping,
   'registry/repository/template-version.ts numberBuiltInTemplate': 'built-in: of no org',
   'registry/repository/toolset.ts claimDueServices': sweep,
@@ -94,6 +94,7 @@ const acrossOrgs: Record<string, string> = {
   'executor/repository/file.ts eraseOldFiles': housekeeping,
   'executor/repository/idempotency.ts eraseOldIdempotency': housekeeping,
   'executor/repository/secret-request.ts pruneSecretRequests': housekeeping,
+  'executor/repository/share-use.ts pruneShareUse': housekeeping,
   'executor/repository/connection.ts prunePendingConnections': housekeeping,
   'approvals/repository/due.ts findDue': sweep,
   'notifier/repository/delivery.ts pruneDeliveries': housekeeping,
