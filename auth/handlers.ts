@@ -24,6 +24,7 @@ import { revokeAgentKey } from './usecases/revoke-agent-key.ts';
 import { revokeIdentity } from './usecases/revoke-identity.ts';
 import { createSignInHandlers } from './sign-in-handlers.ts';
 import { revokeOauthClient } from './usecases/revoke-oauth-client.ts';
+import { listPublicKeys } from './usecases/list-public-keys.ts';
 import { signDecision } from './usecases/sign-decision.ts';
 import { signIn } from './usecases/sign-in.ts';
 import { signOut } from './usecases/sign-out.ts';
@@ -54,6 +55,7 @@ export function createHandlers(deps: Deps): Handlers<typeof auth> {
     updateMcpConnection: (request) => updateMcpConnection(deps, request),
     deleteMcpConnection: (request) => deleteMcpConnection(deps, request),
     getSelfApproval: (request) => getSelfApproval(deps, request),
+    listPublicKeys: () => listPublicKeys(deps),
     signDecision: (request) => signDecision(deps, request),
     ...createSignInHandlers(deps),
     ping: async () => ({}),

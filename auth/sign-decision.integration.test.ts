@@ -177,3 +177,18 @@ describe('a decision', () => {
     }
   });
 });
+
+test('public keys are listed with when they were in use', async () => {
+  const publicKey = publicKeyOf(world.environment.keys.DECISION_KEY);
+  await world.db`
+    insert into auth.decision_key (id, public_key, used_from)
+    values ('old', 'older-key', now() - interval '1 day')
+  `;
+  await using _replica = await world.startReplica();
+  const { keys } = await world.client.listPublicKeys({}, soon());
+
+  expect(keys).toMatchObject([
+    { use: 'decision', algorithm: 'Ed25519', public_key: publicKey, used_until: null },
+    { id: 'old', used_until: expect.stringMatching(/Z$/) },
+  ]);
+});

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { connectBus, serve } from '#bus';
 import { deriveBaseUrl, principalKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
+import type { DecisionStatement } from '#contracts/decision';
 import { openDatabase } from '#database';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
@@ -21,6 +22,7 @@ import { startOauthListener } from './oauth/listener.ts';
 import { createOpenidProviders } from './openid.ts';
 import { createPasswordHasher } from './password-hasher.ts';
 import { createSignInProviders } from './sign-in-providers.ts';
+import { useDecisionKey } from './repository/decision-keys.ts';
 import { issueFirstSignInLink } from './usecases/issue-first-sign-in-link.ts';
 import { prune } from './usecases/prune.ts';
 
@@ -53,10 +55,15 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
 
   const baseUrl = new URL(deriveBaseUrl(config)).origin;
   const egress = startup.use(openAuthEgress(config));
+  const decisionSigner = createPublicSigner<DecisionStatement>(
+    'decision',
+    config.DECISION_KEY.reveal(),
+  );
+  await useDecisionKey(db, { id: decisionSigner.keyId, publicKey: decisionSigner.publicKey });
   const deps: Deps = {
     db,
     signer: createSigner('principal', ...revealKeys(config, principalKeyNames)),
-    decisionSigner: createPublicSigner('decision', config.DECISION_KEY.reveal()),
+    decisionSigner,
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_AUTH.reveal()),
     // Half of the second that a revocation may take when its event is lost; the rest is the gateway's.
     credentials: createCredentialCache({ entriesMax: 10_000, ttlMs: 500 }),

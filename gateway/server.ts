@@ -19,6 +19,7 @@ import { registerEdge } from './plugins/edge.ts';
 import { notFound, registerErrorHandler, sendError, toAppError } from './plugins/error-handler.ts';
 import { eventRoute } from './plugins/event-route.ts';
 import { oauthForward } from './plugins/oauth-forward.ts';
+import { publicKeys } from './plugins/public-keys.ts';
 import { openapiRoute } from './plugins/openapi-route.ts';
 import { registerRoutes } from './plugins/routes.ts';
 import { signInPages } from './plugins/sign-in.ts';
@@ -103,6 +104,7 @@ export async function createServer(
   );
   registerRoutes(app, deps, { checkAnswers });
   await app.register(openapiRoute);
+  await app.register(publicKeys, deps);
   await app.register(eventRoute, deps);
   await app.register(mcpRoute, { deps, createServer: mcpServer });
   await app.register(signInPages, deps);

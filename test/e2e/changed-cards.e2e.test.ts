@@ -36,6 +36,14 @@ describe('an approval whose row was changed', () => {
     await until(() => sentTo(path) === 1, 'the call to be sent');
   });
 
+  test('is decided by a key that anybody can read', async () => {
+    const reply = await fetch(`${world.url}/.well-known/action-gateway-keys`);
+    expect(reply.status).toBe(200);
+    expect(await reply.json()).toMatchObject({
+      keys: [{ public_key: world.environment['DECISION_PUBLIC_KEY'], used_until: null }],
+    });
+  });
+
   test.for([
     ['the request', `card = replace(card, '"amount":1', '"amount":2')`],
     ['the sentence', `card = replace(card, '"description":"', '"description":"Only ')`],

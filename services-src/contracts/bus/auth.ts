@@ -28,6 +28,7 @@ import {
   principal,
   role,
   signedPrincipal,
+  timestamp,
 } from '../vocabulary.ts';
 
 export const orgSettings = z.strictObject({
@@ -217,6 +218,29 @@ export const auth = defineContract('auth', {
       'exceeds_authority',
       'invalid_params',
     ],
+    callers: ['gateway'],
+    timeoutMs: 2_000,
+  },
+  /** What decisions are or were signed with: public, and of all orgs. */
+  listPublicKeys: {
+    request: done,
+    response: z.strictObject({
+      keys: z
+        .array(
+          z.strictObject({
+            id: z.string().max(100),
+            use: z.literal('decision'),
+            algorithm: z.literal('Ed25519'),
+            /** base64url of the 32 bytes. */
+            public_key: z.string().max(100),
+            used_from: timestamp,
+            /** Null: in use. */
+            used_until: timestamp.nullable(),
+          }),
+        )
+        .max(100),
+    }),
+    errors: [],
     callers: ['gateway'],
     timeoutMs: 2_000,
   },
