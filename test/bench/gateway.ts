@@ -23,6 +23,9 @@ const settingsOf = ({ upstreamUrl, environment }: Options) => ({
   ...environment,
 });
 
+/** What a POST sends, and the audit log shows of it: two disclosed fields. */
+export const item = { name: 'item', note: 'Bought for the workshop on Thursday.' };
+
 /** A gateway also answers the same GET as a tool's call over MCP, and raw ones of any URL. */
 export interface Gateway extends Subject {
   readonly mcp: Target;
@@ -138,7 +141,7 @@ async function prepare(name: string, signInUrl: string, upstreamUrl: string): Pr
         },
       }),
     },
-    post: call({ action: 'create_item', params: { name: 'item' } }),
+    post: call({ action: 'create_item', params: item }),
   };
 }
 

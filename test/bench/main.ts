@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { orExit } from '#process';
-import { startDistributed, startEmbedded } from './gateway.ts';
+import { item, startDistributed, startEmbedded } from './gateway.ts';
 import { startCollector } from './layers.ts';
 import { compare, load, measure, medianMsAlone } from './measure.ts';
 import type { Compared, Figures, Subject } from './measure.ts';
@@ -90,7 +90,7 @@ function plain(name: string, url: string, pid: number): Subject {
       url: `${url}/items`,
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'item' }),
+      body: JSON.stringify(item),
     },
   };
 }

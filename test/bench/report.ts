@@ -102,9 +102,10 @@ the next, which the table below, measured one subject after the other, shows.
 
 The same upstream answers at once with 250 bytes of JSON. *direct*: no proxy at all. *bare
 Fastify proxy*: adds one header and does nothing else. *gateway*: agent key, permission walk,
-vault credential, egress guard, audit; a POST also has its intent and its outcome committed to
-Postgres before it is answered. Latencies are in whole milliseconds (the load generator's
-marks); CPU and memory are of all processes of the subject, Postgres and NATS included.
+vault credential, egress guard, audit; a POST also has two fields of its body disclosed in the
+audit log, and its intent and its outcome committed to Postgres before it is answered. Latencies are in
+whole milliseconds (the load generator's marks); CPU and memory are of all processes of the subject,
+Postgres and NATS included.
 
 | Subject | Call | In flight | Calls/s | p50 ms | p99 ms | CPU s per 1,000 | PSS MiB |
 |---|---|---|---|---|---|---|---|
