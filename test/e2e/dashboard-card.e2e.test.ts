@@ -192,6 +192,41 @@ describe.skipIf(!chromium.available)(`the card of an approval${chromium.note}`, 
     });
   });
 
+  describe('one that is not what was suspended', () => {
+    const changed = anIssue({ verified: false });
+
+    test('says so above everything that it shows, and cannot be allowed by button or key', async () => {
+      const page = await openCard(changed);
+      const warning = page.getByText(/^Not verified/);
+      await warning.waitFor();
+      expect(await bottom(warning)).toBeLessThan(await top(page.getByText('What it will do')));
+      expect(await button(page, /Allow/).count()).toBe(0);
+
+      for (const key of ['a', 'y', 'r']) await page.keyboard.press(key);
+      expect(await page.getByRole('radio').count()).toBe(0);
+      expect(server.resolutions).toEqual([]);
+      expect(await accessibilityProblems(page)).toEqual([]);
+    });
+
+    test('can be denied', async () => {
+      const page = await openCard(changed, { viewport: smallPhone });
+      await button(page, /^Deny/).click();
+      await page.getByRole('button', { name: 'Deny', exact: true }).click();
+
+      await page.getByText('Denied by you').first().waitFor();
+    });
+
+    test('is not allowed together with another', async () => {
+      const approval = anIssue();
+      server.approvals = [approval, { ...changed, id: '0199c0de-0000-7000-8000-0000000009ff' }];
+      const page = await open(`/approvals/${approval.id}`);
+      await button(page, /remember/).click();
+      await page.getByRole('radio').nth(1).check();
+
+      expect(await page.getByRole('checkbox', { name: /Also allow/ }).count()).toBe(0);
+    });
+  });
+
   describe('the second gesture', () => {
     const deletion = (differences: Partial<ApprovalResponse> = {}) =>
       anIssue({

@@ -85,9 +85,14 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
       </Show>
       <Show when={!props.approval.verified}>
         <div class="px-4 pb-4 sm:px-6">
-          <Notice tone="warning">
-            Not verified: what is shown here is not what was asked for when the call was suspended.
-            It can be denied, and not allowed. Tell whoever runs the gateway.
+          <Notice tone="bad">
+            <p class="font-semibold">
+              Not verified: this is not what was asked for when the call was suspended
+            </p>
+            <p class="mt-1">
+              {isOpen(props.approval) ? 'It can be denied and not allowed. ' : ''}
+              Tell the people who run the gateway.
+            </p>
           </Notice>
         </div>
       </Show>

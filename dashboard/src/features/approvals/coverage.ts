@@ -19,6 +19,7 @@ export function coveredBy(
       other.placement.id === approval.placement.id &&
       other.service === approval.service &&
       levels[other.risk] <= levels[approval.risk] &&
+      other.verified &&
       !needsSecondGesture(other) &&
       other.permission_keys.every((key) => matchers.some((matches) => matches(key))),
   );
