@@ -20,6 +20,7 @@ export const executorConfig = defineConfig('executor', [
   'CAP_RESPONSE_STORED_BYTES',
   'CAP_FILES_BYTES',
   'REQUESTS_PER_HOUR',
+  'AUDIT_BYTES_PER_MINUTE',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',

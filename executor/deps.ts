@@ -8,7 +8,7 @@ import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Egress } from '#egress';
 import type { Publisher } from '#events';
-import type { CallerIds } from '#shares';
+import type { AuditShare, CallerIds } from '#shares';
 import type { Macs } from '#signing';
 import type { Logger } from '#telemetry';
 import type { FileSpace } from './calls/file-space.ts';
@@ -39,6 +39,7 @@ export interface Deps extends ConnectionDeps {
   readonly storedBytesMax: number;
   readonly files: FileWriter;
   readonly fileSpace: FileSpace;
+  readonly auditShare: AuditShare;
   /** To people, in one org: for accounts and for secrets; 0 = no limit. */
   readonly requestsPerHour: number;
   /** Of the actions of the service `platform`. */

@@ -122,6 +122,27 @@ describe('files', () => {
   });
 });
 
+describe('audit rows', () => {
+  test('of writes that disclose much use up their caller’s share of a minute, and nobody else’s', async () => {
+    await using small = await createWorld({ variables: { AUDIT_BYTES_PER_MINUTE: '100000' } });
+    const post = (by: CallerIds) => {
+      const call = small.actionCall('create', { title: 't' });
+      const permit = small.permitOf(call, { ...by, description: 'x'.repeat(1_900) });
+      return small.gateway.execute({ permit, call, options, context }, soon());
+    };
+    const own = { orgId: small.orgId, userId: small.userId, identityId: small.agentId };
+    const { times, error } = await loop(() => post(own));
+
+    expect(times).toBeGreaterThan(5);
+    expect(times).toBeLessThan(14);
+    expect(error).toMatchObject({ code: 'rate_limited', details: { retry_after: 30 } });
+    expect(small.upstream.hits).toHaveLength(times);
+    expect(await small.sql`select 1 from executor.dispatch`).toHaveLength(times);
+    await post({ ...own, identityId: uuidv7() });
+    await post({ ...own, orgId: uuidv7() });
+  });
+});
+
 describe('requests to people', () => {
   const principalOf = (by: CallerIds) =>
     world.principalOf({

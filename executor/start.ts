@@ -16,7 +16,7 @@ import type { EgressAllow, EgressOptions } from '#egress';
 import { onEvents, openPublisher, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
-import { callerLevels } from '#shares';
+import { callerLevels, createAuditShare } from '#shares';
 import { createMacs, createPrincipalReader, createVerifier } from '#signing';
 import type { Macs } from '#signing';
 import { createLogger } from '#telemetry';
@@ -126,6 +126,11 @@ function limitsOf(config: ExecutorConfig, db: Database) {
   return {
     fileSpace: createFileSpace({ db, bytesMax: config.CAP_FILES_BYTES, levels }),
     requestsPerHour: config.REQUESTS_PER_HOUR,
+    auditShare: createAuditShare({
+      bytesPerMinute: config.AUDIT_BYTES_PER_MINUTE,
+      levels,
+      component: 'executor',
+    }),
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
     retries: createRetries(),

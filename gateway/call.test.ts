@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { PendingApproval } from '#contracts/http/approvals';
 import type { Event, FeedItem } from '#contracts/events';
 import { AppError } from '#errors';
+import { callerLevels, createAuditShare } from '#shares';
 import { performCall } from './call.ts';
 import type { CallDeps, IncomingCall } from './call.ts';
 import { agent, feedItemOf } from './principals.testing.ts';
@@ -157,6 +158,24 @@ describe('a permitted call', () => {
 });
 
 describe('a denied call', () => {
+  test('is refused before it is decided once its caller has filled the audit log enough', async () => {
+    const description = 'x'.repeat(2_000);
+    const stage = start(
+      { decide: () => ({ outcome: 'denied', reason: 'no', ...summary, description }) },
+      { auditBytesPerMinute: 100_000 },
+    );
+    for (let n = 0; n < 15; n += 1) expect((await stage.perform()).kind).toBe('denied');
+    const rest = Array.from({ length: 10 }, () => stage.perform());
+    await Promise.allSettled(rest);
+
+    await expect(stage.perform()).rejects.toMatchObject({
+      code: 'rate_limited',
+      details: { retry_after: 30 },
+    });
+    expect(stage.calls.length).toBe(stage.published.length);
+    expect(stage.published.length).toBeLessThan(26);
+  });
+
   test('is a result, and recorded before it is answered', async () => {
     const stage = start({
       decide: () => ({ outcome: 'denied', reason: 'Not at night', ...summary }),
@@ -444,7 +463,7 @@ type Answers = Partial<
 >;
 
 /** The neighbours of the five layers, answering what a test says. */
-function start(answers: Answers) {
+function start(answers: Answers, { auditBytesPerMinute = 0 } = {}) {
   const calls: string[] = [];
   const published: Event[] = [];
   const listeners = new Set<(item: FeedItem | null) => void>();
@@ -472,6 +491,15 @@ function start(answers: Answers) {
         return { [Symbol.dispose]: () => void listeners.delete(listener) };
       },
     },
+    auditShare: createAuditShare({
+      bytesPerMinute: auditBytesPerMinute,
+      levels: callerLevels({
+        SHARE_ORG_PERCENT: 80,
+        SHARE_USER_PERCENT: 80,
+        SHARE_IDENTITY_PERCENT: 80,
+      }),
+      component: 'gateway',
+    }),
     stopping: stopping.signal,
   } as unknown as CallDeps;
   const incoming: IncomingCall = {

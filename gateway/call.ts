@@ -41,7 +41,15 @@ type Permitted = Extract<Decision, { outcome: 'permit' }>;
 type Fresh = Extract<AskedCall, { kind: 'fresh' }>;
 export type CallDeps = Pick<
   Deps,
-  'policy' | 'executor' | 'approvals' | 'publisher' | 'refusals' | 'feed' | 'stopping' | 'logger'
+  | 'policy'
+  | 'executor'
+  | 'approvals'
+  | 'publisher'
+  | 'refusals'
+  | 'auditShare'
+  | 'feed'
+  | 'stopping'
+  | 'logger'
 >;
 
 /** How much longer than the upstream the executor may take to answer. */
@@ -66,6 +74,9 @@ export async function performCall(deps: CallDeps, incoming: IncomingCall): Promi
 
   // 2. Authentication: the credential becomes a principal that auth has signed.
   const caller = await inSpan('authentication', {}, () => incoming.authenticate());
+
+  // Each denial is a row of its own.
+  deps.auditShare.assertRoom(caller.claims);
 
   if (asked.kind === 'resume') {
     const facts = { approval_id: asked.approvalId };

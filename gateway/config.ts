@@ -18,6 +18,7 @@ export const gatewayConfig = defineConfig('gateway', [
   'RATE_USER_PER_MINUTE',
   'RATE_SIGN_IN_PER_MINUTE',
   'RATE_REGISTER_PER_HOUR',
+  'AUDIT_BYTES_PER_MINUTE',
   'GATEWAY_IN_FLIGHT_MAX',
   'GATEWAY_STREAMS_MAX',
   'SHARE_ORG_PERCENT',

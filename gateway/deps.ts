@@ -7,6 +7,7 @@ import type { notifier } from '#contracts/bus/notifier';
 import type { policy } from '#contracts/bus/policy';
 import type { registry } from '#contracts/bus/registry';
 import type { Publisher } from '#events';
+import type { AuditShare } from '#shares';
 import type { Macs } from '#signing';
 import type { Logger } from '#telemetry';
 import type { AuthNews } from './auth-news.ts';
@@ -41,6 +42,7 @@ export interface Deps extends Neighbours {
   readonly feed: Feed;
   readonly rates: RateLimits;
   readonly underWay: UnderWay;
+  readonly auditShare: AuditShare;
   /** What the JSON of a request may hold. */
   readonly limits: CallLimits;
   /** Known once the port is. */

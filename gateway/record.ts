@@ -5,6 +5,7 @@ import type { EventType } from '#contracts/events';
 import type { CallContext, Principal, Risk } from '#contracts/vocabulary';
 import { createEvent } from '#events';
 import type { Publisher } from '#events';
+import type { AuditShare } from '#shares';
 import { inSpan } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { Caller } from './authenticate.ts';
@@ -29,7 +30,7 @@ interface Recording {
  * gateway writes its audit event. Throws `unavailable` when it cannot be stored.
  */
 export async function recordDenied(
-  { publisher }: { publisher: Publisher },
+  { publisher, auditShare }: { publisher: Publisher; auditShare: AuditShare },
   {
     caller,
     context,
@@ -44,6 +45,7 @@ export async function recordDenied(
     outcome: 'denied',
     approval_id: approvalId,
   };
+  auditShare.count(caller.claims, entry);
   await publishEntry(publisher, caller.claims, { type: 'action.denied', entry });
 }
 

@@ -12,7 +12,7 @@ import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import { openPublisher } from '#events';
 import type { RunningComponent } from '#process';
-import { callerLevels } from '#shares';
+import { callerLevels, createAuditShare } from '#shares';
 import { createMacs } from '#signing';
 import { createLogger } from '#telemetry';
 import { hearAuth } from './auth-news.ts';
@@ -80,6 +80,11 @@ export async function startGateway(
         registerPerHour: config.RATE_REGISTER_PER_HOUR,
         publicPerMinute: config.RATE_PUBLIC_PER_MINUTE,
         replicas: () => replicas.live(),
+      }),
+      auditShare: createAuditShare({
+        bytesPerMinute: config.AUDIT_BYTES_PER_MINUTE,
+        levels: callerLevels(config),
+        component: 'gateway',
       }),
       underWay: createUnderWay({
         requestsMax: config.GATEWAY_IN_FLIGHT_MAX,

@@ -41,6 +41,7 @@ export async function executeCall(
 ): Promise<Executed> {
   const permit = deps.verifyPermit(signedPermit);
   using slot = deps.slots.take(permit);
+  deps.auditShare.assertRoom(permit);
   if (permit.approvalId !== null || permit.executionId !== null) {
     throw new AppError(
       'unauthenticated',
@@ -64,9 +65,10 @@ export async function executeCall(
   const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
   const facts = permit;
   const run = { permit, facts, call, prepared, credentials, entry, timeoutMs, behalf };
+  const isWrite = isNonRead(request.method, permit.nonRead);
+  // Intent and outcome, or the outcome alone.
+  deps.auditShare.count(permit, entry, isWrite ? 2 : 1);
   // Awaited here: the slot is held until the call has ended.
-  const executed = isNonRead(request.method, permit.nonRead)
-    ? runNonRead(deps, run)
-    : runRead(deps, run);
+  const executed = isWrite ? runNonRead(deps, run) : runRead(deps, run);
   return await executed;
 }

@@ -29,6 +29,7 @@ export async function executeFrozenCall(
 ): Promise<Executed> {
   const permit = deps.verifyPermit(signedPermit);
   using slot = deps.slots.take(permit);
+  deps.auditShare.assertRoom(permit);
   const { orgId, approvalId } = permit;
   if (approvalId === null) {
     throw new AppError('unauthenticated', 'A frozen call runs only by the permit of its approval.');
@@ -70,10 +71,11 @@ export async function executeFrozenCall(
 
   const entry = auditEntryOf(permit, { prepared, context, disclosed: frozen.disclosed });
   const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
+  const isWrite = isNonRead(request.method, permit.nonRead);
+  // Intent and outcome, or the outcome alone.
+  deps.auditShare.count(permit, entry, isWrite ? 2 : 1);
   // Awaited here: the slot is held until the call has ended.
-  const executed = isNonRead(request.method, permit.nonRead)
-    ? runNonRead(deps, run)
-    : runRead(deps, run);
+  const executed = isWrite ? runNonRead(deps, run) : runRead(deps, run);
   return await executed;
 }
 

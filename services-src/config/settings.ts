@@ -289,6 +289,11 @@ export const settings = {
     doc: 'Requests for accounts and secrets within an hour in one org: a quarter of them by one user with all its agents, half of that by one identity; 0 = no limit.',
     example: '2000',
   },
+  AUDIT_BYTES_PER_MINUTE: {
+    schema: whole(67_108_864, 10_000_000_000),
+    doc: 'What the calls of one executor, and those that one gateway denies, write into the audit log within a minute, shared out by the SHARE_… settings; 0 = no limit.',
+    example: '67108864',
+  },
   APPROVALS_RAISED_PER_HOUR: {
     schema: whole(2_000, 10_000_000),
     doc: 'Approvals raised within an hour in one org, cancelled ones counted: a quarter of them by one user, half of that by one agent with its subagents; 0 = no limit.',

@@ -1,3 +1,5 @@
+export { createAuditShare } from './audit-share.ts';
+export type { AuditShare } from './audit-share.ts';
 export { callerLevels, callerPath, overShare } from './callers.ts';
 export type { CallerIds, CallerLevel, SharePercents } from './callers.ts';
 export { findRefusal } from './room.ts';

@@ -28,6 +28,8 @@ export const item = { name: 'item', note: 'Bought for the workshop on Thursday.'
 
 /** A gateway also answers the same GET as a tool's call over MCP, and raw ones of any URL. */
 export interface Gateway extends Subject {
+  readonly url: string;
+  readonly orgId: string;
   readonly mcp: Target;
   raw(url: string): Target;
 }
@@ -59,7 +61,9 @@ export async function startEmbedded(options: Options): Promise<Gateway & AsyncDi
 }
 
 /** One process per component, each with its `main.ts`, on the same servers. */
-export async function startDistributed(options: Options): Promise<Gateway & AsyncDisposable> {
+export async function startDistributed(
+  options: Options,
+): Promise<Gateway & AsyncDisposable & { readonly adminUrl: string }> {
   await using startup = new AsyncDisposableStack();
   const port = '18437';
   const settings = { ...settingsOf(options), PORT: port };
@@ -83,6 +87,7 @@ export async function startDistributed(options: Options): Promise<Gateway & Asyn
   const running = startup.move();
   return {
     ...subject,
+    adminUrl: backing.adminUrl,
     roots: [...backing.pids, ...programs.map(({ pid }) => pid)],
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -96,6 +101,8 @@ async function prepare(name: string, signInUrl: string, upstreamUrl: string): Pr
     const { body } = await user.get('/v1/status');
     return (body as { status?: string }).status === 'ok';
   });
+  const me = (await user.get('/v1/identities/me')).body as { org_id: string };
+  const orgId = me.org_id;
   const agent = await created(user, '/v1/identities/agents', { name: 'bench' });
   const { key } = await created(user, `/v1/identities/${agent['id']}/keys`, { name: 'bench' });
   await created(user, '/v1/secrets', {
@@ -124,6 +131,8 @@ async function prepare(name: string, signInUrl: string, upstreamUrl: string): Pr
   });
   return {
     name,
+    url: origin,
+    orgId,
     roots: [],
     get: call({ action: 'get_item', params: { id: '42' } }),
     raw: (url) => call({ service: 'http', method: 'GET', path: url }),
