@@ -38,7 +38,8 @@ describe('an answer that is too large for one', () => {
       secrets: [{ name: 'org/large', in: 'header', key: 'authorization', prefix: 'Bearer ' }],
     };
     const { approval_id: id } = created(await agent.post('/v1/actions/call', call));
-    created(await admin.post(`/v1/approvals/${id}/resolve`, { resolution: 'allow' }));
+    const decision = { resolution: 'allow', acknowledge: 'too_large' };
+    created(await admin.post(`/v1/approvals/${id}/resolve`, decision));
     const { result } = created(await agent.post('/v1/actions/call', { approval_id: id }));
 
     const { file } = result;

@@ -67,7 +67,8 @@ function sentencesOf(row: Record<string, number | string>): string[] {
 
 const counted = {
   audit: `select type || ' ' || approval_id as "key" from audit.record
-           where type like 'approval.%' or type like 'execution.%'`,
+           where (type like 'approval.%' or type like 'execution.%')
+             and type <> 'approval.refused'`,
   feed: `select type || ' ' || coalesce(body::json -> 'data' ->> 'approval_id',
                                         body::json -> 'data' ->> 'id') as "key"
            from notifier.feed_item where type like 'approval.%' or type like 'execution.%'`,

@@ -150,7 +150,8 @@ export const badDecisions: BadInput[] = [
   },
   {
     what: 'a secret of the org that says no hosts',
-    send: ({ admin }) => admin.post('/v1/secrets', { name: 'nowhere', value: 'x', tier: 'org' }),
+    send: ({ admin }) =>
+      admin.post('/v1/secrets', { name: 'nowhere', value: 'CANARY-nowhere', tier: 'org' }),
     ...{ status: 403, error: 'host_not_allowed' },
   },
   ...badSecrets,

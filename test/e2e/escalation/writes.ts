@@ -32,7 +32,7 @@ const forAgents: readonly RouteName[] = [
   ...(['archiveIdentity', 'restoreIdentity', 'revokeIdentity'] as const),
   ...(['listAgentKeys', 'createAgentKey', 'revokeAgentKey'] as const),
   ...(['listServices', 'getService', 'search', 'listTemplates', 'getTemplate'] as const),
-  'createConnection',
+  ...(['listSecrets', 'listConnections', 'createConnection'] as const),
   ...(['callAction', 'callConnection', 'validateAction', 'getFile'] as const),
   ...(['listApprovals', 'getApproval'] as const),
   ...(['resolveApproval', 'cancelApproval', 'callApproval'] as const),
