@@ -104,6 +104,7 @@ export async function startOauthWorld({
     RATE_IDENTITY_PER_MINUTE: '0',
     RATE_USER_PER_MINUTE: '0',
     RATE_REGISTER_PER_HOUR: '0',
+    RATE_PUBLIC_PER_MINUTE: '0',
     ...settings,
   };
   const authSettings = loadConfig(authConfig, variables);
