@@ -133,7 +133,13 @@ describe('an id of somebody else', () => {
     ['approvals of a requester', 'GET', '/v1/approvals?requester={identity}', () => undefined],
     ['rules of an identity', 'GET', '/v1/rules?identity_id={identity}', () => undefined],
     ['audit of an identity', 'GET', '/v1/audit?identity_id={identity}', () => undefined],
-    ['audit of an approval', 'GET', '/v1/audit?approval_id={approval}', () => undefined],
+    // Of its own attempts on ids, whatever they are, an org has rows: refusals are records.
+    [
+      'audit of an approval',
+      'GET',
+      '/v1/audit?approval_id={approval}&type=approval.raised',
+      () => undefined,
+    ],
     [
       'a rule for an identity',
       'POST',
