@@ -1,7 +1,7 @@
 import { eventTypes, publicEventTypes } from '#contracts/events';
 import type { EventType, FeedItem } from '#contracts/events';
 import type { Principal } from '#contracts/vocabulary';
-import { nearestName } from './nearest.ts';
+import { nearestName } from '#errors';
 import { invalidRequest } from './validate.ts';
 import type { Issue } from './validate.ts';
 

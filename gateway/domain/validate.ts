@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 
-import { AppError } from '#errors';
-import { nearestName } from './nearest.ts';
+import { AppError, nearestName } from '#errors';
 
 export interface Issue {
   readonly path: string;

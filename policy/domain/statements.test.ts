@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 
-import { nearestName } from '#errors';
 import { mayGoTo, parseBaseUrl } from './hosts.ts';
 import { dispatchIdOf } from './statements.ts';
 
@@ -64,22 +63,4 @@ test('a base URL gives host and prefix', () => {
   expect(() => parseBaseUrl('nonsense')).toThrow(
     expect.objectContaining({ code: 'host_not_allowed' }),
   );
-});
-
-describe('nearestName', () => {
-  const known = ['issues.create', 'issues.list', 'repos.delete'];
-
-  test.for<[given: string, expected: string | undefined]>([
-    ['issues.creat', 'issues.create'],
-    ['ISSUES.LIST', 'issues.list'],
-    ['issue_create', 'issues.create'],
-    ['something.else.entirely', undefined],
-    ['x'.repeat(500), undefined],
-  ])('%s', ([given, expected]) => {
-    expect(nearestName(given, known)).toBe(expected);
-  });
-
-  test('nothing is near nothing', () => {
-    expect(nearestName('x', [])).toBeUndefined();
-  });
 });

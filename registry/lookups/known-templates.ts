@@ -1,7 +1,6 @@
 import type { Principal, TemplateTier, Tier } from '#contracts/vocabulary';
-import { AppError } from '#errors';
+import { AppError, nearestName } from '#errors';
 import type { Deps } from '../deps.ts';
-import { nearestName } from '../domain/nearest.ts';
 import { outlineOf } from '../domain/outline.ts';
 import { maySee, statusOf } from '../domain/own-template.ts';
 import type { KnownTemplate, OwnTemplate } from '../domain/own-template.ts';

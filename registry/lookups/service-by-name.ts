@@ -1,6 +1,5 @@
-import { AppError } from '#errors';
+import { AppError, nearestName } from '#errors';
 import type { Sql } from '#database';
-import { nearestName } from '../domain/nearest.ts';
 import { namesInCalls, parseServiceName } from '../domain/service.ts';
 import type { Service } from '../domain/service.ts';
 import { findServiceByName, listServiceNames } from '../repository/connected-service.ts';
