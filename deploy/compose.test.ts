@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 
 import { keyNames } from '#config';
 import { components } from '#contracts/vocabulary';
+import type { Component } from '#contracts/vocabulary';
 import { approvalsConfig } from '../approvals/config.ts';
 import { auditConfig } from '../audit/config.ts';
 import { authConfig } from '../auth/config.ts';
@@ -14,7 +15,7 @@ import { notifierConfig } from '../notifier/config.ts';
 import { policyConfig } from '../policy/config.ts';
 import { registryConfig } from '../registry/config.ts';
 
-const configs = {
+const configs: Record<Component, { readonly names: readonly string[] }> = {
   gateway: gatewayConfig,
   auth: authConfig,
   registry: registryConfig,
