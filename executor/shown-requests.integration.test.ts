@@ -44,7 +44,7 @@ async function approve(call: Call, parts: Parameters<typeof preview>[1] = {}) {
   return { request, hit };
 }
 
-/** Every request of ours has these, whatever it is for. */
+/** Headers that every request has; the card leaves them out. */
 const transport = ['accept-encoding', 'connection', 'content-length', 'host', 'user-agent'];
 
 /** What an upstream received, in the form of a shown request and without the values of credentials. */

@@ -12,7 +12,7 @@ const overShare = {
 };
 const slow = 'https://slow.example';
 const caller: CallerIds = { orgId: 'org', userId: 'user', identityId: 'agent' };
-/** Calls of ever other orgs, of whom none holds much: what is said of upstreams alone. */
+/** Each call is of another org, so that only the share of the upstream can refuse it. */
 let strangers = 0;
 const stranger = (): CallerIds => ({ ...caller, orgId: `org-${(strangers += 1)}` });
 const percents = { SHARE_ORG_PERCENT: 80, SHARE_USER_PERCENT: 80, SHARE_IDENTITY_PERCENT: 80 };

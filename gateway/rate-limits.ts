@@ -42,7 +42,7 @@ interface Quotas {
   readonly now?: () => number;
 }
 
-/** Of each kind: who comes from many addresses makes none of the callers' buckets be forgotten. */
+/** Of each kind, so that strangers from many addresses do not push out the buckets of callers. */
 const bucketsMax = 50_000;
 const bytesPerToken = 32_768;
 const valuesPerToken = 2_000;

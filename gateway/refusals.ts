@@ -129,7 +129,7 @@ function emptyMinute(): Minute {
   return { counted: new Map(), kindsOf: new Map() };
 }
 
-/** Whoever tries many targets in turn gets no record for each of them. */
+/** An identity that tries many targets in turn does not get a record for each of them. */
 function kindOf({ counted, kindsOf }: Minute, refusal: Refusal): { key: string; refusal: Refusal } {
   const { type, caller, error, facts } = refusal;
   const { identityId } = caller.claims;

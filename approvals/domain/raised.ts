@@ -7,7 +7,7 @@ export type RaisedCounts = Readonly<Record<RaisedLevel, number>>;
 /**
  * What one may raise of its org's approvals while nobody else raises any. A person who is asked a
  * few hundred times an hour decides nothing well any more, so a user's agents get a quarter together; one
- * agent with its subagents half of that, so that it is not heard alone.
+ * agent with its subagents half of that, so that others can still ask.
  */
 const levels = [
   { name: 'user', percent: 25 },

@@ -34,7 +34,7 @@ export async function discloseFields(
       const byJq = await jq.runMany({
         filters: left,
         input: JSON.stringify(request.projection),
-        // Apart from the filters that the same user sends: they shall not keep a call from being shown.
+        // In a line of their own: filters that the same user sends must not delay them past the deadline.
         owner: `${userId} disclosure`,
         signal: AbortSignal.timeout(timeoutMs),
       });

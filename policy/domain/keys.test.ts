@@ -23,7 +23,7 @@ describe('actionKey', () => {
       'github:issues.create:a%0A%00%7F%C2%85b',
     ],
     [
-      'what nobody sees is encoded',
+      'invisible characters are encoded',
       'a\u202e\u200b\u2028\ufe0f\u{e0041}b',
       'github:issues.create:a%E2%80%AE%E2%80%8B%E2%80%A8%EF%B8%8F%F3%A0%81%81b',
     ],

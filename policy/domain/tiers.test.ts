@@ -47,7 +47,7 @@ describe('suggestTiers', () => {
     ]);
   });
 
-  test('nothing that is offered holds what nobody sees, or what turns text about', () => {
+  test('no tier holds invisible or bidirectional characters', () => {
     const tiers = suggestTiers([actionKey('notes', 'write', 'r\u202eevil\u200b\u3164')]);
 
     expect(tiers[0]).toEqual({

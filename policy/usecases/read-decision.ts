@@ -15,7 +15,7 @@ export interface Decided {
 
 /**
  * A gap that policy signed and the decision that auth signed for it, or, by cascade, for another
- * gap. Whoever brings them is believed in nothing: approvals may only choose when.
+ * gap. Nothing else that approvals says is believed; it only chooses when.
  */
 export function readDecision(
   deps: Pick<Deps, 'gapVerifier' | 'decisionVerifier' | 'now'>,

@@ -19,7 +19,7 @@ describe('the requests in hand', () => {
     ['a gap', (caller) => ({ gap: statementOf(caller) })],
     ['a gap or permit', (caller) => ({ gapOrPermit: statementOf(caller), kind: 'gap' })],
     ['plain ids', ({ orgId, userId, identityId }) => ({ orgId, userId, identityId })],
-  ])('are shared out by whom %s names', ([, requestOf]) => {
+  ])('are shared out by the caller that %s names', ([, requestOf]) => {
     const inHand = createInHand(256);
     const own = Array.from({ length: 256 }, () => inHand.take(message(requestOf(ann)), 'gateway'));
 

@@ -43,7 +43,7 @@ export function createInHand(max: number) {
       },
     };
   };
-  /** What is asked for nobody in particular is one group of its caller's, in which no request hinders another. */
+  /** A request that names no user counts for the calling component, and each for itself within it. */
   const strangerPath = ({ caller }: Entry): readonly string[] => [caller, String((asked += 1)), ''];
 
   return {

@@ -40,7 +40,7 @@ const replyBytesMax = 4 * 1024 * 1024 - 4096;
 
 /**
  * What the server puts in place of the requester's reply subject when a request passes from one
- * account to another. Any other came by a way that tells nothing of who asks.
+ * account to another. Under any other reply subject the caller is unknown.
  */
 const importedReply = '_R_.';
 

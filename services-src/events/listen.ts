@@ -44,7 +44,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Whoever may publish under a subject may put any event into the body. */
+/** NATS checks the subject; the body may hold any event, so its type is compared with the subject. */
 function believed(subject: string, body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('type' in body)) return body;
   const type = eventType.safeParse(body.type);

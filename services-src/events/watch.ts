@@ -22,7 +22,7 @@ interface Watched {
 }
 
 /**
- * Says in the log, once, and to whoever asks, when a durable consumer is gone, or when nothing of
+ * Says in the log, once, and in `state`, when a durable consumer is gone, or when nothing of
  * what waits for it is handled. Publishers notice neither: the stream takes their events all the same.
  */
 export function watchReader({
@@ -46,7 +46,7 @@ export function watchReader({
       return { state: isBehind ? 'behind' : 'ok', waiting };
     } catch (error) {
       const isMissing = error instanceof JetStreamApiError && gone.includes(error.code);
-      // Of a server that does not answer the connection itself tells.
+      // A server that does not answer is reported by the connection.
       return { state: isMissing ? 'missing' : state };
     }
   };

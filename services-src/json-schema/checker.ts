@@ -95,7 +95,7 @@ function issuesOf(report: CheckReport): SchemaIssue[] {
   );
 }
 
-/** A thread ends in both ways by what it was given, not by how much there is to do. */
+/** The schema or the value was too much for a thread; `busy` says that only the queue was full. */
 function isTooMuch(reason: StepFailure): boolean {
   return reason === 'timeout' || reason === 'crashed';
 }

@@ -25,7 +25,7 @@ interface Compiled {
   readonly findErrors: FindErrors;
 }
 
-/** Here a deadline ends what takes too long, and nobody waits but its caller. */
+/** No budget on a thread: the deadline ends what takes too long, and only its caller waits. */
 const unbounded = { pairs: Infinity, steps: Infinity };
 const cache = new LRUCache<string, Compiled>({ max: 50 });
 

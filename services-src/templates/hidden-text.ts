@@ -7,7 +7,7 @@ export const hiddenCharacters = String.raw`\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorabl
 const inText = new RegExp(String.raw`[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'gu');
 /** Most texts are nothing else. */
 const plain = /^[\x20-\x7e]*$/;
-/** Lines of a text are made of letters that anybody can see, and so are tabs. */
+/** Line breaks and tabs show themselves by the layout. */
 const kept = new Set(['\n', '\t']);
 
 /** A text of somebody else on one line: what would be hidden, or break the line, is spelled out. */

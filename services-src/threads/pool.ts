@@ -53,7 +53,7 @@ interface Thread<Step, Result> {
 
 const startMs = 10_000;
 
-/** Runs what nobody trusts to end, away from the event loop, with a deadline that holds. */
+/** Runs what may never end away from the event loop, with a deadline that holds. */
 export class ThreadPool<Step, Result> implements AsyncDisposable {
   readonly #options: ThreadPoolOptions<Result>;
   readonly #workersMax: number;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:hogs`: what callers whose calls hang cost the others: the p99 of calls of another user and of another org, quiet,
+ * `npm run bench:hogs` measures what hanging calls cost other callers: the p99 of calls of another user and of another org, quiet,
  * beside 300 hanging calls of one agent, and beside 300 of ten agents of one org. In turn, because the
  * machine is not the same from one minute to the next.
  */
