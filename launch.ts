@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import pg from 'pg';
 
 import { natsAccounts } from '#bus';
-import { ConfigError, keyNames, loadConfig } from '#config';
+import { ConfigError, defineConfig, keyNames, loadConfig } from '#config';
 import type { Config, ConfigSpec, Environment, SettingName } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
@@ -74,14 +74,7 @@ export async function startBacking(
     ...components.map((component) => `POSTGRES_${component}` as const),
     ...[...components, 'provision' as const].map((user) => `NATS_${user}` as const),
   ]);
-  const made: Record<string, string> = {};
-  for (const name of keyNames) {
-    if (!isSet(environment, name)) made[name] = passwords[name];
-  }
-  const decisionKey = made['DECISION_KEY'] ?? environment['DECISION_KEY'];
-  if (decisionKey !== undefined && !isSet(environment, 'DECISION_PUBLIC_KEY')) {
-    made['DECISION_PUBLIC_KEY'] = publicKeyOf(decisionKey);
-  }
+  const made = missingKeys(environment, passwords);
 
   const [postgres, nats] = await Promise.all([
     isSet(environment, 'DATABASE_URL')
@@ -132,6 +125,24 @@ export async function startBacking(
     failed: Promise.race([postgres?.exited, nats?.exited].map((each) => each ?? never)),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+/** The keys that the environment does not set, from the key file, and the public half of what signs decisions. */
+function missingKeys(
+  environment: Environment,
+  stored: Readonly<Record<(typeof keyNames)[number], string>>,
+): Record<string, string> {
+  const made: Record<string, string> = {};
+  for (const name of keyNames) {
+    if (!isSet(environment, name)) made[name] = stored[name];
+  }
+  if (!isSet(environment, 'DECISION_PUBLIC_KEY')) {
+    // It may be set as a file.
+    const signer = defineConfig('auth', ['DECISION_KEY']);
+    const { DECISION_KEY } = loadConfig(signer, { ...environment, ...made });
+    made['DECISION_PUBLIC_KEY'] = publicKeyOf(DECISION_KEY.reveal());
+  }
+  return made;
 }
 
 /** Starts all eight components on what `startBacking` gave: auth first, the gateway last. */

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -52,6 +53,15 @@ describe.concurrent('node start.ts', { timeout: 90_000 }, () => {
     expect(approval.body).toMatchObject({ status: 'pending', relationship: 'self' });
     expect(third.output.stdout).toContain('Sign in:');
     expect(third.output.stderr).toBe('');
+  });
+
+  test('takes a key from a file, and the public half of it with that', async () => {
+    await using dir = await temporaryDir();
+    const path = join(dir.path, 'decision-key');
+    await writeFile(path, randomBytes(32).toString('base64url'));
+    await using program = startProgram(dir.path, { DECISION_KEY_FILE: path });
+
+    expect(new URL(await program.signInUrl()).origin).toBe(await program.url());
   });
 
   test('on SIGTERM answers what is under way, and leaves nothing running', async () => {
