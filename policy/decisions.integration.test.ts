@@ -210,6 +210,21 @@ describe('an old decision', () => {
     await expect(plant(claim(8 * 24 * 60))).rejects.toEqual(refused('approval_stale'));
   });
 
+  test.for<[what: string, change: (root: Being) => unknown]>([
+    ['is no admin any more', (root) => (root.role = 'member')],
+    ['is archived', (root) => (root.active = false)],
+  ])('of somebody who %s permits and plants nothing', async ([, change]) => {
+    const root = world.user('root', { orgId: ann.orgId, role: 'admin' });
+    const gap = await gapOf(bot);
+    const more = remembering(gap, { role: 'admin' });
+    const claim = { gap: world.signGap(gap), decision: world.decision(gap, root, more) };
+    change(root);
+    await world.settle();
+
+    await expectNothing(claim, 'approval_stale');
+    expect(await outcome(bot)).toBe('gap');
+  });
+
   test('does not bring back a rule that was deleted', async () => {
     const gap = await gapOf(bot);
     const claim = { gap: world.signGap(gap), decision: world.decision(gap, ann, remembering(gap)) };
@@ -319,6 +334,11 @@ describe('the decision on another call', () => {
     [
       'that was made before it was asked for',
       ({ decided, gap }) => [decided, { ...gap, issuedAt: Date.now() + 10_000 }],
+    ],
+    [
+      // What it was decided and sent under is forgotten after a day.
+      'made a day after this one was asked for',
+      ({ decided, gap }) => [decided, { ...gap, issuedAt: Date.now() - 24 * 60 * minute }],
     ],
     ['in another org', ({ decided, gap }) => [decided, { ...gap, orgId: newId() }]],
     [

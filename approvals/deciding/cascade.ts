@@ -12,6 +12,8 @@ import { authorityOf, getGap } from './authority.ts';
 import { mayDecide } from './standing.ts';
 
 const cascadedMax = 20;
+/** Policy permits no older one by the decision on another; it is decided by itself. */
+const cascadeAgeMsMax = 22 * 60 * 60_000;
 const candidatesMax = 200;
 /** With less time than this left, the caller's answer comes first. */
 const enoughTimeMs = 500;
@@ -38,6 +40,7 @@ export async function cascade(
   const covered = candidates
     .filter(({ risk }) => risk !== 'delete' && isNoHigherRisk(risk, approval.risk))
     .filter((candidate) => !isTooLarge(candidate))
+    .filter(({ createdAt }) => deps.now() - createdAt.getTime() < cascadeAgeMsMax)
     .filter((candidate) =>
       candidate.card.permissionKeys.every((key) =>
         patterns.some((pattern) => covers(pattern, key)),

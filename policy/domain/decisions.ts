@@ -1,6 +1,6 @@
 import type { DecisionStatement } from '#contracts/decision';
 import type { Gap } from '#contracts/permit';
-import type { Risk } from '#contracts/vocabulary';
+import type { Risk, Role } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { compilePattern, matchesKey } from './patterns.ts';
 import type { Pattern } from './patterns.ts';
@@ -18,6 +18,11 @@ const REPLAY_LIFETIME_MS = 15 * 60_000;
  * are kept for longer, so a decision that is shown again does not bring one back.
  */
 const PLANT_LIFETIME_MS = 7 * 24 * 60 * 60_000;
+/**
+ * A cascade reaches no older call: executions are remembered for a day, and an older one could have
+ * been sent and forgotten.
+ */
+const CASCADE_AGE_MS = 23 * 60 * 60_000;
 const TTL_MAX_MS = 365 * 24 * 60 * 60_000;
 const CLOCK_SKEW_MS = 1_000;
 
@@ -75,9 +80,22 @@ export function checkCascade(
     serviceOf(gap) === serviceOf(decided) &&
     credentialOf(gap) === credentialOf(decided);
   const isNoRiskier = riskOrder[gap.risk] <= riskOrder[decided.risk] && gap.risk !== 'delete';
-  const isEarlier = gap.issuedAt <= decision.at + CLOCK_SKEW_MS;
+  const isEarlier =
+    gap.issuedAt <= decision.at + CLOCK_SKEW_MS && gap.issuedAt >= decision.at - CASCADE_AGE_MS;
   const mayCascade = isMeant && isCovered && isSamePlace && isNoRiskier && isEarlier;
   if (!mayCascade || !mayDecide(gap, decision)) throw notGenuine('does not reach this call');
+}
+
+/**
+ * Whether its decider may still allow the call: active, and above the requester or an admin, whatever
+ * it was when it decided.
+ */
+export function mayStillDecide(
+  gap: Gap,
+  { deciderId }: DecisionStatement,
+  decider: { active: boolean; role: Role | null },
+): boolean {
+  return decider.active && (isAbove(gap, deciderId) || decider.role === 'admin');
 }
 
 /** The patterns as rules store them: keys of the call itself are exact, so that a `*` in one is none. */
@@ -100,8 +118,11 @@ function mayDecide({ identityId, chain }: Gap, decision: DecisionStatement): boo
   const { deciderId, deciderKind, role, clientId } = decision;
   if (decision.as === 'self') return deciderId === identityId && clientId !== null;
   if (deciderId === identityId || role === 'auditor') return false;
-  const isAncestor = chain.slice(0, -1).some(({ id }) => id === deciderId);
-  return isAncestor || (deciderKind === 'user' && role === 'admin');
+  return isAbove({ chain }, deciderId) || (deciderKind === 'user' && role === 'admin');
+}
+
+function isAbove({ chain }: Pick<Gap, 'chain'>, deciderId: string): boolean {
+  return chain.slice(0, -1).some(({ id }) => id === deciderId);
 }
 
 function mayLast({ expiresAt, at, deciderKind, as }: DecisionStatement): boolean {

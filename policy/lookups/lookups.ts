@@ -7,7 +7,7 @@ import type { executor } from '#contracts/bus/executor';
 import type { registry, ServiceRecord } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
 import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts/template';
-import type { ChainLink } from '#contracts/vocabulary';
+import type { ChainLink, Role } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { CheckValue, SchemaChecker } from '#json-schema';
 import type { Rule } from '../domain/rules.ts';
@@ -30,6 +30,8 @@ export type ConnectionDescription = Awaited<
 export interface Chain {
   readonly active: boolean;
   readonly chain: readonly ChainLink[];
+  /** A user's own. */
+  readonly role: Role | null;
   /** Clients with `self_approve_enabled`, by the agent of the chain that they act as. */
   readonly selfApproving: readonly {
     readonly agentId: string;

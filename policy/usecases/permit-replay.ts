@@ -7,6 +7,7 @@ import { findAuthority, findCover } from '../domain/authority.ts';
 import { denialReason, findDenial } from '../domain/denials.ts';
 import type { WalkedCall } from '../domain/denials.ts';
 import type { Standings } from '../domain/rules.ts';
+import { mayStillDecide } from '../domain/decisions.ts';
 import { buildPermit, factsOfGap } from '../domain/statements.ts';
 import { checkUnchanged } from '../facts/check-unchanged.ts';
 import { recallCall } from '../facts/recall.ts';
@@ -84,14 +85,16 @@ function checkCovered(standings: Standings, { gap, call }: { gap: Gap; call: Wal
   }
 }
 
-/** A user's word holds; an agent's only while it is active and its authority covers what it allowed. */
-async function checkResolver(
-  { lookups }: Deps,
-  { gap, decision: { deciderId: resolverId } }: Decided,
-): Promise<void> {
+/** A user's word holds while it may decide; an agent's only while it is active and its authority covers what it allowed. */
+async function checkResolver({ lookups }: Deps, { gap, decision }: Decided): Promise<void> {
+  const { deciderId: resolverId } = decision;
   const resolver = await loadResolver(lookups, gap.orgId, resolverId);
   const link = resolver.chain.at(-1);
-  if (link?.kind === 'user') return;
+  if (link?.kind === 'user') {
+    const known = await lookups.getChain(gap.orgId, resolverId);
+    if (mayStillDecide(gap, decision, known)) return;
+    throw stale('resolver', 'Who allowed the call is no admin any more.');
+  }
   const standings = await withCreatorsElsewhere(
     lookups,
     gap.orgId,

@@ -3,7 +3,7 @@ import type { Rule } from '#contracts/http/rules';
 import type { ChainLink } from '#contracts/vocabulary';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
-import { credentialOf, patternsOf, serviceOf } from '../domain/decisions.ts';
+import { credentialOf, mayStillDecide, patternsOf, serviceOf } from '../domain/decisions.ts';
 import { referenceOf, ruleEvent } from '../domain/rule-events.ts';
 import type { Actor } from '../domain/rule-events.ts';
 import { stale } from '../facts/stale.ts';
@@ -34,10 +34,14 @@ export async function plantRules(
   const isSelf = decision.as === 'self';
   // By self-approval it is the user's word, given ahead by the switch.
   const createdBy = isSelf ? gap.userId : decision.deciderId;
-  const [{ chain }, { chain: creatorChain }] = await Promise.all([
+  const [{ chain }, creator] = await Promise.all([
     deps.auth.getChain({ orgId, identityId: placement.id }, deadline),
     deps.auth.getChain({ orgId, identityId: createdBy }, deadline),
   ]);
+  if (!isSelf && !mayStillDecide(gap, decision, creator)) {
+    throw stale('resolver', 'Who allowed the call may not do so any more.');
+  }
+  const creatorChain = creator.chain;
   // In one order everywhere: two plantings of the same approval then wait for, and never on, each other.
   const patterns = patternsOf(gap, decision).toSorted((left, right) =>
     left.text < right.text ? -1 : 1,
