@@ -22,7 +22,7 @@ const create = () =>
 
 async function preview(call: Call, parts: Partial<Gap> & Parameters<World['gapOf']>[1] = {}) {
   const approvalId = uuidv7();
-  const gap = world.gapOf(call, parts);
+  const gap = world.gapOf(call, { jti: approvalId, ...parts });
   const found = await world.approvals.preview({ gap, call, options, approvalId }, soon());
   if (found.kind !== 'preview') throw new Error('seen');
   return { ...found, approvalId, gap };
@@ -160,6 +160,17 @@ describe('a preview', () => {
 
     await expect(ask(world.gapOf(other))).rejects.toMatchObject({ code: 'unauthenticated' });
     await expect(ask(world.permitOf(call))).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  test('is made under the id of the gap, so that no two calls are shown as one approval', async () => {
+    const [call, other] = [create(), create()];
+    const { approvalId } = await preview(call);
+    for (const idempotencyKey of [null, uuidv7()]) {
+      const gap = world.gapOf(other, { idempotencyKey });
+      await expect(
+        world.approvals.preview({ gap, call: other, options, approvalId }, soon()),
+      ).rejects.toMatchObject({ code: 'unauthenticated' });
+    }
   });
 
   test('of a dry run shows the same request', async () => {

@@ -443,7 +443,7 @@ describe('an idempotency key', () => {
     const key = uuidv7();
     const approvalId = uuidv7();
     const call = create();
-    const gap = world.gapOf(call, { idempotencyKey: key });
+    const gap = world.gapOf(call, { idempotencyKey: key, jti: approvalId });
     const preview = (id: string, of = call, by = gap) =>
       world.approvals.preview({ gap: by, call: of, options, approvalId: id }, soon());
     const first = await preview(approvalId);
@@ -451,6 +451,9 @@ describe('an idempotency key', () => {
 
     expect(first.kind).toBe('preview');
     expect((await preview(approvalId)).kind).toBe('preview');
+    // Made again by its caller, the same call has another gap, and this approval still.
+    const again = world.gapOf(call, { idempotencyKey: key });
+    expect((await preview(approvalId, call, again)).kind).toBe('preview');
     expect(await preview(uuidv7())).toEqual({
       kind: 'seen',
       outcome: { kind: 'suspended', approvalId },

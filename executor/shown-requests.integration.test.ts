@@ -19,7 +19,7 @@ beforeEach(() => world.upstream.reset());
 
 async function preview(call: Call, parts: Partial<Gap> & Parameters<World['gapOf']>[1] = {}) {
   const approvalId = uuidv7();
-  const gap = world.gapOf(call, parts);
+  const gap = world.gapOf(call, { jti: approvalId, ...parts });
   const found = await world.approvals.preview({ gap, call, options, approvalId }, soon());
   if (found.kind !== 'preview') throw new Error('seen');
   const again = await world.policy.showRequest({ gapOrPermit: gap, kind: 'gap', call }, soon());

@@ -116,7 +116,7 @@ describe('ciphertexts that change places open nothing', { timeout: 600_000 }, ()
     const previews = await Promise.all(
       Array.from({ length: 3 }, async () => {
         const approvalId = uuidv7();
-        const gap = world.gapOf(call, { orgId: rows[0]!.org });
+        const gap = world.gapOf(call, { jti: approvalId, orgId: rows[0]!.org });
         const shown = await world.approvals.preview({ gap, call, options, approvalId }, soon());
         if (shown.kind !== 'preview') throw new Error(shown.kind);
         return { ...shown, approvalId, gap };

@@ -29,7 +29,7 @@ export async function resolveApproval(
   const { principal, id, as, body, context } = resolving;
   const decision = isAllow(body) ? await signAllow(deps, resolving, deadline) : null;
   const resolve = { principal, id, as, body, decision, context };
-  return showApproval(await deps.approvals.resolve(resolve, deadline), deps.cards);
+  return showApproval(await deps.approvals.resolve(resolve, deadline), deps.cards, id);
 }
 
 async function signAllow(
@@ -39,13 +39,17 @@ async function signAllow(
 ): Promise<string | null> {
   const stored = await approvals.get({ principal, id }, deadline);
   const { proof } = stored;
-  const approval = showApproval(stored, cards);
+  const approval = showApproval(stored, cards, id);
   const isOpen = approval.status === 'pending' || approval.status === 'bubbled';
   // approvals knows best how to refuse these.
   if (proof === null || !isOpen) return null;
   if (!approval.verified) throw notVerified();
   const { gapDigest, requestDigest } = proof;
   const isRemembered = body.resolution !== 'allow' && body.resolution !== 'allow_once';
+  const isOutlined = approval.request.too_large === true;
+  // Nothing is signed for approvals to wave through what it has to refuse.
+  if (isOutlined && (as === 'self' || isRemembered || body.acknowledge !== 'too_large'))
+    return null;
   const narrowest = approval.suggested_tiers[0]?.keys ?? [];
   const proposed: ProposedDecision = {
     gapDigest,

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { v7 as uuidv7 } from 'uuid';
 
 import { deadlineIn } from '#bus';
 import type { Deadline } from '#bus';
@@ -92,7 +91,8 @@ async function preparePreview(
       { gap: request.gap, call: request.call, options: request.options, approvalId },
       deadline,
     );
-  const approvalId = uuidv7();
+  // Policy's choice: a card is believed of the approval that has the id of its gap alone.
+  const approvalId = gap.jti;
   const first = await preview(approvalId);
   if (first.kind === 'preview') return { approvalId, preview: first };
   if (first.outcome.kind === 'called') {

@@ -79,7 +79,7 @@ export const askOwner: {
   },
 
   async cancel_pending({ approvals, cards }, { params: { id }, principal, context, deadline }) {
-    return showApproval(await approvals.cancel({ principal, id, context }, deadline), cards);
+    return showApproval(await approvals.cancel({ principal, id, context }, deadline), cards, id);
   },
 
   async get_events({ notifier }, { params, principal, deadline }) {

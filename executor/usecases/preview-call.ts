@@ -58,6 +58,7 @@ export async function previewCall(
   const isKeyed = gap.idempotencyKey !== null && isNonRead(prepared.request.method, gap.nonRead);
   const seen = isKeyed ? await findEarlier(deps, gap, approvalId) : undefined;
   if (seen) return { kind: 'seen', outcome: seen };
+  await checkApprovalId(deps, gap, { approvalId, isKeyed });
   await checkFilter(deps, call.filter, gap);
 
   const [disclosed, description, credentials] = await Promise.all([
@@ -90,6 +91,7 @@ export async function previewCall(
     if (earlier) return { kind: 'seen', outcome: earlier };
   }
   const cardMac = deps.cards.of({
+    approval_id: approvalId,
     gap_digest: statementDigest(signedGap),
     request_digest: requestDigest,
     requester_id: gap.identityId,
@@ -120,6 +122,23 @@ async function findEarlier(
   if (held.dispatchId === null) return undefined;
   const otherCall = 'idempotency_key_reused';
   return answerSecondAttempt(db, { orgId, dispatchId: held.dispatchId, callDigest, otherCall });
+}
+
+/**
+ * An approval has the id of its gap, which approvals cannot choose: it would show one call under an
+ * id and have another decided under it. Of calls with one idempotency key, which are all the same
+ * call, the id is the first one's.
+ */
+async function checkApprovalId(
+  { db }: Deps,
+  { jti, orgId, identityId, callDigest, idempotencyKey }: Gap,
+  { approvalId, isKeyed }: { approvalId: string; isKeyed: boolean },
+): Promise<void> {
+  if (approvalId === jti) return;
+  const keyDigest = keyDigestOf(idempotencyKey ?? '');
+  const held = isKeyed ? await findIdempotency(db, { orgId, identityId, keyDigest }) : undefined;
+  if (held?.approvalId === approvalId && held.callDigest === callDigest) return;
+  throw new AppError('unauthenticated', 'The approval is not the one of this call.');
 }
 
 /** From here on, calls with this key are answered with the state of this approval. */

@@ -8,7 +8,8 @@ import type { HandlersOf } from '../route.ts';
 
 export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> {
   const { approvals, cards } = deps;
-  const shown = async (stored: Promise<StoredApproval>) => showApproval(await stored, cards);
+  const shown = async (id: string, stored: Promise<StoredApproval>) =>
+    showApproval(await stored, cards, id);
   return {
     listApprovals: async ({ caller: { principal }, query, deadline }) => {
       const page = await approvals.list(
@@ -26,7 +27,7 @@ export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> 
       return { status: 200, body: { ...page, items } };
     },
     getApproval: ({ caller: { principal }, params: { id }, deadline }) =>
-      answer(200, shown(approvals.get({ principal, id }, deadline))),
+      answer(200, shown(id, approvals.get({ principal, id }, deadline))),
     resolveApproval: ({
       caller: { principal },
       credential,
@@ -39,8 +40,8 @@ export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> 
       return answer(200, resolveApproval(deps, resolving, deadline));
     },
     cancelApproval: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      answer(200, shown(approvals.cancel({ principal, id, context }, deadline))),
+      answer(200, shown(id, approvals.cancel({ principal, id, context }, deadline))),
     callApproval: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      answer(200, shown(approvals.run({ principal, id, context }, deadline))),
+      answer(200, shown(id, approvals.run({ principal, id, context }, deadline))),
   };
 }

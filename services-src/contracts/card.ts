@@ -21,6 +21,8 @@ export type CardProof = z.infer<typeof cardProof>;
  * not in it: they may be changed meanwhile.
  */
 export interface Card {
+  /** Under one id only one call is ever shown: what is decided is what was looked at. */
+  readonly approval_id: string;
   readonly gap_digest: string;
   readonly request_digest: string;
   readonly requester_id: string;
@@ -39,6 +41,7 @@ function cardOf(
   { gapDigest, requestDigest }: CardProof,
 ): Card {
   return {
+    approval_id: approval.id,
     gap_digest: gapDigest,
     request_digest: requestDigest,
     requester_id: approval.requester.id,
@@ -61,11 +64,16 @@ interface CardCheck {
   holds(card: unknown, mac: string): boolean;
 }
 
-/** An approval as people and agents read it: with whether its card holds, without what proves it. */
+/**
+ * An approval as people and agents read it: with whether its card holds, and is that of the one
+ * that was asked for; without what proves it.
+ */
 export function showApproval(
   { proof, ...approval }: StoredApproval,
   cards: CardCheck,
+  askedFor = approval.id,
 ): ApprovalResponse {
-  const verified = proof !== null && cards.holds(cardOf(approval, proof), proof.mac);
+  const verified =
+    proof !== null && approval.id === askedFor && cards.holds(cardOf(approval, proof), proof.mac);
   return { ...approval, verified };
 }

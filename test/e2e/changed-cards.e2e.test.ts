@@ -81,15 +81,41 @@ describe('an approval whose row was changed', () => {
           and o.id = $2`,
       [one.id, other.id],
     );
+    // A card names its approval, so another's does not hold here.
     const shown = await get(one.id);
-    expect(shown).toMatchObject({ verified: true });
+    expect(shown).toMatchObject({ verified: false });
     expect(shown.request.url).toContain(other.path);
 
-    // The gap of the row is another than the one that was shown.
     const { status, body } = await resolve(one.id, { resolution: 'allow' });
     expect([status, body.error]).toEqual([409, 'card_not_verified']);
     expect(sentTo(one.path) + sentTo(other.path)).toBe(0);
   });
+
+  test.for([
+    ['to allow it', { resolution: 'allow' }],
+    ['to remember it', { resolution: 'allow_remember' }],
+  ] as const)(
+    'into another call while it was looked at is not what was asked: %s',
+    async ([, body]) => {
+      const [shown, other] = [await suspend(), await suspend()];
+      expect(await get(shown.id)).toMatchObject({ verified: true });
+      // All that approvals stores of a call; its gap and its proof are genuine.
+      await world.tables.query(
+        `update approvals.approval a
+          set card = o.card, card_mac = o.card_mac, gap_digest = o.gap_digest, gap = o.gap,
+              gap_id = o.gap_id, request_digest = o.request_digest, sealed_call = o.sealed_call
+         from approvals.approval o
+        where a.id = $1
+          and o.id = $2`,
+        [shown.id, other.id],
+      );
+
+      const answer = await resolve(shown.id, body);
+      expect([answer.status, answer.body.error]).toEqual([409, 'card_not_verified']);
+      const { items } = created(await world.admin.get('/v1/rules'));
+      expect(items).toEqual([]);
+    },
+  );
 
   test('into an allowed one runs nothing: nobody decided it', async () => {
     const { id, path } = await suspend();

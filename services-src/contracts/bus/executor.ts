@@ -115,7 +115,7 @@ export const executor = defineContract('executor', {
       gap: signedGap,
       call,
       options: callOptions,
-      /** The id the approval will get. */
+      /** The id the approval will get: the gap's, or that of the first call with its idempotency key. */
       approvalId: id,
     }),
     response: z.discriminatedUnion('kind', [
