@@ -33,7 +33,7 @@ function storedUnder(id: string, tooLarge: boolean): StoredApproval {
   const placement = { id: requester.id, kind: 'agent' as const, name: 'bot' };
   const card: Card = {
     ...{ approval_id: id, gap_digest: proof.gapDigest, request_digest: proof.requestDigest },
-    ...{ requester_id: requester.id, placement_id: placement.id, ...shown },
+    ...{ requester, placement, ...shown },
   };
   return {
     ...{ id, status: 'pending', relationship: 'downstream', derived_keys: [], ...shown },

@@ -1,7 +1,7 @@
 import type { Call } from '#contracts/call';
 import type { Gap } from '#contracts/permit';
+import { shownName } from '#templates';
 import type { Approval, Card } from './approval.ts';
-import { shownName } from './relationship.ts';
 
 type Frozen = Pick<
   Approval,

@@ -1,6 +1,6 @@
 import type { IdentityReference, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { visibleLine } from '#templates';
+import { shownName } from '#templates';
 import type { Approval } from './approval.ts';
 
 export type Relationship = 'self' | 'downstream' | 'not_in_your_chain';
@@ -36,9 +36,4 @@ export function referenceOf({ identityId, kind, chain }: Principal): IdentityRef
     name: shownName(chain.at(-1)?.name ?? ''),
     path: chain.map((link) => shownName(link.name)),
   };
-}
-
-/** People choose their names elsewhere: nothing in one may hide, or turn the sentence around it about. */
-export function shownName(name: string): string {
-  return visibleLine(name).slice(0, 200);
 }

@@ -7,7 +7,7 @@ import type { Gap } from '#contracts/permit';
 import { riskLevels } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { statementDigest } from '#signing';
-import { renderDescription } from '#templates';
+import { renderDescription, shownName } from '#templates';
 import { checkFilter } from '../calls/check-filter.ts';
 import { claimKey, keyDigestOf } from '../calls/claim.ts';
 import { discloseFields } from '../calls/disclose.ts';
@@ -94,8 +94,8 @@ export async function previewCall(
     approval_id: approvalId,
     gap_digest: statementDigest(signedGap),
     request_digest: requestDigest,
-    requester_id: gap.identityId,
-    placement_id: gap.placement.id,
+    requester: requesterOf(gap),
+    placement: { ...gap.placement, name: shownName(gap.placement.name) },
     risk: riskLevels[gap.risk],
     permission_keys: gap.uncoveredKeys,
     // Nobody remembers by a request that nobody has seen whole.
@@ -104,6 +104,13 @@ export async function previewCall(
     ...{ request, disclosed },
   } satisfies Card);
   return { kind: 'preview', request, disclosed, description, sealedCall, requestDigest, cardMac };
+}
+
+function requesterOf({ chain, identityId: id }: Gap): Card['requester'] {
+  const requester = chain.at(-1);
+  if (requester?.id !== id) throw new Error('a chain ends with its identity');
+  const { kind, name } = requester;
+  return { id, kind, name: shownName(name), path: chain.map((link) => shownName(link.name)) };
 }
 
 /** What became of the call that has this idempotency key already. */

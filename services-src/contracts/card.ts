@@ -16,17 +16,15 @@ export const cardProof = z.strictObject({
 });
 export type CardProof = z.infer<typeof cardProof>;
 
-/**
- * What a decider goes by, as the executor saw it when the call was suspended. Names of people are
- * not in it: they may be changed meanwhile.
- */
+/** What a decider goes by, as the executor saw it when the call was suspended; names as they were then. */
 export interface Card {
   /** Under one id only one call is ever shown: what is decided is what was looked at. */
   readonly approval_id: string;
   readonly gap_digest: string;
   readonly request_digest: string;
-  readonly requester_id: string;
-  readonly placement_id: string;
+  readonly requester: ApprovalResponse['requester'];
+  /** Where a rule would stand. */
+  readonly placement: ApprovalResponse['placement'];
   readonly risk: ApprovalResponse['risk'];
   readonly permission_keys: readonly string[];
   readonly suggested_tiers: readonly SuggestedTier[];
@@ -44,8 +42,8 @@ function cardOf(
     approval_id: approval.id,
     gap_digest: gapDigest,
     request_digest: requestDigest,
-    requester_id: approval.requester.id,
-    placement_id: approval.placement.id,
+    requester: approval.requester,
+    placement: approval.placement,
     risk: approval.risk,
     permission_keys: approval.permission_keys,
     suggested_tiers: approval.suggested_tiers,

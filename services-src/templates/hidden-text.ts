@@ -40,3 +40,8 @@ function escape(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
 }
+
+/** People choose their names elsewhere: nothing in one may hide, or turn the sentence around it about. */
+export function shownName(name: string): string {
+  return visibleLine(name).slice(0, 200);
+}

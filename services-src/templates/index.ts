@@ -1,6 +1,6 @@
 export { actionPath, actionQuery } from './action-url.ts';
 export { renderDescription } from './description.ts';
-export { hiddenCharacters, visibleLine, visibleText } from './hidden-text.ts';
+export { hiddenCharacters, shownName, visibleLine, visibleText } from './hidden-text.ts';
 export { normalisePath, normaliseText } from './http-path.ts';
 export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';

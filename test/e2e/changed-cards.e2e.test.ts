@@ -51,6 +51,14 @@ describe('an approval whose row was changed', () => {
       'the tiers',
       `card = replace(card, '"suggestedTiers":[{"keys":[', '"suggestedTiers":[{"keys":["http:*:*",')`,
     ],
+    [
+      'the name of who asks',
+      `card = jsonb_set(card::jsonb, '{requester,path}', '["admin", "trusted"]')::text`,
+    ],
+    [
+      'the name of where a rule would stand',
+      `card = jsonb_set(card::jsonb, '{placement,name}', '"trusted"')::text`,
+    ],
     ['the risk', `risk = 'read'`],
     ['the digest of the request', `request_digest = repeat('a', 64)`],
     ['the digest of the gap', `gap_digest = repeat('a', 64)`],
