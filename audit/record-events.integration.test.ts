@@ -63,6 +63,21 @@ describe('recording', () => {
     expect(await world.countRecords(orgId)).toBe(0);
   });
 
+  test('keeps the event that was first under an id, not what somebody who heard of it says next', async () => {
+    const orgId = randomUUID();
+    const honest = { ...eventOf(orgId), type: 'rule.created' as const };
+    const copied = { ...eventOf(orgId), id: honest.id, type: 'webhook.changed' as const };
+    await world.publish([honest]);
+    // Within the time that the audit log leaves events for others to join them.
+    await world.publish([copied]);
+    await expect.poll(() => world.countRecords(orgId)).toBe(1);
+
+    const [row] = await world.db<{ type: string }[]>`
+      select type from audit.record where org_id = ${orgId}
+    `;
+    expect(row?.type).toBe('rule.created');
+  });
+
   test('makes one record of an event, however often and wherever it is delivered', async () => {
     const orgId = randomUUID();
     const events = Array.from({ length: 10 }, () => eventOf(orgId));

@@ -60,7 +60,11 @@ const withoutRecorded: PickFresh = async (tx, { orgId, ofOrg }) => {
   return ofOrg.filter((record) => !recorded.has(record.id));
 };
 
-/** A batch may hold the same event twice. */
+/**
+ * A batch may hold the same event twice. The first counts: whoever hears of an event knows its id, and
+ * could announce something else under it.
+ */
 function once(records: readonly UnchainedRecord[]): UnchainedRecord[] {
-  return [...new Map(records.map((record) => [record.id, record])).values()];
+  const seen = new Set<string>();
+  return records.filter(({ id }) => !seen.has(id) && seen.add(id));
 }
