@@ -3,6 +3,7 @@ import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
 import { findServedOperations, isSameMethod } from '#templates';
 import type { FoundOperation } from '#templates';
+import { addressReadings } from './deny-patterns.ts';
 import type { DenyName, UnknownAction } from './deny-patterns.ts';
 import { argumentsIn, argumentsOfKey, readingsOf } from './deny-values.ts';
 import { encodeName, withoutOrg } from './keys.ts';
@@ -233,13 +234,24 @@ function valuesOf(
 function membersOf(value: unknown, name: string): JsonValue[] {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
   const wanted = plainName(name);
-  return Object.entries(value).flatMap(([key, member]: [string, JsonValue]) =>
+  const entries: [string, JsonValue][] = Object.entries(value);
+  // Some read `to[0]`, ` to` and `to.` as `to` as well, and differ in which of them counts.
+  const isAmbiguous = entries.some(
+    ([key]) => plainName(key) !== wanted && looseName(key) === looseName(name),
+  );
+  if (isAmbiguous) return [];
+  return entries.flatMap(([key, member]) =>
     key === name || plainName(key) === wanted ? [member] : [],
   );
 }
 
 function plainName(name: string): string {
   return name.toLowerCase().replace(/\[\]$/, '');
+}
+
+function looseName(name: string): string {
+  const [base = ''] = name.trimStart().split(/[[\u0000]/, 1);
+  return base.toLowerCase().replaceAll(/[ .]/g, '_').replace(/_+$/, '');
 }
 
 type Credential = Pick<Injection, 'kind' | 'credentialName'>;
@@ -250,8 +262,10 @@ export function addressNames(
   credentials: readonly Credential[],
 ): RatedName[] {
   // An argument may hold a slash; servers differ in whether they see it as one.
-  const paths = new Set([path, path.replaceAll(/%2F/gi, '/')]);
-  const args = [...paths].map((each) => `${host}${each}`.replaceAll('*', '%2A'));
+  const paths = [path, path.replaceAll(/%2F/gi, '/')];
+  const args = [...new Set(paths.flatMap(addressReadings))].map((each) =>
+    `${host}${each}`.replaceAll('*', '%2A'),
+  );
   return [
     { service: 'http', action: method, args, risk, needs: 'host' },
     ...credentialNames(credentials, { host, risk }),

@@ -33,8 +33,29 @@ export function deniesKey(pattern: Pattern, key: DerivedKey): boolean {
   return (
     isName(pattern.service, key.service) &&
     isAction(pattern, key.service, key.action) &&
-    deniesAny(pattern, [key.arg])
+    deniesAny(pattern, argumentsOfKey(key))
   );
+}
+
+/** Found once for each key, which every rule is compared with. */
+const keyArgs = new WeakMap<DerivedKey, readonly string[]>();
+
+function argumentsOfKey(key: DerivedKey): readonly string[] {
+  let args = keyArgs.get(key);
+  if (args === undefined) {
+    args = key.service === 'http' ? addressReadings(key.arg) : [key.arg];
+    keyArgs.set(key, args);
+  }
+  return args;
+}
+
+/** An address as it is written, and as servers read it that overlook empty segments and path parameters. */
+export function addressReadings(address: string): string[] {
+  const plain = address
+    .replaceAll(/(?:;|%3B)[^/]*/gi, '')
+    .replaceAll(/\/{2,}/g, '/')
+    .replace(/(?<=[^/])\/$/, '');
+  return plain === address ? [address] : [address, plain, `${plain}/`];
 }
 
 /** Could it match the call by this name? */

@@ -59,10 +59,34 @@ export function readingsOf(value: JsonValue): JsonValue[] {
 function partsOf(text: string): string[] {
   const parts = split(text);
   const all = parts.length > 1 ? [text, ...parts] : [text];
+  return [...addressesIn(text), ...namedIn(all)];
+}
+
+function namedIn(all: readonly string[]): string[] {
   return all.flatMap((part) => {
     const [start, end] = [part.lastIndexOf('<'), part.lastIndexOf('>')];
     return start >= 0 && start < end ? [part, part.slice(start + 1, end)] : [part];
   });
+}
+
+/**
+ * The addresses in groups, comments and quotes (RFC 5322 §3.4: `Team: "bob"@b.example (hi), …;`), whatever
+ * stands between them.
+ */
+function addressesIn(text: string): string[] {
+  if (!text.includes('@')) return [];
+  const joined = text
+    .replaceAll(/\([^()]*\)/g, '')
+    .replaceAll('"', '')
+    .split('@')
+    .map((part) => part.trim())
+    .join('@');
+  return [text, joined].flatMap((each) =>
+    each
+      .split(/[\s<>,;:|"()]+/)
+      .filter((part) => part.includes('@'))
+      .map((part) => part.replace(/\.$/, '')),
+  );
 }
 
 function split(text: string): string[] {

@@ -17,19 +17,26 @@ export function fold(text: string): Folded {
 /** Most arguments have none of these, and are compared in one form. */
 // oxlint-disable-next-line no-control-regex -- only ASCII has one form
 const isAscii = /^[\u0000-\u007f]*$/;
-const hasTrimmings = /\s|\.git|%(?:20|09|0[a-d])/;
+const hasTrimmings = /[\s\u0085]|\.git|%(?:[01][0-9a-f]|20|7f)/;
 const suffix = '.git';
 
-/** Capitals and small letters are not one to one (`ß`, `SS`): up and down again reaches one of them. */
+/**
+ * Capitals and small letters are not one to one (`ẞ`, `ß`, `SS`): down, up and down again reaches one
+ * of them. A small sigma has a form of its own at the end of a word.
+ */
 function foldCase(text: string): string {
   const plain = text.includes('%') ? decodeLetters(text) : text;
   if (isAscii.test(plain)) return plain.toLowerCase();
-  return plain.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+  const small = plain.normalize('NFC').toLowerCase().toUpperCase().toLowerCase();
+  return small.normalize('NFC').replaceAll('ς', 'σ');
 }
 
-/** In the path of an `http` key letters outside ASCII are written as percent triplets. */
+/**
+ * In the path of an `http` key letters outside ASCII are written as percent triplets, and sub-delimiters,
+ * `:` and `@` may be (RFC 3986 §3.3): upstreams read `bob%40b.example` as `bob@b.example`.
+ */
 function decodeLetters(text: string): string {
-  return text.replaceAll(/(?:%[89A-Fa-f][0-9A-Fa-f])+/g, (triplets) => {
+  return text.replaceAll(encodedLetters, (triplets) => {
     try {
       return decodeURIComponent(triplets);
     } catch {
@@ -37,6 +44,8 @@ function decodeLetters(text: string): string {
     }
   });
 }
+
+const encodedLetters = /(?:%[89A-Fa-f][0-9A-Fa-f])+|%(?:2[146-9BbCc]|3[ABDabd]|40)/g;
 
 function trim(segment: string): string {
   let [start, end] = [0, segment.length];
@@ -51,16 +60,17 @@ function trim(segment: string): string {
     : trimmed;
 }
 
-const encodedBlanks = new Set(['%20', '%09', '%0a', '%0b', '%0c', '%0d']);
+/** Libraries differ in which control characters they trim with the blanks. */
+const encodedBlank = /^%(?:[01][0-9a-f]|20|7f)$/;
 
 function blankAfter(text: string, start: number, end: number): number {
   if (start >= end) return 0;
-  if (/\s/.test(text.charAt(start))) return 1;
-  return encodedBlanks.has(text.slice(start, Math.min(start + 3, end))) ? 3 : 0;
+  if (/[\s\u0085]/.test(text.charAt(start))) return 1;
+  return encodedBlank.test(text.slice(start, Math.min(start + 3, end))) ? 3 : 0;
 }
 
 function blankBefore(text: string, start: number, end: number): number {
   if (start >= end) return 0;
-  if (/\s/.test(text.charAt(end - 1))) return 1;
-  return encodedBlanks.has(text.slice(Math.max(start, end - 3), end)) ? 3 : 0;
+  if (/[\s\u0085]/.test(text.charAt(end - 1))) return 1;
+  return encodedBlank.test(text.slice(Math.max(start, end - 3), end)) ? 3 : 0;
 }

@@ -143,14 +143,16 @@ function matchSegment(segment: string, found: string, ignoresCase: boolean): Val
   }
   const texts = segment.split(/\{[^{}]+\}/);
   const [first = '', last = ''] = [texts[0], texts.at(-1)];
+  // `x%3Acancel` is `x:cancel` to whoever decodes before it routes.
+  const plain = decode(found);
   const isMatch =
-    found.length > first.length + last.length &&
-    fold(found).startsWith(fold(first)) &&
-    fold(found).endsWith(fold(last));
+    plain.length > first.length + last.length &&
+    fold(plain).startsWith(fold(first)) &&
+    fold(plain).endsWith(fold(last));
   if (!isMatch) return undefined;
   const name = /^[^{]*\{([^{}]+)\}[^{]*$/.exec(segment)?.[1];
   if (name === undefined) return {};
-  return { [name]: decode(found.slice(first.length, found.length - last.length)) };
+  return { [name]: plain.slice(first.length, plain.length - last.length) };
 }
 
 function decode(text: string): string {
