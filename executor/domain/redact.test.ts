@@ -259,3 +259,36 @@ describe('the headers, the form and the credentials of a shown request', () => {
     expect(shown.headers).toEqual({ 'x-note': '[REDACTED]', 'notion-version': '1' });
   });
 });
+
+describe('a body that a call by method and path gives as a text', () => {
+  const action = { ...base, redact: ['body.user.password', 'body.token'] };
+  const showText = (body: string) =>
+    showRequest(
+      {
+        request: {
+          projection: {
+            ...{ method: 'POST' as const, url: `${baseUrl}/users/7`, params: {}, headers: {} },
+            ...{ content_type: 'application/json', body },
+          },
+        },
+        ...{ action, baseUrl },
+      },
+      { ...called, fromAction: false },
+    ).body;
+
+  test('is shown but for what the template redacts', () => {
+    const text = '{ "user": {"name": "\\u0041nn", "password": "CANARY-p"}, "to": "eve", "n": 1.0 }';
+    expect(showText(text)).toBe('{"user":{"name":"Ann","password":"[REDACTED]"},"to":"eve","n":1}');
+  });
+
+  test('is shown as it is where it holds nothing of that', () => {
+    expect(showText('{ "to": "eve" }')).toBe('{ "to": "eve" }');
+  });
+
+  test.for(['to=eve&token=CANARY-p', '{"to":"eve"', '{"to":"eve","to":"ann"}', 'eve'])(
+    'is not asked about where it cannot be shown: %s',
+    (text) => {
+      expect(() => showText(text)).toThrow(/give it as an object/);
+    },
+  );
+});

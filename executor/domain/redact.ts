@@ -12,6 +12,7 @@ import { toolHeaders } from './build-tool-request.ts';
 import { isCredentialHeader } from './credential-headers.ts';
 import { queryName } from './inject.ts';
 import { fit } from './outline.ts';
+import { redactInText } from './redact-text.ts';
 import { shownBody } from './request-body.ts';
 import type { BuiltRequest, Params, Projection } from './request.ts';
 import { redactedText, shownHeaders } from './shown-headers.ts';
@@ -42,9 +43,12 @@ export function showRequest(
   let body = projection.body;
   for (const [root, ...steps] of paths) {
     if (root === 'params') params = redactAt(params, steps);
-    // A verb call may bring its body as text, in which no path leads anywhere.
-    const isText = !fromAction && typeof body === 'string';
-    if (root === 'body') body = redactAt(body, isText ? [] : steps);
+    if (root !== 'body') continue;
+    // A verb call may bring its body as text.
+    const isText = !fromAction && typeof body === 'string' && steps.length > 0;
+    body = isText
+      ? redactInText(String(body), (value) => redactAt(value, steps))
+      : redactAt(body, steps);
   }
   const url = showUrl(projection, { ...showing, fromAction, paths });
   const queryNames = replacedBy(credentials, 'query');

@@ -1,0 +1,38 @@
+import type { JsonValue } from '#contracts/vocabulary';
+import { invalidParam } from '#templates';
+
+/**
+ * A body that the caller gave as a text, with what a path names redacted. One in which the path leads
+ * nowhere for certain is not asked about: shown it would give away what is to be hidden, and hidden it
+ * would be approved unseen.
+ */
+export function redactInText(text: string, redact: (value: JsonValue) => JsonValue): string {
+  const value = parse(text);
+  if (value === undefined || JSON.stringify(value) !== plainJson(text)) {
+    throw invalidParam(
+      'body',
+      'holds what is not shown to those who approve; give it as an object instead of a text, so that the rest can be shown',
+    );
+  }
+  const shown = JSON.stringify(redact(value));
+  return shown === JSON.stringify(value) ? text : shown;
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As `JSON.stringify` writes it; a name that is there twice stays twice. */
+function plainJson(text: string): string {
+  return text.replaceAll(
+    /("[^"\\]*(?:\\.[^"\\]*)*")|(-?\d[\d.eE+-]*)|\s+/g,
+    (_, quoted: string | undefined, number: string | undefined) => {
+      if (quoted !== undefined) return JSON.stringify(JSON.parse(quoted));
+      return number === undefined ? '' : JSON.stringify(Number(number));
+    },
+  );
+}
