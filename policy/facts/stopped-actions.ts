@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Risk } from '#contracts/vocabulary';
@@ -18,6 +20,8 @@ import { loadNeighbours } from './other-names.ts';
 /** Actions that are named to the person who makes a rule, and comparisons made to find them. */
 const NAMED_MAX = 100;
 const COMPARISONS_MAX = 200_000;
+/** Before other requests have their turn. */
+const COMPARISONS_AT_ONCE = 2_000;
 
 export interface Stopped {
   readonly stops: { service: string; action: string }[];
@@ -40,7 +44,7 @@ export async function findStopped(
   denied: Denied,
 ): Promise<Stopped> {
   const stops: Stopped['stops'] = [];
-  let comparisons = COMPARISONS_MAX;
+  let [comparisons, sinceYield] = [COMPARISONS_MAX, 0];
   for (const service of services) {
     const template = await lookups.getTemplate(owner.orgId, service.template);
     const neighbours = await neighboursOf(lookups, { owner, service, template }, denied);
@@ -52,6 +56,11 @@ export async function findStopped(
     for (const action of actions) {
       comparisons -= size;
       if (comparisons < 0) return { stops, isCut: true };
+      sinceYield += size;
+      if (sinceYield > COMPARISONS_AT_ONCE) {
+        sinceYield = 0;
+        await setImmediate();
+      }
       if (!isStopped({ service, template, action, neighbours }, denied)) continue;
       if (stops.length === NAMED_MAX) return { stops, isCut: true };
       stops.push({ service: service.name, action: action.key });
