@@ -45,10 +45,10 @@ export function showRequest(
     if (root === 'params') params = redactAt(params, steps);
     if (root !== 'body') continue;
     // A verb call may bring its body as text.
-    const isText = !fromAction && typeof body === 'string' && steps.length > 0;
-    body = isText
-      ? redactInText(String(body), (value) => redactAt(value, steps))
-      : redactAt(body, steps);
+    body =
+      !fromAction && typeof body === 'string' && steps.length > 0
+        ? redactInText(body, (value) => redactAt(value, steps))
+        : redactAt(body, steps);
   }
   const url = showUrl(projection, { ...showing, fromAction, paths });
   const queryNames = replacedBy(credentials, 'query');

@@ -5,7 +5,7 @@ import { findServedOperations, isSameMethod } from '#templates';
 import type { FoundOperation } from '#templates';
 import { addressReadings } from './deny-patterns.ts';
 import type { DenyName, UnknownAction } from './deny-patterns.ts';
-import { argumentsIn, argumentsOfKey, readingsOf } from './deny-values.ts';
+import { argumentsIn, argumentsOfKey, membersOf, readingsOf } from './deny-values.ts';
 import { encodeName, withoutOrg } from './keys.ts';
 
 /** A request as it will reach its host, as far as policy knows it. */
@@ -228,30 +228,6 @@ function valuesOf(
   if (param.in !== 'body') return [];
   if (action.body?.wholeBody !== true) return membersOf(request.body, wireName);
   return request.body === undefined || request.body === null ? [] : [request.body];
-}
-
-/** Servers differ in whether they see a difference between `to`, `To` and `to[]`: all that are there. */
-function membersOf(value: unknown, name: string): JsonValue[] {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
-  const wanted = plainName(name);
-  const entries: [string, JsonValue][] = Object.entries(value);
-  // Some read `to[0]`, ` to` and `to.` as `to` as well, and differ in which of them counts.
-  const isAmbiguous = entries.some(
-    ([key]) => plainName(key) !== wanted && looseName(key) === looseName(name),
-  );
-  if (isAmbiguous) return [];
-  return entries.flatMap(([key, member]) =>
-    key === name || plainName(key) === wanted ? [member] : [],
-  );
-}
-
-function plainName(name: string): string {
-  return name.toLowerCase().replace(/\[\]$/, '');
-}
-
-function looseName(name: string): string {
-  const [base = ''] = name.trimStart().split(/[[\u0000]/, 1);
-  return base.toLowerCase().replaceAll(/[ .]/g, '_').replace(/_+$/, '');
 }
 
 type Credential = Pick<Injection, 'kind' | 'credentialName'>;

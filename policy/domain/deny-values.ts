@@ -55,6 +55,35 @@ export function readingsOf(value: JsonValue): JsonValue[] {
   ];
 }
 
+/**
+ * Servers differ in whether they see a difference between `to`, `To` and `to[]`: all that are there. None
+ * where some take another for it too (`to[0]`, ` to`, `to.`) and differ in which of them counts.
+ */
+export function membersOf(value: unknown, name: string): JsonValue[] {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
+  const [wanted, loosely] = [plainName(name), looseName(name)];
+  const found: JsonValue[] = [];
+  for (const [key, member] of Object.entries(value) as [string, JsonValue][]) {
+    if (key === name || plainName(key) === wanted) found.push(member);
+    else if (looseName(key) === loosely) return [];
+  }
+  return found;
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/\[\]$/, '');
+}
+
+/** As PHP reads names: without blanks before them, brackets or what follows a NUL, other characters as `_`. */
+function looseName(name: string): string {
+  const [beforeBracket = ''] = name.trimStart().split('[', 1);
+  const [base = ''] = beforeBracket.split('\0', 1);
+  const plain = base.toLowerCase().replaceAll(/[ .]/g, '_');
+  let end = plain.length;
+  while (plain[end - 1] === '_') end -= 1;
+  return plain.slice(0, end);
+}
+
 /** A list of addresses, or of ids, is one text: `Ann <ann@a.example>, bob@b.example`. */
 function partsOf(text: string): string[] {
   const parts = split(text);
