@@ -4,7 +4,7 @@ import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { clamp, disclosedField } from './disclose.ts';
 import { inject } from './inject.ts';
 import { nextParams } from './next-page.ts';
-import { findOperation } from './operation.ts';
+import { findOperations } from '#templates';
 import { redirectTarget } from './redirect.ts';
 import { createScrubber } from './scrub.ts';
 import { shapeBody, shapeHeaders } from './shape-body.ts';
@@ -192,11 +192,29 @@ describe('redirects', () => {
     expect(follow(undefined)).toBeUndefined();
   });
 
+  test('not to another argument of its permission key', () => {
+    const scopedBy = (scopeParam: string) => {
+      const { get } = template.actions;
+      return { ...template, actions: { ...template.actions, get: { ...get!, scopeParam } } };
+    };
+    const url = 'https://api.example.com/v1/users/7';
+    const to = (location: string) =>
+      redirectTarget({
+        ...{ status: 302, location, url, actionKey: 'get', baseUrl: 'https://api.example.com/v1' },
+        template: scopedBy('id'),
+      });
+
+    expect(to('/v1/users/8')).toBeUndefined();
+    expect(to('/v1/users/7?page=2')).toBe(`${url}?page=2`);
+  });
+
   test('the operation is found by its fixed segments first', () => {
-    expect(findOperation(template, { method: 'GET', path: '/users/me' })?.key).toBe('me');
-    expect(findOperation(template, { method: 'GET', path: '/users/7' })?.key).toBe('get');
-    expect(findOperation(template, { method: 'POST', path: '/users/7' })).toBeUndefined();
-    expect(findOperation(template, { method: 'GET', path: '/users/' })).toBeUndefined();
+    const find = (method: string, path: string) =>
+      findOperations(template, { method, path })[0]?.action.key;
+    expect(find('GET', '/users/me')).toBe('me');
+    expect(find('GET', '/users/7')).toBe('get');
+    expect(find('POST', '/users/7')).toBeUndefined();
+    expect(find('GET', '/users/')).toBeUndefined();
   });
 });
 

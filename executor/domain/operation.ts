@@ -1,13 +1,5 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import { findOperations, findServedOperations } from '#templates';
-
-/** The action of a template that a method and path belong to, if any. */
-export function findOperation(
-  template: CompiledTemplate,
-  request: { method: string; path: string },
-): CompiledAction | undefined {
-  return findOperations(template, request)[0]?.action;
-}
+import { findServedOperations } from '#templates';
 
 /**
  * The action that a verb call amounts to. Where it may be several, as the server will decide,

@@ -1,6 +1,6 @@
-import type { CompiledTemplate } from '#contracts/template';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import { findOperations } from '#templates';
 import { exactUrl, parseBaseUrl } from './base-url.ts';
-import { findOperation } from './operation.ts';
 import type { Scrubber } from './scrub.ts';
 
 export const redirectsMax = 5;
@@ -34,9 +34,25 @@ export function redirectTarget({
   const { prefix } = parseBaseUrl(baseUrl);
   if (!target.pathname.startsWith(`${prefix}/`)) return undefined;
   const action = template.actions[actionKey];
-  const path = target.pathname.slice(prefix.length);
-  const found = findOperation(template, { method: action?.method ?? '', path });
-  return found !== undefined && found.key === actionKey ? exactUrl(target.href).href : undefined;
+  const argument = action && argumentAt(template, { action, prefix, url: new URL(url) });
+  const isSame =
+    argument !== undefined && argument === argumentAt(template, { action, prefix, url: target });
+  return isSame ? exactUrl(target.href).href : undefined;
+}
+
+/** What the permission key of the action says at this address; undefined where it is not the action's. */
+function argumentAt(
+  template: CompiledTemplate,
+  { action, prefix, url }: { action: CompiledAction | undefined; prefix: string; url: URL },
+): string | undefined {
+  if (action === undefined) return undefined;
+  const path = url.pathname.slice(prefix.length);
+  const [found, ...others] = findOperations(template, { method: action.method, path });
+  if (found?.action.key !== action.key || others.length > 0) return undefined;
+  const scope = action.params.find(({ name }) => name === action.scopeParam);
+  if (scope?.in === 'query') return JSON.stringify(url.searchParams.getAll(scope.wireName));
+  if (scope?.in !== 'path') return '';
+  return Object.hasOwn(found.pathValues, scope.name) ? found.pathValues[scope.name] : undefined;
 }
 
 /**
