@@ -23,9 +23,11 @@ export function buildHttpRequest({
   const { method, body: value } = call;
   const url = httpUrl({ target: call.target, baseUrl, query: call.query });
   const headers: HeaderPair[] = [];
+  const names = new Set<string>();
   for (const [name, text] of Object.entries(call.headers)) {
     const header = requestHeader(name, text);
-    if (headers.some(([known]) => known === header[0])) throw invalidParam(name, 'is given twice');
+    if (names.has(header[0])) throw invalidParam(name, 'is given twice');
+    names.add(header[0]);
     headers.push(header);
   }
   const find = (name: string) => headers.find(([known]) => known === name)?.[1];

@@ -256,6 +256,16 @@ describe('what a call may hold', () => {
       'query_values',
     ],
     [
+      'too many headers',
+      {
+        service: 'http',
+        method: 'GET',
+        url: 'https://a.example/',
+        headers: Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`x-${index}`, ''])),
+      },
+      'headers',
+    ],
+    [
       'too many query names',
       {
         service: 'github',

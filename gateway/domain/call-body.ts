@@ -26,6 +26,8 @@ export interface CallLimits extends JsonLimits {
 
 const timeoutMsDefault = 30_000;
 const waitSecondsMax = 60;
+/** Servers take a hundred or so. */
+const headersMax = 200;
 
 /** Fields of each shape beside `service`; whatever stands outside its shape is named in an issue. */
 const verbFields = ['method', 'path', 'url', 'query', 'headers', 'body', 'secrets'] as const;
@@ -204,6 +206,11 @@ function httpCall(
       `The query has more than ${queryValuesMax.toLocaleString('en')} values; send fewer.`,
       { details: { limit: 'query_values', max: queryValuesMax } },
     );
+  }
+  if (Object.keys(body.headers ?? {}).length > headersMax) {
+    throw new AppError('too_large', `There are more than ${headersMax} headers; send fewer.`, {
+      details: { limit: 'headers', max: headersMax },
+    });
   }
   return {
     kind: 'http',

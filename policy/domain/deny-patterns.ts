@@ -2,6 +2,7 @@ import type { DerivedKey } from '#contracts/permit';
 import { fold } from './folding.ts';
 import type { Folded } from './folding.ts';
 import { matchesText } from './glob.ts';
+import type { GlobBudget } from './glob.ts';
 import { splitKey } from './keys.ts';
 import { compileArgument } from './patterns.ts';
 import type { Pattern } from './patterns.ts';
@@ -29,11 +30,11 @@ export interface UnknownAction {
 }
 
 /** Does the pattern of a deny rule match a key of the call, both folded? */
-export function deniesKey(pattern: Pattern, key: DerivedKey): boolean {
+export function deniesKey(pattern: Pattern, key: DerivedKey, budget?: GlobBudget): boolean {
   return (
     isName(pattern.service, key.service) &&
     isAction(pattern, key.service, key.action) &&
-    deniesAny(pattern, argumentsOfKey(key))
+    deniesAny(pattern, argumentsOfKey(key), budget)
   );
 }
 
@@ -59,14 +60,14 @@ export function addressReadings(address: string): string[] {
 }
 
 /** Could it match the call by this name? */
-export function couldDeny(pattern: Pattern, name: DenyName): boolean {
+export function couldDeny(pattern: Pattern, name: DenyName, budget?: GlobBudget): boolean {
   const { service, action, args, needs } = name;
   if (service === undefined) return pattern.service === null || !isReserved(pattern.service);
   if (!isName(pattern.service, service)) return false;
   if (!couldBeAction(pattern, service, action)) return false;
   if (needs === 'host' && hostOf(pattern) === undefined) return false;
   if (needs === 'credential' && !namesCredential(pattern)) return false;
-  return args === undefined || deniesAny(pattern, args);
+  return args === undefined || deniesAny(pattern, args, budget);
 }
 
 /** Could it match the `http` key of a request below this path, in which `{…}` stands for any text? */
@@ -141,25 +142,37 @@ interface DenyArgument {
 const argumentsOf = new WeakMap<Pattern, DenyArgument>();
 const foldedArgs = new WeakMap<readonly string[], readonly Folded[]>();
 
-function deniesAny(pattern: Pattern, args: readonly string[]): boolean {
+function deniesAny(
+  pattern: Pattern,
+  args: readonly string[],
+  budget: GlobBudget | undefined,
+): boolean {
   if (pattern.arg === null) return true;
   const { cased, bare } = argumentOf(pattern);
   let folded = foldedArgs.get(args);
   if (folded === undefined) foldedArgs.set(args, (folded = args.map(fold)));
-  return folded.some((each) => isMatch(cased, each.cased) || isMatch(bare, each.bare));
+  return folded.some(
+    (each) =>
+      isMatch(cased, each.cased, budget) ||
+      ((bare !== cased || each.bare !== each.cased) && isMatch(bare, each.bare, budget)),
+  );
 }
 
 function argumentOf(pattern: Pattern): DenyArgument {
   let known = argumentsOf.get(pattern);
   if (known !== undefined) return known;
+  const arg = splitKey(pattern.text)?.arg ?? '';
+  // Most rules read the same in all three forms: one compiled pattern serves for them.
   const compile = (text: string) => (pattern.exact ? text : compileArgument(text));
-  const { cased, bare } = fold(splitKey(pattern.text)?.arg ?? '');
-  known = { cased: compile(cased), bare: compile(bare) };
+  const folded = fold(arg);
+  const cased = folded.cased === arg ? pattern.arg : compile(folded.cased);
+  const bare = folded.bare === folded.cased ? cased : compile(folded.bare);
+  known = { cased, bare };
   argumentsOf.set(pattern, known);
   return known;
 }
 
-function isMatch(pattern: Pattern['arg'], text: string): boolean {
+function isMatch(pattern: Pattern['arg'], text: string, budget: GlobBudget | undefined): boolean {
   if (pattern === null) return true;
-  return typeof pattern === 'string' ? pattern === text : matchesText(pattern, text);
+  return typeof pattern === 'string' ? pattern === text : matchesText(pattern, text, budget);
 }

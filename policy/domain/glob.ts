@@ -10,8 +10,17 @@ export interface Glob {
   /** Which states may stay where they are on any character, and which on any but `/`. */
   readonly onAny: Uint32Array;
   readonly onSegment: Uint32Array;
-  /** States to which a character moves on. */
-  readonly moves: ReadonlyMap<number, Uint32Array>;
+  /** States to which each character moves on: where its words begin in `moves`. */
+  readonly movesOf: ReadonlyMap<number, number>;
+  /** All of them in one piece: rules are kept by the hundred, and lists of their own are large. */
+  readonly moves: Uint32Array;
+  /** The longest run of literals: a text without it does not match. */
+  readonly longest: string;
+}
+
+/** How many words may still be looked at: rules are many, and each may be long. */
+export interface GlobBudget {
+  left: number;
 }
 
 /** What `covers` reads instead of a character, where the other pattern has a wildcard. */
@@ -27,24 +36,27 @@ export function compileGlob(pattern: string): Glob {
   const words = (literals.length >> 5) + 1;
   const onAny = new Uint32Array(words);
   const onSegment = new Uint32Array(words);
-  const moves = new Map<number, Uint32Array>();
+  const movesOf = new Map<number, number>();
+  for (const token of literals) if (!movesOf.has(token)) movesOf.set(token, movesOf.size * words);
+  const moves = new Uint32Array(movesOf.size * words);
   let state = 0;
   for (const token of tokens) {
     if (token === ANY_RUN) setBit(onAny, state);
     else if (token === SEGMENT_RUN) setBit(onSegment, state);
     else {
       state += 1;
-      const into = moves.get(token) ?? new Uint32Array(words);
-      setBit(into, state);
-      moves.set(token, into);
+      setBit(moves, 32 * (movesOf.get(token) ?? 0) + state);
     }
   }
-  return { literals: String.fromCharCode(...literals), onAny, onSegment, moves };
+  const runs = pattern.split(/\*+/);
+  const longest = runs.reduce((most, each) => (each.length > most.length ? each : most), '');
+  return { literals: String.fromCharCode(...literals), onAny, onSegment, movesOf, moves, longest };
 }
 
-/** Does the pattern match this text, character by character? */
-export function matchesText(glob: Glob, text: string): boolean {
-  return run(glob, text.length, (index) => text.charCodeAt(index));
+/** Does the pattern match this text, character by character? What it took is taken from the budget. */
+export function matchesText(glob: Glob, text: string, budget?: GlobBudget): boolean {
+  if (!text.includes(glob.longest)) return false;
+  return run(glob, { length: text.length, tokenAt: (index) => text.charCodeAt(index), budget });
 }
 
 /**
@@ -53,28 +65,34 @@ export function matchesText(glob: Glob, text: string): boolean {
  */
 export function coversPattern(glob: Glob, other: string): boolean {
   const tokens = tokensOf(other);
-  return run(glob, tokens.length, (index) => tokens[index] ?? 0);
+  return run(glob, { length: tokens.length, tokenAt: (index) => tokens[index] ?? 0 });
+}
+
+interface Tokens {
+  readonly length: number;
+  readonly tokenAt: (index: number) => Token;
+  readonly budget?: GlobBudget | undefined;
 }
 
 function run(
-  { literals, onAny, onSegment, moves }: Glob,
-  length: number,
-  tokenAt: (index: number) => Token,
+  { literals, onAny, onSegment, movesOf, moves }: Glob,
+  { length, tokenAt, budget }: Tokens,
 ): boolean {
   const words = onAny.length;
   let states = new Uint32Array(words);
   let next = new Uint32Array(words);
   states[0] = 1;
   for (let index = 0; index < length; index += 1) {
+    if (budget !== undefined) budget.left -= words;
     const token = tokenAt(index);
-    const into = moves.get(token);
+    const into = movesOf.get(token);
     const segmentMask = token === SLASH || token === ANY_RUN ? 0 : 0xffffffff;
     let carry = 0;
     let alive = 0;
     for (let word = 0; word < words; word += 1) {
       const current = states[word] ?? 0;
       const stays = (onAny[word] ?? 0) | ((onSegment[word] ?? 0) & segmentMask);
-      const moved = into === undefined ? 0 : ((current << 1) | carry) & (into[word] ?? 0);
+      const moved = into === undefined ? 0 : ((current << 1) | carry) & (moves[into + word] ?? 0);
       carry = current >>> 31;
       const result = (current & stays) | moved;
       next[word] = result;

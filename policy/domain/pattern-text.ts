@@ -4,8 +4,8 @@ import { hostPattern, httpPattern } from './http-pattern.ts';
 import { KEY_CHARACTERS_MAX, encodeArgument, encodeName, splitKey } from './keys.ts';
 import { refusedPattern as refused } from './refused-pattern.ts';
 
-/** Bounds what matching one rule can cost. */
-const WILDCARD_PATTERN_CHARACTERS_MAX = 1024;
+/** Bounds what one rule costs to keep and to match: the longest host with a method and `/**` has room. */
+const WILDCARD_PATTERN_CHARACTERS_MAX = 320;
 
 const verbs: readonly string[] = [...httpMethod.options, 'ANY', '*'];
 

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 
 import type { ChainLink } from '#contracts/vocabulary';
 import { denialReason } from './denials.ts';
-import { httpKey, secretKey } from './keys.ts';
+import type { Glob } from './glob.ts';
+import { actionKey, httpKey, secretKey } from './keys.ts';
+import { compilePattern } from './patterns.ts';
 import { switchOf } from './rules.ts';
 import type { Rule } from './rules.ts';
 import { walk } from './walk.ts';
@@ -155,6 +157,37 @@ describe('what binds a rule', () => {
 
     expect(walk(on, 'bot', callOf()).outcome).toBe('allowed');
     expect(walk(other, 'bot', callOf()).outcome).toBe('gap');
+  });
+});
+
+describe('many long deny rules', () => {
+  const callWith = (arg: string) => callOf({ keys: [actionKey('mail', 'send', arg)] });
+  const denies = (make: (index: number) => string) =>
+    Array.from({ length: 500 }, (_, index) => ruleOn('bot', `deny *:*:${make(index)}`));
+
+  test('do not hold up policy: a call that takes too long to compare is refused', () => {
+    const run = 'a'.repeat(150);
+    const rules = denies(() => `**${run}*${run}b`);
+    const arg = `${'a'.repeat(3000)}/${run}b`;
+
+    expect(() => outcomeOf(agent, rules, callWith(arg))).toThrow('too long to compare');
+    expect(outcomeOf(agent, rules, callWith('a'))).toBe('gap');
+  });
+
+  test('of the usual kind compare with an argument of any length', () => {
+    const rules = denies((index) => `**@evil-${index}.example`);
+    const to = 'somebody@good.example, '.repeat(170);
+
+    expect(outcomeOf(agent, rules, callWith(to))).toBe('gap');
+    expect(outcomeOf(agent, rules, callWith(`${to}x@evil-499.example`))).toBe('denied');
+  });
+
+  test('take little room, whatever they are written of', () => {
+    const text = Array.from({ length: 300 }, (_, at) => String.fromCharCode(0x4e00 + at)).join('');
+    const { arg } = compilePattern(`*:*:**${text}`, false);
+    const { moves } = arg as Glob;
+
+    expect(moves.byteLength).toBeLessThan(16_384);
   });
 });
 

@@ -37,7 +37,7 @@ export class BoundedRegExp {
 
   constructor(pattern: string, flags: string) {
     this.#regexp = compilePattern(pattern, flags);
-    this.#stepsFor = stepsOf(pattern);
+    this.#stepsFor = stepsOf(pattern, this.#regexp.unicode);
   }
 
   /** Ajv keeps compiled patterns by this text: without it the first one would serve for all. */

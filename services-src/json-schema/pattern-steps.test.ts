@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { BoundedRegExp, TooCostly } from './bounded-regexp.ts';
 import { stepsOf } from './pattern-steps.ts';
 
 describe('the steps of a pattern', () => {
@@ -41,4 +42,18 @@ describe('the steps of a pattern', () => {
       expect(stepsOf(pattern)(60)).toBeGreaterThan(1e15);
     },
   );
+
+  test.for(['^(?:\\p{1,})+$', '^(?:\\u{1,})+$', '^(\\P{0,9}){40}$'])(
+    '%s repeat a letter where the pattern is not read in Unicode mode',
+    (pattern) => {
+      expect(stepsOf(pattern, false)(40)).toBeGreaterThan(1e15);
+    },
+  );
+
+  test('that is no pattern of Unicode mode is not begun where it could go back for ever', () => {
+    for (const pattern of ['^(?:\\p{1,})+$', '^(?:\\u{1,})+$', '^[\\w\\-](?:\\p{1,})+$']) {
+      const text = (pattern.includes('u') ? 'u' : 'p').repeat(20);
+      expect(() => new BoundedRegExp(pattern, 'u').test(`${text}!`)).toThrow(TooCostly);
+    }
+  });
 });

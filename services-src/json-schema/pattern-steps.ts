@@ -1,10 +1,11 @@
 /**
  * How many steps a backtracking matcher takes for a text, at most: a bound that is read off the
  * pattern. Each choice of the pattern (an alternative, an optional part, how often to repeat)
- * multiplies the ways that may have to be tried; Infinity where only trying would tell.
+ * multiplies the ways that may have to be tried; Infinity where only trying would tell. Without
+ * Unicode mode `\p{1,}` is a repeated letter, not a class.
  */
-export function stepsOf(pattern: string): (length: number) => number {
-  const { ways, loops, atoms, isWhole } = new Reader(pattern).readAll();
+export function stepsOf(pattern: string, isUnicode = true): (length: number) => number {
+  const { ways, loops, atoms, isWhole } = new Reader(pattern, isUnicode).readAll();
   const isAnchored = pattern.startsWith('^') && isWhole;
   return (length) => ways * (length + 1) ** (isAnchored ? loops : loops + 1) * (atoms + 1);
 }
@@ -26,10 +27,12 @@ const nothing: Part = { ways: 1, loops: 0, atoms: 0, isGroup: false };
 
 class Reader {
   readonly #pattern: string;
+  readonly #isUnicode: boolean;
   #at = 0;
 
-  constructor(pattern: string) {
+  constructor(pattern: string, isUnicode: boolean) {
     this.#pattern = pattern;
+    this.#isUnicode = isUnicode;
   }
 
   readAll(): Cost & { readonly isWhole: boolean } {
@@ -85,7 +88,8 @@ class Reader {
     if (/[1-9k]/.test(escaped)) return { ...unknown, isGroup: false };
     if (/[bB]/.test(escaped)) return nothing;
     // `\u{…}`, `\p{…}`: no repetition follows but what stands behind the brace.
-    const braced = /^\{[^{}]*\}/.exec(/[upP]/.test(escaped) ? this.#pattern.slice(this.#at) : '');
+    const isBraced = this.#isUnicode && /[upP]/.test(escaped);
+    const braced = /^\{[^{}]*\}/.exec(isBraced ? this.#pattern.slice(this.#at) : '');
     this.#at += braced?.[0].length ?? 0;
     return one;
   }
