@@ -267,6 +267,23 @@ describe('many attempts', () => {
     expect(await codeOf(signIn(ann.email, 'CANARY-wrong-password'))).toBe('unauthenticated');
   });
 
+  test('do not tell by the name of an org whether there is such an account', async () => {
+    await forgetAttempts();
+    const ann = await invited();
+    await setPassword(ann.principal);
+    const codesOf = async (email: string) => {
+      const codes: string[] = [];
+      for (let attempt = 0; attempt < 6; attempt += 1) {
+        codes.push(await codeOf(signIn(email, 'CANARY-wrong-password')));
+      }
+      const other = signIn(email, 'CANARY-wrong-password', { org: 'no-such-org' });
+      codes.push(await codeOf(other));
+      return codes;
+    };
+
+    expect(await codesOf(ann.email)).toEqual(await codesOf(`nobody-${randomUUID()}@example.com`));
+  });
+
   test('at once, over two replicas, come through five at most', async () => {
     await world.startReplica();
     await forgetAttempts();

@@ -11,6 +11,17 @@ export interface LocalAccount extends OneUser {
   readonly passwordHash: string | null;
 }
 
+/** What an e-mail address and the name of an org stand for, to somebody who signs in. */
+export interface MeantAccount {
+  readonly account: LocalAccount | undefined;
+  /**
+   * Whom attempts with this address count against: the account, else one that has the address under
+   * another org's name. So the address of an account has one count, whatever org is named with it,
+   * as that of nobody has. Null: nobody has the address.
+   */
+  readonly countedAs: string | null;
+}
+
 interface AccountRow {
   org_id: string;
   identity_id: string;
@@ -25,17 +36,22 @@ interface AccountRow {
 export async function findAccountToSignIn(
   sql: Sql,
   { email, orgName }: { email: string; orgName: string | null },
-): Promise<LocalAccount | undefined> {
-  const rows = await sql<AccountRow[]>`
-    select a.org_id, a.identity_id, a.email, a.password_hash
+): Promise<MeantAccount> {
+  const rows = await sql<(AccountRow & { is_meant: boolean })[]>`
+    select a.org_id, a.identity_id, a.email, a.password_hash,
+           (${orgName}::text is null or o.name = ${orgName}) as is_meant
       from auth.local_account a
       join auth.org o on o.id = a.org_id
      where lower(a.email) = lower(${email})
-       and (${orgName}::text is null or o.name = ${orgName})
+     order by is_meant desc, a.identity_id
      limit 2
   `;
   const [row, other] = rows;
-  return row === undefined || other !== undefined ? undefined : toAccount(row);
+  const isOne = row?.is_meant === true && other?.is_meant !== true;
+  return {
+    account: isOne ? toAccount(row) : undefined,
+    countedAs: row?.identity_id ?? null,
+  };
 }
 
 export async function findLocalAccount(

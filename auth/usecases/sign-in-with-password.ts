@@ -30,9 +30,9 @@ export async function signInWithPassword(
 ): Promise<OpenedSession> {
   const { db, passwords } = deps;
   const named = { email: body.email.trim(), orgName: body.org ?? null };
-  const account = await findAccountToSignIn(db, named);
+  const { account, countedAs } = await findAccountToSignIn(db, named);
   const counts = signInCounts({
-    account: account?.identityId ?? named.email.toLowerCase(),
+    account: countedAs ?? named.email.toLowerCase(),
     ip: context.ip,
     device: account === undefined ? null : await findDevice(db, deviceToken, account),
   });

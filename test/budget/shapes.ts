@@ -7,8 +7,8 @@ export interface Shape {
 /** Bytes of a body, with room for what stands around a value. */
 const charactersMax = 1_000_000;
 const fill = (count: number, item: string) => Array<string>(count).fill(item).join();
-const names = (count: number, length = 0) =>
-  `{${Array.from({ length: count }, (_, index) => `"${'n'.repeat(length)}${index}":0`).join()}}`;
+const names = (count: number, length = 0, value = '0') =>
+  `{${Array.from({ length: count }, (_, index) => `"${'n'.repeat(length)}${index}":${value}`).join()}}`;
 const text = (unit: string) => `"${unit.repeat(Math.floor(charactersMax / unit.length))}"`;
 
 /** JSON texts near each of the caps on values, names, items, depth and bytes. */
@@ -21,6 +21,8 @@ const values: readonly (readonly [what: string, text: string])[] = [
   ['objects of one name', `[${fill(9_000, '{"a":0}')}]`],
   ['names', names(9_900)],
   ['long names', names(5_000, 180)],
+  ['names of texts', names(9_900, 0, '"v"')],
+  ['names of texts that begin alike', names(9_900, 80, '"v"')],
   ['levels', `${'['.repeat(55)}${fill(18_000, '[]')}${']'.repeat(55)}`],
   ['a long text', text('x')],
   ['a long text of escapes', text('\\"')],

@@ -34,6 +34,8 @@ interface EntryPoint {
   readonly access: string;
   readonly valid: Readonly<Record<string, unknown>>;
   readonly properties: readonly string[];
+  /** What stands before and behind each body, where it is part of a larger one. */
+  readonly around?: readonly [before: string, behind: string];
 }
 
 const known: Partial<Record<RouteName, unknown>> = {
@@ -64,6 +66,29 @@ const mcp: EntryPoint[] = ['service_call', 'service_read', 'service_search', 'se
     properties: ['params', 'method', 'id'],
   }),
 );
+/** Inside of the arguments of a tool, as deep as agents put what they send. */
+const mcpArguments: EntryPoint[] = (
+  [
+    [
+      'service_call',
+      { service: 'SERVICE', action: 'send_email', params: {} },
+      ['params', 'filter'],
+    ],
+    [
+      'service_call',
+      { service: 'http', method: 'POST', url: 'UPSTREAM/waits' },
+      ['query', 'headers', 'body'],
+    ],
+    ['service_search', { query: 'send' }, ['query']],
+  ] as const
+).map(([tool, valid, properties]) => ({
+  name: `MCP ${tool} with ${properties.join(', ')}`,
+  ...{ method: 'POST', path: '/mcp', access: 'any', valid, properties },
+  around: [
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":`,
+    '}}',
+  ],
+}));
 const oauth: EntryPoint[] = ['/oauth/register', '/oauth/token', '/oauth/revoke'].map((path) => ({
   ...{ name: path, method: 'POST', path, access: 'public', valid: {} },
   properties: ['redirect_uris', 'token', 'client_name'],
@@ -80,8 +105,10 @@ const sampled = new Set([
   'signIn',
   'createTemplate',
   'MCP service_call',
+  'MCP service_call with query, headers, body',
+  'raw HTTP',
 ]);
-const entryPoints = [...routes, raw, ...mcp, ...oauth].filter(
+const entryPoints = [...routes, raw, ...mcp, ...mcpArguments, ...oauth].filter(
   ({ name }) => isAll || sampled.has(name),
 );
 
@@ -146,9 +173,12 @@ describe('no body within the caps costs much more than reading it', () => {
           .replaceAll('UPSTREAM', world.upstream.url),
       );
       const target = targetOf(entry);
-      const smallest = await costOf(target, JSON.stringify(valid), { runs: 5, idling });
+      const [before, behind] = entry.around ?? ['', ''];
+      const whole = (text: string) => `${before}${text}${behind}`;
+      const smallest = await costOf(target, whole(JSON.stringify(valid)), { runs: 5, idling });
       const dear: string[] = [];
-      for (const { what, text } of shapesOf(valid, entry.properties)) {
+      for (const { what, text: part } of shapesOf(valid, entry.properties)) {
+        const text = whole(part);
         const parsing = cpuMsOf(() => JSON.parse(text), 20);
         const allowed = smallest.ms + slackMs + readersMax * 20 * parsing;
         // Only what looks dear once is looked at again.
