@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { httpRoutes } from '#contracts/all';
 import type { RouteName } from '#contracts/all';
 import type { RouteSpec } from '#contracts/http/define';
-import { costOf, measureIdling } from '../budget/measure.ts';
+import { costOf, measureIdling, runPlaceholder } from '../budget/measure.ts';
 import { shapesOf } from '../budget/shapes.ts';
 import { cpuMsOf } from '../support/cpu.ts';
 import {
@@ -76,7 +76,7 @@ const mcpArguments: EntryPoint[] = (
     ],
     [
       'service_call',
-      { service: 'http', method: 'POST', url: 'UPSTREAM/waits' },
+      { service: 'http', method: 'POST', url: `UPSTREAM/waits?run=${runPlaceholder}` },
       ['query', 'headers', 'body'],
     ],
     ['service_search', { query: 'send' }, ['query']],
@@ -96,7 +96,7 @@ const oauth: EntryPoint[] = ['/oauth/register', '/oauth/token', '/oauth/revoke']
 /** Asks for an approval, so that the request is built, redacted and shown. */
 const raw: EntryPoint = {
   ...{ name: 'raw HTTP', method: 'POST', path: '/v1/actions/call', access: 'actions:call' },
-  valid: { service: 'http', method: 'POST', url: 'UPSTREAM/waits' },
+  valid: { service: 'http', method: 'POST', url: `UPSTREAM/waits?run=${runPlaceholder}` },
   properties: ['query', 'headers', 'body'],
 };
 const sampled = new Set([
