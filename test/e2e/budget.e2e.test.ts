@@ -22,8 +22,8 @@ import type { World } from './support/world.ts';
 
 /** `npm run test:budget` sends everything; here a sample stands for it. */
 const isAll = process.env['BUDGET'] === 'all';
-/** A body is read by the gateway, and then by at most so many components behind it. */
-const readersMax = 3;
+/** A body is read by the gateway, and then by policy, approvals, the executor and, of what is shown, audit. */
+const readersMax = 4;
 /** What the clock of CPU time, garbage and the client add to a request on this one thread. */
 const slackMs = 15;
 
