@@ -214,7 +214,7 @@ async function gatherStrangers(): Promise<void> {
   await world.gateway.createSecret({ principal: browserOf(orgId), body: secret }, soon());
   const asked = world.actionCall('create', { title: 'Frozen', room: 'C07' });
   const approvalId = uuidv7();
-  const gap = world.gapOf(asked, { orgId });
+  const gap = world.gapOf(asked, { jti: approvalId, orgId });
   const shown = await world.approvals.preview({ gap, call: asked, options, approvalId }, soon());
   if (shown.kind !== 'preview') throw new Error(shown.kind);
   strangers.push(
