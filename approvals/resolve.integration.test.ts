@@ -458,7 +458,7 @@ describe('a request that is too large to be shown whole', () => {
     return id;
   };
 
-  test('is allowed only by somebody who says that they know', async () => {
+  test('is allowed only with an acknowledgement', async () => {
     const { ann, bot, resolve, get } = world;
     const id = await suspendLarge();
 

@@ -63,7 +63,7 @@ describe('recording', () => {
     expect(await world.countRecords(orgId)).toBe(0);
   });
 
-  test('keeps the event that was first under an id, not what somebody who heard of it says next', async () => {
+  test('keeps the first event under an id, not a later one that reuses the id', async () => {
     const orgId = randomUUID();
     const honest = { ...eventOf(orgId), type: 'rule.created' as const };
     const copied = { ...eventOf(orgId), id: honest.id, type: 'webhook.changed' as const };

@@ -96,7 +96,7 @@ export function isToRun({ status, execution }: Approval): boolean {
   );
 }
 
-/** People see an outline of such a request: each is decided by itself, by somebody who says that they know. */
+/** The card shows an outline of such a request: it is decided alone, and only with an acknowledgement. */
 export function isTooLarge({ card }: Pick<Approval, 'card'>): boolean {
   return card.request.too_large === true;
 }

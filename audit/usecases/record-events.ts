@@ -61,8 +61,8 @@ const withoutRecorded: PickFresh = async (tx, { orgId, ofOrg }) => {
 };
 
 /**
- * A batch may hold the same event twice. The first counts: whoever hears of an event knows its id, and
- * could announce something else under it.
+ * A batch may hold the same event id twice. The first counts: every reader of an event knows its id,
+ * and a stolen one could announce another event under it.
  */
 function once(records: readonly UnchainedRecord[]): UnchainedRecord[] {
   const seen = new Set<string>();

@@ -2,7 +2,7 @@ import type { OrgSettings } from '#contracts/bus/auth';
 import { readTtl } from '#contracts/ttl';
 import { AppError } from '#errors';
 
-/** How long somebody wants to remember what it allows. */
+/** How long the decider wants the rules to live. */
 export interface Remembering {
   readonly ttl: string | null;
   /** No end unless a ttl says one. */

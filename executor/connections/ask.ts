@@ -13,7 +13,7 @@ interface Request {
   readonly connection: StoredConnection;
   readonly wish: { readonly scopes: readonly string[]; readonly hosts: readonly string[] };
   readonly by: Actor;
-  /** Of the org, whoever asks. */
+  /** Per org, across all its callers. */
   readonly requestsPerHour: number;
 }
 

@@ -4,7 +4,7 @@ import type { ApprovalResponse } from '#contracts/http/approvals';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { toRequestView } from './request-view.ts';
 
-/** Method and host as they will be sent, right below the sentence that somebody else wrote. */
+/** Method and host as they will be sent, below the action's sentence, which a template's author wrote. */
 export function Destination(props: { request: ApprovalResponse['request'] }) {
   const view = createMemo(() => toRequestView(props.request));
   return (
