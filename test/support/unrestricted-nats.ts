@@ -19,7 +19,7 @@ const password = 'CANARY-bus-password';
 
 /**
  * A server on which all users share one account and may publish and hear everything, with the
- * streams of the product: for tests to show that an attack works where nothing is in its way.
+ * streams of the product: for tests to show that an attack works where nothing prevents it.
  */
 export async function startUnrestrictedNats(): Promise<UnrestrictedNats> {
   await using startup = new AsyncDisposableStack();

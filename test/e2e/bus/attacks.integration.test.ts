@@ -26,12 +26,18 @@ describe('with the credentials of one component', () => {
   });
 
   test.for(attacks)(
-    '$thief: $name: works where nothing is in its way',
-    async (attack, { skip }) => {
+    '$thief: $name: works where nothing prevents it',
+    async (attack) => {
       await using unrestricted = await openUnrestrictedStage();
       const version = unrestricted.as('gateway').info?.version ?? '';
-      skip(attack.worksOn?.(version) === false, `nats-server ${version} does not have that`);
       const succeeded = await attack.run(unrestricted);
+      // A server without the feature cannot be attacked by it. When the pinned server gains it,
+      // this fails until `worksOn` is corrected.
+      if (attack.worksOn?.(version) === false) {
+        await unrestricted.settle();
+        expect(await succeeded()).toBe(false);
+        return;
+      }
       await expect.poll(() => succeeded(), { timeout: 10_000 }).toBe(true);
     },
   );
