@@ -1,3 +1,5 @@
+import { resolve } from 'node:path';
+
 import { components } from '#contracts/vocabulary';
 import { startBacking } from '../../launch.ts';
 import { signIn } from '../support/http.ts';
@@ -9,6 +11,8 @@ interface Options {
   readonly dataDir: string;
   readonly upstreamUrl: string;
   readonly environment?: Record<string, string>;
+  /** The checkout to run; this one unless told. */
+  readonly checkout?: string;
   /** Processes of the executor, when each component has its own; one unless told. */
   readonly executors?: number;
 }
@@ -16,10 +20,12 @@ interface Options {
 const settingsOf = ({ upstreamUrl, environment }: Options) => ({
   PATH: process.env['PATH'],
   LOG_LEVEL: 'warn',
-  TEMPLATES_DIR: 'test/bench/templates',
+  TEMPLATES_DIR: resolve('test/bench/templates'),
   EGRESS_ALLOW: new URL(upstreamUrl).host,
   RATE_IDENTITY_PER_MINUTE: '0',
   RATE_USER_PER_MINUTE: '0',
+  // Counted as ever, but one agent may fill the log.
+  AUDIT_BYTES_PER_MINUTE: '9999999999',
   ...environment,
 });
 
@@ -52,6 +58,7 @@ export async function startEmbedded(options: Options): Promise<Gateway & AsyncDi
         PORT: '0',
         DATA_DIR: options.dataDir,
       },
+      options.checkout,
     ),
   );
   const signInUrl = await program.find(/Sign in: (\S+)/);

@@ -13,8 +13,10 @@ export interface Program extends AsyncDisposable {
 export function startProgram(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  folder = process.cwd(),
 ): Program {
   const child: ChildProcess = spawn(process.execPath, args, {
+    cwd: folder,
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
