@@ -5,7 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import type { Call } from '#contracts/call';
 import type { Gap, Permit } from '#contracts/permit';
+import { createLogger } from '#telemetry';
 import { actionOf } from './domain/action.testing.ts';
+import { sweepDispatches } from './usecases/sweep-dispatches.ts';
 import { actions, canary, context, createWorld, options, soon } from './world.testing.ts';
 import type { World } from './world.testing.ts';
 
@@ -260,6 +262,66 @@ describe('an approved call', () => {
     );
 
     expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  describe('that reads', () => {
+    const read = () => world.actionCall('get', { id: uuidv7() });
+
+    test('is sent once, however many replay it, and is answered from the record from then on', async () => {
+      const call = read();
+      const frozen = await preview(call);
+      const permit = { dispatchId: uuidv7() };
+      const together = await Promise.allSettled(
+        Array.from({ length: 20 }, () => replay(call, frozen, { permit })),
+      );
+      const again = await replay(call, frozen, { permit });
+
+      expect(world.upstream.hits).toHaveLength(1);
+      expect(again).toMatchObject({ kind: 'called', replayed: true, result: { status_code: 200 } });
+      const firsts = together.filter(
+        (each) =>
+          each.status === 'fulfilled' && each.value.kind === 'called' && !each.value.replayed,
+      );
+      expect(firsts).toHaveLength(1);
+    });
+
+    test('is sent again when the executor that had it is gone, and once', async () => {
+      const call = read();
+      const frozen = await preview(call);
+      const permit = { dispatchId: uuidv7() };
+      await replay(call, frozen, { permit });
+      // As its executor left it when it died before the answer, while the sweep looks for such rows.
+      await world.sql`
+        update executor.dispatch
+           set outcome = null, finished_at = null, lease_until = now() - interval '40 seconds'
+         where dispatch_id = ${permit.dispatchId}
+      `;
+      await sweepDispatches({
+        db: world.sql,
+        logger: createLogger({ component: 'test', level: 'silent' }),
+      });
+      const done = await Promise.allSettled(
+        Array.from({ length: 5 }, () => replay(call, frozen, { permit })),
+      );
+
+      expect(world.upstream.hits).toHaveLength(2);
+      expect(done.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
+    });
+
+    test('ends with the failure that it had, and is not tried again', async () => {
+      const call = read();
+      const frozen = await preview(call);
+      const permit = { dispatchId: uuidv7() };
+      world.upstream.answer((_hit, reply) => reply.socket?.destroy());
+      const failed = await replay(call, frozen, { permit }).catch(({ code }) => code as string);
+      const hits = world.upstream.hits.length;
+      world.upstream.reset();
+
+      await expect(replay(call, frozen, { permit })).rejects.toMatchObject({ code: failed });
+      expect(failed).toMatch(/^upstream_/);
+      expect(hits).toBeGreaterThan(0);
+      expect(world.upstream.hits).toHaveLength(0);
+    });
   });
 
   test.for<

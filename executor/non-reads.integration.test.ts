@@ -218,6 +218,7 @@ async function abandon(
     audit: JSON.stringify(blankAuditEntry('left behind')),
     audience: [world.userId],
     leaseToken: uuidv7(),
+    mayRepeat: false,
   });
   await world.sql`
     update executor.dispatch

@@ -35,8 +35,8 @@ export function outcomeOfDenial(reason: string): Outcome {
 }
 
 /**
- * What the executor's error means. Asking again is safe after any of these, because a non-read
- * has one dispatch row per execution, ever; `uncertain` only decides how it ends when time is up.
+ * What the executor's error means. Asking again is safe after any of these, because an approved
+ * call has one dispatch row, ever; `uncertain` only decides how it ends when time is up.
  */
 export function outcomeOfExecutorError(error: AppError, auditId: string): Outcome {
   const again = (uncertain: boolean): Outcome => ({

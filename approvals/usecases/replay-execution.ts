@@ -27,9 +27,9 @@ import { endExecution } from '../transitions/execution.ts';
 const marginMs = 10_000;
 const replayMsMax = 120_000;
 /**
- * When an executor dies with a call, its answer never comes. A non-read is asked about again
- * meanwhile: a living executor says `execution_in_progress`, and its dispatch row keeps the call
- * from being sent twice. A read has no such row; it is asked again only once its time is up.
+ * When an executor dies with a call, its answer never comes. It is asked about again meanwhile: a
+ * living executor says `execution_in_progress`, and its dispatch row keeps the call from being sent
+ * twice.
  */
 const firstProbeAfterMs = 4_000;
 const probeEveryMs = 2_000;
@@ -83,7 +83,7 @@ async function learnOutcome({
     context: actor?.context ?? approval.card.context,
     deadline: deadlineIn(Math.min(approval.timeoutMs + marginMs, replayMsMax)),
   };
-  return approval.nonRead ? askUntilAnswered(run) : ask(run);
+  return askUntilAnswered(run);
 }
 
 const overdue = {

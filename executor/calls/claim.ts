@@ -5,7 +5,12 @@ import { appendEvent } from '#events';
 import { v7 as uuidv7 } from 'uuid';
 
 import type { Deps } from '../deps.ts';
-import { deleteExpiredDispatch, insertDispatch, renewLease } from '../repository/dispatch.ts';
+import {
+  deleteExpiredDispatch,
+  insertDispatch,
+  renewLease,
+  takeOverRead,
+} from '../repository/dispatch.ts';
 import { findIdempotency, insertIdempotency } from '../repository/idempotency.ts';
 import { intentEvent } from './audit-entry.ts';
 import type { CallFacts } from './facts.ts';
@@ -55,6 +60,7 @@ export async function claimDispatch({ db }: Pick<Deps, 'db'>, run: Run): Promise
         audit,
         audience,
         leaseToken,
+        mayRepeat: false,
       };
       // Sent together: one round trip, and the rollback takes both back.
       const [isFirst] = await Promise.all([
@@ -69,6 +75,34 @@ export async function claimDispatch({ db }: Pick<Deps, 'db'>, run: Run): Promise
     if (!(thrown instanceof AlreadyTaken)) throw thrown;
     const otherCall = permit.idempotencyKey === null ? 'approval_stale' : 'idempotency_key_reused';
     const attempt = { orgId, dispatchId: thrown.dispatchId, callDigest, otherCall } as const;
+    return { kind: 'answered', executed: await answerSecondAttempt(db, attempt) };
+  }
+  const lease = new Lease(claimedAt, () => renewLease(db, { orgId, dispatchId, leaseToken }));
+  return { kind: 'claimed', leaseToken, lease };
+}
+
+/**
+ * Claims an approved read, also from an executor that is gone with it, or answers with what became
+ * of it. Its intent is no event: it changes nothing.
+ */
+export async function claimRead({ db }: Pick<Deps, 'db'>, run: Run): Promise<Claim> {
+  const { permit, entry } = run;
+  const { orgId, identityId, dispatchId, callDigest, jti: auditId } = permit;
+  const leaseToken = uuidv7();
+  const claimedAt = performance.now();
+  const mine = { orgId, dispatchId, callDigest, auditId, leaseToken };
+  const isMine =
+    (await insertDispatch(db, {
+      ...mine,
+      ...{
+        identityId,
+        audit: JSON.stringify(entry),
+        audience: audienceOf(permit),
+        mayRepeat: true,
+      },
+    })) || (await takeOverRead(db, mine));
+  if (!isMine) {
+    const attempt = { orgId, dispatchId, callDigest, otherCall: 'approval_stale' } as const;
     return { kind: 'answered', executed: await answerSecondAttempt(db, attempt) };
   }
   const lease = new Lease(claimedAt, () => renewLease(db, { orgId, dispatchId, leaseToken }));

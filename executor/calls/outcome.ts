@@ -37,7 +37,7 @@ export async function answerSecondAttempt(
   if (found === undefined) throw inProgress(); // It has just been taken back, because nothing left.
   if (found.callDigest !== callDigest) throw differentCall(otherCall);
   if (found.outcome === null) {
-    if (found.isLeaseAlive) throw inProgress();
+    if (found.isLeaseAlive || found.mayRepeat) throw inProgress();
     await settleAbandoned(db, { orgId, dispatchId });
     throw outcomeUnknown(found.auditId);
   }

@@ -1,11 +1,15 @@
 import type { CallResult } from '#contracts/call';
 import { AppError } from '#errors';
+import type { ErrorCode } from '#errors';
 import { appendEvent, createEvent } from '#events';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import type { Credential } from '../domain/inject.ts';
+import { deleteUnsentDispatch, finishDispatch } from '../repository/dispatch.ts';
 import { outcomeEvent } from './audit-entry.ts';
 import type { AuditedOutcome } from './audit-entry.ts';
+import { claimRead } from './claim.ts';
+import type { StoredOutcome } from './outcome.ts';
 import { renewRefused } from './refused-token.ts';
 import { audienceOf, withAuditId } from './run.ts';
 import type { Executed, Run } from './run.ts';
@@ -25,13 +29,59 @@ export async function runRead(deps: Deps, run: Run): Promise<Executed> {
   const auditId = run.permit.jti;
   const settings = deps.findOrgSettings(run.permit.orgId);
   const outcome = await inSpan('execution', {}, () => perform(deps, run));
-  const audited: AuditedOutcome =
-    outcome.kind === 'called'
-      ? outcome
-      : { kind: 'failed', code: outcome.error.code, durationMs: outcome.durationMs };
+  const audited = auditedOf(outcome);
   await inSpan('audit', {}, async () => record(deps, run, { audited, settings: await settings }));
   if (outcome.kind === 'failed') throw withAuditId(outcome.error, auditId);
   return { kind: 'called', result: outcome.result, auditId, replayed: false };
+}
+
+/**
+ * Runs a read that somebody approved: sent once, however often its replay is asked for, and then
+ * answered from its row. Nothing that was sent before leaves again but by an executor that took it over.
+ */
+export async function runApprovedRead(deps: Deps, run: Run): Promise<Executed> {
+  const claim = await claimRead(deps, run);
+  if (claim.kind === 'answered') return claim.executed;
+  using _lease = claim.lease;
+  const outcome = await inSpan('execution', {}, () => perform(deps, run));
+  await inSpan('audit', {}, () => finish(deps, run, { leaseToken: claim.leaseToken, outcome }));
+  const auditId = run.permit.jti;
+  if (outcome.kind === 'failed') throw withAuditId(outcome.error, auditId);
+  return { kind: 'called', result: outcome.result, auditId, replayed: false };
+}
+
+/** These are no end: they are asked about again. */
+const passingCodes: readonly ErrorCode[] = ['unavailable', 'rate_limited'];
+
+/** Commits what became of it with its audit event, also where another executor has taken it over by now. */
+async function finish(
+  { db }: Deps,
+  { permit, entry }: Run,
+  { leaseToken, outcome }: { leaseToken: string; outcome: ReadOutcome },
+): Promise<void> {
+  const { orgId, dispatchId, jti: auditId } = permit;
+  const mine = { orgId, dispatchId, leaseToken };
+  const parts = { orgId, auditId, audience: audienceOf(permit), entry };
+  const stored = JSON.stringify(storedOf(outcome));
+  await db.transaction(async (tx) => {
+    if (outcome.kind === 'failed' && passingCodes.includes(outcome.error.code)) {
+      await deleteUnsentDispatch(tx, mine);
+    } else {
+      await finishDispatch(tx, { ...mine, outcome: stored });
+    }
+    await appendEvent(tx, outcomeEvent(parts, auditedOf(outcome)));
+  });
+}
+
+function storedOf(outcome: ReadOutcome): StoredOutcome {
+  if (outcome.kind === 'called') return outcome;
+  const { code, message, details } = outcome.error;
+  return { kind: 'failed', code, message, details };
+}
+
+function auditedOf(outcome: ReadOutcome): AuditedOutcome {
+  if (outcome.kind === 'called') return outcome;
+  return { kind: 'failed', code: outcome.error.code, durationMs: outcome.durationMs };
 }
 
 async function perform(deps: Deps, run: Run): Promise<ReadOutcome> {

@@ -15,6 +15,8 @@ export interface NewDispatch {
   readonly audit: string;
   readonly audience: readonly string[];
   readonly leaseToken: string;
+  /** Of a read: when its executor is gone, another one may send it. */
+  readonly mayRepeat: boolean;
 }
 
 export interface StoredDispatch {
@@ -22,6 +24,7 @@ export interface StoredDispatch {
   readonly auditId: string;
   readonly identityId: string;
   readonly isLeaseAlive: boolean;
+  readonly mayRepeat: boolean;
   /** JSON of what became of it; null while nobody knows. */
   readonly outcome: string | null;
 }
@@ -29,14 +32,15 @@ export interface StoredDispatch {
 type ById = { orgId: string; dispatchId: string };
 type ByLease = ById & { leaseToken: string };
 
-/** The record that a non-read is about to leave; false when there is one already. */
+/** The record that a non-read or an approved read is about to leave; false when there is one already. */
 export async function insertDispatch(sql: Sql, dispatch: NewDispatch): Promise<boolean> {
   const rows = await sql`
     insert into executor.dispatch
-           (dispatch_id, org_id, identity_id, call_digest, audit_id, audit, audience, lease_token, lease_until)
+           (dispatch_id, org_id, identity_id, call_digest, audit_id, audit, audience, lease_token, lease_until,
+            may_repeat)
     values (${dispatch.dispatchId}, ${dispatch.orgId}, ${dispatch.identityId}, ${dispatch.callDigest},
             ${dispatch.auditId}, ${dispatch.audit}, ${[...dispatch.audience]}, ${dispatch.leaseToken},
-            now() + ${leaseSeconds} * interval '1 second')
+            now() + ${leaseSeconds} * interval '1 second', ${dispatch.mayRepeat})
         on conflict (dispatch_id) do nothing
     returning dispatch_id
   `;
@@ -53,10 +57,12 @@ export async function findDispatch(
       audit_id: string;
       identity_id: string;
       is_lease_alive: boolean;
+      may_repeat: boolean;
       outcome: string | null;
     }[]
   >`
-    select call_digest, audit_id, identity_id, lease_until > now() as is_lease_alive, outcome
+    select call_digest, audit_id, identity_id, lease_until > now() as is_lease_alive, may_repeat,
+           outcome
       from executor.dispatch
      where org_id = ${orgId}
        and dispatch_id = ${dispatchId}
@@ -67,9 +73,36 @@ export async function findDispatch(
       auditId: row.audit_id,
       identityId: row.identity_id,
       isLeaseAlive: row.is_lease_alive,
+      mayRepeat: row.may_repeat,
       outcome: row.outcome,
     }
   );
+}
+
+/** Makes a read ours whose executor is silent; of many who try, one gets it. */
+export async function takeOverRead(
+  sql: Sql,
+  {
+    orgId,
+    dispatchId,
+    callDigest,
+    auditId,
+    leaseToken,
+  }: ByLease & Pick<NewDispatch, 'callDigest' | 'auditId'>,
+): Promise<boolean> {
+  const rows = await sql`
+    update executor.dispatch
+       set lease_token = ${leaseToken}, audit_id = ${auditId},
+           lease_until = now() + ${leaseSeconds} * interval '1 second'
+     where org_id = ${orgId}
+       and dispatch_id = ${dispatchId}
+       and call_digest = ${callDigest}
+       and may_repeat
+       and outcome is null
+       and lease_until <= now()
+    returning dispatch_id
+  `;
+  return rows.length === 1;
 }
 
 /** False when the lease has passed or somebody has decided the outcome: then nothing may be sent any more. */
@@ -139,6 +172,7 @@ export async function settleAbandonedDispatch(
        set outcome = ${outcome}, finished_at = now()
      where org_id = ${orgId}
        and dispatch_id = ${dispatchId}
+       and not may_repeat
        and outcome is null
        and lease_until <= now()
     returning audit_id, audit, audience
@@ -155,6 +189,7 @@ export async function listAbandonedDispatches(
     select org_id, dispatch_id
       from executor.dispatch
      where outcome is null
+       and not may_repeat
        and lease_until < now() - ${silentSeconds} * interval '1 second'
      order by lease_until
      limit ${limit}
@@ -180,7 +215,7 @@ export async function eraseOldDispatches(sql: Sql, { limit }: { limit: number })
      where dispatch_id in (select dispatch_id
                              from executor.dispatch
                             where created_at < now() - ${keptHours} * interval '1 hour'
-                              and outcome is not null
+                              and (outcome is not null or may_repeat)
                             limit ${limit})
     returning dispatch_id
   `;

@@ -8,7 +8,7 @@ import { requireLivePermit } from '../calls/facts.ts';
 import { requireUnchanged, stale, thawCall } from '../calls/frozen-call.ts';
 import { prepareCall } from '../calls/prepare.ts';
 import { runNonRead } from '../calls/run-non-read.ts';
-import { runRead } from '../calls/run-read.ts';
+import { runApprovedRead } from '../calls/run-read.ts';
 import type { Executed } from '../calls/run.ts';
 import { sendingTimeMs } from '../calls/send.ts';
 import { renewRefused } from '../calls/refused-token.ts';
@@ -75,7 +75,7 @@ export async function executeFrozenCall(
   // Intent and outcome, or the outcome alone.
   deps.auditShare.count(permit, entry, isWrite ? 2 : 1);
   // Awaited here: the slot is held until the call has ended.
-  const executed = isWrite ? runNonRead(deps, run) : runRead(deps, run);
+  const executed = isWrite ? runNonRead(deps, run) : runApprovedRead(deps, run);
   return await executed;
 }
 
