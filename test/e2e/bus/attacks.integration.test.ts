@@ -25,22 +25,19 @@ describe('with the credentials of one component', () => {
     expect(refused.size > 0).toBe(attack.isRefused === true);
   });
 
-  test.for(attacks)(
-    '$thief: $name: works where nothing prevents it',
-    async (attack) => {
-      await using unrestricted = await openUnrestrictedStage();
-      const version = unrestricted.as('gateway').info?.version ?? '';
-      const succeeded = await attack.run(unrestricted);
-      // A server without the feature cannot be attacked by it. When the pinned server gains it,
-      // this fails until `worksOn` is corrected.
-      if (attack.worksOn?.(version) === false) {
-        await unrestricted.settle();
-        expect(await succeeded()).toBe(false);
-        return;
-      }
-      await expect.poll(() => succeeded(), { timeout: 10_000 }).toBe(true);
-    },
-  );
+  test.for(attacks)('$thief: $name: works where nothing prevents it', async (attack) => {
+    await using unrestricted = await openUnrestrictedStage();
+    const version = unrestricted.as('gateway').info?.version ?? '';
+    const succeeded = await attack.run(unrestricted);
+    // A server without the feature cannot be attacked by it. When the pinned server gains it,
+    // this fails until `worksOn` is corrected.
+    if (attack.worksOn?.(version) === false) {
+      await unrestricted.settle();
+      expect(await succeeded()).toBe(false);
+      return;
+    }
+    await expect.poll(() => succeeded(), { timeout: 10_000 }).toBe(true);
+  });
 });
 
 function connectionOf(stage: Stage, { thief, isReader }: Attack) {
