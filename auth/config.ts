@@ -19,6 +19,8 @@ export const authConfig = defineConfig('auth', [
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',
+  'HEALTH_PORT',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
   'LOG_LEVEL',
 ]);
 

@@ -11,13 +11,9 @@ export function openAuthEgress(config: AuthConfig): Egress {
       allow: parseEgressAllow(EGRESS_ALLOW),
       proxy: EGRESS_PROXY,
       caFile: EGRESS_CA_FILE,
-      ownAddresses: [...ownAddressesOf(config), ...ownListenerOf(config)],
+      ownAddresses: ownAddressesOf(config),
     });
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : 'EGRESS_ALLOW is not valid.');
   }
-}
-
-function ownListenerOf({ OAUTH_HOST, OAUTH_PORT }: AuthConfig): string[] {
-  return OAUTH_PORT === 0 ? [] : [`${OAUTH_HOST}:${OAUTH_PORT}`];
 }

@@ -24,11 +24,13 @@ export const executorConfig = defineConfig('executor', [
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',
-  // Where the gateway and auth listen: never called from here, or a call could come back to us; and
+  // Where this installation listens: never called from here, or a call could come back to us; and
   // where files are downloaded.
   'HOST',
   'PORT',
   'BASE_URL',
   'OAUTH_URL',
+  'HEALTH_PORT',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
 ]);
 export type ExecutorConfig = Config<(typeof executorConfig)['names'][number]>;

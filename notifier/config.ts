@@ -11,6 +11,8 @@ const names = [
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',
+  'HEALTH_PORT',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
   'HOST',
   'PORT',
   'BASE_URL',

@@ -10,6 +10,8 @@ export const registryConfig = defineConfig('registry', [
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',
+  'HEALTH_PORT',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
   'HOST',
   'PORT',
   'BASE_URL',

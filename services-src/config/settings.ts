@@ -56,7 +56,7 @@ const signingKey = (doc: string) =>
 export const settings = {
   HOST: {
     schema: text.refine(isHost, 'must be a host name or an address').default('127.0.0.1'),
-    doc: 'Address the gateway listens on.',
+    doc: 'Address the gateway listens on; for other components the one at which they would reach it, and never do.',
     example: '127.0.0.1',
   },
   PORT: {

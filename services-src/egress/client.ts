@@ -16,6 +16,7 @@ import type { Resolve } from './guard.ts';
 import { outgoingHeaders } from './headers.ts';
 import type { HeaderInput } from './headers.ts';
 import { createOwnAddresses } from './own.ts';
+import type { OwnPlaces } from './own.ts';
 import { Pools } from './pools.ts';
 import { parseProxy } from './proxy.ts';
 
@@ -26,8 +27,8 @@ export interface EgressOptions {
   readonly proxy?: string | undefined;
   /** EGRESS_CA_FILE: PEM certificates trusted besides the default ones. */
   readonly caFile?: string | undefined;
-  /** `host:port` of everything this installation listens on; refused even where `allow` says yes. */
-  readonly ownAddresses?: readonly string[];
+  /** Everything this installation listens on; refused even where `allow` says yes. */
+  readonly ownAddresses?: OwnPlaces;
   readonly connectionsPerOrigin?: number;
   readonly originsMax?: number;
   /** Bound of opening one connection (DNS, TCP, TLS), whichever request waits for it. */
@@ -100,7 +101,7 @@ const forbiddenMethods = new Set(['CONNECT', 'TRACE']);
 export function openEgress(options: EgressOptions): Egress {
   const guard = createGuard({
     allow: options.allow,
-    own: createOwnAddresses(options.ownAddresses ?? []),
+    own: createOwnAddresses(options.ownAddresses ?? { listeners: [], names: [] }),
     resolve: options.resolve ?? systemResolve,
   });
   const secureContext = createTrust(options.caFile);

@@ -37,13 +37,19 @@ export function createConnector(
     timeout: timeoutMs,
   });
   if (proxy === undefined) {
-    return (connection, callback) => {
+    const open: buildConnector.connector = (connection, callback) => {
       connect(connection, (...result) => {
         if (result[0] !== null) return callback(...result);
         if (reachedWhatWasVetted(guard, target, result[1])) return hand(result[1], callback);
         result[1].destroy();
         callback(new AddressRefused(), null);
       });
+    };
+    if (target.literal === undefined) return open;
+    // No look-up is made for an address, in which it would be vetted.
+    const vet = callbackify(() => guard.vettedAddresses(target));
+    return (connection, callback) => {
+      vet((error) => (error === null ? open(connection, callback) : callback(error, null)));
     };
   }
   const tunnelTo = callbackify(async () => {

@@ -7,15 +7,22 @@ import { createOwnAddresses, ownAddressesOf } from './own.ts';
 
 interface World {
   readonly allow?: string;
+  /** Where we listen. */
   readonly own?: readonly string[];
-  readonly answers?: Readonly<Record<string, readonly string[]>>;
+  /** Places of ours that only their name makes ours. */
+  readonly names?: readonly string[];
+  readonly answers?: Readonly<Record<string, readonly string[] | Error>>;
 }
 
-function guardOf({ allow = '', own = [], answers = {} }: World = {}) {
+function guardOf({ allow = '', own = [], names = [], answers = {} }: World = {}) {
   return createGuard({
     allow: parseEgressAllow(allow),
-    own: createOwnAddresses(own),
-    resolve: async (hostname) => answers[hostname] ?? [],
+    own: createOwnAddresses({ listeners: own, names }),
+    resolve: async (hostname) => {
+      const answer = answers[hostname] ?? [];
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
   });
 }
 
@@ -190,6 +197,111 @@ describe('EGRESS_ALLOW', () => {
   });
 });
 
+describe('the containers of the installation itself, in a network that EGRESS_ALLOW opens', () => {
+  const settings = {
+    HOST: 'gateway',
+    PORT: 8080,
+    BASE_URL: 'https://gateway.corp',
+    OAUTH_URL: 'http://auth:8081',
+    NATS_URL: 'nats://executor:CANARY-password@nats:4222',
+    DATABASE_URL: 'postgres://executor:CANARY-password@postgres:5432/gateway',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+    EGRESS_PROXY: 'http://proxy:3128',
+    HEALTH_PORT: 9104,
+  };
+  const { listeners: own, names } = ownAddressesOf(settings);
+  const answers = {
+    gateway: ['172.18.0.2'],
+    auth: ['172.18.0.3'],
+    nats: ['172.18.0.4', 'fd00::4'],
+    postgres: ['172.18.0.5'],
+    collector: ['172.18.0.6'],
+    proxy: ['172.18.0.7'],
+    'gateway.corp': ['172.18.0.9'],
+    'git.corp': ['172.18.0.9'],
+    'alias-of-nats': ['172.18.0.4'],
+    'both.example': ['1.1.1.1', '172.18.0.5'],
+    api: ['172.18.0.20'],
+  };
+  const world = { own, names, answers, allow: '172.16.0.0/12,fd00::/8' };
+
+  it.each([
+    'nats:4222',
+    'nats:8222',
+    'postgres:5432',
+    'gateway:8080',
+    'auth:8081',
+    'collector:4318',
+    'proxy:3128',
+    'alias-of-nats:4222',
+    'alias-of-nats:8222',
+    'alias-of-nats:80',
+    '172.18.0.4:4222',
+    '172.18.0.4:8222',
+    '[fd00::4]:4222',
+    '[::ffff:172.18.0.4]:4222',
+    '172.18.0.5:5432',
+    '172.18.0.2:8080',
+    '172.18.0.2:9101',
+    '172.18.0.3:8081',
+    'both.example:5432',
+    'both.example',
+  ])('cannot be called at %s', async (place) => {
+    for (const scheme of ['http', 'https']) {
+      expect(await outcome(`${scheme}://${place}/`, world)).toMatch(refused);
+    }
+  });
+
+  it('does not stand in the way of neighbours', async () => {
+    expect(await outcome('http://api:8222/', world)).toEqual(['172.18.0.20']);
+    expect(await outcome('http://172.18.0.20:4222/', world)).toEqual(['172.18.0.20']);
+  });
+
+  it('shares no web address with names that are not ours', async () => {
+    expect(await outcome('https://gateway.corp/', world)).toMatch(refused);
+    expect(await outcome('https://git.corp/', world)).toEqual(['172.18.0.9']);
+  });
+
+  it('opens another port of one of our hosts to an entry that names the port, and never our own', async () => {
+    const opened = { ...world, allow: 'postgres:8443,172.18.0.4/32:9222,172.18.0.4/32:8222' };
+    expect(await outcome('https://postgres:8443/', opened)).toEqual(['172.18.0.5']);
+    expect(await outcome('http://172.18.0.4:9222/', opened)).toEqual(['172.18.0.4']);
+    expect(await outcome('http://172.18.0.4:8222/', opened)).toMatch(refused);
+    for (const place of ['nats:4222', 'postgres:5432', 'alias-of-nats:8222']) {
+      const allow = [place, '172.16.0.0/12:4222', '172.16.0.0/12:8222'].join();
+      expect(await outcome(`http://${place}/`, { ...world, allow })).toMatch(refused);
+    }
+  });
+
+  it('follows a container that comes back at another address', async () => {
+    const moving: Record<string, string[]> = { ...answers };
+    const guard = guardOf({ ...world, answers: moving });
+    const reach = (place: string) =>
+      guard.vettedAddresses(guard.target(parseUrl(`http://${place}/`)));
+    await expect(reach('alias-of-nats:4222')).rejects.toThrow();
+    Object.assign(moving, { nats: ['172.18.0.44'], moved: ['172.18.0.44'] });
+    await expect(reach('moved:4222')).rejects.toThrow();
+    expect(await reach('alias-of-nats:4222')).toEqual(['172.18.0.4']);
+  });
+
+  it('stays closed while nobody can say where its names lead', async () => {
+    const failure = (code: string) => Object.assign(new Error(code), { code });
+    const unknown = { ...answers, nats: failure('EAI_AGAIN') };
+    expect(await outcome('http://api:80/', { ...world, answers: unknown })).toMatch(refused);
+    expect(await outcome('https://1.1.1.1/', { ...world, answers: unknown })).toHaveLength(1);
+    const absent = { ...answers, nats: failure('ENOTFOUND') };
+    expect(await outcome('http://api:80/', { ...world, answers: absent })).toHaveLength(1);
+
+    const going: Record<string, string[] | Error> = { ...answers };
+    const guard = guardOf({ ...world, answers: going });
+    const reach = (place: string) =>
+      guard.vettedAddresses(guard.target(parseUrl(`http://${place}/`)));
+    expect(await reach('api:80')).toHaveLength(1);
+    going['nats'] = failure('ENOTFOUND');
+    await expect(reach('alias-of-nats:4222')).rejects.toThrow();
+  });
+});
+
 describe('a refusal', () => {
   it('has sent nothing', () => {
     const error = (() => {
@@ -211,18 +323,29 @@ it('counts every part of the installation that listens as an own address', () =>
     PORT: 8080,
     BASE_URL: 'https://gateway.example',
     OAUTH_URL: 'http://auth:8081',
+    OAUTH_HOST: '0.0.0.0',
+    OAUTH_PORT: 8081,
     NATS_URL: 'nats://executor:CANARY-password@127.0.0.1:4333, tls://nats-2',
-    DATABASE_URL: 'postgres://executor:CANARY-password@db.internal/gateway',
+    DATABASE_URL: 'postgres://executor:CANARY-password@db.internal,db-2.internal/gateway',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'https://telemetry.example',
+    EGRESS_PROXY: 'http://proxy.internal:3128',
+    HEALTH_PORT: 9104,
   };
-  expect(ownAddressesOf(settings)).toEqual([
-    '0.0.0.0:8080',
-    'gateway.example:443',
-    'auth:8081',
-    'db.internal:5432',
-    '127.0.0.1:4333',
-    'nats-2:4222',
-  ]);
+  expect(ownAddressesOf(settings)).toEqual({
+    listeners: [
+      '0.0.0.0:8080',
+      '0.0.0.0:8081',
+      '0.0.0.0:9104',
+      'auth:8081',
+      'proxy.internal:3128',
+      'db.internal:5432',
+      'db-2.internal:5432',
+      ...['127.0.0.1:4333', '127.0.0.1:6222', '127.0.0.1:8222'],
+      ...['nats-2:4222', 'nats-2:6222', 'nats-2:8222'],
+    ],
+    names: ['gateway.example:443', 'telemetry.example:443'],
+  });
   const onSocket = { ...settings, PORT: 0, DATABASE_URL: 'postgres:///gateway?host=/run/pg' };
-  expect(ownAddressesOf(onSocket)).not.toContain('0.0.0.0:0');
-  expect(ownAddressesOf(onSocket).join()).not.toContain('5432');
+  expect(ownAddressesOf(onSocket).listeners).not.toContain('0.0.0.0:0');
+  expect(ownAddressesOf(onSocket).listeners.join()).not.toContain('5432');
 });

@@ -25,7 +25,10 @@ export interface Target {
 export interface Guard {
   /** Checks a URL as far as that is possible without asking DNS. */
   target(url: URL): Target;
-  /** Asks DNS once; the addresses to connect to, all vetted. One bad answer refuses them all. */
+  /**
+   * The addresses to connect to, all vetted: what DNS says, asked once, or the one that is written.
+   * One bad answer refuses them all.
+   */
   vettedAddresses(target: Target): Promise<readonly string[]>;
   /** The rule for one address. Asked again about the address a socket really reached. */
   isReachable(target: Target, address: Address): boolean;
@@ -51,13 +54,30 @@ export const systemResolve: Resolve = async (hostname) => {
 
 export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
   const resolveOnce = shareConcurrent(resolve);
+  // A network that is opened as a whole holds other machines than the installation's own.
+  const networks = allow.networks.filter(({ port }) => port !== undefined);
+  const namedPorts: EgressAllow = { ...allow, networks };
 
   function isReachable(target: Target, address: Address): boolean {
     const kind = classifyAddress(address);
     if (kind === 'never' || own.coversAddress(address, target.port)) return false;
     if (allowsHost(allow, bracketed(target), target.port)) return true;
-    if (allowsAddress(allow, address, target.port)) return true;
+    const opened = own.isHost(address) ? namedPorts : allow;
+    if (allowsAddress(opened, address, target.port)) return true;
     return target.secure && kind === 'public';
+  }
+
+  /** Where our own names lead matters only for addresses that one of them can have. */
+  async function lookUpOwn(target: Target, addresses: readonly (Address | undefined)[]) {
+    const isAnybodys = addresses.every(
+      (address) => address !== undefined && classifyAddress(address) === 'public',
+    );
+    if (isAnybodys && !own.hasPort(target.port)) return;
+    try {
+      await own.lookUp(resolveOnce);
+    } catch (cause) {
+      throw new AddressRefused(undefined, { cause });
+    }
   }
 
   return {
@@ -77,10 +97,11 @@ export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
     },
     async vettedAddresses(target) {
       const texts = target.literal ? [target.host] : await resolveOnce(target.host);
-      const reachable = texts.every((text) => {
-        const address = parseAddress(text);
-        return address !== undefined && isReachable(target, address);
-      });
+      const addresses = texts.map(parseAddress);
+      await lookUpOwn(target, addresses);
+      const reachable = addresses.every(
+        (address) => address !== undefined && isReachable(target, address),
+      );
       if (!reachable || texts.length === 0) throw new AddressRefused();
       return texts;
     },

@@ -25,6 +25,19 @@ it.runIf(namespaces.available)(
   60_000,
 );
 
+it.runIf(namespaces.available)(
+  `in an opened network, containers of the installation are reached by none of their names${namespaces.note}`,
+  async () => {
+    const script = fileURLToPath(new URL('own-names.testing.ts', import.meta.url));
+    const run = await promisify(execFile)('unshare', ['-rnm', process.execPath, script]);
+    expect(JSON.parse(run.stdout)).toEqual({
+      reached: [],
+      neighbours: ['api', 'api:8222', '172.18.0.20:4222'],
+    });
+  },
+  60_000,
+);
+
 describe('the guarded client, where every address has a listener', () => {
   it.runIf(namespaces.available)(
     `reaches none that is forbidden, by any spelling${namespaces.note}`,

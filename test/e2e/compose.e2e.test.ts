@@ -55,6 +55,7 @@ describe('docker-compose.yml', () => {
     rewrite = (value) =>
       value
         .replace('http://auth:', 'http://127.0.0.1:')
+        .replace(/^gateway$/, '127.0.0.1')
         .replace('@nats:4222', `@${nats.url.replace('nats://', '')}`)
         .replace(/@postgres:5432\/(\w+)/, `@localhost/$1${socket}`);
 
