@@ -1,12 +1,11 @@
 import type { Bus } from '#bus';
 import { consumeEvents } from '#events';
 import type { Reader } from '#events';
-import type { Logger } from '#telemetry';
 import type { Deps } from './deps.ts';
 import { recordEvents } from './usecases/record-events.ts';
 
 /** Every event of every component, each acknowledged once its record is stored. */
-export function startConsumers(deps: Deps, { bus, logger }: { bus: Bus; logger: Logger }): Reader {
+export function startConsumers(deps: Deps, bus: Bus): Reader {
   return consumeEvents({
     // Nobody waits for a record to be readable; a transaction for each would cost more than the call.
     lingerMs: 100,
@@ -14,6 +13,6 @@ export function startConsumers(deps: Deps, { bus, logger }: { bus: Bus; logger: 
     durable: 'audit',
     recordsRefusals: true,
     handle: (events) => recordEvents(deps, events),
-    logger,
+    logger: deps.logger,
   });
 }

@@ -12,8 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const record = (events: Parameters<typeof recordEvents>[1]) =>
-  recordEvents({ db: world.db, readPrincipal: () => expect.unreachable() }, events);
+const record = (events: Parameters<typeof recordEvents>[1]) => recordEvents(world.recorder, events);
 
 /** One call of each of two users, and a record of no call. */
 async function orgWithCalls() {

@@ -26,7 +26,7 @@ async function orgWithRecords(): Promise<string> {
     { ...eventOf(orgId, { description: '100% of "Four"' }), type: 'rule.created' as const },
     { ...eventOf(orgId, { description: 'five' }), created_at: '2020-01-01T00:00:00.000Z' },
   ];
-  await recordEvents({ db: world.db, readPrincipal: () => expect.unreachable() }, events);
+  await recordEvents(world.recorder, events);
   return orgId;
 }
 
@@ -82,9 +82,7 @@ describe('listing', () => {
       world.client.list({ principal, page: { limit: 2, cursor }, filter: {} }, soon());
 
     const first = await list(null);
-    await recordEvents({ db: world.db, readPrincipal: () => expect.unreachable() }, [
-      eventOf(orgId),
-    ]);
+    await recordEvents(world.recorder, [eventOf(orgId)]);
     const second = await list(first.next_cursor);
     const third = await list(second.next_cursor);
 

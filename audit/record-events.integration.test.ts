@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
+import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { storeApi } from '#bus';
 import { auditRecord } from '#contracts/audit';
+import { eventsStream } from '#contracts/events';
 import { recordEvents } from './usecases/record-events.ts';
 import { createAuditWorld, eventOf, firstPage, soon } from './world.testing.ts';
 import type { AuditWorld } from './world.testing.ts';
@@ -13,7 +16,13 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const deps = () => ({ db: world.db, readPrincipal: () => expect.unreachable() });
+/** How many events the audit log has been given and could not yet acknowledge. */
+async function unacknowledged(): Promise<number> {
+  const { nats } = await world.environment.connectReader('audit');
+  const manager = await jetstreamManager(nats, { checkAPI: false, apiPrefix: storeApi });
+  const { num_ack_pending, num_pending } = await manager.consumers.info(eventsStream, 'audit');
+  return num_ack_pending + num_pending;
+}
 
 describe('recording', () => {
   test('keeps every field of the event that asked for it', async () => {
@@ -59,7 +68,7 @@ describe('recording', () => {
 
   test('takes an event without an audit entry for nothing to record', async () => {
     const orgId = randomUUID();
-    await recordEvents(deps(), [{ ...eventOf(orgId), audit: null }]);
+    await recordEvents(world.recorder, [{ ...eventOf(orgId), audit: null }]);
     expect(await world.countRecords(orgId)).toBe(0);
   });
 
@@ -78,13 +87,55 @@ describe('recording', () => {
     expect(row?.type).toBe('rule.created');
   });
 
+  test('refuses an event under the id of one of another org, and goes on with the rest', async () => {
+    // The one that repeats the id is first by the order in which chains are locked.
+    const [thief = '', victim = ''] = [randomUUID(), randomUUID()].toSorted();
+    const inOneBatch = eventOf(victim);
+    const recordedEarlier = eventOf(victim);
+    await recordEvents(world.recorder, [recordedEarlier]);
+    const later = eventOf(thief, { description: 'the last' });
+    const copyOf = ({ id }: { id: string }) => ({
+      ...eventOf(thief, { description: 'a lie' }),
+      id,
+      type: 'webhook.changed' as const,
+    });
+    await world.publish([recordedEarlier, copyOf(recordedEarlier)]);
+    await world.publish([inOneBatch]);
+    await world.publish([copyOf(inOneBatch)]);
+    await world.publish([copyOf(inOneBatch), later]);
+
+    await expect.poll(() => world.countRecords(thief)).toBe(3);
+    await expect.poll(unacknowledged).toBe(0);
+    const rows = await world.db<{ type: string; description: string; id: string }[]>`
+      select type, description, id from audit.record where org_id = ${thief}
+    `;
+    const refused = rows.filter(({ type }) => type === 'event.refused');
+    expect(refused).toHaveLength(2);
+    expect(rows.map(({ description }) => description)).not.toContain('a lie');
+    expect(refused[0]?.description).toContain('webhook.changed');
+    const kept = await world.db<{ id: string; type: string }[]>`
+      select id, type from audit.record where org_id = ${victim} order by seq
+    `;
+    expect(kept).toEqual(
+      [recordedEarlier, inOneBatch].map(({ id }) => ({ id, type: 'action.outcome' })),
+    );
+    for (const orgId of [thief, victim]) {
+      const principal = world.principal({ orgId, role: 'auditor' });
+      expect(await world.client.verify({ principal }, soon())).toMatchObject({ valid: true });
+    }
+  });
+
   test('makes one record of an event, however often and wherever it is delivered', async () => {
     const orgId = randomUUID();
     const events = Array.from({ length: 10 }, () => eventOf(orgId));
 
     await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
-        recordEvents(deps(), [...events.slice(i), ...events.slice(0, i), ...events.slice(0, 3)]),
+        recordEvents(world.recorder, [
+          ...events.slice(i),
+          ...events.slice(0, i),
+          ...events.slice(0, 3),
+        ]),
       ),
     );
     await world.publish(events);
@@ -117,7 +168,7 @@ describe('recording', () => {
   test('text that Postgres cannot hold neither stops the log nor breaks its chain', async () => {
     const orgId = randomUUID();
     const odd = 'NUL \0 and half a pair \ud83c';
-    await recordEvents(deps(), [
+    await recordEvents(world.recorder, [
       eventOf(orgId, {
         description: odd,
         disclosed: [{ label: odd, value: odd, truncated: false }],

@@ -28,8 +28,8 @@ export async function startAudit(config: AuditConfig): Promise<RunningComponent>
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit' }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'audit' }));
   const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());
-  const deps: Deps = { db, readPrincipal };
-  const reading = startup.use(startConsumers(deps, { bus: reader, logger }));
+  const deps: Deps = { db, logger, readPrincipal };
+  const reading = startup.use(startConsumers(deps, reader));
   startup.use(await serve(bus, audit, createHandlers(deps, reading), { logger }));
 
   logger.info('started');

@@ -16,10 +16,9 @@ afterAll(() => world[Symbol.asyncDispose]());
 /** An org with a chain of that length. */
 async function orgWith(length: number): Promise<string> {
   const orgId = randomUUID();
-  const deps = { db: world.db, readPrincipal: () => expect.unreachable() };
   for (let left = length; left > 0; left -= 200) {
     await recordEvents(
-      deps,
+      world.recorder,
       Array.from({ length: Math.min(left, 200) }, (_, i) => eventOf(orgId, { http_status: i })),
     );
   }

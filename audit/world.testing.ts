@@ -17,6 +17,8 @@ import { openDatabase } from '#database';
 import type { Database } from '#database';
 import { createEvent } from '#events';
 import { createSigner } from '#signing';
+import { createLogger } from '#telemetry';
+import type { Logger } from '#telemetry';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { auditConfig } from './config.ts';
@@ -31,6 +33,8 @@ export interface AuditWorld extends AsyncDisposable {
   /** As the component's own role, and as a superuser who tampers. */
   readonly db: Database;
   readonly superuser: Database;
+  /** What `recordEvents` is given. */
+  readonly recorder: { readonly db: Database; readonly logger: Logger };
   startReplica(): Promise<AsyncDisposable>;
   principal(fields: { orgId: string; role: Role | null; userId?: string }): string;
   /** Publishes without a message id, so that JetStream lets a second one of the same event through. */
@@ -71,6 +75,7 @@ export async function createAuditWorld(): Promise<AuditWorld> {
     client,
     db,
     superuser,
+    recorder: { db, logger: createLogger({ component: 'test', level: 'silent' }) },
     startReplica: async () => stack.use(await startAudit(config)),
     principal({ orgId, role, userId = randomUUID() }) {
       const kind = role === null ? 'agent' : 'user';

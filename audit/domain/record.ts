@@ -1,3 +1,6 @@
+import { v5 as uuidv5 } from 'uuid';
+
+import { blankAuditEntry } from '#contracts/audit';
 import type { AuditEntry } from '#contracts/audit';
 import type { Event } from '#contracts/events';
 import type { UnchainedRecord } from './chain.ts';
@@ -16,6 +19,19 @@ export function recordOf(event: Event): UnchainedRecord | undefined {
     approval_id: entry.approval_id?.toLowerCase() ?? null,
     execution_id: entry.execution_id?.toLowerCase() ?? null,
     call_id: entry.call_id?.toLowerCase() ?? null,
+  };
+}
+
+const reusedIds = 'f0c3b7a4-52f1-4a8e-9d0b-6c1e8a7d2b95';
+
+/**
+ * What is recorded of an event that came under the id of one of another org: that it was announced,
+ * and nothing of what it claimed. Its own id is the same however often it is delivered.
+ */
+export function refusalOfReusedId({ id, org_id, type, at }: UnchainedRecord): UnchainedRecord {
+  return {
+    ...blankAuditEntry(`${type} was announced under the id of another event and was not believed.`),
+    ...{ id: uuidv5(`${org_id} ${id}`, reusedIds), org_id, type: 'event.refused', at },
   };
 }
 

@@ -33,18 +33,17 @@ export async function findHead(sql: Sql, { orgId }: { orgId: string }): Promise<
   return row ?? chainStart;
 }
 
-/** Those of `ids` that have a record already. */
-export async function listRecordedIds(
+/** Whose records have these ids. Of every org: an id has one record, whichever org it is of. */
+export async function listHolders(
   sql: Sql,
-  { orgId, ids }: { orgId: string; ids: readonly string[] },
-): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select id
+  { ids }: { ids: readonly string[] },
+): Promise<{ id: string; orgId: string }[]> {
+  const rows = await sql<{ id: string; org_id: string }[]>`
+    select id, org_id
       from audit.record
-     where org_id = ${orgId}
-       and id = any(${ids}::uuid[])
+     where id = any(${ids}::uuid[])
   `;
-  return rows.map((row) => row.id);
+  return rows.map(({ id, org_id: orgId }) => ({ id, orgId }));
 }
 
 /** One parameter however many records: a statement per number of rows would fill the server's cache. */

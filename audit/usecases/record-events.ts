@@ -3,14 +3,17 @@ import type { Database, Sql } from '#database';
 import type { Deps } from '../deps.ts';
 import { chainAfter } from '../domain/chain.ts';
 import type { UnchainedRecord } from '../domain/chain.ts';
-import { recordOf } from '../domain/record.ts';
+import { recordOf, refusalOfReusedId } from '../domain/record.ts';
 import {
   findHead,
   insertRecords,
   isRecordedAlready,
-  listRecordedIds,
+  listHolders,
   lockChain,
 } from '../repository/records.ts';
+
+/** The org whose record has an id. */
+type Holders = Map<string, string>;
 
 /**
  * Appends the records of a batch of events, each to its org's chain and each once, however often
@@ -19,52 +22,62 @@ import {
  * Most events come once, so nothing is looked up before it is inserted; a batch with one that has
  * its record already is refused by the table, and done again without it.
  */
-export async function recordEvents({ db }: Deps, events: readonly Event[]): Promise<void> {
+export async function recordEvents(
+  deps: Pick<Deps, 'db' | 'logger'>,
+  events: readonly Event[],
+): Promise<void> {
   const records = events.map(recordOf).filter((record) => record !== undefined);
   if (records.length === 0) return;
-  const byOrg = Map.groupBy(records, (record) => record.org_id);
   try {
-    await append(db, byOrg, async (_tx, { ofOrg }) => ofOrg);
+    await append(deps, records, async () => new Map());
   } catch (error) {
     if (!isRecordedAlready(error)) throw error;
-    await append(db, byOrg, withoutRecorded);
+    await append(deps, records, findHolders);
   }
 }
 
-type PickFresh = (
-  tx: Sql,
-  batch: { orgId: string; ofOrg: readonly UnchainedRecord[] },
-) => Promise<readonly UnchainedRecord[]>;
-
 async function append(
-  db: Database,
-  byOrg: ReadonlyMap<string, readonly UnchainedRecord[]>,
-  pickFresh: PickFresh,
+  { db, logger }: { db: Database; logger: Deps['logger'] },
+  records: readonly UnchainedRecord[],
+  holdersOf: (tx: Sql, records: readonly UnchainedRecord[]) => Promise<Holders>,
 ): Promise<void> {
   // Always in the same order, so that two replicas never wait for each other's locks.
-  const orgIds = [...byOrg.keys()].toSorted();
+  const orgIds = [...new Set(records.map((record) => record.org_id))].toSorted();
   await db.transaction(async (tx) => {
-    for (const orgId of orgIds) {
-      await lockChain(tx, { orgId });
-      const fresh = await pickFresh(tx, { orgId, ofOrg: once(byOrg.get(orgId) ?? []) });
-      if (fresh.length === 0) continue;
-      await insertRecords(tx, chainAfter(await findHead(tx, { orgId }), fresh));
+    for (const orgId of orgIds) await lockChain(tx, { orgId });
+    const { fresh, refused } = pickFresh(records, await holdersOf(tx, records));
+    for (const [orgId, ofOrg] of Map.groupBy(fresh, (record) => record.org_id)) {
+      await insertRecords(tx, chainAfter(await findHead(tx, { orgId }), ofOrg));
+    }
+    for (const { id, org_id: orgId, type } of refused) {
+      logger.error({ eventId: id, orgId, type }, 'event refused: its id is that of another org');
     }
   });
 }
 
-const withoutRecorded: PickFresh = async (tx, { orgId, ofOrg }) => {
-  const recorded = new Set(
-    await listRecordedIds(tx, { orgId, ids: ofOrg.map((record) => record.id) }),
-  );
-  return ofOrg.filter((record) => !recorded.has(record.id));
-};
+async function findHolders(tx: Sql, records: readonly UnchainedRecord[]): Promise<Holders> {
+  const refusals = records.map((record) => refusalOfReusedId(record).id);
+  const held = await listHolders(tx, { ids: [...records.map(({ id }) => id), ...refusals] });
+  return new Map(held.map(({ id, orgId }) => [id, orgId]));
+}
 
 /**
- * A batch may hold the same event id twice. The first counts: every reader of an event knows its id,
- * and a stolen one could announce another event under it.
+ * What has no record yet. Under one id the first event counts: every reader of an event knows its
+ * id, and a stolen one could announce another event under it. In the same org that is taken for the
+ * event delivered again; in another org it cannot be, and leaves a record of its refusal.
  */
-function once(records: readonly UnchainedRecord[]): UnchainedRecord[] {
-  const seen = new Set<string>();
-  return records.filter(({ id }) => !seen.has(id) && seen.add(id));
+function pickFresh(records: readonly UnchainedRecord[], holders: Holders) {
+  const fresh: UnchainedRecord[] = [];
+  const refused: UnchainedRecord[] = [];
+  const take = (record: UnchainedRecord): boolean => {
+    if (holders.has(record.id)) return false;
+    holders.set(record.id, record.org_id);
+    fresh.push(record);
+    return true;
+  };
+  for (const record of records) {
+    if (take(record) || holders.get(record.id) === record.org_id) continue;
+    if (take(refusalOfReusedId(record))) refused.push(record);
+  }
+  return { fresh, refused };
 }
