@@ -133,4 +133,22 @@ describe('checking a value against a schema that anybody may have written', () =
 
     expect(ms).toBeLessThan(threadMs + allowedMsOf(JSON.stringify(value)));
   });
+
+  test('is refused, and not begun, once nobody waits for it any more', async () => {
+    await using brief = createSchemaChecker({ timeoutMs: 300, workers: 2, waitMs: 700 });
+    const check = brief.compile(properties({ value: { type: 'string', pattern: '^(a+)+$' } }));
+    const slow = { value: `${'a'.repeat(40)}!` };
+    const endings = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        try {
+          await check(slow, 'ann');
+          return 'checked';
+        } catch (error) {
+          return (error as { code?: string }).code;
+        }
+      }),
+    );
+
+    expect(endings.filter((ending) => ending === 'unavailable').length).toBeGreaterThan(6);
+  });
 });

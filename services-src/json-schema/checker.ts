@@ -31,6 +31,8 @@ export interface SchemaCheckerOptions {
   /** Wall time of checking one value, on a thread. */
   readonly timeoutMs?: number;
   readonly workers?: number;
+  /** How long a check waits for a thread: no longer than its caller waits for the answer. */
+  readonly waitMs?: number;
 }
 
 /** A schema of more parts takes longer to compile than may be spent here. */
@@ -42,9 +44,9 @@ export const inlineBudget: Budget = { pairs: 50_000, steps: 500_000 };
 const compileTimeoutMs = 10_000;
 
 export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaChecker {
-  const { timeoutMs = 2_000, workers } = options;
+  const { timeoutMs = 2_000, workers, waitMs = 4_500 } = options;
   const pool = new ThreadPool<CheckStep, CheckReport>({
-    ...{ workers, queueMax: 128, heapMib: 192 },
+    ...{ workers, queueMax: 128, heapMib: 192, waitMs },
     script: new URL('worker.ts', import.meta.url),
     load: async () => null,
     failed: (reason) => ({ kind: 'failed', reason }),

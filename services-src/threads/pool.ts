@@ -35,6 +35,8 @@ export interface ThreadPoolOptions<Result> {
   readonly workers?: number | undefined;
   /** Tasks that wait for a thread; more are refused as `busy`. */
   readonly queueMax?: number | undefined;
+  /** How long a task may wait for its turn, then it is `busy`: nobody needs its result any more. */
+  readonly waitMs?: number | undefined;
   readonly heapMib?: number | undefined;
   readonly idleMs?: number | undefined;
 }
@@ -86,11 +88,14 @@ export class ThreadPool<Step, Result> implements AsyncDisposable {
     const onAbort = () => this.#cancel(job);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#queue.add(job);
+    const { waitMs } = this.#options;
+    const waited = waitMs === undefined ? undefined : setTimeout(() => this.#onWaited(job), waitMs);
     await this.#load();
     this.#pump();
     try {
       return await promise;
     } finally {
+      clearTimeout(waited);
       signal?.removeEventListener('abort', onAbort);
     }
   }
@@ -191,6 +196,12 @@ export class ThreadPool<Step, Result> implements AsyncDisposable {
     if (job.results.length < job.steps.length) return this.#startClock(thread, job);
     job.finish();
     this.#release(thread);
+  }
+
+  #onWaited(job: Job<Step, Result>): void {
+    if (this.#running().includes(job) || job.results.length > 0) return;
+    this.#queue.remove(job);
+    this.#giveUp(job, 'busy');
   }
 
   /** The thread has become useless for everybody, by its fault or ours. */
