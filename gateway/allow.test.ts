@@ -31,16 +31,22 @@ function storedUnder(id: string, tooLarge: boolean): StoredApproval {
   };
   const requester = { id: randomUUID(), kind: 'agent' as const, name: 'bot', path: ['ann', 'bot'] };
   const placement = { id: requester.id, kind: 'agent' as const, name: 'bot' };
+  const facts = {
+    ...{ requester, placement, service: 'github', template: 'github', action: 'issues.create' },
+    derived_keys: keys.map((key) => ({
+      ...{ key, service: 'github', action: 'issues.create', arg: 'acme/site' },
+    })),
+    ...{ auto_call_on_approve: true, created_at: new Date(0).toISOString() },
+  };
   const card: Card = {
     ...{ approval_id: id, gap_digest: proof.gapDigest, request_digest: proof.requestDigest },
-    ...{ requester, placement, ...shown },
+    ...facts,
+    ...shown,
   };
   return {
-    ...{ id, status: 'pending', relationship: 'downstream', derived_keys: [], ...shown },
-    ...{ requester, placement, resolver_id: randomUUID(), may_resolve: [], service: 'github' },
-    ...{ template: 'github', action: 'issues.create', reason: null, resolved_at: null },
-    ...{ resolved_by: null, resolution: null, auto_call_on_approve: true },
-    ...{ created_at: new Date(0).toISOString(), expires_at: new Date(0).toISOString() },
+    ...{ id, status: 'pending', relationship: 'downstream', ...facts, ...shown },
+    ...{ resolver_id: randomUUID(), may_resolve: [], reason: null, resolved_at: null },
+    ...{ resolved_by: null, resolution: null, expires_at: new Date(0).toISOString() },
     proof: { ...proof, mac: cards.of(card) },
   };
 }
@@ -81,6 +87,20 @@ test('an allow is signed for the card that holds under the id that was asked for
     answer: 'card_not_verified',
   });
   expect(await allow({ ...stored, id: randomUUID() })).toEqual({
+    signed: [],
+    answer: 'card_not_verified',
+  });
+});
+
+test.for<Partial<StoredApproval>>([
+  { service: 'calendar' },
+  { template: null },
+  { action: 'issues.get' },
+  { derived_keys: [] },
+  { auto_call_on_approve: false },
+  { created_at: new Date(1).toISOString() },
+])('an allow of a genuine card around which approvals says %o is not signed', async (changed) => {
+  expect(await allow({ ...storedUnder(randomUUID(), false), ...changed })).toEqual({
     signed: [],
     answer: 'card_not_verified',
   });

@@ -1,6 +1,6 @@
 import type { Call } from '#contracts/call';
 import type { Gap } from '#contracts/permit';
-import { shownName } from '#templates';
+import { cardFactsOf } from '#templates';
 import type { Approval, Card } from './approval.ts';
 
 type Frozen = Pick<
@@ -16,6 +16,7 @@ type Frozen = Pick<
   | 'risk'
   | 'nonRead'
   | 'autoCallOnApprove'
+  | 'createdAt'
 > & { readonly callDigest: string; readonly subtreeId: string };
 
 /** What an approval takes from policy's gap, unchanged for its whole life. */
@@ -35,6 +36,7 @@ export function frozenFrom(gap: Gap): Frozen {
     risk: gap.risk,
     nonRead: gap.nonRead,
     autoCallOnApprove: gap.autoCallOnApprove,
+    createdAt: new Date(gap.issuedAt),
     callDigest: gap.callDigest,
   };
 }
@@ -45,33 +47,22 @@ export function cardFrom(
   shown: Pick<Card, 'description' | 'request' | 'disclosed' | 'context'>,
 ): Card {
   const { target, credential } = gap;
-  const uncovered = new Set(gap.uncoveredKeys);
+  const facts = cardFactsOf(gap, call);
   return {
-    requester: requesterOf(gap),
-    placement: { ...gap.placement, name: shownName(gap.placement.name) },
-    template: target.kind === 'raw' ? null : target.template.key,
+    requester: facts.requester,
+    placement: facts.placement,
+    template: facts.template,
     ...(target.kind === 'action' && target.runtime ? { runtime: target.runtime } : {}),
-    action: target.kind === 'action' ? target.action : methodOf(call),
-    permissionKeys: gap.uncoveredKeys,
-    derivedKeys: gap.derivedKeys.filter((derived) => uncovered.has(derived.key)),
-    suggestedTiers: gap.suggestedTiers,
+    action: facts.action,
+    permissionKeys: facts.permission_keys,
+    derivedKeys: facts.derived_keys,
+    suggestedTiers: facts.suggested_tiers,
     credential: { kind: credential.kind, id: credential.id, client_id: credential.clientId },
     ...shown,
   };
 }
 
-function requesterOf({ chain, identityId }: Gap): Card['requester'] {
-  const requester = chain.at(-1);
-  if (requester?.id !== identityId) throw new Error('a chain ends with its identity');
-  const { id, kind, name } = requester;
-  return { id, kind, name: shownName(name), path: chain.map((link) => shownName(link.name)) };
-}
-
 /** The nearest agent: its subtree shares a limit. */
 export function subtreeOf({ chain, identityId }: Pick<Gap, 'chain' | 'identityId'>): string {
   return chain.findLast((link) => link.kind === 'agent')?.id ?? identityId;
-}
-
-function methodOf(call: Call): string {
-  return call.kind === 'http' ? call.method : call.action;
 }

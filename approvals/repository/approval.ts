@@ -40,6 +40,8 @@ interface NewApproval extends IdenticalCall {
   readonly card: Card;
   readonly gap: string;
   readonly sealedCall: string;
+  /** When policy found that nothing allows the call; the card's MAC covers it. */
+  readonly createdAt: Date;
   readonly ttlSeconds: number;
 }
 
@@ -112,7 +114,7 @@ export async function insertApproval(sql: Sql, approval: NewApproval): Promise<b
       (id, org_id, status, requester_id, user_id, subtree_id, chain, resolver_id, ladder,
        auto_bubble_seconds, bubble_at, placement_id, service, service_id, credential_id, risk,
        non_read, call_digest, request_digest, timeout_ms, auto_call_on_approve, card, gap,
-       gap_id, gap_digest, card_mac, sealed_call, expires_at)
+       gap_id, gap_digest, card_mac, sealed_call, created_at, expires_at)
     values
       (${approval.id}, ${approval.orgId}, 'pending', ${approval.requesterId}, ${approval.userId},
        ${approval.subtreeId}, ${[...approval.chain]}::uuid[], ${approval.resolverId},
@@ -121,7 +123,8 @@ export async function insertApproval(sql: Sql, approval: NewApproval): Promise<b
        ${approval.serviceId}, ${approval.credentialId}, ${approval.risk}, ${approval.nonRead},
        ${approval.callDigest}, ${approval.requestDigest}, ${approval.timeoutMs},
        ${approval.autoCallOnApprove}, ${JSON.stringify(approval.card)}, ${approval.gap},
-       ${approval.gapId}, ${approval.gapDigest}, ${approval.cardMac}, ${approval.sealedCall}, now() + make_interval(secs => ${approval.ttlSeconds}))
+       ${approval.gapId}, ${approval.gapDigest}, ${approval.cardMac}, ${approval.sealedCall},
+       ${approval.createdAt}, now() + make_interval(secs => ${approval.ttlSeconds}))
     on conflict (id) do nothing
     returning id
   `;

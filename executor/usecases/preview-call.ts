@@ -4,10 +4,9 @@ import type { Call, CallOptions } from '#contracts/call';
 import type { Card } from '#contracts/card';
 import type { ShownRequest } from '#contracts/http/approvals';
 import type { Gap } from '#contracts/permit';
-import { riskLevels } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { statementDigest } from '#signing';
-import { renderDescription, shownName } from '#templates';
+import { cardFactsOf, renderDescription } from '#templates';
 import { checkFilter } from '../calls/check-filter.ts';
 import { claimKey, keyDigestOf } from '../calls/claim.ts';
 import { discloseFields } from '../calls/disclose.ts';
@@ -94,23 +93,13 @@ export async function previewCall(
     approval_id: approvalId,
     gap_digest: statementDigest(signedGap),
     request_digest: requestDigest,
-    requester: requesterOf(gap),
-    placement: { ...gap.placement, name: shownName(gap.placement.name) },
-    risk: riskLevels[gap.risk],
-    permission_keys: gap.uncoveredKeys,
+    ...cardFactsOf(gap, call),
     // Nobody remembers by a request that nobody has seen whole.
-    suggested_tiers: isTooLarge ? [] : gap.suggestedTiers,
+    ...(isTooLarge ? { suggested_tiers: [] } : {}),
     action_description: description,
     ...{ request, disclosed },
   } satisfies Card);
   return { kind: 'preview', request, disclosed, description, sealedCall, requestDigest, cardMac };
-}
-
-function requesterOf({ chain, identityId: id }: Gap): Card['requester'] {
-  const requester = chain.at(-1);
-  if (requester?.id !== id) throw new Error('a chain ends with its identity');
-  const { kind, name } = requester;
-  return { id, kind, name: shownName(name), path: chain.map((link) => shownName(link.name)) };
 }
 
 /** What became of the call that has this idempotency key already. */

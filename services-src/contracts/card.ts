@@ -1,8 +1,6 @@
 import { z } from 'zod';
 
-import type { disclosedField } from './audit.ts';
 import type { ApprovalResponse } from './http/approvals.ts';
-import type { SuggestedTier } from './permit.ts';
 
 const digest = z.string().length(64);
 
@@ -16,21 +14,32 @@ export const cardProof = z.strictObject({
 });
 export type CardProof = z.infer<typeof cardProof>;
 
-/** What a decider goes by, as the executor saw it when the call was suspended; names as they were then. */
-export interface Card {
+/** What of an approval is as it was when the call was suspended, names included. */
+const frozenFields = [
+  'requester',
+  /** Where a rule would stand. */
+  'placement',
+  'service',
+  'template',
+  'action',
+  'risk',
+  'permission_keys',
+  'derived_keys',
+  'suggested_tiers',
+  'action_description',
+  'request',
+  'disclosed',
+  /** Whether an allow runs it at once. */
+  'auto_call_on_approve',
+  'created_at',
+] as const satisfies (keyof ApprovalResponse)[];
+
+/** What a decider goes by, as the executor saw it when the call was suspended. */
+export interface Card extends Readonly<Pick<ApprovalResponse, (typeof frozenFields)[number]>> {
   /** Under one id only one call is ever shown: what is decided is what was looked at. */
   readonly approval_id: string;
   readonly gap_digest: string;
   readonly request_digest: string;
-  readonly requester: ApprovalResponse['requester'];
-  /** Where a rule would stand. */
-  readonly placement: ApprovalResponse['placement'];
-  readonly risk: ApprovalResponse['risk'];
-  readonly permission_keys: readonly string[];
-  readonly suggested_tiers: readonly SuggestedTier[];
-  readonly action_description: string;
-  readonly request: ApprovalResponse['request'];
-  readonly disclosed: readonly z.infer<typeof disclosedField>[];
 }
 
 /** The card that an approval shows. */
@@ -38,18 +47,10 @@ function cardOf(
   approval: Omit<ApprovalResponse, 'verified'>,
   { gapDigest, requestDigest }: CardProof,
 ): Card {
+  const frozen = Object.fromEntries(frozenFields.map((name) => [name, approval[name]]));
   return {
-    approval_id: approval.id,
-    gap_digest: gapDigest,
-    request_digest: requestDigest,
-    requester: approval.requester,
-    placement: approval.placement,
-    risk: approval.risk,
-    permission_keys: approval.permission_keys,
-    suggested_tiers: approval.suggested_tiers,
-    action_description: approval.action_description,
-    request: approval.request,
-    disclosed: approval.disclosed,
+    ...(frozen as Pick<ApprovalResponse, (typeof frozenFields)[number]>),
+    ...{ approval_id: approval.id, gap_digest: gapDigest, request_digest: requestDigest },
   };
 }
 

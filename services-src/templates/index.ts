@@ -1,4 +1,5 @@
 export { actionPath, actionQuery } from './action-url.ts';
+export { cardFactsOf } from './card-facts.ts';
 export { renderDescription } from './description.ts';
 export { hiddenCharacters, shownName, visibleLine, visibleText } from './hidden-text.ts';
 export { normalisePath, normaliseText } from './http-path.ts';
