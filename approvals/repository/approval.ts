@@ -124,7 +124,7 @@ export async function insertApproval(sql: Sql, approval: NewApproval): Promise<b
        ${approval.callDigest}, ${approval.requestDigest}, ${approval.timeoutMs},
        ${approval.autoCallOnApprove}, ${JSON.stringify(approval.card)}, ${approval.gap},
        ${approval.gapId}, ${approval.gapDigest}, ${approval.cardMac}, ${approval.sealedCall},
-       ${approval.createdAt}, now() + make_interval(secs => ${approval.ttlSeconds}))
+       ${approval.createdAt}, ${approval.createdAt}::timestamptz + make_interval(secs => ${approval.ttlSeconds}))
     on conflict (id) do nothing
     returning id
   `;
