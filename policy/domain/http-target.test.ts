@@ -102,6 +102,7 @@ const typed = (type: string, body: HttpCall['body']): Partial<HttpCall> => ({
   headers: { 'Content-Type': type },
   body,
 });
+const base64 = (text: string) => ({ base64: Buffer.from(text).toString('base64') });
 const form = (body: HttpCall['body']) => typed('application/x-www-form-urlencoded', body);
 const multipart = (disposition: string) =>
   typed(
@@ -116,6 +117,9 @@ describe('checkHttpParts', () => {
     ['a text', typed('text/markdown', 'call it with _method=DELETE')],
     ['a part of a text', multipart('name="a_method"')],
     ['another name', form('my_method=1&_methods=2')],
+    ['the method of something else', { body: { httpMethod: 'GET', http_method: 'GET' } }],
+    ['bytes of a picture', typed('image/png', base64('{"_method":"DELETE"}'))],
+    ['a file in a text', multipart('name="a"; filename="_method"')],
     [
       'headers that say something of the caller',
       { headers: { 'X-Method-Name': 'a', 'X-Path': 'b' } },
@@ -166,6 +170,30 @@ describe('checkHttpParts', () => {
     ['_method in a multipart text, without quotes', multipart('name=_method')],
     ['_method in a multipart text, encoded', multipart("name*=UTF-8''%5Fmethod")],
     ['_method in a multipart text, with blanks', multipart('NAME = " _method"')],
+    ['_method behind many blanks', multipart(`name="${' '.repeat(200)}_method"`)],
+    ['_method in a multipart text, a quoted pair', multipart('name="\\_m\\ethod"')],
+    ['_method in JSON behind a BOM', typed('application/json', '\uFEFF{"_method":"DELETE"}')],
+    ...['application/x-json', 'text/x-json', 'application/jsonx', 'x/foo+json', 'text/html'].map(
+      (type): [string, Partial<HttpCall>] => [
+        `_method in JSON that is called ${type}`,
+        typed(type, '{"_method":"DELETE"}'),
+      ],
+    ),
+    ['_method in bytes of JSON', typed('application/x-json', base64('{"_method":"DELETE"}'))],
+    [
+      '_method in bytes of parts',
+      typed('multipart/mixed; boundary=b', base64('--b\r\nContent-Disposition: a; name=_method')),
+    ],
+    ...[
+      '_HttpMethod',
+      '_http_method',
+      '$httpMethod',
+      'X-HTTP-Method-Override',
+      'x_http_method',
+    ].map((name): [string, Partial<HttpCall>] => [
+      `${name} in the query`,
+      { query: { [name]: 'PUT' } },
+    ]),
     ...[
       ...['X-Original-URL', 'X-Rewrite-URL', 'X-Original-Host', 'X-Original-URI', 'X-Host'],
       ...['X-HTTP-Host-Override', 'X-Override-URL', 'X-Envoy-Original-Path', 'X-Original-Method'],

@@ -3,10 +3,12 @@ import { bodyKindOf } from './media-types.ts';
 import { invalidParam } from './text.ts';
 
 /**
- * Parameters by which some frameworks let a POST pretend to be another method: `_method` in a query
- * or body. PHP reads a blank, a dot or a bracket in a name as `_`, and passes over blanks before it.
+ * Parameters by which some servers let a POST pretend to be another method: `_method`, Salesforce's
+ * `_HttpMethod`, and the header `X-HTTP-Method-Override` as a parameter. PHP reads a blank, a dot or a
+ * bracket in a name as `_`, and passes over blanks before it.
  */
-const override = /^\s*[_. []method\s*(?:[[\0]|$)/i;
+const override =
+  /^\s*(?:[_. []method|[_. [$]http[-_]?method|x[-_]http[-_]method(?:[-_]override)?)\s*(?:[[\0]|$)/i;
 
 export function refuseMethodOverride(name: string): void {
   if (override.test(name)) {
@@ -23,38 +25,56 @@ export function refuseOverrideInPairs(text: string): void {
 }
 
 /**
- * The names in a body: members of an object, whatever it is written as, and the same in a text of
- * JSON, a form or a multipart form. A name that `isKnown` is meant.
+ * The names in a body: members of an object, whatever it is written as, and the same in a text, or in
+ * bytes, of JSON, a form or a multipart form. A name that `isKnown` is meant.
  */
 export function refuseOverrideInBody(
   body: JsonValue | undefined,
   mediaType: string | undefined,
   isKnown: (name: string) => boolean = () => false,
 ): void {
-  if (body === null || body === undefined) return;
-  if (typeof body === 'object') {
-    for (const name of Object.keys(body)) if (!isKnown(name)) refuseMethodOverride(name);
-    return;
-  }
-  if (typeof body !== 'string' || !mayHoldOverride.test(body)) return;
-  const kind = mediaType === undefined ? undefined : bodyKindOf(mediaType);
-  if (kind === undefined || kind === 'form') refuseOverrideInPairs(body);
-  if (kind === undefined || /^\s*multipart\//i.test(mediaType ?? '')) refuseInParts(body);
-  if (kind === undefined || kind === 'json') {
-    const parsed = parse(body);
-    if (typeof parsed === 'object') refuseOverrideInBody(parsed, mediaType, isKnown);
+  if (typeof body === 'string') return refuseInText(body, mediaType, isKnown);
+  if (typeof body !== 'object' || body === null) return;
+  for (const name of Object.keys(body)) if (!isKnown(name)) refuseMethodOverride(name);
+  const bytes = Array.isArray(body) ? undefined : body['base64'];
+  if (typeof bytes === 'string' && mediaType !== undefined && isReadAsFields(mediaType)) {
+    refuseInText(Buffer.from(bytes, 'base64').toString(), mediaType, isKnown);
   }
 }
 
-/** Most texts have no such word, however it is escaped. */
-const mayHoldOverride = /method|%|\\u/i;
+/** A type whose bodies are bytes to us, and fields to frameworks that look for a part of its name. */
+function isReadAsFields(mediaType: string): boolean {
+  return bodyKindOf(mediaType) === 'binary' && /json|form|multipart/i.test(mediaType);
+}
 
-/** RFC 7578 §4.2: `Content-Disposition: form-data; name="_method"`, in quotes or without. */
+/** JSON is looked for whatever the type: frameworks take `text/x-json` and `foo/json` for it as well. */
+function refuseInText(
+  text: string,
+  mediaType: string | undefined,
+  isKnown: (name: string) => boolean,
+): void {
+  if (!mayHoldOverride.test(text)) return;
+  if (mediaType === undefined || /urlencoded/i.test(mediaType)) refuseOverrideInPairs(text);
+  const isMultipart = mediaType !== undefined && /multipart/i.test(mediaType);
+  if (isMultipart || mediaType === undefined) refuseInParts(text);
+  if (isMultipart) return;
+  const parsed = /^[\s\uFEFF]*\{/.test(text) ? parse(text.replace(/^\uFEFF/, '')) : undefined;
+  if (typeof parsed === 'object') refuseOverrideInBody(parsed, 'application/json', isKnown);
+}
+
+/** Most texts have no such word, however it is escaped. */
+const mayHoldOverride = /method|%|\\/i;
+
+/**
+ * RFC 7578 §4.2: `Content-Disposition: form-data; name="_method"`, in quotes or without. Rack reads
+ * a quoted `\_` as `_` (RFC 9110 §5.6.4).
+ */
 function refuseInParts(text: string): void {
   for (const [, quoted, plain] of text.matchAll(
-    /\bname\*?\s*=\s*(?:"([^"\r\n]{0,40})|([^\s";]{1,40}))/gi,
+    /\bname\*?\s*=\s*(?:"\s*((?:\\.|[^"\\\r\n]){0,100})|([^\s";]{1,100}))/gi,
   )) {
-    refuseMethodOverride(decode((quoted ?? plain ?? '').replace(/^utf-8'[^']*'/i, '')));
+    const name = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '';
+    refuseMethodOverride(decode(name.replace(/^utf-8'[^']*'/i, '')));
   }
 }
 
