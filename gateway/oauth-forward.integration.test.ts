@@ -175,6 +175,21 @@ describe('what auth answers', () => {
   });
 });
 
+test('client metadata with a name twice, or nested too deep, does not reach auth', async () => {
+  answer = json;
+  arrived.length = 0;
+  await using other = await stage.gateway({ OAUTH_URL: oauthUrl });
+  const twice = '{"redirect_uris":["https://a.example"],"redirect_uris":["https://b.example"]}';
+  const deep = '['.repeat(100) + ']'.repeat(100);
+  const register = (body: string) => ask(other.url, '/oauth/register', { body });
+
+  expect(await register(twice)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  expect(await register(deep)).toMatchObject({ status: 413, body: { error: 'too_large' } });
+  expect(arrived).toEqual([]);
+  expect((await register('{"redirect_uris":["https://a.example"]}')).status).toBe(200);
+  expect(arrived).toHaveLength(1);
+});
+
 test('registrations of one address are limited by the hour', async () => {
   answer = json;
   const register = () => ask(url, '/oauth/register', { body: {} });

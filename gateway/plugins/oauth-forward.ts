@@ -8,11 +8,12 @@ import {
 } from '#contracts/oauth';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
+import { parseUntrustedJson } from '../domain/json.ts';
 import { readCookie } from '../domain/site.ts';
 import type { Site } from '../domain/site.ts';
 import { admit, refuseOtherMethods } from './routes.ts';
 
-interface ForwardOptions extends Pick<Deps, 'site' | 'rates' | 'logger'> {
+interface ForwardOptions extends Pick<Deps, 'site' | 'rates' | 'logger' | 'limits'> {
   /** Where auth answers; undefined where it was not told. */
   readonly oauthUrl: string | undefined;
 }
@@ -73,7 +74,7 @@ const responseHeaders = [
  * endpoints).
  */
 export async function oauthForward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
-  const { site, rates, oauthUrl, logger } = options;
+  const { site, rates, oauthUrl, logger, limits } = options;
   const pool = oauthUrl === undefined ? null : createPool(oauthUrl);
   if (pool !== null) app.addHook('onClose', () => pool.close());
 
@@ -108,7 +109,15 @@ export async function oauthForward(app: FastifyInstance, options: ForwardOptions
     admit(reply, rates.ofRegistration(request.ip));
   const countRequest = async (request: FastifyRequest, reply: FastifyReply) =>
     admit(reply, rates.ofPublic(request.ip));
-  app.post(registerPath, { bodyLimit, onRequest: countRegistration }, forward);
+  // The one JSON that strangers send to auth: within the limits, and no name twice, as everywhere.
+  const checkMetadata = async ({ body }: FastifyRequest): Promise<void> => {
+    if (body instanceof Buffer) parseUntrustedJson(body, limits);
+  };
+  app.post(
+    registerPath,
+    { bodyLimit, onRequest: countRegistration, preHandler: checkMetadata },
+    forward,
+  );
   for (const { method, url } of forwarded) {
     app.route({
       ...{ method, url, bodyLimit, onRequest: countRequest, handler: forward },
