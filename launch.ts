@@ -28,7 +28,7 @@ import { policyConfig } from './policy/config.ts';
 import { startPolicy } from './policy/start.ts';
 import { registryConfig } from './registry/config.ts';
 import { startRegistry } from './registry/start.ts';
-import { provisionBus, provisionDatabase, schemaOwners } from './provision.ts';
+import { provisionBus, provisionDatabase, provisionTemplates, schemaOwners } from './provision.ts';
 import type { Role } from './provision.ts';
 import type { EmbeddedPostgres } from './services-src/embedded/index.ts';
 import {
@@ -101,7 +101,14 @@ export async function startBacking(
   const owner = loadConfig(
     {
       component: 'provision',
-      names: ['DATABASE_URL', 'NATS_URL', 'NATS_REPLICAS', 'CAP_FILES_BYTES'],
+      names: [
+        'DATABASE_URL',
+        'NATS_URL',
+        'NATS_REPLICAS',
+        'CAP_FILES_BYTES',
+        'TEMPLATES_DIR',
+        'EGRESS_ALLOW',
+      ],
     },
     all,
   );
@@ -109,7 +116,7 @@ export async function startBacking(
     provisionDatabase({
       adminUrl: owner.DATABASE_URL,
       roles: postgres === undefined ? {} : roles,
-    }),
+    }).then(() => provisionTemplates({ adminUrl: owner.DATABASE_URL, ...owner })),
     provisionBus({
       natsUrl: owner.NATS_URL,
       replicas: owner.NATS_REPLICAS,

@@ -1,11 +1,11 @@
 /**
- * `node migrate.ts`: migrates Postgres and creates the event stream, once per release, before
- * the components start. Reads DATABASE_URL (the owner), the components' own *_DATABASE_URL
+ * `node migrate.ts`: migrates Postgres, records what the built-in templates say and creates the
+ * event stream, once per release, before the components start. Reads DATABASE_URL (the owner), the components' own *_DATABASE_URL
  * (whose roles it creates) and PROVISION_NATS_URL.
  */
 import { defineConfig, loadConfig } from '#config';
 import { orExit } from '#process';
-import { provisionBus, provisionDatabase, schemaOwners } from './provision.ts';
+import { provisionBus, provisionDatabase, provisionTemplates, schemaOwners } from './provision.ts';
 import type { Role, SchemaOwner } from './provision.ts';
 
 const migrateConfig = defineConfig('provision', [
@@ -13,11 +13,14 @@ const migrateConfig = defineConfig('provision', [
   'NATS_URL',
   'NATS_REPLICAS',
   'CAP_FILES_BYTES',
+  'TEMPLATES_DIR',
+  'EGRESS_ALLOW',
 ]);
 
 await orExit(async () => {
   const config = loadConfig(migrateConfig, process.env);
   await provisionDatabase({ adminUrl: config.DATABASE_URL, roles: rolesIn(process.env) });
+  await provisionTemplates({ adminUrl: config.DATABASE_URL, ...config });
   await provisionBus({
     natsUrl: config.NATS_URL,
     replicas: config.NATS_REPLICAS,

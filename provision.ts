@@ -1,10 +1,15 @@
+import { randomUUIDv7 } from 'node:crypto';
+
 import pg from 'pg';
 
 import { connectBus, provisionFiles } from '#bus';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { migrate } from '#database';
+import type { CompiledTemplate } from '#contracts/template';
 import { provisionStream } from '#events';
+import { authoredDigest } from '#templates';
+import { compileShippedTemplates } from './registry/shipped-templates.ts';
 
 /** Components that own a schema; the gateway is stateless. */
 export const schemaOwners = components.filter((component) => component !== 'gateway');
@@ -72,6 +77,83 @@ async function grant(client: pg.Client, schema: SchemaOwner, role: Role): Promis
   await client.query(`grant ${privileges[schema]} on all tables in schema ${schema} to ${user}`);
   await client.query(`revoke all on table ${schema}.migration from ${user}`);
   await client.query(`grant usage on all sequences in schema ${schema} to ${user}`);
+}
+
+/**
+ * Tells policy what the built-in templates of this release say, so that it need not believe the
+ * registry. What was told at earlier releases stays, for services that were not upgraded. The first
+ * time, what the registry has stored is taken as it is: nothing says yet what it should be.
+ */
+export async function provisionTemplates({
+  adminUrl,
+  ...settings
+}: {
+  adminUrl: string;
+} & Parameters<typeof compileShippedTemplates>[0]): Promise<void> {
+  const shipped = await compileShippedTemplates(settings);
+  const client = new pg.Client({ connectionString: adminUrl, application_name: 'provision' });
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query("select pg_advisory_xact_lock(hashtext('provision templates'))");
+    const { rows } = await client.query('select from policy.known_template limit 1');
+    if (rows.length === 0) await adoptStored(client);
+    for (const template of shipped) await insertKnown(client, { orgId: null, template });
+    await client.query('commit');
+  } finally {
+    await client.end();
+  }
+}
+
+/** Every built-in version, and of those that people made what is published or in use. */
+async function adoptStored(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ id: string }>(`
+    select version.id
+      from registry.template_version as version
+     where version.tier = 'global'
+        or exists (select
+                     from registry.template
+                    where (template.org_id, template.tier, template.owner_id, template.key)
+                          = (version.org_id, version.tier, version.owner_id, version.key)
+                      and template.published_version = version.version
+                      and template.deleted_at is null)
+        or exists (select
+                     from registry.connected_service as service
+                    where (service.org_id, service.template_tier, service.template_owner_id,
+                           service.template_key, service.template_version)
+                          = (version.org_id, version.tier, version.owner_id, version.key,
+                             version.version))`);
+  for (const { id } of rows) {
+    const stored = await client.query<{ org_id: string | null; version: number; compiled: string }>(
+      'select org_id, version, compiled from registry.template_version where id = $1',
+      [id],
+    );
+    for (const { org_id: orgId, version, compiled } of stored.rows) {
+      const template = { ...(JSON.parse(compiled) as CompiledTemplate), version };
+      await insertKnown(client, { orgId, template });
+    }
+  }
+}
+
+async function insertKnown(
+  client: pg.Client,
+  { orgId, template }: { orgId: string | null; template: CompiledTemplate },
+): Promise<void> {
+  const { tier, ownerId, key, version } = template;
+  await client.query(
+    `insert into policy.known_template (id, org_id, tier, owner_id, key, version, digest)
+     values ($1, $2, $3, $4, $5, $6, $7)
+         on conflict on constraint known_template_key do nothing`,
+    [
+      randomUUIDv7(),
+      orgId,
+      tier,
+      ownerId,
+      key,
+      tier === 'global' ? null : version,
+      authoredDigest(template),
+    ],
+  );
 }
 
 /** Creates the event stream with its durable consumers and the bucket of files, as the NATS user `provision`. */

@@ -466,6 +466,7 @@ function gapOf(person: Person, call: Call, spec: CallSpec): Gap {
       action: 'issues.create',
       baseUrl: 'https://api.example.com',
     },
+    templateDigest: 'd'.repeat(64),
     injections: [
       {
         kind: 'secret' as const,

@@ -2,34 +2,53 @@ import { deadlineIn } from '#bus';
 import type { Client } from '#bus';
 import type { auth, OrgSettings } from '#contracts/bus/auth';
 import type { registry } from '#contracts/bus/registry';
-import type { TemplateReference } from '#contracts/call';
 import type { CompiledTemplate } from '#contracts/template';
+import { AppError } from '#errors';
 import type { Logger } from '#telemetry';
+import { templateDigest } from '#templates';
 import { createCache } from './caching.ts';
-import type { Deps } from './deps.ts';
+import type { DecidedTemplate, Deps } from './deps.ts';
 
-type TemplateAt = { orgId: string; template: TemplateReference };
-
-/** Compiled versions never change, so they stay until the registry says that something did. */
-export function createTemplateCache(client: Client<typeof registry>): {
+/**
+ * Compiled versions never change, so they stay until the registry says that something did. What it
+ * gives must be what policy decided by: it could show policy one template and the executor another.
+ */
+export function createTemplateCache(
+  client: Client<typeof registry>,
+  logger: Logger,
+): {
   get: Deps['getTemplate'];
   clear(): void;
 } {
-  const templates = createCache<TemplateAt, CompiledTemplate>({
+  const templates = createCache<DecidedTemplate, CompiledTemplate>({
     max: 300,
-    fetch: (at) => client.getCompiledTemplate(at, deadlineIn(3_000)),
+    fetch: async ({ orgId, template, digest }) => {
+      const found = await client.getCompiledTemplate({ orgId, template }, deadlineIn(3_000));
+      if (templateDigest(found) === digest) return found;
+      const { key, tier, version } = template;
+      logger.error({ orgId, template: key, tier, version }, 'not the template of the decision');
+      throw notDecidedBy(key);
+    },
   });
   return {
     async get(at) {
       const { key, tier, ownerId, version, toolset } = at.template;
       const tools = toolset === undefined ? '' : ` ${toolset.serviceId} ${toolset.version}`;
-      const id = `${at.orgId} ${tier} ${ownerId} ${key} ${version}${tools}`;
+      const id = `${at.orgId} ${tier} ${ownerId} ${key} ${version}${tools} ${at.digest}`;
       const found = await templates.get(id, at);
       if (found === undefined) throw new Error('the registry gave no template');
       return found;
     },
     clear: () => templates.drop(() => true),
   };
+}
+
+function notDecidedBy(key: string): AppError {
+  return new AppError(
+    'unavailable',
+    `The template "${key}" is not the one that the call was decided by, so nothing was sent. Tell an admin.`,
+    { details: { component: 'registry', reason: 'template_not_genuine', template: key } },
+  );
 }
 
 /** One question to auth per org and second at most, and only while calls are made. */

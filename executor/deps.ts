@@ -22,6 +22,13 @@ import type { Owners } from './platform/ask.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
+/** The template that policy decided a call by. */
+export interface DecidedTemplate {
+  readonly orgId: string;
+  readonly template: TemplateReference;
+  readonly digest: string | null;
+}
+
 export interface Deps extends ConnectionDeps {
   readonly db: Database;
   readonly egress: Egress;
@@ -58,10 +65,7 @@ export interface Deps extends ConnectionDeps {
   verifyGap(signed: string): Gap;
   /** What approvals show of a call, for the gateway to check. */
   readonly cards: Macs;
-  getTemplate(
-    at: { orgId: string; template: TemplateReference },
-    deadline: Deadline,
-  ): Promise<CompiledTemplate>;
+  getTemplate(at: DecidedTemplate, deadline: Deadline): Promise<CompiledTemplate>;
   /** Asked of the registry, which alone knows services. */
   readonly findSecretUses: Client<typeof registry>['findSecretUses'];
   /** Undefined when auth does not answer: the stricter way then. */

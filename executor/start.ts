@@ -71,7 +71,7 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   });
 
   const registryClient = createClient(bus, registry);
-  const templates = createTemplateCache(registryClient);
+  const templates = createTemplateCache(registryClient, logger);
   startup.use(dropOnChange(bus, { templates, vault, forgetTokens }));
   startup.use(
     repeat(sweepEveryMs, async () => {

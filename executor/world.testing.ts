@@ -20,6 +20,7 @@ import { openDatabase } from '#database';
 import { onEvents } from '#events';
 import { createSigner, digestOf } from '#signing';
 import { createLogger } from '#telemetry';
+import { templateDigest } from '#templates';
 import { canary } from '../test/support/canaries.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
@@ -185,7 +186,10 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
   return {
     ...people,
     ...clients,
-    ...createPapers({ environment, people, baseUrl: upstream.baseUrl, host: upstream.host }),
+    ...createPapers({
+      ...{ environment, people, template },
+      ...{ baseUrl: upstream.baseUrl, host: upstream.host },
+    }),
     environment,
     variables: allVariables,
     upstream,
@@ -279,8 +283,11 @@ function createPapers({
   people,
   baseUrl,
   host,
+  template: registryTemplate,
 }: {
   environment: Pick<TestEnvironment, 'keys'>;
+  /** What the stand-in for the registry gives, by which policy decided. */
+  template: { readonly current: CompiledTemplate };
   people: ReturnType<typeof createPeople>;
   baseUrl: string;
   host: string;
@@ -292,6 +299,7 @@ function createPapers({
   const serviceId = uuidv7();
 
   const factsOf = (call: Call, { secrets = [], connections = [], ...parts }: PermitParts) => {
+    const { current } = registryTemplate;
     const keys =
       call.kind === 'action'
         ? [`acme:${call.action}:*`]
@@ -322,6 +330,7 @@ function createPapers({
       callDigest: digestOf(call),
       idempotencyKey: null,
       target,
+      templateDigest: target.kind === 'raw' ? null : templateDigest(current),
       injections: [
         ...secrets.map((named) => ({ kind: 'secret' as const, ...named })),
         ...connections.map((named) => ({ kind: 'connection' as const, ...named })),

@@ -43,7 +43,7 @@ function connect(
   tier: 'global' | 'org' | 'user',
   actions: Parameters<typeof templateOf>[0],
 ) {
-  const ownerId = tier === 'user' ? ann.id : null;
+  const ownerId = { user: ann.id, org: ann.orgId, global: null }[tier];
   world.neighbours.templates.push(templateOf(actions, { key, tier, ownerId }));
   connectGithub(world, ann, {
     ...{ name: key, template: { key, tier, ownerId, version: 1 } },

@@ -42,6 +42,7 @@ export function rememberedBy(
             ...{ kind: 'verb', service: 'github', serviceId, baseUrl: 'https://h.example' },
             template: { key: 'github', tier: 'global', ownerId: null, version: 1 },
           },
+    templateDigest: null,
     ...{ keys, uncoveredKeys: keys, risk: 'write', nonRead: true, description: 'Something' },
     derivedKeys: keys.map((key) => ({ key, ...(splitKey(key) ?? never()) })),
     jti: newId(),

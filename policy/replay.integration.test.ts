@@ -8,6 +8,7 @@ import type { Gap } from '#contracts/permit';
 import { permit as permitSchema } from '#contracts/permit';
 import type { ErrorCode } from '#errors';
 import { createVerifier } from '#signing';
+import { templateDigest } from '#templates';
 import { rememberedBy } from './planting.testing.ts';
 import {
   connectGithub,
@@ -223,7 +224,8 @@ describe('permitReplay', () => {
     await world.settle();
     const target = { ...gap.target, template: service().template } as Gap['target'];
 
-    await expect(replay({ ...gap, target }, ann)).rejects.toEqual(refused('action_disabled'));
+    const seen = { ...gap, target, templateDigest: templateDigest(template!) };
+    await expect(replay(seen, ann)).rejects.toEqual(refused('action_disabled'));
   });
 
   describe('a deny rule made since', () => {

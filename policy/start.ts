@@ -62,7 +62,7 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
     db,
     logger,
     ...clients,
-    lookups: createLookups({ db, schemas, ...clients }),
+    lookups: createLookups({ db, schemas, logger, ...clients }),
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_POLICY.reveal()),
     permitSigner: createSigner('permit', config.PERMIT_KEY.reveal()),
     gapSigner: createSigner('gap', ...revealKeys(config, gapKeyNames)),

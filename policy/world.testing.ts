@@ -21,6 +21,7 @@ import type { Database } from '#database';
 import { AppError } from '#errors';
 import { createSigner, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
+import { authoredDigest } from '#templates';
 import { createDecisions } from '../test/support/decisions.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
@@ -45,7 +46,10 @@ export interface Being extends ChainLink {
 export interface Neighbours {
   readonly beings: Map<string, Being>;
   readonly services: ServiceRecord[];
+  /** Shipped or published, as policy was told. */
   readonly templates: CompiledTemplate[];
+  /** What the registry gives instead of any of them; policy was not told of it. */
+  lie: CompiledTemplate | null;
   readonly secrets: { reference: string; orgId: string; id: string; allowedHosts: string[] }[];
   readonly connections: (Omit<ConnectionDescription, 'asked'> & { orgId: string })[];
   /** Of what is on a host, the registry does not name all. */
@@ -90,6 +94,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     beings: new Map(),
     services: [],
     templates: [],
+    lie: null,
     secrets: [],
     connections: [],
     isCut: false,
@@ -103,7 +108,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     audit: await environment.connect('audit'),
   };
   startup.use(await standIn(buses.auth, auth, authHandlers(neighbours), asked));
-  startup.use(await standIn(buses.registry, registry, registryHandlers(neighbours), asked));
+  startup.use(await standIn(buses.registry, registry, registryHandlers(neighbours, db), asked));
   startup.use(await standIn(buses.executor, executor, executorHandlers(neighbours), asked));
   startup.use(await startPolicy(config));
   const gateway = createClient(await environment.connect('gateway'), policy);
@@ -296,7 +301,22 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
   };
 }
 
-function registryHandlers(neighbours: Neighbours): Partial<Handlers<typeof registry>> {
+/** What policy was told before: of built-in templates as the files were recorded. */
+async function makeKnown(db: Database, orgId: string, template: CompiledTemplate): Promise<void> {
+  const { tier, ownerId, key, version } = template;
+  const isBuiltIn = tier === 'global';
+  await db`
+    insert into policy.known_template (id, org_id, tier, owner_id, key, version, digest)
+    values (${newId()}, ${isBuiltIn ? null : orgId}, ${tier}, ${ownerId}, ${key},
+            ${isBuiltIn ? null : version}, ${authoredDigest(template)})
+        on conflict on constraint known_template_key do nothing
+  `;
+}
+
+function registryHandlers(
+  neighbours: Neighbours,
+  db: Database,
+): Partial<Handlers<typeof registry>> {
   const { services, templates } = neighbours;
   return {
     async resolveService({ userId, name }) {
@@ -311,11 +331,13 @@ function registryHandlers(neighbours: Neighbours): Partial<Handlers<typeof regis
       }
       return found;
     },
-    async getCompiledTemplate({ template: { key, tier, version } }) {
+    async getCompiledTemplate({ orgId, template: { key, tier, version } }) {
+      if (neighbours.lie !== null) return neighbours.lie;
       const found = templates.find(
         (each) => each.key === key && each.tier === tier && each.version === version,
       );
       if (found === undefined) throw new AppError('not_found', 'There is no such template.');
+      await makeKnown(db, orgId, found);
       return found;
     },
     async findByHost({ userId, host }) {

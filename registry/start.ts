@@ -1,8 +1,4 @@
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
 import { connectBus, createClient, serve } from '#bus';
-import { ConfigError } from '#config';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
 import { openDatabase } from '#database';
@@ -21,8 +17,8 @@ import { createImportSlots } from './import-slots.ts';
 import { createImporter } from './import/index.ts';
 
 import { createSearchIndexes } from './search-indexes.ts';
-import { openTemplateFolder } from './template-folder.ts';
-import type { TemplateFolder } from './template-folder.ts';
+import { compiledHere } from './shipped-templates.ts';
+import { openTemplateFolder, signatureOf } from './template-folder.ts';
 import { loadBuiltInTemplates } from './usecases/load-built-in-templates.ts';
 import type { LoadedFiles } from './usecases/load-built-in-templates.ts';
 import { refreshTools } from './usecases/refresh-tools.ts';
@@ -31,7 +27,6 @@ import { refreshTools } from './usecases/refresh-tools.ts';
 const pollEveryMs = 2_000;
 /** How often it is looked whether an MCP server is due to be asked for its tools. */
 const refreshEveryMs = 10_000;
-const ownTemplates = 'service-templates';
 
 /**
  * Wires the registry together, loads the built-in templates and starts answering.
@@ -77,7 +72,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_REGISTRY.reveal()),
     isPlainHttpAllowed,
   };
-  startup.use(await followTemplates(deps, folderOf(config)));
+  startup.use(await followTemplates(deps, config));
   startup.use(
     repeat(refreshEveryMs, async () => {
       try {
@@ -94,21 +89,11 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
   return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** The templates that come with the program are found from wherever it is started. */
-function folderOf({ TEMPLATES_DIR: path }: RegistryConfig): TemplateFolder {
-  const own = fileURLToPath(new URL(`../${ownTemplates}`, import.meta.url));
-  return openTemplateFolder(path === ownTemplates ? own : resolve(path));
-}
-
 /** Loads the folder now, and again whenever something in it has changed. */
-async function followTemplates(deps: Deps, folder: TemplateFolder): Promise<AsyncDisposable> {
-  const loaded: LoadedFiles = new Map();
-  let known: string;
-  try {
-    known = await folder.signature();
-  } catch {
-    throw new ConfigError('TEMPLATES_DIR names a folder that cannot be read. Correct it.');
-  }
+async function followTemplates(deps: Deps, config: RegistryConfig): Promise<AsyncDisposable> {
+  const folder = openTemplateFolder(config.TEMPLATES_DIR);
+  let known = await signatureOf(folder);
+  const loaded: LoadedFiles = new Map(compiledHere(config));
   await loadBuiltInTemplates(deps, await folder.read(), loaded);
   return repeat(pollEveryMs, async () => {
     try {

@@ -1,6 +1,8 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
+import { ConfigError } from '#config';
 import { DOCUMENT_BYTES_MAX } from './domain/source.ts';
 
 export interface TemplateFile {
@@ -10,7 +12,7 @@ export interface TemplateFile {
   readonly problem: string | undefined;
 }
 
-export interface TemplateFolder {
+interface TemplateFolder {
   /** Changes whenever a file is added, changed or removed; costs one `stat` per file. */
   signature(): Promise<string>;
   /** In the order of their names. Throws when the folder itself cannot be read. */
@@ -18,9 +20,24 @@ export interface TemplateFolder {
 }
 
 const filesMax = 500;
+const ownTemplates = 'service-templates';
 
-/** The folder of the built-in registry: files that end in `.yaml` or `.yml` (spec: Service template). */
-export function openTemplateFolder(path: string): TemplateFolder {
+/** Throws a `ConfigError` when the folder cannot be read. */
+export async function signatureOf(folder: TemplateFolder): Promise<string> {
+  try {
+    return await folder.signature();
+  } catch {
+    throw new ConfigError('TEMPLATES_DIR names a folder that cannot be read. Correct it.');
+  }
+}
+
+/**
+ * The folder of the built-in registry, setting TEMPLATES_DIR: files that end in `.yaml` or `.yml`
+ * (spec: Service template). The one that comes with the program is found from wherever it is started.
+ */
+export function openTemplateFolder(setting: string): TemplateFolder {
+  const own = fileURLToPath(new URL(`../${ownTemplates}`, import.meta.url));
+  const path = setting === ownTemplates ? own : resolve(setting);
   const names = async () =>
     (await readdir(path))
       .filter((name) => /\.ya?ml$/.test(name) && !name.startsWith('.'))

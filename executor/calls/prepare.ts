@@ -40,7 +40,10 @@ export async function prepareCall(
       ? undefined
       : target.template.key === platformKey
         ? platformTemplate
-        : await getTemplate({ orgId: facts.orgId, template: target.template }, deadline);
+        : await getTemplate(
+            { orgId: facts.orgId, template: target.template, digest: facts.templateDigest },
+            deadline,
+          );
   if (call.kind === 'action') {
     const action = template?.actions[call.action];
     const isTarget =

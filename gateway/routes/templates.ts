@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import { answer, done, pageOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
-export function templateHandlers({ registry }: Deps): HandlersOf<typeof templateRoutes> {
+export function templateHandlers({ registry, policy }: Deps): HandlersOf<typeof templateRoutes> {
   return {
     listTemplates: ({ caller: { principal }, query, deadline }) => {
       const { limit, cursor, ...filter } = query;
@@ -33,10 +33,13 @@ export function templateHandlers({ registry }: Deps): HandlersOf<typeof template
       const { tier = 'user' } = query;
       return answer(200, registry.updateTemplate({ principal, key, tier, body }, deadline));
     },
-    publishTemplate: ({ caller: { principal }, params: { key }, query, body, deadline }) => {
+    async publishTemplate({ caller: { principal }, params: { key }, query, body, deadline }) {
       const { tier = 'user' } = query;
-      const { version } = body;
-      return answer(200, registry.publishTemplate({ principal, key, tier, version }, deadline));
+      const published = { principal, key, tier, version: body.version };
+      const template = await registry.publishTemplate(published, deadline);
+      // Whoever publishes again after a failure tells policy again.
+      await policy.recordTemplate(published, deadline);
+      return { status: 200, body: template };
     },
     disableTemplate: ({ caller: { principal }, params: { key }, query, deadline }) => {
       const request = { principal, key, tier: query.tier ?? 'user', isDisabled: true } as const;

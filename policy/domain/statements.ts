@@ -73,6 +73,7 @@ export function factsOfGap(gap: Gap): Facts {
     callDigest: gap.callDigest,
     idempotencyKey: gap.idempotencyKey,
     target: gap.target,
+    templateDigest: gap.templateDigest,
     injections: gap.injections,
     hosts: gap.hosts,
     keys: gap.keys,

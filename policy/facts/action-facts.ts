@@ -10,6 +10,7 @@ import {
   givenValue,
   refuseOverrideInBody,
   renderDescription,
+  templateDigest,
 } from '#templates';
 import { argumentText, withDefaults } from '../domain/action-params.ts';
 import type { Params } from '../domain/action-params.ts';
@@ -72,6 +73,7 @@ export async function establishActionFacts(
       baseUrl: service.baseUrl,
       ...(template.runtime === 'mcp' ? { runtime: 'mcp' as const } : {}),
     },
+    templateDigest: templateDigest(template),
     service: service.name,
     template: template.key,
     action: action.key,

@@ -5,6 +5,8 @@ import type { RatedName, SentRequest } from '../domain/deny-names.ts';
 /** What a call is, before anybody asks whether it is allowed. */
 export interface CallFacts {
   readonly target: CallTarget;
+  /** `templateDigest` of what the facts were found in; null for raw calls. */
+  readonly templateDigest: string | null;
   /** As the audit row and the approval name it. */
   readonly service: string;
   readonly template: string | null;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import type { Gap, Injection } from '#contracts/permit';
 import { AppError } from '#errors';
+import { templateDigest } from '#templates';
 import { mayGoTo } from '../domain/hosts.ts';
 import type { Lookups } from '../lookups/lookups.ts';
 import { actionDisabled } from './action-facts.ts';
@@ -21,7 +22,10 @@ export async function checkUnchanged(lookups: Lookups, gap: Gap): Promise<void> 
   if (service.id !== target.serviceId) {
     throw stale('service', `The name ${target.service} stands for another service now.`);
   }
-  if (!isDeepStrictEqual(service.template, target.template)) {
+  if (
+    !isDeepStrictEqual(service.template, target.template) ||
+    templateDigest(template) !== gap.templateDigest
+  ) {
     throw stale('template', `The service ${service.name} uses another template version now.`);
   }
   if (service.baseUrl !== target.baseUrl) {

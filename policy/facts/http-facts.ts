@@ -1,6 +1,7 @@
 import type { HttpCall } from '#contracts/call';
 import type { CallTarget, Injection } from '#contracts/permit';
 import type { JsonValue } from '#contracts/vocabulary';
+import { templateDigest } from '#templates';
 import { aliasKeys } from '../domain/deny-names.ts';
 import { checkHttpParts, parseHttpTarget } from '../domain/http-target.ts';
 import type { HttpTarget } from '../domain/http-target.ts';
@@ -56,6 +57,7 @@ export async function establishHttpFacts(
   const risk = riskOfMethod(call.method);
   return {
     target,
+    templateDigest: service === null ? null : templateDigest(service.template),
     service: service?.service.name ?? 'http',
     template,
     action: call.method,

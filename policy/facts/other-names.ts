@@ -150,7 +150,7 @@ async function loadAll(
 ): Promise<Neighbour[]> {
   const loaded = await Promise.all(
     candidates.map(async ({ names, template: reference, baseUrl }): Promise<Neighbour[]> => {
-      const template = await lookups.getTemplate(orgId, reference);
+      const template = await lookups.getUncheckedTemplate(orgId, reference);
       const address = baseUrl ?? template.server?.url.replaceAll(/\{[^{}]*\}/g, 'x');
       if (address === undefined) return [];
       const fits: Neighbour['fits'] = (param, value) => lookups.getParamCheck(param)(value);

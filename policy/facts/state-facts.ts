@@ -39,6 +39,7 @@ export function stateFacts({ subject, chain, facts, callDigest, options }: State
     callDigest,
     idempotencyKey: options.idempotencyKey,
     target: facts.target,
+    templateDigest: facts.templateDigest,
     injections: [...facts.injections],
     hosts: [facts.host],
     keys: facts.keys.map(({ key }) => key),

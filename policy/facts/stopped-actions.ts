@@ -46,7 +46,7 @@ export async function findStopped(
   const stops: Stopped['stops'] = [];
   let [comparisons, sinceYield] = [COMPARISONS_MAX, 0];
   for (const service of services) {
-    const template = await lookups.getTemplate(owner.orgId, service.template);
+    const template = await lookups.getUncheckedTemplate(owner.orgId, service.template);
     const neighbours = await neighboursOf(lookups, { owner, service, template }, denied);
     const actions = Object.values(template.actions).filter(({ disabled }) => !disabled);
     const size = neighbours.reduce(

@@ -10,10 +10,12 @@ import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts
 import type { ChainLink, Role } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { CheckValue, SchemaChecker } from '#json-schema';
+import type { Logger } from '#telemetry';
 import type { Rule } from '../domain/rules.ts';
 import { compileParamCheck } from '../domain/validate-params.ts';
 import type { ParamCheck } from '../domain/validate-params.ts';
 import { listLiveRules } from '../repository/rules.ts';
+import { checkGenuine } from './genuine-template.ts';
 
 export interface SecretDescription {
   /** The name as it was asked for, and as it stands in permission keys. */
@@ -66,8 +68,16 @@ export interface Lookups {
     owner: Owner,
     names: readonly string[],
   ): Promise<readonly ConnectionDescription[]>;
-  /** A compiled version never changes: kept for as long as there is room. */
+  /**
+   * As it was shipped or published, else `unavailable`. A compiled version never changes: kept for
+   * as long as there is room.
+   */
   getTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
+  /**
+   * The same on the registry's word alone: for what is compared with a call and not called, which
+   * the registry could leave out just as well.
+   */
+  getUncheckedTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
   getValidator(template: CompiledTemplate, action: CompiledAction): CheckValue;
   /** Whether a value satisfies the schema of a parameter; made when it is first asked for. */
   getParamCheck(param: CompiledParam): ParamCheck;
@@ -80,13 +90,15 @@ interface Sources {
   readonly registry: Client<typeof registry>;
   readonly executor: Client<typeof executor>;
   readonly schemas: SchemaChecker;
+  readonly logger: Logger;
 }
 
 /** How long an answer may be used when its event is lost (decisions: Lifetimes). */
 const TTL_MS = 1_000;
 const LOOK_UP_TIMEOUT_MS = 2_000;
 
-export function createLookups({ db, auth, registry, executor, schemas }: Sources): Lookups {
+export function createLookups(sources: Sources): Lookups {
+  const { db, auth, registry, executor, schemas } = sources;
   const chains = createCache(10_000, ([orgId = '', identityId = '']) =>
     auth.getChain({ orgId, identityId }, lookUpDeadline()),
   );
@@ -108,13 +120,13 @@ export function createLookups({ db, auth, registry, executor, schemas }: Sources
     const described = await executor.describeConnections(request, lookUpDeadline());
     return described.connections;
   });
-  const templates = new LRUCache<string, CompiledTemplate, FetchTemplate>({
-    max: 500,
-    ignoreFetchAbort: true,
-    fetchMethod: (_key, _stale, { context }) =>
-      registry.getCompiledTemplate(context, lookUpDeadline()),
+  const fetchTemplate = (at: FetchTemplate) => registry.getCompiledTemplate(at, lookUpDeadline());
+  const unchecked = createTemplateCache(fetchTemplate);
+  const templates = createTemplateCache(async (at) => {
+    const template = await fetchTemplate(at);
+    await checkGenuine(sources, at, template);
+    return template;
   });
-  const validators = new LRUCache<string, CheckValue>({ max: 2_000 });
   const byTopic: Record<Topic, readonly { clear(): void }[]> = {
     chains: [chains],
     services: [services, hosts],
@@ -132,27 +144,29 @@ export function createLookups({ db, auth, registry, executor, schemas }: Sources
       names.length === 0 ? [] : secrets.get([orgId, userId, ...names.toSorted()]),
     describeConnections: async ({ orgId, userId }, names) =>
       names.length === 0 ? [] : connections.get([orgId, userId, ...names.toSorted()]),
-    async getTemplate(orgId, template) {
-      const { toolset } = template;
-      const tools = toolset === undefined ? '' : ` ${toolset.serviceId} ${toolset.version}`;
-      const key = templateId(template) + tools;
-      return templates.get(key) ?? templates.forceFetch(key, { context: { orgId, template } });
-    },
-    getValidator(template, action) {
-      // Of an MCP tool what was accepted: its service may have accepted another since.
-      const pin = template.mcp?.pins[action.key]?.hash ?? '';
-      const key = `${templateId(template)} ${action.key} ${pin}`;
-      let validator = validators.get(key);
-      if (validator === undefined) {
-        validator = schemas.compile(action.paramsSchema);
-        validators.set(key, validator);
-      }
-      return validator;
-    },
+    getTemplate: (orgId, template) => templates.get({ orgId, template }),
+    getUncheckedTemplate: async (orgId, template) =>
+      templates.peek({ orgId, template }) ?? unchecked.get({ orgId, template }),
+    getValidator: createValidators(schemas),
     getParamCheck,
     drop(topic) {
       for (const cache of byTopic[topic]) cache.clear();
     },
+  };
+}
+
+function createValidators(schemas: SchemaChecker): Lookups['getValidator'] {
+  const validators = new LRUCache<string, CheckValue>({ max: 2_000 });
+  return (template, action) => {
+    // Of an MCP tool what was accepted: its service may have accepted another since.
+    const pin = template.mcp?.pins[action.key]?.hash ?? '';
+    const key = `${templateId(template)} ${action.key} ${pin}`;
+    let validator = validators.get(key);
+    if (validator === undefined) {
+      validator = schemas.compile(action.paramsSchema);
+      validators.set(key, validator);
+    }
+    return validator;
   };
 }
 
@@ -168,6 +182,36 @@ function getParamCheck(param: CompiledParam): ParamCheck {
 interface FetchTemplate {
   readonly orgId: string;
   readonly template: TemplateReference;
+}
+
+interface TemplateCache {
+  get(at: FetchTemplate): Promise<CompiledTemplate>;
+  /** Only what is there already. */
+  peek(at: FetchTemplate): CompiledTemplate | undefined;
+}
+
+function createTemplateCache(
+  fetch: (at: FetchTemplate) => Promise<CompiledTemplate>,
+): TemplateCache {
+  const kept = new LRUCache<string, CompiledTemplate, FetchTemplate>({
+    max: 500,
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { context }) => fetch(context),
+  });
+  return {
+    async get(at) {
+      const key = keyOf(at);
+      return kept.get(key) ?? kept.forceFetch(key, { context: at });
+    },
+    peek: (at) => kept.get(keyOf(at)),
+  };
+}
+
+/** What is published is published for one org. */
+function keyOf({ orgId, template }: FetchTemplate): string {
+  const { tier, toolset } = template;
+  const tools = toolset === undefined ? '' : ` ${toolset.serviceId} ${toolset.version}`;
+  return `${tier === 'global' ? '' : orgId} ${templateId(template)}${tools}`;
 }
 
 function templateId({ tier, ownerId, key, version }: TemplateReference | CompiledTemplate): string {

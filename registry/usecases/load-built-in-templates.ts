@@ -20,16 +20,27 @@ export type LoadedFiles = Map<
 const noOrg = '00000000-0000-0000-0000-000000000000';
 const findingsLogged = 20;
 
-/**
- * Puts the folder's templates into the catalog. A file that fails to parse, compile or validate
- * is logged and skipped, and the others still load (spec: Loading rule); while the process runs,
- * what the file held before stays in use.
- */
+/** Puts the folder's templates into the catalog, each with the number of its version. */
 export async function loadBuiltInTemplates(
   deps: Pick<Deps, 'db' | 'catalog' | 'logger' | 'isPlainHttpAllowed'>,
   files: readonly TemplateFile[],
   loaded: LoadedFiles,
 ): Promise<void> {
+  const numbered = await numberTemplates(deps, await compileFiles(deps, files, loaded));
+  deps.catalog.replace(numbered);
+  deps.logger.info({ templates: numbered.length, files: files.length }, 'templates loaded');
+}
+
+/**
+ * The templates of a folder. A file that fails to parse, compile or validate is logged and
+ * skipped, and the others still load (spec: Loading rule); while the process runs, what the file
+ * held before stays in use.
+ */
+export async function compileFiles(
+  deps: Pick<Deps, 'logger' | 'isPlainHttpAllowed'>,
+  files: readonly TemplateFile[],
+  loaded: LoadedFiles,
+): Promise<CompiledTemplate[]> {
   const byKey = new Map<string, { file: string; template: CompiledTemplate }>();
   for (const file of files) {
     const template = compileFile(deps, file, loaded);
@@ -46,11 +57,7 @@ export async function loadBuiltInTemplates(
   }
   const names = new Set(files.map((file) => file.name));
   for (const name of loaded.keys()) if (!names.has(name)) loaded.delete(name);
-
-  const compiled = [...byKey.values()].map(({ template }) => template);
-  const numbered = await numberTemplates(deps, compiled);
-  deps.catalog.replace(numbered);
-  deps.logger.info({ templates: numbered.length, files: files.length }, 'templates loaded');
+  return [...byKey.values()].map(({ template }) => template);
 }
 
 function compileFile(

@@ -78,6 +78,8 @@ const callFacts = z.strictObject({
   callDigest: z.string().length(64),
   idempotencyKey: z.string().max(200).nullable(),
   target: callTarget,
+  /** `templateDigest` of the template that it was decided by; null for raw calls. */
+  templateDigest: z.string().length(64).nullable(),
   injections: z.array(injection).max(10),
   /** The only hosts the request may go to, ports included when not the scheme's own. */
   hosts: z.array(host).min(1).max(50),

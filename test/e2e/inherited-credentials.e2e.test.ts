@@ -56,6 +56,7 @@ describe('a credential is not inherited', () => {
     const { admin } = world;
     if (level === 'global') {
       await writeFile(join(folder, `${key}.yaml`), openapi);
+      await world.recordTemplates();
       const isThere = async () =>
         (await admin.get(`/v1/templates/${key}?tier=global`)).body.version === version;
       return until(isThere, 'the folder to be read again');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { call, callOptions } from '../call.ts';
+import { call, callOptions, templateReference } from '../call.ts';
 import { signedDecision } from '../decision.ts';
 import { defineContract } from '../define.ts';
 import { readerPing } from '../events.ts';
@@ -15,6 +15,7 @@ import {
   permissionKey,
   risk,
   signedPrincipal,
+  tier,
 } from '../vocabulary.ts';
 
 /** What the gateway needs of a decision to write its own audit row and answer. */
@@ -200,6 +201,22 @@ export const policy = defineContract('policy', {
     errors: ['unauthenticated', 'forbidden', 'not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+  },
+  /**
+   * Told after somebody has published a version: policy keeps what it says, and believes the
+   * registry nothing else about it.
+   */
+  recordTemplate: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      key: templateReference.shape.key,
+      tier,
+      version: templateReference.shape.version,
+    }),
+    response: done,
+    errors: ['unauthenticated', 'forbidden', 'not_found'],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
   },
   ping: {
     request: done,

@@ -222,15 +222,17 @@ async function createRequester({ url, admin }: World, name: string, { isByParent
 }
 
 function createPublisher(
-  { world: { admin }, folder }: Place,
+  { world, folder }: Place,
   { name, tier = 'user' }: Setting & { name: string },
 ): Scene['publish'] {
+  const { admin } = world;
   let version = 0;
   return async (openapi) => {
     version += 1;
     const path = `/v1/templates/${name}`;
     if (tier === 'global') {
       await writeFile(join(folder, `${name}.yaml`), openapi);
+      await world.recordTemplates();
       const isRead = async () => (await admin.get(`${path}?tier=global`)).body.version === version;
       return until(isRead, 'the folder to be read again');
     }

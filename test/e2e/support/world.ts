@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { Environment } from '#config';
 import { startBacking, startComponents } from '../../../launch.ts';
+import { provisionTemplates } from '../../../provision.ts';
 import { signIn, withKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
 import { openTables } from './database.ts';
@@ -28,6 +29,8 @@ export interface World extends AsyncDisposable {
   /** The settings all components were started with: keys, servers, logins. */
   readonly environment: Environment;
   person(fields: Parameters<typeof createPerson>[2]): Promise<Person>;
+  /** What the operator does after changing the folder of built-in templates: migrates. */
+  recordTemplates(): Promise<void>;
 }
 
 /** The whole product on its own Postgres and NATS, with one upstream that it may reach. */
@@ -59,6 +62,12 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     upstream,
     tables,
     environment: backing.environment,
+    recordTemplates: () =>
+      provisionTemplates({
+        adminUrl: backing.adminUrl,
+        TEMPLATES_DIR: settings['TEMPLATES_DIR'] ?? 'service-templates',
+        EGRESS_ALLOW: environment.EGRESS_ALLOW,
+      }),
     person: (fields) => createPerson(tables.query, url, fields),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -1,0 +1,49 @@
+import type { TemplateReference } from '#contracts/call';
+import type { CompiledTemplate } from '#contracts/template';
+import type { Database } from '#database';
+import { AppError } from '#errors';
+import type { Logger } from '#telemetry';
+import { authoredDigest } from '#templates';
+import { obeysTemplate } from '../domain/accepted-tools.ts';
+import { isKnownTemplate } from '../repository/known-template.ts';
+
+/**
+ * Throws unless the template is the one that was asked for, of this org or built in, and says what
+ * was shipped or published. The registry stores and compiles templates; where calls go, how
+ * risky they are and what of them is shown is not its to choose.
+ */
+export async function checkGenuine(
+  { db, logger }: { db: Database; logger: Logger },
+  { orgId, template: reference }: { orgId: string; template: TemplateReference },
+  template: CompiledTemplate,
+): Promise<void> {
+  const digest = authoredDigest(template);
+  const isGenuine =
+    isMeant(template, reference) &&
+    (reference.tier !== 'org' || reference.ownerId === orgId) &&
+    obeysTemplate(template) &&
+    (await isKnownTemplate(db, { orgId, template: reference, digest }));
+  if (isGenuine) return;
+  const { key, tier, version } = reference;
+  const fields = { orgId, template: key, tier, version, digest };
+  logger.error(fields, 'the registry gave a template that nobody shipped or published');
+  throw notGenuine(key);
+}
+
+/** The registry answers for the template that it was asked for. */
+export function isMeant(template: CompiledTemplate, reference: TemplateReference): boolean {
+  return (
+    template.key === reference.key &&
+    template.tier === reference.tier &&
+    template.ownerId === reference.ownerId &&
+    template.version === reference.version
+  );
+}
+
+export function notGenuine(key: string): AppError {
+  return new AppError(
+    'unavailable',
+    `The template "${key}" is not as it was shipped or published, so nothing was sent. Tell an admin.`,
+    { details: { component: 'registry', reason: 'template_not_genuine', template: key } },
+  );
+}
