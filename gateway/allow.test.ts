@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 
 import { deadlineIn } from '#bus';
+import { showApproval } from '#contracts/card';
 import type { Card, StoredApproval } from '#contracts/card';
 import type { ProposedDecision } from '#contracts/decision';
 import type { ResolveApprovalBody } from '#contracts/http/approvals';
@@ -104,6 +105,25 @@ test.for<Partial<StoredApproval>>([
     signed: [],
     answer: 'card_not_verified',
   });
+});
+
+test('an approval of before there was a proof is told apart from a changed one', () => {
+  const stored = storedUnder(randomUUID(), false);
+  const { verified, unverified } = showApproval(stored, cards);
+  expect({ verified, unverified }).toEqual({ verified: true, unverified: undefined });
+  expect(showApproval({ ...stored, proof: null }, cards)).toMatchObject({
+    verified: false,
+    unverified: 'earlier_version',
+  });
+  for (const changed of [
+    { ...stored, risk: 'low' as const },
+    { ...stored, id: randomUUID() },
+  ]) {
+    expect(showApproval(changed, cards, stored.id)).toMatchObject({
+      verified: false,
+      unverified: 'changed',
+    });
+  }
 });
 
 test.for<[what: string, body: ResolveApprovalBody, as: Resolving['as'], count: number]>([

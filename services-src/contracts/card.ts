@@ -44,7 +44,7 @@ export interface Card extends Readonly<Pick<ApprovalResponse, (typeof frozenFiel
 
 /** The card that an approval shows. */
 function cardOf(
-  approval: Omit<ApprovalResponse, 'verified'>,
+  approval: Omit<StoredApproval, 'proof'>,
   { gapDigest, requestDigest }: CardProof,
 ): Card {
   const frozen = Object.fromEntries(frozenFields.map((name) => [name, approval[name]]));
@@ -55,7 +55,7 @@ function cardOf(
 }
 
 /** An approval as approvals stores it, with what its card is checked by. */
-export type StoredApproval = Omit<ApprovalResponse, 'verified'> & {
+export type StoredApproval = Omit<ApprovalResponse, 'verified' | 'unverified'> & {
   readonly proof: CardProof | null;
 };
 
@@ -65,14 +65,16 @@ interface CardCheck {
 
 /**
  * An approval as people and agents read it: with whether its card holds, and is that of the one
- * that was asked for; without what proves it.
+ * that was asked for, and if not, why; without what proves it.
  */
 export function showApproval(
   { proof, ...approval }: StoredApproval,
   cards: CardCheck,
   askedFor = approval.id,
 ): ApprovalResponse {
-  const verified =
-    proof !== null && approval.id === askedFor && cards.holds(cardOf(approval, proof), proof.mac);
-  return { ...approval, verified };
+  if (proof === null) return { ...approval, verified: false, unverified: 'earlier_version' };
+  const holds = approval.id === askedFor && cards.holds(cardOf(approval, proof), proof.mac);
+  return holds
+    ? { ...approval, verified: true }
+    : { ...approval, verified: false, unverified: 'changed' };
 }

@@ -51,6 +51,25 @@ describe.skipIf(!chromium.available)(`the card of an approval${chromium.note}`, 
       expect(await field(page, 'Body').textContent()).toBe('title=t&amount=1');
     });
 
+    test('that holds what cannot be seen says so in plain words at the top', async () => {
+      const warning = /characters that nobody sees/;
+      for (const hidden of [
+        { body: { title: 'invoice\u202Egpj.exe' } },
+        { body: 'zero\u200Bwidth' },
+        { headers: { 'x-note': 'pay\u2066lap' } },
+        { url: 'https://api.example.com/re%E2%80%8Bd' },
+      ]) {
+        const page = await openCard(withRequest(hidden));
+        await page.getByText(warning).waitFor();
+        expect(await bottom(page.getByText(warning))).toBeLessThan(
+          await top(page.getByText('The exact request')),
+        );
+        await page.close();
+      }
+      const plain = await openCard(withRequest({ body: { title: 'Zeilen\nund\tTab 👩‍💻 ü' } }));
+      expect(await plain.getByText(warning).count()).toBe(0);
+    });
+
     test('names in a header what cannot be seen, and runs nothing', async () => {
       const page = await openCard(
         withRequest({
@@ -193,7 +212,7 @@ describe.skipIf(!chromium.available)(`the card of an approval${chromium.note}`, 
   });
 
   describe('one that is not what was suspended', () => {
-    const changed = anIssue({ verified: false });
+    const changed = anIssue({ verified: false, unverified: 'changed' });
 
     test('says so above everything that it shows, and cannot be allowed by button or key', async () => {
       const page = await openCard(changed);
@@ -224,6 +243,27 @@ describe.skipIf(!chromium.available)(`the card of an approval${chromium.note}`, 
       await page.getByRole('radio').nth(1).check();
 
       expect(await page.getByRole('checkbox', { name: /Also allow/ }).count()).toBe(0);
+    });
+  });
+
+  describe('one that an earlier version suspended', () => {
+    const earlier = withRequest(
+      { headers: {}, content_type: null, credentials: [] },
+      { verified: false, unverified: 'earlier_version' },
+    );
+
+    test('says so without alarm, and claims nothing that was not recorded then', async () => {
+      const page = await openCard(earlier);
+      await page.getByText('An earlier version of the gateway raised this').waitFor();
+
+      const text = (await page.locator('article').textContent()) ?? '';
+      expect(text).not.toContain('Not verified');
+      expect(text).not.toContain('No account and no secret');
+      expect(await field(page, 'Credentials').textContent()).toBe('not recorded');
+      expect(await field(page, 'Headers').textContent()).toBe('not recorded');
+      expect(await button(page, /Allow/).count()).toBe(0);
+      expect(await button(page, /^Deny/).count()).toBe(1);
+      expect(await accessibilityProblems(page)).toEqual([]);
     });
   });
 

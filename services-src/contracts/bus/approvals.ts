@@ -21,7 +21,7 @@ const byId = z.strictObject({ principal: signedPrincipal, id });
  * shows it. The proof is null in approvals of earlier versions.
  */
 const storedApproval = approvalResponse
-  .omit({ verified: true })
+  .omit({ verified: true, unverified: true })
   .extend({ proof: cardProof.nullable() });
 
 /** What a call with a gap, or a resume by `approval_id`, is answered with. */

@@ -104,6 +104,11 @@ export const approvalResponse = z.strictObject({
    * it can be denied and not allowed.
    */
   verified: z.boolean(),
+  /**
+   * Why it is not `verified`: what is stored is not what was suspended, or an earlier version
+   * suspended it, which recorded nothing to check it by, and neither headers nor credentials.
+   */
+  unverified: z.enum(['changed', 'earlier_version']).optional(),
   cascaded_approval_ids: z.array(id).optional(),
 });
 export type ApprovalResponse = z.infer<typeof approvalResponse>;

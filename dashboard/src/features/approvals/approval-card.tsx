@@ -15,6 +15,7 @@ import { OnWhichAccount } from './credentials.tsx';
 import { Destination } from './destination.tsx';
 import { DisclosedFields } from './disclosed-fields.tsx';
 import { RequestDetails } from './request-details.tsx';
+import { holdsUnseen } from './request-view.ts';
 import { isTooLarge } from './second-gesture.ts';
 import { ServiceDetails } from './service-details.tsx';
 import { Outcome } from './outcome.tsx';
@@ -27,6 +28,8 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
   const decision = useDecision(() => props.approval);
   const words = () => cardWords[progressOf(props.approval)];
   const permission = () => mayDecide(me(), props.approval);
+  const isOfEarlierVersion = () => props.approval.unverified === 'earlier_version';
+  const hidesText = createMemo(() => holdsUnseen(props.approval.request));
   let outcome: HTMLDivElement | undefined;
 
   useTitle(() => visibleText(props.approval.action_description).slice(0, 80));
@@ -65,8 +68,18 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
         >
           <VisibleText text={props.approval.action_description} />
         </h1>
-        <OnWhichAccount credentials={props.approval.request.credentials} />
+        <OnWhichAccount
+          credentials={props.approval.request.credentials}
+          isRecorded={!isOfEarlierVersion()}
+        />
         <Destination request={props.approval.request} />
+        <Show when={hidesText()}>
+          <p class="mt-2 flex gap-2 font-medium text-medium">
+            <Icon name="alert" class="mt-0.5 size-5 shrink-0" />
+            It holds characters that nobody sees, shown here as {'\\u202e'} or U+202E. They can make
+            text read as something else.
+          </p>
+        </Show>
         <Show when={isTooLarge(props.approval.request)}>
           <p class="mt-2 flex gap-2 font-medium text-medium">
             <Icon name="alert" class="mt-0.5 size-5 shrink-0" />
@@ -85,15 +98,7 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
       </Show>
       <Show when={!props.approval.verified}>
         <div class="px-4 pb-4 sm:px-6">
-          <Notice tone="bad">
-            <p class="font-semibold">
-              Not verified: this is not what was asked for when the call was suspended
-            </p>
-            <p class="mt-1">
-              {isOpen(props.approval) ? 'It can be denied and not allowed. ' : ''}
-              Tell the people who run the gateway.
-            </p>
-          </Notice>
+          <Unverified isEarlier={isOfEarlierVersion()} isOpen={isOpen(props.approval)} />
         </div>
       </Show>
       <Show when={!isOpen(props.approval)}>
@@ -111,6 +116,7 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
         <RequestDetails
           request={props.approval.request}
           exposed={words().exposed}
+          isRecorded={!isOfEarlierVersion()}
           isOpen={isOpen(props.approval)}
         />
         <ServiceDetails approval={props.approval} keysTitle={words().keys} />
@@ -140,5 +146,33 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
         </Show>
       </Show>
     </article>
+  );
+}
+
+/** Why nobody can allow it: what is shown was changed, or nothing was recorded to check it by. */
+function Unverified(props: { isEarlier: boolean; isOpen: boolean }) {
+  return (
+    <Show
+      when={props.isEarlier}
+      fallback={
+        <Notice tone="bad">
+          <p class="font-semibold">
+            Not verified: this is not what was asked for when the call was suspended
+          </p>
+          <p class="mt-1">
+            {props.isOpen ? 'It can be denied and not allowed. ' : ''}
+            Tell the people who run the gateway.
+          </p>
+        </Notice>
+      }
+    >
+      <Notice tone={props.isOpen ? 'warning' : 'info'}>
+        <p class="font-semibold">An earlier version of the gateway raised this</p>
+        <p class="mt-1">
+          It did not record headers and credentials.
+          {props.isOpen ? ' Deny it, and have the agent make the call again to allow it.' : ''}
+        </p>
+      </Notice>
+    </Show>
   );
 }

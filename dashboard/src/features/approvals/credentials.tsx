@@ -5,12 +5,20 @@ import { Icon } from '../../ui/icon.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 
 /** On which account, or with which secret, in one line: that decides as much as what is done. */
-export function OnWhichAccount(props: { credentials: readonly ShownCredential[] }) {
+export function OnWhichAccount(props: {
+  credentials: readonly ShownCredential[];
+  isRecorded: boolean;
+}) {
   return (
     <p class="mt-1.5 flex gap-2 sm:mt-2">
       <Icon name="key" class="mt-0.5 size-5 shrink-0 text-ink-soft" />
       <span class="min-w-0">
-        <Show when={props.credentials.length > 0} fallback="No account and no secret">
+        <Show
+          when={props.credentials.length > 0}
+          fallback={
+            props.isRecorded ? 'No account and no secret' : 'Account or secret not recorded'
+          }
+        >
           <For each={props.credentials}>
             {(credential, at) => (
               <>

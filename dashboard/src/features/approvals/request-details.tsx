@@ -15,8 +15,10 @@ export function RequestDetails(props: {
   request: ApprovalResponse['request'];
   exposed: string;
   isOpen: boolean;
+  isRecorded: boolean;
 }) {
   const view = createMemo(() => toRequestView(props.request));
+  const absent = (word: string) => <Absent>{props.isRecorded ? word : 'not recorded'}</Absent>;
   return (
     <Section title="The exact request">
       <Show when={view().isTooLarge}>
@@ -56,12 +58,12 @@ export function RequestDetails(props: {
           </Field>
         </Show>
         <Field label="Credentials">
-          <Show when={view().credentials.length > 0} fallback={<Absent>none</Absent>}>
+          <Show when={view().credentials.length > 0} fallback={absent('none')}>
             <CredentialPlaces credentials={view().credentials} />
           </Show>
         </Field>
         <Field label="Headers">
-          <Show when={view().headers.length > 0} fallback={<Absent>none of its own</Absent>}>
+          <Show when={view().headers.length > 0} fallback={absent('the usual ones only')}>
             <NamedValues values={view().headers} between=":" />
           </Show>
         </Field>

@@ -1,5 +1,6 @@
 import type { ShownCredential } from '#contracts/audit';
 import type { ApprovalResponse, ShortenedValue } from '#contracts/http/approvals';
+import { visibleSegments } from '../../ui/visible-characters.ts';
 
 type ShownRequest = ApprovalResponse['request'];
 
@@ -45,6 +46,17 @@ export function toRequestView(request: ShownRequest): RequestView {
     isTooLarge: request.too_large === true,
     shortened: request.shortened ?? [],
   };
+}
+
+/** Whether text of it holds what draws nothing or reorders what stands beside it; plain spaces of any width do not count. */
+export function holdsUnseen(request: ShownRequest): boolean {
+  const { path, query, headers, body } = toRequestView(request);
+  const named = [...query, ...headers].flatMap(({ name, value }) => [name, value]);
+  return [decode(path), body.text, ...named].some((text) =>
+    visibleSegments(text.replaceAll(/\p{Zs}/gu, ' '), { multiline: true }).some(
+      ({ kind }) => kind === 'mark',
+    ),
+  );
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
