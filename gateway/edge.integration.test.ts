@@ -243,7 +243,9 @@ describe('bad input', () => {
     const { status, body } = await post({ service: 'github', action: 'x'.repeat(30_000) });
 
     expect(status).toBe(413);
-    expect(body['error']).toBe('too_large');
+    expect(body).toMatchObject({ error: 'too_large', limit: 'body_bytes' });
+    expect(body['max']).toBeGreaterThan(0);
+    expect(body['message']).toContain(Number(body['max']).toLocaleString('en'));
   });
 
   test.for<[name: string, headers: Record<string, string>]>([

@@ -260,6 +260,15 @@ describe('saving a template', () => {
   });
 });
 
+test('a writer who leaves the tier out is told where the template is', async () => {
+  const { admin } = createOrg();
+  await create(admin, document('notes'), 'org');
+  await expect(publish(admin)).rejects.toMatchObject({
+    code: 'not_found',
+    message: expect.stringContaining('of tier user, but one of tier org; add tier=org'),
+  });
+});
+
 describe('a key that was used before', () => {
   test('counts its versions on, and what was deleted is not published', async () => {
     const { ann } = createOrg();

@@ -29,7 +29,7 @@ export async function takeRequest(
     const whose = refusal === 'pool' ? 'org' : refusal;
     throw new AppError(
       'rate_limited',
-      `Too many requests for accounts and secrets of this ${whose} within an hour; wait until people have seen to them.`,
+      `Too many requests for accounts and secrets of this ${whose} within an hour; wait, those that were made are not forgotten.`,
       { details: { retry_after: retrySeconds } },
     );
   }

@@ -46,6 +46,18 @@ describe('validation', () => {
       { path: 'effect', expected: 'allow, deny', did_you_mean: 'allow' },
     ],
     [
+      'what an id looks like',
+      createRuleBody,
+      { identity_id: 'ann', effect: 'deny', pattern: 'a:b:c' },
+      { path: 'identity_id', message: expect.stringContaining('id such as 0199c0de-') },
+    ],
+    [
+      'what a time looks like',
+      createRuleBody,
+      { identity_id: null, effect: 'deny', pattern: 'a:b:c', expires_at: 'tomorrow' },
+      { path: 'expires_at', message: expect.stringContaining('such as 2026-11-23T08:00:00Z') },
+    ],
+    [
       'none of several types',
       callBody,
       { params: 5 },

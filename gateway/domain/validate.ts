@@ -21,6 +21,12 @@ const sentences: Record<Part, string> = {
   arguments: 'The arguments are not valid; correct the fields named in issues.',
 };
 
+/** What a text must look like, by the name of its format. */
+const formats: Readonly<Record<string, string>> = {
+  uuid: 'must be an id such as 0199c0de-0000-7000-8000-000000000001',
+  datetime: 'must be a date and time such as 2026-11-23T08:00:00Z',
+};
+
 /** Parses one part of a request, or throws `invalid_request` with an issue per wrong or unknown field. */
 export function validate<S extends z.ZodType>(schema: S, value: unknown, part: Part): z.output<S> {
   const parsed = schema.safeParse(value, { reportInput: true });
@@ -83,6 +89,8 @@ function describe(issue: z.core.$ZodIssue, schema: z.ZodType): Issue[] {
         { path, message: wrong(issue, 'has the wrong type'), expected: expected.join(' or ') },
       ];
     }
+    case 'invalid_format':
+      return [{ path, message: formats[issue.format] ?? issue.message }];
     default:
       return [{ path, message: issue.message }];
   }

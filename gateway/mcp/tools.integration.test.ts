@@ -148,6 +148,9 @@ describe('arguments', () => {
     expect(structured.message).toContain('POST /v1/actions/call');
     const http = await call('service_call', { service: 'http', action: 'GET' });
     expect(http.structured.message).toContain('POST /v1/actions/call');
+    expect(http.structured['issues']).toEqual([
+      { path: 'service', message: 'is raw HTTP; name a connected service' },
+    ]);
     expect(http.isError).toBe(true);
   });
 

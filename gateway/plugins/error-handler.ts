@@ -18,7 +18,10 @@ export function registerErrorHandler(
 ): void {
   app.setErrorHandler(async (thrown: unknown, request, reply) => {
     const asked = askedOverRest(request);
-    const error = await afterRecording(refusals, request, { asked, error: toAppError(thrown) });
+    const error = await afterRecording(refusals, request, {
+      asked,
+      error: toAppError(thrown, request.routeOptions.bodyLimit),
+    });
     // Where a client finds out how to get a credential (RFC 9728 §5.1).
     const metadata = `${site().baseUrl}${protectedResourceMetadataPath}`;
     const challenge = [`resource_metadata="${metadata}"`];
@@ -142,9 +145,16 @@ const frameworkErrors: Readonly<Record<string, Foreseen>> = {
   },
 };
 
-export function toAppError(thrown: unknown): AppError {
+export function toAppError(thrown: unknown, bodyBytesMax?: number): AppError {
   if (thrown instanceof AppError) return thrown;
   const code = (thrown as Partial<FastifyError> | null)?.code;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' && bodyBytesMax !== undefined) {
+    return new AppError(
+      'too_large',
+      `The body is larger than the ${bodyBytesMax.toLocaleString('en')} bytes that this address accepts; send less.`,
+      { details: { limit: 'body_bytes', max: bodyBytesMax }, cause: thrown },
+    );
+  }
   const foreseen = code === undefined ? undefined : frameworkErrors[code];
   if (foreseen !== undefined)
     return new AppError(foreseen.code, foreseen.message, { cause: thrown });

@@ -11,6 +11,11 @@ export function httpPattern(arg: string): string {
   if (/[\u0020?#\\]/.test(arg)) {
     throw refused('must not hold spaces, backslashes, a query or a fragment');
   }
+  const [scheme] = /^https?:\/\//i.exec(arg) ?? [];
+  if (scheme !== undefined) {
+    const [, host = '', rest = ''] = /^([^/]*)(.*)$/s.exec(arg.slice(scheme.length)) ?? [];
+    throw refused('must not have a scheme: keys have none', host.toLowerCase() + rest);
+  }
   // A `**` may reach over the first slash: what stands after it may be host or path.
   const end = arg.search(/\/|\*\*/);
   if (end < 0) throw refused(`needs a path after the host; write http:GET:${arg}/** for any`);
@@ -31,7 +36,8 @@ export function hostPattern(given: string): string {
   if (/\.(?::\d+)?$/.test(host)) throw refused('needs its host without a dot at its end');
   if (/^\.|\.\./.test(host)) throw refused('needs a host without empty labels ("..")');
   if (/:(?:443|80)$/.test(host)) {
-    throw refused('needs its host without the port of https or http, which no key has');
+    const meant = host.replace(/:\d+$/, '');
+    throw refused('needs its host without the port of https or http, which no key has', meant);
   }
   if (host.includes('*')) return host;
   const url = URL.parse(`https://${host}`);

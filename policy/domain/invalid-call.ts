@@ -9,12 +9,12 @@ export interface Issue {
   readonly did_you_mean?: string;
 }
 
-export function invalidParams(issues: readonly Issue[]): AppError {
+export function invalidParams(issues: readonly Issue[], what: 'call' | 'rule' = 'call'): AppError {
   const [first] = issues;
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
   const hint = first?.did_you_mean === undefined ? '' : ` Did you mean "${first.did_you_mean}"?`;
   const text = first === undefined ? 'The params are not valid.' : `${first.path} ${first.message}`;
-  return new AppError('invalid_params', `Correct the call: ${text}${more}.${hint}`, {
+  return new AppError('invalid_params', `Correct the ${what}: ${text}${more}.${hint}`, {
     details: { issues: issues.map((issue) => ({ ...issue })) },
   });
 }

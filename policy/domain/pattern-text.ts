@@ -17,7 +17,7 @@ const verbs: readonly string[] = [...httpMethod.options, 'ANY', '*'];
 export function parsePattern(text: string): string {
   const segments = splitKey(text);
   if (segments === undefined) {
-    throw refused('needs three segments, service:action:arg, such as github:issues.create:*');
+    throw refused('needs three segments, service:action:arg, such as github:create_issue:*');
   }
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u001f\u007f-\u009f]/.test(text) || !text.isWellFormed()) {

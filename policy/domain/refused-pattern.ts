@@ -7,12 +7,11 @@ export function refusedPattern(
   meant?: string,
   { expected }: { expected?: string } = {},
 ): AppError {
-  return invalidParams([
-    {
-      path: 'pattern',
-      message,
-      ...(expected === undefined ? {} : { expected }),
-      ...(meant === undefined ? {} : { did_you_mean: meant }),
-    },
-  ]);
+  const issue = {
+    path: 'pattern',
+    message,
+    ...(expected === undefined ? {} : { expected }),
+    ...(meant === undefined ? {} : { did_you_mean: meant }),
+  };
+  return invalidParams([issue], 'rule');
 }

@@ -51,10 +51,10 @@ export async function getKnownTemplate(
   const own = await listTemplates(db, { orgId, userId, key, limit: ownMax });
   const template = catalog.find(key);
   const builtIn = template ? [{ outline: outlineOf(template), own: null }] : [];
-  const found = [...own, ...builtIn].find(
-    (known) => maySee(caller, known.own) && (tier === null || known.outline.tier === tier),
-  );
+  const seen = [...own, ...builtIn].filter((known) => maySee(caller, known.own));
+  const found = seen.find(({ outline }) => tier === null || outline.tier === tier);
   if (found === undefined) {
+    if (tier !== null && seen[0] !== undefined) throw onlyOfTier(seen[0].outline, tier);
     const keys = await keysOf({ db, catalog }, caller);
     throw noTemplate(
       key,
@@ -82,6 +82,14 @@ export function noTemplate(key: string, known: readonly string[]): AppError {
   return new AppError('not_found', `There is no template "${key}".${hint}`, {
     details: { did_you_mean: suggestion },
   });
+}
+
+/** Writing without a tier means one's own, which is easily forgotten of the org's. */
+function onlyOfTier({ key, tier }: { key: string; tier: TemplateTier }, asked: TemplateTier) {
+  return new AppError(
+    'not_found',
+    `There is no template "${key}" of tier ${asked}, but one of tier ${tier}; add tier=${tier} to mean that.`,
+  );
 }
 
 async function keysOf(reader: Reader, caller: Principal): Promise<string[]> {

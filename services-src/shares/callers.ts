@@ -42,9 +42,10 @@ export function overShare(
   level: CallerLevel | 'upstream',
   { what, component }: { readonly what: string; readonly component: Component },
 ): AppError {
+  const whose = level === 'upstream' ? 'to this upstream' : `of this ${level}`;
   return new AppError(
     'rate_limited',
-    `Too many ${what} of this ${level} are under way; wait until some have ended and try again.`,
+    `Too many ${what} ${whose} are under way; wait until some have ended and try again.`,
     { details: { component, busy: true, retry_after: retrySeconds } },
   );
 }

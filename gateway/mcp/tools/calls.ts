@@ -83,7 +83,7 @@ export const serviceCall = defineTool('service_call', {
   title: 'Call a service',
   description: `Calls an action of a connected service. Send either service and action (with params), or approval_id alone to continue a call that was suspended.
 ${outcomes}
-Raw HTTP (method and path) is not available here; it is through POST /v1/actions/call or the command line.`,
+Raw HTTP (method and path) is not available here; it is through POST /v1/actions/call.`,
   annotations: {
     readOnlyHint: false,
     destructiveHint: true,
@@ -148,8 +148,14 @@ function refuseRawHttp(given: Structured): void {
   if (given['service'] === 'http') fields.push('service');
   if (fields.length === 0) return;
   throw invalidRequest(
-    'Raw HTTP is not available through this tool; it is through POST /v1/actions/call or the command line.',
-    fields.map((path) => ({ path, message: 'is for raw HTTP; leave it out' })),
+    'Raw HTTP is not available through this tool; it is through POST /v1/actions/call.',
+    fields.map((path) => ({
+      path,
+      message:
+        path === 'service'
+          ? 'is raw HTTP; name a connected service'
+          : 'is for raw HTTP; leave it out',
+    })),
   );
 }
 
