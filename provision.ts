@@ -97,7 +97,10 @@ export async function provisionTemplates({
     await client.query('begin');
     await client.query("select pg_advisory_xact_lock(hashtext('provision templates'))");
     const { rows } = await client.query('select from policy.known_template limit 1');
-    if (rows.length === 0) await adoptStored(client);
+    if (rows.length === 0) {
+      await adoptStored(client);
+      await adoptAddresses(client);
+    }
     for (const template of shipped) await insertKnown(client, { orgId: null, template });
     await client.query('commit');
   } finally {
@@ -133,6 +136,17 @@ async function adoptStored(client: pg.Client): Promise<void> {
       await insertKnown(client, { orgId, template });
     }
   }
+}
+
+/** Base URLs that admins gave for services. */
+async function adoptAddresses(client: pg.Client): Promise<void> {
+  await client.query(`
+    insert into policy.known_address (id, org_id, base_url)
+    select gen_random_uuid(), org_id, base_url
+      from registry.connected_service
+     where is_base_url_given
+     group by org_id, base_url
+        on conflict on constraint known_address_key do nothing`);
 }
 
 async function insertKnown(

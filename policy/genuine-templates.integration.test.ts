@@ -3,13 +3,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { createClient, deadlineIn } from '#bus';
 import { policy } from '#contracts/bus/policy';
-import type { TemplateReference } from '#contracts/call';
+import type { Call, TemplateReference } from '#contracts/call';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { templateDigest } from '#templates';
 import {
   connectGithub,
   createIssue,
   createPolicyWorld,
+  httpCallOf,
   listIssues,
   options,
   soon,
@@ -250,5 +251,54 @@ describe('recording what was published', () => {
       ),
     );
     expect(others).toEqual(['unavailable', 'unavailable', 'unavailable']);
+  });
+});
+
+describe('where the registry says that a service is', () => {
+  const move = async (baseUrl: string) => {
+    const [service] = world.neighbours.services;
+    if (service !== undefined) service.baseUrl = baseUrl;
+    await world.settle();
+  };
+  const give = (being: Being, baseUrl: string) =>
+    world.gateway.recordAddress({ principal: world.sign(being), baseUrl }, soon());
+  const outcomeOf = (call: Call) =>
+    world.decide(bot, call).then(
+      ({ outcome }) => outcome,
+      (error: { details: { reason: string } }) => error.details.reason,
+    );
+
+  beforeEach(() => void (world.neighbours.areAddressesGiven = false));
+  afterAll(() => void (world.neighbours.areAddressesGiven = true));
+
+  test('is where its template puts it, or where an admin of the org did', async () => {
+    await move('https://git.acme.example/api');
+    const verb = httpCallOf({ service: 'github', target: '/zen' });
+    expect(await outcomeOf(createIssue)).toBe('address_not_genuine');
+    expect(await outcomeOf(verb)).toBe('address_not_genuine');
+
+    const stranger = world.user('mallory', { role: 'admin', orgId: newId() });
+    await give(stranger, 'https://git.acme.example/api');
+    expect(await outcomeOf(createIssue)).toBe('address_not_genuine');
+
+    await give(ann, 'https://Git.Acme.example:443/api/');
+    expect(await outcomeOf(createIssue)).not.toBe('address_not_genuine');
+    await move('https://git.acme.example/other');
+    expect(await outcomeOf(createIssue)).toBe('address_not_genuine');
+    await move('https://api.github.example');
+    expect(await outcomeOf(createIssue)).toBe('gap');
+  });
+
+  test('is given by admins alone, and asked for by the gateway alone', async () => {
+    const member = world.user('bob');
+    for (const being of [member, bot, world.user('eve', { role: 'auditor' })]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      await expect(give(being, 'https://x.example')).rejects.toMatchObject({ code: 'forbidden' });
+    }
+    const registry = createClient(await world.bus('registry'), policy);
+    const request = { principal: world.sign(ann), baseUrl: 'https://x.example' };
+    await expect(registry.recordAddress(request, deadlineIn(500))).rejects.toMatchObject({
+      code: 'unavailable',
+    });
   });
 });

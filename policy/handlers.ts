@@ -10,6 +10,7 @@ import { explainCall } from './usecases/explain-call.ts';
 import { listRules } from './usecases/list-rules.ts';
 import { permitReplay } from './usecases/permit-replay.ts';
 import { plantRules } from './usecases/plant-rules.ts';
+import { recordAddress } from './usecases/record-address.ts';
 import { recordTemplate } from './usecases/record-template.ts';
 
 /** Endpoint → use case. */
@@ -23,6 +24,7 @@ export function createHandlers(deps: Deps, reader: Pick<Reader, 'state'>): Handl
     listRules: (request, deadline) => listRules(deps, request, deadline),
     createRule: (request, deadline) => createRule(deps, request, deadline),
     deleteRule: (request, deadline) => deleteRule(deps, request, deadline),
+    recordAddress: (request) => recordAddress(deps, request),
     recordTemplate: (request, deadline) => recordTemplate(deps, request, deadline),
     ping: () => Promise.resolve({ reading: reader.state() }),
   };

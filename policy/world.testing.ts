@@ -50,6 +50,8 @@ export interface Neighbours {
   readonly templates: CompiledTemplate[];
   /** What the registry gives instead of any of them; policy was not told of it. */
   lie: CompiledTemplate | null;
+  /** Whether admins gave the base URLs of services, as policy was told. */
+  areAddressesGiven: boolean;
   readonly secrets: { reference: string; orgId: string; id: string; allowedHosts: string[] }[];
   readonly connections: (Omit<ConnectionDescription, 'asked'> & { orgId: string })[];
   /** Of what is on a host, the registry does not name all. */
@@ -95,6 +97,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     services: [],
     templates: [],
     lie: null,
+    areAddressesGiven: true,
     secrets: [],
     connections: [],
     isCut: false,
@@ -319,7 +322,7 @@ function registryHandlers(
 ): Partial<Handlers<typeof registry>> {
   const { services, templates } = neighbours;
   return {
-    async resolveService({ userId, name }) {
+    async resolveService({ orgId, userId, name }) {
       const own = services.find((each) => each.ownerId === userId && each.name === name);
       const found =
         own ??
@@ -328,6 +331,13 @@ function registryHandlers(
         throw new AppError('unknown_service', 'There is no such service.', {
           details: { available: services.map((each) => each.name) },
         });
+      }
+      if (neighbours.areAddressesGiven) {
+        await db`
+          insert into policy.known_address (id, org_id, base_url)
+          values (${newId()}, ${orgId}, ${found.baseUrl})
+              on conflict on constraint known_address_key do nothing
+        `;
       }
       return found;
     },

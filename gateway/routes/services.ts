@@ -40,7 +40,7 @@ export function serviceToolHandlers({ registry }: Deps): HandlersOf<typeof servi
   };
 }
 
-export function serviceHandlers({ registry }: Deps): HandlersOf<typeof serviceRoutes> {
+export function serviceHandlers({ registry, policy }: Deps): HandlersOf<typeof serviceRoutes> {
   return {
     listServices: ({ caller: { principal }, query, deadline }) =>
       answer(
@@ -50,8 +50,14 @@ export function serviceHandlers({ registry }: Deps): HandlersOf<typeof serviceRo
           deadline,
         ),
       ),
-    createService: ({ caller: { principal }, body, deadline }) =>
-      answer(201, registry.createService({ principal, body }, deadline)),
+    async createService({ caller: { principal, claims }, body, deadline }) {
+      const { base_url: baseUrl } = body;
+      // Of others the registry refuses it, in its own words.
+      if (baseUrl !== undefined && claims.role === 'admin') {
+        await policy.recordAddress({ principal, baseUrl }, deadline);
+      }
+      return answer(201, registry.createService({ principal, body }, deadline));
+    },
     getService: ({ caller: { principal }, params: { name }, deadline }) =>
       answer(200, registry.getService({ principal, name: checkedName(name) }, deadline)),
     updateService: ({ caller: { principal }, params: { name }, body, deadline }) =>

@@ -2,6 +2,7 @@ import type { ServiceRecord } from '#contracts/bus/registry';
 import { platformKey, platformService, platformTemplate } from '#contracts/platform';
 import type { CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
+import { isServedAt } from '../domain/service-address.ts';
 import { notGenuine } from '../lookups/genuine-template.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 
@@ -18,7 +19,20 @@ export async function getConnectedService(
   // What one person wrote decides about that person's calls alone.
   if (tier === 'user' && ownerId !== owner.userId) throw notGenuine(key);
   const template = await lookups.getTemplate(owner.orgId, service.template);
+  const { name: called, baseUrl } = service;
+  // What an admin gave in place of the template's own, the registry does not make up either.
+  const isThere =
+    isServedAt(template.server, baseUrl) || (await lookups.isKnownAddress(owner.orgId, baseUrl));
+  if (!isThere) throw notAtAddress(called, baseUrl);
   return { service, template };
+}
+
+function notAtAddress(service: string, baseUrl: string): AppError {
+  return new AppError(
+    'unavailable',
+    `The service ${service} is not where its template or an admin put it, so nothing was sent. Tell an admin.`,
+    { details: { component: 'registry', reason: 'address_not_genuine', base_url: baseUrl } },
+  );
 }
 
 /** Disabled services are as good as absent to callers (decisions: Templates and services). */

@@ -14,6 +14,7 @@ import type { Logger } from '#telemetry';
 import type { Rule } from '../domain/rules.ts';
 import { compileParamCheck } from '../domain/validate-params.ts';
 import type { ParamCheck } from '../domain/validate-params.ts';
+import { isKnownAddress } from '../repository/known-address.ts';
 import { listLiveRules } from '../repository/rules.ts';
 import { checkGenuine } from './genuine-template.ts';
 
@@ -78,6 +79,8 @@ export interface Lookups {
    * the registry could leave out just as well.
    */
   getUncheckedTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
+  /** Whether an admin of the org gave this base URL; kept once it is known. */
+  isKnownAddress(orgId: string, baseUrl: string): Promise<boolean>;
   getValidator(template: CompiledTemplate, action: CompiledAction): CheckValue;
   /** Whether a value satisfies the schema of a parameter; made when it is first asked for. */
   getParamCheck(param: CompiledParam): ParamCheck;
@@ -147,11 +150,25 @@ export function createLookups(sources: Sources): Lookups {
     getTemplate: (orgId, template) => templates.get({ orgId, template }),
     getUncheckedTemplate: async (orgId, template) =>
       templates.peek({ orgId, template }) ?? unchecked.get({ orgId, template }),
+    isKnownAddress: createAddressBook(sources),
     getValidator: createValidators(schemas),
     getParamCheck,
     drop(topic) {
       for (const cache of byTopic[topic]) cache.clear();
     },
+  };
+}
+
+/** What an admin gave stays given, so only that is kept. */
+function createAddressBook({ db, logger }: Sources): Lookups['isKnownAddress'] {
+  const known = new LRUCache<string, true>({ max: 10_000 });
+  return async (orgId, baseUrl) => {
+    const key = `${orgId} ${baseUrl}`;
+    if (known.has(key)) return true;
+    const isKnown = await isKnownAddress(db, { orgId, baseUrl });
+    if (isKnown) known.set(key, true);
+    else logger.error({ orgId, baseUrl }, 'the registry puts a service where nobody else did');
+    return isKnown;
   };
 }
 

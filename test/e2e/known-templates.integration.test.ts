@@ -36,7 +36,23 @@ const known = async (): Promise<string[]> => {
   return rows.map(({ key, tier, version }) => [key, tier, version].join(' ').trim());
 };
 
+const addresses = async () =>
+  (await tables.query('select base_url from policy.known_address order by 1')).map(
+    ({ base_url: baseUrl }) => baseUrl,
+  );
+
 const orgId = randomUUID();
+
+async function connect(baseUrl: string, isGiven: boolean): Promise<void> {
+  const id = randomUUID();
+  await tables.query(
+    `insert into registry.connected_service
+            (id, org_id, tier, name, template_key, template_tier, template_version, title, base_url,
+             hosts, auto_allow_reads, secrets, created_by, is_base_url_given)
+     values ($1, $2, 'org', $3, 'old', 'global', 1, 'Old', $4, array['h.example'], true, '{}', $1, $5)`,
+    [id, orgId, `s${id.slice(0, 8)}`, baseUrl, isGiven],
+  );
+}
 
 /** The registry has it in its table. */
 async function store(key: string, tier: 'org' | 'global', version: number): Promise<void> {
@@ -68,15 +84,21 @@ test('an installation that exists is taken as it is, once; later only what files
       [randomUUID(), orgId, key, published],
     );
   }
+  await connect('https://given.example', true);
+  await connect('https://given.example', true);
+  await connect('https://own.example', false);
   await writeFile(join(folder, 'notes.yaml'), templateDocument('notes'));
   await migrate();
   expect(await known()).toEqual(['mine org 1', 'notes global', 'old global']);
+  expect(await addresses()).toEqual(['https://given.example']);
 
   // What somebody with the registry's database adds is not believed at the next release.
   await store('forged', 'global', 1);
   await store('mine', 'org', 3);
   await tables.query("update registry.template set published_version = 2 where key = 'mine'");
+  await connect('https://evil.example', true);
   await Promise.all([migrate(), migrate()]);
+  expect(await addresses()).toEqual(['https://given.example']);
   expect(await known()).toEqual(['mine org 1', 'notes global', 'old global']);
 
   const changed = templateDocument('notes').replace('List notes', 'List all notes');

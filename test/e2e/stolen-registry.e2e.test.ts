@@ -120,6 +120,17 @@ describe.each(['shipped', 'published'])('a %s template', (key) => {
     expect(evil.hits).toEqual([]);
   });
 
+  test('is not used at another address than its own', async () => {
+    await pin(1, evil.url);
+    for (const caller of [world.admin, agent]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      const { status, body } = await write(caller);
+      const moved = { ...refused, reason: 'address_not_genuine', base_url: evil.url };
+      expect({ status, ...body }).toMatchObject({ status: 503, ...moved });
+    }
+    expect(evil.hits).toEqual([]);
+  });
+
   test('is used again as it was made when the registry says so', async () => {
     await pin(1, good.url);
     expect((await write(world.admin)).body.status).toBe('called');

@@ -218,6 +218,14 @@ export const policy = defineContract('policy', {
     callers: ['gateway'],
     timeoutMs: 5_000,
   },
+  /** Told before a service is connected at an address that an admin gives. */
+  recordAddress: {
+    request: z.strictObject({ principal: signedPrincipal, baseUrl: z.string().max(2000) }),
+    response: done,
+    errors: ['unauthenticated', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
   ping: {
     request: done,
     response: readerPing,
