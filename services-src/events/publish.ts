@@ -16,11 +16,17 @@ export interface Publisher {
 
 interface Waiting {
   readonly event: Event;
+  /** As it travels. */
+  readonly body: string;
+  readonly bytes: number;
   readonly settle: (failure?: AppError) => void;
 }
 
-/** Keeps a message well below what NATS accepts. */
 const batchMax = 64;
+/** Of one message; a larger event goes alone. */
+const batchBytesMax = 1_048_576;
+/** Beside the body, of what NATS takes as one message: headers and the brackets of a list. */
+const overheadBytes = 1_024;
 const timeoutMs = 2_000;
 
 /**
@@ -40,9 +46,9 @@ export function openPublisher(bus: Bus, owner: Component, logger: Logger): Publi
     if (first === undefined) return;
     const isAlone = batch.length === 1;
     const subject = isAlone ? eventSubject(owner, first.event.type) : batchSubject(owner);
-    const body = isAlone ? first.event : batch.map(({ event }) => event);
+    const body = isAlone ? first.body : `[${batch.map((each) => each.body).join()}]`;
     try {
-      await store(bus, logger, { subject, body: JSON.stringify(body), id: first.event.id });
+      await store(bus, logger, { subject, body, id: first.event.id });
       for (const { settle } of batch) settle();
     } catch (cause) {
       for (const { settle } of batch) settle(notRecorded(cause));
@@ -52,8 +58,9 @@ export function openPublisher(bus: Bus, owner: Component, logger: Logger): Publi
     if (isSending) return;
     isSending = true;
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchMax);
-      waiting = waiting.slice(batchMax);
+      const count = countFitting(waiting, messageBytesMax(bus));
+      const batch = waiting.slice(0, count);
+      waiting = waiting.slice(count);
       await send(batch);
     }
     isSending = false;
@@ -62,10 +69,53 @@ export function openPublisher(bus: Bus, owner: Component, logger: Logger): Publi
   return {
     publish: (event) =>
       new Promise((resolve, reject) => {
-        waiting.push({ event, settle: (failure) => (failure ? reject(failure) : resolve()) });
+        const settle = (failure?: AppError) => (failure ? reject(failure) : resolve());
+        waiting.push({ event, ...written(event, messageBytesMax(bus), logger), settle });
         void pump();
       }),
   };
+}
+
+/** What the server takes as one message, without the overhead. */
+function messageBytesMax({ nats }: Bus): number {
+  return (nats.info?.max_payload ?? batchBytesMax) - overheadBytes;
+}
+
+/** How many of those that wait go as one message: at least one. */
+function countFitting(waiting: readonly Waiting[], bytesMax: number): number {
+  const max = Math.min(batchBytesMax, bytesMax);
+  let bytes = 0;
+  let count = 0;
+  for (const each of waiting) {
+    bytes += each.bytes + 1;
+    if (count === batchMax || (count > 0 && bytes > max)) break;
+    count += 1;
+  }
+  return count;
+}
+
+/**
+ * An event as text. Where the server would not take it, its disclosed values are cut, and say so: a
+ * record that is not complete is worth more than none.
+ */
+function written(event: Event, bytesMax: number, logger: Logger): Pick<Waiting, 'body' | 'bytes'> {
+  const body = JSON.stringify(event);
+  const bytes = Buffer.byteLength(body);
+  const { audit } = event;
+  if (bytes <= bytesMax || audit === null) return { body, bytes };
+  logger.warn({ id: event.id, type: event.type, bytes }, 'disclosed values of a record are cut');
+  const fields = audit.disclosed;
+  const inDisclosed = Buffer.byteLength(JSON.stringify(fields));
+  // Evenly, so that a part of each is kept; a character takes six bytes at most.
+  const left = Math.max(0, bytesMax - (bytes - inDisclosed) - 500 * fields.length);
+  const charactersMax = Math.floor(left / fields.length / 6);
+  const disclosed = fields.map((field) =>
+    field.value.length <= charactersMax
+      ? field
+      : { ...field, value: field.value.slice(0, charactersMax).toWellFormed(), truncated: true },
+  );
+  const cut = JSON.stringify({ ...event, audit: { ...audit, disclosed } });
+  return { body: cut, bytes: Buffer.byteLength(cut) };
 }
 
 interface Publication {
