@@ -76,7 +76,20 @@ describe('changing a secret', () => {
         () => 'sent',
         ({ code }: { code: string }) => code,
       );
-    await expect.poll(outcome).toBe('host_not_allowed');
+    expect(await outcome()).toBe('host_not_allowed');
+  });
+
+  test('a new value is what is sent from then on', async () => {
+    const { host } = world.upstream;
+    const call = world.actionCall('get', { id: '1' });
+    for (let round = 0; round < 10; round += 1) {
+      const value = canary();
+      const { id } = await store({ name: 'renewed', allowed_hosts: [host], value });
+      world.upstream.reset();
+      const permit = world.permitOf(call, { secrets: [{ id, name: 'renewed' }] });
+      await world.gateway.execute({ permit, call, options, context }, soon());
+      expect(world.upstream.hits[0]?.headers.authorization).toContain(value);
+    }
   });
 
   /** Every way in which a secret could be let go to another host. */

@@ -45,7 +45,11 @@ const sweepEveryMs = 5_000;
  * Disposing the result stops it in the reverse order: no new requests, the calls under way
  * finish, their events are relayed, then the sockets, the bus and the database close.
  */
-export async function startExecutor(config: ExecutorConfig): Promise<RunningComponent> {
+export async function startExecutor(
+  config: ExecutorConfig,
+  /** For tests: when an upstream that does not answer is left alone, and for how long. */
+  { breaker }: Pick<EgressOptions, 'breaker'> = {},
+): Promise<RunningComponent> {
   const logger = createLogger({ component: 'executor', level: config.LOG_LEVEL });
   const masterKeys = readMasterKeys(config.MASTER_KEY);
   const allow = egressAllowOf(config);
@@ -60,7 +64,9 @@ export async function startExecutor(config: ExecutorConfig): Promise<RunningComp
   );
   const vault = await openVault({ db, masterKeys, logger });
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor' }));
-  const egress = startup.use(openEgress({ allow, ...egressSettingsOf(config) }));
+  const egress = startup.use(
+    openEgress({ allow, ...egressSettingsOf(config), ...(breaker && { breaker }) }),
+  );
   const jq = startup.use(createJqPool());
   startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 

@@ -112,7 +112,10 @@ export const actions = [
  * The executor on real Postgres and NATS, with an upstream on loopback, and stand-ins for auth and
  * registry at their contracts. The test signs permits and gaps as policy does.
  */
-export async function createWorld({ variables = {} }: { variables?: Record<string, string> } = {}) {
+export async function createWorld({
+  variables = {},
+  ...starting
+}: { variables?: Record<string, string> } & Parameters<typeof startExecutor>[1] = {}) {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
   const { adminUrl, variables: own } = environment;
@@ -159,7 +162,7 @@ export async function createWorld({ variables = {} }: { variables?: Record<strin
     EGRESS_ALLOW: '127.0.0.1/32',
     ...variables,
   };
-  const start = () => startExecutor(loadConfig(executorConfig, allVariables));
+  const start = () => startExecutor(loadConfig(executorConfig, allVariables), starting);
   const first = await start();
   startup.use(first);
   const sql = startup.use(

@@ -12,7 +12,7 @@ import { addSecretHosts, listSecretsByName } from '../repository/secret.ts';
 
 /** Lets a secret go to the hosts of a service that is being connected, when its caller may write the secret. */
 export async function allowSecretHosts(
-  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
+  { db, vault, readPrincipal }: Pick<Deps, 'db' | 'vault' | 'readPrincipal'>,
   {
     principal: signed,
     reference,
@@ -23,7 +23,7 @@ export async function allowSecretHosts(
   const { orgId, userId } = principal;
   const { name } = parseReference(reference);
   const wanted = parseHosts(hosts);
-  await db.transaction(async (tx) => {
+  const changedId = await db.transaction(async (tx) => {
     const found = await listSecretsByName(tx, { orgId, userId, names: [name] });
     const secret = findReferenced(found, reference);
     if (secret === undefined) {
@@ -33,13 +33,15 @@ export async function allowSecretHosts(
     }
     const called = { kind: 'secret', reference } as const;
     const missing = newHostsOf(principal, secret, { hosts: wanted, name: called });
-    if (missing.length === 0) return;
+    if (missing.length === 0) return null;
     await addSecretHosts(tx, { orgId, id: secret.id, hosts: missing });
     const text = `Let secret ${name} go to ${missing.join(', ')}`;
     await appendEvent(
       tx,
       secretEvent('secret.changed', { principal, context: null, secret, text }),
     );
+    return secret.id;
   });
+  if (changedId !== null) vault.forget(changedId);
   return {};
 }

@@ -62,5 +62,6 @@ export async function createSecret(
     );
     return secret;
   });
+  vault.forget(stored.id);
   return { ...presentSecret(stored), version: stored.currentVersion };
 }

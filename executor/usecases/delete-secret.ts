@@ -8,7 +8,7 @@ import { getWritableSecret } from '../secrets/get-writable.ts';
 
 /** Deletes a secret with all its versions; calls that need it answer `credential_missing` from then on. */
 export async function deleteSecret(
-  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
+  { db, vault, readPrincipal }: Pick<Deps, 'db' | 'vault' | 'readPrincipal'>,
   { principal: signed, id, context }: { principal: string; id: string; context: CallContext },
 ): Promise<Record<string, never>> {
   const principal = readPrincipal(signed);
@@ -18,5 +18,6 @@ export async function deleteSecret(
     const text = `Deleted secret ${secret.name}`;
     await appendEvent(tx, secretEvent('secret.deleted', { principal, context, secret, text }));
   });
+  vault.forget(id);
   return {};
 }

@@ -47,5 +47,6 @@ export async function restoreSecretVersion(
     await appendEvent(tx, secretEvent('secret.changed', { principal, context, secret, text }));
     return secret;
   });
+  vault.forget(id);
   return { ...presentSecret(stored), version: stored.currentVersion };
 }

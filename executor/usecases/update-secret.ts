@@ -21,7 +21,7 @@ interface UpdateSecretFields {
 
 /** Changes what is said of a secret, or where it may go. Calls feel it within a second. */
 export async function updateSecret(
-  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
+  { db, vault, readPrincipal }: Pick<Deps, 'db' | 'vault' | 'readPrincipal'>,
   { principal: signed, id, body, context }: UpdateSecretFields,
 ): Promise<Secret> {
   const principal = readPrincipal(signed);
@@ -42,5 +42,6 @@ export async function updateSecret(
     await appendEvent(tx, secretEvent('secret.changed', { principal, context, secret, text }));
     return secret;
   });
+  vault.forget(id);
   return presentSecret(stored);
 }

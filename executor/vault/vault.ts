@@ -41,7 +41,10 @@ export interface Vault {
   /** `unseal` without waiting, for what is opened on each use and kept nowhere. */
   openerOf(sql: Sql, orgId: string): Promise<(binding: OrgBinding, sealed: Uint8Array) => string>;
   findSecret(at: { orgId: string; secretId: string }): Promise<UsableSecret | undefined>;
-  /** Drops cached ciphertexts of a secret that changed, or of all (null). */
+  /**
+   * Drops cached ciphertexts of a secret that changed, or of all (null). The replica that made the
+   * change does so before it answers: the others hear of it a moment later.
+   */
   forget(secretId: string | null): void;
 }
 
