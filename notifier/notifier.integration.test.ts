@@ -358,6 +358,32 @@ describe('notifier', () => {
     }
   });
 
+  test('a member takes a quarter of the places of its org, however many are asked for at once', async () => {
+    const otherOrg = uuidv7();
+    const member = () => principalOf({ orgId: otherOrg, role: 'member', identityId });
+    const identityId = uuidv7();
+    const tries = await Promise.allSettled(
+      Array.from({ length: 30 }, () => subscribe('https://receiver.invalid/', member())),
+    );
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(25);
+    for (const failed of tries.filter((each) => each.status === 'rejected')) {
+      expect(failed.reason).toMatchObject({ code: 'conflict' });
+    }
+
+    const others = [
+      principalOf({ orgId: otherOrg, role: 'member', identityId: uuidv7() }),
+      principalOf({ orgId: otherOrg }),
+    ];
+    for (const principal of others) await subscribe('https://receiver.invalid/', principal);
+    const { items } = await client.listWebhooks(
+      { principal: member(), page: { limit: 50, cursor: null } },
+      soon(),
+    );
+    const [one] = items;
+    await client.deleteWebhook({ principal: member(), id: one?.id ?? '' }, soon());
+    await subscribe('https://receiver.invalid/', member());
+  });
+
   test.for<[body: { url: string; events?: string[] }, code: string]>([
     [{ url: 'ftp://example.com/' }, 'invalid_params'],
     [{ url: 'https://user:CANARY-pw@example.com/' }, 'invalid_params'],

@@ -73,13 +73,19 @@ export async function listWebhooks(
   return rows.map(toWebhook);
 }
 
-export async function countWebhooks(sql: Sql, { orgId }: { orgId: string }): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
-    select count(*)::int as count
+/** How many an org has, and how many of them its one user; nobody adds another until the transaction ends. */
+export async function countWebhooks(
+  sql: Sql,
+  { orgId, subtreeOf }: { orgId: string; subtreeOf: string | null },
+): Promise<{ all: number; own: number }> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`webhooks ${orgId}`}, 0))`;
+  const [row] = await sql<[{ all: number; own: number }]>`
+    select count(*)::int as all,
+           count(*) filter (where subtree_of = ${subtreeOf})::int as own
       from notifier.webhook
      where org_id = ${orgId}
   `;
-  return row.count;
+  return row;
 }
 
 export async function findWebhook(

@@ -33,6 +33,8 @@ import {
 type Page = { limit: number; cursor: string | null };
 
 const webhooksPerOrgMax = 100;
+/** Of those of one org, for the events of its own agents: no user takes the places of all others. */
+const webhooksPerUserMax = 25;
 
 /** Subscribes an endpoint and starts its handshake. The secret is in this answer only. */
 export async function createWebhook(
@@ -51,9 +53,7 @@ export async function createWebhook(
   }
   const id = uuidv7();
   const webhook = await deps.db.transaction(async (tx) => {
-    if ((await countWebhooks(tx, { orgId: principal.orgId })) >= webhooksPerOrgMax) {
-      throw new AppError('conflict', `An org has at most ${webhooksPerOrgMax} webhooks.`);
-    }
+    refuseMore(await countWebhooks(tx, { orgId: principal.orgId, subtreeOf: owner }));
     const stored = await insertWebhook(tx, {
       id,
       orgId: principal.orgId,
@@ -70,6 +70,18 @@ export async function createWebhook(
   });
   deps.wakeDeliveries();
   return { ...webhook, secret: deps.webhookSecret(id) };
+}
+
+function refuseMore({ all, own }: { all: number; own: number }): void {
+  if (all >= webhooksPerOrgMax) {
+    throw new AppError('conflict', `An org has at most ${webhooksPerOrgMax} webhooks.`);
+  }
+  if (own >= webhooksPerUserMax) {
+    throw new AppError(
+      'conflict',
+      `A member has at most ${webhooksPerUserMax} webhooks; delete one that is not needed any more.`,
+    );
+  }
 }
 
 export async function listOwnWebhooks(
