@@ -122,19 +122,30 @@ const known = new Set<string>(
     return setting.secret ? [...names, ...names.map((each) => `${each}_FILE`)] : names;
   }),
 );
-/** Beginnings that only our settings have. */
-const ours =
-  /^(RATE|CAP|EGRESS|APPROVALS|EXECUTOR|PERMIT|GAP|PRINCIPAL|CARD|DECISION|MASTER|WEBHOOK|TEMPLATES|SIGN_IN|OAUTH_[A-Z0-9_]+_CLIENT)_/;
+/** First words of our settings with which names of other programs begin as well. */
+const shared = new Set(['BASE', 'DATA', 'DATABASE', 'HEALTH', 'LOG', 'NATS', 'OTEL', 'REQUESTS']);
+/** First words that only our settings have: what begins with one of them is meant for us. */
+const ours = new Set(
+  Object.keys(settings).flatMap((name) => {
+    const [word = '', ...rest] = name.split('_');
+    return rest.length === 0 || shared.has(word) ? [] : [word];
+  }),
+);
 /** Names of others that look like ours. */
 const others = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS']);
+/** What Kubernetes sets in every pod of a namespace for a service that is called as one of our words. */
+const ofServices =
+  /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+const serviceAddress = /^(tcp|udp|sctp):\/\//;
 
 function findUnknown(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => !known.has(name) && !others.has(name) && !isOfFamily(name))
+    .filter((name) => !ofServices.test(name) && !serviceAddress.test(environment[name] ?? ''))
     .flatMap((name) => {
       const nearest = [...known].toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? '';
       const isTypo = name.length >= 6 && distance(name, nearest) <= 2;
-      if (!isTypo && !ours.test(name)) return [];
+      if (!isTypo && !ours.has(name.split('_', 1)[0] ?? '')) return [];
       const hint = distance(name, nearest) <= 6 ? ` Did you mean ${nearest}?` : '';
       return [`${name} is not a setting of the gateway.${hint} See .env.example.`];
     });
