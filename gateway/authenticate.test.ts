@@ -5,6 +5,7 @@ import { createAuthenticator, readCredential } from './authenticate.ts';
 import { describeSite } from './domain/site.ts';
 import type { Site } from './domain/site.ts';
 import { agent } from './principals.testing.ts';
+import { createRateLimits } from './rate-limits.ts';
 
 const site = describeSite('http://127.0.0.1:8080', 8080) as Site;
 const bearer = { kind: 'bearer', token: 'aak_1' } as const;
@@ -95,6 +96,15 @@ describe('the credential of a request', () => {
   );
 });
 
+const unlimited = {
+  identityPerMinute: 0,
+  userPerMinute: 0,
+  signInPerMinute: 0,
+  registerPerHour: 0,
+  publicPerMinute: 0,
+  replicas: () => 1,
+};
+
 function start({ fails = false, livesMs = 10_000 } = {}) {
   const asked: { kind: string }[] = [];
   const client = {
@@ -105,5 +115,5 @@ function start({ fails = false, livesMs = 10_000 } = {}) {
       return { principal: 'signed', claims: { ...agent(), expiresAt: Date.now() + livesMs } };
     },
   };
-  return { authenticator: createAuthenticator(client as never), asked };
+  return { authenticator: createAuthenticator(client, createRateLimits(unlimited)), asked };
 }

@@ -10,6 +10,7 @@ import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { isOwnOrigin, readCookie } from './domain/site.ts';
 import type { Site } from './domain/site.ts';
+import type { RateLimits } from './rate-limits.ts';
 
 /** Who calls: the principal as auth signed it, and what it says. */
 export interface Caller {
@@ -23,14 +24,19 @@ export interface Credential {
 }
 
 export interface Authenticator {
-  /** Throws `unauthenticated` for anything unknown, expired or revoked. */
-  authenticate(credential: Credential): Promise<Caller>;
+  /**
+   * Throws `unauthenticated` for anything unknown, expired or revoked. With the address that a
+   * credential came from, failures are counted, and after too many of them no further credential
+   * from there is looked up (`rate_limited`), except those that were valid a while ago.
+   */
+  authenticate(credential: Credential, address?: string): Promise<Caller>;
   /** Forgets everybody: somebody's credential, chain or role has changed. */
   forget(): void;
 }
 
 const cachedMsMax = 1_000;
 const cachedEntriesMax = 20_000;
+const provenMax = 50_000;
 /** A principal goes out only with enough time left for the components behind us to accept it. */
 const remainingMsMin = 4_000;
 const tokenCharactersMax = 512;
@@ -39,34 +45,57 @@ const tokenCharactersMax = 512;
  * Looks tokens up at auth: one look-up at a time per token, kept for at most a second counted
  * from before it was asked, so that a revocation holds within a second (decisions: Lifetimes).
  */
-export function createAuthenticator(client: Client<typeof auth>): Authenticator {
+export function createAuthenticator(
+  client: Pick<Client<typeof auth>, 'authenticate'>,
+  { ofAttempt }: Pick<RateLimits, 'ofAttempt'>,
+): Authenticator {
   const cache = new LRUCache<string, Promise<Caller>>({
     max: cachedEntriesMax,
     ttl: cachedMsMax,
     // By the clock, not a timer for each look.
     ttlResolution: 0,
   });
+  /** Those that were valid when they were last looked up: a flood from their address does not stop them. */
+  const proven = new LRUCache<string, true>({ max: provenMax });
 
   const lookUp = (key: string, { kind, token }: Credential): Promise<Caller> => {
     // Not the deadline of one request: others may be waiting for the same answer.
     const found = client.authenticate({ kind, token }, deadlineIn(2_000));
     cache.set(key, found);
-    found.catch(() => {
-      if (cache.peek(key) === found) cache.delete(key);
-    });
+    found.then(
+      () => proven.set(key, true),
+      (thrown: unknown) => {
+        if (cache.peek(key) === found) cache.delete(key);
+        if (isNotValid(thrown)) proven.delete(key);
+      },
+    );
     return found;
   };
 
   return {
-    async authenticate(credential) {
-      if (credential.token.length > tokenCharactersMax) throw notAccepted();
+    async authenticate(credential, address) {
       const key = hash('sha256', `${credential.kind}\0${credential.token}`, 'base64');
-      const caller = await (cache.get(key) ?? lookUp(key, credential));
-      if (caller.claims.expiresAt - Date.now() >= remainingMsMin) return caller;
+      const isCounted = address !== undefined && !proven.has(key);
+      const attempt = isCounted ? ofAttempt(address) : undefined;
+      if (attempt?.refusal) throw attempt.refusal;
+      if (credential.token.length > tokenCharactersMax) throw notAccepted();
+      try {
+        const caller = await (cache.get(key) ?? lookUp(key, credential));
+        attempt?.forgive();
+        if (caller.claims.expiresAt - Date.now() >= remainingMsMin) return caller;
+      } catch (thrown) {
+        if (!isNotValid(thrown)) attempt?.forgive();
+        throw thrown;
+      }
       return lookUp(key, credential);
     },
     forget: () => cache.clear(),
   };
+}
+
+/** Whether it is the credential that failed, and not somebody that was asked about it. */
+function isNotValid(thrown: unknown): boolean {
+  return ['unauthenticated', 'identity_archived'].includes(AppError.from(thrown).code);
 }
 
 function notAccepted(): AppError {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { addressBlock } from '#addresses';
 import { AppError } from '#errors';
 import type { Caller } from './authenticate.ts';
-import { fullBucket, takeTokens } from './domain/token-bucket.ts';
+import { fullBucket, returnToken, takeTokens } from './domain/token-bucket.ts';
 import type { Bucket, Quota, Taken } from './domain/token-bucket.ts';
 
 export interface RateLimited {
@@ -29,6 +29,15 @@ export interface RateLimits {
   ofRegistration(address: string): RateLimited;
   /** What else strangers may ask for. */
   ofPublic(address: string): RateLimited;
+  /** An attempt to authenticate, before the credential is looked up. */
+  ofAttempt(address: string): Attempt;
+}
+
+/** Counted with what strangers ask for, unless the credential turns out to be valid. */
+export interface Attempt {
+  readonly refusal: AppError | null;
+  /** It was no failed attempt: takes back that it was counted. */
+  forgive(): void;
 }
 
 interface Quotas {
@@ -60,7 +69,7 @@ export function createRateLimits(quotas: Quotas): RateLimits {
         bucket = fullBucket(share, now());
         buckets.set(id, bucket);
       }
-      return { policy, share, ...takeTokens(bucket, share, { nowMs: now(), cost }) };
+      return { policy, share, bucket, ...takeTokens(bucket, share, { nowMs: now(), cost }) };
     };
   };
   const ofIdentity = createKind('identity', perMinute(quotas.identityPerMinute));
@@ -80,6 +89,13 @@ export function createRateLimits(quotas: Quotas): RateLimits {
     ofSignIn: (address) => toLimited([ofSignIn(addressBlock(address))]),
     ofRegistration: (address) => toLimited([ofRegistration(addressBlock(address))]),
     ofPublic: (address) => toLimited([ofPublic(addressBlock(address))]),
+    ofAttempt(address) {
+      const applied = ofPublic(addressBlock(address));
+      return {
+        refusal: toLimited([applied]).refusal,
+        forgive: () => applied?.allowed && returnToken(applied.bucket, applied.share),
+      };
+    },
   };
 }
 
@@ -89,6 +105,7 @@ const perHour = (requests: number): Quota => ({ requests, windowMs: 3_600_000 })
 interface Applied extends Taken {
   readonly policy: string;
   readonly share: Quota;
+  readonly bucket: Bucket;
 }
 
 function toLimited(all: readonly (Applied | null)[]): RateLimited {

@@ -52,9 +52,17 @@ export async function startGateway(
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'gateway' }));
   const neighbours = createNeighbours(bus);
   const feed = startup.use(openFeed(bus, logger));
-  const authenticator = createAuthenticator(neighbours.auth);
-  const authNews = startup.use(hearAuth(bus, () => authenticator.forget()));
   const replicas = startup.use(joinReplicas(bus));
+  const rates = createRateLimits({
+    identityPerMinute: config.RATE_IDENTITY_PER_MINUTE,
+    userPerMinute: config.RATE_USER_PER_MINUTE,
+    signInPerMinute: config.RATE_SIGN_IN_PER_MINUTE,
+    registerPerHour: config.RATE_REGISTER_PER_HOUR,
+    publicPerMinute: config.RATE_PUBLIC_PER_MINUTE,
+    replicas: () => replicas.live(),
+  });
+  const authenticator = createAuthenticator(neighbours.auth, rates);
+  const authNews = startup.use(hearAuth(bus, () => authenticator.forget()));
   const stopping = new AbortController();
   const publisher = openPublisher(bus, 'gateway', logger);
   // Stopped after the server, so that nothing is refused that it does not count.
@@ -73,14 +81,7 @@ export async function startGateway(
       files: openFileReader(bus),
       publisher,
       refusals,
-      rates: createRateLimits({
-        identityPerMinute: config.RATE_IDENTITY_PER_MINUTE,
-        userPerMinute: config.RATE_USER_PER_MINUTE,
-        signInPerMinute: config.RATE_SIGN_IN_PER_MINUTE,
-        registerPerHour: config.RATE_REGISTER_PER_HOUR,
-        publicPerMinute: config.RATE_PUBLIC_PER_MINUTE,
-        replicas: () => replicas.live(),
-      }),
+      rates,
       auditShare: createAuditShare({
         bytesPerMinute: config.AUDIT_BYTES_PER_MINUTE,
         levels: callerLevels(config),

@@ -3,7 +3,7 @@ import type { CallBody, ConnectionCallBody, ValidateBody } from '#contracts/http
 import { params as paramsSchema } from '#contracts/call';
 import { nameReference } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import type { JsonLimits } from './json-size.ts';
+import type { JsonLimits, JsonSize } from './json-size.ts';
 import { parseUntrustedText } from './json.ts';
 import { invalidRequest } from './validate.ts';
 import type { Issue } from './validate.ts';
@@ -22,6 +22,8 @@ export interface CallHeaders {
 /** What a call may hold beside what its body may. */
 export interface CallLimits extends JsonLimits {
   readonly queryValuesMax: number;
+  /** Told how much params that came as JSON text hold, before they are parsed; may throw. */
+  readonly onTextParams?: (size: JsonSize) => void;
 }
 
 const timeoutMsDefault = 30_000;
@@ -138,9 +140,9 @@ function parseParams(given: CallBody['params'], limits: CallLimits): ActionCall[
   if (typeof given !== 'string') return given;
   let value: unknown;
   try {
-    value = parseUntrustedText(given, limits);
+    value = parseUntrustedText(given, limits, limits.onTextParams);
   } catch (thrown) {
-    if (AppError.from(thrown).code === 'too_large') throw thrown;
+    if (['too_large', 'rate_limited'].includes(AppError.from(thrown).code)) throw thrown;
     throw one('params', 'is a string that does not hold acceptable JSON; send an object', thrown);
   }
   if (value === null) return {};

@@ -13,10 +13,16 @@ export interface ParsedJson extends JsonSize {
 /**
  * Parses JSON from outside: UTF-8 only, within the limits, no name twice in one object (readers
  * differ in which of the two counts), and none that means something to JavaScript objects.
+ * `onMeasured` may throw, and then nothing is parsed.
  */
-export function parseUntrustedJson(bytes: Buffer, limits: JsonLimits): ParsedJson {
+export function parseUntrustedJson(
+  bytes: Buffer,
+  limits: JsonLimits,
+  onMeasured?: (size: JsonSize) => void,
+): ParsedJson {
   if (!isUtf8(bytes)) throw invalid('The body is not UTF-8; send JSON encoded as UTF-8.');
   const size = measureJson(bytes, limits);
+  onMeasured?.(size);
   const value = parse(bytes.toString('utf8'));
   // What the parser kept of two members of one name is one.
   if (countNames(value) !== size.names) {
@@ -26,8 +32,12 @@ export function parseUntrustedJson(bytes: Buffer, limits: JsonLimits): ParsedJso
 }
 
 /** As `parseUntrustedJson`, for JSON inside of a string. */
-export function parseUntrustedText(text: string, limits: JsonLimits): unknown {
-  return parseUntrustedJson(Buffer.from(text, 'utf8'), limits).value;
+export function parseUntrustedText(
+  text: string,
+  limits: JsonLimits,
+  onMeasured?: (size: JsonSize) => void,
+): unknown {
+  return parseUntrustedJson(Buffer.from(text, 'utf8'), limits, onMeasured).value;
 }
 
 function parse(text: string): unknown {

@@ -25,6 +25,11 @@ export function fullBucket({ requests }: Quota, nowMs: number): Bucket {
   return { tokens: requests, atMs: nowMs };
 }
 
+/** Gives back what was taken for nothing. */
+export function returnToken(bucket: Bucket, { requests }: Quota): void {
+  bucket.tokens = Math.min(requests, bucket.tokens + 1);
+}
+
 /**
  * Refills for the time passed and takes what a request costs, by default one token. A quota that
  * shrank since takes effect at once; what costs more than a whole quota takes all of it.

@@ -65,7 +65,7 @@ export async function mcpRoute(
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     assertOwnOrigin(deps.site(), request.headers.origin);
     const credential = readBearer(request);
-    const caller = await deps.authenticator.authenticate(credential);
+    const caller = await deps.authenticator.authenticate(credential, request.ip);
     request.caller = caller;
     admit(reply, deps.rates.ofCaller(caller));
     const place = deps.underWay.request(caller.claims, reply.raw);

@@ -10,9 +10,9 @@ import { readCredential } from '../authenticate.ts';
 import type { Caller } from '../authenticate.ts';
 import type { Deps } from '../deps.ts';
 import { connectRefusalPage, connectedPage, gatePage, signInFirst } from './connect-pages.ts';
-import { statusOf, toAppError } from './error-handler.ts';
+import { headersOf, statusOf, toAppError } from './error-handler.ts';
 import { contextOf } from '../context.ts';
-import { refuseOtherMethods } from './routes.ts';
+import { countPublic, refuseOtherMethods } from './routes.ts';
 import { findCaller } from './sign-in-steps.ts';
 
 const gate = '/connect/:id';
@@ -37,7 +37,8 @@ export async function connectPages(app: FastifyInstance, deps: Deps): Promise<vo
   );
   app.setErrorHandler((thrown: unknown, request, reply) => showError(deps, request, reply, thrown));
 
-  app.get(gate, async (request, reply) => {
+  const counted = { onRequest: countPublic(deps) };
+  app.get(gate, counted, async (request, reply) => {
     const flowId = idOf(request);
     const caller = await findCaller(deps, request);
     if (caller === null) return reply.redirect(signInFirst(`/connect/${flowId}`), 303);
@@ -49,7 +50,7 @@ export async function connectPages(app: FastifyInstance, deps: Deps): Promise<vo
     return reply.headers(pageHeaders(formTargetsOf(shown.providerOrigin))).send(html);
   });
 
-  app.post(gate, { bodyLimit: formBytesMax }, async (request, reply) => {
+  app.post(gate, { ...counted, bodyLimit: formBytesMax }, async (request, reply) => {
     const { principal } = await authenticateForm(deps, request);
     const { url } = await executor.beginConnectionFlow(
       { principal, id: idOf(request), context: contextOf(request) },
@@ -58,7 +59,7 @@ export async function connectPages(app: FastifyInstance, deps: Deps): Promise<vo
     return reply.redirect(url, 303);
   });
 
-  app.get(repair, async (request, reply) => {
+  app.get(repair, counted, async (request, reply) => {
     const connectionId = idOf(request);
     const caller = await findCaller(deps, request);
     if (caller === null) {
@@ -76,7 +77,7 @@ export async function connectPages(app: FastifyInstance, deps: Deps): Promise<vo
     return reply.redirect(`/connect/${flowId}`, 303);
   });
 
-  app.get(callback, async (request, reply) => {
+  app.get(callback, counted, async (request, reply) => {
     const query = request.url.split('?')[1] ?? '';
     if (query.length > queryCharactersMax) {
       throw new AppError('too_large', 'What the provider sent is too long; begin again.');
@@ -167,5 +168,8 @@ function showError(
     message: error.message,
     againPath: isAtGate ? `/connect/${idOf(request)}` : null,
   });
-  reply.code(statusOf(error)).headers(pageHeaders()).send(html);
+  reply
+    .code(statusOf(error))
+    .headers({ ...headersOf(error, false), ...pageHeaders() })
+    .send(html);
 }

@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 import { parseUntrustedJson } from '../domain/json.ts';
 import { readCookie } from '../domain/site.ts';
 import type { Site } from '../domain/site.ts';
-import { admit, refuseOtherMethods } from './routes.ts';
+import { admit, countPublic, refuseOtherMethods } from './routes.ts';
 
 interface ForwardOptions extends Pick<Deps, 'site' | 'rates' | 'logger' | 'limits'> {
   /** Where auth answers; undefined where it was not told. */
@@ -107,8 +107,7 @@ export async function oauthForward(app: FastifyInstance, options: ForwardOptions
   // Before a byte of what strangers send is read.
   const countRegistration = async (request: FastifyRequest, reply: FastifyReply) =>
     admit(reply, rates.ofRegistration(request.ip));
-  const countRequest = async (request: FastifyRequest, reply: FastifyReply) =>
-    admit(reply, rates.ofPublic(request.ip));
+  const countRequest = countPublic(options);
   // The one JSON that strangers send to auth: within the limits, and no name twice, as everywhere.
   const checkMetadata = async ({ body }: FastifyRequest): Promise<void> => {
     if (body instanceof Buffer) parseUntrustedJson(body, limits);

@@ -106,7 +106,7 @@ export function refuseOtherMethods(
 export function admission(deps: Deps, access: Access) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const credential = readCredential(deps.site(), request);
-    const caller = await deps.authenticator.authenticate(credential);
+    const caller = await deps.authenticator.authenticate(credential, request.ip);
     request.caller = caller;
     admit(reply, deps.rates.ofCaller(caller));
     if (!mayUse(caller.claims, access)) {
@@ -125,6 +125,13 @@ export function admission(deps: Deps, access: Access) {
 function publicAdmission({ rates }: Deps, { body }: RouteSpec) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (body !== undefined) admit(reply, rates.ofSignIn(request.ip));
+  };
+}
+
+/** Counts what one address asks of pages that need no credential. */
+export function countPublic({ rates }: Pick<Deps, 'rates'>) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    admit(reply, rates.ofPublic(request.ip));
   };
 }
 

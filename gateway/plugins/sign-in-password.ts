@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts';
 import { parseReturnTo } from '../domain/return-to.ts';
 import { toAppError } from './error-handler.ts';
 import { contextOf } from '../context.ts';
-import { refuseOtherMethods } from './routes.ts';
+import { countPublic, refuseOtherMethods } from './routes.ts';
 import { passwordPage, refusalPage, withQuery } from './sign-in-pages.ts';
 import {
   countAttempts,
@@ -26,7 +26,7 @@ const correctable = new Set(['invalid_params', 'forbidden', 'conflict', 'rate_li
 
 /** `/sign-in/password`: sets the password of who is signed in. It can be skipped, and come back to. */
 export function passwordPages(app: FastifyInstance, deps: Deps): void {
-  app.get(url, async (request, reply) => {
+  app.get(url, { onRequest: countPublic(deps) }, async (request, reply) => {
     const { returnTo } = readQuery(request);
     const caller = await findCaller(deps, request);
     if (caller === null) return redirectToSignIn(reply, returnTo);

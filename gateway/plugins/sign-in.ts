@@ -7,7 +7,7 @@ import { parseReturnTo } from '../domain/return-to.ts';
 import { newSessionCookies, visitOf } from '../session-cookie.ts';
 import { toAppError } from './error-handler.ts';
 import { contextOf } from '../context.ts';
-import { refuseOtherMethods } from './routes.ts';
+import { countPublic, refuseOtherMethods } from './routes.ts';
 import { confirmPage, orgPage, refusalPage, signInPage, signedInPage } from './sign-in-pages.ts';
 import type { SignInForm } from './sign-in-pages.ts';
 import { passwordPages } from './sign-in-password.ts';
@@ -41,7 +41,7 @@ export async function signInPages(app: FastifyInstance, deps: Deps): Promise<voi
   );
   app.setErrorHandler((thrown: unknown, request, reply) => showError(deps, request, reply, thrown));
 
-  app.get('/sign-in', async (request, reply) => {
+  app.get('/sign-in', { onRequest: countPublic(deps) }, async (request, reply) => {
     const { token, returnTo, org } = readQuery(request);
     if (token !== undefined) return showLink(reply, { token, returnTo });
     const isAgain = (request.query as { again?: unknown }).again !== undefined;

@@ -2,6 +2,7 @@ import type { actionRoutes } from '#contracts/http/actions';
 import type { CallResult } from '#contracts/call';
 import { performCall } from '../call.ts';
 import type { CallOutcome } from '../call.ts';
+import { limitsOf } from '../call-limits.ts';
 import type { Deps } from '../deps.ts';
 import {
   parseCallBody,
@@ -21,17 +22,19 @@ type CallInput = RouteInput<(typeof actionRoutes)['callAction' | 'callConnection
 export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
   return {
     callAction: (input) =>
-      perform(deps, input, (headers) => parseCallBody(input.body, headers, deps.limits)),
+      perform(deps, input, (headers) =>
+        parseCallBody(input.body, headers, limitsOf(deps, input.caller, input.body.params)),
+      ),
     callConnection: (input) =>
       perform(deps, input, (headers) => parseConnectionCall(input.body, headers, deps.limits)),
 
-    validateAction: ({ caller: { principal }, body, deadline }) =>
+    validateAction: ({ caller, body, deadline }) =>
       answer(
         200,
         deps.policy.explain(
           {
-            principal,
-            call: parseTriedCall(body, deps.limits),
+            principal: caller.principal,
+            call: parseTriedCall(body, limitsOf(deps, caller, body.params)),
             options: parseOptions(body, { idempotencyKey: null }),
             asIdentityId: body.as_identity_id ?? null,
           },

@@ -206,7 +206,7 @@ export const settings = {
   },
   RATE_PUBLIC_PER_MINUTE: {
     schema: whole(600, 10_000_000),
-    doc: 'Requests per address and minute to what needs no credential: OAuth endpoints and the pages around them; 0 = no limit.',
+    doc: 'Requests per address and minute to what needs no credential (OAuth endpoints, pages to sign in and to connect accounts), and requests with credentials that are not valid; 0 = no limit.',
     example: '600',
   },
   OAUTH_HOST: {

@@ -13,6 +13,7 @@ import { AppError } from '#errors';
 import { performCall } from '../../call.ts';
 import type { CallOutcome } from '../../call.ts';
 import type { AskedCall } from '../../domain/call-body.ts';
+import { limitsOf } from '../../call-limits.ts';
 import { parseCallBody } from '../../domain/call-body.ts';
 import { invalidRequest } from '../../domain/validate.ts';
 import { compactResult, verboseResult } from '../compact.ts';
@@ -105,7 +106,7 @@ Raw HTTP (method and path) is not available here; it is through POST /v1/actions
   run: (input, call) => {
     const isVerbose = input.verbose === true && input.approval_id === undefined;
     return callOnce(call, {
-      parse: () => parseCallBody(input, headers, call.deps.limits),
+      parse: () => parseCallBody(input, headers, limitsOf(call.deps, call.caller, input.params)),
       isVerbose,
     });
   },
@@ -133,7 +134,12 @@ ${outcomes}`,
   scope: 'actions:read',
   run: (input, call) =>
     callOnce(call, {
-      parse: () => parseCallBody({ ...input, max_risk: 'read' }, headers, call.deps.limits),
+      parse: () =>
+        parseCallBody(
+          { ...input, max_risk: 'read' },
+          headers,
+          limitsOf(call.deps, call.caller, input.params),
+        ),
       isVerbose: input.verbose === true,
       readsOnly: true,
     }),

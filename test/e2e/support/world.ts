@@ -43,6 +43,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
     PORT: String(await freePort()),
     RATE_SIGN_IN_PER_MINUTE: '0',
+    RATE_PUBLIC_PER_MINUTE: '0',
     RATE_IDENTITY_PER_MINUTE: '0',
     RATE_USER_PER_MINUTE: '0',
     ...settings,
