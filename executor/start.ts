@@ -55,18 +55,10 @@ export async function startExecutor(
   const allow = egressAllowOf(config);
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(
-    openDatabase({
-      url: config.DATABASE_URL,
-      schema: 'executor',
-      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-    }),
-  );
+  const db = startup.use(openOwnDatabase(config));
   const vault = await openVault({ db, masterKeys, logger });
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor' }));
-  const egress = startup.use(
-    openEgress({ allow, ...egressSettingsOf(config), ...(breaker && { breaker }) }),
-  );
+  const egress = startup.use(openEgress({ allow, breaker, ...egressSettingsOf(config) }));
   const jq = startup.use(createJqPool());
   startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
@@ -127,6 +119,11 @@ export async function startExecutor(
   return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
+function openOwnDatabase(config: ExecutorConfig): Database {
+  const { DATABASE_URL: url, DATABASE_CONNECTIONS_MAX: connectionsMax } = config;
+  return openDatabase({ url, schema: 'executor', connectionsMax });
+}
+
 function limitsOf(config: ExecutorConfig, db: Database) {
   const levels = callerLevels(config);
   return {
@@ -179,7 +176,7 @@ function egressAllowOf({ EGRESS_ALLOW }: ExecutorConfig): EgressAllow {
   }
 }
 
-function egressSettingsOf(config: ExecutorConfig): Omit<EgressOptions, 'allow'> {
+function egressSettingsOf(config: ExecutorConfig): Omit<EgressOptions, 'allow' | 'breaker'> {
   return {
     ...{ proxy: config.EGRESS_PROXY, caFile: config.EGRESS_CA_FILE },
     ownAddresses: ownAddressesOf(config),

@@ -34,7 +34,7 @@ export interface EgressOptions {
   /** Bound of opening one connection (DNS, TCP, TLS), whichever request waits for it. */
   readonly connectTimeoutMs?: number;
   /** When an upstream that does not answer is left alone. */
-  readonly breaker?: BreakerOptions;
+  readonly breaker?: BreakerOptions | undefined;
   /** For tests; otherwise the system's resolver. */
   readonly resolve?: Resolve;
 }
