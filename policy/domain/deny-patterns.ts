@@ -158,6 +158,11 @@ function deniesAny(
   );
 }
 
+/** Does now what is otherwise done when the rule is first compared: a long one takes a while. */
+export function foldPattern(pattern: Pattern): void {
+  argumentOf(pattern);
+}
+
 function argumentOf(pattern: Pattern): DenyArgument {
   let known = argumentsOf.get(pattern);
   if (known !== undefined) return known;

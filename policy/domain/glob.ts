@@ -6,11 +6,12 @@
  * characters costs n steps of `literals / 32` words, whatever the pattern and the text are.
  */
 export interface Glob {
-  readonly literals: string;
+  /** How many states there are beside the first. */
+  readonly literals: number;
   /** Which states may stay where they are on any character, and which on any but `/`. */
   readonly onAny: Uint32Array;
   readonly onSegment: Uint32Array;
-  /** States to which each character moves on: where its words begin in `moves`. */
+  /** Where in `moves` the states stand to which a character moves on, and how many: `at * COUNTS + count`. */
   readonly movesOf: ReadonlyMap<number, number>;
   /** All of them in one piece: rules are kept by the hundred, and lists of their own are large. */
   readonly moves: Uint32Array;
@@ -18,7 +19,10 @@ export interface Glob {
   readonly longest: string;
 }
 
-/** How many words may still be looked at: rules are many, and each may be long. */
+/** Single states are counted; 0: as bits, because there are more of them than words. */
+const COUNTS = 1024;
+
+/** How many steps comparing may still take, each some 5 ns: rules are many, and each may be long. */
 export interface GlobBudget {
   left: number;
 }
@@ -28,33 +32,44 @@ type Token = number;
 const SEGMENT_RUN = -1;
 const ANY_RUN = -2;
 const SLASH = 0x2f;
+const ASTERISK = 0x2a;
 
 /** `*` is a run without `/`, `**` (or more) any run. */
 export function compileGlob(pattern: string): Glob {
   const tokens = tokensOf(pattern);
-  const literals = tokens.filter((token) => token >= 0);
-  const words = (literals.length >> 5) + 1;
-  const onAny = new Uint32Array(words);
-  const onSegment = new Uint32Array(words);
-  const movesOf = new Map<number, number>();
-  for (const token of literals) if (!movesOf.has(token)) movesOf.set(token, movesOf.size * words);
-  const moves = new Uint32Array(movesOf.size * words);
-  let state = 0;
+  const statesOf = new Map<number, number[]>();
+  const anyAt: number[] = [];
+  const segmentAt: number[] = [];
+  let literals = 0;
   for (const token of tokens) {
-    if (token === ANY_RUN) setBit(onAny, state);
-    else if (token === SEGMENT_RUN) setBit(onSegment, state);
+    if (token === ANY_RUN) anyAt.push(literals);
+    else if (token === SEGMENT_RUN) segmentAt.push(literals);
     else {
-      state += 1;
-      setBit(moves, 32 * (movesOf.get(token) ?? 0) + state);
+      literals += 1;
+      const states = statesOf.get(token);
+      if (states === undefined) statesOf.set(token, [literals]);
+      else states.push(literals);
     }
   }
-  const runs = pattern.split(/\*+/);
-  const longest = runs.reduce((most, each) => (each.length > most.length ? each : most), '');
-  return { literals: String.fromCharCode(...literals), onAny, onSegment, movesOf, moves, longest };
+  const words = (literals >> 5) + 1;
+  const movesOf = new Map<number, number>();
+  const moves = new Uint32Array(sizeOf(statesOf, words));
+  let at = 0;
+  for (const [token, states] of statesOf) {
+    const isFew = states.length < Math.min(words, COUNTS);
+    if (isFew) moves.set(states, at);
+    else for (const state of states) setBit(moves, 32 * at + state);
+    movesOf.set(token, at * COUNTS + (isFew ? states.length : 0));
+    at += Math.min(states.length, words);
+  }
+  const onAny = bitsOf(anyAt, words);
+  const onSegment = bitsOf(segmentAt, words);
+  return { literals, onAny, onSegment, movesOf, moves, longest: longestRunIn(pattern) };
 }
 
 /** Does the pattern match this text, character by character? What it took is taken from the budget. */
 export function matchesText(glob: Glob, text: string, budget?: GlobBudget): boolean {
+  if (budget !== undefined) budget.left -= 1 + (text.length >> 4);
   if (!text.includes(glob.longest)) return false;
   return run(glob, { length: text.length, tokenAt: (index) => text.charCodeAt(index), budget });
 }
@@ -63,9 +78,10 @@ export function matchesText(glob: Glob, text: string, budget?: GlobBudget): bool
  * Does the pattern match whatever the other pattern matches? Never says yes wrongly; may say no
  * where only a cleverer proof would find that it does.
  */
-export function coversPattern(glob: Glob, other: string): boolean {
+export function coversPattern(glob: Glob, other: string, budget?: GlobBudget): boolean {
+  if (budget !== undefined) budget.left -= other.length;
   const tokens = tokensOf(other);
-  return run(glob, { length: tokens.length, tokenAt: (index) => tokens[index] ?? 0 });
+  return run(glob, { length: tokens.length, tokenAt: (index) => tokens[index] ?? 0, budget });
 }
 
 interface Tokens {
@@ -85,31 +101,60 @@ function run(
   for (let index = 0; index < length; index += 1) {
     if (budget !== undefined) budget.left -= words;
     const token = tokenAt(index);
-    const into = movesOf.get(token);
+    const into = movesOf.get(token) ?? -1;
+    const at = Math.floor(into / COUNTS);
+    const count = into % COUNTS;
     const segmentMask = token === SLASH || token === ANY_RUN ? 0 : 0xffffffff;
     let carry = 0;
     let alive = 0;
     for (let word = 0; word < words; word += 1) {
       const current = states[word] ?? 0;
       const stays = (onAny[word] ?? 0) | ((onSegment[word] ?? 0) & segmentMask);
-      const moved = into === undefined ? 0 : ((current << 1) | carry) & (moves[into + word] ?? 0);
+      const moved = count === 0 ? ((current << 1) | carry) & (moves[at + word] ?? 0) : 0;
       carry = current >>> 31;
       const result = (current & stays) | moved;
       next[word] = result;
       alive |= result;
     }
+    for (let each = 0; each < count; each += 1) {
+      const state = moves[at + each] ?? 0;
+      if (!isSet(states, state - 1)) continue;
+      setBit(next, state);
+      alive = 1;
+    }
     if (alive === 0) return false;
     [states, next] = [next, states];
   }
-  return isSet(states, literals.length);
+  return isSet(states, literals);
 }
 
 function tokensOf(pattern: string): Token[] {
-  const parts = pattern.match(/\*+|[^*]/gs) ?? [];
-  return parts.map((part) => {
-    if (part === '*') return SEGMENT_RUN;
-    return part.startsWith('*') ? ANY_RUN : part.charCodeAt(0);
-  });
+  const tokens: Token[] = [];
+  for (let at = 0; at < pattern.length; at += 1) {
+    const code = pattern.charCodeAt(at);
+    if (code !== ASTERISK) tokens.push(code);
+    else if (pattern.charCodeAt(at - 1) !== ASTERISK) tokens.push(SEGMENT_RUN);
+    else tokens[tokens.length - 1] = ANY_RUN;
+  }
+  return tokens;
+}
+
+function sizeOf(statesOf: ReadonlyMap<number, readonly number[]>, words: number): number {
+  let size = 0;
+  for (const { length } of statesOf.values()) size += Math.min(length, words);
+  return size;
+}
+
+function longestRunIn(pattern: string): string {
+  let longest = '';
+  for (const run of pattern.split('*')) if (run.length > longest.length) longest = run;
+  return longest;
+}
+
+function bitsOf(states: readonly number[], words: number): Uint32Array {
+  const bits = new Uint32Array(words);
+  for (const state of states) setBit(bits, state);
+  return bits;
 }
 
 function setBit(words: Uint32Array, bit: number): void {

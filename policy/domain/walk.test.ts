@@ -189,6 +189,20 @@ describe('many long deny rules', () => {
 
     expect(moves.byteLength).toBeLessThan(16_384);
   });
+
+  test('of an earlier version, whatever their length, take no more room than their text', () => {
+    const text = Array.from({ length: 4000 }, (_, at) => String.fromCharCode(0x4e00 + at)).join('');
+    const { arg } = compilePattern(`*:*:**${text}`, false);
+    const { moves } = arg as Glob;
+
+    expect(moves.byteLength).toBeLessThan(4 * 4096);
+    expect(outcomeOf(agent, [ruleOn('bot', `deny *:*:**${text}`)], callWith(`a${text}`))).toBe(
+      'denied',
+    );
+    expect(outcomeOf(agent, [ruleOn('bot', `deny *:*:**${text}b`)], callWith(`a${text}`))).toBe(
+      'gap',
+    );
+  });
 });
 
 describe('reads', () => {

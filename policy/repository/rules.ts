@@ -2,8 +2,8 @@ import type { Rule as PublicRule } from '#contracts/http/rules';
 import type { Risk } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { withHiddenEncoded } from '../domain/keys.ts';
-import { compilePattern } from '../domain/patterns.ts';
 import type { Rule } from '../domain/rules.ts';
+import { compilePatterns } from './compiled-patterns.ts';
 
 interface RuleRow {
   id: string;
@@ -78,11 +78,12 @@ export async function listLiveRules(
        and (expires_at is null or expires_at > now())
      order by id
   `;
-  return rows.map((row) => ({
+  const patterns = await compilePatterns(rows);
+  return rows.map((row, index) => ({
     id: row.id,
     identityId: row.identity_id,
     effect: row.effect,
-    pattern: compilePattern(withHiddenEncoded(row.pattern), row.exact),
+    pattern: patterns[index]!,
     serviceId: row.service_id,
     credentialId: row.credential_id,
     riskAtLeast: row.risk_at_least,

@@ -1,0 +1,47 @@
+import { setImmediate } from 'node:timers/promises';
+
+import { LRUCache } from 'lru-cache';
+
+import { foldPattern } from '../domain/deny-patterns.ts';
+import { withHiddenEncoded } from '../domain/keys.ts';
+import { compilePattern } from '../domain/patterns.ts';
+import type { Pattern } from '../domain/patterns.ts';
+import type { Rule } from '../domain/rules.ts';
+
+/** Of patterns that are kept: compiled they take some fifty bytes for each character. */
+const KEPT_CHARACTERS_MAX = 1_000_000;
+/** Before other requests have their turn: five milliseconds at most. */
+const CHARACTERS_AT_ONCE = 20_000;
+
+/** The same rules are read again every second, for each chain that they hold for. */
+const compiled = new LRUCache<string, Pattern>({
+  maxSize: KEPT_CHARACTERS_MAX,
+  sizeCalculation: (_pattern, text) => text.length,
+});
+
+interface StoredPattern {
+  readonly pattern: string;
+  readonly exact: boolean;
+  readonly effect: Rule['effect'];
+}
+
+/** Patterns of rules, in their order, ready to be compared; other requests are served meanwhile. */
+export async function compilePatterns(stored: readonly StoredPattern[]): Promise<Pattern[]> {
+  const patterns: Pattern[] = [];
+  let since = 0;
+  for (const { pattern: text, exact, effect } of stored) {
+    const key = `${effect} ${exact} ${text}`;
+    let pattern = compiled.get(key);
+    if (pattern === undefined) {
+      pattern = compilePattern(withHiddenEncoded(text), exact);
+      if (effect === 'deny') foldPattern(pattern);
+      compiled.set(key, pattern);
+      since += key.length;
+    }
+    patterns.push(pattern);
+    if (since < CHARACTERS_AT_ONCE) continue;
+    since = 0;
+    await setImmediate();
+  }
+  return patterns;
+}
