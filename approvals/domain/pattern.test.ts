@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { cpuMsOf } from '../../test/support/cpu.ts';
 import { covers } from './pattern.ts';
 
 describe('covers', () => {
@@ -27,6 +28,19 @@ describe('covers', () => {
     ['github:a:b', false, 'github', false],
   ])('%s (exact: %s) and %s: %s', ([pattern, exact, key, expected]) => {
     expect(covers({ pattern, exact }, key)).toBe(expected);
+  });
+
+  test('a cascade looks through hundreds of long keys at once', () => {
+    const keys = Array.from(
+      { length: 200 },
+      (_, at) => `http:GET:a.example/${'x'.repeat(4_000)}${at}`,
+    );
+    const look = () =>
+      keys.every((key) => covers({ pattern: 'http:ANY:a.example/**', exact: false }, key));
+
+    expect(look()).toBe(true);
+    // A millisecond for each before.
+    expect(cpuMsOf(look)).toBeLessThan(20);
   });
 
   test('a hostile pattern and key end quickly', () => {

@@ -39,6 +39,14 @@ function segmentMatches(pattern: string | undefined, value: string | undefined):
  * positions that are still possible, so its cost is bounded by the two lengths whatever is in them.
  */
 function argMatches(pattern: string, text: string): boolean {
+  const fixed = pattern.search(/\*|$/);
+  if (!text.startsWith(pattern.slice(0, fixed))) return false;
+  const wild = pattern.slice(fixed);
+  // What is suggested ends so, and a cascade looks at hundreds of keys.
+  return wild === '**' || wildMatches(wild, text.slice(fixed));
+}
+
+function wildMatches(pattern: string, text: string): boolean {
   const tokens = pattern
     .split(/(\*\*|\*)/)
     .flatMap((part) => (part.startsWith('*') ? [part] : part.split('')));

@@ -1,5 +1,5 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import { findServedOperations } from '#templates';
+import { findServedOperations, isSameMethod } from '#templates';
 
 /**
  * The action that a verb call amounts to. Where it may be several, as the server will decide,
@@ -9,8 +9,11 @@ export function servedOperation(
   template: CompiledTemplate,
   request: { method: string; path: string },
 ): CompiledAction | undefined {
-  const { listed, alike } = findServedOperations(template, request);
-  const found = [...listed, ...alike].map(({ action }) => action);
+  const served = findServedOperations(template, request);
+  const found =
+    served === undefined
+      ? Object.values(template.actions).filter(({ method }) => isSameMethod(method, request.method))
+      : [...served.listed, ...served.alike].map(({ action }) => action);
   const [first] = found;
   return first && { ...first, redact: [...new Set(found.flatMap(({ redact }) => redact))] };
 }

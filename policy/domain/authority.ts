@@ -4,7 +4,7 @@ import { coversAllOf, matchesKey } from './patterns.ts';
 import type { Pattern } from './patterns.ts';
 import { creatorOf, isAgentMade, switchOf } from './rules.ts';
 import type { Rule, Standing, Standings } from './rules.ts';
-import { findDenial, isAtLeastRisk } from './denials.ts';
+import { denialWithin, isAtLeastRisk } from './denials.ts';
 import type { WalkedCall } from './denials.ts';
 
 /** One key of a call, or a pattern that somebody wants to hand on: what a rule has to cover. */
@@ -41,10 +41,25 @@ export function findAuthority(question: Question, identityId: string): Cover {
 type IsTrusted = (creatorId: string) => boolean;
 
 function authorityOf(question: Question, standing: Standing, isTrusted: IsTrusted): Cover {
-  if (findDenial(standing, question.call) !== undefined) return null;
+  if (isDenied(question, standing)) return null;
   const id = standing.chain.at(-1)?.id ?? '';
   const foreign = standing.rules.filter((rule) => !rule.creatorChain.includes(id));
   return coverOf(question, { ...standing, rules: foreign }, isTrusted);
+}
+
+/** Asked for each key of a call, and in each round of `findTrusted`; found once. */
+const knownDenials = new WeakMap<Standings, WeakMap<WalkedCall, Map<string, boolean>>>();
+
+/** Also where finding out takes too long. */
+function isDenied({ standings, call }: Question, standing: Standing): boolean {
+  const ofStandings =
+    knownDenials.get(standings) ?? new WeakMap<WalkedCall, Map<string, boolean>>();
+  const known = ofStandings.get(call) ?? new Map<string, boolean>();
+  knownDenials.set(standings, ofStandings.set(call, known));
+  const id = standing.chain.at(-1)?.id ?? '';
+  const found = known.get(id) ?? denialWithin(standing, call) !== undefined;
+  known.set(id, found);
+  return found;
 }
 
 /** Of several rules the one that lasts longest, because what is handed on may last no longer. */
@@ -103,14 +118,18 @@ function findTrusted(question: Question): Set<string> {
   return trusted;
 }
 
+/** Not where finding out takes too long. */
 function appliesTo(rule: Rule, { call, need }: Question): boolean {
+  const { budget } = call;
   if (rule.effect !== 'allow') return false;
+  budget.left -= 1;
+  if (budget.left < 0) return false;
   if (rule.serviceId !== null && rule.serviceId !== call.serviceId) return false;
   if (rule.credentialId !== null && !call.credentialIds.includes(rule.credentialId)) return false;
   if (!isAtLeastRisk(rule, call.risk)) return false;
   return need.kind === 'key'
-    ? matchesKey(rule.pattern, need.key)
-    : coversAllOf(rule.pattern, need.pattern);
+    ? matchesKey(rule.pattern, need.key, budget)
+    : coversAllOf(rule.pattern, need.pattern, budget);
 }
 
 function lastsLonger(rule: Rule, best: Rule | undefined): boolean {

@@ -1,8 +1,12 @@
 import type { DerivedKey } from '#contracts/permit';
 import type { ChainLink, Risk } from '#contracts/vocabulary';
-import { isAtLeast } from './deny-names.ts';
+import type { AppError } from '#errors';
+import { isAtLeast } from './risks.ts';
+import { createNameBudget } from './name-budget.ts';
 import type { RatedName } from './deny-names.ts';
+import type { NameBudget } from './name-budget.ts';
 import { couldDeny, deniesKey } from './deny-patterns.ts';
+import type { GlobBudget } from './glob.ts';
 import { invalidParam } from './invalid-call.ts';
 import type { Rule, Standing } from './rules.ts';
 
@@ -16,6 +20,12 @@ export interface WalkedCall {
   readonly isOpenRead: boolean;
   /** Further names under which deny rules, and they alone, match. */
   readonly denyNames: readonly RatedName[];
+  readonly budget: DecisionBudget;
+}
+
+/** What one decision may still take, in all that is asked about a call: comparing it with rules, and finding its names. */
+export interface DecisionBudget extends GlobBudget {
+  readonly names: NameBudget;
 }
 
 export interface Denial {
@@ -27,15 +37,28 @@ export interface Denial {
 /** Some 15 ms of comparing: hundreds of rules with an argument of usual length take a hundredth of it. */
 const STEPS_MAX = 4_000_000;
 
+export function createDecisionBudget(): DecisionBudget {
+  return { left: STEPS_MAX, names: createNameBudget() };
+}
+
 /**
  * Step 1. Deny wins: on the org or any identity of the chain, whatever the order and specificity.
  * Throws `invalid_params` for a call that takes too long to compare: policy decides for everybody.
  */
 export function findDenial(standing: Standing, call: WalkedCall): Denial | undefined {
-  const budget = { left: STEPS_MAX };
+  const denial = denialWithin(standing, call);
+  if (denial === 'unknown') throw tooLong();
+  return denial;
+}
+
+/** The same without throwing. */
+export function denialWithin(standing: Standing, call: WalkedCall): Denial | 'unknown' | undefined {
+  const { budget } = call;
+  const steps = STEPS_PER_NAME * (call.keys.length + call.denyNames.length);
   for (const rule of standing.rules) {
     if (rule.effect !== 'deny') continue;
-    if (budget.left < 0) throw tooLong();
+    budget.left -= steps;
+    if (budget.left < 0) return 'unknown';
     if (isAtLeastRisk(rule, call.risk)) {
       const key = call.keys.find((each) => deniesKey(rule.pattern, each, budget));
       if (key !== undefined) return { rule, key: key.key };
@@ -45,13 +68,15 @@ export function findDenial(standing: Standing, call: WalkedCall): Denial | undef
     );
     if (name !== undefined) return { rule, key: call.keys[0]?.key ?? rule.pattern.text };
   }
-  return undefined;
+  return budget.left < 0 ? 'unknown' : undefined;
 }
 
-function tooLong() {
+const STEPS_PER_NAME = 2;
+
+export function tooLong(): AppError {
   return invalidParam(
     'params',
-    'take too long to compare with the deny rules that hold here; send a shorter argument, or have the rules made fewer or shorter',
+    'take too long to compare with the rules that hold here; send a shorter argument, or have the rules made fewer or shorter',
   );
 }
 

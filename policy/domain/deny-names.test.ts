@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { CompiledParam, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
 import { actionOf, github, paramOf, templateOf } from './action.testing.ts';
-import { isAtLeast, namesOf, neighbourNames, ownNames } from './deny-names.ts';
+import { namesOf, neighbourNames, ownNames } from './deny-names.ts';
+import { isAtLeast } from './risks.ts';
 import type { Neighbour } from './deny-names.ts';
 import { compileParamCheck } from './validate-params.ts';
 import { findOperations } from '#templates';
@@ -77,7 +78,7 @@ describe('neighbourNames', () => {
     neighbourNames(
       [{ names: ['hub', 'github'], prefix, template, fits }],
       { method, path, query, body },
-      'read',
+      { risk: 'read' },
     );
 
   test('an operation is known by every name of the neighbour, with its argument and its risk', () => {
@@ -120,7 +121,7 @@ describe('neighbourNames', () => {
       neighbourNames(
         [{ names: ['a'], prefix: '', template: lower(schema), fits }],
         { method: 'GET', path: `/a/${value}`, query: {}, body: null },
-        'read',
+        { risk: 'read' },
       )[0]?.args;
     const name = { type: 'string', pattern: '^[a-z]+$' };
 
@@ -170,8 +171,8 @@ describe('neighbourNames', () => {
 
     expect(name).toMatchObject({
       action: {
-        among: ['issues.create', 'messages.post'],
-        notAmong: ['issues.list', 'repos.delete', 'users.get', 'users.me'],
+        among: new Set(['issues.create', 'messages.post']),
+        notAmong: new Set(['issues.list', 'repos.delete', 'users.get', 'users.me']),
       },
       args: undefined,
     });
@@ -212,7 +213,7 @@ describe('what another template on the host lists', () => {
     neighbourNames(
       [mail, ...others].map((each) => ({ names: [each.key], prefix: '', template: each, fits })),
       { method, path, query: {}, body: null },
-      method === 'GET' ? 'read' : 'write',
+      { risk: method === 'GET' ? 'read' : 'write' },
     ).filter(({ service }) => service === 'mail');
   const membersOwn = { ...calendar, tier: 'user' as const };
   const unknown = [{ service: 'mail', args: undefined, action: expect.any(Object) }];
@@ -239,7 +240,11 @@ describe('what another template on the host lists', () => {
 
   test('lifts nothing where it carries other operations, whatever their methods are', () => {
     expect(namesOfMail('POST', '/$batch', calendar)).toMatchObject([
-      { service: 'mail', args: undefined, action: { among: ['get_message'], notAmong: [] } },
+      {
+        service: 'mail',
+        args: undefined,
+        action: { among: new Set(['get_message']), notAmong: new Set() },
+      },
     ]);
     const plain = templateOf([actionOf('batch', { method: 'POST', path: '/$batch' })], {
       key: 'x',
@@ -268,7 +273,7 @@ describe('a request to an MCP server', () => {
     neighbourNames(
       [{ names: ['crm'], prefix: '', template: server, fits }],
       { method, path: '/mcp', query: {}, body: {}, ...(tool === undefined ? {} : { tool }) },
-      method === 'POST' ? 'write' : 'read',
+      { risk: method === 'POST' ? 'write' : 'read' },
     );
 
   test('that is no call of ours may be any tool, of any risk', () => {
@@ -292,9 +297,12 @@ describe('risk of what the template does not list', () => {
     neighbourNames(
       [{ names: ['notes'], prefix: '/api', template: notes, fits }],
       { method, path, query: {}, body: null },
-      method === 'POST' ? 'write' : 'read',
+      { risk: method === 'POST' ? 'write' : 'read' },
     );
-  const purges = { service: 'notes', action: 'notes.purge', args: undefined, risk: 'delete' };
+  const purges = {
+    ...{ service: 'notes', action: { among: new Set(['notes.purge']) } },
+    ...{ args: undefined, risk: 'delete' },
+  };
 
   test('is that of any operation which it may be', () => {
     expect(names('POST', '/api/Notes/Purge')).toEqual([

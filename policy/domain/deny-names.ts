@@ -1,12 +1,18 @@
 import type { Injection } from '#contracts/permit';
-import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts/template';
+import type { CompiledParam, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
-import { findServedOperations, isSameMethod } from '#templates';
+import { findServedOperations } from '#templates';
 import type { FoundOperation } from '#templates';
+import { argumentsOf } from './deny-arguments.ts';
 import { addressReadings } from './deny-patterns.ts';
-import type { DenyName, UnknownAction } from './deny-patterns.ts';
-import { argumentsIn, argumentsOfKey, membersOf, readingsOf } from './deny-values.ts';
+import type { DenyName } from './deny-patterns.ts';
+import { argumentsOfKey, createValueReader } from './deny-values.ts';
+import type { ReadValue } from './deny-values.ts';
 import { encodeName, withoutOrg } from './keys.ts';
+import { createNameBudget } from './name-budget.ts';
+import type { NameBudget } from './name-budget.ts';
+import { operationsFor } from './possible-operations.ts';
+import { higher } from './risks.ts';
 
 /** A request as it will reach its host, as far as policy knows it. */
 export interface SentRequest {
@@ -32,7 +38,7 @@ export interface Neighbour {
   /** Path of its base URL, without a slash at its end. */
   readonly prefix: string;
   readonly template: CompiledTemplate;
-  /** Does the value satisfy the schema of this parameter? */
+  /** Does the value satisfy the schema of this parameter? No where finding out takes too much. */
   readonly fits: (param: CompiledParam, value: JsonValue) => boolean;
 }
 
@@ -56,20 +62,24 @@ export function ownNames(
 
 /**
  * The names that a request has as an operation of the services and templates on its host: the one
- * found by method and path, and where that is not known to be one of a trusted template, any.
+ * found by method and path, and where that is not known to be one of a trusted template, any. A
+ * template that the budget is not enough for is one of which it may be any operation.
  */
 export function neighbourNames(
   neighbours: readonly Neighbour[],
   request: SentRequest,
-  risk: Risk,
+  { risk, budget = createNameBudget() }: { risk: Risk; budget?: NameBudget },
 ): RatedName[] {
-  const found = neighbours.map((neighbour) => findIn(neighbour, request));
+  const found = neighbours.map((neighbour) => findIn(neighbour, request, budget));
   const isCarrier = found.some(({ carries }) => carries);
   const isListed = found.some(
     ({ neighbour, listed }) => isTrusted(neighbour.template) && listed.length > 0,
   );
   const isKnown = isListed && !isCarrier;
-  return found.flatMap((each) => namesIn(each, { request, risk, isKnown, isCarrier }));
+  const readValue = createValueReader(budget);
+  return found.flatMap((each) =>
+    namesIn(each, { request, risk, isKnown, isCarrier, budget, readValue }),
+  );
 }
 
 /** Built in, or published by an admin: what a member writes about a host lifts no deny. */
@@ -85,20 +95,29 @@ interface Found {
   readonly alike: readonly FoundOperation[];
   /** One operation for many: what it does is said in its body. */
   readonly carries: boolean;
+  /** Finding out would take too long. */
+  readonly isUnread: boolean;
 }
 
-function findIn(neighbour: Neighbour, request: SentRequest): Found {
+function findIn(neighbour: Neighbour, request: SentRequest, budget: NameBudget): Found {
   const { template, prefix } = neighbour;
   const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
-  const nothing = { neighbour, isBelow, listed: [], alike: [], carries: false };
+  const nothing = { neighbour, isBelow, listed: [], alike: [], carries: false, isUnread: false };
   if (template.runtime === 'mcp') {
-    return { ...nothing, carries: request.tool !== undefined || isEndpoint(neighbour, request) };
+    budget.left -= request.path.length;
+    const carries = request.tool !== undefined || budget.left < 0 || isEndpoint(neighbour, request);
+    return { ...nothing, carries };
   }
   if (!isBelow) return nothing;
   const path = request.path.slice(prefix.length);
-  const { listed, alike } = findServedOperations(template, { method: request.method, path });
+  const served = findServedOperations(template, { method: request.method, path }, budget);
+  if (served === undefined) {
+    const carries = operationsFor(template, request.method, budget).mayCarry;
+    return { ...nothing, carries, isUnread: true };
+  }
+  const { listed, alike } = served;
   const carries = [...listed, ...alike].some(({ action }) => action.multiplex === true);
-  return { neighbour, isBelow, listed, alike, carries };
+  return { ...nothing, listed, alike, carries };
 }
 
 /** Where an MCP server takes its messages, spelled as servers may read it. */
@@ -118,6 +137,8 @@ interface Circumstances {
   readonly risk: Risk;
   readonly isKnown: boolean;
   readonly isCarrier: boolean;
+  readonly budget: NameBudget;
+  readonly readValue: ReadValue;
 }
 
 type NamedOperation = Pick<RatedName, 'action' | 'args' | 'risk'>;
@@ -131,20 +152,25 @@ function namesIn(found: Found, at: Circumstances): RatedName[] {
 }
 
 function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
-  const { neighbour, listed, alike, carries } = found;
-  const { request, risk, isKnown, isCarrier } = at;
+  const { neighbour, listed, alike, carries, isUnread } = found;
+  const { risk, isKnown, isCarrier, budget } = at;
   // What nobody lists may be any of them: one that is spelled alike is among these.
-  const isUnknown = isCarrier ? !carries : listed.length === 0 && !isKnown;
-  const named = listed.length > 0 || !isUnknown ? [...listed, ...alike] : [];
-  return [
-    ...named.map((operation) => ({
+  const isUnknown = isUnread || (isCarrier ? !carries : listed.length === 0 && !isKnown);
+  const operations = listed.length > 0 || !isUnknown ? [...listed, ...alike] : [];
+  const named: NamedOperation[] = [];
+  for (const operation of operations) {
+    budget.left -= STEPS_PER_OPERATION;
+    if (budget.left < 0) return unknownIn(found, at);
+    named.push({
       action: encodeName(operation.action.key),
-      args: argumentsOf(operation, { request, fits: neighbour.fits }),
+      args: argumentsOf(operation, { ...at, fits: neighbour.fits }),
       risk: higher(risk, operation.action.risk),
-    })),
-    ...(isUnknown ? unknownIn(found, at) : []),
-  ];
+    });
+  }
+  return isUnknown ? [...named, ...unknownIn(found, at)] : named;
 }
+
+const STEPS_PER_OPERATION = 100;
 
 /**
  * Any operation of its method, or of any method where the request carries others; also those that are
@@ -152,21 +178,11 @@ function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
  */
 function unknownIn(
   { neighbour: { template }, isBelow }: Found,
-  { request, risk, isCarrier }: Circumstances,
+  { request, risk, isCarrier, budget }: Circumstances,
 ): NamedOperation[] {
-  const isPossible = (action: CompiledAction) =>
-    isCarrier || isSameMethod(action.method, request.method);
-  const riskier = Object.values(template.actions).filter(
-    (action) => isBelow && isPossible(action) && higher(risk, action.risk) !== risk,
-  );
-  return [
-    { action: unknownAction(template, isPossible), args: undefined, risk },
-    ...riskier.map((action) => ({
-      action: encodeName(action.key),
-      args: undefined,
-      risk: action.risk,
-    })),
-  ];
+  const { unknown, byRisk } = operationsFor(template, isCarrier ? null : request.method, budget);
+  const riskier = byRisk.filter((each) => isBelow && higher(risk, each.risk) !== risk);
+  return [{ action: unknown, args: undefined, risk }, ...riskier];
 }
 
 /**
@@ -175,59 +191,21 @@ function unknownIn(
  */
 function toolsIn(
   { neighbour: { template, fits }, carries }: Found,
-  { request, risk, isKnown }: Circumstances,
+  at: Circumstances,
 ): NamedOperation[] {
+  const { request, risk, isKnown, budget } = at;
   const { tool } = request;
   if (tool === undefined) {
     if (isKnown && !carries) return [];
-    const isPossible = (action: CompiledAction) => isSameMethod(action.method, request.method);
     // It may be any tool there is, also one that nobody has looked at yet.
     const atMost = ['GET', 'HEAD', 'OPTIONS'].includes(request.method) ? risk : 'delete';
-    return [{ action: unknownAction(template, isPossible), args: undefined, risk: atMost }];
+    const { unknown } = operationsFor(template, request.method, budget);
+    return [{ action: unknown, args: undefined, risk: atMost }];
   }
   const action = Object.hasOwn(template.actions, tool) ? template.actions[tool] : undefined;
   if (action === undefined) return [{ action: encodeName(tool), args: undefined, risk }];
-  const args = argumentsOf({ action, pathValues: {} }, { request, fits });
+  const args = argumentsOf({ action, pathValues: {} }, { ...at, fits });
   return [{ action: encodeName(tool), args, risk: higher(risk, action.risk) }];
-}
-
-function unknownAction(
-  template: CompiledTemplate,
-  isPossible: (action: CompiledAction) => boolean,
-): UnknownAction {
-  const actions = Object.values(template.actions);
-  return {
-    among: actions.filter(isPossible).map((action) => action.key),
-    notAmong: actions.filter((action) => !isPossible(action)).map((action) => action.key),
-  };
-}
-
-/** Unknown where it is absent, or is no value that the parameter can have. */
-function argumentsOf(
-  { action, pathValues }: FoundOperation,
-  { request, fits }: { request: SentRequest; fits: Neighbour['fits'] },
-): string[] | undefined {
-  const param = action.params.find((each) => each.name === action.scopeParam);
-  if (param === undefined) return undefined;
-  const values = valuesOf(param, { action, pathValues, request });
-  const args = values.map((value) => argumentsIn(value));
-  if (args.length === 0 || args.includes(undefined)) return undefined;
-  const isPossible = values.every((value) =>
-    readingsOf(value).some((reading) => fits(param, reading)),
-  );
-  return isPossible ? [...new Set(args.flatMap((each) => each ?? []))] : undefined;
-}
-
-function valuesOf(
-  param: CompiledParam,
-  { action, pathValues, request }: FoundOperation & { request: SentRequest },
-): JsonValue[] {
-  const { name, wireName } = param;
-  if (param.in === 'path') return Object.hasOwn(pathValues, name) ? [pathValues[name] ?? ''] : [];
-  if (param.in === 'query') return membersOf(request.query, wireName);
-  if (param.in !== 'body') return [];
-  if (action.body?.wholeBody !== true) return membersOf(request.body, wireName);
-  return request.body === undefined || request.body === null ? [] : [request.body];
 }
 
 type Credential = Pick<Injection, 'kind' | 'credentialName'>;
@@ -271,14 +249,4 @@ export function aliasKeys(
     .map(({ kind, credentialName }) => ({
       ...{ service: kind, action: encodeName(withoutOrg(credentialName)), args: [host], risk },
     }));
-}
-
-const order: readonly Risk[] = ['read', 'write', 'delete'];
-
-export function higher(left: Risk, right: Risk): Risk {
-  return order.indexOf(left) >= order.indexOf(right) ? left : right;
-}
-
-export function isAtLeast(risk: Risk, least: Risk): boolean {
-  return order.indexOf(risk) >= order.indexOf(least);
 }

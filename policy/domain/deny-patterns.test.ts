@@ -14,7 +14,10 @@ describe('what a deny rule could mean', () => {
   const several: DenyName = { ...known, args: ['acme/api', 'acme/site'] };
   const unlisted: DenyName = {
     service: 'github',
-    action: { among: ['issues.create', 'repos.create'], notAmong: ['issues.list', 'repos.delete'] },
+    action: {
+      among: new Set(['issues.create', 'repos.create']),
+      notAmong: new Set(['issues.list', 'repos.delete']),
+    },
     args: undefined,
   };
   const anything: DenyName = { ...unlisted, service: undefined };

@@ -21,12 +21,15 @@ export interface DenyName {
   readonly needs?: 'host' | 'credential';
 }
 
-/** An operation that the template does not list: it may be one of those with its method by another path. */
+/** One of several operations, of which nobody knows which. */
 export interface UnknownAction {
   /** Actions that it could be. */
-  readonly among: readonly string[];
-  /** Actions that it cannot be: the template's others. */
-  readonly notAmong: readonly string[];
+  readonly among: ReadonlySet<string>;
+  /**
+   * Actions that it cannot be: the template's others. It may also be one that the template does not list, by
+   * another path. Undefined: it is one of `among`.
+   */
+  readonly notAmong?: ReadonlySet<string>;
 }
 
 /** Does the pattern of a deny rule match a key of the call, both folded? */
@@ -101,6 +104,12 @@ export function concernsService(pattern: Pattern, service: string): boolean {
   return isName(pattern.service, service);
 }
 
+/** The same for any of several rules. */
+export function serviceTest(patterns: readonly Pattern[]): (service: string) => boolean {
+  const services = new Set(patterns.map(({ service }) => service));
+  return (service) => services.has(null) || services.has(service);
+}
+
 /** Calls of the platform are made to nobody's host, and the others are no services. */
 function isReserved(service: string): boolean {
   return ['http', 'secret', 'connection', 'platform'].includes(service);
@@ -119,8 +128,8 @@ function namesCredential({ service, action, arg }: Pattern): boolean {
 
 function couldBeAction(pattern: Pattern, service: string, action: DenyName['action']): boolean {
   if (typeof action === 'string') return isAction(pattern, service, action);
-  if (pattern.action === null || action.among.includes(pattern.action)) return true;
-  return !action.notAmong.includes(pattern.action);
+  if (pattern.action === null || action.among.has(pattern.action)) return true;
+  return action.notAmong !== undefined && !action.notAmong.has(pattern.action);
 }
 
 /** A HEAD is answered by what answers GET, so that it tells what a GET may not. */
@@ -151,6 +160,7 @@ function deniesAny(
   const { cased, bare } = argumentOf(pattern);
   let folded = foldedArgs.get(args);
   if (folded === undefined) foldedArgs.set(args, (folded = args.map(fold)));
+  if (budget !== undefined) budget.left -= 2 * folded.length;
   return folded.some(
     (each) =>
       isMatch(cased, each.cased, budget) ||

@@ -154,7 +154,7 @@ function productNames(services: readonly ModelService[], request: ModelRequest):
     query: query as Record<string, JsonValue>,
     body: body as JsonValue,
   };
-  const others = neighbourNames(services.map(neighbourOf), sent, 'read');
+  const others = neighbourNames(services.map(neighbourOf), sent, { risk: 'read' });
   if (action === undefined) return [...aliasKeys(credentials, at), ...others];
   const [key] = keysOf(request);
   const own = ownNames(namesOf(action.service.name, action.service.template), {

@@ -31,6 +31,34 @@ export function argumentsIn(value: JsonValue): string[] | undefined {
   return found.size === 0 ? undefined : [...found];
 }
 
+/** What a value may mean to deny rules; nothing is known of one that the budget is not enough for. */
+export interface ReadValueResult {
+  readonly args: readonly string[] | undefined;
+  readonly readings: readonly JsonValue[];
+}
+export type ReadValue = (value: JsonValue) => ReadValueResult;
+
+const unread: ReadValueResult = { args: undefined, readings: [] };
+/** Looking through a value takes at most so many for each of its characters, and so many at least. */
+const STEPS_PER_CHARACTER = 20;
+const STEPS_PER_VALUE = 500;
+
+/** Reads each value of a request once, however many operations have a parameter there. */
+export function createValueReader(budget: { left: number }): ReadValue {
+  const known = new Map<JsonValue, ReadValueResult>();
+  return (value) => {
+    let result = known.get(value);
+    if (result !== undefined) return result;
+    const length = typeof value === 'string' ? value.length : CHARACTERS_MAX;
+    budget.left -= STEPS_PER_VALUE + STEPS_PER_CHARACTER * Math.min(length, CHARACTERS_MAX);
+    if (budget.left < 0) return unread;
+    const args = argumentsIn(value);
+    result = args === undefined ? unread : { args, readings: readingsOf(value) };
+    known.set(value, result);
+    return result;
+  };
+}
+
 /** The same for the argument of a derived key, whose text is all that is left of the value. */
 export function argumentsOfKey(arg: string): string[] | undefined {
   const text = arg.replaceAll(/(?:%[0-9A-F]{2})+/g, decode);
@@ -42,7 +70,7 @@ export function argumentsOfKey(arg: string): string[] | undefined {
  * How an upstream may have meant what it is sent, most literal first: as it is, without regard to
  * case, a text of a path or query as the number or list it spells.
  */
-export function readingsOf(value: JsonValue): JsonValue[] {
+function readingsOf(value: JsonValue): JsonValue[] {
   const items: JsonValue[] = Array.isArray(value) ? value : [value];
   const list = items.flatMap((each): JsonValue[] =>
     typeof each === 'string' ? split(each) : [each],
@@ -59,14 +87,42 @@ export function readingsOf(value: JsonValue): JsonValue[] {
  * Servers differ in whether they see a difference between `to`, `To` and `to[]`: all that are there. None
  * where some take another for it too (`to[0]`, ` to`, `to.`) and differ in which of them counts.
  */
-export function membersOf(value: unknown, name: string): JsonValue[] {
+export function membersOf(value: unknown, name: string): readonly JsonValue[] {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
-  const [wanted, loosely] = [plainName(name), looseName(name)];
-  const found: JsonValue[] = [];
-  for (const [key, member] of Object.entries(value) as [string, JsonValue][]) {
-    if (key === name || plainName(key) === wanted) found.push(member);
-    else if (looseName(key) === loosely) return [];
+  const { byPlainName, plainNames } = membersByName(value as Record<string, JsonValue>);
+  const wanted = plainName(name);
+  const taken = plainNames.get(looseName(name));
+  const isTakenByOthers = taken !== undefined && taken.size > (taken.has(wanted) ? 1 : 0);
+  return isTakenByOthers ? [] : (byPlainName.get(wanted) ?? []);
+}
+
+interface NamedMembers {
+  readonly byPlainName: ReadonlyMap<string, JsonValue[]>;
+  /** Plain names by the loose name that they share. */
+  readonly plainNames: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Found once for each body or query, which many operations may have a parameter in. */
+const knownMembers = new WeakMap<object, NamedMembers>();
+
+function membersByName(value: Record<string, JsonValue>): NamedMembers {
+  const known = knownMembers.get(value);
+  if (known !== undefined) return known;
+  const byPlainName = new Map<string, JsonValue[]>();
+  const plainNames = new Map<string, Set<string>>();
+  for (const [key, member] of Object.entries(value)) {
+    const plain = plainName(key);
+    const members = byPlainName.get(plain);
+    if (members !== undefined) {
+      members.push(member);
+      continue;
+    }
+    byPlainName.set(plain, [member]);
+    const loose = looseName(key);
+    plainNames.set(loose, (plainNames.get(loose) ?? new Set()).add(plain));
   }
+  const found = { byPlainName, plainNames };
+  knownMembers.set(value, found);
   return found;
 }
 

@@ -1,4 +1,5 @@
 import type { ChainLink } from '#contracts/vocabulary';
+import { createDecisionBudget } from './denials.ts';
 import type { WalkedCall } from './denials.ts';
 import { hasAuthority, isCovered, judge, lineOf } from './model.testing.ts';
 import type { ModelCall, ModelCover, ModelIdentity, ModelRule, Segments } from './model.testing.ts';
@@ -32,7 +33,7 @@ export function findDisagreement(world: World): string | undefined {
 function compareWalk(world: World, standings: Standings): string | undefined {
   const { caller, call } = world;
   const expected = judge(world, caller);
-  const verdict = walk(standings, caller.id, productCall(call));
+  const verdict = walk(standings, caller.id, walkedCall(call));
   if (expected === 'denied' || verdict.outcome === 'denied') {
     const word = expected === 'denied' ? expected : 'not denied';
     return word === verdict.outcome ? undefined : `The model: ${word}; walk: ${verdict.outcome}.`;
@@ -73,7 +74,7 @@ function compareAuthority(world: World, standings: Standings): string | undefine
     for (const key of call.keys) {
       const expected = hasAuthority(world, { identity: ancestor, key });
       const found = coversAll(standings, linkOf(ancestor), {
-        call: productCall(call),
+        call: walkedCall(call),
         keys: [derivedKey(key)],
       });
       if (found === expected) continue;
@@ -130,8 +131,20 @@ const productRule = once((rule: ModelRule): Rule => {
   };
 });
 
+const walkedCall = (call: ModelCall): WalkedCall => ({
+  ...productCall(call),
+  budget: createDecisionBudget(),
+});
+
 const productCall = once(
-  ({ keys, otherNames, risk, service, credentials, isOpenRead }: ModelCall): WalkedCall => ({
+  ({
+    keys,
+    otherNames,
+    risk,
+    service,
+    credentials,
+    isOpenRead,
+  }: ModelCall): Omit<WalkedCall, 'budget'> => ({
     keys: keys.map(derivedKey),
     risk,
     serviceId: service,
@@ -139,7 +152,7 @@ const productCall = once(
     isOpenRead,
     denyNames: otherNames.map(({ segments: [name, action, arg], risk }) => ({
       service: name,
-      action: action ?? { among: [], notAmong: [] },
+      action: action ?? { among: new Set(), notAmong: new Set() },
       args: arg === undefined ? undefined : [arg],
       risk,
     })),

@@ -1,6 +1,6 @@
 import type { DerivedKey } from '#contracts/permit';
 import { compileGlob, coversPattern, matchesText } from './glob.ts';
-import type { Glob } from './glob.ts';
+import type { Glob, GlobBudget } from './glob.ts';
 import { splitKey } from './keys.ts';
 
 /** A rule's pattern, ready to be compared (decisions: Patterns). */
@@ -39,29 +39,29 @@ export function compileArgument(arg: string): Pattern['arg'] {
   return arg.includes('*') ? compileGlob(arg) : arg;
 }
 
-export function matchesKey(pattern: Pattern, key: DerivedKey): boolean {
+export function matchesKey(pattern: Pattern, key: DerivedKey, budget?: GlobBudget): boolean {
   if (pattern.exact) return pattern.text === key.key;
   return (
     matchesName(pattern.service, key.service) &&
     matchesName(pattern.action, key.action) &&
-    matchesArgument(pattern.arg, key.arg)
+    matchesArgument(pattern.arg, key.arg, budget)
   );
 }
 
 /** Does the pattern match every key that the other pattern matches? Errs on the side of no. */
-export function coversAllOf(pattern: Pattern, other: Pattern): boolean {
+export function coversAllOf(pattern: Pattern, other: Pattern, budget?: GlobBudget): boolean {
   if (pattern.exact || other.exact) {
     const key = { key: other.text, ...(splitKey(other.text) ?? nothing) };
-    return other.exact ? matchesKey(pattern, key) : false;
+    return other.exact ? matchesKey(pattern, key, budget) : false;
   }
   if (!coversName(pattern.service, other.service)) return false;
   if (!coversName(pattern.action, other.action)) return false;
   if (pattern.arg === null) return true;
   if (other.arg === null)
-    return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, '**');
-  if (typeof other.arg === 'string') return matchesArgument(pattern.arg, other.arg);
+    return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, '**', budget);
+  if (typeof other.arg === 'string') return matchesArgument(pattern.arg, other.arg, budget);
   const arg = splitKey(other.text)?.arg ?? '';
-  return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, arg);
+  return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, arg, budget);
 }
 
 function matchesName(pattern: NamePattern, name: string): boolean {
@@ -72,7 +72,11 @@ function coversName(pattern: NamePattern, other: NamePattern): boolean {
   return pattern === null || pattern === other;
 }
 
-function matchesArgument(pattern: Pattern['arg'], arg: string): boolean {
+function matchesArgument(
+  pattern: Pattern['arg'],
+  arg: string,
+  budget: GlobBudget | undefined,
+): boolean {
   if (pattern === null) return true;
-  return typeof pattern === 'string' ? pattern === arg : matchesText(pattern, arg);
+  return typeof pattern === 'string' ? pattern === arg : matchesText(pattern, arg, budget);
 }

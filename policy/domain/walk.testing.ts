@@ -1,4 +1,5 @@
 import type { ChainLink, IdentityKind } from '#contracts/vocabulary';
+import { createDecisionBudget } from './denials.ts';
 import type { WalkedCall } from './denials.ts';
 import { actionKey } from './keys.ts';
 import { compilePattern } from './patterns.ts';
@@ -62,6 +63,7 @@ export function callOf(more: Partial<WalkedCall> = {}): WalkedCall {
     credentialIds: ['secret-1'],
     isOpenRead: false,
     denyNames: [],
+    budget: createDecisionBudget(),
     ...more,
   };
 }

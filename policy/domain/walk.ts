@@ -2,7 +2,7 @@ import type { DerivedKey } from '#contracts/permit';
 import type { ChainLink } from '#contracts/vocabulary';
 import { findAuthority, findCover } from './authority.ts';
 import type { Cover } from './authority.ts';
-import { findDenial } from './denials.ts';
+import { findDenial, tooLong } from './denials.ts';
 import type { Denial, WalkedCall } from './denials.ts';
 import type { Standings } from './rules.ts';
 
@@ -15,7 +15,10 @@ export type Verdict =
   | { readonly outcome: 'denied'; readonly denial: Denial }
   | { readonly outcome: 'allowed' | 'gap'; readonly keys: readonly WalkedKey[] };
 
-/** The walk (decisions, section 2) for an agent or subagent; a user alone is not walked. */
+/**
+ * The walk (decisions, section 2) for an agent or subagent; a user alone is not walked. Throws
+ * `invalid_params` where comparing takes too long, rather than ask a person about what may be allowed.
+ */
 export function walk(standings: Standings, callerId: string, call: WalkedCall): Verdict {
   const standing = standings.get(callerId);
   const denial = standing && findDenial(standing, call);
@@ -24,7 +27,9 @@ export function walk(standings: Standings, callerId: string, call: WalkedCall): 
     key,
     cover: findCover({ standings, call, need: { kind: 'key', key } }, callerId),
   }));
-  return { outcome: keys.every(({ cover }) => cover !== null) ? 'allowed' : 'gap', keys };
+  if (keys.every(({ cover }) => cover !== null)) return { outcome: 'allowed', keys };
+  if (call.budget.left < 0) throw tooLong();
+  return { outcome: 'gap', keys };
 }
 
 /** Does an ancestor's authority cover every one of these keys? The user's always does. */

@@ -1,6 +1,6 @@
 import type { Principal } from '#contracts/vocabulary';
 import { platformKey } from '#contracts/platform';
-import { findDenial } from '../domain/denials.ts';
+import { createDecisionBudget, findDenial } from '../domain/denials.ts';
 import type { WalkedCall } from '../domain/denials.ts';
 import type { Standings } from '../domain/rules.ts';
 import { walk } from '../domain/walk.ts';
@@ -31,6 +31,7 @@ export async function assess(
     credentialIds: facts.injections.map(({ credentialId }) => credentialId),
     isOpenRead: facts.isOpenRead,
     denyNames: [],
+    budget: createDecisionBudget(),
   };
   if (caller.kind === 'user') return { verdict: { outcome: 'user' }, walked };
   const denies = deniesIn(standings);
@@ -47,6 +48,7 @@ export async function assess(
     host: facts.host,
     risk: facts.risk,
     request: facts.request,
+    budget: walked.budget.names,
   });
   const named = { ...walked, denyNames: [...ownNames, ...others] };
   return { verdict: walk(standings, caller.identityId, named), walked: named };

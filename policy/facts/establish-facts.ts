@@ -1,7 +1,7 @@
 import type { Call, CallOptions } from '#contracts/call';
 import { platformKey } from '#contracts/platform';
 import { AppError } from '#errors';
-import { isAtLeast } from '../domain/deny-names.ts';
+import { isAtLeast } from '../domain/risks.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 import { establishActionFacts } from './action-facts.ts';
 import type { CallFacts } from './call-facts.ts';

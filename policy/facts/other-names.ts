@@ -1,12 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
+
 import type { TemplateReference } from '#contracts/call';
 import type { OtherNames } from '#contracts/permit';
 import type { Risk } from '#contracts/vocabulary';
 import { isTrusted, namesOf, neighbourNames } from '../domain/deny-names.ts';
 import type { Neighbour, RatedName, SentRequest } from '../domain/deny-names.ts';
-import { concernsService } from '../domain/deny-patterns.ts';
+import type { NameBudget } from '../domain/name-budget.ts';
+import { serviceTest } from '../domain/deny-patterns.ts';
 import { parseBaseUrl } from '../domain/hosts.ts';
 import type { Pattern } from '../domain/patterns.ts';
 import type { Standings } from '../domain/rules.ts';
+import type { CheckBudget } from '../domain/validate-params.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 
 /** What a request's other names depend on. */
@@ -15,6 +19,7 @@ export interface AddressedRequest {
   readonly host: string;
   readonly risk: Risk;
   readonly request: SentRequest;
+  readonly budget: NameBudget;
 }
 
 /** A service or template on the host, not yet loaded. */
@@ -51,9 +56,10 @@ export async function findOtherNames(
 ): Promise<RatedName[]> {
   if (denies.length === 0) return [];
   const { neighbours, isCut } = await loadNeighbours(lookups, denies, addressed);
-  const { request, risk } = addressed;
-  const names = neighbourNames(neighbours, request, risk);
-  return isCut ? [anyService(risk), ...names] : names;
+  const names = neighbourNames(neighbours, addressed.request, addressed);
+  // Finding them may take a while, and comparing them another.
+  if (neighbours.length > 0) await setImmediate();
+  return isCut ? [anyService(addressed.risk), ...names] : names;
 }
 
 type Place = Pick<AddressedRequest, 'owner' | 'host'>;
@@ -62,15 +68,15 @@ type Place = Pick<AddressedRequest, 'owner' | 'host'>;
 export async function loadNeighbours(
   lookups: Lookups,
   denies: readonly Pattern[],
-  { owner, host }: Place,
+  { owner, host, budget: { checks } }: Pick<AddressedRequest, 'owner' | 'host' | 'budget'>,
 ): Promise<{ neighbours: readonly Neighbour[]; isCut: boolean }> {
   const { candidates, isCut } = await findCandidates(lookups, { owner, host });
-  const isConcerned = ({ names }: Candidate) =>
-    names.some((name) => denies.some((pattern) => concernsService(pattern, name)));
+  const isDenied = serviceTest(denies);
+  const isConcerned = ({ names }: Candidate) => names.some(isDenied);
   const wanted = candidates.some(isConcerned)
     ? candidates.filter((each) => isConcerned(each) || isTrusted(each.template))
     : [];
-  return { neighbours: await loadAll(lookups, wanted, owner), isCut };
+  return { neighbours: await loadAll(lookups, wanted, { owner, checks }), isCut };
 }
 
 /** Every name that something on the host goes by. */
@@ -85,9 +91,11 @@ export async function rememberOtherNames(
   addressed: AddressedRequest & { readonly method: OtherNames['method'] },
 ): Promise<OtherNames> {
   const { candidates } = await findCandidates(lookups, addressed);
-  const { owner, request, risk, method } = addressed;
-  const neighbours = await loadAll(lookups, candidates.slice(0, REMEMBERED_MAX), owner);
-  const names = neighbourNames(neighbours, request, risk);
+  const { owner, request, method, budget } = addressed;
+  const neighbours = await loadAll(lookups, candidates.slice(0, REMEMBERED_MAX), {
+    ...{ owner, checks: budget.checks },
+  });
+  const names = neighbourNames(neighbours, addressed.request, addressed);
   const { path, tool } = request;
   return { method, path, ...(tool === undefined ? {} : { tool }), known: knownIn(names) };
 }
@@ -113,18 +121,23 @@ export function recallArguments(
   names: readonly RatedName[],
   known: OtherNames['known'],
 ): RatedName[] {
+  const argsOf = Map.groupBy(known, ({ service, action }) => `${service}:${action}`);
   return names.map((name) => {
-    if (name.args !== undefined) return name;
-    const args = known
-      .filter(({ service, action }) => service === name.service && action === name.action)
-      .map(({ arg }) => arg);
-    return args.length === 0 ? name : { ...name, args };
+    const { service, action, args } = name;
+    if (args !== undefined || typeof action !== 'string') return name;
+    const found = argsOf.get(`${service}:${action}`);
+    return found === undefined ? name : { ...name, args: found.map(({ arg }) => arg) };
   });
 }
 
 /** Not everything on the host was looked at: it may be an operation of what was not. */
 function anyService(risk: Risk): RatedName {
-  return { service: undefined, action: { among: [], notAmong: [] }, args: undefined, risk };
+  return {
+    service: undefined,
+    action: { among: new Set(), notAmong: new Set() },
+    args: undefined,
+    risk,
+  };
 }
 
 async function findCandidates(
@@ -146,14 +159,14 @@ async function findCandidates(
 async function loadAll(
   lookups: Lookups,
   candidates: readonly Candidate[],
-  { orgId }: Owner,
+  { owner: { orgId }, checks }: { owner: Owner; checks: CheckBudget },
 ): Promise<Neighbour[]> {
   const loaded = await Promise.all(
     candidates.map(async ({ names, template: reference, baseUrl }): Promise<Neighbour[]> => {
       const template = await lookups.getUncheckedTemplate(orgId, reference);
       const address = baseUrl ?? template.server?.url.replaceAll(/\{[^{}]*\}/g, 'x');
       if (address === undefined) return [];
-      const fits: Neighbour['fits'] = (param, value) => lookups.getParamCheck(param)(value);
+      const fits: Neighbour['fits'] = (param, value) => lookups.getParamCheck(param)(value, checks);
       return [{ names, prefix: parseBaseUrl(address).prefix, template, fits }];
     }),
   );

@@ -1,7 +1,8 @@
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { Gap } from '#contracts/permit';
 import { AppError } from '#errors';
-import type { WalkedCall } from '../domain/denials.ts';
+import { createDecisionBudget } from '../domain/denials.ts';
+import type { DecisionBudget, WalkedCall } from '../domain/denials.ts';
 import { addressNames, aliasKeys, namesOf, ownNames } from '../domain/deny-names.ts';
 import type { RatedName } from '../domain/deny-names.ts';
 import { WHOLE_ACTION } from '../domain/keys.ts';
@@ -16,13 +17,15 @@ export async function recallCall(
   standings: Standings,
   gap: Gap,
 ): Promise<WalkedCall> {
+  const budget = createDecisionBudget();
   return {
     keys: gap.derivedKeys,
     risk: gap.risk,
     serviceId: gap.target.kind === 'raw' ? null : gap.target.serviceId,
     credentialIds: gap.injections.map(({ credentialId }) => credentialId),
     isOpenRead: await wasOpenRead(lookups, gap),
-    denyNames: [...ownNamesOf(gap), ...(await otherNamesOf(lookups, standings, gap))],
+    denyNames: [...ownNamesOf(gap), ...(await otherNamesOf(lookups, standings, { gap, budget }))],
+    budget,
   };
 }
 
@@ -45,8 +48,9 @@ function ownNamesOf(gap: Gap): RatedName[] {
 async function otherNamesOf(
   lookups: Lookups,
   standings: Standings,
-  { otherNames, orgId, userId, hosts, risk }: Gap,
+  { gap, budget }: { gap: Gap; budget: DecisionBudget },
 ): Promise<RatedName[]> {
+  const { otherNames, orgId, userId, hosts, risk } = gap;
   const [host] = hosts;
   if (otherNames === undefined || host === undefined) return [];
   const { method, path, tool, known } = otherNames;
@@ -55,6 +59,7 @@ async function otherNamesOf(
     host,
     risk,
     request: { method, path, query: undefined, body: undefined, tool },
+    budget: budget.names,
   });
   return recallArguments(names, known);
 }

@@ -4,7 +4,7 @@ import type { ChainLink, Principal } from '#contracts/vocabulary';
 import type { WalkedCall } from '../domain/denials.ts';
 import { inheritsReads } from '../domain/authority.ts';
 import { isAtLeastRisk } from '../domain/denials.ts';
-import { concernsService, couldDeny, hostOf } from '../domain/deny-patterns.ts';
+import { couldDeny, hostOf, serviceTest } from '../domain/deny-patterns.ts';
 import { buildLadder, findPlacement } from '../domain/placement.ts';
 import type { Standing, Standings } from '../domain/rules.ts';
 import { suggestTiers } from '../domain/tiers.ts';
@@ -81,6 +81,7 @@ export async function stateGap(
       host: facts.host,
       risk: facts.risk,
       request: facts.request,
+      budget: walked.budget.names,
       method,
     }),
   };
@@ -100,9 +101,10 @@ async function mayLookUp(
   const onHost = await namesOnHost(lookups, { owner: subject, host: facts.host });
   const own = facts.ownNames();
   const names = own.flatMap(({ service, needs }) => (needs ? [] : (service ?? [])));
+  const isDenied = serviceTest(denies.map(({ pattern }) => pattern));
+  if ([...names, ...onHost].some(isDenied)) return false;
   return !denies.some(
     ({ pattern }) =>
-      [...names, ...onHost].some((name) => concernsService(pattern, name)) ||
       hostOf(pattern)?.toLowerCase() === facts.host ||
       own.some((name) => name.needs === 'credential' && couldDeny(pattern, name)),
   );

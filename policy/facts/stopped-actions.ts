@@ -3,25 +3,23 @@ import { setImmediate } from 'node:timers/promises';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Risk } from '#contracts/vocabulary';
-import {
-  credentialNames,
-  isAtLeast,
-  namesOf,
-  neighbourNames,
-  ownNames,
-} from '../domain/deny-names.ts';
+import { credentialNames, namesOf, neighbourNames, ownNames } from '../domain/deny-names.ts';
+import { isAtLeast } from '../domain/risks.ts';
+import { createNameBudget } from '../domain/name-budget.ts';
 import type { Neighbour, RatedName } from '../domain/deny-names.ts';
+import type { NameBudget } from '../domain/name-budget.ts';
 import { concernsService, couldDeny, couldDenyAddress } from '../domain/deny-patterns.ts';
 import { parseBaseUrl } from '../domain/hosts.ts';
 import type { Pattern } from '../domain/patterns.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 import { loadNeighbours } from './other-names.ts';
 
-/** Actions that are named to the person who makes a rule, and comparisons made to find them. */
+/** Actions that are named to the person who makes a rule. */
 const NAMED_MAX = 100;
-const COMPARISONS_MAX = 200_000;
-/** Before other requests have their turn. */
-const COMPARISONS_AT_ONCE = 2_000;
+/** Steps of some 10 ns that looking for them may take, and those before other requests have their turn. */
+const STEPS_MAX = 30_000_000;
+const STEPS_AT_ONCE = 500_000;
+const STEPS_PER_ACTION = 500;
 
 export interface Stopped {
   readonly stops: { service: string; action: string }[];
@@ -44,24 +42,24 @@ export async function findStopped(
   denied: Denied,
 ): Promise<Stopped> {
   const stops: Stopped['stops'] = [];
-  let [comparisons, sinceYield] = [COMPARISONS_MAX, 0];
+  let [left, sinceYield] = [STEPS_MAX, 0];
   for (const service of services) {
     const template = await lookups.getUncheckedTemplate(owner.orgId, service.template);
     const neighbours = await neighboursOf(lookups, { owner, service, template }, denied);
     const actions = Object.values(template.actions).filter(({ disabled }) => !disabled);
-    const size = neighbours.reduce(
-      (sum, each) => sum + Object.keys(each.template.actions).length,
-      1,
-    );
     for (const action of actions) {
-      comparisons -= size;
-      if (comparisons < 0) return { stops, isCut: true };
-      sinceYield += size;
-      if (sinceYield > COMPARISONS_AT_ONCE) {
+      const budget = createNameBudget();
+      const before = budget.left;
+      const isFound = isStopped({ service, template, action, neighbours, budget }, denied);
+      const steps = STEPS_PER_ACTION * (1 + neighbours.length) + before - budget.left;
+      left -= steps;
+      if (left < 0) return { stops, isCut: true };
+      sinceYield += steps;
+      if (sinceYield > STEPS_AT_ONCE) {
         sinceYield = 0;
         await setImmediate();
       }
-      if (!isStopped({ service, template, action, neighbours }, denied)) continue;
+      if (!isFound) continue;
       if (stops.length === NAMED_MAX) return { stops, isCut: true };
       stops.push({ service: service.name, action: action.key });
     }
@@ -83,7 +81,9 @@ async function neighboursOf(
   // By its own names the rule finds all that it would find by these.
   if (namesOf(service.name, template.key).some((name) => concernsService(pattern, name))) return [];
   const { host } = parseBaseUrl(service.baseUrl);
-  const all = await loadNeighbours(lookups, [pattern], { owner, host });
+  const all = await loadNeighbours(lookups, [pattern], {
+    ...{ owner, host, budget: createNameBudget() },
+  });
   return all.neighbours.map((each) => ({ ...each, fits: () => false }));
 }
 
@@ -93,7 +93,12 @@ function isStopped(
     template,
     action,
     neighbours,
-  }: Connected & { action: CompiledAction; neighbours: readonly Neighbour[] },
+    budget,
+  }: Connected & {
+    action: CompiledAction;
+    neighbours: readonly Neighbour[];
+    budget: NameBudget;
+  },
   { pattern, riskAtLeast }: Denied,
 ): boolean {
   const { method, risk } = action;
@@ -109,7 +114,7 @@ function isStopped(
       risk,
     }),
     ...credentialNames(credentialsOf({ service, template }), { host, risk }),
-    ...neighbourNames(neighbours, request, risk),
+    ...neighbourNames(neighbours, request, { risk, budget }),
   ];
   const isRisky = (each: Risk) => riskAtLeast === null || isAtLeast(each, riskAtLeast);
   return (

@@ -15,6 +15,7 @@ describe('paths and operations', () => {
     ['a path with dot segments', 'path_invalid', (d) => put(d.paths, '/a/../notes', {})],
     ['a path with empty segments', 'path_invalid', (d) => put(d.paths, '/a//notes', {})],
     ['a path with percent signs', 'path_invalid', (d) => put(d.paths, '/a%2Fb', {})],
+    ['a path of 65 segments', 'path_invalid', (d) => put(d.paths, '/a'.repeat(65), {})],
     ['a placeholder twice', 'path_invalid', (d) => put(d.paths, '/{a}/{a}', {})],
     ['an unnamed placeholder', 'path_invalid', (d) => put(d.paths, '/a/{}', {})],
     [

@@ -33,9 +33,10 @@ export function differenceBetween(
 }
 
 function changesOf(before: readonly string[], after: readonly string[]) {
+  const [had, has] = [new Set(before), new Set(after)];
   return {
-    added: after.filter((each) => !before.includes(each)),
-    removed: before.filter((each) => !after.includes(each)),
+    added: after.filter((each) => !had.has(each)),
+    removed: before.filter((each) => !has.has(each)),
   };
 }
 

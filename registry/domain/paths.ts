@@ -1,3 +1,4 @@
+import { segmentCountMax } from '#templates';
 import type { Context, Place } from './context.ts';
 import type { DeclaredParam } from './parameters.ts';
 import { placeholdersOf } from './resolve-block.ts';
@@ -13,6 +14,11 @@ export function checkPath(context: Context, { value: template, path }: Place<str
   if (template.length > 2000 || !literalPath.test(literal) || /\/\.\.?(?:\/|$)/.test(template)) {
     const message =
       'A path starts with "/" and has no query, no empty or dot segments and no percent signs; parameters stand in braces.';
+    findings.error('path_invalid', path, message);
+    return false;
+  }
+  if (template.split('/').length - 1 > segmentCountMax) {
+    const message = `A path has at most ${segmentCountMax} segments. Shorten it, or leave the operation out.`;
     findings.error('path_invalid', path, message);
     return false;
   }

@@ -8,15 +8,16 @@ const STEPS_MAX = 1_000_000;
 let left: number | undefined;
 
 /**
- * Runs what tests expressions, all of them together within so many steps; throws `TooCostly`
- * before the one that could take more.
+ * Runs what tests expressions, all of them together within the steps of the budget, of which it
+ * takes what it needs; throws `TooCostly` before the one that could take more.
  */
-export function withinSteps<Result>(steps: number, work: () => Result): Result {
+export function withinSteps<Result>(budget: { steps: number }, work: () => Result): Result {
   const outer = left;
-  left = steps;
+  left = budget.steps;
   try {
     return work();
   } finally {
+    budget.steps = left;
     left = outer;
   }
 }

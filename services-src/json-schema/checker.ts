@@ -38,7 +38,11 @@ export interface SchemaCheckerOptions {
 /** A schema of more parts takes longer to compile than may be spent here. */
 export const inlineSchemaWeightMax = 200;
 /** Some 5 ms each at most. */
-export const inlineBudget: Budget = { pairs: 50_000, steps: 500_000 };
+const inlineBudget = { pairs: 50_000, steps: 500_000 };
+
+export function createInlineBudget(): Budget {
+  return { ...inlineBudget };
+}
 
 /** Once for each schema and thread. */
 const compileTimeoutMs = 10_000;
@@ -70,7 +74,7 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
         try {
           if (isLarge) throw new TooCostly();
           findErrors ??= compileSchema(schema);
-          return describeIssues(findErrors(value, inlineBudget), { schema, value });
+          return describeIssues(findErrors(value, createInlineBudget()), { schema, value });
         } catch (thrown) {
           if (!(thrown instanceof TooCostly)) throw thrown;
           schemaText ??= JSON.stringify(schema);

@@ -6,10 +6,10 @@ import { weighJson } from './weigh.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What may be spent on one value: pairs of a part of the schema and a value, and steps of expressions. */
+/** What may be spent: pairs of a part of the schema and a value, and steps of expressions. It is taken from. */
 export interface Budget {
-  readonly pairs: number;
-  readonly steps: number;
+  pairs: number;
+  steps: number;
 }
 
 /** Empty when the value meets the schema; throws `TooCostly` where the budget may not be enough. */
@@ -37,16 +37,35 @@ export function compileSchema(schema: Schema): FindErrors {
   const size = weighJson(schema);
   const isValid = compileOnce(first, schema);
   let isWhollyValid: ValidateFunction | undefined;
-  return (value, { pairs, steps }) =>
-    withinSteps(steps, () => {
-      const weight = weighJson(value, Math.floor(pairs / size) + 1);
-      if (weight * size > pairs) throw new TooCostly();
+  return (value, budget) =>
+    withinSteps(budget, () => {
+      const cost = spendPairs(value, size, budget);
       if (isValid(value)) return [];
       const found = isValid.errors ?? [];
-      if (weight * size > ALL_ERRORS_PAIRS_MAX) return found;
+      if (cost > ALL_ERRORS_PAIRS_MAX) return found;
       isWhollyValid ??= compileOnce(all, schema);
       return isWhollyValid(value) ? found : (isWhollyValid.errors ?? found);
     });
+}
+
+/** A function that says whether a value meets the schema; throws `TooCostly` like `FindErrors`. */
+export function compileTest(schema: Schema): (value: unknown, budget: Budget) => boolean {
+  validators ??= createValidators();
+  const size = weighJson(schema);
+  const isValid = compileOnce(validators.first, schema);
+  return (value, budget) =>
+    withinSteps(budget, () => {
+      spendPairs(value, size, budget);
+      return isValid(value);
+    });
+}
+
+function spendPairs(value: unknown, size: number, budget: Budget): number {
+  const most = Math.max(0, Math.floor(budget.pairs / size)) + 1;
+  const cost = weighJson(value, most) * size;
+  if (cost > budget.pairs) throw new TooCostly();
+  budget.pairs -= cost;
+  return cost;
 }
 
 /** Ajv would keep every schema for ever; the caller keeps the function as long as it wants. */

@@ -7,7 +7,8 @@ export { normalisePath, normaliseText } from './http-path.ts';
 export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
 export { findOperations, findServedOperations, isSameMethod } from './operations.ts';
-export type { FoundOperation } from './operations.ts';
+export type { FoundOperation, PathBudget } from './operations.ts';
+export { segmentCountMax } from './segments.ts';
 export {
   refuseMethodOverride,
   refuseOverrideInBody,

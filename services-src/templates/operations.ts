@@ -1,41 +1,45 @@
 import type { CompiledAction, CompiledTemplate } from '../contracts/template.ts';
+import { matchSegment, readSegments, readSteps, segmentCountMax, segmentsIn } from './segments.ts';
+import type { Segment, Step, Values } from './segments.ts';
 
 /** An operation of a template that a request may be, with what its path says about the params. */
 export interface FoundOperation {
   readonly action: CompiledAction;
-  readonly pathValues: Readonly<Record<string, string>>;
+  readonly pathValues: Values;
 }
+
+/** What looking for operations may still take, in steps of some 10 ns. It is taken from. */
+export interface PathBudget {
+  left: number;
+}
+
+interface Request {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** For one template, where nobody has set a budget. */
+const STEPS_MAX = 1_500_000;
+const STEPS_PER_COMPARISON = 4;
+const STEPS_PER_CELL = 2;
+const STEPS_PER_SEGMENT_READ = 50;
 
 /** A path can be read in several ways only where several parameters may hold `/`. */
 const readingsMax = 16;
-/** Segments of a path compared with those of templates, where several lengths are possible. */
-const cellsMax = 1_000_000;
 
 /**
  * The operations of a template that a method and a path below its base URL stand for: of those
  * that fit, the ones with the most fixed segments, as servers route (`/users/me` before
  * `/users/{id}`). Several when the template is ambiguous, or when parameters that may hold `/`
- * can share the path in several ways; for deny rules each of them counts.
+ * can share the path in several ways. None where finding out would take too long.
  */
 export function findOperations(
   template: CompiledTemplate,
-  { method, path, ignoresCase = false }: { method: string; path: string; ignoresCase?: boolean },
+  { method, path }: Request,
 ): FoundOperation[] {
-  const reading = { segments: readSegments(path), ignoresCase, left: { cells: cellsMax } };
-  const guessed: FoundOperation[] = [];
-  const fitting = Object.values(template.actions).flatMap((action) => {
-    if (!isSameMethod(action.method, method)) return [];
-    const readings = readingsOf(action, reading);
-    // It may be this one, with any values, beside those that fit.
-    if (readings === undefined) guessed.push({ action, pathValues: {} });
-    return (readings ?? []).map((pathValues) => ({
-      action,
-      pathValues,
-      fixed: countFixed(action),
-    }));
-  });
-  const most = Math.max(...fitting.map(({ fixed }) => fixed));
-  return [...fitting.filter(({ fixed }) => fixed === most), ...guessed];
+  const budget = { left: STEPS_MAX };
+  const segments = readWithin(path, budget);
+  return lookUp(template, method, { segments, ignoresCase: false, budget }) ?? [];
 }
 
 /** What a request may be to whoever serves it. */
@@ -46,98 +50,143 @@ interface ServedOperations {
   readonly alike: readonly FoundOperation[];
 }
 
+/** Undefined where finding out would take too long: it may be any operation with its method. */
 export function findServedOperations(
   template: CompiledTemplate,
-  { method, path }: { method: string; path: string },
-): ServedOperations {
-  const readings = [...new Set([path, path.replaceAll(/;[^/]*/g, '')])];
-  const find = (ignoresCase: boolean) =>
-    readings.flatMap((reading) => findOperations(template, { method, path: reading, ignoresCase }));
-  const listed = find(false);
+  { method, path }: Request,
+  budget: PathBudget = { left: STEPS_MAX },
+): ServedOperations | undefined {
+  const listed: FoundOperation[] = [];
+  const folded: FoundOperation[] = [];
+  for (const reading of new Set([path, path.replaceAll(/;[^/]*/g, '')])) {
+    const segments = readWithin(reading, budget);
+    const exactly = lookUp(template, method, { segments, ignoresCase: false, budget });
+    const loosely = lookUp(template, method, { segments, ignoresCase: true, budget });
+    if (exactly === undefined || loosely === undefined) return undefined;
+    listed.push(...exactly);
+    folded.push(...loosely);
+  }
   const known = new Set(listed.map(({ action }) => action));
-  return { listed, alike: find(true).filter(({ action }) => !known.has(action)) };
+  return { listed, alike: folded.filter(({ action }) => !known.has(action)) };
 }
 
 /** A HEAD is answered by what answers GET. */
 export function isSameMethod(left: string, right: string): boolean {
-  return left === right || (isFetch(left) && isFetch(right));
+  return answeredAs(left) === answeredAs(right);
 }
 
-function isFetch(method: string): boolean {
-  return method === 'GET' || method === 'HEAD';
+function answeredAs(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
 }
 
-function countFixed(action: CompiledAction): number {
-  return stepsOf(action).filter(({ isFixed }) => isFixed).length;
-}
-
-/** Servers commonly overlook empty segments; a deny rule that did not would be easy to get around. */
-function segmentsOf(path: string): string[] {
-  return path.split('/').filter((segment) => segment !== '');
-}
-
-/** A segment of a template's path. */
-interface Step {
-  readonly text: string;
-  readonly folded: string;
-  readonly isFixed: boolean;
-  /** A parameter that may hold `/`. */
+/** An operation by its path, which is read when a path of its length is first compared with it. */
+interface Route {
+  readonly action: CompiledAction;
+  readonly length: number;
+  /** A parameter may hold `/`. */
   readonly isOpen: boolean;
+  steps: readonly Step[] | undefined;
+  fixed: number;
 }
 
-/** Found once for each action: every request to its host is compared with all of them. */
-const knownSteps = new WeakMap<CompiledAction, readonly Step[]>();
+/** By method. Found once for each template: every request to its host is compared with all of them. */
+const knownRoutes = new WeakMap<CompiledTemplate, ReadonlyMap<string, readonly Route[]>>();
 
-function stepsOf(action: CompiledAction): readonly Step[] {
-  let steps = knownSteps.get(action);
-  if (steps !== undefined) return steps;
-  const open = new Set(
-    action.params
-      .filter((param) => param.in === 'path' && param.allowReserved)
-      .map(({ name }) => `{${name}}`),
-  );
-  steps = segmentsOf(action.path).map((text) => ({
-    ...{ text, folded: text.toLowerCase() },
-    ...{ isFixed: !text.includes('{'), isOpen: open.has(text) },
-  }));
-  knownSteps.set(action, steps);
-  return steps;
-}
-
-type Values = Readonly<Record<string, string>>;
-
-/** A segment of a request's path, as it is written and as it is read. */
-interface Segment {
-  readonly text: string;
-  readonly plain: string;
-  readonly folded: string;
-  readonly foldedPlain: string;
-}
-
-function readSegments(path: string): Segment[] {
-  return segmentsOf(path).map((text) => {
-    const plain = decode(text);
-    return { text, plain, folded: text.toLowerCase(), foldedPlain: plain.toLowerCase() };
-  });
+function routesOf(
+  template: CompiledTemplate,
+  budget: PathBudget,
+): ReadonlyMap<string, readonly Route[]> {
+  const known = knownRoutes.get(template);
+  if (known !== undefined) return known;
+  const routes = new Map<string, Route[]>();
+  for (const action of Object.values(template.actions)) {
+    const method = answeredAs(action.method);
+    const all = routes.get(method) ?? [];
+    routes.set(method, all);
+    const isOpen = action.params.some((param) => param.in === 'path' && param.allowReserved);
+    all.push({ action, length: segmentsIn(action.path), isOpen, steps: undefined, fixed: 0 });
+    budget.left -= 20 + action.params.length + (action.path.length >> 2);
+  }
+  knownRoutes.set(template, routes);
+  return routes;
 }
 
 interface Reading {
   readonly segments: readonly Segment[];
   readonly ignoresCase: boolean;
-  /** Comparisons that may still be made where parameters may hold `/`. */
-  readonly left: { cells: number };
+  readonly budget: PathBudget;
+}
+
+function readWithin(path: string, budget: PathBudget): Segment[] {
+  const segments = budget.left < 0 ? [] : readSegments(path);
+  budget.left -= path.length + STEPS_PER_SEGMENT_READ * segments.length;
+  return segments;
+}
+
+/** Undefined: more than can be looked through. */
+function lookUp(
+  template: CompiledTemplate,
+  method: string,
+  reading: Reading,
+): FoundOperation[] | undefined {
+  const { segments, budget } = reading;
+  if (budget.left < 0) return undefined;
+  const routes = routesOf(template, budget).get(answeredAs(method)) ?? [];
+  const fitting: (FoundOperation & { fixed: number })[] = [];
+  let most = 0;
+  for (const route of routes) {
+    budget.left -= 1;
+    const spare = segments.length - route.length;
+    if (spare < 0 || (spare > 0 && !route.isOpen)) continue;
+    const readings = readingsOf(route, reading);
+    if (readings === undefined || budget.left < 0) return undefined;
+    if (readings.length === 0) continue;
+    most = Math.max(most, route.fixed);
+    for (const pathValues of readings) {
+      fitting.push({ action: route.action, pathValues, fixed: route.fixed });
+    }
+  }
+  return fitting
+    .filter(({ fixed }) => fixed === most)
+    .map(({ action, pathValues }) => ({ action, pathValues }));
 }
 
 /** Every way in which the path fits the action, up to a limit. */
-function readingsOf(action: CompiledAction, reading: Reading): Values[] | undefined {
-  const { segments, ignoresCase } = reading;
-  const expected = stepsOf(action);
-  const spare = segments.length - expected.length;
-  if (spare < 0 || (spare > 0 && !expected.some(({ isOpen }) => isOpen))) return [];
-  if (spare === 0) return readInOrder(expected, reading);
-  reading.left.cells -= expected.length * segments.length;
-  // More than can be looked through.
-  if (reading.left.cells < 0) return undefined;
+function readingsOf(route: Route, reading: Reading): Values[] | undefined {
+  const { segments, budget } = reading;
+  // Templates of earlier versions may have longer ones.
+  if (route.length > segmentCountMax) return undefined;
+  if (route.steps === undefined) {
+    route.steps = readSteps(route.action);
+    route.fixed = route.steps.filter(({ isFixed }) => isFixed).length;
+    budget.left -= STEPS_PER_SEGMENT_READ * route.length;
+  }
+  if (segments.length === route.length) return readInOrder(route.steps, reading);
+  const cost = STEPS_PER_CELL * route.length * segments.length;
+  if (cost > budget.left) return undefined;
+  budget.left -= cost;
+  return readOpen(route.steps, reading);
+}
+
+/** Segment by segment: as many as the template has. */
+function readInOrder(
+  expected: readonly Step[],
+  { segments, ignoresCase, budget }: Reading,
+): Values[] {
+  const values: Record<string, string> = {};
+  for (const [at, step] of expected.entries()) {
+    budget.left -= STEPS_PER_COMPARISON;
+    const segment = segments[at];
+    const matched = segment && matchSegment(step, segment, ignoresCase);
+    if (matched === undefined) return [];
+    Object.assign(values, matched);
+  }
+  return [values];
+}
+
+/** With parameters that may hold `/`. */
+function readOpen(expected: readonly Step[], reading: Reading): Values[] | undefined {
+  const { segments, ignoresCase, budget } = reading;
   const fits = fitsFrom(expected, reading);
   const readings: Values[] = [];
   // Goes only where the rest of the path fits, so every step is part of a reading.
@@ -149,7 +198,10 @@ function readingsOf(action: CompiledAction, reading: Reading): Values[] | undefi
     }
     const longest = step.isOpen ? segments.length - from : 1;
     for (let length = 1; length <= longest && readings.length < readingsMax; length += 1) {
+      budget.left -= 1;
+      if (budget.left < 0) return;
       if (!fits(at + 1, from + length)) continue;
+      budget.left -= STEPS_PER_COMPARISON * length;
       const found = segments.slice(from, from + length);
       const matched = matchSegment(step, joined(found), ignoresCase);
       if (matched) read(at + 1, from + length, { ...values, ...matched });
@@ -157,18 +209,6 @@ function readingsOf(action: CompiledAction, reading: Reading): Values[] | undefi
   };
   if (fits(0, 0)) read(0, 0, {});
   return readings;
-}
-
-/** Segment by segment: as many as the template has. */
-function readInOrder(expected: readonly Step[], { segments, ignoresCase }: Reading): Values[] {
-  const values: Record<string, string> = {};
-  for (const [at, step] of expected.entries()) {
-    const segment = segments[at];
-    const matched = segment && matchSegment(step, segment, ignoresCase);
-    if (matched === undefined) return [];
-    Object.assign(values, matched);
-  }
-  return [values];
 }
 
 function joined(segments: readonly Segment[]): Segment {
@@ -207,29 +247,4 @@ function fitsFrom(
     }
   }
   return (at, from) => fitting[at * width + from] === 1;
-}
-
-/** `{owner}`, `{id}.json`, `{a}..{b}`: the text around must be there; a lone parameter also gets its value. */
-function matchSegment(step: Step, found: Segment, ignoresCase: boolean): Values | undefined {
-  const segment = ignoresCase ? step.folded : step.text;
-  const text = ignoresCase ? found.folded : found.text;
-  // `x%3Acancel` is `x:cancel` to whoever decodes before it routes.
-  const plain = ignoresCase ? found.foldedPlain : found.plain;
-  if (step.isFixed) return segment === text || segment === plain ? {} : undefined;
-  const texts = segment.split(/\{[^{}]+\}/);
-  const [first = '', last = ''] = [texts[0], texts.at(-1)];
-  const isMatch =
-    plain.length > first.length + last.length && plain.startsWith(first) && plain.endsWith(last);
-  if (!isMatch) return undefined;
-  const name = /^[^{]*\{([^{}]+)\}[^{]*$/.exec(step.text)?.[1];
-  if (name === undefined) return {};
-  return { [name]: found.plain.slice(first.length, found.plain.length - last.length) };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // Not UTF-8: compared as it stands.
-  }
 }
