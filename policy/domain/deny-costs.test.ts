@@ -188,7 +188,7 @@ describe('comparing a call with rules', () => {
 
   test('takes one budget, however many agents made the rules that allow it', () => {
     const makers = times(20, (index) => {
-      const own = times(20, () => ruleOn(`m${index}`, `deny mail:send:**${run}*${run}c`));
+      const own = times(100, () => ruleOn(`m${index}`, `deny mail:send:**${run}*${run}c`));
       return standing(chainOf('ann', `m${index}`), own);
     });
     const rules = times(20, (index) =>

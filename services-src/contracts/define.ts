@@ -13,7 +13,7 @@ export interface EndpointSpec {
   readonly callers: readonly Component[];
   /** Upper bound for one call. A caller whose own deadline is nearer gets less. */
   readonly timeoutMs: number;
-  /** On the path of every action call: the caller does not parse the reply again (tests do). */
+  /** On the path of every action call, or large: neither side parses the reply by its schema (tests do). */
   readonly hot?: true;
 }
 

@@ -207,6 +207,17 @@ describe('what has two readings is refused', () => {
   });
 });
 
+test('values under long names are not written out at length for each of them', () => {
+  const nested = (depth: number): JsonValue =>
+    depth === 0
+      ? Array.from({ length: 10_000 }, (_, index) => index)
+      : { ['n'.repeat(4_000)]: nested(depth - 1) };
+
+  expect(() => write('query', nested(60), { style: 'deepObject', explode: true })).toThrow(
+    expect.objectContaining(refused),
+  );
+});
+
 describe('any value', () => {
   const text = fc.string({ unit: 'binary' });
   const value = fc.oneof(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { DescriptionPart } from '../contracts/template.ts';
+import { cpuMsOf } from '../../test/support/cpu.ts';
 import { renderDescription } from './description.ts';
 
 const createIssue: DescriptionPart[] = [
@@ -11,6 +12,15 @@ const createIssue: DescriptionPart[] = [
 ];
 
 describe('renderDescription', () => {
+  test('writes a value once, however often it is named', () => {
+    const parts: DescriptionPart[] = Array.from({ length: 300 }, () => ({ param: 'v' }));
+    const value = Array.from({ length: 20_000 }, (_, index) => `item ${index}`);
+
+    expect(cpuMsOf(() => renderDescription(parts, { v: value }))).toBeLessThan(
+      20 * cpuMsOf(() => JSON.stringify(value)),
+    );
+  });
+
   test('fills in parameters', () => {
     const params = { title: 'Crash', labels: 'bug', repo: 'acme/site' };
 

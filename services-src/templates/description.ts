@@ -13,13 +13,21 @@ export function renderDescription(
   parts: readonly DescriptionPart[],
   params: Readonly<Record<string, unknown>>,
 ): string {
+  // A parameter may stand there hundreds of times.
+  const texts = new Map<string, string>();
+  const renderPart = (part: SimplePart): string => {
+    if ('text' in part) return visibleLine(part.text);
+    const text = texts.get(part.param) ?? renderParam(params, part.param);
+    texts.set(part.param, text);
+    return text;
+  };
   return parts
     .map((part) => {
-      if (!('optional' in part)) return renderPart(part, params);
+      if (!('optional' in part)) return renderPart(part);
       const isComplete = part.optional.every(
         (inner) => !('param' in inner) || isGiven(params, inner.param),
       );
-      return isComplete ? part.optional.map((inner) => renderPart(inner, params)).join('') : '';
+      return isComplete ? part.optional.map(renderPart).join('') : '';
     })
     .join('')
     .trim();
@@ -27,9 +35,8 @@ export function renderDescription(
 
 type SimplePart = Exclude<DescriptionPart, { optional: unknown }>;
 
-function renderPart(part: SimplePart, params: Readonly<Record<string, unknown>>): string {
-  if ('text' in part) return visibleLine(part.text);
-  return isGiven(params, part.param) ? renderValue(params[part.param]) : '';
+function renderParam(params: Readonly<Record<string, unknown>>, name: string): string {
+  return isGiven(params, name) ? renderValue(params[name]) : '';
 }
 
 function isGiven(params: Readonly<Record<string, unknown>>, name: string): boolean {

@@ -10,8 +10,12 @@ import { invalidParam } from './text.ts';
 const override =
   /^\s*(?:[_. []method|[_. [$]http[-_]?method|x[-_]http[-_]method(?:[-_]override)?)\s*(?:[[\0]|$)/i;
 
-export function refuseMethodOverride(name: string): void {
-  if (override.test(name)) {
+type IsKnown = (name: string) => boolean;
+const isNever: IsKnown = () => false;
+
+/** A name that `isKnown` is meant. */
+export function refuseMethodOverride(name: string, isKnown = isNever): void {
+  if (override.test(name) && !isKnown(name)) {
     throw invalidParam(name, 'would change the method of the request, which is refused');
   }
 }
@@ -31,11 +35,11 @@ export function refuseOverrideInPairs(text: string): void {
 export function refuseOverrideInBody(
   body: JsonValue | undefined,
   mediaType: string | undefined,
-  isKnown: (name: string) => boolean = () => false,
+  isKnown = isNever,
 ): void {
   if (typeof body === 'string') return refuseInText(body, mediaType, isKnown);
   if (typeof body !== 'object' || body === null) return;
-  for (const name of Object.keys(body)) if (!isKnown(name)) refuseMethodOverride(name);
+  for (const name of Object.keys(body)) refuseMethodOverride(name, isKnown);
   const bytes = Array.isArray(body) ? undefined : body['base64'];
   if (typeof bytes === 'string' && mediaType !== undefined && isReadAsFields(mediaType)) {
     refuseInText(Buffer.from(bytes, 'base64').toString(), mediaType, isKnown);
@@ -48,11 +52,7 @@ function isReadAsFields(mediaType: string): boolean {
 }
 
 /** JSON is looked for whatever the type: frameworks take `text/x-json` and `foo/json` for it as well. */
-function refuseInText(
-  text: string,
-  mediaType: string | undefined,
-  isKnown: (name: string) => boolean,
-): void {
+function refuseInText(text: string, mediaType: string | undefined, isKnown: IsKnown): void {
   if (!mayHoldOverride.test(text)) return;
   if (mediaType === undefined || /urlencoded/i.test(mediaType)) refuseOverrideInPairs(text);
   const isMultipart = mediaType !== undefined && /multipart/i.test(mediaType);

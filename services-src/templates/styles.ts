@@ -39,6 +39,9 @@ export function joinedText(value: JsonValue, param: Styled, write: Write): strin
     .join('');
 }
 
+/** Of the names of a nested value; a request body is smaller. */
+const deepCharactersMax = 4_000_000;
+
 const delimiters = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C' } as const;
 
 /** A value as the pairs of a query or form: styles `form`, `…Delimited`, `deepObject` and `json`. */
@@ -52,9 +55,17 @@ export function pairTexts(value: JsonValue, param: Styled, write: Write): string
   if (typeof value !== 'object' || value === null)
     return [pair(wireName, write(textOf(value, name)))];
   if (style === 'deepObject') {
-    return deepEntries(value, wireName).map(([key, member]) =>
-      pair(key, write(textOf(member, name))),
-    );
+    // Each value is written with the names of all that it is inside of.
+    let left = deepCharactersMax;
+    return deepEntries(value, wireName).map(([key, member]) => {
+      left -= key.length;
+      if (left < 0)
+        throw invalidParam(
+          name,
+          'holds too many values under long names; send fewer, or shorter names',
+        );
+      return pair(key, write(textOf(member, name)));
+    });
   }
   if (!explode) {
     const delimiter = delimiters[style as keyof typeof delimiters];
@@ -62,9 +73,11 @@ export function pairTexts(value: JsonValue, param: Styled, write: Write): string
       pair(wireName, apart(memberTexts(value, param, write), delimiter, name).join(delimiter)),
     ];
   }
-  return isRecord(value)
-    ? presentEntries(value).map(([key, member]) => pair(key, write(textOf(member, name))))
-    : value.map((member) => pair(wireName, write(textOf(member, name))));
+  if (isRecord(value)) {
+    return presentEntries(value).map(([key, member]) => pair(key, write(textOf(member, name))));
+  }
+  const start = pair(wireName, '');
+  return value.map((member) => start + write(textOf(member, name)));
 }
 
 /** The pairs' names that come from the value and not from the template, where the style has such. */

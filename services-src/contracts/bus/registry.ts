@@ -96,13 +96,14 @@ export const registry = defineContract('registry', {
     callers: ['policy', 'executor'],
     timeoutMs: 2_000,
   },
-  /** One compiled version; never changes, so callers keep it. */
+  /** One compiled version; never changes, so callers keep it. Of up to 3 MB, which take a tenth of a second to parse. */
   getCompiledTemplate: {
     request: z.strictObject({ orgId: id, template: templateReference }),
     response: compiledTemplate,
     errors: ['not_found'],
     callers: ['policy', 'executor'],
     timeoutMs: 3_000,
+    hot: true,
   },
   /** How a template that the caller may connect asks for access to an account; `conflict` when it does not. */
   describeTemplateOauth: {

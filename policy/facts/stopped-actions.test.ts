@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+
+import type { ServiceRecord } from '#contracts/bus/registry';
+import { actionOf, paramOf, templateOf } from '../domain/action.testing.ts';
+import { compilePattern } from '../domain/patterns.ts';
+import { compileParamCheck } from '../domain/validate-params.ts';
+import type { Lookups } from '../lookups/lookups.ts';
+import { findStopped } from './stopped-actions.ts';
+
+const owner = { orgId: 'org', userId: 'ann' };
+
+/** Services on one host, each with a template of a thousand long paths that differ at their end. */
+const templates = Array.from({ length: 20 }, (_, at) =>
+  templateOf(
+    Array.from({ length: 1_000 }, (_, index) =>
+      actionOf(`get${index}`, {
+        path: `${'/a'.repeat(60)}/{id}/${index}`,
+        params: [paramOf('id', 'path')],
+      }),
+    ),
+    { key: `own${at}`, tier: 'user' },
+  ),
+);
+const services = templates.map(({ key, tier, version }): ServiceRecord => ({
+  ...{ id: key, name: key, tier: 'user', ownerId: owner.userId, status: 'ready' },
+  template: { key, tier, ownerId: owner.userId, version },
+  ...{ baseUrl: 'https://a.example', hosts: ['a.example'], secrets: {}, connection: null },
+  autoAllowReads: false,
+}));
+const lookups = {
+  getTemplate: async (_orgId: string, { key }: { key: string }) =>
+    templates.find((each) => each.key === key)!,
+  findByHost: async () => ({ services, templates: [], isCut: false }),
+  getParamCheck: ({ schema }: { schema: never }) => compileParamCheck(schema),
+} as unknown as Lookups;
+
+test('what a rule stops is looked for in turns with other requests, whatever members wrote', async () => {
+  let [longest, before] = [0, process.threadCpuUsage()];
+  let next: NodeJS.Immediate;
+  const takeTurn = () => {
+    const { user, system } = process.threadCpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1_000);
+    before = process.threadCpuUsage();
+    next = setImmediate(takeTurn);
+  };
+  next = setImmediate(takeTurn);
+  const pattern = compilePattern('own19:get7:*', false);
+  const { stops, isCut } = await findStopped(
+    lookups,
+    { owner, services },
+    { pattern, riskAtLeast: null },
+  );
+  clearImmediate(next);
+
+  expect(stops.length).toBeGreaterThan(0);
+  expect(isCut).toBe(true);
+  // Ten times what it takes; without turns and a budget it took seconds.
+  expect(longest).toBeLessThan(200);
+});
