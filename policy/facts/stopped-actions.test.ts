@@ -27,9 +27,10 @@ const services = templates.map(({ key, tier, version }): ServiceRecord => ({
   ...{ baseUrl: 'https://a.example', hosts: ['a.example'], secrets: {}, connection: null },
   autoAllowReads: false,
 }));
+const getTemplate = async (_orgId: string, { key }: { key: string }) =>
+  templates.find((each) => each.key === key)!;
 const lookups = {
-  getTemplate: async (_orgId: string, { key }: { key: string }) =>
-    templates.find((each) => each.key === key)!,
+  ...{ getTemplate, getUncheckedTemplate: getTemplate },
   findByHost: async () => ({ services, templates: [], isCut: false }),
   getParamCheck: ({ schema }: { schema: never }) => compileParamCheck(schema),
 } as unknown as Lookups;
