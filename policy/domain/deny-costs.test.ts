@@ -87,7 +87,7 @@ describe('what members wrote about a host', () => {
 
   test('does not lift a deny where nobody had the time to look at it', () => {
     const known = templateOf([actionOf('listed', { ...post, path: '/a' })]);
-    const long = templateOf([actionOf('other', { ...post, path: `${'/a'.repeat(65)}` })], {
+    const long = templateOf([actionOf('other', { ...post, path: '/a'.repeat(65) })], {
       tier: 'org',
     });
     const one = templateOf([actionOf('send', { ...post, path: '/send' })]);
