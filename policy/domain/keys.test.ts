@@ -27,6 +27,11 @@ describe('actionKey', () => {
       'a\u202e\u200b\u2028\ufe0f\u{e0041}b',
       'github:issues.create:a%E2%80%AE%E2%80%8B%E2%80%A8%EF%B8%8F%F3%A0%81%81b',
     ],
+    [
+      'so are characters that look like none or like a space',
+      'a\u2800\ue000\u3000b',
+      'github:issues.create:a%E2%A0%80%EE%80%80%E3%80%80b',
+    ],
     ['case is kept', 'Acme/Site', 'github:issues.create:Acme/Site'],
     ['no form of Unicode is changed into another', 'e\u0301é', 'github:issues.create:e\u0301é'],
   ])('%s', ([, argument, key]) => {

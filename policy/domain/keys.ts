@@ -1,5 +1,5 @@
 import type { DerivedKey } from '#contracts/permit';
-import { hiddenCharacters } from '#templates';
+import { hiddenCharacters } from '#hidden-characters';
 
 /** Longest permission key; the contracts refuse a longer one. */
 export const KEY_CHARACTERS_MAX = 4096;

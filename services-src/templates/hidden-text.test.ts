@@ -8,6 +8,9 @@ describe('a text of somebody else', () => {
     ['isolates', '\u2066a\u2069', '\\u2066a\\u2069'],
     ['zero width', 'a\u200bb\u200c\ufeff', 'a\\u200bb\\u200c\\ufeff'],
     ['a filler', 'a\u3164', 'a\\u3164'],
+    ['a blank Braille pattern', 'a\u2800b', 'a\\u2800b'],
+    ['private use', 'a\ue000\u{100000}', 'a\\ue000\\u{100000}'],
+    ['spaces that are no plain ones', 'a\u2003\u3000b', 'a\\u2003\\u3000b'],
     ['tags', 'a\u{e0041}', 'a\\u{e0041}'],
     ['a joiner between letters', 'a\u200db', 'a\\u200db'],
     ['a selector after a letter', 'a\ufe0f', 'a\\ufe0f'],
@@ -19,7 +22,7 @@ describe('a text of somebody else', () => {
     expect(visibleLine(text)).toBe(shown);
   });
 
-  test.for(['Grüße, 世界 – שלום', 'love ❤️, 👩‍💻 and 👩🏽‍🚀', 'a'])('leaves %s', (text) => {
+  test.for(['Grüße, 世界 – שלום a\u00a0b', 'love ❤️, 👩‍💻 and 👩🏽‍🚀', 'a'])('leaves %s', (text) => {
     expect(visibleText(text)).toBe(text);
   });
 

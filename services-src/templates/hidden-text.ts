@@ -1,8 +1,4 @@
-/**
- * Characters that nobody sees, or that turn the text beside them about: format characters
- * (bidirectional, zero width, tags), line and paragraph separators, fillers, variation selectors.
- */
-export const hiddenCharacters = String.raw`\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}`;
+import { buildsEmoji, hiddenCharacters } from '#hidden-characters';
 
 const inText = new RegExp(String.raw`[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'gu');
 /** Most texts are nothing else. */
@@ -21,18 +17,6 @@ export function visibleText(given: string): string {
   const text = given.replaceAll('\r\n', '\n');
   return text.replace(inText, (character, at: number) =>
     kept.has(character) || buildsEmoji(text, character, at) ? character : escape(character),
-  );
-}
-
-function buildsEmoji(text: string, character: string, at: number): boolean {
-  if (character === '\ufe0f') {
-    return /(\p{Extended_Pictographic}|[0-9#*])$/u.test(text.slice(Math.max(0, at - 3), at));
-  }
-  if (character !== '\u200d') return false;
-  const [before, after] = [text.slice(Math.max(0, at - 5), at), text.slice(at + 1, at + 3)];
-  return (
-    /\p{Extended_Pictographic}(\ufe0f|\p{Emoji_Modifier})?$/u.test(before) &&
-    /^\p{Extended_Pictographic}/u.test(after)
   );
 }
 

@@ -2,7 +2,7 @@ export { actionPath, actionQuery } from './action-url.ts';
 export { cardFactsOf } from './card-facts.ts';
 export { renderDescription } from './description.ts';
 export { authoredDigest, templateDigest } from './digest.ts';
-export { hiddenCharacters, shownName, visibleLine, visibleText } from './hidden-text.ts';
+export { shownName, visibleLine, visibleText } from './hidden-text.ts';
 export { normalisePath, normaliseText } from './http-path.ts';
 export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';

@@ -1,16 +1,13 @@
+import { buildsEmoji, hiddenCharacters } from '#hidden-characters';
+
 /** A piece of text as it may be shown: as it is, or the name of what could not be seen. */
 export interface Segment {
   readonly kind: 'text' | 'mark';
   readonly text: string;
 }
 
-/**
- * Everything that draws nothing, reorders what stands beside it, or means nothing to a reader:
- * controls, formats (bidi, zero-width, tags), lone surrogates, private use, line separators,
- * spaces that are no plain space, fillers.
- */
-const unseen =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|[^\P{Zs} \u00a0]/u;
+/** What nobody sees, control characters and half surrogates: of the last two no text shows what they are. */
+const unseen = new RegExp(`[\\p{Cc}\\p{Cs}${hiddenCharacters}]`, 'u');
 
 /** More accents on one letter than any language stacks: they would climb over the lines around. */
 const accentsMax = 4;
@@ -37,7 +34,7 @@ export function visibleSegments(given: string, { multiline = false } = {}): Segm
   let start = 0;
   for (const { 0: found, index } of text.matchAll(candidates)) {
     if (multiline && (found === '\n' || found === '\t')) continue;
-    if (isHarmless(text, found, index)) continue;
+    if (buildsEmoji(text, found, index)) continue;
     if (index > start) segments.push({ kind: 'text', text: text.slice(start, index) });
     segments.push({ kind: 'mark', text: nameOf(found) });
     start = index + found.length;
@@ -51,19 +48,6 @@ export function visibleText(text: string): string {
   return visibleSegments(text)
     .map(({ kind, text: shown }) => (kind === 'mark' ? `⟨${shown}⟩` : shown))
     .join('');
-}
-
-/** Emoji are built with joiners and variation selectors; there they are seen as what they join. */
-function isHarmless(text: string, found: string, at: number): boolean {
-  const before = text.slice(Math.max(0, at - 3), at);
-  if (found === '\ufe0f') return /(\p{Extended_Pictographic}|[0-9#*])$/u.test(before);
-  if (found !== '\u200d') return false;
-  const after = text.slice(at + 1, at + 3);
-  return (
-    /\p{Extended_Pictographic}(\ufe0f|\p{Emoji_Modifier})?$/u.test(
-      text.slice(Math.max(0, at - 5), at),
-    ) && /^\p{Extended_Pictographic}/u.test(after)
-  );
 }
 
 function nameOf(found: string): string {
