@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import type { Call } from '#contracts/call';
 import type { Gap, Permit } from '#contracts/permit';
+import type { AppError } from '#errors';
 import { createLogger } from '#telemetry';
 import { actionOf } from './domain/action.testing.ts';
 import { sweepDispatches } from './usecases/sweep-dispatches.ts';
@@ -62,6 +63,7 @@ describe('a preview', () => {
       content_type: 'application/json',
       credentials: [],
       body: { title: 'Hello, wide world', password: '[REDACTED]', room: 'C07' },
+      redacted: ['/body/password', '/params/password'],
     });
     expect(disclosed).toMatchObject([
       { label: 'Title', value: 'Hello, w', truncated: true },
@@ -181,15 +183,34 @@ describe('a preview', () => {
 
     for (const kind of ['gap', 'permit'] as const) {
       const gapOrPermit = kind === 'gap' ? world.gapOf(call) : world.permitOf(call);
-      expect(await world.policy.showRequest({ gapOrPermit, kind, call }, soon())).toEqual({
-        request,
-      });
+      const dryRun = { gapOrPermit, kind, call, isAskedAbout: true };
+      expect(await world.policy.showRequest(dryRun, soon())).toEqual({ request });
     }
+  });
+
+  test('of a text that cannot be shown is refused, in a dry run too, unless nobody is asked', async () => {
+    const body = `title=Hello&password=${canary()}`;
+    const call = world.rawCall({ service: 'acme', method: 'POST', target: '/things', body });
+    const asked = await preview(call).catch((error: unknown) => error as AppError);
+    const dryRun = (isAskedAbout: boolean) =>
+      world.policy.showRequest(
+        { gapOrPermit: world.gapOf(call), kind: 'gap', call, isAskedAbout },
+        soon(),
+      );
+
+    expect(asked).toMatchObject({ code: 'invalid_params' });
+    await expect(dryRun(true)).rejects.toMatchObject({ message: (asked as AppError).message });
+    // One that a rule denies or allows is answered so, and shown to nobody.
+    expect((await dryRun(false)).request).toMatchObject({
+      body: '[REDACTED]',
+      redacted: ['/body'],
+    });
   });
 
   test('of a dry run finds what is wrong with the filter', async () => {
     const call = { ...create(), filter: '.a[' };
-    const request = { gapOrPermit: world.permitOf(call), kind: 'permit' as const, call };
+    const gapOrPermit = world.permitOf(call);
+    const request = { gapOrPermit, kind: 'permit' as const, call, isAskedAbout: false };
 
     await expect(world.policy.showRequest(request, soon())).rejects.toMatchObject({
       code: 'filter_invalid',

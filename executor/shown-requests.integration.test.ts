@@ -22,7 +22,8 @@ async function preview(call: Call, parts: Partial<Gap> & Parameters<World['gapOf
   const gap = world.gapOf(call, { jti: approvalId, ...parts });
   const found = await world.approvals.preview({ gap, call, options, approvalId }, soon());
   if (found.kind !== 'preview') throw new Error('seen');
-  const again = await world.policy.showRequest({ gapOrPermit: gap, kind: 'gap', call }, soon());
+  const dryRun = { gapOrPermit: gap, kind: 'gap' as const, call, isAskedAbout: true };
+  const again = await world.policy.showRequest(dryRun, soon());
   // A dry run shows the same.
   expect(again.request).toEqual(found.request);
   return { ...found, gap, approvalId };
@@ -65,8 +66,8 @@ function received(hit: Hit, { credentials }: ShownRequest) {
   };
 }
 
-const asText = ({ params: _params, credentials: _credentials, body, ...shown }: ShownRequest) => ({
-  ...shown,
+const asText = ({ method, url, headers, content_type, body }: ShownRequest) => ({
+  ...{ method, url, headers, content_type },
   body: body === null ? '' : typeof body === 'string' ? body : JSON.stringify(body),
 });
 
@@ -236,6 +237,7 @@ describe('the card shows what is sent', () => {
       },
       body: { title: 'Zürich', token: '[REDACTED]' },
       credentials: [],
+      redacted: ['/body/token', '/headers/mcp-param-access', '/params/token'],
     });
   });
 

@@ -445,6 +445,7 @@ describe('explain', () => {
       },
     });
     expect(await counts()).toEqual(before);
+    expect(world.neighbours.dryRuns.at(-1)).toEqual({ isAskedAbout: true });
   });
 
   test('what is allowed says why', async () => {
@@ -475,6 +476,8 @@ describe('explain', () => {
       why: [{ effect: 'deny', by: 'rule', rule_id: rule.id, identity_id: ann.id }],
       uncovered_keys: [],
     });
+    // The call itself would be refused before anybody is shown it.
+    expect(world.neighbours.dryRuns.at(-1)).toEqual({ isAskedAbout: false });
   });
 
   test('a user asks for identities of its own, an admin for all, nobody else', async () => {

@@ -56,6 +56,8 @@ export interface Neighbours {
   readonly connections: (Omit<ConnectionDescription, 'asked'> & { orgId: string })[];
   /** Of what is on a host, the registry does not name all. */
   isCut: boolean;
+  /** Of each request of a dry run that the executor was to show: whether somebody would be asked about it. */
+  readonly dryRuns: { isAskedAbout: boolean }[];
 }
 
 export interface PolicyWorld extends AsyncDisposable {
@@ -101,6 +103,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     secrets: [],
     connections: [],
     isCut: false,
+    dryRuns: [],
   };
   const asked = new Map<string, number>();
   const buses = {
@@ -372,6 +375,7 @@ function registryHandlers(
 function executorHandlers({
   secrets,
   connections,
+  dryRuns,
 }: Neighbours): Partial<Handlers<typeof executor>> {
   return {
     async describeSecrets({ orgId, names }) {
@@ -404,7 +408,8 @@ function executorHandlers({
       });
       return { connections: found };
     },
-    async showRequest({ call }) {
+    async showRequest({ call, isAskedAbout }) {
+      dryRuns.push({ isAskedAbout });
       const url = call.kind === 'http' ? call.target : `https://shown.example/${call.action}`;
       const method = call.kind === 'http' ? call.method : 'GET';
       const none = { params: {}, headers: {}, content_type: null, body: null, credentials: [] };

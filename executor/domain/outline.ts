@@ -27,7 +27,7 @@ export function fit(shown: ShownRequest, bytesMax: number): ShownRequest {
 }
 
 function outlineOf(shown: ShownRequest, bytes: number): ShownRequest {
-  const { method, credentials, ...rest } = shown;
+  const { method, credentials, redacted, ...rest } = shown;
   const cutter = createCutter();
   const fields = Object.entries(rest as Record<string, JsonValue>);
   const shares = shareOut(
@@ -39,7 +39,9 @@ function outlineOf(shown: ShownRequest, bytes: number): ShownRequest {
     cutter.cut(value, { bytes: shares[index] ?? 0, at: `/${name}`, depth: 0 }),
   ]);
   const outline = Object.fromEntries(cut) as unknown as typeof rest;
-  return { method, ...outline, credentials, too_large: true, shortened: cutter.shortened };
+  const places = redacted === undefined ? {} : { redacted };
+  const { shortened } = cutter;
+  return { method, ...outline, credentials, ...places, too_large: true, shortened };
 }
 
 interface Room {
@@ -150,7 +152,7 @@ function shownName(name: string): string {
 }
 
 /** RFC 6901 §3. */
-function pointerStep(name: string): string {
+export function pointerStep(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 

@@ -1,21 +1,27 @@
 import type { JsonValue } from '#contracts/vocabulary';
+import type { AppError } from '#errors';
 import { invalidParam } from '#templates';
 
 /**
- * A body that the caller gave as a text, with what a path names redacted. One in which the path leads
- * nowhere for certain is not asked about: shown it would give away what is to be hidden, and hidden it
- * would be approved unseen.
+ * A body that the caller gave as a text, with what a path names redacted; undefined where the path leads
+ * nowhere for certain.
  */
-export function redactInText(text: string, redact: (value: JsonValue) => JsonValue): string {
+export function redactInText(
+  text: string,
+  redact: (value: JsonValue) => JsonValue,
+): string | undefined {
   const value = parse(text);
-  if (value === undefined || JSON.stringify(value) !== plainJson(text)) {
-    throw invalidParam(
-      'body',
-      'holds what is not shown to those who approve; give it as an object instead of a text, so that the rest can be shown',
-    );
-  }
+  if (value === undefined || JSON.stringify(value) !== plainJson(text)) return undefined;
   const shown = JSON.stringify(redact(value));
   return shown === JSON.stringify(value) ? text : shown;
+}
+
+/** Nobody is asked about such a text: shown it would give away what is to be hidden, hidden it would be approved unseen. */
+export function unreadableText(): AppError {
+  return invalidParam(
+    'body',
+    'holds what is not shown to those who approve; give it as an object instead of a text, so that the rest can be shown',
+  );
 }
 
 function parse(text: string): JsonValue | undefined {

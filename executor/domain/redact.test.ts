@@ -260,6 +260,78 @@ describe('the headers, the form and the credentials of a shown request', () => {
   });
 });
 
+describe('the places where [REDACTED] stands for something else', () => {
+  const places = (redact: string[]) => show(redact).redacted;
+  const byPath = { fromAction: false, credentials: [] };
+  const sent = (parts: Partial<HttpCall>) => {
+    const call: HttpCall = {
+      ...{
+        kind: 'http',
+        service: 'http',
+        method: 'POST',
+        target: `${baseUrl}/users/7?token=t&a=b`,
+      },
+      ...{ query: {}, headers: {}, body: null, secrets: [], filter: null },
+      ...parts,
+    };
+    return {
+      request: buildHttpRequest({ call, baseUrl: null, callDigest: 'd'.repeat(64) }),
+      baseUrl,
+    };
+  };
+
+  test.for<[redact: string[], places: string[]]>([
+    [[], []],
+    [['body.nothing'], []],
+    [['body.user.password'], ['/body/user/password', '/params/user/password']],
+    [['body.notes.text'], ['/body/notes/*/text', '/params/notes/*/text']],
+    [['body.notes.0.text'], ['/body/notes/0/text', '/params/notes/0/text']],
+    [
+      ['body.user.password', 'body.user'],
+      ['/body/user', '/params/user'],
+    ],
+    [['params.token'], ['/params/token']],
+    [['url'], ['/url']],
+  ])('of a template with %j are %j', ([redact, expected]) => {
+    expect(places(redact)).toEqual(expected);
+  });
+
+  test('are none of those where the caller wrote the same', () => {
+    const showing = sent({
+      headers: { 'X-Note-Token': 'pay eve', 'X-Note': '[REDACTED]' },
+      body: { to: '[REDACTED]', user: { password: 'CANARY-p', 'a/b~c': '[REDACTED]' } },
+    });
+    const action = { ...base, redact: ['body.user.password', 'params.token'] };
+
+    expect(showRequest({ ...showing, action }, byPath)).toMatchObject({
+      headers: { 'x-note-token': '[REDACTED]', 'x-note': '[REDACTED]' },
+      body: { to: '[REDACTED]', user: { password: '[REDACTED]' } },
+      redacted: ['/body/user/password', '/headers/x-note-token', '/url/token'],
+    });
+  });
+
+  test('are in an outline too, and none of them is cut', () => {
+    const showing = sent({ body: { user: { password: 'CANARY-p' }, text: 'x'.repeat(200_000) } });
+    const action = { ...base, redact: ['body.user.password'] };
+
+    expect(showRequest({ ...showing, action }, byPath)).toMatchObject({
+      too_large: true,
+      redacted: ['/body/user/password'],
+    });
+  });
+
+  test('of a text that may not be shown are all of it, where nobody is asked about it', () => {
+    const showing = sent({ body: 'password=CANARY-p' });
+    const action = { ...base, redact: ['body.user.password'] };
+
+    expect(showRequest({ ...showing, action }, { ...byPath, hidesText: true })).toMatchObject({
+      body: '[REDACTED]',
+      redacted: ['/body'],
+    });
+    expect(() => showRequest({ ...showing, action }, byPath)).toThrow(/give it as an object/);
+  });
+});
+
 describe('a body that a call by method and path gives as a text', () => {
   const action = { ...base, redact: ['body.user.password', 'body.token'] };
   const showText = (body: string) =>

@@ -11,8 +11,10 @@ import { headersOf, writingOf } from './build-request.ts';
 import { toolHeaders } from './build-tool-request.ts';
 import { isCredentialHeader } from './credential-headers.ts';
 import { queryName } from './inject.ts';
-import { fit } from './outline.ts';
-import { redactInText } from './redact-text.ts';
+import { fit, pointerStep } from './outline.ts';
+import { redactAt } from './redact-at.ts';
+import type { Noted } from './redact-at.ts';
+import { redactInText, unreadableText } from './redact-text.ts';
 import { shownBody } from './request-body.ts';
 import type { BuiltRequest, Params, Projection } from './request.ts';
 import { redactedText, shownHeaders } from './shown-headers.ts';
@@ -30,44 +32,74 @@ export interface Showing {
 /**
  * The request as it is stored and shown: what the template's `redact` names is replaced wherever
  * it stands, in the params, the body, the headers and the URL that were made of them; what
- * credentials will replace is left out.
+ * credentials will replace is left out. `redacted` says where, since a caller can write the same.
  */
 export function showRequest(
   showing: Showing,
-  { fromAction, credentials }: { fromAction: boolean; credentials: readonly ShownCredential[] },
+  {
+    fromAction,
+    credentials,
+    hidesText = false,
+  }: {
+    fromAction: boolean;
+    credentials: readonly ShownCredential[];
+    /** A text of which a part would have to be hidden is hidden whole, and not refused. */
+    hidesText?: boolean;
+  },
 ): ShownRequest {
   const { request, action } = showing;
   const { projection } = request;
   const paths = redactedPaths(action, fromAction);
+  const redacted = new Set<string>();
+  const note = (at: string) => redacted.add(at);
   let params: JsonValue = projection.params;
   let body = projection.body;
   for (const [root, ...steps] of paths) {
-    if (root === 'params') params = redactAt(params, steps);
+    if (root === 'params') params = redactAt(params, steps, { at: '/params', note });
     if (root !== 'body') continue;
+    const redact = (value: JsonValue) => redactAt(value, steps, { at: '/body', note });
     // A verb call may bring its body as text.
-    body =
-      !fromAction && typeof body === 'string' && steps.length > 0
-        ? redactInText(body, (value) => redactAt(value, steps))
-        : redactAt(body, steps);
+    if (fromAction || typeof body !== 'string' || steps.length === 0) body = redact(body);
+    else {
+      const text = redactInText(body, redact);
+      if (text === undefined && !hidesText) throw unreadableText();
+      if (text === undefined) note('/body');
+      body = text ?? redactedText;
+    }
   }
-  const url = showUrl(projection, { ...showing, fromAction, paths });
+  const url = showUrl(projection, { ...showing, fromAction, paths, note });
   const queryNames = replacedBy(credentials, 'query');
   const writing = fromAction && action !== undefined ? writingOf(action) : rawWriting;
   const isForm = isRecord(body) && bodyKindOf(projection.content_type ?? '') === 'form';
   const sent = shownBody(body, { ...writing, contentType: projection.content_type });
+  const headers = showHeaders(showing, { fromAction, params, paths });
+  const beside = besideBody(projection, { headers, credentials });
+  for (const [name, text] of Object.entries(beside.headers)) {
+    const isReplaced = isCredentialHeader(name) || text !== projection.headers[name];
+    if (isReplaced) note(`/headers/${pointerStep(name)}`);
+  }
   return fit(
     {
       method: projection.method,
       url: withoutPairs(url, queryNames),
       params: fromAction ? params : without(params, queryNames),
       body: isForm && typeof sent === 'string' ? legible(sent) : sent,
-      ...besideBody(projection, {
-        headers: showHeaders(showing, { fromAction, params, paths }),
-        credentials,
-      }),
+      ...beside,
+      redacted: outermost(redacted),
     },
     shownBytesMax,
   );
+}
+
+/** Without the places inside of others. */
+function outermost(places: ReadonlySet<string>): string[] {
+  const isInside = (at: string) => {
+    for (let end = at.lastIndexOf('/'); end > 0; end = at.lastIndexOf('/', end - 1)) {
+      if (places.has(at.slice(0, end))) return true;
+    }
+    return false;
+  };
+  return [...places].filter((at) => !isInside(at)).toSorted();
 }
 
 /** The same of what a call by method and path sends beside its address and its body. */
@@ -215,42 +247,27 @@ function asSent(
   return [root, inQuery.wireName, ...rest];
 }
 
-function redactAt(value: JsonValue, [step, ...rest]: readonly string[]): JsonValue {
-  if (step === undefined) return redactedText;
-  if (Array.isArray(value)) {
-    const isIndex = /^\d+$/.test(step);
-    // A path that says nothing of a list means every entry of it.
-    return value.map((each, at) => {
-      if (isIndex) return at === Number(step) ? redactAt(each, rest) : each;
-      return redactAt(each, step === '*' ? rest : [step, ...rest]);
-    });
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      key,
-      step === '*' || step === key ? redactAt(each, rest) : each,
-    ]),
-  );
-}
-
 interface UrlParts extends Pick<Showing, 'action' | 'baseUrl'> {
   readonly fromAction: boolean;
   readonly paths: readonly string[][];
+  readonly note: Noted['note'];
 }
 
 function showUrl(
   { url, params }: Projection,
-  { action, baseUrl, fromAction, paths }: UrlParts,
+  { action, baseUrl, fromAction, paths, note }: UrlParts,
 ): string {
-  if (paths.some(([root]) => root === 'url')) return redactedText;
+  if (paths.some(([root]) => root === 'url')) {
+    note('/url');
+    return redactedText;
+  }
   const names = new Set(paths.filter(([root]) => root === 'params').map(([, name]) => name));
   if (names.size === 0) return url;
   const isHidden = (name: string) => names.has(name) || names.has('*') || names.has(undefined);
   const shown =
     fromAction && action && baseUrl !== null
       ? actionUrl(action, hide(params, isHidden), parseBaseUrl(baseUrl))
-      : hideQuery(url, isHidden);
+      : hideQuery(url, { isHidden, note });
   return legible(shown);
 }
 
@@ -265,11 +282,17 @@ function hide(params: Params, isHidden: (name: string) => boolean): Params {
   );
 }
 
-function hideQuery(url: string, isHidden: (name: string) => boolean): string {
+function hideQuery(
+  url: string,
+  { isHidden, note }: { isHidden: (name: string) => boolean; note: Noted['note'] },
+): string {
   const [path = '', query] = url.split('?', 2);
   if (query === undefined) return url;
   const pairs = query.split('&').map((pair) => {
-    return isHidden(queryName(pair)) ? `${pair.split('=')[0]}=${redactedText}` : pair;
+    const name = queryName(pair);
+    if (!isHidden(name)) return pair;
+    note(`/url/${pointerStep(name)}`);
+    return `${pair.split('=')[0]}=${redactedText}`;
   });
   return `${path}?${pairs.join('&')}`;
 }

@@ -10,7 +10,12 @@ import { showRequest } from '../domain/redact.ts';
 /** The redacted request of a dry run: built, shown, and forgotten. */
 export async function showDryRequest(
   deps: Deps,
-  { gapOrPermit, kind, call }: { gapOrPermit: string; kind: 'gap' | 'permit'; call: Call },
+  {
+    gapOrPermit,
+    kind,
+    call,
+    isAskedAbout,
+  }: { gapOrPermit: string; kind: 'gap' | 'permit'; call: Call; isAskedAbout: boolean },
   deadline: Deadline,
 ): Promise<{ request: ShownRequest }> {
   const facts = kind === 'gap' ? deps.verifyGap(gapOrPermit) : deps.verifyPermit(gapOrPermit);
@@ -18,5 +23,6 @@ export async function showDryRequest(
   const prepared = await prepareCall(deps, { facts, call }, deadline);
   deps.egress.check(prepared.request.url);
   const credentials = await showCredentials(deps, facts);
-  return { request: showRequest(prepared, { fromAction: call.kind === 'action', credentials }) };
+  const showing = { fromAction: call.kind === 'action', credentials, hidesText: !isAskedAbout };
+  return { request: showRequest(prepared, showing) };
 }

@@ -51,11 +51,11 @@ export async function explainCall(
     verdict.outcome === 'gap' ? verdict.keys : facts.keys.map((key) => ({ key, cover: null }));
   const isAllowed = ['allowed', 'user', 'platform'].includes(verdict.outcome);
   const gap = isAllowed ? null : await stateGap(deps, stated, { standings, walked, keys });
+  const isGap = verdict.outcome === 'gap';
   const { request } = await deps.executor.showRequest(
-    { ...signFor(deps, stated, gap), call },
+    { ...signFor(deps, stated, gap), call, isAskedAbout: isGap },
     deadline,
   );
-  const isGap = verdict.outcome === 'gap';
   return {
     outcome: isAllowed ? 'allowed' : isGap ? 'would_require_approval' : 'denied',
     why: explain(assessment, facts),

@@ -57,6 +57,7 @@ describe('the card of a call', () => {
       content_type: 'application/x-www-form-urlencoded',
       body: 'title=t&amount=1',
       credentials: [{ kind: 'secret', name: 'mysek', in: 'query', key: 'note' }],
+      redacted: ['/headers/authorization', '/headers/cookie'],
     };
     const asked = created(await bot.post('/v1/actions/validate', { service: 'http', ...call }));
     expect(asked.request).toEqual(shown);

@@ -38,6 +38,7 @@ describe.skipIf(!chromium.available)(`the card of an approval${chromium.note}`, 
           headers: { 'x-amz-target': 'DynamoDB.DeleteTable', sudo: 'root', cookie: '[REDACTED]' },
           content_type: 'application/x-www-form-urlencoded',
           body: 'title=t&amount=1',
+          redacted: ['/headers/cookie'],
         }),
       );
 
@@ -49,6 +50,8 @@ describe.skipIf(!chromium.available)(`the card of an approval${chromium.note}`, 
         'application/x-www-form-urlencoded',
       );
       expect(await field(page, 'Body').textContent()).toBe('title=t&amount=1');
+      const hidden = 'Hidden: headers › cookie. Anywhere else [REDACTED] is what the agent wrote.';
+      await page.getByText(hidden).waitFor();
     });
 
     test('that holds what cannot be seen says so in plain words at the top', async () => {

@@ -151,6 +151,8 @@ export const executor = defineContract('executor', {
       gapOrPermit: z.string().min(20).max(65_536),
       kind: z.enum(['gap', 'permit']),
       call,
+      /** Whether the call would be shown to somebody: then it is refused for what they could not be shown of it. */
+      isAskedAbout: z.boolean(),
     }),
     response: z.strictObject({ request: shownRequest }),
     errors: ['unauthenticated', 'invalid_params', 'filter_invalid', 'upstream_refused_address'],

@@ -66,6 +66,12 @@ export const shownRequest = z.strictObject({
   /** As it is sent: of a form its text, of a multipart form the list of its parts. */
   body: json,
   credentials: z.array(shownCredential).max(10),
+  /**
+   * Where `[REDACTED]` stands for something else, as JSON pointers into this request, `*` for every entry
+   * of a list or an object; in a form by the names of its fields, in a URL by those of its query. Anywhere
+   * else it is what the caller wrote. Absent in approvals of earlier versions.
+   */
+  redacted: z.array(z.string()).optional(),
   /** To allow it needs `acknowledge: "too_large"`. */
   too_large: z.literal(true).optional(),
   shortened: z.array(shortenedValue).optional(),

@@ -6,7 +6,7 @@ import { Notice } from '../../ui/notice.tsx';
 import { sizeText } from '../../ui/size-text.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { CredentialPlaces } from './credentials.tsx';
-import { toRequestView } from './request-view.ts';
+import { placeText, toRequestView } from './request-view.ts';
 import type { NamedValue } from './request-view.ts';
 import { Absent, Field, Section } from './section.tsx';
 
@@ -87,6 +87,13 @@ export function RequestDetails(props: {
           </Switch>
         </Field>
       </dl>
+      <Show when={view().hidden}>
+        {(hidden) => (
+          <p class="mt-4 text-sm wrap-anywhere text-ink-soft">
+            <VisibleText text={hidden()} />
+          </p>
+        )}
+      </Show>
       <Show when={JSON.stringify(props.request.params) !== '{}'}>
         <details class="mt-4">
           <summary class="min-h-8 rounded text-sm font-medium text-ink-soft hover:text-ink">
@@ -155,13 +162,4 @@ function Shortened(props: { values: readonly ShortenedValue[]; isOpen: boolean }
       </Show>
     </Notice>
   );
-}
-
-/** `body › files › 0`, of the JSON pointer `/body/files/0` (RFC 6901). */
-function placeText(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join(' › ');
 }

@@ -108,6 +108,35 @@ describe('what a request carries', () => {
     });
   });
 
+  test.each<[what: string, redacted: string[] | undefined, note: string, hidden: string | null]>([
+    [
+      'names what is hidden',
+      ['/body/user/password', '/headers/x-note-token'],
+      '[REDACTED]',
+      'Hidden: body › user › password, headers › x-note-token. Anywhere else [REDACTED] is what the agent wrote.',
+    ],
+    [
+      'says when only the agent made it look hidden',
+      [],
+      '[REDACTED]',
+      'Nothing is hidden: [REDACTED] is what the agent wrote.',
+    ],
+    ['says nothing where nothing is hidden', [], 'plain', null],
+    ['of an earlier version does not know', undefined, '[REDACTED]', null],
+  ])('one %s', (_, redacted, note, hidden) => {
+    const places = redacted === undefined ? {} : { redacted };
+    const view = toRequestView({ ...bare, url: 'https://a.example/', body: { note }, ...places });
+
+    expect(view.hidden).toBe(hidden);
+  });
+
+  test('a long list of what is hidden is cut', () => {
+    const redacted = Array.from({ length: 25 }, (_, at) => `/headers/x-${at}-token`);
+    const { hidden } = toRequestView({ ...bare, url: 'https://a.example/', redacted });
+
+    expect(hidden).toContain('headers › x-19-token and 5 more.');
+  });
+
   test('one that is too large shows its outline, and what is missing in it', () => {
     const shortened = [{ at: '/body/file', bytes: 200_000, sha256: '0'.repeat(64) }];
     const view = toRequestView({

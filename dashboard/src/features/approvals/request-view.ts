@@ -28,6 +28,8 @@ export interface RequestView {
   /** Of some values, those in `shortened`, only the beginning is shown. */
   readonly isTooLarge: boolean;
   readonly shortened: readonly ShortenedValue[];
+  /** What of it is hidden, where anything is or looks as if it were. */
+  readonly hidden: string | null;
 }
 
 export function toRequestView(request: ShownRequest): RequestView {
@@ -45,6 +47,7 @@ export function toRequestView(request: ShownRequest): RequestView {
     credentials: request.credentials,
     isTooLarge: request.too_large === true,
     shortened: request.shortened ?? [],
+    hidden: hiddenNote(request),
   };
 }
 
@@ -57,6 +60,30 @@ export function holdsUnseen(request: ShownRequest): boolean {
       ({ kind }) => kind === 'mark',
     ),
   );
+}
+
+const placesMax = 20;
+
+/** An agent can write `[REDACTED]` itself: this says where it stands for something that is hidden. */
+function hiddenNote(request: ShownRequest): string | null {
+  const { redacted } = request;
+  if (redacted === undefined) return null;
+  if (redacted.length === 0) {
+    const looksHidden = JSON.stringify(request).includes('[REDACTED]');
+    return looksHidden ? 'Nothing is hidden: [REDACTED] is what the agent wrote.' : null;
+  }
+  const places = redacted.slice(0, placesMax).map(placeText).join(', ');
+  const more = redacted.length > placesMax ? ` and ${redacted.length - placesMax} more` : '';
+  return `Hidden: ${places}${more}. Anywhere else [REDACTED] is what the agent wrote.`;
+}
+
+/** `body › files › 0`, of the JSON pointer `/body/files/0` (RFC 6901). */
+export function placeText(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join(' › ');
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
