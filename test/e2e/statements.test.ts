@@ -70,6 +70,8 @@ const housekeeping = 'retention: deletes by age alone, of every org alike';
 const sweep = 'finds what is due in any org; each move that follows names its org';
 /** The only statements that look across orgs, and why they must. */
 const acrossOrgs: Record<string, string> = {
+  'audit/repository/records.ts listHolders':
+    'an id has one record, whichever org it is of; answers with the org, so that another is refused',
   'auth/repository/bootstrap.ts hasUsers': 'asks whether there is any user yet',
   'auth/repository/bootstrap.ts findFirstAdmin': 'before anybody has signed in there is one org',
   'auth/repository/sessions.ts pruneSessions': housekeeping,
