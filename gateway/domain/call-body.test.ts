@@ -9,6 +9,7 @@ import {
   parseCallHeaders,
   parseConnectionCall,
   parseTriedCall,
+  refuseManyNames,
 } from './call-body.ts';
 
 const plain = { idempotencyKey: null, waitMs: 0 };
@@ -285,5 +286,19 @@ describe('what a call may hold', () => {
     const body = { service: 'github', action: 'a', params: '{"title":"a","title":"b"}' };
 
     expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
+
+  test('too many names in a query or in headers are refused before any of them is looked at', () => {
+    const wrong = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`n${index}`, 0]));
+
+    expect(() => refuseManyNames({ query: wrong }, limits)).toThrow(
+      expect.objectContaining({ details: { limit: 'query_values', max: 10 } }),
+    );
+    expect(() => refuseManyNames({ headers: wrong }, limits)).toThrow(
+      expect.objectContaining({ details: { limit: 'headers', max: 200 } }),
+    );
+    for (const body of [undefined, null, 'text', [], { query: 'text', headers: { a: 0 } }]) {
+      expect(() => refuseManyNames(body, limits)).not.toThrow();
+    }
   });
 });

@@ -12,6 +12,7 @@ import type { Caller, Credential } from '../authenticate.ts';
 import { contextOf } from '../context.ts';
 import type { Deps } from '../deps.ts';
 import { mayUse } from '#contracts/scopes';
+import { refuseManyNames } from '../domain/call-body.ts';
 import { invalidRequest, validate } from '../domain/validate.ts';
 import type { RateLimited } from '../rate-limits.ts';
 import type { RouteHandler } from '../route.ts';
@@ -47,6 +48,11 @@ interface RoutesOptions {
 const publicBodyBytesMax = 8_192;
 /** No request takes longer: every component behind a route answers or times out sooner. */
 const requestMsMax = 125_000;
+const takesCalls: ReadonlySet<string> = new Set<RouteName>([
+  'callAction',
+  'callConnection',
+  'validateAction',
+]);
 const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as const;
 
 /** Binds a handler to every route of the table. */
@@ -64,7 +70,11 @@ export function registerRoutes(app: FastifyInstance, deps: Deps, options: Routes
       ...(spec.access === 'public'
         ? { bodyLimit: publicBodyBytesMax, onRequest: publicAdmission(deps, spec) }
         : { onRequest: admission(deps, spec.access) }),
-      handler: serveRoute(deps, spec, { handler, ...options }),
+      handler: serveRoute(deps, spec, {
+        handler,
+        beforeBody: takesCalls.has(name) ? (body) => refuseManyNames(body, deps.limits) : undefined,
+        ...options,
+      }),
     });
   }
   refuseOtherMethods(
@@ -148,16 +158,23 @@ export function chargeBody({ rates }: Deps, request: FastifyRequest, reply: Fast
   if (admitted !== null && bodyCost !== null) admit(reply, rates.ofBody(admitted.caller, bodyCost));
 }
 
+interface ServedRoute {
+  readonly handler: RouteHandler<RouteSpec>;
+  /** What is looked at before the body is validated. */
+  readonly beforeBody: ((body: unknown) => void) | undefined;
+}
+
 function serveRoute(
   deps: Deps,
   spec: RouteSpec,
-  { handler, checkAnswers }: RoutesOptions & { handler: RouteHandler<RouteSpec> },
+  { handler, beforeBody, checkAnswers }: RoutesOptions & ServedRoute,
 ) {
   const bodySchema = spec.body && z.compile(spec.body);
   return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
     inSpan(`${spec.method} ${spec.path}`, {}, async () => {
       const { admitted } = request;
       chargeBody(deps, request, reply);
+      beforeBody?.(request.body);
       const answered = await handler({
         params: spec.params && (validate(spec.params, request.params, 'path') as never),
         query: checkedQuery(spec, request.query) as never,
