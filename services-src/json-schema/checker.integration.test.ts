@@ -3,8 +3,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { allowedMsOf } from '../../test/support/cpu.ts';
 import { createSchemaChecker } from './checker.ts';
 
-const patient = createSchemaChecker({ timeoutMs: 10_000 });
-const checker = createSchemaChecker({ timeoutMs: 300 });
+const patient = createSchemaChecker({ timeoutMs: 10_000, waitMs: 60_000 });
+const checker = createSchemaChecker({ timeoutMs: 300, waitMs: 60_000 });
 afterAll(async () => {
   await patient[Symbol.asyncDispose]();
   await checker[Symbol.asyncDispose]();
