@@ -137,7 +137,12 @@ function majorOf(version) {
 async function buildDashboard(node) {
   if (!existsSync(path.join(ROOT, 'dashboard/index.html'))) return;
   const stampFile = path.join(ROOT, 'dashboard/dist/.built-from');
-  const hash = hashSources(['dashboard', 'services-src/contracts', 'package-lock.json']);
+  const hash = hashSources([
+    'dashboard',
+    'services-src/contracts',
+    'services-src/hidden-characters',
+    'package-lock.json',
+  ]);
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === hash) return;
 
   say('Building the dashboard …');
