@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { ShownRequest } from '#contracts/http/approvals';
 import type { JsonValue } from '#contracts/vocabulary';
+import { cpuMsOf } from '../../test/support/cpu.ts';
 import { fit } from './outline.ts';
 
 const bytesMax = 4_000;
@@ -125,5 +126,15 @@ describe('a request that is too large to be shown', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  test('costs little when its texts are long, whatever they are as JSON', () => {
+    const text = '\\"'.repeat(250_000);
+    const shown = requestWith({ body: { text }, params: { text } });
+    const json = JSON.stringify(text);
+    const parsing = cpuMsOf(() => JSON.parse(json));
+
+    expect(fit(shown, 100_000).shortened).toHaveLength(2);
+    expect(cpuMsOf(() => fit(shown, 100_000))).toBeLessThan(5 * parsing);
   });
 });

@@ -18,7 +18,8 @@ const entryBytes = 4;
  * largest are cut, so that no value can be hidden behind the size of another.
  */
 export function fit(shown: ShownRequest, bytesMax: number): ShownRequest {
-  if (sizeOf(shown) <= bytesMax) return shown;
+  const isLong = holdsLongText(shown as unknown as JsonValue, bytesMax);
+  if (!isLong && sizeOf(shown) <= bytesMax) return shown;
   // Cut values take room in `shortened` too: how much is known only when they are.
   for (let bytes = Math.floor(bytesMax * 0.75); ; bytes = Math.floor(bytes / 2)) {
     const outline = outlineOf(shown, bytes);
@@ -26,9 +27,16 @@ export function fit(shown: ShownRequest, bytesMax: number): ShownRequest {
   }
 }
 
+/** Without writing it as JSON, which for a text of a million quotes takes longer than all else. */
+function holdsLongText(value: JsonValue, charactersMax: number): boolean {
+  if (typeof value === 'string') return value.length > charactersMax;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((each) => holdsLongText(each, charactersMax));
+}
+
 function outlineOf(shown: ShownRequest, bytes: number): ShownRequest {
   const { method, credentials, redacted, ...rest } = shown;
-  const cutter = createCutter();
+  const cutter = createCutter(bytes);
   const fields = Object.entries(rest as Record<string, JsonValue>);
   const shares = shareOut(
     bytes,
@@ -50,11 +58,13 @@ interface Room {
   readonly depth: number;
 }
 
-function createCutter() {
+function createCutter(bytesMax: number) {
   const shortened: ShortenedValue[] = [];
   const sizes = new Map<object, number>();
 
   const measure = (value: JsonValue): number => {
+    // There is no room for it, however much longer it is as JSON.
+    if (typeof value === 'string' && value.length > bytesMax) return value.length;
     if (typeof value !== 'object' || value === null) return sizeOf(value);
     const known = sizes.get(value);
     if (known !== undefined) return known;
