@@ -18,29 +18,35 @@ const entryBytes = 4;
  * largest are cut, so that no value can be hidden behind the size of another.
  */
 export function fit(shown: ShownRequest, bytesMax: number): ShownRequest {
-  const isLong = holdsLongText(shown as unknown as JsonValue, bytesMax);
+  const isLong = countCharacters(shown as unknown as JsonValue, bytesMax) > bytesMax;
   if (!isLong && sizeOf(shown) <= bytesMax) return shown;
+  const known = createKnown(bytesMax);
   // Cut values take room in `shortened` too: how much is known only when they are.
   for (let bytes = Math.floor(bytesMax * 0.75); ; bytes = Math.floor(bytes / 2)) {
-    const outline = outlineOf(shown, bytes);
+    const outline = outlineOf(shown, bytes, known);
     if (sizeOf(outline) <= bytesMax || bytes < textBytesMin) return outline;
   }
 }
 
-/** Without writing it as JSON, which for a text of a million quotes takes longer than all else. */
-function holdsLongText(value: JsonValue, charactersMax: number): boolean {
-  if (typeof value === 'string') return value.length > charactersMax;
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).some((each) => holdsLongText(each, charactersMax));
+/** Of all texts, until there are too many: without writing them as JSON, which takes much longer. */
+function countCharacters(value: JsonValue, max: number): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  for (const each of Array.isArray(value) ? value : Object.values(value)) {
+    count += countCharacters(each, max - count);
+    if (count > max) break;
+  }
+  return count;
 }
 
-function outlineOf(shown: ShownRequest, bytes: number): ShownRequest {
+function outlineOf(shown: ShownRequest, bytes: number, known: Known): ShownRequest {
   const { method, credentials, redacted, ...rest } = shown;
-  const cutter = createCutter(bytes);
+  const cutter = createCutter(known);
   const fields = Object.entries(rest as Record<string, JsonValue>);
   const shares = shareOut(
     bytes,
-    fields.map(([, value]) => cutter.measure(value)),
+    fields.map(([, value]) => known.measure(value)),
   );
   const cut = fields.map(([name, value], index): [string, JsonValue] => [
     name,
@@ -52,34 +58,68 @@ function outlineOf(shown: ShownRequest, bytes: number): ShownRequest {
   return { method, ...outline, credentials, ...places, too_large: true, shortened };
 }
 
+/** What is found out about values once, however often they are cut: the same text stands in params and body. */
+interface Known {
+  readonly measure: (value: JsonValue) => number;
+  readonly identify: (value: JsonValue) => Pick<ShortenedValue, 'bytes' | 'sha256'>;
+}
+
+function createKnown(bytesMax: number): Known {
+  const sizes = new Map<JsonValue, number>();
+  const identities = new Map<JsonValue, Pick<ShortenedValue, 'bytes' | 'sha256'>>();
+
+  const sizeIn = (value: object): number => {
+    let size = 2;
+    if (Array.isArray(value)) {
+      for (const each of value as JsonValue[]) size += entryBytes + measure(each);
+      return size;
+    }
+    for (const [name, each] of Object.entries(value))
+      size += nameBytes(name, false) + measure(each);
+    return size;
+  };
+  const measure = (value: JsonValue): number => {
+    if (value === null || typeof value === 'number' || typeof value === 'boolean') {
+      return String(value).length;
+    }
+    if (typeof value === 'string') {
+      // There is no room for it, however much longer it is as JSON.
+      if (value.length > bytesMax) return value.length;
+      if (value.length < textBytesMin) return sizeOf(value);
+    }
+    let size = sizes.get(value);
+    if (size === undefined) {
+      size = typeof value === 'string' ? sizeOf(value) : sizeIn(value);
+      sizes.set(value, size);
+    }
+    return size;
+  };
+  return {
+    measure,
+    identify(value) {
+      let identity = identities.get(value);
+      if (identity === undefined) {
+        const text = typeof value === 'string' ? value : JSON.stringify(value);
+        const sha256 = createHash('sha256').update(text).digest('hex');
+        identity = { bytes: Buffer.byteLength(text), sha256 };
+        identities.set(value, identity);
+      }
+      return identity;
+    },
+  };
+}
+
 interface Room {
   readonly bytes: number;
   readonly at: string;
   readonly depth: number;
 }
 
-function createCutter(bytesMax: number) {
+function createCutter({ measure, identify }: Known) {
   const shortened: ShortenedValue[] = [];
-  const sizes = new Map<object, number>();
-
-  const measure = (value: JsonValue): number => {
-    // There is no room for it, however much longer it is as JSON.
-    if (typeof value === 'string' && value.length > bytesMax) return value.length;
-    if (typeof value !== 'object' || value === null) return sizeOf(value);
-    const known = sizes.get(value);
-    if (known !== undefined) return known;
-    let size = 2;
-    for (const [name, each] of Object.entries(value)) {
-      size += nameBytes(name, Array.isArray(value)) + measure(each);
-    }
-    sizes.set(value, size);
-    return size;
-  };
 
   const note = (value: JsonValue, at: string, entries?: { entries: number; shown: number }) => {
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    const sha256 = createHash('sha256').update(text).digest('hex');
-    shortened.push({ at, bytes: Buffer.byteLength(text), sha256, ...entries });
+    shortened.push({ at, ...identify(value), ...entries });
   };
 
   const cut = (value: JsonValue, { bytes, at, depth }: Room): JsonValue => {
@@ -110,7 +150,7 @@ function createCutter(bytesMax: number) {
     }
     return shown;
   };
-  return { cut, measure, shortened };
+  return { cut, shortened };
 }
 
 /** Max-min fair shares of what there is room for: nobody gets more than it needs. */
