@@ -183,8 +183,9 @@ test('client metadata with a name twice, or nested too deep, does not reach auth
   const deep = '['.repeat(100) + ']'.repeat(100);
   const register = (body: string) => ask(other.url, '/oauth/register', { body });
 
-  expect(await register(twice)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
-  expect(await register(deep)).toMatchObject({ status: 413, body: { error: 'too_large' } });
+  const refusal = { error: 'invalid_client_metadata', error_description: expect.any(String) };
+  expect(await register(twice)).toMatchObject({ status: 400, body: refusal });
+  expect(await register(deep)).toMatchObject({ status: 413, body: refusal });
   expect(arrived).toEqual([]);
   expect((await register('{"redirect_uris":["https://a.example"]}')).status).toBe(200);
   expect(arrived).toHaveLength(1);

@@ -6,7 +6,7 @@ import {
   mcpPath,
   protectedResourceMetadataPath,
 } from '#contracts/oauth';
-import { AppError } from '#errors';
+import { AppError, errorCodes } from '#errors';
 import type { Deps } from '../deps.ts';
 import { parseUntrustedJson } from '../domain/json.ts';
 import { readCookie } from '../domain/site.ts';
@@ -109,8 +109,18 @@ export async function oauthForward(app: FastifyInstance, options: ForwardOptions
     admit(reply, rates.ofRegistration(request.ip));
   const countRequest = countPublic(options);
   // The one JSON that strangers send to auth: within the limits, and no name twice, as everywhere.
-  const checkMetadata = async ({ body }: FastifyRequest): Promise<void> => {
-    if (body instanceof Buffer) parseUntrustedJson(body, limits);
+  // The refusal has the form of RFC 7591 §3.2.2.
+  const checkMetadata = async ({ body }: FastifyRequest, reply: FastifyReply) => {
+    if (!(body instanceof Buffer)) return;
+    try {
+      parseUntrustedJson(body, limits);
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown;
+      return reply.code(errorCodes[thrown.code].httpStatus).send({
+        error: 'invalid_client_metadata',
+        error_description: thrown.message,
+      });
+    }
   };
   app.post(
     registerPath,
