@@ -43,6 +43,20 @@ const refused = (code: ErrorCode, details: object = {}) =>
   expect.objectContaining({ code, details: expect.objectContaining(details) });
 
 describe('an action call', () => {
+  test('an argument that is too long for a key is refused before it is encoded', async () => {
+    const refusalMs = async (repo: string) => {
+      const before = process.threadCpuUsage();
+      const long = { ...listIssues, params: { owner: 'acme', repo } };
+      await expect(world.decide(bot, long)).rejects.toEqual(refused('invalid_params'));
+      const { user, system } = process.threadCpuUsage(before);
+      return (user + system) / 1_000;
+    };
+    await refusalMs('a'.repeat(900_000));
+    const plainMs = await refusalMs('a'.repeat(900_000));
+
+    expect(await refusalMs('\u202e'.repeat(300_000))).toBeLessThan(3 * plainMs + 50);
+  });
+
   test('a read of an agent is permitted, with everything the executor needs', async () => {
     const reply = await world.decide(bot, listIssues);
     const permit = world.permitIn(reply);

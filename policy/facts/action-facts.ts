@@ -43,10 +43,12 @@ export async function establishActionFacts(
 
   const params = withDefaults(action, call.params);
   const arg = argumentOf(action, params);
+  const tooLong = () =>
+    invalidParam(action.scopeParam ?? 'params', 'is too long to be part of a permission key');
+  // Encoding makes no text shorter, and takes long for a long one.
+  if (arg !== undefined && arg.length > KEY_CHARACTERS_MAX) throw tooLong();
   const key = actionKey(service.name, action.key, arg);
-  if (key.key.length > KEY_CHARACTERS_MAX) {
-    throw invalidParam(action.scopeParam ?? 'params', 'is too long to be part of a permission key');
-  }
+  if (key.key.length > KEY_CHARACTERS_MAX) throw tooLong();
   const base = parseBaseUrl(service.baseUrl);
   const request = requestOf(action, params, {
     prefix: base.prefix,
