@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+
+import { canonicalJson } from './canonical-json.ts';
+
+test.for<[what: string, value: unknown, text: string]>([
+  ['the keys of objects by code units', { b: 1, 10: 2, 9: 3, B: 4 }, '{"10":2,"9":3,"B":4,"b":1}'],
+  ['a list of texts and numbers as JSON does', ['é"\n', 1.5, -0, true], '["é\\"\\n",1.5,0,true]'],
+  ['nothing in a list as null', [null, undefined, Number.NaN], '[null,null,null]'],
+  ['objects within lists by their keys', [1, { b: [], a: {} }], '[1,{"a":{},"b":[]}]'],
+  ['no member that is undefined', { a: undefined, b: null }, '{"b":null}'],
+])('canonical JSON writes %s', ([, value, text]) => {
+  expect(canonicalJson(value)).toBe(text);
+});
+
+test('canonical JSON refuses what is nested deeper than 64 levels', () => {
+  const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+
+  expect(() => canonicalJson(nested(64))).not.toThrow();
+  expect(() => canonicalJson(nested(70))).toThrow(/deeper than 64 levels/);
+});
