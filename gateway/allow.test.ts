@@ -11,7 +11,7 @@ import { createMacs } from '#signing';
 import { resolveApproval } from './allow.ts';
 import type { Resolving } from './allow.ts';
 
-// What approvals answers with when somebody has taken it over: it refuses nothing itself.
+// These are answers of a compromised approvals component, which enforces nothing itself.
 
 const cards = createMacs('card', 'CANARY-card-key-of-these-tests');
 const keys = ['github:issues.create:acme/site'];

@@ -93,7 +93,7 @@ export function createAuthenticator(
   };
 }
 
-/** Whether it is the credential that failed, and not somebody that was asked about it. */
+/** Whether auth refused the credential or its identity, as opposed to being unavailable. */
 function isNotValid(thrown: unknown): boolean {
   return ['unauthenticated', 'identity_archived'].includes(AppError.from(thrown).code);
 }

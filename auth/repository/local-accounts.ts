@@ -11,13 +11,13 @@ export interface LocalAccount extends OneUser {
   readonly passwordHash: string | null;
 }
 
-/** What an e-mail address and the name of an org stand for, to somebody who signs in. */
+/** The account that an e-mail address and an optional org name lead to at sign-in. */
 export interface MeantAccount {
   readonly account: LocalAccount | undefined;
   /**
-   * Whom attempts with this address count against: the account, else one that has the address under
-   * another org's name. So the address of an account has one count, whatever org is named with it,
-   * as that of nobody has. Null: nobody has the address.
+   * The account that failed attempts count against: this one, else an account with the same address
+   * in another org. An address has one count, so naming other orgs gives no further guesses and
+   * does not reveal in which orgs it is known. Null: no account has the address.
    */
   readonly countedAs: string | null;
 }

@@ -36,8 +36,9 @@ export async function runRead(deps: Deps, run: Run): Promise<Executed> {
 }
 
 /**
- * Runs a read that somebody approved: sent once, however often its replay is asked for, and then
- * answered from its row. Nothing that was sent before leaves again but by an executor that took it over.
+ * Runs an approved read. The executor that inserts the dispatch row sends it; later requests for the
+ * same replay get the stored outcome. It is sent again only by an executor that takes over the row
+ * of one that died.
  */
 export async function runApprovedRead(deps: Deps, run: Run): Promise<Executed> {
   const claim = await claimRead(deps, run);

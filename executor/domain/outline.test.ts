@@ -128,7 +128,7 @@ describe('a request that is too large to be shown', () => {
     );
   });
 
-  test('costs little when its texts are long, whatever they are as JSON', () => {
+  test('costs little for long texts that JSON has to escape', () => {
     const text = '\\"'.repeat(250_000);
     const shown = requestWith({ body: { text }, params: { text } });
     const json = JSON.stringify(text);

@@ -33,7 +33,7 @@ import {
 type Page = { limit: number; cursor: string | null };
 
 const webhooksPerOrgMax = 100;
-/** Of those of one org, for the events of its own agents: no user takes the places of all others. */
+/** Part of the org's webhooks that one user may have, so that one user cannot take all of them. */
 const webhooksPerUserMax = 25;
 
 /** Subscribes an endpoint and starts its handshake. The secret is in this answer only. */

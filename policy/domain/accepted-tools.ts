@@ -5,9 +5,9 @@ import { digestOf } from '#signing';
 const risks = { read: 0, write: 1, delete: 2 } as const satisfies Record<Risk, number>;
 
 /**
- * Whether the tools of an MCP server are what its template lets them be. Which tools somebody
- * accepted is no part of the template; where they are called, that nothing lowers their risk, and
- * what of them is disclosed and hidden is.
+ * Whether the accepted tools of an MCP server keep to its template. The template does not say which
+ * tools are accepted, but it fixes where they are called, their least risk, and what of them is
+ * disclosed and redacted.
  */
 export function obeysTemplate({ mcp, actions }: CompiledTemplate): boolean {
   if (mcp === undefined) return true;

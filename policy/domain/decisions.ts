@@ -87,8 +87,8 @@ export function checkCascade(
 }
 
 /**
- * Whether its decider may still allow the call: active, and above the requester or an admin, whatever
- * it was when it decided.
+ * Whether the decider may still allow the call now: it is active, and an ancestor of the requester or
+ * an admin. Its standing at the time of the decision does not count.
  */
 export function mayStillDecide(
   gap: Gap,

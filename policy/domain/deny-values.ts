@@ -39,7 +39,7 @@ export interface ReadValueResult {
 export type ReadValue = (value: JsonValue) => ReadValueResult;
 
 const unread: ReadValueResult = { args: undefined, readings: [] };
-/** Looking through a value takes at most so many for each of its characters, and so many at least. */
+/** Steps that a value is charged before it is looked through: a fixed part and one per character. */
 const STEPS_PER_CHARACTER = 20;
 const STEPS_PER_VALUE = 500;
 
