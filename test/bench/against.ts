@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { orExit } from '#process';
 import { startEmbedded } from './gateway.ts';
 import { load, measure, medianMsAlone, medianOf } from './measure.ts';
+import type { Figures } from './measure.ts';
 import { startProgram } from './processes.ts';
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 9);
@@ -46,16 +47,21 @@ await orExit(async () => {
       aloneRatio: number;
     }[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      const old = await measure(before, call, { concurrency: 32, seconds });
-      const now = await measure(after, call, { concurrency: 32, seconds });
-      const oldAlone = await medianMsAlone(targetOf(before), 200);
-      const nowAlone = await medianMsAlone(targetOf(after), 200);
+      // What one leaves to be written costs the other, so each is first in every second round.
+      const inTurn = round % 2 === 0 ? [before, after] : [after, before];
+      const figures = new Map<typeof before, { under: Figures; aloneMs: number }>();
+      for (const subject of inTurn) {
+        const under = await measure(subject, call, { concurrency: 32, seconds });
+        figures.set(subject, { under, aloneMs: await medianMsAlone(targetOf(subject), 200) });
+      }
+      const [old, now] = [figures.get(before), figures.get(after)];
+      if (old === undefined || now === undefined) throw new Error('Both were measured.');
       samples.push({
-        cpu: now.cpuSecondsPerThousand,
-        perSecond: now.perSecond,
-        cpuRatio: now.cpuSecondsPerThousand / old.cpuSecondsPerThousand,
-        speedRatio: now.perSecond / old.perSecond,
-        aloneRatio: nowAlone / oldAlone,
+        cpu: now.under.cpuSecondsPerThousand,
+        perSecond: now.under.perSecond,
+        cpuRatio: now.under.cpuSecondsPerThousand / old.under.cpuSecondsPerThousand,
+        speedRatio: now.under.perSecond / old.under.perSecond,
+        aloneRatio: now.aloneMs / old.aloneMs,
       });
     }
     const median = (of: (sample: (typeof samples)[number]) => number) => medianOf(samples.map(of));
