@@ -23,6 +23,10 @@ test('an upgrade tells once of each deny rule that means something else now', as
     'deny github:issues.create:*': 'spares_neighbours',
     'deny http:*:*': undefined,
     'deny http:ANY:*.example.com/**': undefined,
+    'deny http:GET:*.example.com/Repos/acme': 'folds_argument',
+    'deny http:DELETE:*/repos/**': 'folds_argument',
+    'deny http:ANY:**/admin/*': 'folds_argument',
+    'deny http:POST:**': undefined,
     'deny secret:*:*': undefined,
     'deny *:*:*': undefined,
     'allow github:issues.create:acme/site': undefined,
@@ -32,10 +36,12 @@ test('an upgrade tells once of each deny rule that means something else now', as
   const gone = await world.rule(ann, bot, 'deny github:repos.delete:acme/site');
   await world.gateway.deleteRule({ principal: world.sign(ann), id: gone.id }, soon());
 
-  // As on an installation that has these rules and gets this migration.
-  const file = new URL('migrations/0003_rule_review.sql', import.meta.url);
-  const [, insert = ''] = (await readFile(file, 'utf8')).split(/^(?=with live)/m);
-  await world.db.unsafe(insert);
+  // As on an installation that has these rules and gets these migrations.
+  for (const name of ['0003_rule_review', '0004_rule_review_hosts']) {
+    const file = new URL(`migrations/${name}.sql`, import.meta.url);
+    const sql = await readFile(file, 'utf8');
+    await world.db.unsafe(sql.slice(sql.search(/^(?:with live|insert into)/m)));
+  }
 
   const told: Record<string, string> = {};
   const logger = {
