@@ -294,6 +294,43 @@ describe('the answer to a deny rule', () => {
     expect(rule.stops_cut).toBe(true);
   });
 
+  test('names what stands behind the first 200 services', async () => {
+    for (let at = 0; at < 250; at += 1) {
+      const own = `hub${at}.example`;
+      connectGithub(world, ann, { name: `hub${at}`, baseUrl: `https://${own}`, hosts: [own] });
+    }
+    await world.settle();
+    const rule = await deny('hub240:users.me:*');
+    expect(rule.stops).toContainEqual({ service: 'hub240', action: 'users.me' });
+    expect(rule.stops_cut).toBeUndefined();
+  });
+
+  test('is cut where more is on a host than is looked at: then any call there is refused', async () => {
+    world.neighbours.isCut = true;
+    await world.settle();
+    const rule = await deny('elsewhere:anything:x');
+    world.neighbours.isCut = false;
+    await world.settle();
+    expect(rule.stops).toContainEqual({ service: 'github', action: 'users.me' });
+  });
+
+  test('counts what other members have, where the rule is for the whole org', async () => {
+    const root = world.user('root', { role: 'admin' });
+    const [bob, cid] = [world.user('bob'), world.user('cid')];
+    connectGithub(world, root, { name: 'mine' });
+    for (const each of [bob, cid]) connectGithub(world, each, { name: 'theirs' });
+    await world.settle();
+    const rule = await world.rule(root, null, 'deny github:repos.delete:*');
+    expect(rule.stops).toEqual([{ service: 'mine', action: 'repos.delete' }]);
+    expect([rule.stops_of_others, rule.stops_cut]).toEqual([3, undefined]);
+    const another = await world.rule(root, null, 'deny elsewhere:*:*');
+    expect([another.stops, another.stops_of_others]).toEqual([[], 0]);
+    expect(await deny('github:repos.delete:*')).not.toHaveProperty('stops_of_others');
+    for (const { id } of [rule, another]) {
+      await world.gateway.deleteRule({ principal: world.sign(root), id }, soon());
+    }
+  });
+
   test('an allow rule stops nothing', async () => {
     expect(await world.rule(ann, bot, 'allow github:*:*')).not.toHaveProperty('stops');
   });

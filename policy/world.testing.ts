@@ -354,20 +354,24 @@ function registryHandlers(
       return found;
     },
     async findByHost({ userId, host }) {
+      const found = services.filter(
+        (each) => each.hosts.includes(host) && (each.ownerId === userId || each.tier === 'org'),
+      );
       return {
-        services: services.filter(
-          (each) => each.hosts.includes(host) && (each.ownerId === userId || each.tier === 'org'),
-        ),
+        services: found.slice(0, 200),
         templates: templates
           .filter((each) => each.hosts.includes(host))
           .map(({ key, tier, ownerId, version }) => ({ key, tier, ownerId, version })),
-        isCut: neighbours.isCut,
+        isCut: neighbours.isCut || found.length > 200,
       };
     },
-    async listConnected({ userId }) {
-      return {
-        services: services.filter((each) => each.ownerId === userId || each.tier === 'org'),
-      };
+    async listConnected({ userId, whose, after }) {
+      const isCallable = (each: ServiceRecord) => each.ownerId === userId || each.tier === 'org';
+      const listed = services.filter((each) => isCallable(each) === (whose === 'callable'));
+      const from = after === null ? 0 : listed.findIndex(({ id }) => id === after) + 1;
+      const page = listed.slice(from, from + 200);
+      const isLast = from + page.length === listed.length;
+      return { services: page, next: isLast ? null : (page.at(-1)?.id ?? null) };
     },
   };
 }

@@ -329,8 +329,39 @@ describe('finding by host', () => {
     const found = await find(admin, 'api.github.com');
     expect(found.services.map(({ name }) => name)).toEqual(['org/github', 'github']);
     expect(found.isCut).toBe(false);
-    const { services } = await world.policy.listConnected({ orgId, userId }, soon());
-    expect(services).toEqual(found.services);
+    const asked = { orgId, userId, whose: 'callable' as const, after: null };
+    const { services, next } = await world.policy.listConnected(asked, soon());
+    expect(services.toSorted((one, other) => (one.id < other.id ? -1 : 1))).toEqual(services);
+    expect(services.map(({ name }) => name).toSorted()).toEqual(['github', 'org/github']);
+    expect(next).toBeNull();
+  });
+
+  test('lists what a user can call, and what others have, page by page', async () => {
+    const admin = createAdmin();
+    const { orgId, userId } = admin;
+    const ann = createAnn({ orgId });
+    const stranger = createAnn();
+    for (const by of [admin, ann, stranger]) await connect(by);
+    const page = (whose: 'callable' | 'others', after: string | null) =>
+      world.policy.listConnected({ orgId, userId, whose, after }, soon());
+    const own = await page('callable', null);
+    const others = await page('others', null);
+    expect(own.services.map(({ ownerId }) => ownerId)).toEqual([userId]);
+    expect(others.services.map(({ ownerId }) => ownerId)).toEqual([ann.userId]);
+
+    // More than fit on a page, as they would be after as many connects.
+    await world.db`
+      insert into registry.connected_service
+      select (jsonb_populate_record(connected_service,
+               jsonb_build_object('id', gen_random_uuid(), 'name', 'copy' || number))).*
+        from registry.connected_service, generate_series(1, 250) as number
+       where org_id = ${orgId} and owner_id = ${userId}
+    `;
+    const first = await page('callable', null);
+    const second = await page('callable', first.next);
+    expect([first.services.length, second.services.length, second.next]).toEqual([200, 51, null]);
+    const names = [...first.services, ...second.services].map(({ name }) => name);
+    expect(new Set(names).size).toBe(251);
   });
 
   test.for<[host: string, templates: string[]]>([

@@ -131,7 +131,7 @@ export function recallArguments(
 }
 
 /** Not everything on the host was looked at: it may be an operation of what was not. */
-function anyService(risk: Risk): RatedName {
+export function anyService(risk: Risk): RatedName {
   return {
     service: undefined,
     action: { among: new Set(), notAmong: new Set() },

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
+import type { Deadline } from '#bus';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Risk } from '#contracts/vocabulary';
@@ -12,7 +13,7 @@ import { concernsService, couldDeny, couldDenyAddress } from '../domain/deny-pat
 import { parseBaseUrl } from '../domain/hosts.ts';
 import type { Pattern } from '../domain/patterns.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
-import { loadNeighbours } from './other-names.ts';
+import { anyService, loadNeighbours } from './other-names.ts';
 
 /** Actions that are named to the person who makes a rule. */
 const NAMED_MAX = 100;
@@ -20,9 +21,15 @@ const NAMED_MAX = 100;
 const STEPS_MAX = 30_000_000;
 const STEPS_AT_ONCE = 500_000;
 const STEPS_PER_ACTION = 500;
+/** Services that are looked at, each with a few requests to the registry. */
+const SERVICES_MAX = 2_000;
+/** What is left of the time that the answer may take when no more services are looked at. */
+const LEFT_MS = 1_500;
 
 export interface Stopped {
   readonly stops: { service: string; action: string }[];
+  /** Services of other members, which are not named. */
+  readonly ofOthers: number;
   /** There may be more. */
   readonly isCut: boolean;
 }
@@ -38,33 +45,58 @@ interface Denied {
  */
 export async function findStopped(
   lookups: Lookups,
-  { owner, services }: { owner: Owner; services: readonly ServiceRecord[] },
-  denied: Denied,
+  { owner, services }: { owner: Owner; services: AsyncIterable<ServiceRecord> },
+  { deadline, ...denied }: Denied & { deadline: Deadline },
 ): Promise<Stopped> {
   const stops: Stopped['stops'] = [];
-  let [left, sinceYield] = [STEPS_MAX, 0];
-  for (const service of services) {
-    const template = await lookups.getUncheckedTemplate(owner.orgId, service.template);
-    const neighbours = await neighboursOf(lookups, { owner, service, template }, denied);
-    const actions = Object.values(template.actions).filter(({ disabled }) => !disabled);
-    for (const action of actions) {
-      const budget = createNameBudget();
-      const before = budget.left;
-      const isFound = isStopped({ service, template, action, neighbours, budget }, denied);
-      const steps = STEPS_PER_ACTION * (1 + neighbours.length) + before - budget.left;
-      left -= steps;
-      if (left < 0) return { stops, isCut: true };
-      sinceYield += steps;
-      if (sinceYield > STEPS_AT_ONCE) {
-        sinceYield = 0;
-        await setImmediate();
+  const work = { left: STEPS_MAX, sinceYield: 0 };
+  let [ofOthers, left] = [0, SERVICES_MAX];
+  for await (const service of services) {
+    left -= 1;
+    if (left < 0 || deadline.remainingMs() < LEFT_MS) return { stops, ofOthers, isCut: true };
+    const { orgId, userId } = owner;
+    const isOthers = service.ownerId !== null && service.ownerId !== userId;
+    const caller = { orgId, userId: service.ownerId ?? userId };
+    for await (const action of stoppedOf(lookups, { owner: caller, service, work }, denied)) {
+      if (isOthers) {
+        ofOthers += 1;
+        break;
       }
-      if (!isFound) continue;
-      if (stops.length === NAMED_MAX) return { stops, isCut: true };
-      stops.push({ service: service.name, action: action.key });
+      if (stops.length === NAMED_MAX) return { stops, ofOthers, isCut: true };
+      stops.push({ service: service.name, action });
     }
+    if (work.left < 0) return { stops, ofOthers, isCut: true };
   }
-  return { stops, isCut: false };
+  return { stops, ofOthers, isCut: false };
+}
+
+/** Ends early, with less than nothing left of the work, where there is too much to compare. */
+async function* stoppedOf(
+  lookups: Lookups,
+  {
+    owner,
+    service,
+    work,
+  }: { owner: Owner; service: ServiceRecord; work: { left: number; sinceYield: number } },
+  denied: Denied,
+): AsyncIterable<string> {
+  const template = await lookups.getUncheckedTemplate(owner.orgId, service.template);
+  const around = await neighboursOf(lookups, { owner, service, template }, denied);
+  const actions = Object.values(template.actions).filter(({ disabled }) => !disabled);
+  for (const action of actions) {
+    const budget = createNameBudget();
+    const before = budget.left;
+    const isFound = isStopped({ service, template, action, around, budget }, denied);
+    const steps = STEPS_PER_ACTION * (1 + around.neighbours.length) + before - budget.left;
+    work.left -= steps;
+    if (work.left < 0) return;
+    work.sinceYield += steps;
+    if (work.sinceYield > STEPS_AT_ONCE) {
+      work.sinceYield = 0;
+      await setImmediate();
+    }
+    if (isFound) yield action.key;
+  }
 }
 
 interface Connected {
@@ -72,19 +104,26 @@ interface Connected {
   readonly template: CompiledTemplate;
 }
 
+interface Around {
+  readonly neighbours: readonly Neighbour[];
+  /** There are more: a call may be an operation of any of them. */
+  readonly isCut: boolean;
+}
+
 /** Others on its host, where the rule names one of them. */
 async function neighboursOf(
   lookups: Lookups,
   { owner, service, template }: Connected & { owner: Owner },
   { pattern }: Denied,
-): Promise<readonly Neighbour[]> {
+): Promise<Around> {
+  const names = namesOf(service.name, template.key);
   // By its own names the rule finds all that it would find by these.
-  if (namesOf(service.name, template.key).some((name) => concernsService(pattern, name))) return [];
+  if (names.some((name) => concernsService(pattern, name))) return { neighbours: [], isCut: false };
   const { host } = parseBaseUrl(service.baseUrl);
-  const all = await loadNeighbours(lookups, [pattern], {
+  const { neighbours, isCut } = await loadNeighbours(lookups, [pattern], {
     ...{ owner, host, budget: createNameBudget() },
   });
-  return all.neighbours.map((each) => ({ ...each, fits: () => false }));
+  return { neighbours: neighbours.map((each) => ({ ...each, fits: () => false })), isCut };
 }
 
 function isStopped(
@@ -92,13 +131,9 @@ function isStopped(
     service,
     template,
     action,
-    neighbours,
+    around,
     budget,
-  }: Connected & {
-    action: CompiledAction;
-    neighbours: readonly Neighbour[];
-    budget: NameBudget;
-  },
+  }: Connected & { action: CompiledAction; around: Around; budget: NameBudget },
   { pattern, riskAtLeast }: Denied,
 ): boolean {
   const { method, risk } = action;
@@ -114,7 +149,8 @@ function isStopped(
       risk,
     }),
     ...credentialNames(credentialsOf({ service, template }), { host, risk }),
-    ...neighbourNames(neighbours, request, { risk, budget }),
+    ...neighbourNames(around.neighbours, request, { risk, budget }),
+    ...(around.isCut ? [anyService(risk)] : []),
   ];
   const isRisky = (each: Risk) => riskAtLeast === null || isAtLeast(each, riskAtLeast);
   return (

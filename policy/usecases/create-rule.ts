@@ -1,4 +1,5 @@
 import type { Deadline } from '#bus';
+import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CreatedRule, CreateRuleBody } from '#contracts/http/rules';
 import type { CallContext, ChainLink, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
@@ -82,20 +83,42 @@ async function tellStopped(
   { registry, lookups, logger }: Deps,
   rule: CreatedRule,
   { owner, deadline }: { owner: Owner; deadline: Deadline },
-): Promise<Pick<CreatedRule, 'stops' | 'stops_cut'>> {
+): Promise<Pick<CreatedRule, 'stops' | 'stops_of_others' | 'stops_cut'>> {
+  const isForOrg = rule.identity_id === null;
   try {
-    const { services } = await registry.listConnected(owner, deadline);
-    const { stops, isCut } = await findStopped(
+    const { stops, ofOthers, isCut } = await findStopped(
       lookups,
-      { owner, services: services.filter(({ status }) => status !== 'disabled') },
-      { pattern: compilePattern(rule.pattern, false), riskAtLeast: rule.risk_at_least },
+      { owner, services: listServices(registry, { owner, isForOrg }, deadline) },
+      { pattern: compilePattern(rule.pattern, false), riskAtLeast: rule.risk_at_least, deadline },
     );
-    return isCut ? { stops, stops_cut: true } : { stops };
+    return {
+      stops,
+      ...(isForOrg ? { stops_of_others: ofOthers } : {}),
+      ...(isCut ? { stops_cut: true } : {}),
+    };
   } catch (error) {
     logger.warn({ err: error, ruleId: rule.id }, 'not known what a rule stops');
     return {};
   }
 }
+
+/** What the rule's owner can call; of a rule for the whole org also what other members have. */
+async function* listServices(
+  registry: Deps['registry'],
+  { owner, isForOrg }: { owner: Owner; isForOrg: boolean },
+  deadline: Deadline,
+): AsyncIterable<ServiceRecord> {
+  for (const whose of isForOrg ? (['callable', 'others'] as const) : (['callable'] as const)) {
+    let after: string | null = null;
+    do {
+      const page: Connected = await registry.listConnected({ ...owner, whose, after }, deadline);
+      yield* page.services.filter(({ status }) => status !== 'disabled');
+      after = page.next;
+    } while (after !== null);
+  }
+}
+
+type Connected = Awaited<ReturnType<Deps['registry']['listConnected']>>;
 
 /** Agents never write what gates them, and auditors change nothing. */
 function checkMayWrite(caller: Principal): void {

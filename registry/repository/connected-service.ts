@@ -67,17 +67,28 @@ export async function listServicesByHost(
   return rows.map(toService);
 }
 
-/** The org's first. */
+/** Those that a user can call, or other users' own; in the order in which they were made. */
 export async function listAllServices(
   sql: Sql,
-  { orgId, userId, limit }: Reach & { limit: number },
+  {
+    orgId,
+    userId,
+    whose,
+    after,
+    limit,
+  }: Reach & { whose: 'callable' | 'others'; after: string | null; limit: number },
 ): Promise<Service[]> {
+  const owners =
+    whose === 'callable'
+      ? sql`(owner_id is null or owner_id = ${userId})`
+      : sql`(owner_id is not null and owner_id <> ${userId})`;
   const rows = await sql<ServiceRow[]>`
     select ${selected(sql)}
       from registry.connected_service
      where org_id = ${orgId}
-       and (owner_id is null or owner_id = ${userId})
-     order by owner_id nulls first, id
+       and ${owners}
+       ${after === null ? sql`` : sql`and id > ${after}`}
+     order by id
      limit ${limit}
   `;
   return rows.map(toService);

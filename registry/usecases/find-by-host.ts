@@ -37,11 +37,13 @@ export async function findByHost(
   };
 }
 
-/** Services that a user can call, with what deny rules are compared with. */
+/** Services that a user can call, or that others have, with what deny rules are compared with. */
 export async function listConnected(
   { db }: Pick<Deps, 'db'>,
-  { orgId, userId }: { orgId: string; userId: string },
-): Promise<{ services: ServiceRecord[] }> {
-  const services = await listAllServices(db, { orgId, userId, limit: resultsMax });
-  return { services: services.map(recordOf) };
+  asked: { orgId: string; userId: string; whose: 'callable' | 'others'; after: string | null },
+): Promise<{ services: ServiceRecord[]; next: string | null }> {
+  const found = await listAllServices(db, { ...asked, limit: resultsMax + 1 });
+  const services = found.slice(0, resultsMax);
+  const next = found.length > resultsMax ? (services.at(-1)?.id ?? null) : null;
+  return { services: services.map(recordOf), next };
 }

@@ -149,10 +149,21 @@ export const registry = defineContract('registry', {
     callers: ['policy'],
     timeoutMs: 2_000,
   },
-  /** Every connected service of the user and the org, the org's first: which of them does a deny rule stop? */
+  /**
+   * Connected services, to see which of them a deny rule stops: those that the user can call, or those
+   * that other users of the org have for themselves. 200 at a time, `after` the last of the ones before.
+   */
   listConnected: {
-    request: z.strictObject({ orgId: id, userId: id }),
-    response: z.strictObject({ services: z.array(serviceRecord).max(200) }),
+    request: z.strictObject({
+      orgId: id,
+      userId: id,
+      whose: z.enum(['callable', 'others']),
+      after: id.nullable(),
+    }),
+    response: z.strictObject({
+      services: z.array(serviceRecord).max(200),
+      next: id.nullable(),
+    }),
     errors: [],
     callers: ['policy'],
     timeoutMs: 2_000,

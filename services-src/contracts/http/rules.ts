@@ -31,7 +31,12 @@ export const createdRule = rule.extend({
     .array(z.strictObject({ service: z.string().max(100), action: z.string().max(128) }))
     .max(100)
     .optional(),
-  /** There may be more than `stops` names. */
+  /**
+   * Of a rule for the whole org: how many services that other members have for themselves it refuses some
+   * or all calls of. They are not named: only their owners see them.
+   */
+  stops_of_others: z.int().min(0).optional(),
+  /** There may be more than `stops` names and `stops_of_others` counts. */
   stops_cut: z.boolean().optional(),
 });
 export type CreatedRule = z.infer<typeof createdRule>;
