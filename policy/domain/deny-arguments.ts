@@ -9,22 +9,31 @@ interface Given {
   readonly request: SentRequest;
   readonly fits: Neighbour['fits'];
   readonly readValue: ReadValue;
+  /** The operation is known already, and these are the values that some servers read. */
+  readonly isOtherReading?: boolean;
 }
 
-/** Unknown where it is absent, or is no value that the parameter can have. */
+/**
+ * What the scope parameter of an operation holds. Unknown where it is absent, where it is no value
+ * that the parameter can have, and where servers may read what nobody here can tell.
+ */
 export function argumentsOf(
-  { action, pathValues }: FoundOperation,
-  { request, fits, readValue }: Given,
+  operation: FoundOperation,
+  { request, fits, readValue, isOtherReading = false }: Given,
 ): readonly string[] | undefined {
-  const param = action.params.find((each) => each.name === action.scopeParam);
+  const param = operation.action.params.find(({ name }) => name === operation.action.scopeParam);
   if (param === undefined) return undefined;
-  const values = valuesOf(param, { action, pathValues, request });
-  if (values.length === 0 || values.length > VALUES_MAX) return undefined;
+  const given = valuesOf(param, operation, request);
+  const elsewhere = otherValuesOf(param, operation, request);
+  if (given === undefined || elsewhere === undefined || given.length === 0) return undefined;
+  const values = [...given, ...elsewhere, ...betweenBlanks(param, given)];
+  if (values.length > VALUES_MAX) return undefined;
   const read = values.map((value) => readValue(value));
-  const isPossible = read.every(
-    ({ args, readings }) => args !== undefined && readings.some((reading) => fits(param, reading)),
-  );
-  if (!isPossible) return undefined;
+  if (read.some(({ args }) => args === undefined)) return undefined;
+  const isPossible = read
+    .slice(0, given.length)
+    .every(({ readings }) => readings.some((reading) => fits(param, reading)));
+  if (!isPossible && !isOtherReading) return undefined;
   const [only, ...others] = read.map(({ args }) => args ?? []);
   return others.length === 0 ? only : [...new Set([...(only ?? []), ...others.flat()])];
 }
@@ -32,14 +41,38 @@ export function argumentsOf(
 /** Members of a body that servers may take for one parameter; more than that are unknown. */
 const VALUES_MAX = 10;
 
+/** The values at the place where the parameter belongs. */
 function valuesOf(
-  param: CompiledParam,
-  { action, pathValues, request }: FoundOperation & { request: SentRequest },
-): readonly JsonValue[] {
-  const { name, wireName } = param;
-  if (param.in === 'path') return Object.hasOwn(pathValues, name) ? [pathValues[name] ?? ''] : [];
-  if (param.in === 'query') return membersOf(request.query, wireName);
-  if (param.in !== 'body') return [];
-  if (action.body?.wholeBody !== true) return membersOf(request.body, wireName);
-  return request.body === undefined || request.body === null ? [] : [request.body];
+  { name, wireName, in: place }: CompiledParam,
+  { action, pathValues }: FoundOperation,
+  { query, body }: SentRequest,
+): readonly JsonValue[] | undefined {
+  if (place === 'path') return Object.hasOwn(pathValues, name) ? [pathValues[name] ?? ''] : [];
+  if (place === 'query') return membersOf(query, wireName);
+  if (place !== 'body') return [];
+  if (action.body?.wholeBody !== true) return membersOf(body, wireName);
+  return body === undefined || body === null ? [] : [body];
+}
+
+/** What some servers read instead: a `+` as a blank, a query split at `;`, a body's parameter in the query. */
+function otherValuesOf(
+  { name, wireName, in: place }: CompiledParam,
+  { action, pathValues }: FoundOperation,
+  { query, otherQuery, body }: SentRequest,
+): readonly JsonValue[] | undefined {
+  if (place === 'path') {
+    const value = Object.hasOwn(pathValues, name) ? pathValues[name] : undefined;
+    return value?.includes('+') === true ? [value.replaceAll('+', ' ')] : [];
+  }
+  if (action.body?.wholeBody === true && place === 'body') return [];
+  const elsewhere = membersOf(place === 'query' ? body : query, wireName);
+  const others = membersOf(otherQuery, wireName);
+  return elsewhere && others && [...elsewhere, ...others];
+}
+
+/** The items of lists that are written with blanks between them. */
+function betweenBlanks({ style }: CompiledParam, values: readonly JsonValue[]): JsonValue[] {
+  if (style !== 'spaceDelimited') return [];
+  const items = values.flat().flatMap((each) => (typeof each === 'string' ? each.split(' ') : []));
+  return items.length === 0 ? [] : [items];
 }

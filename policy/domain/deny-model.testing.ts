@@ -88,10 +88,14 @@ function namesAt(
     each.endpoint === undefined
       ? foundIn(each, request, 'i').some(({ carriesOthers }) => carriesOthers === true)
       : tool !== undefined || isAt(each.endpoint, request.path, 'i');
-  const isCarrier = all.some(carries);
   const isListed = all.some(
     (each) => each.writtenBy !== 'member' && foundIn(each, request, '').length > 0,
   );
+  const isAtCarrier = ({ operations }: ModelService) =>
+    operations.some(
+      ({ carriesOthers, path }) => carriesOthers === true && isAt(path, request.path, 'i'),
+    );
+  const isCarrier = all.some(carries) || (!isListed && all.some(isAtCarrier));
   const isKnownElsewhere = isListed && !isCarrier;
 
   if (service.endpoint !== undefined) {
@@ -100,8 +104,10 @@ function namesAt(
     const isTool = (asked: string) => service.operations.some((each) => each.name === asked);
     return name((asked) => !isTool(asked) || request.method === 'POST', undefined);
   }
-  const known = foundIn(service, request, 'i').flatMap((operation) =>
-    name(operation.name, argumentsOf(operation, request)),
+  const known = [request, withoutFormat(request)].flatMap((read) =>
+    foundIn(service, read, 'i').flatMap((operation) =>
+      name(operation.name, argumentsOf(operation, read)),
+    ),
   );
   const isUnknownHere = isCarrier
     ? !carries(service)
@@ -109,7 +115,11 @@ function namesAt(
   if (!isUnknownHere) return known;
   const couldBe = (asked: string) => {
     const operation = service.operations.find((each) => each.name === asked);
-    return operation === undefined || isCarrier || isSame(operation.method, request.method);
+    if (operation === undefined || isCarrier) return true;
+    const isHere = [request, withoutFormat(request)].some(({ path }) =>
+      isAt(operation.path, path, 'i'),
+    );
+    return isHere || isSame(operation.method, request.method);
   };
   return [...known, ...name(couldBe, undefined)];
 }
@@ -127,6 +137,11 @@ function foundIn(
   return operations.filter(
     (operation) => isSame(operation.method, method) && isAt(operation.path, path, flags),
   );
+}
+
+/** Some servers take what follows the last dot for the format of the answer. */
+function withoutFormat(request: ModelRequest): ModelRequest {
+  return { ...request, path: request.path.replace(/\.json$/, '') };
 }
 
 function isAt(template: string, path: string, flags: string): boolean {
@@ -157,7 +172,12 @@ function argumentsOf(
   const values = given.flatMap((each) => (typeof each === 'string' ? valuesIn(each) : [undefined]));
   if (values.length === 0 || values.includes(undefined)) return undefined;
   const isPossible = (value: string) => schema?.test(folded(value)) ?? true;
-  return values.every((value) => isPossible(value ?? '')) ? (values as string[]) : undefined;
+  if (!values.every((value) => isPossible(value ?? ''))) return undefined;
+  // Some servers take a parameter of the query from the body, and of the body from the query.
+  const elsewhere = argument === 'query q' ? named(request.body ?? {}, 'q') : [];
+  const inQuery = argument === 'body to' ? named(request.query, 'to') : [];
+  const others = [...elsewhere, ...inQuery].filter((each) => typeof each === 'string');
+  return [...(values as string[]), ...others];
 }
 
 function named(from: Readonly<Record<string, unknown>>, name: string): unknown[] {
@@ -180,7 +200,7 @@ function folded(text: string): string {
       part
         .trim()
         .toLowerCase()
-        .normalize('NFC')
+        .normalize('NFKC')
         .replace(/\.git$/, ''),
     )
     .join('/');

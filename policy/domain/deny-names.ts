@@ -1,7 +1,7 @@
 import type { Injection } from '#contracts/permit';
 import type { CompiledParam, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
-import { findServedOperations } from '#templates';
+import { findServedOperations, pathBelow } from '#templates';
 import type { FoundOperation } from '#templates';
 import { argumentsOf } from './deny-arguments.ts';
 import { addressReadings } from './deny-patterns.ts';
@@ -13,6 +13,7 @@ import { createNameBudget } from './name-budget.ts';
 import type { NameBudget } from './name-budget.ts';
 import { operationsFor } from './possible-operations.ts';
 import { higher } from './risks.ts';
+import type { ReadQuery } from './sent-query.ts';
 
 /** A request as it will reach its host, as far as policy knows it. */
 export interface SentRequest {
@@ -20,7 +21,9 @@ export interface SentRequest {
   /** Normalised, from the root of the host. */
   readonly path: string;
   /** Undefined at a replay, where only path and method are at hand. */
-  readonly query: Readonly<Record<string, JsonValue>> | undefined;
+  readonly query: ReadQuery['query'] | undefined;
+  readonly otherQuery?: ReadQuery['otherQuery'];
+  /** Undefined too where nobody knows how it will be read. */
   readonly body: JsonValue | undefined;
   /** The tool that a call to an MCP server is for; anything else that reaches one may be for any. */
   readonly tool?: string | undefined;
@@ -71,9 +74,11 @@ export function neighbourNames(
   { risk, budget = createNameBudget() }: { risk: Risk; budget?: NameBudget },
 ): RatedName[] {
   const found = neighbours.map((neighbour) => findIn(neighbour, request, budget));
-  const isCarrier = found.some(({ carries }) => carries);
   const isListed = found.some(
     ({ neighbour, listed }) => isTrusted(neighbour.template) && listed.length > 0,
+  );
+  const isCarrier = found.some(
+    ({ carries, elsewhere }) => carries || (!isListed && elsewhere.some(isMultiplex)),
   );
   const isKnown = isListed && !isCarrier;
   const readValue = createValueReader(budget);
@@ -93,6 +98,8 @@ interface Found {
   readonly isBelow: boolean;
   readonly listed: readonly FoundOperation[];
   readonly alike: readonly FoundOperation[];
+  /** By other methods, where none is listed. */
+  readonly elsewhere: readonly FoundOperation[];
   /** One operation for many: what it does is said in its body. */
   readonly carries: boolean;
   /** Finding out would take too long. */
@@ -101,23 +108,34 @@ interface Found {
 
 function findIn(neighbour: Neighbour, request: SentRequest, budget: NameBudget): Found {
   const { template, prefix } = neighbour;
-  const isBelow = request.path === prefix || request.path.startsWith(`${prefix}/`);
-  const nothing = { neighbour, isBelow, listed: [], alike: [], carries: false, isUnread: false };
+  const below = pathBelow(prefix, request.path);
+  const nothing = {
+    ...{ neighbour, isBelow: below !== undefined, carries: false, isUnread: false },
+    ...{ listed: [], alike: [], elsewhere: [] },
+  };
   if (template.runtime === 'mcp') {
     budget.left -= request.path.length;
     const carries = request.tool !== undefined || budget.left < 0 || isEndpoint(neighbour, request);
     return { ...nothing, carries };
   }
-  if (!isBelow) return nothing;
-  const path = request.path.slice(prefix.length);
-  const served = findServedOperations(template, { method: request.method, path }, budget);
+  if (below === undefined) return nothing;
+  const served = findServedOperations(
+    template,
+    { method: request.method, path: below.path },
+    budget,
+  );
   if (served === undefined) {
     const carries = operationsFor(template, request.method, budget).mayCarry;
     return { ...nothing, carries, isUnread: true };
   }
-  const { listed, alike } = served;
-  const carries = [...listed, ...alike].some(({ action }) => action.multiplex === true);
-  return { ...nothing, listed, alike, carries };
+  const listed = below.isExact ? served.listed : [];
+  const alike = below.isExact ? served.alike : [...served.listed, ...served.alike];
+  const carries = [...listed, ...alike].some(isMultiplex);
+  return { ...nothing, listed, alike, elsewhere: served.elsewhere, carries };
+}
+
+function isMultiplex({ action }: FoundOperation): boolean {
+  return action.multiplex === true;
 }
 
 /** Where an MCP server takes its messages, spelled as servers may read it. */
@@ -157,13 +175,17 @@ function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
   // What nobody lists may be any of them: one that is spelled alike is among these.
   const isUnknown = isUnread || (isCarrier ? !carries : listed.length === 0 && !isKnown);
   const operations = listed.length > 0 || !isUnknown ? [...listed, ...alike] : [];
+  const certain = new Set(listed.map(({ action }) => action));
   const named: NamedOperation[] = [];
-  for (const operation of operations) {
+  for (const [index, operation] of operations.entries()) {
     budget.left -= STEPS_PER_OPERATION;
     if (budget.left < 0) return unknownIn(found, at);
     named.push({
       action: encodeName(operation.action.key),
-      args: argumentsOf(operation, { ...at, fits: neighbour.fits }),
+      args: argumentsOf(operation, {
+        ...{ ...at, fits: neighbour.fits },
+        isOtherReading: index >= listed.length && certain.has(operation.action),
+      }),
       risk: higher(risk, operation.action.risk),
     });
   }
@@ -173,16 +195,19 @@ function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
 const STEPS_PER_OPERATION = 100;
 
 /**
- * Any operation of its method, or of any method where the request carries others; also those that are
- * riskier than the request is.
+ * Any operation of its method, or at its path; any at all where the request carries others. Also those
+ * that are riskier than the request is.
  */
 function unknownIn(
-  { neighbour: { template }, isBelow }: Found,
+  { neighbour: { template }, isBelow, elsewhere }: Found,
   { request, risk, isCarrier, budget }: Circumstances,
 ): NamedOperation[] {
   const { unknown, byRisk } = operationsFor(template, isCarrier ? null : request.method, budget);
   const riskier = byRisk.filter((each) => isBelow && higher(risk, each.risk) !== risk);
-  return [{ action: unknown, args: undefined, risk }, ...riskier];
+  const atPath = elsewhere.map(({ action }) => ({
+    ...{ action: encodeName(action.key), args: undefined, risk: higher(risk, action.risk) },
+  }));
+  return [{ action: unknown, args: undefined, risk }, ...riskier, ...atPath];
 }
 
 /**

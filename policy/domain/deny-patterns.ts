@@ -1,4 +1,5 @@
 import type { DerivedKey } from '#contracts/permit';
+import { normaliseText } from '#templates';
 import { fold } from './folding.ts';
 import type { Folded } from './folding.ts';
 import { matchesText } from './glob.ts';
@@ -53,13 +54,27 @@ function argumentsOfKey(key: DerivedKey): readonly string[] {
   return args;
 }
 
-/** An address as it is written, and as servers read it that overlook empty segments and path parameters. */
+/**
+ * An address as it is written, and as servers read it that overlook empty segments and path parameters, or
+ * decode twice.
+ */
 export function addressReadings(address: string): string[] {
-  const plain = address
-    .replaceAll(/(?:;|%3B)[^/]*/gi, '')
-    .replaceAll(/\/{2,}/g, '/')
-    .replace(/(?<=[^/])\/$/, '');
-  return plain === address ? [address] : [address, plain, `${plain}/`];
+  const decoded = /%25[0-9A-F]{2}/i.test(address) ? [decodedTwice(address)] : [];
+  return [address, ...decoded].flatMap((each) => {
+    const plain = each
+      .replaceAll(/(?:;|%3B)[^/]*/gi, '')
+      .replaceAll(/\/{2,}/g, '/')
+      .replace(/(?<=[^/])\/$/, '');
+    return plain === each ? [each] : [each, plain, `${plain}/`];
+  });
+}
+
+function decodedTwice(address: string): string {
+  const at = address.indexOf('/');
+  const path = address.slice(at).replaceAll(/%25(?=[0-9A-Fa-f]{2})/g, '%');
+  const normal = normaliseText(path, /[!$&'()+,;=:@/]/).replaceAll(/%(?:2F|5C)/g, '/');
+  // Resolves dot segments.
+  return address.slice(0, at) + (URL.parse(`http://host${normal}`)?.pathname ?? normal);
 }
 
 /** Could it match the call by this name? */
@@ -145,6 +160,7 @@ function isName(pattern: string | null, name: string): boolean {
 interface DenyArgument {
   readonly cased: Pattern['arg'];
   readonly bare: Pattern['arg'];
+  readonly number: string | undefined;
 }
 
 /** Folded once for each rule and argument: walks compare many of both. */
@@ -157,12 +173,13 @@ function deniesAny(
   budget: GlobBudget | undefined,
 ): boolean {
   if (pattern.arg === null) return true;
-  const { cased, bare } = argumentOf(pattern);
+  const { cased, bare, number } = argumentOf(pattern);
   let folded = foldedArgs.get(args);
   if (folded === undefined) foldedArgs.set(args, (folded = args.map(fold)));
   if (budget !== undefined) budget.left -= 2 * folded.length;
   return folded.some(
     (each) =>
+      (number !== undefined && number === each.number) ||
       isMatch(cased, each.cased, budget) ||
       ((bare !== cased || each.bare !== each.cased) && isMatch(bare, each.bare, budget)),
   );
@@ -182,7 +199,7 @@ function argumentOf(pattern: Pattern): DenyArgument {
   const folded = fold(arg);
   const cased = folded.cased === arg ? pattern.arg : compile(folded.cased);
   const bare = folded.bare === folded.cased ? cased : compile(folded.bare);
-  known = { cased, bare };
+  known = { cased, bare, number: folded.number };
   argumentsOf.set(pattern, known);
   return known;
 }

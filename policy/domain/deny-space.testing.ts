@@ -49,6 +49,7 @@ const offered: readonly ModelService[] = [
 const nothing = { query: {}, body: null };
 const paths = [
   ...['/x/s', '/x/S', '/X/s', '/x/t', '/x/s.git', '/x/s%20', '/x/0', '/x/s/u'],
+  ...['/y/s.json', '/y/%EF%BD%93', '/find.json'],
   ...['/y/s', '/Y/s', '/z/s', '/nowhere', '/graphql', '/plain', '/send', '/find', '/mcp'],
 ];
 const raw: readonly ModelRequest[] = [
@@ -67,6 +68,8 @@ const raw: readonly ModelRequest[] = [
   ...[{ to: 's' }, { to: ' S ' }, { TO: 's' }, { to: 't,s' }, { to: ['t', 's'] }, { to: 't' }].map(
     (body) => ({ ...nothing, method: 'POST', path: '/send', body }),
   ),
+  { query: { to: 's' }, body: { to: 't' }, method: 'POST', path: '/send' },
+  { query: { q: 't' }, body: { q: 's' }, method: 'GET', path: '/find' },
 ];
 
 /** Through every operation of a service, with its argument and without. */

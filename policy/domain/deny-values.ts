@@ -8,7 +8,7 @@ const CHARACTERS_MAX = 4096;
 
 /**
  * The arguments that a value stands for: itself, each item of a list, each member of an object, each
- * address of a list of addresses. Undefined: too many to look at, or none.
+ * address of a list of addresses. Undefined: too many to look at, none, or bytes that are no text.
  */
 export function argumentsIn(value: JsonValue): string[] | undefined {
   const found = new Set<string>();
@@ -24,7 +24,7 @@ export function argumentsIn(value: JsonValue): string[] | undefined {
     }
     const text = typeof next === 'string' ? next : JSON.stringify(next);
     left -= text.length;
-    if (left < 0) return undefined;
+    if (left < 0 || text.includes('\ufffd')) return undefined;
     for (const part of partsOf(text)) found.add(encodeArgument(part));
     if (found.size > LEAVES_MAX) return undefined;
   }
@@ -84,16 +84,16 @@ function readingsOf(value: JsonValue): JsonValue[] {
 }
 
 /**
- * Servers differ in whether they see a difference between `to`, `To` and `to[]`: all that are there. None
- * where some take another for it too (`to[0]`, ` to`, `to.`) and differ in which of them counts.
+ * Servers differ in whether they see a difference between `to`, `To` and `to[]`: all that are there. Undefined
+ * where some take another for it too (`to[0]`, ` to`, `t_o`) and differ in which of them counts.
  */
-export function membersOf(value: unknown, name: string): readonly JsonValue[] {
+export function membersOf(value: unknown, name: string): readonly JsonValue[] | undefined {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
   const { byPlainName, plainNames } = membersByName(value as Record<string, JsonValue>);
   const wanted = plainName(name);
   const taken = plainNames.get(looseName(name));
   const isTakenByOthers = taken !== undefined && taken.size > (taken.has(wanted) ? 1 : 0);
-  return isTakenByOthers ? [] : (byPlainName.get(wanted) ?? []);
+  return isTakenByOthers ? undefined : (byPlainName.get(wanted) ?? []);
 }
 
 interface NamedMembers {
@@ -130,18 +130,24 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\[\]$/, '');
 }
 
-/** As PHP reads names: without blanks before them, brackets or what follows a NUL, other characters as `_`. */
+/**
+ * As PHP reads names, without blanks before them, brackets or what follows a NUL, a blank or dot being `_`;
+ * and as JSON of protocol buffers does, to which `userId` and `user_id` are one.
+ */
 function looseName(name: string): string {
   const [beforeBracket = ''] = name.trimStart().split('[', 1);
   const [base = ''] = beforeBracket.split('\0', 1);
-  const plain = base.toLowerCase().replaceAll(/[ .]/g, '_');
-  let end = plain.length;
-  while (plain[end - 1] === '_') end -= 1;
-  return plain.slice(0, end);
+  return base.toLowerCase().replaceAll(/[ ._-]/g, '');
 }
 
 /** A list of addresses, or of ids, is one text: `Ann <ann@a.example>, bob@b.example`. */
 function partsOf(text: string): string[] {
+  if (!/%[0-9A-Fa-f]{2}/.test(text)) return textParts(text);
+  // Some servers decode twice.
+  return [text, text.replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, decode)].flatMap(textParts);
+}
+
+function textParts(text: string): string[] {
   const parts = split(text);
   const all = parts.length > 1 ? [text, ...parts] : [text];
   return [...addressesIn(text), ...namedIn(all)];
@@ -176,7 +182,7 @@ function addressesIn(text: string): string[] {
 
 function split(text: string): string[] {
   return text
-    .split(/[,;\r\n]/)
+    .split(/[,;|\r\n]/)
     .map((part) => part.trim())
     .filter((part) => part !== '');
 }

@@ -3,20 +3,27 @@
  * several as the same thing, so that rule and argument are folded alike before they are compared.
  */
 export interface Folded {
-  /** One form of each Unicode text (NFC), without regard to letter case. */
+  /** One form of each Unicode text (NFKC), without regard to letter case or to characters that nobody sees. */
   readonly cased: string;
   /** The same without `.git` and blanks at the ends of its segments, except next to a wildcard. */
   readonly bare: string;
+  /** The number that it spells: `01`, `+1` and `1.0` are `1` to whoever reads a number. */
+  readonly number: string | undefined;
 }
 
 export function fold(text: string): Folded {
   const cased = foldCase(text);
-  return { cased, bare: hasTrimmings.test(cased) ? cased.split('/').map(trim).join('/') : cased };
+  const bare = hasTrimmings.test(cased) ? cased.split('/').map(trim).join('/') : cased;
+  return { cased, bare, number: numberIn(bare) };
 }
 
 /** Most arguments have none of these, and are compared in one form. */
 // oxlint-disable-next-line no-control-regex -- only ASCII has one form
 const isAscii = /^[\u0000-\u007f]*$/;
+/** Of no width, or no more than a hint: many drop them. */
+const ignorable = /\p{Default_Ignorable_Code_Point}/gu;
+/** What NFKC makes a wildcard of, which no derived text holds. */
+const asterisks = /[\uff0a\ufe61]/g;
 const hasTrimmings = /[\s\u0085]|\.git|%(?:[01][0-9a-f]|20|7f)/;
 const suffix = '.git';
 
@@ -27,9 +34,29 @@ const suffix = '.git';
 function foldCase(text: string): string {
   const plain = text.includes('%') ? decodeLetters(text) : text;
   if (isAscii.test(plain)) return plain.toLowerCase();
-  const small = plain.normalize('NFC').toLowerCase().toUpperCase().toLowerCase();
-  return small.normalize('NFC').replaceAll('ς', 'σ');
+  const compatible = plain.replaceAll(asterisks, '%2a').replaceAll(ignorable, '').normalize('NFKC');
+  const small = compatible.toLowerCase().toUpperCase().toLowerCase();
+  return small.normalize('NFKC').replaceAll('ς', 'σ');
 }
+
+/** As text, because ids can have more digits than numbers hold. */
+function numberIn(text: string): string | undefined {
+  if (text.length > NUMBER_CHARACTERS_MAX || !startsNumber.test(text)) return undefined;
+  if (/^0x[0-9a-f]+$/.test(text)) return BigInt(text).toString();
+  const [, sign, whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent);
+  if (digits === '' || Math.abs(Number(exponent)) > NUMBER_CHARACTERS_MAX) return undefined;
+  const padded = digits.padEnd(point, '0').padStart(digits.length - Math.min(point, 0), '0');
+  const at = Math.max(point, 0);
+  const [before, after] = [padded.slice(0, at), padded.slice(at)];
+  const plain = `${before.replace(/^0+(?=.)/, '') || '0'}.${after}`.replace(/\.?0*$/, '');
+  return sign === '-' && plain !== '0' ? `-${plain}` : plain;
+}
+
+const NUMBER_CHARACTERS_MAX = 60;
+const startsNumber = /^[+-]?\.?[0-9]/;
+const decimal = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]+))?$/;
 
 /**
  * In the path of an `http` key letters outside ASCII are written as percent triplets, and sub-delimiters,

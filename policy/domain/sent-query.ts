@@ -12,3 +12,20 @@ export function sentQuery(pairs: Iterable<[string, string]>): Record<string, Jso
     [...merged].map(([name, values]) => [name, values.length > 1 ? values : (values[0] ?? '')]),
   );
 }
+
+/** A query as most servers read it, and as others do where they differ. */
+export interface ReadQuery {
+  readonly query: Readonly<Record<string, JsonValue>>;
+  /** By servers that take `;` for `&`, or a `+` for itself. */
+  readonly otherQuery?: Readonly<Record<string, JsonValue>>;
+}
+
+/** `further` pairs are encoded when they are sent: all servers read them alike. */
+export function readQuery(text: string, further: Iterable<[string, string]> = []): ReadQuery {
+  const query = sentQuery([...new URLSearchParams(text), ...further]);
+  if (!/[;+]/.test(text)) return { query };
+  const pairs = text.replaceAll(';', '&');
+  const literal = pairs.replaceAll('+', '%2B');
+  const otherQuery = sentQuery([...new URLSearchParams(pairs), ...new URLSearchParams(literal)]);
+  return { query, otherQuery };
+}

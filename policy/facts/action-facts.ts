@@ -20,7 +20,7 @@ import { parseBaseUrl } from '../domain/hosts.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
 import { KEY_CHARACTERS_MAX, actionKey } from '../domain/keys.ts';
 import { findUnfaithful } from '../domain/plain-json.ts';
-import { sentQuery } from '../domain/sent-query.ts';
+import { readQuery } from '../domain/sent-query.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 import type { CallFacts } from './call-facts.ts';
 import { cutDescription, isSafeMethod } from './call-facts.ts';
@@ -163,7 +163,7 @@ function requestOf(
     method: action.method,
     path: prefix + actionPath(action, params),
     // As it will be sent: the members of an object may be parameters of their own.
-    query: sentQuery(new URLSearchParams(actionQuery(action, params))),
+    ...readQuery(actionQuery(action, params)),
     body: action.body?.wholeBody === true ? params['body'] : Object.fromEntries(bodyMembers),
     ...(runtime === 'mcp' ? { tool: action.key } : {}),
   };

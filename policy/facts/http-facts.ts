@@ -1,6 +1,5 @@
 import type { HttpCall } from '#contracts/call';
 import type { CallTarget, Injection } from '#contracts/permit';
-import type { JsonValue } from '#contracts/vocabulary';
 import { templateDigest } from '#templates';
 import { aliasKeys } from '../domain/deny-names.ts';
 import { checkHttpParts, parseHttpTarget } from '../domain/http-target.ts';
@@ -8,7 +7,8 @@ import type { HttpTarget } from '../domain/http-target.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
 import { KEY_CHARACTERS_MAX, connectionKey, httpKey, secretKey } from '../domain/keys.ts';
 import { findUnfaithful } from '../domain/plain-json.ts';
-import { sentQuery } from '../domain/sent-query.ts';
+import { readQuery } from '../domain/sent-query.ts';
+import type { ReadQuery } from '../domain/sent-query.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 import type { CallFacts } from './call-facts.ts';
 import { cutDescription, isSafeMethod, riskOfMethod } from './call-facts.ts';
@@ -74,8 +74,8 @@ export async function establishHttpFacts(
     request: {
       method: call.method,
       path: to.path,
-      query: queryOf(call),
-      body: call.body,
+      ...queryOf(call),
+      body: isReadAsUtf8(call.headers) ? call.body : undefined,
     },
   };
 }
@@ -117,12 +117,21 @@ function credentialKeys(injections: readonly Injection[], host: string) {
 }
 
 /** Both ways of giving a query in one record. */
-function queryOf({ target, query }: HttpCall): Record<string, JsonValue> {
+function queryOf({ target, query }: HttpCall): ReadQuery {
   const mark = target.indexOf('?');
-  return sentQuery([
-    ...new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
-    ...Object.entries(query).flatMap(([name, values]) =>
-      [values].flat().map((value): [string, string] => [name, value]),
-    ),
-  ]);
+  const further = Object.entries(query).flatMap(([name, values]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
+  );
+  return readQuery(mark < 0 ? '' : target.slice(mark + 1), further);
+}
+
+/** Read as UTF-7 or UTF-16, the bytes that are sent say something else. */
+function isReadAsUtf8(headers: HttpCall['headers']): boolean {
+  return Object.entries(headers).every(
+    ([name, value]) =>
+      name.toLowerCase() !== 'content-type' ||
+      [...value.matchAll(/charset\s*=\s*["']?([^"';,\s]*)/gi)].every(([, charset = '']) =>
+        /^(?:utf-?8|us-ascii)$/i.test(charset),
+      ),
+  );
 }

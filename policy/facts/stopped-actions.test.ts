@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
 
+import { deadlineIn } from '#bus';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import { actionOf, paramOf, templateOf } from '../domain/action.testing.ts';
 import { compilePattern } from '../domain/patterns.ts';
 import { compileParamCheck } from '../domain/validate-params.ts';
 import type { Lookups } from '../lookups/lookups.ts';
 import { findStopped } from './stopped-actions.ts';
+
+async function* listed() {
+  yield* services;
+}
 
 const owner = { orgId: 'org', userId: 'ann' };
 
@@ -48,8 +53,8 @@ test('what a rule stops is looked for in turns with other requests, whatever mem
   const pattern = compilePattern('own19:get7:*', false);
   const { stops, isCut } = await findStopped(
     lookups,
-    { owner, services },
-    { pattern, riskAtLeast: null },
+    { owner, services: listed() },
+    { pattern, riskAtLeast: null, deadline: deadlineIn(60_000) },
   );
   clearImmediate(next);
 

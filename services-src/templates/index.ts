@@ -6,9 +6,10 @@ export { shownName, visibleLine, visibleText } from './hidden-text.ts';
 export { normalisePath, normaliseText } from './http-path.ts';
 export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
-export { findOperations, findServedOperations, isSameMethod } from './operations.ts';
+export { findOperations, isSameMethod } from './operations.ts';
 export type { FoundOperation, PathBudget } from './operations.ts';
 export { segmentCountMax } from './segments.ts';
+export { findServedOperations, pathBelow } from './served-operations.ts';
 export {
   refuseMethodOverride,
   refuseOverrideInBody,

@@ -19,7 +19,7 @@ interface Request {
 }
 
 /** For one template, where nobody has set a budget. */
-const STEPS_MAX = 1_500_000;
+export const STEPS_MAX = 1_500_000;
 const STEPS_PER_COMPARISON = 4;
 const STEPS_PER_CELL = 2;
 const STEPS_PER_SEGMENT_READ = 50;
@@ -40,34 +40,6 @@ export function findOperations(
   const budget = { left: STEPS_MAX };
   const segments = readWithin(path, budget);
   return lookUp(template, method, { segments, ignoresCase: false, budget }) ?? [];
-}
-
-/** What a request may be to whoever serves it. */
-interface ServedOperations {
-  /** As its path is written, with its path parameters (`/notes;v=1`) and without: servers differ. */
-  readonly listed: readonly FoundOperation[];
-  /** Further ones to a server that takes `/Notes` for `/notes`, as many do. */
-  readonly alike: readonly FoundOperation[];
-}
-
-/** Undefined where finding out would take too long: it may be any operation with its method. */
-export function findServedOperations(
-  template: CompiledTemplate,
-  { method, path }: Request,
-  budget: PathBudget = { left: STEPS_MAX },
-): ServedOperations | undefined {
-  const listed: FoundOperation[] = [];
-  const folded: FoundOperation[] = [];
-  for (const reading of new Set([path, path.replaceAll(/;[^/]*/g, '')])) {
-    const segments = readWithin(reading, budget);
-    const exactly = lookUp(template, method, { segments, ignoresCase: false, budget });
-    const loosely = lookUp(template, method, { segments, ignoresCase: true, budget });
-    if (exactly === undefined || loosely === undefined) return undefined;
-    listed.push(...exactly);
-    folded.push(...loosely);
-  }
-  const known = new Set(listed.map(({ action }) => action));
-  return { listed, alike: folded.filter(({ action }) => !known.has(action)) };
 }
 
 /** A HEAD is answered by what answers GET. */
@@ -111,20 +83,26 @@ function routesOf(
   return routes;
 }
 
-interface Reading {
+/** A path as it is compared with those of operations. */
+export interface Reading {
   readonly segments: readonly Segment[];
   readonly ignoresCase: boolean;
   readonly budget: PathBudget;
 }
 
-function readWithin(path: string, budget: PathBudget): Segment[] {
+export function readWithin(path: string, budget: PathBudget): Segment[] {
   const segments = budget.left < 0 ? [] : readSegments(path);
   budget.left -= path.length + STEPS_PER_SEGMENT_READ * segments.length;
   return segments;
 }
 
+/** Every method by which the template has an operation. */
+export function methodsOf(template: CompiledTemplate, budget: PathBudget): readonly string[] {
+  return [...routesOf(template, budget).keys()];
+}
+
 /** Undefined: more than can be looked through. */
-function lookUp(
+export function lookUp(
   template: CompiledTemplate,
   method: string,
   reading: Reading,

@@ -61,7 +61,7 @@ export function readSteps({ path, params }: CompiledAction): Step[] {
 
 export function readSegments(path: string): Segment[] {
   return segmentsOf(path).map((text) => {
-    const plain = decode(text);
+    const plain = decodeText(text);
     return { text, plain, folded: text.toLowerCase(), foldedPlain: plain.toLowerCase() };
   });
 }
@@ -82,7 +82,7 @@ export function matchSegment(step: Step, found: Segment, ignoresCase: boolean): 
   return { [step.name]: found.plain.slice(first.length, found.plain.length - last.length) };
 }
 
-function segmentsOf(path: string): string[] {
+export function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
@@ -91,7 +91,7 @@ function endsOf(text: string): StepText {
   return { first: texts[0] ?? '', last: texts.at(-1) ?? '' };
 }
 
-function decode(text: string): string {
+export function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -12,6 +12,7 @@ import {
 } from './escalation/calls.ts';
 import { setScene, write } from './escalation/scene.ts';
 import type { Scene } from './escalation/scene.ts';
+import { spelledCalls } from './escalation/spellings.ts';
 import { useTool, waysOf } from './escalation/ways.ts';
 import type { Way } from './escalation/ways.ts';
 import { created, until } from './support/world.ts';
@@ -63,12 +64,13 @@ describe('nothing is sent for', () => {
     });
   });
 
-  test.for(deniedCalls.map((denied) => [denied.what, denied] as const))(
+  const everyDenied = [...deniedCalls, ...spelledCalls];
+  test.for(everyDenied.map((denied) => [denied.what, denied] as const))(
     'a rule that denies it, by %s',
     async ([, { deny, call, beside }]) => {
       const { agent, rule, world } = scene;
       const port = world.upstream.host.split(':')[1] ?? '';
-      const limited = await agent(`limited-${deniedCalls.findIndex((each) => each.call === call)}`);
+      const limited = await agent(`limited-${everyDenied.findIndex((each) => each.call === call)}`);
       await rule(limited, 'allow *:*:*');
       const wanted = call(world.upstream);
       expect((await rest(limited)[0].call(wanted)).told).toBe('called');

@@ -6,7 +6,7 @@ interface Attempt {
   readonly call: (upstream: { readonly url: string; readonly host: string }) => object;
 }
 
-const raw = (url: string, method = 'POST') => ({ service: 'http', method, url });
+export const raw = (url: string, method = 'POST') => ({ service: 'http', method, url });
 const portOf = (host: string) => host.split(':')[1];
 
 const bySpelledHost = [
@@ -33,6 +33,10 @@ const byPath = [
   '/notes/SECRET',
   '/Notes/Secret.git',
   '/notes/secret%20',
+  '/notes/secret.json',
+  '/notes/%EF%BD%93ecret',
+  '/notes/%2573ecret',
+  '/notes/secret%3Bv=1',
 ].map((path): Attempt => ({
   what: `raw HTTP to ${path}`,
   call: ({ url }) => raw(`${url}${path}`),
@@ -68,16 +72,23 @@ export interface Denied extends Attempt {
 }
 
 type Upstream = Parameters<Attempt['call']>[0];
-const letter = (...to: string[]) => ({ service: 'letters', action: 'send_letter', params: { to } });
-const rawLetter = (body: unknown) => (at: Upstream) => ({ ...raw(`${at.url}/letters`), body });
-const search =
+export const letter = (...to: string[]) => ({
+  service: 'letters',
+  action: 'send_letter',
+  params: { to },
+});
+export const rawLetter = (body: unknown) => (at: Upstream) => ({
+  ...raw(`${at.url}/letters`),
+  body,
+});
+export const search =
   (query: string, method = 'GET') =>
   (at: Upstream) =>
     raw(`${at.url}/letters?${query}`, method);
 const one = (service: string, action: string, id?: string) => () => ({
   ...{ service, action, params: id === undefined ? {} : { id } },
 });
-const host = '127.0.0.1:PORT';
+export const host = '127.0.0.1:PORT';
 
 /** `PORT` in a rule is that of the upstream. */
 export const deniedCalls: readonly Denied[] = [

@@ -161,6 +161,16 @@ paths:
     post: { operationId: query, summary: 'Query', multiplex: true }
 `;
 
+/** One write below a path. */
+const memosDocument = (key: string, server: string) => `openapi: 3.1.0
+info: { title: Memos ${key}, key: ${key}, category: Testing }
+servers: [{ url: '${server}' }]
+paths:
+  /memos/{id}:
+    parameters: [{ name: id, in: path, required: true, schema: { type: string } }]
+    post: { operationId: write_memo, summary: 'Write {id}', scope_param: id }
+`;
+
 async function publish(
   { admin }: World,
   {
@@ -204,6 +214,15 @@ async function connectNotes(world: World): Promise<void> {
   created(await admin.post('/v1/secrets', { name: 'sealed', tier: 'org', value, allowed_hosts }));
   await publish(world, { key: 'vault', server, tier: 'org', openapi: vaultDocument(server) });
   await connect({ template: 'vault', credentials: { secrets: { token: 'org/sealed' } } });
+  // To many servers, the same path.
+  for (const [key, path] of [
+    ['memos', '/api'],
+    ['pages', '/API'],
+  ] as const) {
+    const openapi = memosDocument(key, server + path);
+    await publish(world, { key, server, tier: 'org', openapi });
+    await connect({ template: key });
+  }
   await publish(world, { key: 'books', server: 'https://bücher.example', tier: 'org' });
   await connect({ template: 'books' });
 }
