@@ -294,7 +294,7 @@ describe('the answer to a deny rule', () => {
     expect(rule.stops_cut).toBe(true);
   });
 
-  test('names what stands behind the first 200 services', async () => {
+  test('names actions of services beyond the first 200', async () => {
     for (let at = 0; at < 250; at += 1) {
       const own = `hub${at}.example`;
       connectGithub(world, ann, { name: `hub${at}`, baseUrl: `https://${own}`, hosts: [own] });

@@ -9,13 +9,13 @@ interface Given {
   readonly request: SentRequest;
   readonly fits: Neighbour['fits'];
   readonly readValue: ReadValue;
-  /** The operation is known already, and these are the values that some servers read. */
+  /** The same operation was found in the literal path: these are its values to servers that read otherwise. */
   readonly isOtherReading?: boolean;
 }
 
 /**
- * What the scope parameter of an operation holds. Unknown where it is absent, where it is no value
- * that the parameter can have, and where servers may read what nobody here can tell.
+ * What the scope parameter of an operation holds. Undefined, and so any value, where it
+ * is absent, where it is no value that the parameter can have, and where servers differ too much.
  */
 export function argumentsOf(
   operation: FoundOperation,

@@ -3,11 +3,11 @@
  * several as the same thing, so that rule and argument are folded alike before they are compared.
  */
 export interface Folded {
-  /** One form of each Unicode text (NFKC), without regard to letter case or to characters that nobody sees. */
+  /** One form of each Unicode text (NFKC), without regard to letter case or to invisible characters. */
   readonly cased: string;
   /** The same without `.git` and blanks at the ends of its segments, except next to a wildcard. */
   readonly bare: string;
-  /** The number that it spells: `01`, `+1` and `1.0` are `1` to whoever reads a number. */
+  /** The number that it spells, in one spelling: `1` for `01`, `+1` and `1.0`. Undefined: none. */
   readonly number: string | undefined;
 }
 
@@ -20,9 +20,9 @@ export function fold(text: string): Folded {
 /** Most arguments have none of these, and are compared in one form. */
 // oxlint-disable-next-line no-control-regex -- only ASCII has one form
 const isAscii = /^[\u0000-\u007f]*$/;
-/** Of no width, or no more than a hint: many drop them. */
+/** Invisible characters, which many servers drop. */
 const ignorable = /\p{Default_Ignorable_Code_Point}/gu;
-/** What NFKC makes a wildcard of, which no derived text holds. */
+/** NFKC would make wildcards of these, which no derived text may hold. */
 const asterisks = /[\uff0a\ufe61]/g;
 const hasTrimmings = /[\s\u0085]|\.git|%(?:[01][0-9a-f]|20|7f)/;
 const suffix = '.git';
@@ -39,7 +39,7 @@ function foldCase(text: string): string {
   return small.normalize('NFKC').replaceAll('ς', 'σ');
 }
 
-/** As text, because ids can have more digits than numbers hold. */
+/** Computed as text: ids can have more digits than a number holds. */
 function numberIn(text: string): string | undefined {
   if (text.length > NUMBER_CHARACTERS_MAX || !startsNumber.test(text)) return undefined;
   if (/^0x[0-9a-f]+$/.test(text)) return BigInt(text).toString();

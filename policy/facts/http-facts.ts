@@ -125,7 +125,7 @@ function queryOf({ target, query }: HttpCall): ReadQuery {
   return readQuery(mark < 0 ? '' : target.slice(mark + 1), further);
 }
 
-/** Read as UTF-7 or UTF-16, the bytes that are sent say something else. */
+/** The bytes of a body say something else to a server that takes them for UTF-7 or UTF-16. */
 function isReadAsUtf8(headers: HttpCall['headers']): boolean {
   return Object.entries(headers).every(
     ([name, value]) =>

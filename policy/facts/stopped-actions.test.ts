@@ -8,10 +8,6 @@ import { compileParamCheck } from '../domain/validate-params.ts';
 import type { Lookups } from '../lookups/lookups.ts';
 import { findStopped } from './stopped-actions.ts';
 
-async function* listed() {
-  yield* services;
-}
-
 const owner = { orgId: 'org', userId: 'ann' };
 
 /** Services on one host, each with a template of a thousand long paths that differ at their end. */
@@ -32,6 +28,9 @@ const services = templates.map(({ key, tier, version }): ServiceRecord => ({
   ...{ baseUrl: 'https://a.example', hosts: ['a.example'], secrets: {}, connection: null },
   autoAllowReads: false,
 }));
+async function* listed() {
+  yield* services;
+}
 const getTemplate = async (_orgId: string, { key }: { key: string }) =>
   templates.find((each) => each.key === key)!;
 const lookups = {

@@ -23,7 +23,7 @@ const STEPS_AT_ONCE = 500_000;
 const STEPS_PER_ACTION = 500;
 /** Services that are looked at, each with a few requests to the registry. */
 const SERVICES_MAX = 2_000;
-/** What is left of the time that the answer may take when no more services are looked at. */
+/** No more services are looked at when less than this is left of the time for the answer. */
 const LEFT_MS = 1_500;
 
 export interface Stopped {
@@ -70,7 +70,7 @@ export async function findStopped(
   return { stops, ofOthers, isCut: false };
 }
 
-/** Ends early, with less than nothing left of the work, where there is too much to compare. */
+/** Keys of the stopped actions of one service. Ends early where the work that may be done is used up. */
 async function* stoppedOf(
   lookups: Lookups,
   {

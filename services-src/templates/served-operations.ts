@@ -7,7 +7,7 @@ import { decodeText, segmentsOf } from './segments.ts';
 export interface ServedOperations {
   /** As its path is written, with its path parameters (`/notes;v=1`) and without: servers differ. */
   readonly listed: readonly FoundOperation[];
-  /** Further ones to a server that reads paths loosely, as many do: `/Notes`, `/notes.json`, `a%2Fb`. */
+  /** Further ones to servers that read paths loosely: `/Notes`, `/notes.json`, `a%2Fb`. */
   readonly alike: readonly FoundOperation[];
   /** Where none is listed: those at this path by other methods, since servers may take one for another. */
   readonly elsewhere: readonly FoundOperation[];
@@ -22,13 +22,16 @@ export function findServedOperations(
   const plain = isReadAlike(path) ? [...new Set([path, withoutParameters(path)])] : [];
   const listed = findAll(template, [method], { paths: plain, ignoresCase: false, budget });
   if (listed === undefined) return undefined;
+  // A method that the template does not list for this path may be taken for one that it lists.
   const methods = listed.length > 0 ? [method] : methodsOf(template, budget);
-  const found = findAll(template, methods, { paths: readingsOf(path), ignoresCase: true, budget });
-  if (found === undefined) return undefined;
+  const loose = findAll(template, methods, { paths: readingsOf(path), ignoresCase: true, budget });
+  if (loose === undefined) return undefined;
   const known = new Set(listed.map(textOf));
-  const others = found.filter((each) => {
+  const others = loose.filter((each) => {
     const text = textOf(each);
-    return !known.has(text) && known.add(text);
+    if (known.has(text)) return false;
+    known.add(text);
+    return true;
   });
   return {
     listed,
@@ -37,20 +40,23 @@ export function findServedOperations(
   };
 }
 
+interface Sought {
+  readonly paths: readonly string[];
+  readonly ignoresCase: boolean;
+  readonly budget: PathBudget;
+}
+
+/** What the template has at any of the paths by any of the methods. Undefined: too much to look through. */
 function findAll(
   template: CompiledTemplate,
   methods: readonly string[],
-  {
-    paths,
-    ignoresCase,
-    budget,
-  }: { paths: readonly string[]; ignoresCase: boolean; budget: PathBudget },
+  sought: Sought,
 ): FoundOperation[] | undefined {
   const all: FoundOperation[] = [];
-  for (const path of paths) {
-    const segments = readWithin(path, budget);
+  for (const path of sought.paths) {
+    const segments = readWithin(path, sought.budget);
     for (const method of methods) {
-      const found = lookUp(template, method, { segments, ignoresCase, budget });
+      const found = lookUp(template, method, { ...sought, segments });
       if (found === undefined) return undefined;
       all.push(...found);
     }
@@ -90,14 +96,10 @@ const formatSuffix = /\.(?:json|xml|html|js|csv|txt|yaml|yml|rss|atom)$/i;
 
 /** Literally first; then by servers that drop path parameters, split at encoded slashes, drop a format. */
 function readingsOf(path: string): string[] {
-  const whole = path.includes('%')
-    ? withoutParameters(path.replaceAll(/%3B/gi, ';'))
-    : withoutParameters(path);
+  const whole = withoutParameters(path.replaceAll(/%3B/gi, ';'));
   const split = whole.replaceAll(/%(?:2F|5C)/gi, '/');
-  const readings = [path, whole, split];
-  return [
-    ...new Set([...readings, ...[whole, split].map((each) => each.replace(formatSuffix, ''))]),
-  ];
+  const withoutFormat = [whole, split].map((each) => each.replace(formatSuffix, ''));
+  return [...new Set([path, whole, split, ...withoutFormat])];
 }
 
 function withoutParameters(path: string): string {

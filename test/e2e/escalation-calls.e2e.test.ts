@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
+import { deniedCalls, waysIn } from './escalation/calls.ts';
 import {
   crookedTargets,
-  deniedCalls,
   otherTopics,
   overridingCalls,
   spelledNames,
   strangeNames,
   strangeTools,
-  waysIn,
-} from './escalation/calls.ts';
+} from './escalation/refused.ts';
 import { setScene, write } from './escalation/scene.ts';
 import type { Scene } from './escalation/scene.ts';
 import { spelledCalls } from './escalation/spellings.ts';

@@ -11,9 +11,9 @@ const inQuery = (
     ['one behind a semicolon in another value', 'to=staff&x=1;to=boss', 'to=staff&x=1;y=2'],
     ['a list with bars', 'to=staff|boss', 'to=staff|guests'],
     ['letters of full width', 'to=%EF%BD%82oss', 'to=%EF%BD%93taff'],
-    ['a character that nobody sees', 'to=bo%C2%ADss', 'to=st%C2%ADaff'],
+    ['an invisible character', 'to=bo%C2%ADss', 'to=st%C2%ADaff'],
     ['a value that is encoded twice', 'to=b%256Fss', 'to=st%2561ff'],
-    ['bytes that are no UTF-8', 'to=%C1%A2oss', 'to=staff'],
+    ['bytes that are not UTF-8', 'to=%C1%A2oss', 'to=staff'],
     ['a name of other letters', 'to=staff&T_O=boss', 'to=staff&too=boss'],
   ] as const
 ).map(([what, query, ordinary]): Denied => ({

@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest';
+
+import type { CompiledTemplate } from '#contracts/template';
+import type { JsonValue } from '#contracts/vocabulary';
+import { actionOf, paramOf, templateOf } from './action.testing.ts';
+import { neighbourNames } from './deny-names.ts';
+import type { Neighbour } from './deny-names.ts';
+import { couldDeny } from './deny-patterns.ts';
+import { parsePattern } from './pattern-text.ts';
+import { compilePattern } from './patterns.ts';
+import { readQuery } from './sent-query.ts';
+import { compileParamCheck } from './validate-params.ts';
+
+const deny = (text: string) => compilePattern(parsePattern(text), false);
+const fits: Neighbour['fits'] = (param, value) => compileParamCheck(param.schema)(value);
+
+describe('a deny holds however servers may read what is sent', () => {
+  const send = actionOf('send', {
+    ...{ method: 'POST', path: '/send', scopeParam: 'to', risk: 'write' },
+    params: [paramOf('to', 'query')],
+  });
+  const post = actionOf('post', {
+    ...{ method: 'POST', path: '/post', scopeParam: 'to', risk: 'write' },
+    params: [paramOf('to', 'body')],
+    body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
+  });
+  const id = paramOf('id', 'path');
+  const read = actionOf('read', { path: '/notes/{id}', scopeParam: 'id', params: [id] });
+  const write = { method: 'PATCH', risk: 'write' } as const;
+  const patch = actionOf('patch', { ...write, path: '/cards/{id}', params: [id] });
+  const wipe = actionOf('wipe', {
+    ...{ method: 'POST', path: '/notes/{id}/wipe', scopeParam: 'id', risk: 'delete' },
+    params: [id],
+  });
+  const tag = actionOf('tag', { method: 'POST', path: '/tags/{id}', params: [id], risk: 'write' });
+  const pick = actionOf('pick', {
+    ...{ path: '/pick', scopeParam: 'ids' },
+    params: [
+      paramOf('ids', 'query', {
+        ...{ style: 'spaceDelimited', explode: false },
+        schema: { type: 'array', items: { type: 'string' } },
+      }),
+    ],
+  });
+  const api = templateOf([send, post, read, patch, wipe, tag, pick], { key: 'api' });
+  /** Lists everything, so that what is no operation of `api` is known. */
+  const catchAll = templateOf(
+    (['GET', 'POST', 'PUT', 'PATCH'] as const).map((method) =>
+      actionOf(method, {
+        ...{ method, path: '/{any}', risk: method === 'GET' ? 'read' : 'write' },
+        params: [paramOf('any', 'path', { allowReserved: true })],
+      }),
+    ),
+    { key: 'all' },
+  );
+  const graph = templateOf(
+    [actionOf('ask', { method: 'POST', path: '/graphql', multiplex: true, risk: 'write' })],
+    { key: 'graph' },
+  );
+
+  interface Sent {
+    readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+    readonly path: string;
+    readonly search?: string;
+    readonly body?: JsonValue;
+    readonly prefix?: string;
+    readonly beside?: readonly CompiledTemplate[];
+    readonly leastRisk?: 'delete';
+  }
+  const isDenied = (rule: string, sent: Sent) => {
+    const { method = 'GET', path, search = '', body = null, prefix = '', beside = [] } = sent;
+    const risk = method === 'GET' ? 'read' : 'write';
+    const neighbours = [
+      { names: ['api'], prefix, template: api, fits },
+      ...beside.map((template) => ({ names: [template.key], prefix: '', template, fits })),
+    ];
+    return neighbourNames(neighbours, { method, path, ...readQuery(search), body }, { risk }).some(
+      (name) =>
+        (sent.leastRisk === undefined || name.risk === sent.leastRisk) &&
+        couldDeny(deny(rule), name),
+    );
+  };
+
+  test.for(['//v1/notes/s', '/V1/notes/s', '/v1;x=1/notes/s', '/v1%3Bx/notes/s', '/v1//notes/s'])(
+    'below its base path: %s',
+    (path) => {
+      const sent = { path, prefix: '/v1', beside: [catchAll] };
+      expect(isDenied('api:read:s', sent)).toBe(true);
+      expect(isDenied('api:read:t', sent)).toBe(false);
+    },
+  );
+
+  test('a rule for the riskiest alone, below its base path in another spelling', () => {
+    const sent = { method: 'POST', path: '/V1/notes/s/wipe', prefix: '/v1' } as const;
+    expect(isDenied('api:wipe:s', { ...sent, leastRisk: 'delete' })).toBe(true);
+  });
+
+  test.for<[search: string, expected: boolean]>([
+    ['to=ann;to=bob', true],
+    ['to=ann&x=1;to=bob', true],
+    ['to=ann;to[0]=bob', true],
+    ['to=ann|bob', true],
+    ['to=b%256Fb', true],
+    ['to=%EF%BD%82ob', true],
+    ['to=b%C2%ADob', true],
+    ['to=%C1%A2ob', true],
+    ['to=ann;to=cid', false],
+    ['to=ann;x=1', false],
+    ['to=ann+bell', false],
+  ])('in the query ?%s', ([search, expected]) => {
+    expect(isDenied('api:send:bob', { method: 'POST', path: '/send', search })).toBe(expected);
+  });
+
+  test('a plus sign in a query or path is itself or a blank', () => {
+    for (const rule of ['api:send:+49123', 'api:send:49123']) {
+      const sent = { method: 'POST', path: '/send', search: 'to=+49123' } as const;
+      expect(isDenied(rule, sent)).toBe(true);
+    }
+    for (const rule of ['api:read:my note', 'api:read:my+note']) {
+      expect(isDenied(rule, { path: '/notes/my+note' })).toBe(true);
+    }
+  });
+
+  test('a list with blanks between its items, where the parameter is one', () => {
+    expect(isDenied('api:pick:b', { path: '/pick', search: 'ids=a%20b' })).toBe(true);
+    expect(isDenied('api:read:b', { path: '/notes/a%20b' })).toBe(false);
+  });
+
+  test('a parameter of the body in the query, and of the query in the body', () => {
+    const sent = { method: 'POST', path: '/post', body: { to: 'ann' } } as const;
+    expect(isDenied('api:post:bob', { ...sent, search: 'to=bob' })).toBe(true);
+    expect(isDenied('api:post:bob', { ...sent, search: 'x=bob' })).toBe(false);
+    const other = { method: 'POST', path: '/send', search: 'to=ann' } as const;
+    expect(isDenied('api:send:bob', { ...other, body: { to: 'bob' } })).toBe(true);
+    expect(isDenied('api:send:bob', { ...other, body: { text: 'bob' } })).toBe(false);
+  });
+
+  test.for<JsonValue>([
+    [{ to: 'ann' }, { to: 'bob' }],
+    '{"to":"bob"}',
+    'to=bob',
+    { to: 'ann', t_o: 'bob' },
+    { to: ['ann', { email: 'bob' }] },
+  ])('in the body %j', (body) => {
+    expect(isDenied('api:post:bob', { method: 'POST', path: '/post', body })).toBe(true);
+  });
+
+  test('a number however it is spelled', () => {
+    const isNumber = (rule: string, to: JsonValue) =>
+      isDenied(`api:send:${rule}`, { method: 'POST', path: '/send', search: `to=${String(to)}` });
+    for (const text of ['1', '01', '1.0', '1.', '1e0', '%2B1', '0x1', '10e-1', '%EF%BC%91']) {
+      expect([text, isNumber('1', text)]).toEqual([text, true]);
+    }
+    for (const text of ['1', '01']) expect(isNumber('1.0', text)).toBe(true);
+    expect(isNumber('0', '-0')).toBe(true);
+    expect(isNumber('1', '10')).toBe(false);
+    expect(isNumber('0.5', '.50')).toBe(true);
+    expect(isNumber('9007199254740993', '9007199254740992')).toBe(false);
+    expect(isNumber('1e1000', '1')).toBe(false);
+  });
+
+  test.for<[rule: string, path: string]>([
+    ['api:read:s', '/notes/s.json'],
+    ['api:read:s', '/notes/s%3Bv=1'],
+    ['api:read:s', '/notes%3Bv=1/s'],
+    ['api:read:s', '/notes/%2573'],
+    ['api:read:s', '/n%256Ftes/s'],
+    ['api:read:s', '/x/%252e%252e/notes/s'],
+  ])('%s refuses the path %s', ([rule, path]) => {
+    expect(isDenied(rule, { path, beside: [catchAll] })).toBe(true);
+  });
+
+  test('a value that holds an encoded slash', () => {
+    const sent = { method: 'POST', path: '/tags/..%2Fx' } as const;
+    expect(isDenied('api:wipe:s', sent)).toBe(false);
+    const wiping = { method: 'POST', path: '/notes%2Fs%2Fwipe', beside: [catchAll] } as const;
+    expect(isDenied('api:wipe:s', wiping)).toBe(true);
+    expect(isDenied('api:wipe:t', wiping)).toBe(false);
+  });
+
+  test('an operation by another method, where nothing lists that', () => {
+    expect(isDenied('api:patch:*', { method: 'PUT', path: '/cards/7' })).toBe(true);
+    expect(isDenied('api:send:bob', { path: '/send', search: 'to=bob' })).toBe(true);
+    expect(isDenied('api:patch:*', { method: 'PUT', path: '/decks/7' })).toBe(false);
+    // The neighbour lists it: that is what it is.
+    const known = { method: 'PUT', path: '/cards/7', beside: [catchAll] } as const;
+    expect(isDenied('api:patch:*', known)).toBe(false);
+  });
+
+  test('an operation that carries others, by another method', () => {
+    const sent = { path: '/graphql', search: 'query=mutation%7Bx%7D' };
+    expect(isDenied('api:send:bob', { ...sent, beside: [graph] })).toBe(true);
+    const listed = templateOf([actionOf('page', { path: '/graphql' })], { key: 'pages' });
+    expect(isDenied('api:send:bob', { ...sent, beside: [graph, listed] })).toBe(false);
+  });
+
+  test('ordinary values of another operation are left alone', () => {
+    for (const path of ['/notes/other.json', '/notes/a+b', '/notes/50%25', '/notes/caf%C3%A9']) {
+      expect(isDenied('api:read:s', { path })).toBe(false);
+    }
+  });
+});
