@@ -52,6 +52,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     ...miscounted('streamed events', evidence.seen, expectedEvents(calls)),
     ...miscounted('rules', await listCounts(tables, 'rules'), expectedRules(calls)),
     ...misrecorded(calls, await listExecutorRecords(tables)),
+    ...unseen(ledger),
     ...ledger.odd.map((line) => `no client should be told: ${line}`),
     ...(unknown.length > evidence.unknownMax
       ? [`${unknown.length} outcomes are unknown, and ${evidence.unknownMax} may be`]
@@ -69,6 +70,14 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     },
     breaches,
   };
+}
+
+/** A way of asking or deciding that never worked shows nothing, however often it was tried. */
+function unseen({ answers }: Ledger): string[] {
+  return ['raise by REST: pending_approval', 'raise by MCP: pending_approval']
+    .concat(['decide by REST: allowed', 'decide by MCP: allowed'])
+    .filter((answer) => !answers.has(answer))
+    .map((answer) => `never answered: ${answer}`);
 }
 
 /** What a client was told must be so. */

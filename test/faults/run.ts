@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { createRandom } from '../e2e/kill/random.ts';
+import { provisionTemplates } from '../../provision.ts';
 import { openTables } from '../e2e/support/database.ts';
 import type { Tables } from '../e2e/support/database.ts';
 import { startUpstream } from '../e2e/support/upstream.ts';
@@ -66,11 +67,12 @@ export async function runFaults(run: Run): Promise<Outcome> {
   const upstream = running.use(await startUpstream());
   upstream.delayMs = 30;
   const servers = running.use(await startServers(folder));
+  const templates = { TEMPLATES_DIR: 'test/faults/templates', EGRESS_ALLOW: upstream.host };
+  await provisionTemplates({ adminUrl: servers.adminUrl, ...templates });
   const processes = running.use(
     await startProcesses(folder, {
       ...servers.environment,
-      EGRESS_ALLOW: upstream.host,
-      TEMPLATES_DIR: 'test/faults/templates',
+      ...templates,
       EXECUTOR_IN_FLIGHT_MAX: String(inFlightMax),
       APPROVALS_OPEN_PER_REQUESTER: '10000',
       APPROVALS_OPEN_PER_SUBTREE: '10000',
