@@ -54,6 +54,7 @@ export interface Deps extends ConnectionDeps {
   /** Of the gateway: where files are downloaded. */
   readonly baseUrl: string;
   readonly slots: Slots;
+  readonly clientsGone: ClientsGone;
   readonly retries: Retries;
   readonly lookUpNames: LookUpNames;
   /** With MCP servers of the eras that have them. */
@@ -90,4 +91,15 @@ export interface Slot extends Disposable {
    * `rate_limited` when it is only the caller's share that is used up (`busy` both).
    */
   goTo(url: string, timeoutMs?: number): Promise<void>;
+}
+
+/** Reads that end early when nobody waits for their answer any more. */
+export interface ClientsGone {
+  /** The read that will be recorded under this id; dispose it when the read has ended. */
+  follow(auditId: string): Followed;
+}
+
+export interface Followed extends Disposable {
+  /** Aborts when the gateway says that the client has gone. */
+  readonly signal: AbortSignal;
 }

@@ -4,9 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { jetstream } from '@nats-io/jetstream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { storeApi } from '#bus';
+import { deadlineIn, storeApi } from '#bus';
 import { executor } from '#contracts/bus/executor';
 import type { Call, CallOptions } from '#contracts/call';
+import { clientGoneSubject } from '#contracts/events';
 import type { Event } from '#contracts/events';
 import { canary, context, createWorld, options, soon } from './world.testing.ts';
 import type { World } from './world.testing.ts';
@@ -474,4 +475,74 @@ test('an executor that stops ends its calls and lets go those that wait', async 
   expect(await Promise.all(taken)).toMatchObject([{ kind: 'called' }, { kind: 'called' }]);
   await stopped;
   expect(small.upstream.hits).toHaveLength(2);
+});
+
+describe('a call whose client has gone', () => {
+  const tellGone = async (auditId: string) => {
+    const { nats } = await world.environment.connect('gateway');
+    nats.publish(clientGoneSubject, JSON.stringify({ auditId }));
+  };
+  /** Starts a call that the upstream leaves without an answer, and says when the upstream lost it. */
+  const hang = async (call: Call) => {
+    const auditId = randomUUID();
+    const { promise: lost, resolve } = Promise.withResolvers<void>();
+    const { promise: held, resolve: hold } = Promise.withResolvers<ServerResponse>();
+    world.upstream.answer((_hit, reply) => {
+      reply.once('close', resolve);
+      hold(reply);
+    });
+    const permit = world.permitOf(call, { jti: auditId });
+    const ended = execute(call, { permit, more: { timeoutMs: 60_000 } }).then(
+      (done) => done,
+      (error: unknown) => error,
+    );
+    return { auditId, ended, lost, reply: await held };
+  };
+
+  test('ends when it is a read, and is recorded', async () => {
+    const { auditId, ended, lost } = await hang(world.actionCall('get', { id: '1' }));
+    await tellGone(randomUUID());
+    await tellGone(auditId);
+
+    await lost;
+    expect(await ended).toMatchObject({
+      code: 'upstream_timeout',
+      details: { audit_id: auditId },
+    });
+    expect((await streamed(auditId))?.audit).toMatchObject({
+      outcome: 'failed',
+      user_id: world.userId,
+      action: 'get',
+    });
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('ends while it waits to be sent again', async () => {
+    const auditId = randomUUID();
+    const call = world.actionCall('get', { id: '1' });
+    world.upstream.answer((_hit, reply) => {
+      reply.writeHead(503, { 'retry-after': '30' }).end();
+      setTimeout(() => void tellGone(auditId), 200);
+    });
+    const permit = world.permitOf(call, { jti: auditId });
+    const more = { timeoutMs: 60_000 };
+    await expect(
+      world.gateway.execute(
+        { permit, call, options: { ...options, ...more }, context },
+        deadlineIn(60_000),
+      ),
+    ).rejects.toMatchObject({ code: 'upstream_timeout', details: { audit_id: auditId } });
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('goes on when it may have effects', async () => {
+    const { auditId, ended, reply } = await hang(world.actionCall('create', { title: 'T' }));
+    await tellGone(auditId);
+    // What the executor heard after that, it heard after the news as well.
+    const { nats } = await world.environment.connect('gateway');
+    await nats.flush();
+    reply.end('{"ok":true}');
+
+    expect(await ended).toMatchObject({ kind: 'called', result: { status_code: 200 } });
+  });
 });

@@ -26,6 +26,7 @@ import { createLookUpNames } from './calls/look-up-names.ts';
 import { openConnections } from './connections/index.ts';
 import { createMcpSessions } from './mcp/session.ts';
 import { createToolNews } from './mcp/tool-news.ts';
+import { hearClientsGone } from './clients-gone.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
@@ -98,6 +99,7 @@ export async function startExecutor(
     publisher: openPublisher(bus, 'executor', logger),
     logger,
     slots,
+    clientsGone: startup.use(hearClientsGone(bus)),
     ...limitsOf(config, db),
     files: openFileWriter(bus),
     cards,

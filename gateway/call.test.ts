@@ -135,6 +135,43 @@ describe('a permitted call', () => {
     expect(stage.calls.filter((name) => name === 'execute')).toHaveLength(1);
   });
 
+  test.for([
+    ['a read', { nonRead: false, risk: 'read' as const }, [auditId]],
+    ['what may have effects', {}, []],
+  ] as const)(
+    'that is %s: executors are told accordingly when its client has gone',
+    async ([, parts, told]) => {
+      const { promise: answered, resolve: answer } = Promise.withResolvers<unknown>();
+      const stage = start({ decide: () => ({ ...permit, ...parts }), execute: () => answered });
+      const done = stage.perform();
+      await expect.poll(() => stage.calls).toContain('execute');
+      stage.gone.abort();
+      expect(stage.told).toEqual(told);
+
+      answer(called);
+      expect((await done).kind).toBe('called');
+    },
+  );
+
+  test('that is a read is not asked for again when its client has gone, and nobody is told once it has ended', async () => {
+    const read = { ...permit, nonRead: false, risk: 'read' as const };
+    const details = { component: 'executor', busy: true };
+    const full = start({
+      decide: () => read,
+      execute() {
+        full.gone.abort();
+        throw new AppError('unavailable', 'x', { details });
+      },
+    });
+    await expect(full.perform()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(full.calls.filter((name) => name === 'execute')).toHaveLength(1);
+
+    const ended = start({ decide: () => read, execute: () => called });
+    await ended.perform();
+    ended.gone.abort();
+    expect(ended.told).toEqual([]);
+  });
+
   test('keeps the errors the executor answers on purpose', async () => {
     const stage = start({
       decide: () => permit,
@@ -468,6 +505,7 @@ function start(answers: Answers, { auditBytesPerMinute = 0 } = {}) {
   const published: Event[] = [];
   const listeners = new Set<(item: FeedItem | null) => void>();
   const gone = new AbortController();
+  const told: string[] = [];
   const stopping = new AbortController();
   const authenticated = { fails: false };
   const endpoint = (name: keyof Answers) => async (request: unknown) => {
@@ -500,6 +538,7 @@ function start(answers: Answers, { auditBytesPerMinute = 0 } = {}) {
       }),
       component: 'gateway',
     }),
+    tellGone: (id: string) => void told.push(id),
     stopping: stopping.signal,
   } as unknown as CallDeps;
   const incoming: IncomingCall = {
@@ -528,6 +567,7 @@ function start(answers: Answers, { auditBytesPerMinute = 0 } = {}) {
     published,
     listeners,
     gone,
+    told,
     stopping,
     authenticated,
     announce: (item: FeedItem | null) => listeners.forEach((listener) => listener(item)),

@@ -48,6 +48,7 @@ export type CallDeps = Pick<
   | 'refusals'
   | 'auditShare'
   | 'feed'
+  | 'tellGone'
   | 'stopping'
   | 'logger'
 >;
@@ -170,8 +171,10 @@ async function execute(
 ): Promise<CallOutcome> {
   const { call, options } = asked;
   const { context } = incoming;
+  using client = followClient(deps, incoming, decision);
   const done = await inSpan('execution', {}, async () => {
     for (let attempt = 0; ; attempt += 1) {
+      client.assertThere();
       try {
         const mayWait = attempt >= asksWithoutWaiting;
         return await deps.executor.execute(
@@ -204,6 +207,20 @@ async function execute(
     deadlineIn(resumeMsMax),
   );
   return awaitDecision(deps, incoming, state);
+}
+
+/** Ends a read whose client has gone. What may have effects goes on, and ends with its outcome. */
+function followClient({ tellGone }: CallDeps, { signal }: IncomingCall, decision: Permitted) {
+  const gone = decision.nonRead ? undefined : signal();
+  const tell = () => tellGone(decision.auditId);
+  gone?.addEventListener('abort', tell);
+  return {
+    assertThere() {
+      if (gone?.aborted !== true) return;
+      throw new AppError('unavailable', 'The client has gone, so nothing was sent.');
+    },
+    [Symbol.dispose]: () => gone?.removeEventListener('abort', tell),
+  };
 }
 
 /** The platform's own actions are done in the caller's name by the components that own them. */

@@ -40,6 +40,8 @@ export interface Deps extends Neighbours {
   readonly publisher: Publisher;
   readonly refusals: Refusals;
   readonly feed: Feed;
+  /** Ends the read that will be recorded under this id: its client has gone. */
+  readonly tellGone: (auditId: string) => void;
   readonly rates: RateLimits;
   readonly underWay: UnderWay;
   readonly auditShare: AuditShare;

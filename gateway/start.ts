@@ -10,6 +10,7 @@ import { executor } from '#contracts/bus/executor';
 import { notifier } from '#contracts/bus/notifier';
 import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
+import { clientGoneSubject } from '#contracts/events';
 import { openPublisher } from '#events';
 import type { RunningComponent } from '#process';
 import { callerLevels, createAuditShare } from '#shares';
@@ -18,7 +19,7 @@ import { createLogger } from '#telemetry';
 import { hearAuth } from './auth-news.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { GatewayConfig } from './config.ts';
-import type { Neighbours } from './deps.ts';
+import type { Deps, Neighbours } from './deps.ts';
 import { describeSite } from './domain/site.ts';
 import type { Site } from './domain/site.ts';
 import { openFeed } from './feed.ts';
@@ -75,6 +76,7 @@ export async function startGateway(
       ...neighbours,
       bus,
       feed,
+      tellGone: createTellGone(bus),
       authenticator,
       authNews,
       cards: createMacs('card', config.CARD_KEY.reveal()),
@@ -115,6 +117,12 @@ export async function startGateway(
   logger.info({ url: site.baseUrl }, 'started');
   const running = startup.move();
   return { logger, url: site.baseUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function createTellGone(bus: Bus): Deps['tellGone'] {
+  return (auditId) => {
+    if (!bus.nats.isClosed()) bus.nats.publish(clientGoneSubject, JSON.stringify({ auditId }));
+  };
 }
 
 function createNeighbours(bus: Bus): Neighbours {

@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
+import { clientGoneSubject } from '#contracts/events';
 import type { Principal } from '#contracts/vocabulary';
+import { AppError } from '#errors';
 import { ask, createStage } from './neighbours.testing.ts';
 import type { Stage } from './neighbours.testing.ts';
 import { agent } from './principals.testing.ts';
@@ -169,4 +172,66 @@ describe('connections of one address', () => {
       }
     },
   );
+});
+
+describe('a client that goes before its call was answered', () => {
+  const auditId = randomUUID();
+  const permit = {
+    ...{ outcome: 'permit' as const, permit: 'signed'.padEnd(40, '-'), auditId, service: 'github' },
+    ...{ template: 'github', action: 'get', permissionKeys: ['github:get:*'] },
+    ...{ description: 'Get it' },
+  };
+  const read = { ...permit, risk: 'read' as const, nonRead: false };
+  const call = async (url: string, signal: AbortSignal) => {
+    const body = JSON.stringify({ service: 'github', action: 'get', params: {} });
+    const headers = {
+      authorization: `Bearer ${stage.tokenFor()}`,
+      'content-type': 'application/json',
+    };
+    await fetch(new URL('/v1/actions/call', url), { method: 'POST', headers, body, signal });
+  };
+  const hearGone = () => {
+    const heard: unknown[] = [];
+    const subscription = stage.buses.executor.nats.subscribe(clientGoneSubject, {
+      callback: (_failure, message) => void heard.push(message.json()),
+    });
+    return { heard, [Symbol.dispose]: () => subscription.unsubscribe() };
+  };
+
+  test('is told of to the executors when it was a read', async () => {
+    await using gateway = await stage.gateway();
+    using news = hearGone();
+    const { promise: answered, reject: fail } = Promise.withResolvers<never>();
+    const client = new AbortController();
+    stage.neighbours.policy.decide = async () => read;
+    stage.neighbours.executor.execute = () => {
+      client.abort();
+      return answered;
+    };
+    await expect(call(gateway.url, client.signal)).rejects.toThrow();
+
+    await expect.poll(() => news.heard, { timeout: 10_000 }).toEqual([{ auditId }]);
+    fail(new AppError('upstream_timeout', 'It was cancelled.', { details: { audit_id: auditId } }));
+  });
+
+  test('has no read sent that was being decided', async () => {
+    const client = new AbortController();
+    const executed: unknown[] = [];
+    {
+      await using gateway = await stage.gateway();
+      stage.neighbours.policy.decide = async () => {
+        client.abort();
+        // The gateway has read the end of the connection before what comes on a later one.
+        expect((await ask(gateway.url, '/health/live')).status).toBe(200);
+        return read;
+      };
+      stage.neighbours.executor.execute = async (request) => {
+        executed.push(request);
+        throw new AppError('upstream_timeout', 'x', { details: { audit_id: auditId } });
+      };
+      await expect(call(gateway.url, client.signal)).rejects.toThrow();
+      // Stopping finishes what is under way.
+    }
+    expect(executed).toEqual([]);
+  });
 });

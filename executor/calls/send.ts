@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 
 import { context as activeContext, propagation } from '@opentelemetry/api';
 
@@ -27,6 +28,8 @@ export interface Sending {
   readonly timeoutMs: number;
   /** Of calls of the platform. */
   readonly behalf?: Behalf | undefined;
+  /** Of reads: aborts when nobody waits for the answer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Answer extends Received {
@@ -148,7 +151,8 @@ async function sendWithRetries(
       return answer;
     }
     answer?.stream?.destroy();
-    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    // Cut short by the signal, with which the next attempt is refused.
+    await setTimeout(delayMs, undefined, { signal: sending.signal }).catch(() => undefined);
   }
 }
 
@@ -178,6 +182,7 @@ async function exchange(
     overflow: 'stream',
     streamMaxBytes: storedBytesMax,
     circuit: sending.facts.orgId,
+    signal: sending.signal,
     beforeSend,
   });
   const { stream, truncated } = response;

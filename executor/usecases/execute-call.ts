@@ -41,6 +41,8 @@ export async function executeCall(
 ): Promise<Executed> {
   const permit = deps.verifyPermit(signedPermit);
   using slot = deps.slots.take(permit);
+  // Effects are waited for, since their outcome is recorded; a read is worth nothing without its client.
+  using read = permit.nonRead ? null : deps.clientsGone.follow(permit.jti);
   deps.auditShare.assertRoom(permit);
   if (permit.approvalId !== null || permit.executionId !== null) {
     throw new AppError(
@@ -69,6 +71,8 @@ export async function executeCall(
   // Intent and outcome, or the outcome alone.
   deps.auditShare.count(permit, entry, isWrite ? 2 : 1);
   // Awaited here: the slot is held until the call has ended.
-  const executed = isWrite ? runNonRead(deps, run) : runRead(deps, run);
+  const executed = isWrite
+    ? runNonRead(deps, run)
+    : runRead(deps, { ...run, signal: read?.signal });
   return await executed;
 }

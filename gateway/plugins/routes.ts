@@ -225,6 +225,7 @@ function checkedBody(schema: z.ZodType | undefined, body: unknown): unknown {
 /** Aborts when the connection is gone before the answer was sent. */
 export function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
+  if (reply.raw.destroyed && !reply.raw.writableFinished) gone.abort();
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort();
   });

@@ -55,7 +55,7 @@ async function perform(
     parse: () => parse(asked),
     authenticate,
     waitMs: asked.waitMs,
-    // Only a call that waits asks for it.
+    // Only a read and a call that waits ask for it.
     signal: () => input.signal,
     context,
   });

@@ -182,9 +182,13 @@ export type FeedItem = z.infer<typeof feedItem>;
 /** Each gateway replica says here every 2 s that it lives: rate limits are divided by their number. */
 export const gatewayBeatSubject = 'beat.gateway.v1';
 
+/** A gateway says here that the client which a read was for has gone; whichever executor runs that read ends it. */
+export const clientGoneSubject = 'gone.gateway.v1';
+export const clientGone = z.strictObject({ auditId: id });
+
 /** What a component may publish on core NATS beside its calls and its own events. */
 export const plainPublications = {
-  gateway: [gatewayBeatSubject],
+  gateway: [gatewayBeatSubject, clientGoneSubject],
   notifier: [feedSubject],
 } as const satisfies Partial<Record<Component, readonly string[]>>;
 
@@ -217,7 +221,12 @@ export const plainSubscriptions = {
     'evt.executor.connection.>',
     'evt.policy.>',
   ],
-  executor: ['evt.registry.>', 'evt.executor.secret.>', 'evt.executor.connection.>'],
+  executor: [
+    'evt.registry.>',
+    'evt.executor.secret.>',
+    'evt.executor.connection.>',
+    clientGoneSubject,
+  ],
   approvals: ['evt.auth.>'],
   notifier: [],
   audit: [],

@@ -67,7 +67,15 @@ const everySubject = [
   ...Object.keys(durableConsumers).flatMap(durableSubjects),
   ...['$O.files.C.matrix', '$O.files.C.a.b', '$O.files.M.matrix', '$O.files.X'],
   ...['$O.other.C.matrix', '$O.other.M.matrix', '_R_.guessed'],
-  ...['feed.v1', 'beat.gateway.v1', '_INBOX.guessed', 'EVENTS', 'evt', 'anything'],
+  ...[
+    'feed.v1',
+    'beat.gateway.v1',
+    'gone.gateway.v1',
+    '_INBOX.guessed',
+    'EVENTS',
+    'evt',
+    'anything',
+  ],
   ...['$SYS.REQ.SERVER.PING', '$SYS.REQ.ACCOUNT.gateway.CONNZ', '$SYS.ACCOUNT.gateway.CONNECT'],
   ...[
     'INFO',
@@ -114,6 +122,7 @@ const wildcards = [
     '$SYS.>',
     'feed.>',
     'beat.>',
+    'gone.>',
     '$O.>',
     '$O.files.>',
     ...['_R_.>', 'STORE.>', 'STORE.API.>'],
@@ -129,7 +138,7 @@ const everySubscription = [
     `_INBOX_${component}.*`,
     `_INBOX_${component}_reader.>`,
   ]),
-  ...['feed.v1', 'beat.gateway.v1', 'evt.executor.secret.>'],
+  ...['feed.v1', 'beat.gateway.v1', 'gone.gateway.v1', 'evt.executor.secret.>'],
   '$JS.EVENT.ADVISORY.>',
 ];
 

@@ -4,7 +4,7 @@ import { usersOf } from '#bus';
 import { busContracts } from '#contracts/all';
 import { subjectOf } from '#contracts/define';
 import type { Contract } from '#contracts/define';
-import { eventSubject, eventTypes, ownerOf } from '#contracts/events';
+import { eventSubject, eventTypes, ownerOf, plainPublications } from '#contracts/events';
 import type { EventType } from '#contracts/events';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
@@ -28,7 +28,13 @@ const everyReply = [
   ...everyEvent,
   ...components.flatMap((component) => [`_INBOX_${component}.x`, `aud.${component}.x`]),
   ...storeCalls,
-  ...['feed.v1', 'beat.gateway.v1', '$JS.ACK.EVENTS.audit.1.1.1.1.1', '_R_.guessed'],
+  ...[
+    'feed.v1',
+    'beat.gateway.v1',
+    'gone.gateway.v1',
+    '$JS.ACK.EVENTS.audit.1.1.1.1.1',
+    '_R_.guessed',
+  ],
 ];
 
 const question = '{"asked":true}';
@@ -110,11 +116,11 @@ async function eventsBySubject({ store }: Stage): Promise<Record<string, number>
 /** What others hear on the subjects that they hear plainly, from anybody but their owner. */
 function listen(stage: Stage, thief: Component): string[] {
   const heard: string[] = [];
+  const plain: Partial<Record<Component, readonly string[]>> = plainPublications;
   for (const component of components.filter((each) => each !== thief)) {
     for (const subject of usersOf(component)[0]?.subscribe ?? []) {
       if (subject.startsWith('rpc.') || subject.startsWith(`evt.${thief}.`)) continue;
-      if (subject.startsWith('_INBOX_') || (thief === 'notifier' && subject === 'feed.v1'))
-        continue;
+      if (subject.startsWith('_INBOX_') || plain[thief]?.includes(subject) === true) continue;
       stage.as(component).subscribe(subject, {
         callback: (_, message) => void heard.push(`${component} ${message.subject}`),
       });
