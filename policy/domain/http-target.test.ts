@@ -143,6 +143,9 @@ describe('checkHttpParts', () => {
     ['X-HTTP-Method-Override', { headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
     ['x-http-method', { headers: { 'x-http-method': 'DELETE' } }],
     ['X-Method-Override', { headers: { 'X-Method-Override': 'DELETE' } }],
+    ...['Http-Method-Override', 'HTTP_METHOD', 'Method-Override'].map(
+      (name): [string, Partial<HttpCall>] => [name, { headers: { [name]: 'DELETE' } }],
+    ),
     ['an override spelled for CGI', { headers: { X_HTTP_METHOD_OVERRIDE: 'DELETE' } }],
     ['_method in the query', { query: { _method: 'DELETE' } }],
     ['_Method in any case', { query: { _Method: 'DELETE' } }],

@@ -27,6 +27,7 @@ const ofTheGateway = new Set(['accept-encoding', 'content-encoding']);
 /** By these upstreams and the proxies before them take a request for one with another method, host or path. */
 const overrides = [
   /^x-(?:http-)?(?:method|host)(?:-override)?$/,
+  /^(?:http-method|(?:http-)?(?:method|host)-override)$/,
   /^x-(?:http-)?(?:path|uri|url|query)-override$/,
   /^x-(?:envoy-)?(?:original|rewrite|override)-/,
   /^(?:x-)?(?:base-url|request-uri)$/,
