@@ -75,8 +75,7 @@ export async function startGateway(
     {
       ...neighbours,
       bus,
-      feed,
-      tellGone: createTellGone(bus),
+      ...{ feed, tellGone: createTellGone(bus) },
       authenticator,
       authNews,
       cards: createMacs('card', config.CARD_KEY.reveal()),
