@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { Environment } from '#config';
 import { startBacking, startComponents } from '../../../launch.ts';
+import type { Running } from '../../../launch.ts';
 import { provisionTemplates } from '../../../provision.ts';
 import { signIn, withKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
@@ -33,8 +34,15 @@ export interface World extends AsyncDisposable {
   recordTemplates(): Promise<void>;
 }
 
-/** The whole product on its own Postgres and NATS, with one upstream that it may reach. */
-export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
+type Start = (
+  environment: Environment,
+) => Promise<AsyncDisposable & Pick<Running, 'url' | 'firstSignInUrl'>>;
+
+/** The whole product on its own Postgres and NATS, with one upstream that it may reach; in this process unless told. */
+export async function startWorld(
+  settings: Record<string, string> = {},
+  start: Start = startComponents,
+): Promise<World> {
   await using startup = new AsyncDisposableStack();
   const upstream = startup.use(await startUpstream());
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-world-'));
@@ -50,7 +58,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     EGRESS_ALLOW: [upstream.host, settings['EGRESS_ALLOW'] ?? []].flat().join(),
   };
   const backing = startup.use(await startBacking(environment, { dataDir, durable: false }));
-  const { url, firstSignInUrl } = startup.use(await startComponents(backing.environment));
+  const { url, firstSignInUrl } = startup.use(await start(backing.environment));
   const tables = startup.use(await openTables(backing.adminUrl));
   if (firstSignInUrl === null) throw new Error('a fresh installation gave no sign-in link');
   const session = await signIn(firstSignInUrl);
