@@ -38,11 +38,12 @@ export async function startApart(environment: Environment): Promise<Apart> {
   }, 'the gateway is ready');
   const auth = started[components.indexOf('auth')] as Started;
   await until(() => /Sign in: (\S+)/.test(auth.printed()), 'auth prints a link');
+  let idle: readonly number[] | undefined;
   const running = startup.move();
   return {
     url,
     firstSignInUrl: /Sign in: (\S+)/.exec(auth.printed())?.[1] ?? '',
-    measure: (work) => measure(started, work),
+    measure: async (work) => measure(started, (idle ??= await idleOf(started)), work),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
@@ -90,19 +91,38 @@ const pausesMax = 20;
 /** A turn of the loop that does nothing but the probe's timer, or little more. */
 const idleTurnMs = 1;
 
-async function measure<T>(started: readonly Started[], work: () => Promise<T>) {
-  const read = () => Promise.all(started.map((each) => each.read()));
-  await read();
+/** Shorter than the timer of a probe goes on. */
+const idlingMs = 2_000;
+
+/** CPU time of a turn in which nobody asks anything: the probe's timer, and what each component repeats. */
+async function idleOf(started: readonly Started[]): Promise<number[]> {
+  await readAll(started);
+  await sleep(idlingMs);
+  const readings = await readAll(started);
+  return readings.map(({ cpuMs, turns }) => cpuMs / turns);
+}
+
+const readAll = (started: readonly Started[]) => Promise.all(started.map((each) => each.read()));
+
+async function measure<T>(
+  started: readonly Started[],
+  idle: readonly number[],
+  work: () => Promise<T>,
+) {
+  await readAll(started);
   const result = await work();
-  let all = await read();
+  let all = await readAll(started);
   for (let pauses = 0; pauses < pausesMax; pauses += 1) {
     await sleep(pauseMs);
-    const more = await read();
+    const more = await readAll(started);
     all = all.map((reading, at) => added(reading, more[at] as Reading));
     if (more.every(({ longestMs }) => longestMs < idleTurnMs)) break;
   }
   const readings = Object.fromEntries(
-    started.map(({ component }, at) => [component, all[at]]),
+    started.map(({ component }, at) => {
+      const { cpuMs, turns, ...rest } = all[at] as Reading;
+      return [component, { ...rest, turns, cpuMs: Math.max(0, cpuMs - turns * (idle[at] ?? 0)) }];
+    }),
   ) as unknown as Readings;
   return { result, readings };
 }
@@ -111,5 +131,6 @@ function added(one: Reading, other: Reading): Reading {
   return {
     cpuMs: one.cpuMs + other.cpuMs,
     longestMs: Math.max(one.longestMs, other.longestMs),
+    turns: one.turns + other.turns,
   };
 }

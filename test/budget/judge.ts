@@ -86,7 +86,7 @@ function leastOf(one: Readings | undefined, other: Readings): Readings {
     const [a, b] = [one?.[component] ?? other[component], other[component]];
     return [
       component,
-      { cpuMs: Math.min(a.cpuMs, b.cpuMs), longestMs: Math.min(a.longestMs, b.longestMs) },
+      { ...b, cpuMs: Math.min(a.cpuMs, b.cpuMs), longestMs: Math.min(a.longestMs, b.longestMs) },
     ];
   });
   return Object.fromEntries(entries) as Readings;

@@ -6,6 +6,8 @@ export interface Reading {
   readonly cpuMs: number;
   /** The most CPU time between two turns of its event loop. */
   readonly longestMs: number;
+  /** Turns of its event loop that were looked at. */
+  readonly turns: number;
 }
 
 /** The question of a test; the answer has the same number. */
@@ -17,7 +19,7 @@ export type Answer = Question & Reading;
 /** So often the loop is looked at while something is measured: what is shorter is not told apart. */
 const everyMs = 5;
 /** Nobody asks any more: the timer stops, so that it costs the next measurement nothing. */
-const quietMs = 1_000;
+const quietMs = 10_000;
 
 // Preloaded by `node --import` into the process of a component; its threads and children inherit the flag.
 if (isMainThread && process.send !== undefined && process.argv[1]?.endsWith('/main.ts')) {
@@ -34,10 +36,12 @@ function observe(send: (answer: Answer) => unknown): void {
   let readAt = cpuMs();
   let turnAt = readAt;
   let longestMs = 0;
+  let turns = 0;
   const turn = (): void => {
     const now = cpuMs();
     longestMs = Math.max(longestMs, now - turnAt);
     turnAt = now;
+    turns += 1;
     if (performance.now() - askedAt < quietMs) return;
     clearInterval(timer);
     timer = undefined;
@@ -46,11 +50,12 @@ function observe(send: (answer: Answer) => unknown): void {
   process.on('message', ({ probe }: Question) => {
     askedAt = performance.now();
     turn();
-    send({ probe, cpuMs: turnAt - readAt, longestMs });
+    send({ probe, cpuMs: turnAt - readAt, longestMs, turns });
     timer ??= setInterval(turn, everyMs).unref();
     turnAt = cpuMs();
     readAt = turnAt;
     longestMs = 0;
+    turns = 0;
   });
   // The component ends as without a probe, and with its test.
   process.channel?.unref();
