@@ -8,6 +8,13 @@ test.for<[what: string, value: unknown, text: string]>([
   ['nothing in a list as null', [null, undefined, Number.NaN], '[null,null,null]'],
   ['objects within lists by their keys', [1, { b: [], a: {} }], '[1,{"a":{},"b":[]}]'],
   ['no member that is undefined', { a: undefined, b: null }, '{"b":null}'],
+  ['no member of them that are in order', { a: [], b: undefined, c: '' }, '{"a":[],"c":""}'],
+  [
+    'what is in order beside what is not',
+    { c: [{ a: 1, b: [2, 'é"'] }, { b: { d: 1, c: [] }, a: null }, [[], {}], 'x'], a: { e: 'f' } },
+    '{"a":{"e":"f"},"c":[{"a":1,"b":[2,"é\\""]},{"a":null,"b":{"c":[],"d":1}},[[],{}],"x"]}',
+  ],
+  ['nothing as null', undefined, 'null'],
 ])('canonical JSON writes %s', ([, value, text]) => {
   expect(canonicalJson(value)).toBe(text);
 });
