@@ -2,6 +2,7 @@ import { AppError } from '#errors';
 import { Shares, callerPath, overShare } from '#shares';
 import type { CallerLevel, Level } from '#shares';
 import type { Slots } from './deps.ts';
+import { parseAddress } from './domain/base-url.ts';
 
 /** How long a call may wait for a slot at most, and what part of its own time limit. */
 const waitMsMax = 500;
@@ -77,7 +78,7 @@ export function createSlots({ max, levels, now = () => performance.now() }: Slot
       let held: Wanted | undefined;
       return {
         async goTo(url, timeoutMs = 0) {
-          const { origin } = new URL(url);
+          const { origin } = parseAddress(url);
           const wanted = { origin, caller: path, path: [...path, origin] };
           const waitMs = Math.min(waitMsMax, timeoutMs * waitShare);
           const why = refusalOf(wanted);

@@ -188,8 +188,16 @@ function tokenParameters(given: unknown, baseUrl: string): URLSearchParams {
 
 const ignoredOnRefresh = new Set(['', 'offline_access', 'openid', 'profile', 'email']);
 
+/** Twice is enough for the library to refuse a parameter; of `resource` there may be several (RFC 8707 §2). */
 function keep(given: URLSearchParams, names: ReadonlySet<string>): URLSearchParams {
-  return new URLSearchParams([...given].filter(([name]) => names.has(name)));
+  const counts = new Map<string, number>();
+  const kept = [...given].filter(([name]) => {
+    if (!names.has(name)) return false;
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count <= 2 || name === 'resource';
+  });
+  return new URLSearchParams(kept);
 }
 
 /** The base URL and the MCP endpoint are one audience (decisions: Scopes). */

@@ -5,6 +5,7 @@ import type { Permit } from '#contracts/permit';
 import type { CallContext } from '#contracts/vocabulary';
 import type { ErrorCode } from '#errors';
 import type { createEvent } from '#events';
+import { parseAddress } from '../domain/base-url.ts';
 import { showBesideBody } from '../domain/redact.ts';
 import { requestDigestOf } from '../domain/request.ts';
 import type { BuiltRequest } from '../domain/request.ts';
@@ -59,7 +60,7 @@ function besideBodyOf(prepared: PreparedCall, { injections }: Permit): AuditEntr
 
 /** The query is left out: it is where raw calls carry what nobody should read (threat K10). */
 function verbOf({ method, url }: BuiltRequest): string {
-  const { host, pathname } = new URL(url);
+  const { host, pathname } = parseAddress(url);
   return `${method} ${host}${pathname}`.slice(0, 300);
 }
 

@@ -4,6 +4,7 @@ import type { CompiledAction } from '#contracts/template';
 import type { Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
+import { parseAddress } from '../domain/base-url.ts';
 import type { Credential } from '../domain/inject.ts';
 import type { CallFacts } from './facts.ts';
 
@@ -40,7 +41,7 @@ export async function loadCredentials(
   { facts, action, url, refused = [] }: Wanted,
   deadline: Deadline,
 ): Promise<Credential[]> {
-  const { host } = new URL(url);
+  const { host } = parseAddress(url);
   return Promise.all(
     facts.injections.map(async (injection): Promise<Credential> => {
       const { kind, credentialId, credentialName } = injection;

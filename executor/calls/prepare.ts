@@ -7,7 +7,7 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
 import { digestOf } from '#signing';
 import type { Deps } from '../deps.ts';
-import { requireHost } from '../domain/base-url.ts';
+import { parseAddress, requireHost } from '../domain/base-url.ts';
 import { buildHttpRequest, httpKeyOf } from '../domain/build-http-request.ts';
 import { buildActionRequest } from '../domain/build-request.ts';
 import { buildToolRequest } from '../domain/build-tool-request.ts';
@@ -103,7 +103,10 @@ function operationOf(
   // Every tool of an MCP server has the same address, so a request there is none of them for certain.
   if (template === undefined || baseUrl === null || template.runtime === 'mcp') return undefined;
   const prefix = new URL(baseUrl).pathname.replace(/\/+$/, '');
-  return servedOperation(template, { method, path: new URL(url).pathname.slice(prefix.length) });
+  return servedOperation(template, {
+    method,
+    path: parseAddress(url).pathname.slice(prefix.length),
+  });
 }
 
 function notTheCall(): AppError {

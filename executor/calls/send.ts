@@ -8,6 +8,7 @@ import type { Egress, EgressRequest, EgressResponse } from '#egress';
 import { mayHaveLeft, receivedHead } from '#egress';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
+import { parseAddress } from '../domain/base-url.ts';
 import { inject } from '../domain/inject.ts';
 import type { Credential } from '../domain/inject.ts';
 import { downloadTarget, redirectTarget, redirectsMax } from '../domain/redirect.ts';
@@ -128,7 +129,7 @@ async function sendWithRetries(
   deps: ReadDeps,
   sending: Sending & Hop & { endsAt: number },
 ): Promise<Answer> {
-  const { origin } = new URL(sending.url);
+  const { origin } = parseAddress(sending.url);
   deps.retries.count(origin);
   for (let attempt = 1; ; attempt += 1) {
     const startedAt = performance.now();

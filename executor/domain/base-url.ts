@@ -43,9 +43,14 @@ export function exactUrl(text: string): URL {
   return url;
 }
 
+/** Scheme, host and path of a URL that was built here; its query may be as long as a body, and is not read. */
+export function parseAddress(url: string): URL {
+  return new URL(url.split('?', 1)[0] ?? '');
+}
+
 /** The call leaves for no other host than those of its permit. */
 export function requireHost(url: string, hosts: readonly string[]): void {
-  const { host } = new URL(url);
+  const { host } = parseAddress(url);
   if (hosts.includes(host)) return;
   throw new AppError('host_not_allowed', `Calls to ${host} are not permitted by this decision.`, {
     details: { host },

@@ -2,6 +2,7 @@ import type { HttpCall } from '#contracts/call';
 import type { BodyPart } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { bodyKindOf, invalidParam } from '#templates';
+import { parseAddress } from './base-url.ts';
 import { boundaryOf } from './build-request.ts';
 import { httpUrl } from './http-url.ts';
 import { encodeBody } from './request-body.ts';
@@ -100,6 +101,6 @@ function isObject(value: JsonValue): value is JsonValue[] | Record<string, JsonV
 
 /** The permission key that a raw or verb call needs: what is sent must be what was decided on. */
 export function httpKeyOf({ method, url }: Pick<BuiltRequest, 'method' | 'url'>): string {
-  const { host, pathname } = new URL(url);
+  const { host, pathname } = parseAddress(url);
   return `http:${method}:${host}${pathname}`;
 }

@@ -264,11 +264,8 @@ function showUrl(
   const names = new Set(paths.filter(([root]) => root === 'params').map(([, name]) => name));
   if (names.size === 0) return url;
   const isHidden = (name: string) => names.has(name) || names.has('*') || names.has(undefined);
-  const shown =
-    fromAction && action && baseUrl !== null
-      ? actionUrl(action, hide(params, isHidden), parseBaseUrl(baseUrl))
-      : hideQuery(url, { isHidden, note });
-  return legible(shown);
+  if (!fromAction || !action || baseUrl === null) return hideQuery(url, { isHidden, note });
+  return legible(actionUrl(action, hide(params, isHidden), parseBaseUrl(baseUrl)));
 }
 
 /** Where values are percent-encoded, what stands for a redacted one stays readable. */

@@ -17,6 +17,7 @@ import type { PreparedCall } from '../calls/prepare.ts';
 import type { Executed } from '../calls/run.ts';
 import { showCredentials } from '../calls/show-credentials.ts';
 import type { Deps } from '../deps.ts';
+import { parseAddress } from '../domain/base-url.ts';
 import { redactedParams, showRequest } from '../domain/redact.ts';
 import { requestDigestOf } from '../domain/request.ts';
 import { isNonRead } from '../domain/retry.ts';
@@ -53,7 +54,7 @@ export async function previewCall(
   const gap = deps.verifyGap(signedGap);
   const prepared = await prepareCall(deps, { facts: gap, call }, deadline);
   // Nobody is asked about a call that cannot be made.
-  deps.egress.check(prepared.request.url);
+  deps.egress.check(parseAddress(prepared.request.url).href);
   const isKeyed = gap.idempotencyKey !== null && isNonRead(prepared.request.method, gap.nonRead);
   const seen = isKeyed ? await findEarlier(deps, gap, approvalId) : undefined;
   if (seen) return { kind: 'seen', outcome: seen };

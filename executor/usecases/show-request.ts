@@ -5,6 +5,7 @@ import { checkFilter } from '../calls/check-filter.ts';
 import { prepareCall } from '../calls/prepare.ts';
 import { showCredentials } from '../calls/show-credentials.ts';
 import type { Deps } from '../deps.ts';
+import { parseAddress } from '../domain/base-url.ts';
 import { showRequest } from '../domain/redact.ts';
 
 /** The redacted request of a dry run: built, shown, and forgotten. */
@@ -21,7 +22,7 @@ export async function showDryRequest(
   const facts = kind === 'gap' ? deps.verifyGap(gapOrPermit) : deps.verifyPermit(gapOrPermit);
   await checkFilter(deps, call.filter, facts);
   const prepared = await prepareCall(deps, { facts, call }, deadline);
-  deps.egress.check(prepared.request.url);
+  deps.egress.check(parseAddress(prepared.request.url).href);
   const credentials = await showCredentials(deps, facts);
   const showing = { fromAction: call.kind === 'action', credentials, hidesText: !isAskedAbout };
   return { request: showRequest(prepared, showing) };
