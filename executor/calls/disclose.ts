@@ -2,6 +2,7 @@ import type { DisclosedField } from '#contracts/audit';
 import type { Deps } from '../deps.ts';
 import { disclosedField } from '../domain/disclose.ts';
 import { parsePlainFilter, plainBudget, runPlainFilter } from '../domain/plain-filter.ts';
+import { projectionJson } from '../domain/request.ts';
 import type { JqResult } from '../jq/pool.ts';
 import type { PreparedCall } from './prepare.ts';
 
@@ -33,7 +34,7 @@ export async function discloseFields(
     try {
       const byJq = await jq.runMany({
         filters: left,
-        input: JSON.stringify(request.projection),
+        input: projectionJson(request.projection),
         // In a line of their own: filters that the same user sends must not delay them past the deadline.
         owner: `${userId} disclosure`,
         signal: AbortSignal.timeout(timeoutMs),

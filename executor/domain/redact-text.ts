@@ -11,9 +11,13 @@ export function redactInText(
   redact: (value: JsonValue) => JsonValue,
 ): string | undefined {
   const value = parse(text);
-  if (value === undefined || JSON.stringify(value) !== plainJson(text)) return undefined;
-  const shown = JSON.stringify(redact(value));
-  return shown === JSON.stringify(value) ? text : shown;
+  if (value === undefined) return undefined;
+  const plain = JSON.stringify(value);
+  if (plain !== text && plain !== plainJson(text)) return undefined;
+  const redacted = redact(value);
+  if (redacted === value) return text;
+  const shown = JSON.stringify(redacted);
+  return shown === plain ? text : shown;
 }
 
 /** Nobody is asked about such a text: shown it would give away what is to be hidden, hidden it would be approved unseen. */

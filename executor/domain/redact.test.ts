@@ -129,6 +129,19 @@ describe('the shown request', () => {
     expect(show(['params.id']).url).toBe(`${baseUrl}/users/[REDACTED]?token=CANARY-t`);
   });
 
+  test('shows a URL of which nothing is hidden as it is sent', () => {
+    const action = { ...base, redact: ['body.user'] };
+    const given = { ...params, id: '[REDACTED]' };
+    const request = buildActionRequest({
+      ...{ action, params: given, baseUrl },
+      callDigest: 'd'.repeat(64),
+    });
+
+    const shown = showRequest({ request, action, baseUrl }, called);
+    expect(shown.url).toBe(request.url);
+    expect(shown.redacted).toEqual(['/body/user', '/params/user']);
+  });
+
   test('names the params that a sentence may not show', () => {
     expect([
       ...redactedParams({ ...base, redact: ['body.user.password', 'params.token'] }),

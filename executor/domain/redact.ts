@@ -265,6 +265,8 @@ function showUrl(
   if (names.size === 0) return url;
   const isHidden = (name: string) => names.has(name) || names.has('*') || names.has(undefined);
   if (!fromAction || !action || baseUrl === null) return hideQuery(url, { isHidden, note });
+  const isInUrl = (place: string) => place === 'path' || place === 'query';
+  if (!action.params.some((param) => isInUrl(param.in) && isHidden(param.name))) return url;
   return legible(actionUrl(action, hide(params, isHidden), parseBaseUrl(baseUrl)));
 }
 

@@ -30,8 +30,17 @@ export interface BuiltRequest {
 
 /** SHA-256 over method, URL, headers and body bytes: what a person approved is what is sent. */
 export function requestDigestOf({ method, url, headers, body }: BuiltRequest): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([method, url, headers]))
-    .update('\n');
+  const head = `[${JSON.stringify(method)},${urlJson(url)},${JSON.stringify(headers)}]`;
+  const hash = createHash('sha256').update(head).update('\n');
   return hash.update(body ?? new Uint8Array()).digest('hex');
+}
+
+/** What jq reads: `JSON.stringify(projection)`. */
+export function projectionJson({ method, url, ...rest }: Projection): string {
+  return `{"method":${JSON.stringify(method)},"url":${urlJson(url)},${JSON.stringify(rest).slice(1)}`;
+}
+
+/** As the URL parser writes it, a URL has nothing else that JSON escapes; it may be longer than a body. */
+function urlJson(url: string): string {
+  return url.includes('"') || url.includes('\\') ? JSON.stringify(url) : `"${url}"`;
 }
