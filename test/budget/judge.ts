@@ -11,7 +11,7 @@ const longestMsMax = 50;
 /** What the clock of CPU time (steps of up to 4 ms), collected garbage and timers add to a measurement. */
 const slackMs = 5;
 /** How often what looks dear is measured again, alone: the least of them counts. */
-const againMax = 4;
+const againMax = 8;
 
 export interface Judged {
   readonly status: number;
