@@ -288,7 +288,7 @@ describe('what a call may hold', () => {
     expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
   });
 
-  test('too many names in a query or in headers are refused before any of them is looked at', () => {
+  test('too many names in a query, headers or variables are refused before any of them is looked at', () => {
     const wrong = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`n${index}`, 0]));
 
     expect(() => refuseManyNames({ query: wrong }, limits)).toThrow(
@@ -296,6 +296,9 @@ describe('what a call may hold', () => {
     );
     expect(() => refuseManyNames({ headers: wrong }, limits)).toThrow(
       expect.objectContaining({ details: { limit: 'headers', max: 200 } }),
+    );
+    expect(() => refuseManyNames({ variables: wrong }, limits)).toThrow(
+      expect.objectContaining({ details: { limit: 'variables', max: 200 } }),
     );
     for (const body of [undefined, null, 'text', [], { query: 'text', headers: { a: 0 } }]) {
       expect(() => refuseManyNames(body, limits)).not.toThrow();

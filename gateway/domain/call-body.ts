@@ -30,6 +30,8 @@ const timeoutMsDefault = 30_000;
 const waitSecondsMax = 60;
 /** Servers take a hundred or so. */
 const headersMax = 200;
+/** Addresses of services and providers have a few. */
+const variablesMax = 200;
 
 /** Fields of each shape beside `service`; whatever stands outside its shape is named in an issue. */
 const verbFields = ['method', 'path', 'url', 'query', 'headers', 'body', 'secrets'] as const;
@@ -245,13 +247,18 @@ function one(path: string, message: string, cause?: unknown): AppError {
 }
 
 /**
- * Counts the names in the query and the headers of a body that is not yet validated: of ten thousand
- * members each wrong one would be described before the first twenty are told.
+ * Counts the names in the query and the headers, or in the variables of a service, of a body that is not
+ * yet validated: of ten thousand members each wrong one would be described before the first twenty are told.
  */
 export function refuseManyNames(body: unknown, { queryValuesMax }: CallLimits): void {
-  const { query, headers } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const { query, headers, variables } = (body ?? {}) as Readonly<Record<string, unknown>>;
   if (countNames(query) > queryValuesMax) throw tooManyValues(queryValuesMax);
   if (countNames(headers) > headersMax) throw tooManyHeaders();
+  if (countNames(variables) > variablesMax) {
+    throw new AppError('too_large', `There are more than ${variablesMax} variables; send fewer.`, {
+      details: { limit: 'variables', max: variablesMax },
+    });
+  }
 }
 
 function countNames(value: unknown): number {

@@ -48,10 +48,15 @@ interface RoutesOptions {
 const publicBodyBytesMax = 8_192;
 /** No request takes longer: every component behind a route answers or times out sooner. */
 const requestMsMax = 125_000;
-const takesCalls: ReadonlySet<string> = new Set<RouteName>([
+/** Their bodies hold members of any name. */
+const takesNames: ReadonlySet<string> = new Set<RouteName>([
   'callAction',
   'callConnection',
   'validateAction',
+  'createService',
+  'updateService',
+  'upgradeService',
+  'putOauthApp',
 ]);
 const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as const;
 
@@ -72,7 +77,7 @@ export function registerRoutes(app: FastifyInstance, deps: Deps, options: Routes
         : { onRequest: admission(deps, spec.access) }),
       handler: serveRoute(deps, spec, {
         handler,
-        beforeBody: takesCalls.has(name) ? (body) => refuseManyNames(body, deps.limits) : undefined,
+        beforeBody: takesNames.has(name) ? (body) => refuseManyNames(body, deps.limits) : undefined,
         ...options,
       }),
     });
