@@ -115,7 +115,8 @@ function namesAt(
   if (!isUnknownHere) return known;
   const couldBe = (asked: string) => {
     const operation = service.operations.find((each) => each.name === asked);
-    if (operation === undefined || isCarrier) return true;
+    // A POST may be a batch.
+    if (operation === undefined || isCarrier || request.method === 'POST') return true;
     const isHere = [request, withoutFormat(request)].some(({ path }) =>
       isAt(operation.path, path, 'i'),
     );

@@ -195,14 +195,15 @@ function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
 const STEPS_PER_OPERATION = 100;
 
 /**
- * Any operation of its method, or at its path; any at all where the request carries others. Also those
- * that are riskier than the request is.
+ * Any operation of its method, or at its path; any at all where the request carries others, or is a POST, which
+ * batches and GraphQL are sent by. Also those that are riskier than the request is.
  */
 function unknownIn(
   { neighbour: { template }, isBelow, elsewhere }: Found,
   { request, risk, isCarrier, budget }: Circumstances,
 ): NamedOperation[] {
-  const { unknown, byRisk } = operationsFor(template, isCarrier ? null : request.method, budget);
+  const isAny = isCarrier || request.method === 'POST';
+  const { unknown, byRisk } = operationsFor(template, isAny ? null : request.method, budget);
   const riskier = byRisk.filter((each) => isBelow && higher(risk, each.risk) !== risk);
   const atPath = elsewhere.map(({ action }) => ({
     ...{ action: encodeName(action.key), args: undefined, risk: higher(risk, action.risk) },

@@ -160,7 +160,9 @@ function isName(pattern: string | null, name: string): boolean {
 interface DenyArgument {
   readonly cased: Pattern['arg'];
   readonly bare: Pattern['arg'];
-  readonly number: string | undefined;
+  /** Without slashes at its ends; undefined where it has none. */
+  readonly inner: Pattern['arg'] | undefined;
+  readonly identifier: string | undefined;
 }
 
 /** Folded once for each rule and argument: walks compare many of both. */
@@ -173,15 +175,17 @@ function deniesAny(
   budget: GlobBudget | undefined,
 ): boolean {
   if (pattern.arg === null) return true;
-  const { cased, bare, number } = argumentOf(pattern);
+  const { cased, bare, inner, identifier } = argumentOf(pattern);
   let folded = foldedArgs.get(args);
   if (folded === undefined) foldedArgs.set(args, (folded = args.map(fold)));
   if (budget !== undefined) budget.left -= 2 * folded.length;
   return folded.some(
     (each) =>
-      (number !== undefined && number === each.number) ||
+      (identifier !== undefined &&
+        (identifier === each.identifier || identifier === each.leadingNumber)) ||
       isMatch(cased, each.cased, budget) ||
-      ((bare !== cased || each.bare !== each.cased) && isMatch(bare, each.bare, budget)),
+      ((bare !== cased || each.bare !== each.cased) && isMatch(bare, each.bare, budget)) ||
+      (inner !== undefined && isMatch(inner, each.bare, budget)),
   );
 }
 
@@ -194,12 +198,14 @@ function argumentOf(pattern: Pattern): DenyArgument {
   let known = argumentsOf.get(pattern);
   if (known !== undefined) return known;
   const arg = splitKey(pattern.text)?.arg ?? '';
-  // Most rules read the same in all three forms: one compiled pattern serves for them.
+  // Most rules read the same in all these forms: one compiled pattern serves for them.
   const compile = (text: string) => (pattern.exact ? text : compileArgument(text));
   const folded = fold(arg);
   const cased = folded.cased === arg ? pattern.arg : compile(folded.cased);
   const bare = folded.bare === folded.cased ? cased : compile(folded.bare);
-  known = { cased, bare, number: folded.number };
+  const innerText = folded.bare.replace(/^\/+(?=[^*/])|(?<=[^*/])\/+$/g, '');
+  const inner = innerText === folded.bare ? undefined : compile(innerText);
+  known = { cased, bare, inner, identifier: folded.identifier };
   argumentsOf.set(pattern, known);
   return known;
 }

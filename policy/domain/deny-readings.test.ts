@@ -99,6 +99,11 @@ describe('a deny holds however servers may read what is sent', () => {
     ['to=ann;to=bob', true],
     ['to=ann&x=1;to=bob', true],
     ['to=ann;to[0]=bob', true],
+    ['to=ann&%2574o=bob', true],
+    ['to=ann&t%256F%255B0%255D=bob', true],
+    ['to=ann&to%09=bob', true],
+    ['to=ann&%EF%BD%94o=bob', true],
+    ['to=bob%00x', true],
     ['to=ann|bob', true],
     ['to=b%256Fb', true],
     ['to=%EF%BD%82ob', true],
@@ -185,6 +190,15 @@ describe('a deny holds however servers may read what is sent', () => {
     // The neighbour lists it: that is what it is.
     const known = { method: 'PUT', path: '/cards/7', beside: [catchAll] } as const;
     expect(isDenied('api:patch:*', known)).toBe(false);
+  });
+
+  test('a POST that nothing lists may be a batch of any operations', () => {
+    const batch = { method: 'POST', path: '/$batch' } as const;
+    for (const rule of ['api:read:s', 'api:patch:*', 'api:send:bob']) {
+      expect(isDenied(rule, batch)).toBe(true);
+    }
+    expect(isDenied('api:patch:*', { ...batch, beside: [catchAll] })).toBe(false);
+    expect(isDenied('api:patch:*', { ...batch, method: 'PUT' })).toBe(false);
   });
 
   test('an operation that carries others, by another method', () => {

@@ -1,6 +1,7 @@
 import type { JsonValue } from '#contracts/vocabulary';
 import { fold } from './folding.ts';
 import { encodeArgument } from './keys.ts';
+import { decode, partsOf, split } from './value-spellings.ts';
 
 /** What one value may hold for deny rules to look at; one that holds more is unknown. */
 const LEAVES_MAX = 100;
@@ -131,60 +132,16 @@ function plainName(name: string): string {
 }
 
 /**
- * As PHP reads names, without blanks before them, brackets or what follows a NUL, a blank or dot being `_`;
- * and as JSON of protocol buffers does, to which `userId` and `user_id` are one.
+ * As PHP reads names, without blanks before them, brackets or what follows a NUL, a blank or dot being `_`; as
+ * JSON of protocol buffers does, to which `userId` and `user_id` are one; and decoded once more.
  */
 function looseName(name: string): string {
-  const [beforeBracket = ''] = name.trimStart().split('[', 1);
-  const [base = ''] = beforeBracket.split('\0', 1);
-  return base.toLowerCase().replaceAll(/[ ._-]/g, '');
-}
-
-/** A list of addresses, or of ids, is one text: `Ann <ann@a.example>, bob@b.example`. */
-function partsOf(text: string): string[] {
-  if (!/%[0-9A-Fa-f]{2}/.test(text)) return textParts(text);
-  // Some servers decode twice.
-  return [text, text.replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, decode)].flatMap(textParts);
-}
-
-function textParts(text: string): string[] {
-  const parts = split(text);
-  const all = parts.length > 1 ? [text, ...parts] : [text];
-  return [...addressesIn(text), ...namedIn(all)];
-}
-
-function namedIn(all: readonly string[]): string[] {
-  return all.flatMap((part) => {
-    const [start, end] = [part.lastIndexOf('<'), part.lastIndexOf('>')];
-    return start >= 0 && start < end ? [part, part.slice(start + 1, end)] : [part];
-  });
-}
-
-/**
- * The addresses in groups, comments and quotes (RFC 5322 §3.4: `Team: "bob"@b.example (hi), …;`), whatever
- * stands between them.
- */
-function addressesIn(text: string): string[] {
-  if (!text.includes('@')) return [];
-  const joined = text
-    .replaceAll(/\([^()]*\)/g, '')
-    .replaceAll('"', '')
-    .split('@')
-    .map((part) => part.trim())
-    .join('@');
-  return [text, joined].flatMap((each) =>
-    each
-      .split(/[\s<>,;:|"()]+/)
-      .filter((part) => part.includes('@'))
-      .map((part) => part.replace(/\.$/, '')),
-  );
-}
-
-function split(text: string): string[] {
-  return text
-    .split(/[,;|\r\n]/)
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
+  const plain = name.includes('%') ? name.replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, decode) : name;
+  const [base = ''] = plain.trimStart().split(/[[\0]/, 1);
+  return base
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[\s._-]/g, '');
 }
 
 function mapTexts(value: JsonValue, map: (text: string) => JsonValue): JsonValue {
@@ -205,13 +162,5 @@ function parse(text: string): JsonValue {
     return JSON.parse(text) as JsonValue;
   } catch {
     return text;
-  }
-}
-
-function decode(triplets: string): string {
-  try {
-    return decodeURIComponent(triplets);
-  } catch {
-    return triplets;
   }
 }

@@ -1,3 +1,5 @@
+import { identifierIn, leadingNumberIn } from './identifiers.ts';
+
 /**
  * An argument as deny rules compare it. People write a rule in one spelling, and upstreams read
  * several as the same thing, so that rule and argument are folded alike before they are compared.
@@ -5,16 +7,21 @@
 export interface Folded {
   /** One form of each Unicode text (NFKC), without regard to letter case or to invisible characters. */
   readonly cased: string;
-  /** The same without `.git` and blanks at the ends of its segments, except next to a wildcard. */
+  /** The same without `.git`, blanks and signs (`#general`) at the ends of its segments, except next to a wildcard. */
   readonly bare: string;
-  /** The number that it spells, in one spelling: `1` for `01`, `+1` and `1.0`. Undefined: none. */
-  readonly number: string | undefined;
+  /** The number or UUID that it spells, in one spelling. */
+  readonly identifier: string | undefined;
+  /** The number that it begins with. */
+  readonly leadingNumber: string | undefined;
 }
 
 export function fold(text: string): Folded {
   const cased = foldCase(text);
   const bare = hasTrimmings.test(cased) ? cased.split('/').map(trim).join('/') : cased;
-  return { cased, bare, number: numberIn(bare) };
+  return {
+    ...{ cased, bare },
+    ...{ identifier: identifierIn(bare), leadingNumber: leadingNumberIn(bare) },
+  };
 }
 
 /** Most arguments have none of these, and are compared in one form. */
@@ -24,7 +31,7 @@ const isAscii = /^[\u0000-\u007f]*$/;
 const ignorable = /\p{Default_Ignorable_Code_Point}/gu;
 /** NFKC would make wildcards of these, which no derived text may hold. */
 const asterisks = /[\uff0a\ufe61]/g;
-const hasTrimmings = /[\s\u0085]|\.git|%(?:[01][0-9a-f]|20|7f)/;
+const hasTrimmings = /[\s\u0085#@~]|\.git|%(?:[01][0-9a-f]|20|7f)/;
 const suffix = '.git';
 
 /**
@@ -38,25 +45,6 @@ function foldCase(text: string): string {
   const small = compatible.toLowerCase().toUpperCase().toLowerCase();
   return small.normalize('NFKC').replaceAll('ς', 'σ');
 }
-
-/** Computed as text: ids can have more digits than a number holds. */
-function numberIn(text: string): string | undefined {
-  if (text.length > NUMBER_CHARACTERS_MAX || !startsNumber.test(text)) return undefined;
-  if (/^0x[0-9a-f]+$/.test(text)) return BigInt(text).toString();
-  const [, sign, whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
-  const digits = whole + fraction;
-  const point = whole.length + Number(exponent);
-  if (digits === '' || Math.abs(Number(exponent)) > NUMBER_CHARACTERS_MAX) return undefined;
-  const padded = digits.padEnd(point, '0').padStart(digits.length - Math.min(point, 0), '0');
-  const at = Math.max(point, 0);
-  const [before, after] = [padded.slice(0, at), padded.slice(at)];
-  const plain = `${before.replace(/^0+(?=.)/, '') || '0'}.${after}`.replace(/\.?0*$/, '');
-  return sign === '-' && plain !== '0' ? `-${plain}` : plain;
-}
-
-const NUMBER_CHARACTERS_MAX = 60;
-const startsNumber = /^[+-]?\.?[0-9]/;
-const decimal = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]+))?$/;
 
 /**
  * In the path of an `http` key letters outside ASCII are written as percent triplets, and sub-delimiters,
@@ -78,6 +66,7 @@ function trim(segment: string): string {
   let [start, end] = [0, segment.length];
   for (let length = 1; length > 0; start += length) length = blankAfter(segment, start, end);
   for (let length = 1; length > 0; end -= length) length = blankBefore(segment, start, end);
+  if (/[#@~]/.test(segment.charAt(start)) && end - start > 1) start += 1;
   if (segment[start] === '*') start = 0;
   if (segment[end - 1] === '*') end = segment.length;
   const trimmed = segment.slice(start, end);

@@ -130,7 +130,7 @@ function isReadAsUtf8(headers: HttpCall['headers']): boolean {
   return Object.entries(headers).every(
     ([name, value]) =>
       name.toLowerCase() !== 'content-type' ||
-      [...value.matchAll(/charset\s*=\s*["']?([^"';,\s]*)/gi)].every(([, charset = '']) =>
+      [...value.matchAll(/charset\*?\s*=\s*["']?([^"';,\s]*)/gi)].every(([, charset = '']) =>
         /^(?:utf-?8|us-ascii)$/i.test(charset),
       ),
   );

@@ -71,12 +71,36 @@ export const spelledCalls: readonly Denied[] = [
     call: () => letter('staff', '\uff22\uff2f\uff33\uff33'),
     beside: () => letter('staff', '\uff27uests'),
   },
-  ...['01', '+1', '1.0', '1e0'].map((number): Denied => ({
+  ...['01', '+1', '1.0', '1e0', '1-title', '\u0661'].map((number): Denied => ({
     what: `the number 1 spelled ${number}`,
     deny: 'notes:write_note:1',
     call: () => write(number),
     beside: () => write('10'),
   })),
+  {
+    what: 'a UUID without hyphens',
+    deny: 'notes:write_note:2f26ee68-df30-4251-aad4-8ddc420cba3d',
+    call: () => write('2F26EE68DF304251AAD48DDC420CBA3D'),
+    beside: () => write('2f26ee68-df30-4251-aad4-8ddc420cba3e'),
+  },
+  {
+    what: 'the detail of a mail address',
+    deny: 'letters:send_letter:boss@a.example',
+    call: () => letter('boss+x@a.example'),
+    beside: () => letter('staff+boss@a.example'),
+  },
+  {
+    what: 'a path with more slashes',
+    deny: 'letters:send_letter:/offices/boss',
+    call: () => letter('offices//./boss'),
+    beside: () => letter('/offices/staff'),
+  },
+  {
+    what: 'a batch that nothing lists, for an operation of another method',
+    deny: 'letters:find_letters:boss',
+    call: ({ url }) => raw(`${url}/$batch`),
+    beside: ({ url }) => raw(`${url}/$batch`, 'PUT'),
+  },
   {
     what: 'a base path in capitals, which another service has',
     deny: 'memos:write_memo:secret',
