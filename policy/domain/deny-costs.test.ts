@@ -212,4 +212,12 @@ describe('comparing a call with rules', () => {
     expect(walk(standings(standing(chain, rules)), 'bot', to).outcome).toBe('allowed');
     expect(to.budget.left).toBeGreaterThan(3_900_000);
   });
+
+  test('that begin otherwise costs little, however many there are and however long the argument is', () => {
+    const rules = times(5_000, (index) => ruleOn('bot', `deny mail:send:a/b/*${index}`));
+    const long = callOf({ keys: [actionKey('mail', 'send', 'a/'.repeat(2_000))] });
+
+    expect(findDenial(standing(chain, rules), long)).toBeUndefined();
+    expect(long.budget.left).toBeGreaterThan(3_900_000);
+  });
 });

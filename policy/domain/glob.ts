@@ -15,7 +15,8 @@ export interface Glob {
   readonly movesOf: ReadonlyMap<number, number>;
   /** All of them in one piece: rules are kept by the hundred, and lists of their own are large. */
   readonly moves: Uint32Array;
-  /** The longest run of literals: a text without it does not match. */
+  /** What stands before the first wildcard, and the longest run of literals: a text without them does not match. */
+  readonly head: string;
   readonly longest: string;
 }
 
@@ -64,12 +65,15 @@ export function compileGlob(pattern: string): Glob {
   }
   const onAny = bitsOf(anyAt, words);
   const onSegment = bitsOf(segmentAt, words);
-  return { literals, onAny, onSegment, movesOf, moves, longest: longestRunIn(pattern) };
+  const [head = ''] = pattern.split('*', 1);
+  return { literals, onAny, onSegment, movesOf, moves, head, longest: longestRunIn(pattern) };
 }
 
 /** Does the pattern match this text, character by character? What it took is taken from the budget. */
 export function matchesText(glob: Glob, text: string, budget?: GlobBudget): boolean {
-  if (budget !== undefined) budget.left -= 1 + (text.length >> 4);
+  if (budget !== undefined) budget.left -= 1;
+  if (!text.startsWith(glob.head)) return false;
+  if (budget !== undefined) budget.left -= text.length >> 2;
   if (!text.includes(glob.longest)) return false;
   return run(glob, { length: text.length, tokenAt: (index) => text.charCodeAt(index), budget });
 }
