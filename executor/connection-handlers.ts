@@ -24,7 +24,7 @@ export function createConnectionHandlers(
 ): Pick<Handlers<typeof executor>, keyof typeof connectionEndpoints> {
   return {
     describeConnections: (request) => describeConnections(deps, request),
-    allowConnectionHosts: (request) => allowConnectionHosts(deps, request),
+    allowConnectionHosts: (request, deadline) => allowConnectionHosts(deps, request, deadline),
     listConnections: (request) => listConnections(deps, request),
     getConnection: (request) => getConnection(deps, request),
     createConnection: (request, deadline) => createConnection(deps, request, deadline),

@@ -254,6 +254,43 @@ describe('connecting an account', () => {
   });
 });
 
+describe('a token', () => {
+  const template = { key: 'github', tier: 'global', ownerId: null, version: 1 } as const;
+  const shownHosts = async (asked: { authorization_url: string }, principal: string) =>
+    (await bus.showConnectionFlow({ principal, id: flowOf(asked) }, soon())).hosts;
+
+  test('is let go to no host of a template that policy does not know of it, whatever the registry says', async () => {
+    const browser = browserOf();
+    const said = { provider: 'one', authorizationUrl: '', tokenUrl: '', scopes: ['read'] };
+    world.genuine.hosts = ['notes.example'];
+    world.genuine.oauth = { ...said, hosts: ['notes.example', 'evil.example'] };
+    const wish = () => ask({ template: 'github', name: nextName() }, browser);
+    await expect(wish()).rejects.toMatchObject({
+      code: 'host_not_allowed',
+      details: { hosts: ['evil.example'] },
+    });
+    world.genuine.oauth.hosts = ['notes.example'];
+    expect(await shownHosts(await wish(), browser)).toContain('notes.example');
+  });
+
+  test('is let go to no other host when a service is connected', async () => {
+    const { name, id } = await connect();
+    const allow = (hosts: string[]) =>
+      world.registry.allowConnectionHosts(
+        {
+          ...{ principal: browserOf(), reference: name, hosts, template },
+          baseUrl: 'https://notes.example',
+        },
+        soon(),
+      );
+    world.genuine.hosts = ['notes.example'];
+    await expect(allow(['evil.example'])).rejects.toMatchObject({ code: 'host_not_allowed' });
+    await allow(['notes.example']);
+    const { hosts } = await bus.getConnection({ principal: browserOf(), id }, soon());
+    expect(hosts.toSorted()).toEqual(['api.example.com', 'notes.example']);
+  });
+});
+
 describe('an answer that belongs elsewhere', () => {
   test('makes no connection when it comes from another provider', async () => {
     const browser = browserOf();

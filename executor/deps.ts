@@ -19,6 +19,7 @@ import type { McpSessions } from './mcp/session.ts';
 import type { ToolNews } from './mcp/tool-news.ts';
 import type { ConnectionDeps } from './connections/index.ts';
 import type { Owners } from './platform/ask.ts';
+import type { ListServiceHosts } from './usecases/known-hosts.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the use cases are given. */
@@ -39,6 +40,8 @@ export interface Deps extends ConnectionDeps {
   /** The operator lets this host be reached by plain http (setting EGRESS_ALLOW). */
   readonly isPlainHttpAllowed: (host: string) => boolean;
   readonly describeTemplateOauth: Client<typeof registry>['describeTemplateOauth'];
+  /** Asked of policy, which knows templates and given base URLs without the registry. */
+  readonly listServiceHosts: ListServiceHosts;
   readonly logger: Logger;
   /** Upstream bodies up to this size are part of the answer. */
   readonly inlineBytesMax: number;

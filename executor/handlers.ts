@@ -29,7 +29,7 @@ export function createHandlers(deps: Deps): Handlers<typeof executor> {
     showRequest: (request, deadline) => showDryRequest(deps, request, deadline),
     discoverTools: (request, deadline) => discoverServerTools(deps, request, deadline),
     describeSecrets: (request) => describeSecrets(deps, request),
-    allowSecretHosts: (request) => allowSecretHosts(deps, request),
+    allowSecretHosts: (request, deadline) => allowSecretHosts(deps, request, deadline),
     ...createConnectionHandlers(deps),
     getFile: (request) => getFile(deps, request),
     listSecrets: (request, deadline) => listSecrets(deps, request, deadline),

@@ -147,12 +147,15 @@ describe('changing a secret', () => {
       ).toBe(expected === 'allowed' ? 'conflict' : expected);
       if (expected === 'allowed') continue;
       await told(store({ name, tier: secret.tier, ...moved }, principal()));
+      world.genuine.hosts = moved.allowed_hosts;
       await told(
         world.registry.allowSecretHosts(
           {
             principal: principal(),
             reference: secret.tier === 'org' ? `org/${name}` : name,
             hosts: moved.allowed_hosts,
+            template: { key: 'github', tier: 'global', ownerId: null, version: 1 },
+            baseUrl: 'https://evil.example',
           },
           soon(),
         ),

@@ -23,6 +23,11 @@ const store = (body: Partial<Body> & { name: string }, principal = world.admin) 
 const member = (parts: Partial<Principal> = {}) => world.principalOf({ role: 'member', ...parts });
 const firstPage = { limit: 50, cursor: null };
 
+const github = {
+  template: { key: 'github', tier: 'global' as const, ownerId: null, version: 1 },
+  baseUrl: 'https://a.example',
+};
+
 describe('storing a secret', () => {
   test('makes versions of a name, keeps hosts unless they are given, and announces it without the value', async () => {
     const one = await store({
@@ -216,8 +221,10 @@ describe('what neighbours ask about secrets', () => {
 
   test('only who may write a secret lets it go to more hosts', async () => {
     const { id } = await store({ name: 'connected', tier: 'org', allowed_hosts: ['a.example'] });
-    const allow = (principal: string, hosts: string[], reference = 'org/connected') =>
-      world.registry.allowSecretHosts({ principal, reference, hosts }, soon());
+    const allow = (principal: string, hosts: string[], reference = 'org/connected') => {
+      world.genuine.hosts = hosts;
+      return world.registry.allowSecretHosts({ principal, reference, hosts, ...github }, soon());
+    };
 
     await allow(member(), ['a.example']);
     await expect(allow(member(), ['b.example'])).rejects.toMatchObject({
@@ -234,6 +241,32 @@ describe('what neighbours ask about secrets', () => {
         await world.gateway.getSecret({ principal: world.admin, id }, soon())
       ).allowed_hosts.toSorted(),
     ).toEqual(['a.example', 'b.example']);
+  });
+});
+
+describe('a service that is connected', () => {
+  const allow = (reference: string, hosts: string[]) =>
+    world.registry.allowSecretHosts(
+      { principal: world.admin, reference, hosts, ...github },
+      soon(),
+    );
+
+  test('lets a secret go to no host that policy does not know of it, whatever the registry says', async () => {
+    const { id } = await store({ name: 'guarded', tier: 'org', allowed_hosts: ['a.example'] });
+    world.genuine.hosts = ['a.example', 'b.example'];
+    world.genuine.asked.splice(0);
+    await expect(allow('org/guarded', ['b.example', 'evil.example'])).rejects.toMatchObject({
+      code: 'host_not_allowed',
+      details: { hosts: ['evil.example'] },
+    });
+    const allowed = async () =>
+      (await world.gateway.getSecret({ principal: world.admin, id }, soon())).allowed_hosts;
+    expect(await allowed()).toEqual(['a.example']);
+    await allow('org/guarded', ['b.example']);
+    expect((await allowed()).toSorted()).toEqual(['a.example', 'b.example']);
+    const { orgId, userId } = world;
+    const asked = { orgId, userId, ...github };
+    expect(world.genuine.asked).toEqual([asked, asked]);
   });
 });
 

@@ -96,6 +96,7 @@ export async function startExecutor(
     isPlainHttpAllowed: createPlainHttpCheck(allow),
     describeTemplateOauth: (request, deadline) =>
       registryClient.describeTemplateOauth(request, deadline),
+    listServiceHosts: createClient(bus, policy).listServiceHosts,
     publisher: openPublisher(bus, 'executor', logger),
     logger,
     slots,

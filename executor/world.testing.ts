@@ -10,12 +10,14 @@ import type { Client, Deadline, Handlers } from '#bus';
 import { loadConfig } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
+import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import type { ActionCall, Call, CallOptions, HttpCall } from '#contracts/call';
 import type { Event } from '#contracts/events';
 import type { Gap, Permit } from '#contracts/permit';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Principal, Role } from '#contracts/vocabulary';
+import { AppError } from '#errors';
 import { openDatabase } from '#database';
 import { onEvents } from '#events';
 import { createSigner, digestOf } from '#signing';
@@ -108,9 +110,18 @@ export const actions = [
   }),
 ];
 
+interface Genuine {
+  /** As policy knows them. */
+  hosts: string[];
+  /** What policy was asked. */
+  readonly asked: Parameters<Client<typeof policy>['listServiceHosts']>[0][];
+  /** What the registry says of a template that takes a connection. */
+  oauth?: Omit<Awaited<ReturnType<Client<typeof registry>['describeTemplateOauth']>>, 'template'>;
+}
+
 /**
- * The executor on real Postgres and NATS, with an upstream on loopback, and stand-ins for auth and
- * registry at their contracts. The test signs permits and gaps as policy does.
+ * The executor on real Postgres and NATS, with an upstream on loopback, and stand-ins for auth,
+ * policy and registry at their contracts. The test signs permits and gaps as policy does.
  */
 export async function createWorld({
   variables = {},
@@ -123,6 +134,7 @@ export async function createWorld({
   const upstream = startup.use(await startUpstream());
   const template: { current: CompiledTemplate } = { current: templateOf(actions) };
   const settings = { durableReadAudit: false, asked: 0 };
+  const genuine: Genuine = { hosts: [], asked: [] };
 
   const registryBus = await environment.connect('registry');
   const uses: Awaited<ReturnType<Client<typeof registry>['findSecretUses']>>['services'] = [];
@@ -133,6 +145,11 @@ export async function createWorld({
       followed.push({ serviceId, isTold });
       return {};
     },
+    describeTemplateOauth: async ({ key }) => {
+      if (genuine.oauth === undefined)
+        throw new AppError('not_found', 'There is no such template.');
+      return { ...genuine.oauth, template: { key, tier: 'global', ownerId: null, version: 1 } };
+    },
     findSecretUses: async ({ references }) => ({
       services: uses.filter((service) =>
         service.references.some((each) => references.includes(each)),
@@ -141,6 +158,16 @@ export async function createWorld({
   };
   startup.use(
     await serve(registryBus, registry, registryHandlers as Handlers<typeof registry>, { logger }),
+  );
+  const policyBus = await environment.connect('policy');
+  const policyHandlers: Partial<Handlers<typeof policy>> = {
+    listServiceHosts: async (request) => {
+      genuine.asked.push(request);
+      return { hosts: genuine.hosts };
+    },
+  };
+  startup.use(
+    await serve(policyBus, policy, policyHandlers as Handlers<typeof policy>, { logger }),
   );
   const authBus = await environment.connect('auth');
   const authHandlers: Partial<Handlers<typeof auth>> = {
@@ -198,6 +225,8 @@ export async function createWorld({
     upstream,
     template,
     settings,
+    /** What policy knows of the service that is being connected, and what the registry says of it. */
+    genuine,
     /** What the registry answers about services that use secrets. */
     uses,
     /** What the executor told the registry about the tools of services. */

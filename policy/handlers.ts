@@ -7,11 +7,12 @@ import { createRule } from './usecases/create-rule.ts';
 import { decideCall } from './usecases/decide-call.ts';
 import { deleteRule } from './usecases/delete-rule.ts';
 import { explainCall } from './usecases/explain-call.ts';
+import { listServiceHosts } from './usecases/list-service-hosts.ts';
 import { listRules } from './usecases/list-rules.ts';
 import { permitReplay } from './usecases/permit-replay.ts';
 import { plantRules } from './usecases/plant-rules.ts';
 import { recordAddress } from './usecases/record-address.ts';
-import { recordTemplate } from './usecases/record-template.ts';
+import { forgetTemplate, recordTemplate } from './usecases/record-template.ts';
 
 /** Endpoint → use case. */
 export function createHandlers(deps: Deps, reader: Pick<Reader, 'state'>): Handlers<typeof policy> {
@@ -26,6 +27,8 @@ export function createHandlers(deps: Deps, reader: Pick<Reader, 'state'>): Handl
     deleteRule: (request, deadline) => deleteRule(deps, request, deadline),
     recordAddress: (request) => recordAddress(deps, request),
     recordTemplate: (request, deadline) => recordTemplate(deps, request, deadline),
+    forgetTemplate: (request) => forgetTemplate(deps, request),
+    listServiceHosts: (request) => listServiceHosts(deps, request),
     ping: () => Promise.resolve({ reading: reader.state() }),
   };
 }

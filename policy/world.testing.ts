@@ -315,7 +315,7 @@ async function makeKnown(db: Database, orgId: string, template: CompiledTemplate
     insert into policy.known_template (id, org_id, tier, owner_id, key, version, digest)
     values (${newId()}, ${isBuiltIn ? null : orgId}, ${tier}, ${ownerId}, ${key},
             ${isBuiltIn ? null : version}, ${authoredDigest(template)})
-        on conflict on constraint known_template_key do nothing
+        on conflict do nothing
   `;
 }
 

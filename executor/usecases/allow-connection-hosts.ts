@@ -1,3 +1,4 @@
+import type { Deadline } from '#bus';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import { connectionEvent } from '../connections/event.ts';
@@ -9,20 +10,25 @@ import {
   parseReference,
 } from '../domain/credential-rules.ts';
 import { addConnectionHosts, listConnectionsByName } from '../repository/connection.ts';
+import { checkHostsAreKnown } from './known-hosts.ts';
+import type { AllowHostsFields } from './known-hosts.ts';
 
 /** Lets a connection's token go to the hosts of a service that is being connected, when its caller may write the connection. */
 export async function allowConnectionHosts(
-  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
-  {
-    principal: signed,
-    reference,
-    hosts,
-  }: { principal: string; reference: string; hosts: string[] },
+  { db, readPrincipal, listServiceHosts }: Pick<Deps, 'db' | 'readPrincipal' | 'listServiceHosts'>,
+  { principal: signed, reference, hosts, template, baseUrl }: AllowHostsFields,
+  deadline: Deadline,
 ): Promise<Record<string, never>> {
   const principal = readPrincipal(signed);
   const { orgId, userId } = principal;
   const { name } = parseReference(reference);
   const wanted = parseHosts(hosts);
+  await checkHostsAreKnown(
+    { listServiceHosts },
+    principal,
+    { template, baseUrl, hosts: wanted },
+    deadline,
+  );
   await db.transaction(async (tx) => {
     const found = await listConnectionsByName(tx, { orgId, userId, names: [name] });
     const connection = findReferenced(found, reference);

@@ -1,3 +1,4 @@
+import type { Deadline } from '#bus';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import { secretEvent } from '../secrets/event.ts';
@@ -9,20 +10,30 @@ import {
   parseReference,
 } from '../domain/credential-rules.ts';
 import { addSecretHosts, listSecretsByName } from '../repository/secret.ts';
+import { checkHostsAreKnown } from './known-hosts.ts';
+import type { AllowHostsFields } from './known-hosts.ts';
 
 /** Lets a secret go to the hosts of a service that is being connected, when its caller may write the secret. */
 export async function allowSecretHosts(
-  { db, vault, readPrincipal }: Pick<Deps, 'db' | 'vault' | 'readPrincipal'>,
   {
-    principal: signed,
-    reference,
-    hosts,
-  }: { principal: string; reference: string; hosts: string[] },
+    db,
+    vault,
+    readPrincipal,
+    listServiceHosts,
+  }: Pick<Deps, 'db' | 'vault' | 'readPrincipal' | 'listServiceHosts'>,
+  { principal: signed, reference, hosts, template, baseUrl }: AllowHostsFields,
+  deadline: Deadline,
 ): Promise<Record<string, never>> {
   const principal = readPrincipal(signed);
   const { orgId, userId } = principal;
   const { name } = parseReference(reference);
   const wanted = parseHosts(hosts);
+  await checkHostsAreKnown(
+    { listServiceHosts },
+    principal,
+    { template, baseUrl, hosts: wanted },
+    deadline,
+  );
   const changedId = await db.transaction(async (tx) => {
     const found = await listSecretsByName(tx, { orgId, userId, names: [name] });
     const secret = findReferenced(found, reference);

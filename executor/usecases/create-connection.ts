@@ -17,6 +17,7 @@ import {
   listConnectionsByName,
 } from '../repository/connection.ts';
 import type { StoredConnection } from '../repository/connection.ts';
+import { checkHostsAreKnown } from './known-hosts.ts';
 
 /** What is wanted of a provider, from whatever the body named. */
 interface Wish {
@@ -56,7 +57,7 @@ export async function createConnection(
   checkMayAsk(principal, known ?? { tier, ownerId: tier === 'user' ? principal.userId : null });
   const wish =
     known === undefined
-      ? await readWish(deps, { signed, body, orgId, tier }, deadline)
+      ? await readWish(deps, { signed, principal, body, tier }, deadline)
       : {
           provider: known.provider,
           template: known.template,
@@ -88,15 +89,16 @@ function checkMayAsk(
 }
 
 async function readWish(
-  deps: Pick<Deps, 'apps' | 'describeTemplateOauth'>,
+  deps: Pick<Deps, 'apps' | 'describeTemplateOauth' | 'listServiceHosts'>,
   {
     signed,
+    principal,
     body,
-    orgId,
     tier,
-  }: { signed: string; body: CreateConnectionBody; orgId: string; tier: Tier },
+  }: { signed: string; principal: Principal; body: CreateConnectionBody; tier: Tier },
   deadline: Deadline,
 ): Promise<Wish> {
+  const { orgId } = principal;
   const { provider, template: key, scopes } = body;
   if (key === undefined) {
     return { provider: provider ?? '', template: null, scopes: scopes ?? [], hosts: [] };
@@ -119,11 +121,14 @@ async function readWish(
       { details: { reason: 'provider_url_mismatch' } },
     );
   }
+  const hosts = parseHosts(template.hosts);
+  const asked = { template: template.template, baseUrl: null, hosts };
+  await checkHostsAreKnown(deps, principal, asked, deadline);
   return {
     provider: template.provider,
     template: key,
     scopes: scopes ?? template.scopes,
-    hosts: parseHosts(template.hosts),
+    hosts,
   };
 }
 

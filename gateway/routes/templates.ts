@@ -1,9 +1,14 @@
 import type { templateRoutes } from '#contracts/http/templates';
+import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, pageOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
-export function templateHandlers({ registry, policy }: Deps): HandlersOf<typeof templateRoutes> {
+export function templateHandlers({
+  registry,
+  policy,
+  logger,
+}: Deps): HandlersOf<typeof templateRoutes> {
   return {
     listTemplates: ({ caller: { principal }, query, deadline }) => {
       const { limit, cursor, ...filter } = query;
@@ -36,10 +41,15 @@ export function templateHandlers({ registry, policy }: Deps): HandlersOf<typeof 
     async publishTemplate({ caller: { principal }, params: { key }, query, body, deadline }) {
       const { tier = 'user' } = query;
       const published = { principal, key, tier, version: body.version };
-      const template = await registry.publishTemplate(published, deadline);
-      // Whoever publishes again after a failure tells policy again.
-      await policy.recordTemplate(published, deadline);
-      return { status: 200, body: template };
+      // Before, so that no version is ever published that policy does not know.
+      await policy.recordTemplate(published, deadline).catch(async (error: unknown) => {
+        // The registry says what else may have been meant.
+        if (AppError.from(error).code === 'not_found') {
+          await registry.getTemplate(published, deadline);
+        }
+        throw error;
+      });
+      return answer(200, registry.publishTemplate(published, deadline));
     },
     disableTemplate: ({ caller: { principal }, params: { key }, query, deadline }) => {
       const request = { principal, key, tier: query.tier ?? 'user', isDisabled: true } as const;
@@ -49,7 +59,14 @@ export function templateHandlers({ registry, policy }: Deps): HandlersOf<typeof 
       const request = { principal, key, tier: query.tier ?? 'user', isDisabled: false } as const;
       return answer(200, registry.switchTemplate(request, deadline));
     },
-    deleteTemplate: ({ caller: { principal }, params: { key }, query, deadline }) =>
-      done(registry.deleteTemplate({ principal, key, tier: query.tier ?? 'user' }, deadline)),
+    async deleteTemplate({ caller: { principal }, params: { key }, query, deadline }) {
+      const deleted = { principal, key, tier: query.tier ?? 'user' };
+      await registry.deleteTemplate(deleted, deadline);
+      // What stays after a failure takes room, and decides nothing any more.
+      await policy.forgetTemplate(deleted, deadline).catch((error: unknown) => {
+        logger.warn({ err: error, template: key }, 'records of a deleted template stay');
+      });
+      return { status: 204, body: undefined };
+    },
   };
 }

@@ -1,4 +1,5 @@
 import type { ServiceRecord } from '#contracts/bus/registry';
+import type { TemplateReference } from '#contracts/call';
 import { platformKey, platformService, platformTemplate } from '#contracts/platform';
 import type { CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
@@ -15,10 +16,7 @@ export async function getConnectedService(
   if (name === platformKey) return { service: platformService, template: platformTemplate };
   const service = await lookups.getService(owner, name);
   if (service.status === 'disabled') throw serviceDisabled(service.name);
-  const { tier, ownerId, key } = service.template;
-  // What one person wrote decides about that person's calls alone.
-  if (tier === 'user' && ownerId !== owner.userId) throw notGenuine(key);
-  const template = await lookups.getTemplate(owner.orgId, service.template);
+  const template = await getOwnersTemplate(lookups, owner, service.template);
   const { name: called, baseUrl } = service;
   // What an admin gave in place of the template's own, the registry does not make up either.
   const isThere =
@@ -27,7 +25,18 @@ export async function getConnectedService(
   return { service, template };
 }
 
-function notAtAddress(service: string, baseUrl: string): AppError {
+/** What one person wrote decides about that person's calls alone. */
+export async function getOwnersTemplate(
+  lookups: Lookups,
+  { orgId, userId }: Owner,
+  reference: TemplateReference,
+): Promise<CompiledTemplate> {
+  const { tier, ownerId, key } = reference;
+  if (tier === 'user' && ownerId !== userId) throw notGenuine(key);
+  return lookups.getTemplate(orgId, reference);
+}
+
+export function notAtAddress(service: string, baseUrl: string): AppError {
   return new AppError(
     'unavailable',
     `The service ${service} is not where its template or an admin put it, so nothing was sent. Tell an admin.`,

@@ -5,7 +5,7 @@ import { AppError } from '#errors';
 import type { Logger } from '#telemetry';
 import { authoredDigest } from '#templates';
 import { obeysTemplate } from '../domain/accepted-tools.ts';
-import { isKnownTemplate } from '../repository/known-template.ts';
+import { isKnownTemplate, isRecordedVersion } from '../repository/known-template.ts';
 
 /**
  * Throws unless the template is the one that was asked for, of this org or built in, and says what
@@ -27,7 +27,10 @@ export async function checkGenuine(
   const { key, tier, version } = reference;
   const fields = { orgId, template: key, tier, version, digest };
   logger.error(fields, 'the registry gave a template that nobody shipped or published');
-  throw notGenuine(key);
+  if (tier === 'global' || (await isRecordedVersion(db, { orgId, template: reference }))) {
+    throw notGenuine(key);
+  }
+  throw notRecorded(reference);
 }
 
 /** The registry answers for the template that it was asked for. */
@@ -37,6 +40,16 @@ export function isMeant(template: CompiledTemplate, reference: TemplateReference
     template.tier === reference.tier &&
     template.ownerId === reference.ownerId &&
     template.version === reference.version
+  );
+}
+
+/** A version of a release before there were records, or that somebody has put into the registry. */
+function notRecorded({ key, tier, version }: TemplateReference): AppError {
+  const route = `POST /v1/templates/${key}/publish?tier=${tier} {"version": ${version}}`;
+  return new AppError(
+    'unavailable',
+    `Version ${version} of the template "${key}" was never recorded as published, so nothing was sent. If it is what its author meant, publish it again (${route}); otherwise tell an admin.`,
+    { details: { component: 'registry', reason: 'template_not_genuine', template: key } },
   );
 }
 

@@ -27,21 +27,71 @@ export async function isKnownTemplate(
   return rows.length > 0;
 }
 
-/** Told again it stays as it is. */
+/** Whether anything was ever recorded of this version. */
+export async function isRecordedVersion(
+  sql: Sql,
+  { orgId, template }: Omit<KnownTemplate, 'digest'>,
+): Promise<boolean> {
+  return (await findRecordedDigest(sql, { orgId, template })) !== undefined;
+}
+
+/**
+ * Of a version the first record counts, whatever is told later. `full` when the owner has `max`
+ * versions already.
+ */
 export async function insertKnownTemplate(
   sql: Sql,
   {
     id,
     orgId,
-    template: { tier, ownerId, key, version },
+    template,
     digest,
     publishedBy,
-  }: KnownTemplate & { readonly id: string; readonly publishedBy: string },
-): Promise<void> {
+    max,
+  }: KnownTemplate & { readonly id: string; readonly publishedBy: string; readonly max: number },
+): Promise<'recorded' | 'differs' | 'full'> {
+  const { tier, ownerId, key, version } = template;
   await sql`
     insert into policy.known_template (id, org_id, tier, owner_id, key, version, digest,
                                        published_by)
-    values (${id}, ${orgId}, ${tier}, ${ownerId}, ${key}, ${version}, ${digest}, ${publishedBy})
-        on conflict on constraint known_template_key do nothing
+    select ${id}, ${orgId}, ${tier}, ${ownerId}, ${key}, ${version}, ${digest}, ${publishedBy}
+     where (select count(*)
+              from policy.known_template
+             where org_id = ${orgId}
+               and tier = ${tier}
+               and owner_id = ${ownerId}) < ${max}
+        on conflict do nothing
   `;
+  const recorded = await findRecordedDigest(sql, { orgId, template });
+  if (recorded === undefined) return 'full';
+  return recorded === digest ? 'recorded' : 'differs';
+}
+
+export async function deleteKnownTemplates(
+  sql: Sql,
+  { orgId, tier, ownerId, key }: { orgId: string; tier: string; ownerId: string; key: string },
+): Promise<void> {
+  await sql`
+    delete from policy.known_template
+     where org_id = ${orgId}
+       and tier = ${tier}
+       and owner_id = ${ownerId}
+       and key = ${key}
+  `;
+}
+
+async function findRecordedDigest(
+  sql: Sql,
+  { orgId, template: { tier, ownerId, key, version } }: Omit<KnownTemplate, 'digest'>,
+): Promise<string | undefined> {
+  const [row] = await sql<{ digest: string }[]>`
+    select digest
+      from policy.known_template
+     where org_id = ${orgId}
+       and tier = ${tier}
+       and owner_id = ${ownerId}
+       and key = ${key}
+       and version = ${version}
+  `;
+  return row?.digest;
 }

@@ -5,7 +5,7 @@ import { AppError } from '#errors';
 import { authoredDigest } from '#templates';
 import type { Deps } from '../deps.ts';
 import { isMeant, notGenuine } from '../lookups/genuine-template.ts';
-import { insertKnownTemplate } from '../repository/known-template.ts';
+import { deleteKnownTemplates, insertKnownTemplate } from '../repository/known-template.ts';
 
 interface RecordTemplateFields {
   readonly principal: string;
@@ -14,9 +14,12 @@ interface RecordTemplateFields {
   readonly version: number;
 }
 
+/** Of one person, or of one org: who publishes for days on end must not fill the table. */
+const versionsPerOwnerMax = 5_000;
+
 /**
- * Keeps what a version says that its publisher has just published: from now on the registry can
- * hand out nothing else under its number.
+ * Keeps what a version says that is about to be published: from now on the registry can hand out
+ * nothing else under its number.
  */
 export async function recordTemplate(
   { db, registry, readPrincipal, newId, logger }: Deps,
@@ -31,9 +34,38 @@ export async function recordTemplate(
   if (!isMeant(template, reference)) throw notGenuine(key);
   const digest = authoredDigest(template);
   const known = { id: newId(), orgId, template: reference, digest, publishedBy: identityId };
-  await insertKnownTemplate(db, known);
-  logger.info({ orgId, template: key, tier, version, digest }, 'template recorded');
+  const outcome = await insertKnownTemplate(db, { ...known, max: versionsPerOwnerMax });
+  const fields = { orgId, template: key, tier, version, digest };
+  if (outcome === 'full') throw tooMany(tier);
+  if (outcome === 'differs') {
+    logger.error(
+      fields,
+      'the registry gave something else for a version that was published before',
+    );
+    throw notGenuine(key);
+  }
+  logger.info(fields, 'template recorded');
   return {};
+}
+
+/** Gives up the records of a template that was deleted. Its numbers go on, so none of them comes back. */
+export async function forgetTemplate(
+  { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
+  { principal, key, tier }: Omit<RecordTemplateFields, 'version'>,
+): Promise<Record<string, never>> {
+  const caller = readPrincipal(principal);
+  checkMayPublish(caller, tier);
+  const { orgId, userId } = caller;
+  await deleteKnownTemplates(db, { orgId, tier, ownerId: tier === 'org' ? orgId : userId, key });
+  return {};
+}
+
+function tooMany(tier: Tier): AppError {
+  const whose = tier === 'org' ? 'the org' : 'one person';
+  return new AppError(
+    'conflict',
+    `At most ${versionsPerOwnerMax} published versions are kept for ${whose}. Delete templates that are no longer used: with a template all of its versions go.`,
+  );
 }
 
 /** As the registry has it; its word is not enough here. */

@@ -11,6 +11,7 @@ import type {
   ExistingCredentials,
   ExistingSecret,
 } from '../domain/credentials.ts';
+import type { Service } from '../domain/service.ts';
 import { findExisting } from './existing-credentials.ts';
 
 interface Wanted {
@@ -66,18 +67,20 @@ export async function openHosts(
   {
     principal,
     toOpen,
-    hosts,
+    service,
   }: Pick<ChosenCredentials, 'toOpen'> & {
     principal: string;
-    hosts: readonly string[];
+    service: Pick<Service, 'template' | 'baseUrl' | 'hosts'>;
   },
   deadline: Deadline,
 ): Promise<void> {
+  const { template, baseUrl, hosts } = service;
+  const opened = { principal, hosts: [...hosts], template, baseUrl };
   for (const reference of toOpen.secrets) {
-    await executor.allowSecretHosts({ principal, reference, hosts: [...hosts] }, deadline);
+    await executor.allowSecretHosts({ ...opened, reference }, deadline);
   }
   for (const reference of toOpen.connections) {
-    await executor.allowConnectionHosts({ principal, reference, hosts: [...hosts] }, deadline);
+    await executor.allowConnectionHosts({ ...opened, reference }, deadline);
   }
 }
 

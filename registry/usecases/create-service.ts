@@ -71,7 +71,6 @@ export async function createService(
   const shown = { ...caller, services: [{ secrets, connection }] };
   const existing = await findCredentialsOf(deps.executor, shown, deadline);
 
-  await openHosts(deps, { principal, toOpen, hosts }, deadline);
   const fresh: NewService = {
     id: uuidv7(),
     orgId: caller.orgId,
@@ -89,6 +88,7 @@ export async function createService(
     isBaseUrlGiven: body.base_url !== undefined,
     createdBy: caller.identityId,
   };
+  await openHosts(deps, { principal, toOpen, service: fresh }, deadline);
   // Last of all, and before anything is kept: a server that cannot be asked is not connected.
   const offered = template.mcp && (await askForTools(deps, { service: fresh, template }, deadline));
   const service = await insert(deps, caller, {

@@ -1,4 +1,6 @@
+import type { TemplateReference } from '#contracts/call';
 import { AppError } from '#errors';
+import { referenceTo } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
 import { getConnectableTemplate } from '../lookups/connectable-template.ts';
 
@@ -8,6 +10,7 @@ interface TemplateOauth {
   tokenUrl: string;
   scopes: string[];
   hosts: string[];
+  template: TemplateReference;
 }
 
 /** What a connection for this template is made with: its first OAuth scheme, and the hosts its token will go to. */
@@ -25,5 +28,6 @@ export async function describeTemplateOauth(
     );
   }
   const { provider, authorizationUrl, tokenUrl, scopes } = method;
-  return { provider, authorizationUrl, tokenUrl, scopes, hosts: template.hosts };
+  const { hosts } = template;
+  return { provider, authorizationUrl, tokenUrl, scopes, hosts, template: referenceTo(template) };
 }

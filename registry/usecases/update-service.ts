@@ -35,7 +35,7 @@ export async function updateService(
   const shown = { ...caller, services: [chosen ?? service] };
   const existing = await findCredentialsOf(deps.executor, shown, deadline);
 
-  if (chosen) await openHosts(deps, { principal, toOpen: chosen.toOpen, hosts }, deadline);
+  if (chosen) await openHosts(deps, { principal, toOpen: chosen.toOpen, service }, deadline);
   const changed = await deps.db.transaction(async (tx) => {
     const updated = await services.updateService(tx, {
       orgId,

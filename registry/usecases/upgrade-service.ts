@@ -6,7 +6,7 @@ import type { CompiledTemplate } from '#contracts/template';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
-import { newestVersionOf } from '../catalog.ts';
+import { newestVersionOf, referenceTo } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
 import { givenIn } from '../domain/credential-choices.ts';
 import type { GivenCredentials } from '../domain/credential-choices.ts';
@@ -72,7 +72,8 @@ export async function upgradeService(
     },
     deadline,
   );
-  await openHosts(deps, { principal, toOpen: chosen.toOpen, hosts }, deadline);
+  const upgradedTo = { ...address, template: referenceTo(after) };
+  await openHosts(deps, { principal, toOpen: chosen.toOpen, service: upgradedTo }, deadline);
   const { secrets, connection } = chosen;
   const asked = { ...service, ...address, secrets, connection };
   const offered =

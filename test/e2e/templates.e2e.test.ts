@@ -51,6 +51,34 @@ describe('a template of one’s own', () => {
     return imported;
   }
 
+  test('stays a draft when policy cannot keep what it says, and is published once it can', async () => {
+    const openapi = templateDocument('late', world.upstream.url);
+    created(await mia.post('/v1/templates', { openapi }));
+    const publish = () => mia.post('/v1/templates/late/publish', { version: 1 });
+    await world.tables.query('alter table policy.known_template rename to unreachable');
+    expect((await publish()).status).toBeGreaterThanOrEqual(500);
+    expect((await mia.get('/v1/templates/late')).body).toMatchObject({ status: 'draft' });
+    await world.tables.query('alter table policy.unreachable rename to known_template');
+    expect((await publish()).body).toMatchObject({ status: 'published' });
+  });
+
+  test('that is deleted leaves no record at policy, and can be made again', async () => {
+    const records = async () =>
+      (
+        await world.tables.query("select version from policy.known_template where key = 'gone'")
+      ).map(({ version }) => version);
+    const openapi = templateDocument('gone', world.upstream.url);
+    for (const version of [1, 2]) {
+      /* oxlint-disable no-await-in-loop -- one after another */
+      created(await mia.post('/v1/templates', { openapi }));
+      created(await mia.post('/v1/templates/gone/publish', { version }));
+      expect(await records()).toEqual([version]);
+      expect((await mia.delete('/v1/templates/gone')).status).toBe(204);
+      /* oxlint-enable no-await-in-loop */
+    }
+    expect(await records()).toEqual([]);
+  });
+
   test('is imported, published, connected, found and called', async () => {
     const source = { document: JSON.stringify(shop('https://shop.example.com')) };
     created(await mia.post('/v1/templates/import', { source, key: 'draft' }));

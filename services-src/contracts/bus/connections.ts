@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { templateReference } from '../call.ts';
 import type { EndpointSpec } from '../define.ts';
 import {
   askedConnection,
@@ -35,6 +36,9 @@ const providerFailures = [
   'upstream_timeout',
 ] as const;
 
+/** The service that a credential is let go to the hosts of: policy is asked whether it has them. */
+export const connectedAt = { template: templateReference, baseUrl: z.string().max(2000) };
+
 /** The part of the executor's contract about connections and provider apps. */
 export const connectionEndpoints = {
   /** Which of these connections exist for this user, in which state, and where their tokens may go. No tokens. */
@@ -66,11 +70,15 @@ export const connectionEndpoints = {
   },
   /** Connecting a service adds its hosts to the connection when the caller may write it; else `host_not_allowed`. */
   allowConnectionHosts: {
-    request: asked.extend({ reference: nameReference, hosts: z.array(host).min(1).max(50) }),
+    request: asked.extend({
+      reference: nameReference,
+      hosts: z.array(host).min(1).max(50),
+      ...connectedAt,
+    }),
     response: done,
     errors: ['credential_missing', 'host_not_allowed'],
     callers: ['registry'],
-    timeoutMs: 3_000,
+    timeoutMs: 4_000,
   },
   listConnections: {
     request: asked.extend({ page: pageRequest }),

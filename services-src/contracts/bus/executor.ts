@@ -26,7 +26,7 @@ import {
   pageRequest,
   signedPrincipal,
 } from '../vocabulary.ts';
-import { connectionEndpoints } from './connections.ts';
+import { connectedAt, connectionEndpoints } from './connections.ts';
 
 const done = z.strictObject({});
 
@@ -211,11 +211,12 @@ export const executor = defineContract('executor', {
       principal: signedPrincipal,
       reference: nameReference,
       hosts: z.array(host).min(1).max(50),
+      ...connectedAt,
     }),
     response: done,
     errors: ['credential_missing', 'host_not_allowed'],
     callers: ['registry'],
-    timeoutMs: 3_000,
+    timeoutMs: 4_000,
   },
   /** Where the bytes of a file are, for the caller or an ancestor of it; to anybody else there is none. */
   getFile: {

@@ -9,6 +9,7 @@ import { createdRule, createRuleBody, rule } from '../http/rules.ts';
 import { signedGap, signedPermit } from '../permit.ts';
 import {
   callContext,
+  host,
   id,
   pageOf,
   pageRequest,
@@ -203,8 +204,8 @@ export const policy = defineContract('policy', {
     timeoutMs: 3_000,
   },
   /**
-   * Told after somebody has published a version: policy keeps what it says, and believes the
-   * registry nothing else about it.
+   * Told before a version is published: policy keeps what it says, and believes the registry nothing
+   * else about it. `conflict` when its owner has published as many as are kept.
    */
   recordTemplate: {
     request: z.strictObject({
@@ -214,9 +215,37 @@ export const policy = defineContract('policy', {
       version: templateReference.shape.version,
     }),
     response: done,
-    errors: ['unauthenticated', 'forbidden', 'not_found'],
+    errors: ['unauthenticated', 'forbidden', 'not_found', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 5_000,
+  },
+  /** Told after a template was deleted: its version numbers do not come again. */
+  forgetTemplate: {
+    request: z.strictObject({
+      principal: signedPrincipal,
+      key: templateReference.shape.key,
+      tier,
+    }),
+    response: done,
+    errors: ['unauthenticated', 'forbidden'],
+    callers: ['gateway'],
+    timeoutMs: 3_000,
+  },
+  /**
+   * To which hosts the credentials of a service may be let go that is made from this template at
+   * this base URL (null: of the template alone). Asked before the registry's word adds a host.
+   */
+  listServiceHosts: {
+    request: z.strictObject({
+      orgId: id,
+      userId: id,
+      template: templateReference,
+      baseUrl: z.string().max(2000).nullable(),
+    }),
+    response: z.strictObject({ hosts: z.array(host).max(51) }),
+    errors: ['not_found'],
+    callers: ['executor'],
+    timeoutMs: 3_000,
   },
   /** Told before a service is connected at an address that an admin gives. */
   recordAddress: {

@@ -119,6 +119,8 @@ export const registry = defineContract('registry', {
       tokenUrl: z.string().max(2000),
       scopes: z.array(z.string().max(300)).max(500),
       hosts: z.array(host).max(50),
+      /** Policy is asked whether these are its hosts. */
+      template: templateReference,
     }),
     errors: ['not_found', 'conflict'],
     callers: ['executor'],
