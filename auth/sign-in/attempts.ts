@@ -6,6 +6,7 @@ import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
 import { signInFailed } from '../domain/sign-in-events.ts';
+import type { Asker } from '../password-hasher.ts';
 import { getIdentity } from '../repository/identities.ts';
 import type { LocalAccount } from '../repository/local-accounts.ts';
 import { takeAttempt } from '../repository/sign-in-attempts.ts';
@@ -29,9 +30,19 @@ export function signInCounts({ account, ip, device }: SignInAttempt): AttemptCou
   const address = ip ?? '';
   return [
     count(['address', account, addressBlock(address)], 5),
-    // Whoever is given a large network of IPv6 has thousands of the smaller blocks.
-    count(['network', account, addressBlock(address, { ipv4Bits: 24, ipv6Bits: 48 })], 20),
+    count(['network', account, networkOf(address)], 20),
   ];
+}
+
+/** Whose turn it is to have a password checked, which takes a while and only a few are at a time. */
+export function signInAsker({ ip, device }: Omit<SignInAttempt, 'account'>): Asker {
+  if (device !== null) return { owner: device.toString('hex'), isKnown: true };
+  return { owner: networkOf(ip ?? ''), isKnown: false };
+}
+
+/** Whoever is given a large network of IPv6 has thousands of the smaller blocks. */
+function networkOf(address: string): string {
+  return addressBlock(address, { ipv4Bits: 24, ipv6Bits: 48 });
 }
 
 /** What an attempt counts against to give the current password, by a user who is signed in. */

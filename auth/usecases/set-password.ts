@@ -42,9 +42,9 @@ export async function setPassword(
   }
   const problem = findPasswordProblem(password, { email });
   if (problem !== null) throw new AppError('invalid_params', problem);
-  const to = await passwords.hash(password);
-
   const { orgId, identityId, credential } = caller;
+  const to = await passwords.hash(password, { owner: identityId, isKnown: true });
+
   await db.transaction(async (tx) => {
     if (isFromLink && !(await useUpLinkSession(tx, { orgId, id: credential.id }))) {
       throw changedMeanwhile();
@@ -82,7 +82,10 @@ async function checkCurrent(
     throw new AppError('forbidden', 'Ask an admin for a sign-in link to set a password with.');
   }
   await slowDown(deps, passwordChangeCounts(caller.identityId));
-  if (current !== null && (await deps.passwords.verify(current, account.passwordHash))) return;
+  const asker = { owner: caller.identityId, isKnown: true };
+  if (current !== null && (await deps.passwords.verify(current, account.passwordHash, asker))) {
+    return;
+  }
   await recordFailure(deps, account, context);
   throw new AppError('forbidden', 'The current password is wrong.');
 }

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { getIdentity } from '../repository/identities.ts';
 import { findAccountToSignIn, lockPassword } from '../repository/local-accounts.ts';
 import { clearAttempts } from '../repository/sign-in-attempts.ts';
-import { recordFailure, signInCounts, slowDown } from '../sign-in/attempts.ts';
+import { recordFailure, signInAsker, signInCounts, slowDown } from '../sign-in/attempts.ts';
 import { findDevice } from '../sign-in/device.ts';
 import { checkMayComeIn, openSession } from '../sign-in/open-session.ts';
 import type { OpenedSession } from '../sign-in/open-session.ts';
@@ -20,6 +20,12 @@ interface SignInFields {
   readonly context: CallContext;
 }
 
+/** No user has these ids. */
+const nobody = {
+  orgId: '00000000-0000-0000-0000-000000000000',
+  identityId: '00000000-0000-0000-0000-000000000000',
+};
+
 /**
  * Opens a dashboard session for an e-mail address and its password. Whether there is such an
  * account shows neither in the answer, nor in its time, nor in how often one may try.
@@ -31,14 +37,17 @@ export async function signInWithPassword(
   const { db, passwords } = deps;
   const named = { email: body.email.trim(), orgName: body.org ?? null };
   const { account, countedAs } = await findAccountToSignIn(db, named);
-  const counts = signInCounts({
+  const attempt = {
     account: countedAs ?? named.email.toLowerCase(),
     ip: context.ip,
-    device: account === undefined ? null : await findDevice(db, deviceToken, account),
-  });
+    // Looked for without an account, too: an answer that comes sooner would say that there is none.
+    device: await findDevice(db, deviceToken, account ?? nobody),
+  };
+  const counts = signInCounts(attempt);
   await slowDown(deps, counts);
 
-  const isRight = await passwords.verify(body.password, account?.passwordHash ?? null);
+  const asker = signInAsker(attempt);
+  const isRight = await passwords.verify(body.password, account?.passwordHash ?? null, asker);
   if (account === undefined || !isRight) {
     // Not waited for: an answer that takes longer would say that there is such an account.
     if (account !== undefined) void recordFailure(deps, account, context);

@@ -1,2 +1,3 @@
 export { ThreadPool } from './pool.ts';
+export { Turns } from './turns.ts';
 export type { StepFailure, ThreadJob, ThreadReport } from './pool.ts';
