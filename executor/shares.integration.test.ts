@@ -123,6 +123,22 @@ describe('files', () => {
 });
 
 describe('audit rows', () => {
+  test('of calls that come at once count before they are sent, and leave room to others', async () => {
+    await using small = await createWorld({ variables: { AUDIT_BYTES_PER_MINUTE: '100000' } });
+    const post = (by: CallerIds) => {
+      const call = small.actionCall('create', { title: 't' });
+      const permit = small.permitOf(call, { ...by, description: 'x'.repeat(1_900) });
+      return small.gateway.execute({ permit, call, options, context }, soon());
+    };
+    const own = { orgId: small.orgId, userId: small.userId, identityId: small.agentId };
+    const ends = await Promise.allSettled(Array.from({ length: 60 }, () => post(own)));
+    const codes = ends.map((end) => (end.status === 'fulfilled' ? 'called' : end.reason.code));
+    expect(new Set(codes)).toEqual(new Set(['called', 'rate_limited']));
+    expect(codes.filter((code) => code === 'called').length).toBeLessThan(14);
+    expect(small.upstream.hits).toHaveLength(codes.filter((code) => code === 'called').length);
+    await post({ ...own, orgId: uuidv7() });
+  });
+
   test('of writes that disclose much use up their caller’s share of a minute, and nobody else’s', async () => {
     await using small = await createWorld({ variables: { AUDIT_BYTES_PER_MINUTE: '100000' } });
     const post = (by: CallerIds) => {

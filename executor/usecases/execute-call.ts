@@ -69,7 +69,7 @@ export async function executeCall(
   const run = { permit, facts, call, prepared, credentials, entry, timeoutMs, behalf };
   const isWrite = isNonRead(request.method, permit.nonRead);
   // Intent and outcome, or the outcome alone.
-  deps.auditShare.count(permit, entry, isWrite ? 2 : 1);
+  deps.auditShare.take(permit, entry, isWrite ? 2 : 1);
   // Awaited here: the slot is held until the call has ended.
   const executed = isWrite
     ? runNonRead(deps, run)

@@ -73,7 +73,7 @@ export async function executeFrozenCall(
   const run = { permit, facts: permit, call, prepared, credentials, entry, timeoutMs };
   const isWrite = isNonRead(request.method, permit.nonRead);
   // Intent and outcome, or the outcome alone.
-  deps.auditShare.count(permit, entry, isWrite ? 2 : 1);
+  deps.auditShare.take(permit, entry, isWrite ? 2 : 1);
   // Awaited here: the slot is held until the call has ended.
   const executed = isWrite ? runNonRead(deps, run) : runApprovedRead(deps, run);
   return await executed;

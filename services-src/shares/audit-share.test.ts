@@ -23,7 +23,7 @@ function fill(share: ReturnType<typeof createAuditShare>, value: string) {
     } catch (error) {
       return { calls, error };
     }
-    share.count(bot, disclosed(value), 2);
+    share.take(bot, disclosed(value), 2);
   }
   return { calls: 1_000, error: null };
 }
@@ -50,6 +50,12 @@ test('large rows use up the share of their caller, which is refused for a while,
   }
   clock.ms = 60_000;
   expect(() => share.assertRoom(bot)).not.toThrow();
+});
+
+test('rows count by the bytes that are stored, whatever script they are in', () => {
+  const share = () =>
+    createAuditShare({ bytesPerMinute: 1_000_000, levels, component: 'executor' });
+  expect(fill(share(), '語'.repeat(10_000)).calls).toBeLessThan(10);
 });
 
 test('small rows use up less of it, and a limit of 0 is none', () => {

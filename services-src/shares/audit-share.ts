@@ -10,8 +10,13 @@ import type { Level } from './room.ts';
 export interface AuditShare {
   /** Throws `rate_limited` once the caller's share of the minute is used up, `unavailable` once everybody's is. */
   assertRoom(caller: CallerIds): void;
-  /** Counts rows that are written, however large: a call that has begun is recorded. */
-  count(caller: CallerIds, entry: AuditEntry, rows?: number): void;
+  /**
+   * Counts the rows of a call that is about to be sent, and throws as `assertRoom` does: others of
+   * the same caller may have used up its share while this one was prepared.
+   */
+  take(caller: CallerIds, entry: AuditEntry, rows: number): void;
+  /** Counts a row that is written, however large. */
+  count(caller: CallerIds, entry: AuditEntry): void;
 }
 
 interface AuditShareLimits {
@@ -31,9 +36,13 @@ export function createAuditShare({
   component,
   now,
 }: AuditShareLimits): AuditShare {
-  if (bytesPerMinute === 0) return { assertRoom: () => undefined, count: () => undefined };
+  if (bytesPerMinute === 0) {
+    return { assertRoom: () => undefined, take: () => undefined, count: () => undefined };
+  }
   const shares = new MinuteShares({ capacity: bytesPerMinute, levels }, now);
-  return {
+  const use = (caller: CallerIds, entry: AuditEntry, rows: number) =>
+    shares.use(callerPath(caller), rows * Buffer.byteLength(JSON.stringify(entry)));
+  const share: AuditShare = {
     assertRoom(caller) {
       const refusal = shares.refusalOf(callerPath(caller));
       if (refusal === null) return;
@@ -50,8 +59,11 @@ export function createAuditShare({
         { details: { busy: true, retry_after: retrySeconds } },
       );
     },
-    count(caller, entry, rows = 1) {
-      shares.use(callerPath(caller), rows * JSON.stringify(entry).length);
+    take(caller, entry, rows) {
+      share.assertRoom(caller);
+      use(caller, entry, rows);
     },
+    count: (caller, entry) => use(caller, entry, 1),
   };
+  return share;
 }
