@@ -2,6 +2,7 @@ import type { DerivedKey } from '#contracts/permit';
 import { normaliseText } from '#templates';
 import { fold } from './folding.ts';
 import type { Folded } from './folding.ts';
+import { hyphenatedUuidIn, identifierIn, leadingNumberIn } from './identifiers.ts';
 import { matchesText } from './glob.ts';
 import type { GlobBudget } from './glob.ts';
 import { splitKey } from './keys.ts';
@@ -55,8 +56,8 @@ function argumentsOfKey(key: DerivedKey): readonly string[] {
 }
 
 /**
- * An address as it is written, and as servers read it that overlook empty segments and path parameters, or
- * decode twice.
+ * An address as it is written, and as servers read it that overlook empty segments and path parameters,
+ * decode twice, or take `01` for `1`.
  */
 export function addressReadings(address: string): string[] {
   const decoded = /%25[0-9A-F]{2}/i.test(address) ? [decodedTwice(address)] : [];
@@ -65,8 +66,18 @@ export function addressReadings(address: string): string[] {
       .replaceAll(/(?:;|%3B)[^/]*/gi, '')
       .replaceAll(/\/{2,}/g, '/')
       .replace(/(?<=[^/])\/$/, '');
-    return plain === each ? [each] : [each, plain, `${plain}/`];
+    const readings = plain === each ? [each] : [each, plain, `${plain}/`];
+    return [...readings, ...spelledAlike(plain)];
   });
+}
+
+/** The same with the identifiers in its path spelled as rules mostly have them; none where they are. */
+function spelledAlike(address: string): string[] {
+  const [host = '', ...segments] = address.split('/');
+  const spellings = [identifierIn, leadingNumberIn, hyphenatedUuidIn].map((spell) =>
+    [host, ...segments.map((each) => spell(each.toLowerCase()) ?? each)].join('/'),
+  );
+  return [...new Set(spellings)].filter((each) => each !== address);
 }
 
 function decodedTwice(address: string): string {

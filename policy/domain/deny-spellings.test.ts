@@ -29,6 +29,11 @@ describe('a deny of an address holds however the path is spelled', () => {
     ['/repos/**', '/repos;v=1/acme/site'],
     ['/repos/**', '//repos/'],
     ['/straße', '/STRA%E1%BA%9EE'],
+    ['/notes/1', '/notes/01'],
+    ['/notes/1/text', '/notes/1-title/text'],
+    ['/notes/1', '/notes//1.0;v=1'],
+    ['/notes/2f26ee68-df30-4251-aad4-8ddc420cba3d', '/notes/2F26ee68df304251aad48ddc420cba3d'],
+    ['/notes/2f26ee68df304251aad48ddc420cba3d/*', '/notes/2f26ee68-df30-4251-aad4-8ddc420cba3d/x'],
   ];
 
   test.for(cases)('%s, asked for as %s', ([pattern, path]) => {

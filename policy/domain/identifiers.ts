@@ -17,6 +17,12 @@ export function leadingNumberIn(text: string): string | undefined {
   return digits === undefined ? undefined : numberIn(digits);
 }
 
+/** The usual spelling of a UUID. */
+export function hyphenatedUuidIn(text: string): string | undefined {
+  const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(identifierIn(text) ?? '')?.slice(1);
+  return parts?.join('-');
+}
+
 const CHARACTERS_MAX = 60;
 const startsIdentifier = /^(?:[+-]?\.?\p{Nd}|[{(a-f]|urn:uuid:)/u;
 

@@ -125,6 +125,12 @@ export const spelledCalls: readonly Denied[] = [
     call: ({ url }) => raw(`${url}/cards/graphql/any?query=mutation`, 'GET'),
   },
   {
+    what: 'an address with another spelling of a number',
+    deny: `http:POST:${host}/notes/1`,
+    call: () => write('01'),
+    beside: () => write('10'),
+  },
+  {
     what: 'an address that is encoded twice',
     deny: `http:POST:${host}/notes/secret`,
     call: ({ url }) => raw(`${url}/notes/%2573ecret`),
