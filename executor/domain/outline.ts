@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { ShortenedValue, ShownRequest } from '#contracts/http/approvals';
 import type { JsonValue } from '#contracts/vocabulary';
@@ -100,7 +100,7 @@ function createKnown(bytesMax: number): Known {
       let identity = identities.get(value);
       if (identity === undefined) {
         const text = typeof value === 'string' ? value : JSON.stringify(value);
-        const sha256 = createHash('sha256').update(text).digest('hex');
+        const sha256 = hash('sha256', text);
         identity = { bytes: Buffer.byteLength(text), sha256 };
         identities.set(value, identity);
       }
@@ -198,7 +198,7 @@ function beginning(text: string, bytes: number): string {
 /** A name that is too long itself is shown by its beginning and what tells it from others. */
 function shownName(name: string): string {
   if (name.length <= nameCharactersMax) return name;
-  const sha256 = createHash('sha256').update(name).digest('hex');
+  const sha256 = hash('sha256', name);
   return `${name.slice(0, 60).toWellFormed()}… (sha256 ${sha256})`;
 }
 

@@ -14,6 +14,11 @@ test.for<[what: string, value: unknown, text: string]>([
     { c: [{ a: 1, b: [2, 'é"'] }, { b: { d: 1, c: [] }, a: null }, [[], {}], 'x'], a: { e: 'f' } },
     '{"a":{"e":"f"},"c":[{"a":1,"b":[2,"é\\""]},{"a":null,"b":{"c":[],"d":1}},[[],{}],"x"]}',
   ],
+  [
+    'what has to be escaped, in names and in texts',
+    { z: '\u007f', '"': '\\', '\u0001': 'a\tb', é: ' !#[]~' },
+    '{"\\u0001":"a\\tb","\\"":"\\\\","z":"\u007f","é":" !#[]~"}',
+  ],
   ['nothing as null', undefined, 'null'],
 ])('canonical JSON writes %s', ([, value, text]) => {
   expect(canonicalJson(value)).toBe(text);
