@@ -43,6 +43,29 @@ test('an upgrade tells once of each deny rule that means something else now', as
     await world.db.unsafe(sql.slice(sql.search(/^(?:with live|insert into)/m)));
   }
 
+  const everyRule = {
+    principal: world.sign(ann),
+    ...{ identityId: bot.id, effect: null, createdBy: null, approvalId: null },
+    page: { limit: 100, cursor: null },
+  };
+  const listed = await world.gateway.listRules(everyRule, soon());
+  const reviewed = listed.items.filter(({ review }) => review !== undefined);
+  expect(reviewed.map(({ id }) => ids.get(id)).toSorted()).toEqual(
+    Object.keys(expected)
+      .filter((rule) => expected[rule] !== undefined)
+      .toSorted(),
+  );
+  expect(reviewed.find(({ pattern }) => pattern === 'secret:token:*')?.review).toMatch(
+    /now also refuses actions/,
+  );
+  // Whoever agrees with what it means now makes it again, and deletes the old one.
+  const [first] = reviewed;
+  const again = await world.rule(ann, bot, `deny ${first?.pattern}`);
+  await world.gateway.deleteRule({ principal: world.sign(ann), id: first?.id ?? '' }, soon());
+  const left = await world.gateway.listRules(everyRule, soon());
+  expect(left.items.find(({ id }) => id === again.id)).not.toHaveProperty('review');
+  expect(left.items.filter(({ review }) => review !== undefined)).toHaveLength(reviewed.length - 1);
+
   const told: Record<string, string> = {};
   const logger = {
     warn: ({ ruleId, change }: { ruleId: string; change: string }) => {

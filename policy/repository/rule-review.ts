@@ -1,11 +1,12 @@
 import type { Sql } from '#database';
+import type { RuleChange } from '../domain/rule-changes.ts';
 
 export interface ReviewedRule {
   readonly ruleId: string;
   readonly orgId: string;
   readonly identityId: string | null;
   readonly pattern: string;
-  readonly change: 'reaches_actions' | 'folds_argument' | 'spares_neighbours';
+  readonly change: RuleChange;
 }
 
 /** Rules whose meaning changed with an upgrade and of which nobody was told, marked as told. */
@@ -16,7 +17,7 @@ export async function takeReviewed(sql: Sql, limit: number): Promise<ReviewedRul
       org_id: string;
       identity_id: string | null;
       pattern: string;
-      change: ReviewedRule['change'];
+      change: RuleChange;
     }[]
   >`
     with untold as (

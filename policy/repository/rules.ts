@@ -2,6 +2,8 @@ import type { Rule as PublicRule } from '#contracts/http/rules';
 import type { Risk } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { withHiddenEncoded } from '../domain/keys.ts';
+import { changeMeanings } from '../domain/rule-changes.ts';
+import type { RuleChange } from '../domain/rule-changes.ts';
 import type { Rule } from '../domain/rules.ts';
 import { compilePatterns } from './compiled-patterns.ts';
 
@@ -113,9 +115,10 @@ export async function listRulePage(
   },
 ): Promise<PublicRule[]> {
   const { orgId, ownerId, identityId, effect, createdBy, approvalId, beforeId, limit } = page;
-  const rows = await sql<RuleRow[]>`
-    select ${sql(columns)}
+  const rows = await sql<(RuleRow & { change: RuleChange | null })[]>`
+    select ${sql(columns)}, change
       from policy.rule
+      left join policy.rule_review on rule_id = id
      where org_id = ${orgId}
        and deleted_at is null
        and (expires_at is null or expires_at > now())
@@ -128,7 +131,10 @@ export async function listRulePage(
      order by id desc
      limit ${limit}
   `;
-  return rows.map(presentRule);
+  return rows.map(({ change, ...row }) => ({
+    ...presentRule(row),
+    ...(change !== null && { review: changeMeanings[change] }),
+  }));
 }
 
 export async function findRule(

@@ -22,6 +22,8 @@ export const rule = z.strictObject({
   created_at: timestamp,
   last_used_at: timestamp.nullable(),
   use_count: z.int(),
+  /** Why somebody should look at it: an upgrade changed what it means. In the list alone. */
+  review: z.string().max(500).optional(),
 });
 export type Rule = z.infer<typeof rule>;
 
