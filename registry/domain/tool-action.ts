@@ -14,6 +14,8 @@ import { readMirrors } from './tool-headers.ts';
 /** A tool read for use: as an action, or with the reason why it cannot be one. */
 export interface ReadTool {
   readonly definition: ToolDefinition;
+  /** Names the definition. */
+  readonly hash: string;
   readonly usable: (ToolPin & { readonly action: CompiledAction }) | null;
   readonly problem: string | null;
 }
@@ -31,11 +33,12 @@ const reservedNames = new Set(['constructor', 'prototype']);
  * destruction counts, and no hint makes a tool look safer (decisions: Risk).
  */
 export function readTool(definition: ToolDefinition): ReadTool {
+  const hash = digestOf(definition);
   try {
-    return { definition, usable: usableOf(definition), problem: null };
+    return { definition, hash, usable: usableOf(definition, hash), problem: null };
   } catch (thrown) {
-    if (thrown instanceof Unusable) return { definition, usable: null, problem: thrown.message };
-    throw thrown;
+    if (!(thrown instanceof Unusable)) throw thrown;
+    return { definition, hash, usable: null, problem: thrown.message };
   }
 }
 
@@ -51,15 +54,11 @@ export function readTools(definitions: readonly ToolDefinition[]): ReadTool[] {
     const size = Buffer.byteLength(JSON.stringify(read.usable));
     if (bytes + size > toolsBytesMax) {
       const problem = 'The tools of its server take too much room together.';
-      return { definition, usable: null, problem };
+      return { ...read, usable: null, problem };
     }
     bytes += size;
     return read;
   });
-}
-
-export function hashOf(definition: ToolDefinition): string {
-  return digestOf(definition);
 }
 
 /** Why a tool cannot be used; never shows more than our own words and a name made visible. */
@@ -67,7 +66,7 @@ class Unusable extends Error {
   override readonly name = 'Unusable';
 }
 
-function usableOf(definition: ToolDefinition): NonNullable<ReadTool['usable']> {
+function usableOf(definition: ToolDefinition, hash: string): NonNullable<ReadTool['usable']> {
   const { name, title, description, inputSchema } = definition;
   if (!toolName.test(name) || reservedNames.has(name)) {
     throw new Unusable('Its name is not of letters, digits, "_", "." and "-" with a letter first.');
@@ -103,7 +102,7 @@ function usableOf(definition: ToolDefinition): NonNullable<ReadTool['usable']> {
   }
   const headers = readMirrors(inputSchema);
   if (headers === undefined) throw new Unusable('Its x-mcp-header is not as the protocol has it.');
-  return { action, hash: hashOf(definition), headers };
+  return { action, hash, headers };
 }
 
 function isDestructive({ annotations }: ToolDefinition): boolean {

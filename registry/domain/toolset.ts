@@ -1,10 +1,8 @@
 import type { ToolDefinition, ToolOverride, ToolPin } from '#contracts/mcp';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { ServiceToolStatus } from '#contracts/http/service-tools';
-import { canonicalJson } from '#signing';
 import { visible } from './hidden-text.ts';
 import { unsuitedScope } from './scope-param.ts';
-import { hashOf } from './tool-action.ts';
 import type { ReadTool } from './tool-action.ts';
 
 /** One definition with the hash that names it, and as what it was read. */
@@ -15,7 +13,7 @@ export interface Pinned {
   readonly tool: UsableTool | null;
 }
 
-type UsableTool = ToolPin & { readonly action: CompiledAction };
+export type UsableTool = ToolPin & { readonly action: CompiledAction };
 
 /** A tool of a connected service: what its server offers now, and what a person accepted. */
 export interface ServiceTool {
@@ -62,10 +60,10 @@ export function mergeOffered(
 }
 
 function mergeOne(
-  { definition, usable, problem }: ReadTool,
+  { definition, hash, usable, problem }: ReadTool,
   { name, accepted, accepts }: { name: string; accepted: Pinned | null; accepts: Accepts },
 ): ServiceTool {
-  const offered: Pinned = { hash: hashOf(definition), definition, tool: usable };
+  const offered: Pinned = { hash, definition, tool: usable };
   const isTaken = accepted === null && usable !== null && accepts(name);
   return { name, offered, accepted: isTaken ? offered : accepted, problem };
 }
@@ -98,10 +96,6 @@ export function toolsetOf(protocolVersion: string, tools: readonly ServiceTool[]
     return [{ ...accepted, action }];
   });
   return { protocolVersion, tools: usable };
-}
-
-export function isSameToolset(left: Toolset, right: Toolset): boolean {
-  return canonicalJson(left) === canonicalJson(right);
 }
 
 /** A template of runtime `mcp` with the tools of one service as its actions. */

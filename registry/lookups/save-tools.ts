@@ -1,6 +1,6 @@
 import type { Sql } from '#database';
 import type { Service } from '../domain/service.ts';
-import { isSameToolset, mergeOffered, statusOf, toolsetOf } from '../domain/toolset.ts';
+import { mergeOffered, statusOf, toolsetOf } from '../domain/toolset.ts';
 import type { Accepts, ServiceTool } from '../domain/toolset.ts';
 import {
   findToolset,
@@ -10,6 +10,7 @@ import {
   replaceTools,
 } from '../repository/toolset.ts';
 import type { OfferedTools } from './offered-tools.ts';
+import { isSameToolset } from './same-toolset.ts';
 
 export interface SavedTools {
   readonly tools: readonly ServiceTool[];
@@ -45,7 +46,7 @@ export async function saveToolset(
   const version = template.toolset?.version ?? 0;
   const before = version === 0 ? undefined : await findToolset(tx, { orgId, serviceId, version });
   const toolset = toolsetOf(protocolVersion ?? before?.toolset.protocolVersion ?? '', tools);
-  if (before !== undefined && isSameToolset(before.toolset, toolset)) return;
+  if (before !== undefined && (await isSameToolset(before.toolset, toolset))) return;
   await insertToolset(tx, { orgId, serviceId, version: version + 1, toolset });
 }
 
