@@ -207,6 +207,21 @@ describe('a preview', () => {
     });
   });
 
+  test('of a dry run to an address that is refused says so, unless the call is denied', async () => {
+    const call = world.rawCall({ target: 'http://169.254.169.254/latest' });
+    const parts = { hosts: ['169.254.169.254'], keys: ['http:GET:169.254.169.254/latest'] };
+    const dryRun = (kind: 'gap' | 'permit', isAskedAbout: boolean) => {
+      const gapOrPermit = kind === 'gap' ? world.gapOf(call, parts) : world.permitOf(call, parts);
+      return world.policy.showRequest({ gapOrPermit, kind, call, isAskedAbout }, soon());
+    };
+    const refused = { code: 'upstream_refused_address' };
+
+    await expect(dryRun('gap', true)).rejects.toMatchObject(refused);
+    await expect(dryRun('permit', false)).rejects.toMatchObject(refused);
+    const { request } = await dryRun('gap', false);
+    expect(request).toMatchObject({ url: 'http://169.254.169.254/latest' });
+  });
+
   test('of a dry run finds what is wrong with the filter', async () => {
     const call = { ...create(), filter: '.a[' };
     const gapOrPermit = world.permitOf(call);

@@ -22,7 +22,9 @@ export async function showDryRequest(
   const facts = kind === 'gap' ? deps.verifyGap(gapOrPermit) : deps.verifyPermit(gapOrPermit);
   await checkFilter(deps, call.filter, facts);
   const prepared = await prepareCall(deps, { facts, call }, deadline);
-  deps.egress.check(parseAddress(prepared.request.url).href);
+  // Of a denied call there is a gap, and nobody is asked: it is told that alone, and nothing of addresses.
+  const isDenied = kind === 'gap' && !isAskedAbout;
+  if (!isDenied) deps.egress.check(parseAddress(prepared.request.url).href);
   const credentials = await showCredentials(deps, facts);
   const showing = { fromAction: call.kind === 'action', credentials, hidesText: !isAskedAbout };
   return { request: showRequest(prepared, showing) };
