@@ -50,7 +50,7 @@ test('an upgrade tells once of each deny rule that means something else now', as
   };
   const listed = await world.gateway.listRules(everyRule, soon());
   const reviewed = listed.items.filter(({ review }) => review !== undefined);
-  expect(reviewed.map(({ id }) => ids.get(id)).toSorted()).toEqual(
+  expect(reviewed.map(({ id }) => ids.get(id) ?? '').toSorted()).toEqual(
     Object.keys(expected)
       .filter((rule) => expected[rule] !== undefined)
       .toSorted(),
