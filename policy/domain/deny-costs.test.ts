@@ -69,6 +69,15 @@ describe('what members wrote about a host', () => {
 
     expect(cpuMsOf(() => findNames(longPaths, { path }))).toBeLessThan(BOUNDED_MS);
     expect(isDenied('own19:send7:x', names)).toBe(true);
+
+    const { neighbours, budget } = neighboursOf(times(200, (index) => longPaths[index % 20]!));
+    const before = budget.left;
+    neighbourNames(
+      neighbours,
+      { method: 'POST', path, query: {}, body: null },
+      { risk: 'write', budget },
+    );
+    expect(before - budget.left).toBeLessThan(1_100_000);
   });
 
   test('of an earlier version, with hundreds of segments, may be what is asked for', () => {

@@ -40,9 +40,11 @@ const lookups = {
 } as unknown as Lookups;
 
 test('what a rule stops is looked for in turns with other requests, whatever members wrote', async () => {
+  let turns = 0;
   let [longest, before] = [0, process.threadCpuUsage()];
   let next: NodeJS.Immediate;
   const takeTurn = () => {
+    turns += 1;
     const { user, system } = process.threadCpuUsage(before);
     longest = Math.max(longest, (user + system) / 1_000);
     before = process.threadCpuUsage();
@@ -59,6 +61,7 @@ test('what a rule stops is looked for in turns with other requests, whatever mem
 
   expect(stops.length).toBeGreaterThan(0);
   expect(isCut).toBe(true);
+  expect(turns).toBeGreaterThan(30);
   // Ten times what it takes; without turns and a budget it took seconds.
   expect(longest).toBeLessThan(200);
 });
