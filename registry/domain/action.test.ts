@@ -8,6 +8,33 @@ import type { FindingCode } from './findings.ts';
 
 const parameters = (document: ExampleDocument) => listNotes(document)['parameters'] as object[];
 
+describe('a schema with many alternatives', () => {
+  const compileWith = (alternatives: number) =>
+    compile((d) => {
+      const anyOf = Array.from({ length: alternatives }, (_, at) => ({
+        type: 'object',
+        properties: Object.fromEntries(
+          Array.from({ length: 20 }, (_each, index) => [
+            `p${at}_${index}`,
+            { type: 'string', maxLength: 9 },
+          ]),
+        ),
+      }));
+      const content = {
+        'application/json': { schema: { type: 'object', properties: { a: { anyOf } } } },
+      };
+      put(createNote(d), 'requestBody', { required: true, content });
+      put(createNote(d), 'x-service-disclose', undefined);
+      put(createNote(d), 'x-service-redact', undefined);
+      put(createNote(d), 'summary', 'Create a note');
+    }).report.errors.map(({ code }) => code);
+
+  test('is refused when no call could be checked by it in time', () => {
+    expect(compileWith(200)).toContain('too_complex');
+    expect(compileWith(100)).not.toContain('too_complex');
+  });
+});
+
 describe('paths and operations', () => {
   test.for<[what: string, code: FindingCode, change: Change]>([
     ['a path without its slash', 'path_invalid', (d) => put(d.paths, 'notes', {})],

@@ -5,6 +5,7 @@ import type {
   DescriptionPart,
 } from '#contracts/template';
 import type { HttpMethod, Risk } from '#contracts/vocabulary';
+import { weighJson } from '#json-schema';
 import type { Context, JsonObject, Place } from './context.ts';
 import { parametersOf, parseDescription } from './description.ts';
 import { compileDisclose, compileRedact } from './disclosure.ts';
@@ -56,13 +57,15 @@ export function compileAction(
   checkResolves(context, params);
   const summary = readText(context, operation, { key: 'summary', max: 1000, required: true });
   const description = compileDescription(context, operation, params);
+  const paramsSchema = paramsSchemaOf(params, named.conditions);
+  checkWeight(context, operation, paramsSchema);
   const action = {
     method,
     path: named.path,
     risk: readRisk(context, operation, method),
     scopeParam: readScopeParam(context, operation, params),
     params: params.map(withoutPlace),
-    paramsSchema: paramsSchemaOf(params, named.conditions),
+    paramsSchema,
     body: body?.body ?? null,
     disclose: compileDisclose(context, operation),
     redact: compileRedact(context, operation, { params, wholeBody }),
@@ -77,6 +80,17 @@ export function compileAction(
   };
   if (key === undefined || summary === undefined || description === undefined) return undefined;
   return { key, summary, description, ...action };
+}
+
+/** Making a check of more takes seconds, which no call has. */
+const schemaWeightMax = 10_000;
+
+function checkWeight({ findings, budget }: Context, { path }: Place, paramsSchema: unknown): void {
+  // Said already, of the whole document.
+  if (budget.schemaNodes < 0) return;
+  if (weighJson(paramsSchema, schemaWeightMax + 1) <= schemaWeightMax) return;
+  const message = `The schemas of what a caller gives have more than ${schemaWeightMax} parts, too many to check calls by. Describe only what callers need.`;
+  findings.error('too_complex', path, message);
 }
 
 function checkUnsupported({ findings }: Context, operation: Place<JsonObject>): void {
