@@ -130,7 +130,8 @@ function createCutter({ measure, identify }: Known) {
       return beginning(typeof value === 'string' ? value : JSON.stringify(value), bytes);
     }
     const isList = Array.isArray(value);
-    const entries = Object.entries(value);
+    const entries = firstEntries(value, Math.max(1, Math.floor(bytes / textBytesMin)));
+    const total = isList ? value.length : Object.keys(value).length;
     const names = shownNames(entries, { isList, bytes });
     const kept = entries.slice(0, names.length);
     const taken = names.reduce((sum, name) => sum + nameBytes(name, isList), 0);
@@ -145,8 +146,8 @@ function createCutter({ measure, identify }: Known) {
     });
     const shown = isList ? parts.map(([, each]) => each) : Object.fromEntries(parts);
     const count = Object.keys(shown).length;
-    if (count < entries.length || kept.some(([name], index) => name !== names[index])) {
-      note(value, at, { entries: entries.length, shown: count });
+    if (count < total || kept.some(([name], index) => name !== names[index])) {
+      note(value, at, { entries: total, shown: count });
     }
     return shown;
   };
@@ -167,6 +168,13 @@ function shareOut(total: number, needs: readonly number[]): number[] {
   return [...needs];
 }
 
+/** Of tens of thousands of entries there is room for a few. */
+function firstEntries(value: JsonValue & object, max: number): [string, JsonValue][] {
+  if (Array.isArray(value)) return value.slice(0, max).map((each, at) => [String(at), each]);
+  const names = Object.keys(value).slice(0, max);
+  return names.map((name) => [name, value[name] as JsonValue]);
+}
+
 /** The names of as many entries as there is room for: half of it for names, the rest for what they name. */
 function shownNames(
   entries: readonly (readonly [string, JsonValue])[],
@@ -174,7 +182,7 @@ function shownNames(
 ): string[] {
   const names: string[] = [];
   let left = bytes / 2;
-  for (const [name] of entries.slice(0, Math.max(1, Math.floor(bytes / textBytesMin)))) {
+  for (const [name] of entries) {
     const shown = isList ? name : shownName(name);
     left -= nameBytes(shown, isList);
     if (left < 0 && names.length > 0) break;
