@@ -257,6 +257,16 @@ describe('what a call may hold', () => {
       'query_values',
     ],
     [
+      'a query that is too long as a whole',
+      {
+        service: 'http',
+        method: 'GET',
+        url: 'https://a.example/',
+        query: { a: ['x'.repeat(40_000), 'x'.repeat(30_000)] },
+      },
+      'query_characters',
+    ],
+    [
       'too many headers',
       {
         service: 'http',

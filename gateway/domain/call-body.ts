@@ -30,6 +30,8 @@ const timeoutMsDefault = 30_000;
 const waitSecondsMax = 60;
 /** Servers take a hundred or so. */
 const headersMax = 200;
+/** Beyond what servers take in a URL; more belongs into a body. */
+const queryCharactersMax = 65_536;
 /** Addresses of services and providers have a few. */
 const variablesMax = 200;
 
@@ -201,10 +203,15 @@ function httpCall(
   { queryValuesMax }: CallLimits,
 ): HttpCall {
   let values = 0;
-  for (const given of Object.values(body.query ?? {})) {
-    values += Array.isArray(given) ? given.length : 1;
+  let characters = 0;
+  for (const [name, given] of Object.entries(body.query ?? {})) {
+    for (const value of [given].flat()) {
+      values += 1;
+      characters += name.length + value.length;
+    }
   }
   if (values > queryValuesMax) throw tooManyValues(queryValuesMax);
+  if (characters > queryCharactersMax) throw queryTooLong();
   if (Object.keys(body.headers ?? {}).length > headersMax) throw tooManyHeaders();
   return {
     kind: 'http',
@@ -270,6 +277,15 @@ function tooManyValues(max: number): AppError {
     'too_large',
     `The query has more than ${max.toLocaleString('en')} values; send fewer.`,
     { details: { limit: 'query_values', max } },
+  );
+}
+
+function queryTooLong(): AppError {
+  const max = queryCharactersMax;
+  return new AppError(
+    'too_large',
+    `The query has more than ${max.toLocaleString('en')} characters; send long values in a body.`,
+    { details: { limit: 'query_characters', max } },
   );
 }
 
