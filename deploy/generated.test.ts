@@ -67,7 +67,7 @@ describe('NATS accounts', () => {
     expect(crossings.length).toBeGreaterThan(300);
     for (const subject of crossings) {
       expect(subject).toMatch(
-        /^(rpc\.\w+\.v\d+\.\w+\.(\*|c_\w+)|(evt|aud)\.\w+(\.\w+)*\.>|feed\.v1|\$JS\.API\.(CONSUMER\.(INFO|MSG\.NEXT)\.EVENTS\.\w+|DIRECT\.GET\.OBJ_files)|\$JS\.ACK\.EVENTS\.\w+\.>|\$O\.files\.C\.\*)$/,
+        /^(rpc\.\w+\.v\d+\.\w+\.(\*|c_\w+)|(evt|aud)\.\w+(\.\w+)*\.>|feed\.v1|gone\.gateway\.v1|\$JS\.API\.(CONSUMER\.(INFO|MSG\.NEXT)\.EVENTS\.\w+|DIRECT\.GET\.OBJ_files)|\$JS\.ACK\.EVENTS\.\w+\.>|\$O\.files\.C\.\*)$/,
       );
     }
   });
