@@ -43,7 +43,8 @@ const tokenCharactersMax = 512;
 
 /**
  * Looks tokens up at auth: one look-up at a time per token, kept for at most a second counted
- * from before it was asked, so that a revocation holds within a second (decisions: Lifetimes).
+ * from before it was asked, so that a revocation holds within a second
+ * (docs/reference/identities.md#lifetimes).
  */
 export function createAuthenticator(
   client: Pick<Client<typeof auth>, 'authenticate'>,

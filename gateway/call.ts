@@ -64,8 +64,8 @@ const pausesMs = { full: [20, 80, 300], none: [50, 150, 400] };
 const asksWithoutWaiting = 2;
 
 /**
- * The five layers every action call passes, in order, over REST and MCP alike (spec: What the
- * service does, 4): transport, authentication, permission, execution, audit.
+ * Takes every action call, over REST and MCP alike, through its five layers in order: transport,
+ * authentication, permission, execution, audit (docs/reference/calling.md#the-five-layers).
  */
 export async function performCall(deps: CallDeps, incoming: IncomingCall): Promise<CallOutcome> {
   const { context } = incoming;
@@ -240,8 +240,9 @@ function neverArrived({ code, details }: AppError): boolean {
 const declaredErrors: ReadonlySet<ErrorCode> = new Set(executorContract.endpoints.execute.errors);
 
 /**
- * Once a non-read may have left, nothing may look like a safe retry (decisions: Calling
- * actions): a lost answer, and any error that the executor does not answer on purpose.
+ * Once a non-read may have left, no answer may look like a safe retry: a lost answer, or an error
+ * that the executor does not declare, is `outcome_unknown`
+ * (docs/reference/errors.md#outcome-unknown).
  */
 function settle(error: AppError, decision: Permitted): AppError {
   const isLost = error.code === 'unavailable' && error.details['lost'] === true;

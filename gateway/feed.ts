@@ -11,7 +11,7 @@ export interface Feed extends Disposable {
   subscribe(listener: Listener): Disposable;
 }
 
-/** One core subscription for all SSE readers and all waiting calls of this gateway (decisions: Events). */
+/** Opens one core subscription for all SSE readers and waiting calls of this gateway (docs/reference/events.md#sse). */
 export function openFeed(bus: Bus, logger: Logger): Feed {
   const listeners = new Set<Listener>();
   const tell = (item: FeedItem | null) => {

@@ -174,7 +174,7 @@ function reachable(
   return found;
 }
 
-/** `/v1` only grows: clients must take members they do not know yet (decisions: Compatibility). */
+/** Lets clients accept members that they do not know yet (docs/reference/limits.md#compatibility). */
 function loosen(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   const members = schema as JsonSchema;

@@ -56,7 +56,7 @@ const bucketsMax = 50_000;
 const bytesPerToken = 32_768;
 const valuesPerToken = 2_000;
 
-/** Quotas are kept per replica: the limit divided by how many replicas live (decisions: Limits and lists). */
+/** Keeps quotas per replica: the limit divided by the number of live replicas (docs/reference/limits.md#rates). */
 export function createRateLimits(quotas: Quotas): RateLimits {
   const now = quotas.now ?? (() => performance.now());
   const createKind = (policy: string, { requests, windowMs }: Quota) => {

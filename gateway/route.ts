@@ -68,7 +68,7 @@ export async function done(
 
 const pageLimitDefault = 50;
 
-/** `?limit=&cursor=` as the components take it (decisions: Limits and lists). */
+/** `?limit=&cursor=` as the components take it (docs/reference/limits.md#lists). */
 export function pageOf(query: {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;

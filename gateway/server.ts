@@ -32,7 +32,7 @@ export interface ServerOptions {
   readonly mcpServer?: ProtocolServerFactory;
 }
 
-/** Every limit of the HTTP server, so that no default decides (reliability: X1, X2). */
+/** Names every limit of the HTTP server, so that no default decides (docs/reference/limits.md#requests). */
 const limits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,

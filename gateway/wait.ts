@@ -41,7 +41,7 @@ export async function awaitDecision(
   return { kind: 'pending', envelope };
 }
 
-/** `deferred`: allowed, and the requester itself replays it (spec: Replay after allowance). */
+/** `deferred`: allowed, and the requester itself runs it (docs/reference/approvals.md#execution). */
 function progressOf(approval: StoredApproval): 'waiting' | 'settled' | 'deferred' {
   switch (approval.status) {
     case 'pending':

@@ -33,7 +33,7 @@ export async function signatureOf(folder: TemplateFolder): Promise<string> {
 
 /**
  * The folder of the built-in registry, setting TEMPLATES_DIR: files that end in `.yaml` or `.yml`
- * (spec: Service template). The one that comes with the program is found from wherever it is started.
+ * (docs/reference/templates.md#loading). The default folder is found from any working directory.
  */
 export function openTemplateFolder(setting: string): TemplateFolder {
   const own = fileURLToPath(new URL(`../${ownTemplates}`, import.meta.url));

@@ -18,7 +18,8 @@ export const unlimited: Authority = { covers: true, uncovered: [], until: null }
 
 /**
  * How far the decider may allow these keys beside the approval's own: users without bound,
- * agents within their authority and for no longer than they hold it (decisions: Approvals).
+ * agents within their authority and for no longer than they hold it themselves
+ * (docs/reference/approvals.md#who-may-decide).
  */
 export async function authorityOf(
   deps: Deps,

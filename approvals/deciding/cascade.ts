@@ -28,8 +28,9 @@ interface Cascade {
 }
 
 /**
- * Allows the other open approvals that a new rule makes needless (decisions: Cascade), each as a
- * transition of its own; the ids of those that were. One that cannot be decided stays open.
+ * Allows the other open approvals that a new rule covers, each as a transition of its own, and
+ * returns their ids. An approval that cannot be decided stays open
+ * (docs/reference/approvals.md#cascade).
  */
 export async function cascade(
   deps: Deps,

@@ -14,8 +14,8 @@ export function hasEnded(standing: Standing): standing is 'expired' | 'revoked' 
 }
 
 /**
- * Refuses whoever may not decide this approval (spec: Authentication 10), by the chain as `auth`
- * has it now; how the requester stands.
+ * Throws unless the caller may decide this approval, by the chain as `auth` has it now. Returns the
+ * standing of the requester (docs/reference/approvals.md#who-may-decide).
  */
 export async function mayDecide(
   deps: Deps,
@@ -68,7 +68,7 @@ export async function getRequesterStanding(
   return (await findChain(deps, orgId, requesterId, deadline))?.standing ?? 'revoked';
 }
 
-/** A role belongs to the user itself: an admin's agent has none (decisions: Rules). */
+/** A role belongs to a user; an admin's agent has none (docs/reference/identities.md#roles). */
 async function isActiveAdmin(
   deps: Deps,
   { orgId, identityId, role }: Principal,

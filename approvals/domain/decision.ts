@@ -21,7 +21,7 @@ export interface Remember {
   readonly cascade: boolean;
 }
 
-/** The decision in either of its two vocabularies (decisions: Approvals, Decisions). */
+/** Reads a decision in either of its two vocabularies (docs/reference/approvals.md#decisions). */
 export function parseDecision(body: ResolveApprovalBody): Decision {
   const acknowledge = body.acknowledge ?? null;
   const reason = body.reason === undefined ? null : shownReason(body.reason);

@@ -19,7 +19,7 @@ export type Outcome =
   /** Somebody else has claimed the execution since; whatever we do must have no effect. */
   | { readonly kind: 'fence_lost' };
 
-/** The word of a refusal that is a result, not an error (spec: a user rejection returns denied). */
+/** Marks a refusal that callers read as a result, not as an error (docs/reference/calling.md#answers). */
 export const deniedError = 'denied';
 
 /** Policy could not be reached, or refuses. Either way nothing leaves. */

@@ -1,4 +1,4 @@
-/** A pattern that `allow_remember` stores, as policy will read it (decisions: Permission keys). */
+/** A pattern that `allow_remember` stores, as policy will read it (docs/reference/permissions.md#patterns). */
 export interface RulePattern {
   readonly pattern: string;
   /** Compared byte for byte, with no wildcards. */

@@ -6,7 +6,7 @@ import { isToRun, isTooLarge } from './approval.ts';
 import type { Approval, Execution } from './approval.ts';
 import type { Relationship } from './relationship.ts';
 
-/** The approval as its viewer reads it (decisions: Approvals, Fields). */
+/** The approval as its viewer reads it (docs/reference/approvals.md#the-card). */
 export function presentApproval(approval: Approval, relationship: Relationship): StoredApproval {
   return { ...presentCard(approval, relationship), proof: proofOf(approval) };
 }

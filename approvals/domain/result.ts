@@ -1,6 +1,6 @@
 import type { CallResult } from '#contracts/call';
 
-/** What is kept of a replay's answer (decisions: Caps). */
+/** The most that is kept of a replay's answer (docs/reference/limits.md#sizes). */
 export const resultBytesMax = 256 * 1024;
 const hintBytesMax = 16 * 1024;
 

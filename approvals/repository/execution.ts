@@ -26,7 +26,7 @@ interface ClaimRow {
   was_asked: boolean;
 }
 
-/** Held this long without a renewal, an execution is anybody's (decisions: Execution moves). */
+/** After this time without a renewal any replica may take an execution over (docs/reference/approvals.md#execution). */
 const leaseSeconds = 15;
 
 export async function insertExecution(

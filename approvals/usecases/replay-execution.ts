@@ -45,8 +45,8 @@ interface Run {
 }
 
 /**
- * Takes one claimed execution to its end, or gives it back to be asked about again
- * (decisions: Execution moves). Returns what was learned; the state is in the row.
+ * Takes one claimed execution to its end, or gives it back for a later attempt
+ * (docs/reference/approvals.md#execution). Returns the outcome; the row holds the state.
  */
 export function replayExecution(deps: Deps, claim: Claim, actor: Actor | null): Promise<Outcome> {
   return inSpan('approvals replay', { 'aag.execution_id': claim.executionId }, async () => {

@@ -24,9 +24,9 @@ const lookEveryMs = 200;
 const marginMs = 500;
 
 /**
- * A call with `approval_id` alone (spec: Replay after allowance): the requester gets the envelope
- * again, the denial, the stored result, or runs what is allowed and has not run. Its ancestors
- * see the same, but run nothing this way.
+ * Answers a call with `approval_id` alone: the requester gets the envelope again, the denial or the
+ * stored result, or runs an allowed call that has not run. Its ancestors see the same, but run
+ * nothing this way (docs/reference/approvals.md#resuming).
  */
 export async function resumeApproval(
   deps: DepsWithReplays,

@@ -1,7 +1,7 @@
 import type { Principal } from '#contracts/vocabulary';
 import type { Identity } from './identity.ts';
 
-/** Who may do what to which identity (decisions: Identities, roles, keys, sessions). */
+/** Who may do what to which identity (docs/reference/identities.md#roles). */
 
 /** Roles belong to the user itself: an admin's agent has none of them. */
 export function seesWholeOrg(caller: Principal): boolean {

@@ -7,9 +7,9 @@ const checksumLength = 6;
 const shape = new RegExp(`^[0-9A-Za-z]{${bodyLength + checksumLength}}$`);
 
 /**
- * A credential of ours as text: a prefix that tells its kind, 43 base62 characters (256 random
- * bits) and 6 of checksum, so that typing errors cost no look-up and secret scanners can tell
- * a real one (decisions: Agent key).
+ * A credential of the gateway as text: a prefix that tells its kind, 43 base62 characters (256
+ * random bits) and 6 of checksum, so that typing errors cost no look-up and secret scanners
+ * recognise it (docs/reference/identities.md#agent-keys).
  */
 export function formatCheckedToken(prefix: string, random: Uint8Array): string {
   if (random.length !== 32) throw new Error('a token holds exactly 256 random bits');

@@ -43,8 +43,8 @@ export interface LiveLink {
 export type Standing = 'active' | 'archived' | 'expired' | 'revoked';
 
 /**
- * The worst of the chain: what is revoked never comes back, what is archived may at any time, and
- * so may the agents of an auditor, who makes no calls (decisions: The walk).
+ * The worst standing in the chain. A revoked identity never comes back; an archived one may, and so
+ * may the agents of an auditor, who do not act (docs/reference/identities.md#standing).
  */
 export function standingOf(links: readonly LiveLink[]): Standing {
   if (links.some((link) => link.status === 'revoked')) return 'revoked';

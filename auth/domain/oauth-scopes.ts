@@ -37,7 +37,7 @@ export function requestedScopes(
   return known.length === new Set(named).size ? known : undefined;
 }
 
-/** The scopes with everything they imply (decisions: Scopes). */
+/** The scopes with everything they imply (docs/reference/identities.md#scopes). */
 export function withImplied(scopes: readonly Scope[]): Scope[] {
   return [...new Set(scopes.flatMap((scope) => [scope, ...(implied[scope] ?? [])]))];
 }

@@ -1,7 +1,7 @@
 import type { Identity as PublicIdentity } from '#contracts/http/identities';
 import type { Identity } from './identity.ts';
 
-/** The public resource (decisions: Identities, roles, keys, sessions). */
+/** The identity in its public form (docs/reference/identities.md#kinds). */
 export function presentIdentity(identity: Identity): PublicIdentity {
   return {
     id: identity.id,

@@ -1,7 +1,7 @@
 import type { Org as PublicOrg } from '#contracts/http/users';
 import type { OrgProfile } from './org.ts';
 
-/** The public resource (decisions: Settings). */
+/** The org in its public form (docs/reference/identities.md#org-settings). */
 export function presentOrg(org: OrgProfile): PublicOrg {
   return {
     id: org.id,

@@ -39,7 +39,7 @@ export async function callerOf(
   }
 }
 
-/** The gateway's word for who asked: it overwrites these headers (decisions: OAuth endpoints). */
+/** What the gateway says about the request: it overwrites these headers. */
 export function contextOf(request: FastifyRequest): CallContext {
   const first = (name: string) => {
     const value = request.headers[name];

@@ -152,7 +152,10 @@ function readChoice(
   return { problem: `The name ${parsed.error.issues[0]?.message ?? 'is not valid'}.` };
 }
 
-/** Browsers say where a form was sent from; one of them always does (reliability: O6). */
+/**
+ * Refuses a form that another site sent. Every browser sends at least one of the two headers
+ * (docs/reference/identities.md#consent).
+ */
 function checkOrigin({ headers }: FastifyRequest, baseUrl: string): void {
   if (headers['sec-fetch-site'] === 'same-origin' || headers.origin === baseUrl) return;
   throw new AppError('forbidden', 'Press the button on the page of the gateway itself.');

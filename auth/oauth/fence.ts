@@ -200,7 +200,7 @@ function keep(given: URLSearchParams, names: ReadonlySet<string>): URLSearchPara
   return new URLSearchParams(kept);
 }
 
-/** The base URL and the MCP endpoint are one audience (decisions: Scopes). */
+/** The base URL and the MCP endpoint are one audience (docs/reference/identities.md#scopes). */
 function nameAudience(parameters: URLSearchParams, baseUrl: string): void {
   const resources = parameters.getAll('resource');
   parameters.delete('resource');

@@ -15,7 +15,7 @@ import type { OauthDeps } from './deps.ts';
 import { paths, signInPath } from './paths.ts';
 import { requestScope } from './request-scope.ts';
 
-/** Seconds (decisions: Lifetimes). */
+/** In seconds (docs/reference/identities.md#lifetimes). */
 const lifetimes = {
   accessToken: 15 * 60,
   refreshToken: 30 * 86_400,

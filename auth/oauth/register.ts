@@ -6,7 +6,10 @@ import { insertOauthClient } from '../repository/oauth-clients.ts';
 import type { OauthDeps } from './deps.ts';
 import { paths } from './paths.ts';
 
-/** Registered, and let in by nobody yet. Each is gone after a day (reliability: O8). */
+/**
+ * Registered clients that nobody has let in yet. Each is removed after a day
+ * (docs/reference/identities.md#oauth-clients).
+ */
 const waitingClientsMax = 10_000;
 const bodyLimit = 16 * 1024;
 

@@ -24,7 +24,7 @@ const refresh = ({ clientId, refresh_token: refreshToken }: SignedInClient) =>
     refresh_token: refreshToken,
   });
 
-/** Within a second on every gateway (decisions: Lifetimes). */
+/** Every gateway refuses the token within a second (docs/reference/identities.md#lifetimes). */
 async function expectRefused(tokens: Tokens, { status = 401, timeout = 1_000 } = {}) {
   await expect.poll(() => statuses(tokens), { timeout, interval: 20 }).toEqual([status, status]);
 }

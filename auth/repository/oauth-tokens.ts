@@ -62,8 +62,8 @@ export async function findOauthToken(
 }
 
 /**
- * Uses a code or refresh token up. The state is checked in the update itself: of any number at
- * once exactly one gets true, but for the grace (reliability: D1).
+ * Consumes a code or refresh token. The update itself checks the state: of any number of parallel
+ * uses exactly one gets true, apart from the grace (docs/reference/identities.md#oauth-clients).
  */
 export async function consumeOauthToken(
   sql: Sql,

@@ -13,7 +13,7 @@ interface NewSession {
 
 export type OpenedBy = 'link' | 'password' | 'provider';
 
-/** Seven days at most, however much it is used (decisions: Lifetimes). */
+/** A session lives seven days at most, however much it is used (docs/reference/identities.md#lifetimes). */
 export async function insertSession(sql: Sql, session: NewSession): Promise<{ expiresAt: Date }> {
   const { id, orgId, identityId, hash, ip, userAgent, openedBy = 'link' } = session;
   const [row] = await sql<{ expires_at: Date }[]>`

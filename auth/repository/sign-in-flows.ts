@@ -8,7 +8,7 @@ interface NewFlow {
   readonly returnTo: string | null;
 }
 
-/** For ten minutes (decisions: Lifetimes). */
+/** A flow lives ten minutes (docs/reference/identities.md#lifetimes). */
 export async function insertFlow(sql: Sql, flow: NewFlow): Promise<void> {
   const { stateHash, browserHash, orgId, providerKey, returnTo } = flow;
   await sql`

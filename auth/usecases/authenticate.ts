@@ -20,7 +20,7 @@ export interface AuthenticateReply {
 
 const principalLivesMs = 10_000;
 
-/** An agent key has every scope but `user`; a session also acts as the user (decisions: Scopes). */
+/** An agent key has every scope but `user`; a session has that too (docs/reference/identities.md#scopes). */
 const agentKeyScopes: readonly Scope[] = ['actions:read', 'actions:call', 'approvals', 'agents'];
 const sessionScopes: readonly Scope[] = [...agentKeyScopes, 'user'];
 

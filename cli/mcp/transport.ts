@@ -50,7 +50,7 @@ export function openTransport(access: Access): Transport {
         hasOtherToken = true;
         await discard(answer);
       } else if (answer.statusCode === 404 && withSession[SESSION] !== undefined) {
-        // The gateway answers any client without a session too (decisions: MCP).
+        // The gateway also answers clients without a session (docs/reference/calling.md#mcp).
         if (session.id === withSession[SESSION]) session.id = undefined;
         await discard(answer);
       } else {

@@ -58,7 +58,7 @@ function besideBodyOf(prepared: PreparedCall, { injections }: Permit): AuditEntr
   return toAuditedRequest(showBesideBody(prepared, credentials));
 }
 
-/** The query is left out: it is where raw calls carry what nobody should read (threat K10). */
+/** Leaves the query out, where raw calls carry credentials (docs/reference/audit.md#what-a-record-holds). */
 function verbOf({ method, url }: BuiltRequest): string {
   const { host, pathname } = parseAddress(url);
   return `${method} ${host}${pathname}`.slice(0, 300);

@@ -34,7 +34,8 @@ interface Usable {
 
 /**
  * Reads the values that a call injects, as they are at this moment, and only for a host that the
- * credential may go to: the template of a call has no say in that (decisions: Templates and services).
+ * credential may go to, whatever the template says
+ * (docs/reference/credentials.md#where-a-credential-may-go).
  */
 export async function loadCredentials(
   deps: Sources,

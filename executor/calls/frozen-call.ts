@@ -41,7 +41,10 @@ export async function thawCall(
   return frozenCall.parse(JSON.parse(text));
 }
 
-/** The permit of a replay must speak of the approved template version, service and credential (threat P4). */
+/**
+ * Refuses a permit that names another template version, service or credential than was approved
+ * (docs/reference/approvals.md#the-frozen-call).
+ */
 export function requireUnchanged(frozen: FrozenCall, { target, injections }: Permit): void {
   if (canonicalJson(frozen.target) !== canonicalJson(target)) {
     throw stale('The service or its template changed since the approval');

@@ -14,7 +14,10 @@ import type { Deps } from '../deps.ts';
 import { loadCredentials } from './credentials.ts';
 import type { CallFacts } from './facts.ts';
 
-/** Readable names for opaque ids, for the sentence that an approver reads (spec: `resolve`). Never fails: what cannot be had is left out. */
+/**
+ * Finds readable names for opaque ids, for the sentence that an approver reads. Never fails: a name
+ * that cannot be found is left out (docs/reference/approvals.md#the-card).
+ */
 export type LookUpNames = (lookUp: {
   facts: CallFacts;
   action: CompiledAction;

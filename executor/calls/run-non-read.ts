@@ -32,8 +32,9 @@ interface Ended {
 }
 
 /**
- * Runs a non-read at most once (promise A1). Its dispatch row and intent are committed before the
- * first byte, its outcome before the answer; what cannot be known is `outcome_unknown`, for ever.
+ * Runs a non-read at most once. Its dispatch row and intent are committed before the first byte, its
+ * outcome before the answer; what cannot be known stays `outcome_unknown`
+ * (docs/reference/approvals.md#at-most-once).
  */
 export async function runNonRead(deps: Deps, run: Run): Promise<Executed> {
   const claim = await claimDispatch(deps, run);

@@ -20,7 +20,10 @@ export interface OpenFlow {
   readonly hosts: string[];
 }
 
-/** A flow that can be completed, for who may complete it: the owner, or an admin for the org (reliability: C2). */
+/**
+ * An open flow, for the person who may complete it: the owner, or an admin for the org
+ * (docs/reference/credentials.md#connections).
+ */
 export async function getOpenFlow(
   { db, apps }: { db: Sql; apps: ProviderApps },
   principal: Principal,

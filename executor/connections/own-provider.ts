@@ -137,7 +137,10 @@ function parse(row: unknown): OauthProvider {
   throw unusable(String(issue?.path[0] ?? 'issuer'), issue?.message ?? 'is not usable');
 }
 
-/** Browsers and secrets go to these: https, or what the operator has opened (reliability: C4). */
+/**
+ * Browsers and secrets go to these addresses, so they are https or opened by the operator
+ * (docs/reference/credentials.md#outbound-addresses).
+ */
 function checkAddresses({ isPlainHttpAllowed }: Tools, provider: OauthProvider): void {
   const addresses = {
     authorization_url: provider.authorization_url,

@@ -24,7 +24,7 @@ export function readAuthorizationAnswer(query: string): AuthorizationAnswer {
 
 /**
  * Whether the answer is from the provider that was asked, as far as it says (RFC 9207 §2.4): a code
- * of one provider must not be redeemed at another (reliability: C1).
+ * of one provider must not be redeemed at another (docs/reference/credentials.md#connections).
  */
 export function isFromProvider(
   {

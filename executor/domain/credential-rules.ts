@@ -9,7 +9,10 @@ export interface CredentialOwner {
   readonly ownerId: string | null;
 }
 
-/** The owner of a user's; an admin for the org's. Agents use credentials and never write them (decisions: Identities). */
+/**
+ * The owner writes a user's credential, an admin the org's. Agents use credentials and never write
+ * them (docs/reference/credentials.md#who-writes-credentials).
+ */
 export function mayWriteCredential(
   principal: Principal,
   { tier, ownerId }: CredentialOwner,

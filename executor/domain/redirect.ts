@@ -8,8 +8,8 @@ const redirecting = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Where a GET or HEAD action follows a redirect to: only within its origin and only to the same
- * operation, because another one was not decided on (decisions: Redirects). Otherwise undefined,
- * and the 3xx is the answer.
+ * operation, because no other was permitted (docs/reference/calling.md#redirects). Otherwise
+ * undefined, and the 3xx is the answer.
  */
 export function redirectTarget({
   status,
@@ -57,8 +57,8 @@ function argumentAt(
 
 /**
  * Where the bytes of a download are, when the upstream sends its callers elsewhere for them: to
- * storage of its own, by a link that needs no credential (decisions: Redirects). Undefined for
- * what is no such redirect, and for a link in which the upstream repeats an injected value.
+ * storage of its own, by a link that needs no credential (docs/reference/calling.md#redirects).
+ * Undefined for any other redirect, and for a link in which the upstream repeats an injected value.
  */
 export function downloadTarget({
   status,

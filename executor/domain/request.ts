@@ -5,7 +5,7 @@ import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
 export type HeaderPair = readonly [name: string, value: string];
 export type Params = Record<string, JsonValue>;
 
-/** What the disclose filters read and the approver sees of a request (spec: `disclose`). */
+/** What `disclose` filters read and the approver sees of a request (docs/reference/approvals.md#the-card). */
 export interface Projection {
   /** Of a call to an MCP server `tools/call`: that it is a POST says nothing. */
   readonly method: HttpMethod | 'tools/call';

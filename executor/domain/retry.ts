@@ -3,7 +3,7 @@ import type { AppError } from '#errors';
 
 const safeMethods = new Set<HttpMethod>(['GET', 'HEAD', 'OPTIONS']);
 
-/** Decisions: Words, non-read. The permit says it too; whoever says yes wins. */
+/** Whether a call is a non-read; the permit's word can only add to it (docs/reference/permissions.md#risk). */
 export function isNonRead(method: HttpMethod, permitSaysSo: boolean): boolean {
   return permitSaysSo || !safeMethods.has(method);
 }

@@ -60,7 +60,10 @@ export function shapeHeaders(
   );
 }
 
-/** JSON when the upstream sent JSON, else text; bytes that are neither become a file and are never mangled (decisions: Binary). */
+/**
+ * JSON when the upstream sent JSON, else text. Bytes that are neither become a file, never lossy text
+ * (docs/reference/calling.md#bodies).
+ */
 export function shapeBody(
   { body, lost, ...received }: Received,
   { contentType, binary, scrubber }: { contentType: string; binary: boolean; scrubber: Scrubber },

@@ -177,7 +177,7 @@ describe('a hostile filter', () => {
   });
 });
 
-/** `npm run test:jq` takes 500 of them (reliability: G20). */
+/** `npm run test:jq` takes 500 of them (docs/reference/security.md#outbound-requests). */
 const hostileCount = Number(process.env['JQ_HOSTILE'] ?? 12);
 const hostileSeed = Number(process.env['JQ_SEED'] ?? 20_261_121);
 

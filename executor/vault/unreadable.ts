@@ -32,7 +32,8 @@ const told: Readonly<Record<Exclude<SealingPurpose, 'key_check'>, readonly [Erro
 };
 
 /**
- * The refusal of a ciphertext that was moved, changed, or sealed with another key (threat K4).
+ * The refusal of a ciphertext that was moved, changed, or sealed with another key
+ * (docs/reference/credentials.md#the-vault).
  * Whoever meets it leaves it where it is: what was put in its place may be put back.
  */
 export function unreadable(purpose: keyof typeof told, cause: unknown): AppError {

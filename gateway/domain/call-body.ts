@@ -174,7 +174,7 @@ function parseVerb(body: CallBody, service: string, limits: CallLimits): HttpCal
   return httpCall(body, { service, target: body.path ?? '' }, limits);
 }
 
-/** Raw HTTP (spec: Execution modes): the caller brings the full URL. */
+/** Reads raw HTTP, for which the caller brings the full URL (docs/reference/templates.md#raw-http). */
 function parseRaw(body: CallBody, limits: CallLimits): HttpCall {
   const issues: Issue[] = actionFields
     .filter((field) => body[field] !== undefined)

@@ -15,8 +15,8 @@ export interface Site {
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Returns a sentence instead of a site when a session cookie could be read on the way: plain
- * http is for loopback alone (decisions: Lifetimes).
+ * Returns a sentence instead of a site when a session cookie could be read on the way: plain http
+ * is for loopback alone (docs/reference/identities.md#sessions-and-cookies).
  */
 export function describeSite(baseUrl: string, listenPort: number): Site | { problem: string } {
   const url = new URL(baseUrl);

@@ -6,8 +6,9 @@ import { isOwnHost } from '../domain/site.ts';
 import type { Site } from '../domain/site.ts';
 
 /**
- * A page elsewhere must not reach us through a browser, whatever name it gave our address (spec
- * of the transport, Security Warning; reliability M1). Programs send no `Origin`.
+ * Refuses a request that a page of another site sent through a browser, whatever name it gave the
+ * gateway's address (Streamable HTTP, Security Warning; docs/reference/calling.md#mcp). Programs send
+ * no `Origin`.
  */
 export function assertOwnOrigin(site: Site, origin: string | undefined): void {
   if (origin === undefined) return;

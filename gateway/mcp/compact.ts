@@ -3,7 +3,7 @@ import type { JsonValue } from '#contracts/vocabulary';
 import { jsonBytes, shrinkJson } from '../domain/shrink-json.ts';
 import type { Structured } from './tool.ts';
 
-/** Spec, Limits: the compact body is capped at about 8 KB. */
+/** The most of a body that a compact result shows (docs/reference/calling.md#compact-results). */
 const bodyBytesMax = 8_192;
 
 /** What an agent needs of an upstream answer: no headers, and no more of the body than fits a context. */
@@ -14,7 +14,7 @@ export function compactResult(result: CallResult): Structured {
   return { ...rest, ...capped('body', body, typeof body !== 'string') };
 }
 
-/** Spec: `status_code`, `headers`, the body as text, `duration_ms` and any `filtered_body`. */
+/** The whole result, with the body as text (docs/reference/calling.md#compact-results). */
 export function verboseResult({ body, ...rest }: CallResult): Structured {
   return { ...rest, body: typeof body === 'string' || body === null ? body : JSON.stringify(body) };
 }

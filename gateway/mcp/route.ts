@@ -36,7 +36,7 @@ interface McpRouteOptions {
 const path = '/mcp';
 const bodyBytesMax = 262_144;
 
-/** The MCP endpoint: three revisions on one path (decisions: MCP). */
+/** Serves the MCP endpoint: three revisions on one path (docs/reference/calling.md#mcp). */
 export async function mcpRoute(
   app: FastifyInstance,
   { deps, createServer = createProtocolServer }: McpRouteOptions,

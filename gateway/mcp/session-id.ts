@@ -17,7 +17,7 @@ export interface McpSession {
  * `Mcp-Session-Id`: what was agreed, a nonce, and a digest that ties both to agent, client and
  * org. Nothing is stored, so every replica knows every session. It needs no key, because a
  * session gives no authority: each request is authenticated anew, and an id counts only for
- * whoever it was made for (decisions: MCP).
+ * the caller that it was made for (docs/reference/calling.md#mcp).
  */
 export function issueSessionId(claims: Principal, session: McpSession): string {
   const flags = session.opensUrls ? 'u' : '-';

@@ -25,8 +25,8 @@ const shortMs = 5_000;
 const abroadMs = 27_000;
 
 /**
- * The pages between a link and a provider, and back (decisions: Secrets and connections). All of
- * them are for the person that the session cookie stands for; they work without script.
+ * Serves the pages between a link and a provider, and back (docs/reference/credentials.md#connections).
+ * All of them are for the person of the session cookie; they work without script.
  */
 export async function connectPages(app: FastifyInstance, deps: Deps): Promise<void> {
   const { executor } = deps;

@@ -11,7 +11,7 @@ import type { Refusals } from '../refusals.ts';
 /** Statuses of the edge itself that the table of codes has no row for. */
 const statusOfEdge = { method_not_allowed: 405, not_acceptable: 406 } as const;
 
-/** The only place where an error becomes an HTTP status and a body (decisions: Errors). */
+/** The only place where an error becomes an HTTP status and a body (docs/reference/errors.md#codes). */
 export function registerErrorHandler(
   app: FastifyInstance,
   { logger, site, refusals }: { logger: Logger; site: () => Site; refusals: Refusals },

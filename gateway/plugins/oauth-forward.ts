@@ -69,9 +69,9 @@ const responseHeaders = [
 ];
 
 /**
- * What the authorization server answers is in auth; here they are bounded and passed on. Host
- * and address are what this gateway says they are, never what the request says (decisions: OAuth
- * endpoints).
+ * Bounds OAuth requests and passes them on to the authorization server, which is part of auth. Host
+ * and client address are what this gateway says, never what the request says
+ * (docs/reference/identities.md#oauth-clients).
  */
 export async function oauthForward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
   const { site, rates, oauthUrl, logger, limits } = options;

@@ -31,7 +31,7 @@ const passwordCharactersMax = 800;
  * The pages on which people sign in: by e-mail address and password, by a provider, or by a
  * one-time link, of which opening shows a button and only pressing that uses the link up.
  * `return_to` travels through every step; the browser is sent there in the end. They work without
- * script, and nothing changes but by a form on them (decisions: Sign-in).
+ * script, and only a form on them changes anything (docs/reference/identities.md#sign-in).
  */
 export async function signInPages(app: FastifyInstance, deps: Deps): Promise<void> {
   app.addContentTypeParser(

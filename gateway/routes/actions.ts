@@ -75,7 +75,7 @@ function presentOutcome(
       return { status: 200, body: { status: 'denied', reason, ...named } };
     }
     case 'called': {
-      // `verbose` is ignored on replays of an approval (spec: MCP tools).
+      // `verbose` is ignored on replays of an approval (docs/reference/approvals.md#resuming).
       const isCompact = body.verbose === false && body.approval_id === undefined;
       return {
         status: 200,

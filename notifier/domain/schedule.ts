@@ -1,7 +1,7 @@
 const minute = 60;
 const hour = 60 * minute;
 
-/** Seconds from one failed attempt to the next (decisions: Events, webhooks). */
+/** Seconds from one failed attempt to the next (docs/reference/events.md#retries-of-deliveries). */
 export const retryAfterSeconds = [
   5,
   5 * minute,

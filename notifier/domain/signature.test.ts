@@ -18,7 +18,7 @@ describe('deriveWebhookSecret', () => {
 });
 
 describe('signedHeaders', () => {
-  test('verify by the rules of the specification', () => {
+  test('verify by the published rules', () => {
     const body = '{"id":"d1","data":{"ü":1}}';
     const headers = new Map(
       signedHeaders({

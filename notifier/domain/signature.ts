@@ -9,7 +9,7 @@ export function deriveWebhookSecret(webhookKey: string, webhookId: string): stri
   return `whsec_${bytes.toString('base64url')}`;
 }
 
-/** Spec: Webhooks, headers on every request. A retry is signed again, with its own timestamp. */
+/** The headers of one attempt; a retry is signed again, with its own timestamp (docs/reference/events.md#webhooks). */
 export function signedHeaders({
   secret,
   timestampSeconds,

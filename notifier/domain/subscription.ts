@@ -1,6 +1,6 @@
 import { publicEventTypes } from '#contracts/events';
 
-/** What a subscription without `events` gets (decisions: Events). */
+/** The events of a subscription that names none (docs/reference/events.md#webhooks). */
 export const defaultEvents = ['approval.*', 'execution.finished'];
 
 /** `approval.raised` is matched by itself and by `approval.*`. */

@@ -50,7 +50,7 @@ async function queue(
     webhookId: webhook.id,
     eventId: event.id,
     type: event.type,
-    // The envelope's id is the delivery's (spec: Webhooks); these bytes are what every retry sends.
+    // The id is the delivery's; every retry sends these bytes (docs/reference/events.md#webhooks).
     body: JSON.stringify({
       id,
       type: event.type,

@@ -28,9 +28,9 @@ export function findCover(question: Question, identityId: string): Cover {
 }
 
 /**
- * An identity's *authority* over a key or pattern (decisions: Words): what steps 1 to 3 allow it
- * as the caller, without the rules that it or its descendants made. A user's has no limit, and
- * is not asked for here.
+ * An identity's *authority* over a key or pattern: what steps 1 to 3 of the walk allow it as the
+ * caller, without the rules that it or its descendants made. Not for users, whose authority has no
+ * limit (docs/reference/permissions.md#authority).
  */
 export function findAuthority(question: Question, identityId: string): Cover {
   const standing = standingOf(question.standings, identityId);

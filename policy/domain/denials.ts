@@ -10,7 +10,7 @@ import type { GlobBudget } from './glob.ts';
 import { invalidParam } from './invalid-call.ts';
 import type { Rule, Standing } from './rules.ts';
 
-/** What the walk asks about a call (decisions: The walk). */
+/** A call as the walk sees it (docs/reference/permissions.md#the-walk). */
 export interface WalkedCall {
   readonly keys: readonly DerivedKey[];
   readonly risk: Risk;

@@ -1,9 +1,9 @@
 import { AppError } from '#errors';
 
 /**
- * A host as it stands in permission keys and host lists (decisions: Keys): lower-case A-label,
- * no trailing dot, the port only when it is not the scheme's own. `URL` does the lower-casing
- * and the IDNA mapping.
+ * A host as it stands in permission keys and host lists: lower-case A-label, no trailing dot, the
+ * port only when it is not the scheme's own (docs/reference/permissions.md#keys). `URL` does the
+ * lower-casing and the IDNA mapping.
  */
 export function hostOf(url: URL): string {
   const name = url.hostname.replace(/\.$/, '');
@@ -31,7 +31,7 @@ export function parseBaseUrl(baseUrl: string): BaseUrl {
 /**
  * May a secret go to this host? Its list is compared byte for byte. A secret of the user's own
  * without a list goes wherever a `secret:{name}:{host}` key lets it, so only in calls that need one
- * (decisions: Templates and services).
+ * (docs/reference/credentials.md#where-a-credential-may-go).
  */
 export function mayGoTo(
   secret: { readonly reference: string; readonly allowedHosts: readonly string[] },

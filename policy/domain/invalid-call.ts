@@ -1,6 +1,6 @@
 import { AppError } from '#errors';
 
-/** One thing that is wrong with a call's arguments (decisions: Errors, `invalid_params`). */
+/** One thing that is wrong with a call's arguments, as `invalid_params` lists it (docs/reference/errors.md#codes). */
 export interface Issue {
   /** Dotted: `labels.0`. */
   readonly path: string;

@@ -14,7 +14,7 @@ import { propertyRuns } from './properties.testing.ts';
 const SWEEP_TIMEOUT_MS = 180_000;
 
 /** `npm run model-check` goes on to three rules. */
-describe('the walk agrees with a model of the decisions', () => {
+describe('the walk agrees with its model', () => {
   test.for<Sweep>([users(2), makers(2)])('$name', { timeout: SWEEP_TIMEOUT_MS }, (sweep) => {
     let count = 0;
     for (const world of sweep.worlds()) {

@@ -1,7 +1,7 @@
 /**
- * The permission walk, written a second time from the text of the decisions (section 2) and from
+ * The permission walk, written a second time from docs/reference/permissions.md#the-walk and from
  * nothing else: it shares neither code nor types with the product, and is neither fast nor clever.
- * To be read beside that text; `model-space.testing.ts` compares the two.
+ * Read it beside that text; `model-space.testing.ts` compares the two implementations.
  */
 type Risk = 'read' | 'write' | 'delete';
 

@@ -3,7 +3,7 @@ import { compileGlob, coversPattern, matchesText } from './glob.ts';
 import type { Glob, GlobBudget } from './glob.ts';
 import { splitKey } from './keys.ts';
 
-/** A rule's pattern, ready to be compared (decisions: Patterns). */
+/** A rule's pattern, ready to be compared (docs/reference/permissions.md#patterns). */
 export interface Pattern {
   readonly text: string;
   /** Planted from an exact tier: compared byte for byte, a `*` in it is no wildcard. */

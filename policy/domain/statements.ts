@@ -7,7 +7,7 @@ type Facts = Omit<
   'jti' | 'dispatchId' | 'decision' | 'approvalId' | 'executionId' | 'requestDigest' | 'expiresAt'
 >;
 
-/** How long a permit may be used to begin (decisions: Lifetimes). */
+/** How long a permit may be used to begin sending (docs/reference/identities.md#lifetimes). */
 export const PERMIT_LIFETIME_MS = 5_000;
 
 /** Proof that this one call may be executed, until five seconds from now. */

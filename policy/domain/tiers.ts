@@ -12,7 +12,8 @@ interface Step {
 
 /**
  * The ladder that is offered for remembering, from exact to broad. All uncovered keys broaden
- * together; a key that cannot be broader stays as it is (decisions: Suggested tiers).
+ * together; a key that cannot be broader stays as it is
+ * (docs/reference/approvals.md#suggested-tiers).
  */
 export function suggestTiers(uncovered: readonly DerivedKey[]): SuggestedTier[] {
   const ladders = uncovered.map(ladderOf);

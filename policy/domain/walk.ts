@@ -16,8 +16,9 @@ export type Verdict =
   | { readonly outcome: 'allowed' | 'gap'; readonly keys: readonly WalkedKey[] };
 
 /**
- * The walk (decisions, section 2) for an agent or subagent; a user alone is not walked. Throws
- * `invalid_params` where comparing takes too long, rather than ask a person about what may be allowed.
+ * The walk for an agent or subagent; a user alone is not walked (docs/reference/permissions.md#the-walk).
+ * Throws `invalid_params` where comparing takes too long, rather than ask a person about a call that
+ * a rule may allow.
  */
 export function walk(standings: Standings, callerId: string, call: WalkedCall): Verdict {
   const standing = standings.get(callerId);

@@ -16,8 +16,8 @@ export interface Assessment {
 }
 
 /**
- * Walks the chain, or does not: a call made by a user alone skips it (spec: What the service does,
- * 5), and what the platform offers is open to everybody whom no rule denies it.
+ * Walks the chain, except for a call made by a user alone, and for the actions of `platform`, which
+ * need no rule and obey deny rules (docs/reference/permissions.md#the-walk).
  */
 export async function assess(
   lookups: Lookups,

@@ -35,7 +35,7 @@ export function cutDescription(text: string): string {
     : text;
 }
 
-/** GET, HEAD and OPTIONS (decisions: Risk). */
+/** GET, HEAD and OPTIONS (docs/reference/permissions.md#risk). */
 export function isSafeMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }

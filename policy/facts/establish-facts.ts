@@ -8,8 +8,8 @@ import type { CallFacts } from './call-facts.ts';
 import { establishHttpFacts } from './http-facts.ts';
 
 /**
- * Everything that is checked before the walk, so that a person is never asked about a call that
- * cannot work (decisions: Before the walk).
+ * Runs the checks before the walk, so that nobody is asked about a call that cannot work
+ * (docs/reference/permissions.md#checks-before-the-walk).
  */
 export async function establishFacts(
   lookups: Lookups,

@@ -44,7 +44,7 @@ export function notAtAddress(service: string, baseUrl: string): AppError {
   );
 }
 
-/** Disabled services are as good as absent to callers (decisions: Templates and services). */
+/** To callers a disabled service is as good as absent (docs/reference/templates.md#services). */
 export function serviceDisabled(name: string): AppError {
   return new AppError(
     'unknown_service',

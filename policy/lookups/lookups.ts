@@ -96,7 +96,7 @@ interface Sources {
   readonly logger: Logger;
 }
 
-/** How long an answer may be used when its event is lost (decisions: Lifetimes). */
+/** How long an answer may be used when its event is lost (docs/reference/permissions.md#freshness). */
 const TTL_MS = 1_000;
 const LOOK_UP_TIMEOUT_MS = 2_000;
 

@@ -7,7 +7,7 @@ import { compilePattern } from '../domain/patterns.ts';
 import { recallCall } from '../facts/recall.ts';
 import { loadStanding, withCreatorsElsewhere } from '../facts/standings.ts';
 
-/** What an agent holds by the read allowance it may hand on for a day (decisions: Who may resolve). */
+/** An agent hands on what it holds by the read allowance for a day at most (docs/reference/permissions.md#authority). */
 const READ_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 export interface Authority {

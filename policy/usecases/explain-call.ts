@@ -25,7 +25,10 @@ type Explained = Awaited<ReturnType<Handlers<typeof policy>['explain']>>;
 type Why = Explained['why'][number];
 type Stated = Parameters<typeof stateGap>[1];
 
-/** The dry run (decisions: Dry run): decides as `decide` would, and signs nothing for anybody but the executor. */
+/**
+ * The dry run: decides as `decide` would, and signs nothing but what the executor shows the request
+ * by (docs/reference/permissions.md#dry-runs).
+ */
 export async function explainCall(
   deps: Deps,
   { principal: signed, call, options, asIdentityId }: ExplainRequest,

@@ -25,8 +25,8 @@ interface ReplayRequest {
 type Replayed = Awaited<ReturnType<Handlers<typeof policy>['permitReplay']>>;
 
 /**
- * Whether a call that was allowed may still run, now that it is about to (decisions: Frozen call).
- * An approval covers the gap and nothing else: all the rest is checked again.
+ * Permits the replay of an allowed call, or refuses it. An approval covers the gap and nothing else:
+ * all the rest is checked again (docs/reference/approvals.md#the-frozen-call).
  */
 export async function permitReplay(
   deps: Deps,

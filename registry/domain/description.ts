@@ -1,7 +1,7 @@
 import type { DescriptionPart } from '#contracts/template';
 
 /**
- * The grammar of an action's summary (spec: Action, summary):
+ * The grammar of an action's summary (docs/writing-templates.md#fields):
  *
  *     Create issue "{title}" in {repository}[ with labels {labels}]
  *

@@ -17,8 +17,9 @@ const overridesMax = 500;
 const httpOnly = ['servers', 'paths', 'components', 'security'];
 
 /**
- * The `mcp` block (decisions: Templates and services): where the server is and what opens it. Its
- * tools are not known here; what the block says of single tools is kept until they are.
+ * Compiles the `mcp` block: where the server is and which credential opens it. Its tools are not
+ * known here; what the block says of single tools is kept until they are
+ * (docs/writing-templates.md#mcp-servers).
  */
 export function compileMcpBlock(
   context: Context,

@@ -39,7 +39,7 @@ export function statusOf(own: OwnTemplate | null): TemplateStatus {
   return own.publishedVersion === null ? 'draft' : 'published';
 }
 
-/** Agents use templates and never write them; auditors change nothing (decisions: Templates). */
+/** Agents use templates and never write them; auditors change nothing (docs/reference/templates.md#templates). */
 export function checkMayWrite(caller: Principal, tier: Tier): void {
   if (caller.kind !== 'user') {
     throw new AppError('forbidden', 'Agents do not change templates; ask the person you work for.');

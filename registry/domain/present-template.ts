@@ -38,7 +38,7 @@ export function presentTemplate({ outline, own }: KnownTemplate): Template {
   };
 }
 
-/** What callers may use. A disabled action is hidden (spec: Action, disabled). */
+/** The actions that callers may use; a disabled one is hidden (docs/reference/templates.md#templates). */
 export function presentActions(template: CompiledTemplate): ActionDescription[] {
   return enabledActions(template).map((action) => ({
     action: action.key,

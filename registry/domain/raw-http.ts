@@ -1,8 +1,8 @@
 import type { CompiledTemplate } from '#contracts/template';
 
 /**
- * The pseudo-service `http` (spec: Service template): it always exists unless a
- * built-in file claims its key. Callers bring the full URL and their secrets.
+ * The service `http`, which exists unless a built-in file claims its key. Callers bring the full URL
+ * and name their secrets (docs/reference/templates.md#raw-http).
  */
 export const rawHttpTemplate: CompiledTemplate = {
   key: 'http',

@@ -11,8 +11,8 @@ interface AskedAction {
 
 /**
  * Whether a call needs an allow rule or an approval, as far as that can be known without asking
- * policy: users act for themselves, and agents read where the service lets them (decisions: The
- * walk, 3). Rules can allow more; policy decides each call.
+ * policy: users act for themselves, and agents read where the service lets them
+ * (docs/reference/permissions.md#the-walk). Rules can allow more; policy decides each call.
  */
 export function needsRule(caller: Principal, action: AskedAction): boolean {
   if (caller.kind === 'user') return false;

@@ -6,7 +6,7 @@ import { readObject, readText } from './reading.ts';
 
 const pickPath = /^[^.\s]+(?:\.[^.\s]+)*$/;
 
-/** `resolve: {get, pick}` (spec: Parameter entry): how an opaque id becomes a name a person can read. */
+/** Compiles `resolve: {get, pick}`, the look-up of a readable name for an id (docs/writing-templates.md#fields). */
 export function compileResolve(context: Context, at: Place<JsonObject>): CompiledParam['resolve'] {
   const block = readObject(context, at, 'x-service-resolve');
   if (block === undefined) return null;

@@ -45,7 +45,10 @@ export function namesInCalls(services: readonly Pick<Service, 'tier' | 'name'>[]
   return services.map((service) => (own.has(service.name) ? nameInKeys(service) : service.name));
 }
 
-/** Agents never write what gates them, and auditors change nothing (decisions: The walk). */
+/**
+ * Agents never write what gates them, and auditors change nothing
+ * (docs/reference/permissions.md#agents-never-write-what-gates-them).
+ */
 export function mayWriteServices(caller: Principal, tier: Tier): boolean {
   if (caller.kind !== 'user' || caller.role === 'auditor') return false;
   return tier === 'user' || caller.role === 'admin';

@@ -141,7 +141,7 @@ function compileInfo(context: Context, document: Place<JsonObject>): Info | unde
   const category = readText(context, at, { key: 'x-service-category', max: 100 }) ?? '';
   if (key === undefined || title === undefined) return undefined;
   const path = [...at.path, 'x-service-key'];
-  // A built-in file may take the place of the pseudo-service `http` (spec: Service template).
+  // A built-in file may take the place of the service `http` (docs/reference/templates.md#raw-http).
   const mayBeHttp = key === 'http' && options.tier === 'global';
   const isReserved = [...reservedNames, ...addressNames].includes(key) && !mayBeHttp;
   if (!templateKey.test(key)) {
@@ -154,7 +154,7 @@ function compileInfo(context: Context, document: Place<JsonObject>): Info | unde
   return { key, title, description, category };
 }
 
-/** Without a `security` of its own every scheme of the document is one way in (spec: Auth methods). */
+/** Without `security`, each scheme of the document is one way in (docs/reference/templates.md#services). */
 function compileSecurity(
   context: Context,
   at: Place<JsonObject>,

@@ -28,9 +28,9 @@ const schemaNodesMax = 5_000;
 const reservedNames = new Set(['constructor', 'prototype']);
 
 /**
- * Reads what a server says of a tool. It is the word of a stranger: text is cut and shown with
- * what it would hide; a schema that cannot be checked against makes the tool unusable; a hint of
- * destruction counts, and no hint makes a tool look safer (decisions: Risk).
+ * Reads what a server says of a tool, which is a stranger's word: text is cut and its hidden
+ * characters are shown; a schema that cannot be compiled makes the tool unusable; `destructiveHint`
+ * raises the risk, and no hint lowers it (docs/reference/permissions.md#risk).
  */
 export function readTool(definition: ToolDefinition): ReadTool {
   const hash = digestOf(definition);

@@ -148,7 +148,7 @@ export function overridden(
     problem,
     action: {
       ...action,
-      // A server's own warning counts whatever the template says (decisions: Risk).
+      // A server's own warning counts whatever the template says (docs/reference/permissions.md#risk).
       risk: action.risk === 'delete' ? 'delete' : (risk ?? action.risk),
       scopeParam,
       description: [...action.description, ...sentence],

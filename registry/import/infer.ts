@@ -157,7 +157,7 @@ function humanised(operationId: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-/** Braces and brackets mean something in a summary (spec: Action, summary). */
+/** Escapes braces and brackets, which have a meaning in a summary (docs/writing-templates.md#fields). */
 function escaped(text: string): string {
   return text.replaceAll(/[{}[\]\\]/g, (mark) => `\\${mark}`);
 }

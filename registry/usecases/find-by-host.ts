@@ -11,8 +11,8 @@ import { listTemplates } from '../repository/template.ts';
 const resultsMax = 200;
 
 /**
- * Everything in reach that could be meant by a request to a host: deny rules on any of it hold
- * for the request, however it is made (decisions: The walk, 1).
+ * Every service and template in reach that a request to a host could mean: deny rules on any of them
+ * hold for the request, however it is made (docs/reference/permissions.md#what-a-deny-reaches).
  */
 export async function findByHost(
   { db, catalog }: Pick<Deps, 'db' | 'catalog'>,

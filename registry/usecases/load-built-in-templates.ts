@@ -32,9 +32,9 @@ export async function loadBuiltInTemplates(
 }
 
 /**
- * The templates of a folder. A file that fails to parse, compile or validate is logged and
- * skipped, and the others still load (spec: Loading rule); while the process runs, what the file
- * held before stays in use.
+ * Compiles the templates of a folder. A file with an error is logged and skipped, and the others
+ * still load; while the process runs, what the file held before stays in use
+ * (docs/reference/templates.md#loading).
  */
 export async function compileFiles(
   deps: Pick<Deps, 'logger' | 'isPlainHttpAllowed'>,

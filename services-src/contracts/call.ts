@@ -5,7 +5,7 @@ import { httpMethod, id, json, name, nameReference, timestamp } from './vocabula
 /** A JSON object as an agent sends it; what may be in it is the action's own schema. */
 export const params = z.record(z.string().max(200), json);
 
-/** A secret that a verb or raw call asks to have injected (spec: raw HTTP, per-call secret injection). */
+/** A secret that a verb or raw call asks to have injected (docs/reference/calling.md#shapes). */
 export const perCallSecret = z.strictObject({
   name: nameReference,
   in: z.enum(['header', 'query']),
@@ -72,7 +72,7 @@ export type StoredFile = z.infer<typeof storedFile>;
 /** How many images, sounds and blobs of one MCP tool's answer are kept. */
 export const toolFilesMax = 20;
 
-/** The upstream's answer in its public form (decisions: Calling actions). */
+/** The upstream's answer in its public form (docs/reference/calling.md#answers). */
 export const callResult = z.strictObject({
   status_code: z.int().min(100).max(599),
   headers: z.record(z.string(), z.string()),

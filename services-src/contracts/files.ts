@@ -6,7 +6,7 @@ import type { Component } from './vocabulary.ts';
  */
 export const filesBucket = 'files';
 
-/** For how long a file can be downloaded (decisions: Binary). */
+/** For how long a file can be downloaded (docs/reference/calling.md#files). */
 export const fileHours = 1;
 
 /** JetStream's name of the bucket. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { json, risk } from './vocabulary.ts';
 
-/** Servers of other products, reached by the Model Context Protocol (decisions: `mcp` block). */
+/** Servers of other products, reached by MCP (docs/reference/templates.md#mcp-servers-as-services). */
 
 /** Revisions we speak as a client, the preferred one first. */
 export const mcpVersions = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;

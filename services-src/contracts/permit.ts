@@ -86,7 +86,7 @@ const callFacts = z.strictObject({
   keys: z.array(permissionKey).min(1).max(20),
   derivedKeys: z.array(derivedKey).max(20),
   risk,
-  /** Method is not GET, HEAD or OPTIONS, or risk is above read (decisions: Words). */
+  /** Method is not GET, HEAD or OPTIONS, or risk is above read, or MCP (docs/reference/permissions.md#risk). */
   nonRead: z.boolean(),
   description: z.string().max(2000),
 });
@@ -117,8 +117,9 @@ export const ladderStep = z.strictObject({
 export type LadderStep = z.infer<typeof ladderStep>;
 
 /**
- * What policy needs at the replay to check deny rules again: they also match a call under the
- * names of other services on its host (decisions: The walk, 1), found by method and path.
+ * What policy needs at the replay to check deny rules again: they also match a call under the names
+ * of other services on its host, found by method and path
+ * (docs/reference/permissions.md#what-a-deny-reaches).
  */
 export const otherNames = z.strictObject({
   method: httpMethod,

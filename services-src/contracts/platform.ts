@@ -15,9 +15,9 @@ import { httpMethod, id, json, nameReference } from './vocabulary.ts';
 import type { JsonValue, Risk } from './vocabulary.ts';
 
 /**
- * The built-in service `platform` (decisions: Templates and services): what an agent asks of this
- * gateway itself. Each action is a bus endpoint of the component that owns it, called on the
- * caller's behalf. It needs no connecting, and no rule unless one denies it; it never suspends.
+ * The built-in service `platform`, by which agents ask the gateway itself. Each action is a bus
+ * endpoint of the component that owns it, called on the caller's behalf. It needs no connecting and
+ * no rule, obeys deny rules, and never suspends (docs/reference/calling.md#the-service-platform).
  */
 interface PlatformAction {
   readonly summary: string;

@@ -1,7 +1,7 @@
 import type { Access } from './http/define.ts';
 import type { Principal, Scope } from './vocabulary.ts';
 
-/** What else a scope allows (decisions: Scopes). */
+/** What else a scope allows (docs/reference/identities.md#scopes). */
 const implied: Partial<Record<Scope, readonly Scope[]>> = {
   'actions:call': ['actions:read'],
   mcp: ['actions:call', 'actions:read', 'approvals', 'agents'],

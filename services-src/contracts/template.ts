@@ -4,7 +4,7 @@ import { discloseEntry, toolOverride, toolPin } from './mcp.ts';
 import { httpMethod, json, risk, templateTier } from './vocabulary.ts';
 
 /**
- * A template compiled once per version into plain data (decisions: Compile).
+ * A template compiled once per version into plain data (docs/reference/templates.md#loading).
  * Policy and executor hold it by (tier, owner, key, version); nothing in it is code.
  */
 
@@ -50,7 +50,7 @@ export const compiledParam = z.strictObject({
   explode: z.boolean(),
   /** Path and query values keep RFC 3986 reserved characters (a `/` in a path, for one). */
   allowReserved: z.boolean(),
-  /** Turns an opaque id into a readable name for the approver (spec: Parameter entry, resolve). */
+  /** Turns an opaque id into a readable name for the approver (docs/writing-templates.md#fields). */
   resolve: z.strictObject({ get: z.string().max(1000), pick: z.string().max(200) }).nullable(),
 });
 export type CompiledParam = z.infer<typeof compiledParam>;

@@ -33,7 +33,7 @@ export const identityKind = z.enum(['user', 'agent', 'subagent']);
 export const role = z.enum(['admin', 'member', 'auditor']);
 export const tier = z.enum(['user', 'org']);
 export const templateTier = z.enum(['user', 'org', 'global']);
-/** Risk of an action. On the wire of approvals it is called low, med, high (decisions: Risk). */
+/** Risk of an action. Approvals call it low, med, high (docs/reference/permissions.md#risk). */
 export const risk = z.enum(['read', 'write', 'delete']);
 export const riskLevel = z.enum(['low', 'med', 'high']);
 export const permissionKey = z.string().min(5).max(4096);

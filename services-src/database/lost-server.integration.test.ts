@@ -7,7 +7,7 @@ import type { TestEnvironment } from '../../test/support/environment.ts';
 import { openDatabase } from './open.ts';
 import type { Database, Transaction } from './open.ts';
 
-/** What the server takes away (promise A4): sessions end under statements and transactions. */
+/** Sessions end under statements and transactions (docs/reference/reliability.md#failure-modes). */
 describe('a database whose sessions end', () => {
   let environment: TestEnvironment;
   let admin: pg.Client;

@@ -1,7 +1,7 @@
 import { AppError } from '../errors/index.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
 
-/** `invalid_params` about one parameter, in the form of decisions section 12. */
+/** `invalid_params` about one parameter (docs/reference/errors.md#codes). */
 export function invalidParam(name: string, message: string): AppError {
   return new AppError('invalid_params', `Parameter "${name}" ${message}.`, {
     details: { issues: [{ path: name, message }] },

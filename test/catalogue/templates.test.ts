@@ -228,7 +228,7 @@ describe('file format', () => {
   });
 });
 
-/** The unredacted request as `disclose` sees it (spec: Action, disclose). */
+/** The unredacted request as `disclose` sees it (docs/reference/approvals.md#the-card). */
 function projectionOf(action: CompiledAction, params: Record<string, unknown>) {
   const inBody = action.params.filter((param) => param.in === 'body' && param.name in params);
   const url = `https://api.example.com${action.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => String(params[name]))}`;

@@ -30,9 +30,9 @@ import { startUpstream } from './support/upstream.ts';
 import { createAgent, created, until } from './support/world.ts';
 
 /**
- * K3 and A-rows of the threat list: plays the story and calls an upstream that repeats its
- * credential in every spelling, then looks for every credential in every place that keeps or
- * shows anything.
+ * Plays the story and calls an upstream that repeats its credential in every spelling, then looks
+ * for every credential in every place that keeps or shows anything
+ * (docs/reference/security.md#credentials).
  */
 describe('a credential', () => {
   const stack = new AsyncDisposableStack();

@@ -17,8 +17,9 @@ import { createAgent, created, startWorld } from './support/world.ts';
 import type { World } from './support/world.ts';
 
 /**
- * K8 of the threat list: every kind of credential at every endpoint. Bodies are empty and ids are
- * nobody's, so that whoever is let in is told so by a 400 or a 404 and changes nothing.
+ * Tries every kind of credential at every endpoint (docs/reference/security.md#credentials). Bodies
+ * are empty and ids belong to nobody, so a caller that is let in gets a 400 or a 404 and changes
+ * nothing.
  */
 interface Credential {
   readonly what: string;

@@ -253,7 +253,7 @@ function expectAbsence(reply: Reply, route: RouteSpec, visitor: Visitor): void {
   else expect(reply.status, told).toBe(404);
 }
 
-/** In one's own org, outside one's chain (decisions: Errors). */
+/** In the caller's own org, outside its chain (docs/reference/errors.md#foreign-ids). */
 function expectDistance(
   theirs: Reply,
   none: Reply,

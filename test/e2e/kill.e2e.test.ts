@@ -18,7 +18,7 @@ const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000_000);
 /** Loops of the client that allow: so many executions at most are under way at one moment. */
 const underWayMax = 32;
 
-/** Promises A1, A3, A4 and A6 (issue: killed with SIGKILL at any moment and started again). */
+/** Promises 1, 3, 4 and 6 of docs/reference/reliability.md#promises, with SIGKILL at any moment. */
 test(
   `npm start killed ${kills} times still has every approval and sends an approved POST at most once (TEST_SEED=${seed})`,
   {

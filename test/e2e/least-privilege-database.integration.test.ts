@@ -63,7 +63,7 @@ describe('in the database', () => {
     const statements = own.flatMap((table) => usesOf(table));
     const expected = each(statements, 'done');
     if (role === 'audit') {
-      // Append-only by privilege (decisions: Audit).
+      // Append-only by privilege (docs/reference/audit.md#the-chain).
       for (const statement of statements) {
         if (/^(update|delete)/.test(statement)) expected[statement] = denied;
       }

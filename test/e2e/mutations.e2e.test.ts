@@ -20,8 +20,8 @@ const tables = [
 const lookUpsLiveMs = 1_500;
 
 /**
- * Promise A3: between allow and replay, whatever somebody changes, the bytes that were approved
- * leave, or nothing does. The upstream's own log is the judge.
+ * Whatever somebody changes between allow and replay, the approved bytes leave or nothing does
+ * (docs/reference/approvals.md#the-frozen-call). The upstream's own log is the judge.
  */
 describe.for(tables)('%s', ([, mutations]) => {
   let stage: Stage;

@@ -39,7 +39,7 @@ interface Raced {
   readonly by: Resolver;
 }
 
-/** Promise A2: whoever decides, wherever, and however many at once. */
+/** One decision counts, whoever decides, where, and how many at once (docs/reference/approvals.md#decisions). */
 describe('over two gateways and two replicas of approvals', () => {
   const stack = new AsyncDisposableStack();
   let world: World;

@@ -5,7 +5,7 @@ import { createCaller } from '../support/http.ts';
 import { startOauthWorld } from '../support/oauth-world.ts';
 import type { OauthWorld, SignedIn } from '../support/oauth-world.ts';
 
-/** Revoked at one gateway, refused within a second at all of them (decisions: Lifetimes). */
+/** Revoked at one gateway, refused within a second at all of them (docs/reference/identities.md#lifetimes). */
 describe('on every gateway, by REST and MCP,', () => {
   let world: OauthWorld;
   let person: SignedIn;

@@ -16,7 +16,7 @@ import { freePort } from './support/port.ts';
 import { createAgent, created, startWorld, until } from './support/world.ts';
 import type { Agent, World } from './support/world.ts';
 
-/** Of each requester; a flood of ten thousand ends the same way (reliability: P10). */
+/** Calls of each requester; a flood of ten thousand ends the same way (docs/reference/approvals.md#repeated-calls). */
 const floodCalls = Number(process.env['FLOOD_CALLS'] ?? 60);
 const atOnce = 20;
 

@@ -6,7 +6,7 @@ import { roundLength } from './schedule.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000_000);
 
-/** Promises A1, A3, A4 and A6; `npm run faults` is the long run. */
+/** Promises 1, 3, 4 and 6 of docs/reference/reliability.md#promises; `npm run faults` is the long run. */
 test(
   `nothing is lost, stuck or done twice while everything is killed, stopped and restarted (FAULT_SEED=${seed})`,
   { timeout: 600_000 },

@@ -35,7 +35,7 @@ export interface Timed {
   readonly fault: Fault;
 }
 
-/** Leases of executions and dispatches last 15 s (decisions: Execution moves). */
+/** Leases of executions and dispatches last 15 s (docs/reference/approvals.md#execution). */
 const pastTheLeaseMs = 16_000;
 
 /** One round: a single pass has every kind of fault in it. */

@@ -19,7 +19,7 @@ export interface Receiver extends Disposable {
   readonly refused: readonly string[];
 }
 
-/** A webhook endpoint as the specification's "Receiver verification rules" say one is written. */
+/** A webhook endpoint that verifies as docs/reference/events.md#verifying-a-delivery says. */
 export async function startReceiver(): Promise<Receiver> {
   const delivered: Delivered[] = [];
   const refused: string[] = [];

@@ -7,8 +7,9 @@ import pg from 'pg';
 
 /**
  * Every credential in a test begins like this, and nothing that may be kept does: the run fails when
- * any of it is found in a table, a write-ahead log, a stream or a log line (threat K3). A text that a
- * caller puts where credentials do not belong is kept with the rest, and begins otherwise.
+ * any of it is found in a table, a write-ahead log, a stream or a log line
+ * (docs/reference/security.md#credentials). A text that a caller puts where credentials do not belong
+ * is kept with the rest, and begins otherwise.
  */
 const mark = 'CANARY-';
 

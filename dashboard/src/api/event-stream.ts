@@ -57,7 +57,7 @@ export function openEventStream(handlers: StreamHandlers): Disposable {
   };
 }
 
-/** `{id, type, created_at, org_id, data}` (decisions: Events). */
+/** Reads `{id, type, created_at, org_id, data}` (docs/reference/events.md#events). */
 function parseData(text: string): unknown {
   try {
     return (JSON.parse(text) as { data?: unknown }).data;

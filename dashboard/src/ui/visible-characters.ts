@@ -24,8 +24,8 @@ const names: Readonly<Record<number, string>> = {
 };
 
 /**
- * Splits text so that every character that could hide something is named (reliability: P9).
- * Joined together, the plain segments are the input without those characters.
+ * Splits text so that every character that could hide something is named
+ * (docs/reference/approvals.md#the-card). Joined together, the plain segments are the input without those characters.
  * `multiline` leaves line breaks and tabs as they are, for places that show them.
  */
 export function visibleSegments(given: string, { multiline = false } = {}): Segment[] {

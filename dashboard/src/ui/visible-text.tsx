@@ -4,7 +4,8 @@ import { visibleSegments } from './visible-characters.ts';
 
 /**
  * Text that came from an agent or from a third party: plain text nodes, isolated from the text
- * around it, with every character that could hide something named (reliability: P9).
+ * around it, with every character that could hide something named
+ * (docs/reference/approvals.md#the-card).
  */
 export function VisibleText(props: { text: string; multiline?: boolean; class?: string }) {
   return (

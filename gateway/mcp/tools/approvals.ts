@@ -12,7 +12,7 @@ const resolveMsMax = 5_000;
 
 const { resolution, remember_keys, ttl, reason, cascade, acknowledge } = resolveApprovalBody.shape;
 
-/** The names of REST (decisions: Decisions), with what an agent has to know about each. */
+/** The fields of the REST route, described for agents (docs/reference/approvals.md#decisions). */
 const ownInput = z.strictObject({
   approval_id: id.describe('The approval to decide.'),
   resolution: resolution.describe(
@@ -99,7 +99,7 @@ async function resolve(
   return result(await resolveApproval(deps, request, deadlineIn(resolveMsMax)));
 }
 
-/** Over REST the org's setting stands in; an agent has to say for how long (spec: service_approve). */
+/** Over REST the org's setting stands in; over MCP the caller names the `ttl` (docs/reference/approvals.md#remembering). */
 function ttlMissing(): AppError {
   return new AppError('invalid_params', 'allow_remember needs a ttl, such as "24h" or "30d".', {
     details: { issues: [{ path: 'ttl', message: 'is required', expected: '1m to 365d' }] },

@@ -148,7 +148,7 @@ ${outcomes}`,
 /** What only a verb call or raw HTTP has. */
 const rawFields = ['method', 'path', 'url', 'query', 'headers', 'body', 'secrets', 'connection'];
 
-/** Spec: raw HTTP is rejected by this tool. An agent that tries it is told where it is to be had. */
+/** Refuses raw HTTP, and tells the agent which route takes it (docs/reference/templates.md#raw-http). */
 function refuseRawHttp(given: Structured): void {
   const fields = rawFields.filter((field) => given[field] !== undefined);
   if (given['service'] === 'http') fields.push('service');
@@ -174,7 +174,7 @@ interface Asked {
   readonly readsOnly?: boolean;
 }
 
-/** The result of a replay is compact (spec: `verbose` is ignored on approval replays). */
+/** The result of a replay is always compact (docs/reference/approvals.md#resuming). */
 async function callOnce(
   call: ToolCall,
   { parse, isVerbose, readsOnly = false }: Asked,

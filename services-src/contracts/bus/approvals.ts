@@ -64,7 +64,10 @@ export const approvals = defineContract('approvals', {
     callers: ['gateway'],
     timeoutMs: 15_000,
   },
-  /** `approval_id` alone: the envelope again, the denial, the stored result, or the run of an allowed call (spec: Replay after allowance). */
+  /**
+   * `approval_id` alone: the envelope again, the denial, the stored result, or the run of an allowed
+   * call (docs/reference/approvals.md#resuming).
+   */
   resume: {
     request: z.strictObject({ principal: signedPrincipal, id, context: callContext }),
     response: callState,

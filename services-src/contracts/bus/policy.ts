@@ -34,7 +34,7 @@ const done = z.strictObject({});
 
 /** Decides, and performs nothing. */
 export const policy = defineContract('policy', {
-  /** Validates the call, derives its keys and walks the chain (decisions: The walk). */
+  /** Validates the call, derives its keys and walks the chain (docs/reference/permissions.md#the-walk). */
   decide: {
     request: z.strictObject({ principal: signedPrincipal, call, options: callOptions }),
     response: z.discriminatedUnion('outcome', [
@@ -140,8 +140,8 @@ export const policy = defineContract('policy', {
     timeoutMs: 5_000,
   },
   /**
-   * Does the identity's authority (decisions: Words) cover these keys? `untilMs` is when the
-   * rule that holds them ends (milliseconds since the epoch), null for no end.
+   * Does the identity's authority cover these keys (docs/reference/permissions.md#authority)?
+   * `untilMs` is when the rule that holds them ends (milliseconds since the epoch), null for no end.
    */
   checkAuthority: {
     request: z.strictObject({

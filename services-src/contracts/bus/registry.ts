@@ -138,7 +138,10 @@ export const registry = defineContract('registry', {
     callers: ['executor'],
     timeoutMs: 30_000,
   },
-  /** Connected services of the user and the org, and templates, one of whose hosts is this host: deny rules of any of them apply (decisions: The walk, 1). */
+  /**
+   * Connected services of the user and the org, and templates, that have this host: deny rules on any
+   * of them apply (docs/reference/permissions.md#what-a-deny-reaches).
+   */
   findByHost: {
     request: z.strictObject({ orgId: id, userId: id, host }),
     response: z.strictObject({

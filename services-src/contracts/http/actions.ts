@@ -6,9 +6,9 @@ import { approvalResponse, pendingApproval } from './approvals.ts';
 import { defineRoutes } from './define.ts';
 
 /**
- * `POST /v1/actions/call` (spec: REST resources). One of three shapes: `service, action, params`;
- * `service, method, path, …`; or `approval_id` alone. Which fields go together is checked by the
- * gateway, so that the message can say which one is out of place.
+ * `POST /v1/actions/call`, in one of three shapes: `service, action, params`; `service, method,
+ * path, …`; or `approval_id` alone (docs/reference/calling.md#shapes). The gateway checks which fields
+ * go together, so that the message can name the one out of place.
  */
 export const callBody = z.strictObject({
   service: z.string().max(67).optional(),
@@ -55,7 +55,7 @@ export const calledReply = z.strictObject({
   audit_id: id,
 });
 
-/** A result, not an error (spec: Errors, 2). */
+/** A result, not an error (docs/reference/calling.md#answers). */
 export const deniedReply = z.strictObject({
   status: z.literal('denied'),
   reason: z.string(),
@@ -71,7 +71,7 @@ export const validateBody = callBody.omit({ approval_id: true, verbose: true }).
 });
 export type ValidateBody = z.infer<typeof validateBody>;
 
-/** Decisions: Dry run. */
+/** What would happen to a call, and why (docs/reference/permissions.md#dry-runs). */
 export const validateReply = z.strictObject({
   outcome: z.enum(['allowed', 'would_require_approval', 'denied']),
   why: z.array(

@@ -19,7 +19,7 @@ import { defineRoutes } from './define.ts';
 export const approvalStatus = z.enum(['pending', 'bubbled', 'allowed', 'denied', 'expired']);
 export type ApprovalStatus = z.infer<typeof approvalStatus>;
 
-/** Spec: Execution record. */
+/** The record of a replay (docs/reference/approvals.md#execution). */
 export const execution = z.strictObject({
   id,
   status: z.enum(['pending', 'executing', 'executed', 'failed', 'cancelled', 'expired']),
@@ -78,7 +78,7 @@ export const shownRequest = z.strictObject({
 });
 export type ShownRequest = z.infer<typeof shownRequest>;
 
-/** Spec: Approval (`ApprovalResponse`), with the further fields of the decisions. */
+/** An approval as its viewer reads it (docs/reference/approvals.md#the-card). */
 export const approvalResponse = z.strictObject({
   id,
   status: approvalStatus,
@@ -119,7 +119,7 @@ export const approvalResponse = z.strictObject({
 });
 export type ApprovalResponse = z.infer<typeof approvalResponse>;
 
-/** Spec: Pending-approval envelope. */
+/** The answer to a call that is suspended (docs/reference/calling.md#answers). */
 export const pendingApproval = z.strictObject({
   status: z.literal('pending_approval'),
   approval_id: id,

@@ -6,7 +6,7 @@ import { defineRoutes } from './define.ts';
 
 export const connectionStatus = z.enum(['pending', 'active', 'needs_reauth', 'revoked']);
 
-/** Access to a person's account at a provider. No answer of any endpoint carries a token (spec: Connections). */
+/** Access to a person's account at a provider; no answer carries a token (docs/reference/credentials.md#connections). */
 export const connection = z.strictObject({
   id,
   name: z.string(),

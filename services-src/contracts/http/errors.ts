@@ -4,7 +4,7 @@ import { errorCodes } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 import { json } from '../vocabulary.ts';
 
-/** Spec: Errors, 1. `message` says what to do; further members depend on the code. */
+/** `message` says what to do; further members depend on the code (docs/reference/errors.md#codes). */
 export const errorEnvelope = z
   .object({
     error: z.enum(Object.keys(errorCodes) as [ErrorCode, ...ErrorCode[]]),

@@ -12,7 +12,7 @@ import {
 } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
-/** Decisions: Identities, roles, keys, sessions. */
+/** A user, agent or subagent (docs/reference/identities.md#kinds). */
 export const identity = z.strictObject({
   id,
   org_id: id,

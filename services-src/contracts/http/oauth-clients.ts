@@ -11,7 +11,7 @@ export const clientId = z.string().min(1).max(clientIdCharactersMax);
 
 const person = z.strictObject({ id, name: z.string() });
 
-/** One user's client and the agent it acts as (decisions: Consent). */
+/** One user's client and the agent that it acts as (docs/reference/identities.md#consent). */
 const binding = z.strictObject({
   user: person,
   agent: person,

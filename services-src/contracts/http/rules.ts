@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { id, pageOf, pageQuery, permissionKey, risk, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
-/** Allow or deny of a key pattern, on one identity or the whole org (decisions: Rules). */
+/** Allow or deny of a key pattern, on one identity or the whole org (docs/reference/permissions.md#rules). */
 export const rule = z.strictObject({
   id,
   org_id: id,

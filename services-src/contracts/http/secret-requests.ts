@@ -4,7 +4,7 @@ import { id, identityReference, name, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 import { secretDescription, secretHosts, secretValue, storedSecret } from './secrets.ts';
 
-/** A secret that somebody asked a person for, who enters it on a page of ours (decisions: Secrets and connections). */
+/** A request for a secret, which a person enters on a page (docs/reference/credentials.md#secret-requests). */
 export const secretRequest = z.strictObject({
   id,
   name: z.string(),

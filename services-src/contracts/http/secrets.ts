@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { host, id, name, pageOf, pageQuery, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
-/** A named, versioned value of the vault. No answer of any endpoint carries the value (spec: Secrets). */
+/** A named, versioned value of the vault; no answer carries the value (docs/reference/credentials.md#secrets). */
 export const secret = z.strictObject({
   id,
   name: z.string(),

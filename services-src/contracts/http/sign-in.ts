@@ -5,7 +5,7 @@ import { defineRoutes } from './define.ts';
 
 /** Long enough for every address that exists; what is no address is simply not known. */
 const typedEmail = z.string().min(1).max(320);
-/** Counted in characters after normalization (decisions: Sign-in). */
+/** Counted in characters after normalization (docs/reference/identities.md#sign-in). */
 export const passwordCharacters = { min: 12, max: 200 };
 /** What somebody types as a password, right or wrong. */
 export const typedPassword = z.string().min(1).max(800);
@@ -95,7 +95,7 @@ export type PublicSignInProvider = z.infer<typeof signInProvider>;
 const byKey = z.strictObject({ key: name });
 const none = { responses: { 204: null }, errors: [] } as const;
 
-/** Decisions: Sign-in, Lifetimes. */
+/** Signing in, sessions and providers (docs/reference/identities.md#sign-in). */
 export const signInRoutes = defineRoutes({
   signIn: {
     method: 'POST',

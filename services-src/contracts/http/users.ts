@@ -32,7 +32,7 @@ const seconds = (min: number, max: number) => z.int().min(min).max(max);
 const minute = 60;
 const day = 86_400;
 
-/** Settings of an org (decisions: Settings). */
+/** Settings of an org (docs/reference/identities.md#org-settings). */
 const orgSettings = z.strictObject({
   /** How long an undecided approval stays open. */
   approval_ttl_seconds: seconds(minute, 30 * day),
@@ -56,7 +56,7 @@ export type ChangeOrgBody = z.infer<typeof changeOrgBody>;
 
 const byId = z.strictObject({ id });
 
-/** Decisions: Identities, roles, keys, sessions. Auditors read, admins change. */
+/** Users and the org: auditors read, admins change (docs/reference/identities.md#roles). */
 export const userRoutes = defineRoutes({
   listUsers: {
     method: 'GET',

@@ -17,7 +17,7 @@ export const webhook = z.strictObject({
 });
 export type Webhook = z.infer<typeof webhook>;
 
-/** `secret` is in this answer only (spec: Webhook subscription). */
+/** `secret` is in this answer only (docs/reference/events.md#webhooks). */
 export const createdWebhook = webhook.extend({ secret: z.string() });
 
 export const createWebhookBody = z.strictObject({

@@ -53,7 +53,7 @@ export async function choosePassword(
   if (shown.pathname === form.url.pathname) throw new Error(`no password was chosen:\n${html}`);
 }
 
-/** A prefix, 43 base62 characters of randomness and 6 of CRC-32 (auth/README.md, decisions: Agent key). */
+/** A prefix, 43 base62 characters of randomness and 6 of CRC-32 (docs/reference/identities.md#agent-keys). */
 export function checkedToken(prefix: string): string {
   const body = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
   return `${prefix}${body}${base62(BigInt(crc32(prefix + body)), 6)}`;

@@ -4,8 +4,9 @@ import { needsSecondGesture } from './second-gesture.ts';
 const levels = { low: 0, med: 1, high: 2 } as const;
 
 /**
- * The waiting calls that a rule of these keys would cover too, for the person to see beforehand.
- * The gateway decides again, and by more (decisions: Cascade); this never shows fewer than it allows.
+ * The waiting calls that a rule of these keys would cover too, shown before the decision. The
+ * gateway decides again and checks more; this list never shows fewer than it allows
+ * (docs/reference/approvals.md#cascade).
  */
 export function coveredBy(
   keys: readonly string[],
@@ -25,7 +26,7 @@ export function coveredBy(
   );
 }
 
-/** Patterns as rules have them (decisions: Patterns); the call's own keys are stored exact. */
+/** Matches as a rule does; the call's own keys are exact (docs/reference/permissions.md#patterns). */
 function toMatcher(pattern: string, isExact: boolean): (key: string) => boolean {
   if (isExact) return (key) => key === pattern;
   const [service = '', action = '', arg = ''] = split(pattern);
