@@ -1,7 +1,5 @@
-import { LRUCache } from 'lru-cache';
-
-import { connectBus, createClient, serve } from '#bus';
-import type { Client, Deadline } from '#bus';
+import { connectBus, createClient, deadlineIn, serve } from '#bus';
+import type { Client } from '#bus';
 import { approvals } from '#contracts/bus/approvals';
 import { auth } from '#contracts/bus/auth';
 import type { OrgSettings } from '#contracts/bus/auth';
@@ -11,6 +9,7 @@ import { decisionStatement } from '#contracts/decision';
 import { gap } from '#contracts/permit';
 import { openDatabase } from '#database';
 import { startRelay } from '#events';
+import { createLookupCache } from '#lookup-cache';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
 import { createPrincipalReader, createPublicVerifier, createVerifier } from '#signing';
@@ -88,18 +87,15 @@ function startClocks(deps: DepsWithReplays): AsyncDisposable {
   });
 }
 
-/** Org settings, at most a second old, dropped when `auth` says that something changed. */
+/** Org settings are at most a second old, and dropped when `auth` says that something changed. */
 function createSettingsCache(client: Client<typeof auth>) {
-  // Promises, so that many calls at once ask once, and a drop meanwhile disturbs none of them.
-  const cache = new LRUCache<string, Promise<OrgSettings>>({ max: 1_000, ttl: 1_000 });
-  const ask = (orgId: string, deadline: Deadline) => {
-    const asked = client.getOrgSettings({ orgId }, deadline);
-    cache.set(orgId, asked);
-    asked.catch(() => cache.delete(orgId));
-    return asked;
-  };
+  const settings = createLookupCache<string, OrgSettings>({
+    max: 1_000,
+    ttlMs: 1_000,
+    lookUp: (orgId) => client.getOrgSettings({ orgId }, deadlineIn(2_000)),
+  });
   return {
-    get: (orgId: string, deadline: Deadline) => cache.get(orgId) ?? ask(orgId, deadline),
-    drop: () => cache.clear(),
+    get: (orgId: string) => settings.get(orgId, orgId),
+    drop: () => settings.drop(),
   };
 }

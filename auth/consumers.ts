@@ -1,11 +1,11 @@
 import type { Bus } from '#bus';
 import { onEvents } from '#events';
-import type { CredentialCache } from './credential-cache.ts';
+import type { LookupCache } from '#lookup-cache';
 
 /** Every replica drops what it keeps as soon as any of them has changed something. */
 export function dropCredentialsOnChange(
   bus: Bus,
-  credentials: Pick<CredentialCache<object>, 'clear'>,
+  credentials: Pick<LookupCache<unknown, object>, 'drop'>,
 ): Disposable {
-  return onEvents(bus, ['evt.auth.>'], () => credentials.clear());
+  return onEvents(bus, ['evt.auth.>'], () => credentials.drop());
 }

@@ -4,10 +4,9 @@ import type { Database } from '#database';
 import type { Signer } from '#signing';
 import type { Logger } from '#telemetry';
 import type { ActivityLog } from './activity.ts';
-import type { CredentialCache } from './credential-cache.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import type { SignInProviders } from './sign-in-providers.ts';
-import type { AuthenticateReply } from './usecases/authenticate.ts';
+import type { CredentialCache } from './usecases/authenticate.ts';
 
 /** What the use cases are given. */
 export interface Deps {
@@ -16,7 +15,7 @@ export interface Deps {
   readonly decisionSigner: Signer<DecisionStatement>;
   /** The caller a signed principal vouches for; `unauthenticated` when it is not genuine or too old. */
   readonly readPrincipal: (signed: string) => Principal;
-  readonly credentials: CredentialCache<AuthenticateReply>;
+  readonly credentials: CredentialCache;
   readonly activity: ActivityLog;
   readonly passwords: PasswordHasher;
   readonly providers: SignInProviders;

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-import { LRUCache } from 'lru-cache';
 import {
   ClientSecretBasic,
   ClientSecretPost,
@@ -14,6 +13,7 @@ import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
 
 import type { Egress } from '#egress';
 import { AppError } from '#errors';
+import { createLookupCache } from '#lookup-cache';
 
 /** What is needed to talk to a provider as one of its clients. */
 export interface ProviderClient {
@@ -33,7 +33,6 @@ const bytesMax = 262_144;
 const timeoutSeconds = 6;
 
 export function createOpenidProviders(egress: Egress): OpenidProviders {
-  const known = new LRUCache<string, Promise<Configuration>>({ max: 200, ttl: cachedMs });
   const fetchFromProvider = egressFetch(egress);
 
   const look = async (client: ProviderClient): Promise<Configuration> => {
@@ -49,6 +48,17 @@ export function createOpenidProviders(egress: Egress): OpenidProviders {
     checkEndpoints(configuration, { isPlain });
     return configuration;
   };
+  const configurations = createLookupCache<ProviderClient, Configuration>({
+    max: 200,
+    ttlMs: cachedMs,
+    lookUp: async (client) => {
+      try {
+        return await look(client);
+      } catch (error) {
+        throw reasonOf(error) ?? providerUnusable(error);
+      }
+    },
+  });
 
   return {
     discover(client) {
@@ -56,14 +66,7 @@ export function createOpenidProviders(egress: Egress): OpenidProviders {
       const key = createHash('sha256')
         .update(JSON.stringify([issuer, clientId, clientSecret]))
         .digest('base64');
-      const cached = known.get(key);
-      if (cached !== undefined) return cached;
-      const found = look(client).catch((thrown: unknown) => {
-        known.delete(key);
-        throw reasonOf(thrown) ?? providerUnusable(thrown);
-      });
-      known.set(key, found);
-      return found;
+      return configurations.get(key, client);
     },
   };
 }

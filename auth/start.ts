@@ -4,6 +4,7 @@ import { connectBus, serve } from '#bus';
 import { deriveBaseUrl, principalKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
 import type { DecisionStatement } from '#contracts/decision';
+import type { Principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
@@ -13,7 +14,6 @@ import { createLogger } from '#telemetry';
 import { startActivityLog } from './activity.ts';
 import type { AuthConfig } from './config.ts';
 import { dropCredentialsOnChange } from './consumers.ts';
-import { createCredentialCache } from './credential-cache.ts';
 import type { Deps } from './deps.ts';
 import { openAuthEgress } from './egress.ts';
 import { createHandlers } from './handlers.ts';
@@ -25,6 +25,7 @@ import { createSignInProviders } from './sign-in-providers.ts';
 import { useDecisionKey } from './repository/decision-keys.ts';
 import { issueFirstSignInLink } from './usecases/issue-first-sign-in-link.ts';
 import { prune } from './usecases/prune.ts';
+import { createCredentialCache } from './usecases/authenticate.ts';
 
 export type RunningAuth = RunningComponent & {
   /** Where the gateway forwards OAuth requests. */
@@ -60,13 +61,14 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     config.DECISION_KEY.reveal(),
   );
   await useDecisionKey(db, { id: decisionSigner.keyId, publicKey: decisionSigner.publicKey });
+  const signer = createSigner<Principal>('principal', ...revealKeys(config, principalKeyNames));
+  const now = Date.now;
   const deps: Deps = {
     db,
-    signer: createSigner('principal', ...revealKeys(config, principalKeyNames)),
+    signer,
     decisionSigner,
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_AUTH.reveal()),
-    // Half of the second that a revocation may take when its event is lost; the rest is the gateway's.
-    credentials: createCredentialCache({ entriesMax: 10_000, ttlMs: 500 }),
+    credentials: createCredentialCache({ db, signer, now }),
     activity: startup.use(startActivityLog({ db, logger })),
     passwords: createPasswordHasher(),
     providers: createSignInProviders({
@@ -78,7 +80,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     }),
     baseUrl,
     logger,
-    now: Date.now,
+    now,
     randomBytes,
   };
   const documents = createClientDocuments({ db, egress, logger });

@@ -4,9 +4,9 @@ import type { auth, OrgSettings } from '#contracts/bus/auth';
 import type { registry } from '#contracts/bus/registry';
 import type { CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
+import { createLookupCache } from '#lookup-cache';
 import type { Logger } from '#telemetry';
 import { templateDigest } from '#templates';
-import { createCache } from './caching.ts';
 import type { DecidedTemplate, Deps } from './deps.ts';
 
 /**
@@ -20,9 +20,9 @@ export function createTemplateCache(
   get: Deps['getTemplate'];
   clear(): void;
 } {
-  const templates = createCache<DecidedTemplate, CompiledTemplate>({
+  const templates = createLookupCache<DecidedTemplate, CompiledTemplate>({
     max: 300,
-    fetch: async ({ orgId, template, digest }) => {
+    lookUp: async ({ orgId, template, digest }) => {
       const found = await client.getCompiledTemplate({ orgId, template }, deadlineIn(3_000));
       if (templateDigest(found) === digest) return found;
       const { key, tier, version } = template;
@@ -35,11 +35,9 @@ export function createTemplateCache(
       const { key, tier, ownerId, version, toolset } = at.template;
       const tools = toolset === undefined ? '' : ` ${toolset.serviceId} ${toolset.version}`;
       const id = `${at.orgId} ${tier} ${ownerId} ${key} ${version}${tools} ${at.digest}`;
-      const found = await templates.get(id, at);
-      if (found === undefined) throw new Error('the registry gave no template');
-      return found;
+      return templates.get(id, at);
     },
-    clear: () => templates.drop(() => true),
+    clear: () => templates.drop(),
   };
 }
 
@@ -56,10 +54,10 @@ export function createOrgSettingsCache(
   client: Client<typeof auth>,
   logger: Logger,
 ): Deps['findOrgSettings'] {
-  const settings = createCache<string, OrgSettings>({
+  const settings = createLookupCache<string, OrgSettings>({
     max: 1_000,
     ttlMs: 1_000,
-    fetch: (orgId) => client.getOrgSettings({ orgId }, deadlineIn(1_000)),
+    lookUp: (orgId) => client.getOrgSettings({ orgId }, deadlineIn(1_000)),
   });
   return async (orgId) => {
     try {

@@ -8,6 +8,7 @@ import type { Client } from '#bus';
 import type { auth } from '#contracts/bus/auth';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import { createLookupCache } from '#lookup-cache';
 import { isOwnOrigin, readCookie } from './domain/site.ts';
 import type { Site } from './domain/site.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -34,6 +35,11 @@ export interface Authenticator {
   forget(): void;
 }
 
+interface Presented extends Credential {
+  /** What the caches know it by: a digest. */
+  readonly key: string;
+}
+
 const cachedMsMax = 1_000;
 const cachedEntriesMax = 20_000;
 const provenMax = 50_000;
@@ -42,36 +48,30 @@ const remainingMsMin = 4_000;
 const tokenCharactersMax = 512;
 
 /**
- * Looks tokens up at auth: one look-up at a time per token, kept for at most a second counted
- * from before it was asked, so that a revocation holds within a second
+ * Looks tokens up at auth and keeps the answers for a second, so that a revocation holds within one
  * (docs/reference/identities.md#lifetimes).
  */
 export function createAuthenticator(
   client: Pick<Client<typeof auth>, 'authenticate'>,
   { ofAttempt }: Pick<RateLimits, 'ofAttempt'>,
 ): Authenticator {
-  const cache = new LRUCache<string, Promise<Caller>>({
-    max: cachedEntriesMax,
-    ttl: cachedMsMax,
-    // By the clock, not a timer for each look.
-    ttlResolution: 0,
-  });
   /** Those that were valid when they were last looked up: a flood from their address does not stop them. */
   const proven = new LRUCache<string, true>({ max: provenMax });
 
-  const lookUp = (key: string, { kind, token }: Credential): Promise<Caller> => {
-    // Not the deadline of one request: others may be waiting for the same answer.
-    const found = client.authenticate({ kind, token }, deadlineIn(2_000));
-    cache.set(key, found);
-    found.then(
-      () => proven.set(key, true),
-      (thrown: unknown) => {
-        if (cache.peek(key) === found) cache.delete(key);
-        if (isNotValid(thrown)) proven.delete(key);
-      },
-    );
-    return found;
-  };
+  const callers = createLookupCache<Presented, Caller>({
+    max: cachedEntriesMax,
+    ttlMs: cachedMsMax,
+    lookUp: async ({ key, kind, token }) => {
+      try {
+        const caller = await client.authenticate({ kind, token }, deadlineIn(2_000));
+        proven.set(key, true);
+        return caller;
+      } catch (error) {
+        if (isNotValid(error)) proven.delete(key);
+        throw error;
+      }
+    },
+  });
 
   return {
     async authenticate(credential, address) {
@@ -80,17 +80,18 @@ export function createAuthenticator(
       const attempt = isCounted ? ofAttempt(address) : undefined;
       if (attempt?.refusal) throw attempt.refusal;
       if (credential.token.length > tokenCharactersMax) throw notAccepted();
+      const presented = { key, ...credential };
       try {
-        const caller = await (cache.get(key) ?? lookUp(key, credential));
+        const caller = await callers.get(key, presented);
         attempt?.forgive();
         if (caller.claims.expiresAt - Date.now() >= remainingMsMin) return caller;
       } catch (thrown) {
         if (!isNotValid(thrown)) attempt?.forgive();
         throw thrown;
       }
-      return lookUp(key, credential);
+      return callers.refresh(key, presented);
     },
-    forget: () => cache.clear(),
+    forget: () => callers.drop(),
   };
 }
 

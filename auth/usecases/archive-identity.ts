@@ -33,6 +33,6 @@ export async function archiveIdentity(
     }
     return after;
   });
-  credentials.clear();
+  credentials.drop();
   return presentIdentity(archived);
 }

@@ -22,6 +22,6 @@ export async function changeUser(
     const user = await getLiveUser(tx, caller, id);
     return setRole(tx, { caller, context }, { user, role: body.role });
   });
-  credentials.clear();
+  credentials.drop();
   return presentIdentity(changed);
 }

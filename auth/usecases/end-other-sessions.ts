@@ -20,6 +20,6 @@ export async function endOtherSessions(
     const change = { audience: [identityId], data, description };
     await appendEvent(tx, accountChanged('session.ended', { caller, context }, change));
   });
-  credentials.clear();
+  credentials.drop();
   return {};
 }

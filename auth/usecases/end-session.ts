@@ -22,6 +22,6 @@ export async function endSession(
     const change = { audience: [identityId], data, description };
     await appendEvent(tx, accountChanged('session.ended', { caller, context }, change));
   });
-  credentials.clear();
+  credentials.drop();
   return {};
 }

@@ -76,7 +76,7 @@ export async function updateMcpConnection(
     }
     return binding;
   });
-  credentials.clear();
+  credentials.drop();
   return presentConnection(updated);
 }
 
@@ -95,7 +95,7 @@ export async function deleteMcpConnection(
     const sentence = `parted ${binding.clientName} from the agent`;
     await appendEvent(tx, connectionChanged({ caller, context }, { binding: parted, sentence }));
   });
-  credentials.clear();
+  credentials.drop();
   return {};
 }
 

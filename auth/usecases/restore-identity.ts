@@ -36,6 +36,6 @@ export async function restoreIdentity(
     await appendEvent(tx, identityChanged(change, { before, after, verb: 'restored' }));
     return after;
   });
-  credentials.clear();
+  credentials.drop();
   return presentIdentity(restored);
 }

@@ -49,6 +49,6 @@ export async function revokeAgentKey(
       ),
     });
   });
-  credentials.clear();
+  credentials.drop();
   return {};
 }

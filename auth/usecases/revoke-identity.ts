@@ -27,6 +27,6 @@ export async function revokeIdentity(
     }
     return getIdentity(tx, { orgId, id });
   });
-  credentials.clear();
+  credentials.drop();
   return presentIdentity(revoked);
 }

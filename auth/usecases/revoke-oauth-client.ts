@@ -53,6 +53,6 @@ export async function revokeOauthClient(
     }
     return (await findOrgClient(tx, { orgId, clientId })) ?? client;
   });
-  credentials.clear();
+  credentials.drop();
   return presentClient(revoked);
 }

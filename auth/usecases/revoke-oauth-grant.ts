@@ -45,7 +45,7 @@ export async function revokeOauthGrant(
       },
     });
   });
-  credentials.clear();
+  credentials.drop();
 }
 
 /** Ends one access token before its time; the chain goes on (RFC 7009 §2.1). */
@@ -65,5 +65,5 @@ export async function revokeAccessToken(
       audit: null,
     });
   });
-  credentials.clear();
+  credentials.drop();
 }

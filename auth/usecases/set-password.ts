@@ -69,7 +69,7 @@ export async function setPassword(
       ),
     );
   });
-  deps.credentials.clear();
+  deps.credentials.drop();
   return {};
 }
 

@@ -26,6 +26,6 @@ export async function signOut(
       audit: auditOf(caller, context, `${nameOf(caller)} signed out.`),
     });
   });
-  credentials.clear();
+  credentials.drop();
   return {};
 }

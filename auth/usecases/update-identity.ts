@@ -50,7 +50,7 @@ export async function updateIdentity(
     }
     return after;
   });
-  credentials.clear();
+  credentials.drop();
   return presentIdentity(updated);
 }
 

@@ -1,7 +1,7 @@
 import type { Deadline } from '#bus';
 import type { Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { createCache } from '../caching.ts';
+import { createLookupCache } from '#lookup-cache';
 import { referenceOf } from '../domain/credential-rules.ts';
 import { findTokens } from '../repository/connection-tokens.ts';
 import type { StoredTokens } from '../repository/connection-tokens.ts';
@@ -55,7 +55,7 @@ export function createAccessTokens(deps: RefreshDeps & { refresher: Refresher })
     const open = await vault.openerOf(db, orgId);
     return { ...stored, read: () => readTokens(open, { ...stored, sealed }, deps.authUrlOf) };
   };
-  const known = createCache<TokenAt, Openable>({ max: 5_000, ttlMs: cachedMs, fetch: look });
+  const known = createLookupCache({ max: 5_000, ttlMs: cachedMs, lookUp: look });
   const forget = (connectionId: string | null) =>
     known.drop((key) => connectionId === null || key.endsWith(connectionId));
 

@@ -3,8 +3,8 @@ import type { KeyObject } from 'node:crypto';
 
 import type { Tier } from '#contracts/vocabulary';
 import type { Database, Sql } from '#database';
+import { createLookupCache } from '#lookup-cache';
 import type { Logger } from '#telemetry';
-import { createCache } from '../caching.ts';
 import { nonceBytes, seal, unseal } from '../domain/sealing.ts';
 import type { Binding, SealingPurpose } from '../domain/sealing.ts';
 import { findDataKey, insertDataKey } from '../repository/data-key.ts';
@@ -97,10 +97,13 @@ export async function openVault({
     throw new Error('an org got no data key');
   };
 
-  const secrets = createCache<{ orgId: string; secretId: string }, OpenableSecret>({
+  const secrets = createLookupCache<
+    { orgId: string; secretId: string },
+    OpenableSecret | undefined
+  >({
     max: 5_000,
     ttlMs: cachedMs,
-    fetch: async (at) => {
+    lookUp: async (at) => {
       const found = await findSealedSecret(db, at);
       return found && { ...found, dataKey: unwrap(at.orgId, found) };
     },

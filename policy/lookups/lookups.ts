@@ -10,6 +10,7 @@ import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts
 import type { ChainLink, Role } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { CheckValue, SchemaChecker } from '#json-schema';
+import { createLookupCache } from '#lookup-cache';
 import type { Logger } from '#telemetry';
 import type { Rule } from '../domain/rules.ts';
 import { compileParamCheck } from '../domain/validate-params.ts';
@@ -97,8 +98,8 @@ interface Sources {
 }
 
 /** How long an answer may be used when its event is lost (docs/reference/permissions.md#freshness). */
-const TTL_MS = 1_000;
-const LOOK_UP_TIMEOUT_MS = 2_000;
+const ttlMs = 1_000;
+const lookUpTimeoutMs = 2_000;
 
 export function createLookups(sources: Sources): Lookups {
   const { db, auth, registry, executor, schemas } = sources;
@@ -130,7 +131,7 @@ export function createLookups(sources: Sources): Lookups {
     await checkGenuine(sources, at, template);
     return template;
   });
-  const byTopic: Record<Topic, readonly { clear(): void }[]> = {
+  const byTopic: Record<Topic, readonly { drop(): void }[]> = {
     chains: [chains],
     services: [services, hosts],
     secrets: [secrets],
@@ -154,7 +155,7 @@ export function createLookups(sources: Sources): Lookups {
     getValidator: createValidators(schemas),
     getParamCheck,
     drop(topic) {
-      for (const cache of byTopic[topic]) cache.clear();
+      for (const cache of byTopic[topic]) cache.drop();
     },
   };
 }
@@ -210,17 +211,10 @@ interface TemplateCache {
 function createTemplateCache(
   fetch: (at: FetchTemplate) => Promise<CompiledTemplate>,
 ): TemplateCache {
-  const kept = new LRUCache<string, CompiledTemplate, FetchTemplate>({
-    max: 500,
-    ignoreFetchAbort: true,
-    fetchMethod: (_key, _stale, { context }) => fetch(context),
-  });
+  const templates = createLookupCache({ max: 500, lookUp: fetch });
   return {
-    async get(at) {
-      const key = keyOf(at);
-      return kept.get(key) ?? kept.forceFetch(key, { context: at });
-    },
-    peek: (at) => kept.get(keyOf(at)),
+    get: (at) => templates.get(keyOf(at), at),
+    peek: (at) => templates.peek(keyOf(at)),
   };
 }
 
@@ -237,30 +231,25 @@ function templateId({ tier, ownerId, key, version }: TemplateReference | Compile
 
 /** A look-up serves everybody who waits for it, so it has a deadline of its own. */
 function lookUpDeadline(): Deadline {
-  return deadlineIn(LOOK_UP_TIMEOUT_MS);
+  return deadlineIn(lookUpTimeoutMs);
 }
 
-/**
- * Answers by key, one look-up at a time for each. What was asked for before a `clear` is still
- * answered to those who asked, and not kept.
- */
+/** Answers are good for a second. */
 function createCache<Value extends object>(
   max: number,
   lookUp: (parts: readonly string[]) => Promise<Value>,
-): { get(parts: readonly string[]): Promise<Value>; clear(): void } {
-  const cache = new LRUCache<string, Value>({
+): { get(parts: readonly string[]): Promise<Value>; drop(): void } {
+  const cache = createLookupCache<string, Value>({
     max,
-    ttl: TTL_MS,
-    // By the clock, not a timer for each look.
-    ttlResolution: 0,
-    ignoreFetchAbort: true,
-    fetchMethod: (key) => lookUp(key.split('\n')),
+    ttlMs,
+    // What is asked is read from the key, so that no two questions share one.
+    lookUp: (key) => lookUp(key.split('\n')),
   });
   return {
-    async get(parts) {
+    get(parts) {
       const key = parts.join('\n');
-      return cache.get(key) ?? cache.forceFetch(key);
+      return cache.get(key, key);
     },
-    clear: () => cache.clear(),
+    drop: () => cache.drop(),
   };
 }

@@ -1,0 +1,2 @@
+export { createLookupCache } from './lookup-cache.ts';
+export type { LookupCache } from './lookup-cache.ts';
