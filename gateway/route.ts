@@ -69,7 +69,7 @@ export async function done(
 const pageLimitDefault = 50;
 
 /** `?limit=&cursor=` as the components take it (docs/reference/limits.md#lists). */
-export function pageOf(query: {
+export function pageRequestOf(query: {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }): { limit: number; cursor: string | null } {

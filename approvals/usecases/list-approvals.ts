@@ -1,8 +1,8 @@
 import type { StoredApproval } from '#contracts/card';
 import type { ApprovalStatus } from '#contracts/http/approvals';
 import type { Principal } from '#contracts/vocabulary';
-import { cursorOf, parseCursor } from '#database';
-import { AppError } from '#errors';
+import { cursorOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest } from '#database';
 import type { Deps } from '../deps.ts';
 import { presentApproval } from '../domain/present.ts';
 import { relationshipTo } from '../domain/relationship.ts';
@@ -10,7 +10,7 @@ import { listApprovals as listRows } from '../repository/approval-lists.ts';
 
 interface ListRequest {
   readonly principal: string;
-  readonly page: { readonly limit: number; readonly cursor: string | null };
+  readonly page: PageRequest;
   readonly status: ApprovalStatus | 'open' | null;
   readonly requesterId: string | null;
   readonly assignedToMe: boolean;
@@ -19,7 +19,6 @@ interface ListRequest {
 
 /** A page must fit into one message of the bus; one approval may be half a megabyte. */
 const pageBytesMax = 2_500_000;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Approvals of the caller's own subtree, or of the whole org for admins and auditors, newest
@@ -28,7 +27,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function listApprovals(
   { db, readPrincipal }: Deps,
   { principal: signed, page, status, requesterId, assignedToMe, service }: ListRequest,
-): Promise<{ items: StoredApproval[]; next_cursor: string | null }> {
+): Promise<Page<StoredApproval>> {
   const viewer = readPrincipal(signed);
   const rows = await listRows(db, {
     orgId: viewer.orgId,
@@ -39,7 +38,7 @@ export async function listApprovals(
     requesterId,
     resolverId: assignedToMe ? viewer.identityId : null,
     service,
-    after: page.cursor === null ? null : parseAfter(page.cursor),
+    after: parseSingleCursor(page.cursor, positions.id),
     limit: page.limit + 1,
   });
 
@@ -57,13 +56,4 @@ export async function listApprovals(
 
 function seesWholeOrg({ role }: Principal): boolean {
   return role === 'admin' || role === 'auditor';
-}
-
-function parseAfter(cursor: string): string {
-  const [after = ''] = parseCursor(cursor, 1);
-  if (uuid.test(after)) return after;
-  throw new AppError(
-    'invalid_request',
-    'The cursor is not one we handed out; start again without a cursor.',
-  );
 }

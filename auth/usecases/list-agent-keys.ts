@@ -1,24 +1,24 @@
 import type { PublicAgentKey } from '#contracts/http/identities';
-import { cursorOf } from '#database';
+import { pageOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest } from '#database';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { canListKeysOf, canSee } from '../domain/access.ts';
 import { presentAgentKey } from '../domain/present-agent-key.ts';
 import { listAgentKeys as listRows } from '../repository/agent-keys.ts';
-import { parseIdCursor } from '../repository/id-cursor.ts';
 import { findIdentity } from '../repository/identities.ts';
 
 interface ListFields {
   readonly principal: string;
   readonly id: string;
-  readonly page: { readonly limit: number; readonly cursor: string | null };
+  readonly page: PageRequest;
 }
 
 /** The keys of one identity that were not revoked, without their values. */
 export async function listAgentKeys(
   { db, readPrincipal }: Deps,
   { principal, id, page }: ListFields,
-): Promise<{ items: PublicAgentKey[]; next_cursor: string | null }> {
+): Promise<Page<PublicAgentKey>> {
   const caller = readPrincipal(principal);
   const identity = await findIdentity(db, { orgId: caller.orgId, id });
   if (identity === undefined || !canSee(caller, identity)) {
@@ -30,13 +30,9 @@ export async function listAgentKeys(
   const rows = await listRows(db, {
     orgId: caller.orgId,
     identityId: id,
-    afterId: parseIdCursor(page.cursor),
+    afterId: parseSingleCursor(page.cursor, positions.id),
     limit: page.limit + 1,
   });
-  const items = rows.slice(0, page.limit);
-  const last = rows.length > page.limit ? items.at(-1) : undefined;
-  return {
-    items: items.map(presentAgentKey),
-    next_cursor: last === undefined ? null : cursorOf([last.id]),
-  };
+  const { items, next_cursor } = pageOf(rows, page.limit, ({ id }) => [id]);
+  return { items: items.map(presentAgentKey), next_cursor };
 }

@@ -1,30 +1,29 @@
 import type { PublicSession } from '#contracts/http/sign-in';
-import { cursorOf } from '#database';
+import { pageOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest } from '#database';
 import type { Deps } from '../deps.ts';
-import { parseIdCursor } from '../repository/id-cursor.ts';
 import { listOwnSessions } from '../repository/own-sessions.ts';
 
 interface ListFields {
   readonly principal: string;
-  readonly page: { readonly limit: number; readonly cursor: string | null };
+  readonly page: PageRequest;
 }
 
 /** The caller's own sessions that can still be used, the newest first. */
 export async function listSessions(
   { db, readPrincipal }: Deps,
   { principal, page }: ListFields,
-): Promise<{ items: PublicSession[]; next_cursor: string | null }> {
+): Promise<Page<PublicSession>> {
   const { orgId, identityId, credential } = readPrincipal(principal);
   const rows = await listOwnSessions(db, {
     orgId,
     identityId,
-    beforeId: parseIdCursor(page.cursor),
+    beforeId: parseSingleCursor(page.cursor, positions.id),
     limit: page.limit + 1,
   });
-  const shown = rows.slice(0, page.limit);
-  const last = rows.length > page.limit ? shown.at(-1) : undefined;
+  const { items, next_cursor } = pageOf(rows, page.limit, ({ id }) => [id]);
   return {
-    items: shown.map((row) => ({
+    items: items.map((row) => ({
       id: row.id,
       current: row.id === credential.id,
       opened_by: row.openedBy,
@@ -34,6 +33,6 @@ export async function listSessions(
       ip: row.ip,
       user_agent: row.userAgent,
     })),
-    next_cursor: last === undefined ? null : cursorOf([last.id]),
+    next_cursor,
   };
 }

@@ -1,30 +1,23 @@
 import type { Identity as PublicIdentity } from '#contracts/http/identities';
-import { cursorOf } from '#database';
+import { pageOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest } from '#database';
 import { readReader } from '../callers.ts';
 import type { Deps } from '../deps.ts';
 import { presentIdentity } from '../domain/present-identity.ts';
-import { parseIdCursor } from '../repository/id-cursor.ts';
 import { listIdentities } from '../repository/identities.ts';
 
 export async function listUsers(
   { db, readPrincipal }: Deps,
-  {
-    principal,
-    page,
-  }: { principal: string; page: { readonly limit: number; readonly cursor: string | null } },
-): Promise<{ items: PublicIdentity[]; next_cursor: string | null }> {
+  { principal, page }: { principal: string; page: PageRequest },
+): Promise<Page<PublicIdentity>> {
   const { orgId } = readReader({ readPrincipal }, principal);
   const rows = await listIdentities(db, {
     orgId,
     withinId: null,
     kind: 'user',
-    afterId: parseIdCursor(page.cursor),
+    afterId: parseSingleCursor(page.cursor, positions.id),
     limit: page.limit + 1,
   });
-  const shown = rows.slice(0, page.limit);
-  const last = rows.length > page.limit ? shown.at(-1) : undefined;
-  return {
-    items: shown.map(presentIdentity),
-    next_cursor: last === undefined ? null : cursorOf([last.id]),
-  };
+  const { items, next_cursor } = pageOf(rows, page.limit, ({ id }) => [id]);
+  return { items: items.map(presentIdentity), next_cursor };
 }

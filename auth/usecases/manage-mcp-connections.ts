@@ -1,14 +1,13 @@
 import type { McpConnection } from '#contracts/http/oauth-clients';
 import type { CallContext, Principal } from '#contracts/vocabulary';
-import { cursorOf } from '#database';
-import type { Sql } from '#database';
+import { pageOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest, Sql } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
 import { ownsAgent } from '../domain/access.ts';
 import { connectionChanged } from '../domain/identity-events.ts';
 import { presentConnection } from '../domain/oauth-connection.ts';
-import { parseClientCursor } from '../repository/id-cursor.ts';
 import { findIdentity } from '../repository/identities.ts';
 import { revokeOauthGrantsOfBinding } from '../repository/oauth-grants.ts';
 import {
@@ -21,7 +20,7 @@ import {
 interface ListFields {
   readonly principal: string;
   readonly id: string;
-  readonly page: { readonly limit: number; readonly cursor: string | null };
+  readonly page: PageRequest;
 }
 
 interface OneConnection {
@@ -36,20 +35,16 @@ interface OneConnection {
 export async function listMcpConnections(
   { db, readPrincipal }: Deps,
   { principal, id: agentId, page }: ListFields,
-): Promise<{ items: McpConnection[]; next_cursor: string | null }> {
+): Promise<Page<McpConnection>> {
   const caller = readPrincipal(principal);
   await checkOwner(db, caller, agentId);
   const rows = await listBindings(db, {
     ...{ orgId: caller.orgId, userId: caller.identityId, agentId },
-    afterId: parseClientCursor(page.cursor),
+    afterId: parseSingleCursor(page.cursor, positions.text),
     limit: page.limit + 1,
   });
-  const items = rows.slice(0, page.limit);
-  const last = rows.length > page.limit ? items.at(-1) : undefined;
-  return {
-    items: items.map(presentConnection),
-    next_cursor: last === undefined ? null : cursorOf([last.clientId]),
-  };
+  const { items, next_cursor } = pageOf(rows, page.limit, ({ clientId }) => [clientId]);
+  return { items: items.map(presentConnection), next_cursor };
 }
 
 /** Lets a client decide its own approvals, or stops that; rules it made count only while it is on. */

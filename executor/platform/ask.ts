@@ -48,7 +48,7 @@ export const askOwner: {
   whoami: ({ auth }, { principal, deadline }) => auth.getMe({ principal }, deadline),
 
   list_services: ({ registry }, { params, principal, deadline }) =>
-    registry.listServices({ principal, page: pageOf(params) }, deadline),
+    registry.listServices({ principal, page: pageRequestOf(params) }, deadline),
 
   search: ({ registry }, { params, principal, deadline }) =>
     registry.search(
@@ -70,7 +70,7 @@ export const askOwner: {
   async list_pending({ approvals, cards }, { params, principal, deadline }) {
     const page = await approvals.list(
       {
-        ...{ principal, page: pageOf(params), status: 'open', requesterId: null },
+        ...{ principal, page: pageRequestOf(params), status: 'open', requesterId: null },
         ...{ assignedToMe: false, service: null },
       },
       deadline,
@@ -107,7 +107,13 @@ export const askOwner: {
     executor.createConnection({ principal, body, context }, deadline, 'executor'),
 };
 
-function pageOf({ limit, cursor }: { limit?: number | undefined; cursor?: string | undefined }) {
+function pageRequestOf({
+  limit,
+  cursor,
+}: {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}) {
   return { limit: limit ?? pageLimit, cursor: cursor ?? null };
 }
 

@@ -1,6 +1,5 @@
 import type { Connection } from '#contracts/http/connections';
 import type { Tier } from '#contracts/vocabulary';
-import { parseCursor } from '#database';
 import type { Sql } from '#database';
 
 export interface StoredConnection {
@@ -114,16 +113,15 @@ export async function listConnections(
     orgId,
     userId,
     limit,
-    cursor,
-  }: { orgId: string; userId: string | null; limit: number; cursor: string | null },
+    before,
+  }: { orgId: string; userId: string | null; limit: number; before: string | null },
 ): Promise<StoredConnection[]> {
-  const [before] = cursor === null ? [] : parseCursor(cursor, 1);
   const rows = await sql<ConnectionRow[]>`
     select ${sql(connectionColumns)}
       from executor.connection
      where org_id = ${orgId}
        and ${userId === null ? sql`true` : sql`(tier = 'org' or owner_id = ${userId})`}
-       and ${before === undefined ? sql`true` : sql`id < ${before}::uuid`}
+       and ${before === null ? sql`true` : sql`id < ${before}::uuid`}
        and status <> 'revoked'
      order by id desc
      limit ${limit}

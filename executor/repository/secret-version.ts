@@ -1,5 +1,4 @@
 import type { Tier } from '#contracts/vocabulary';
-import { parseCursor } from '#database';
 import type { Sql } from '#database';
 
 export interface StoredSecretVersion {
@@ -104,10 +103,9 @@ export async function listSecretVersions(
     orgId,
     secretId,
     limit,
-    cursor,
-  }: { orgId: string; secretId: string; limit: number; cursor: string | null },
+    before,
+  }: { orgId: string; secretId: string; limit: number; before: number | null },
 ): Promise<StoredSecretVersion[]> {
-  const [before] = cursor === null ? [] : parseCursor(cursor, 1);
   const rows = await sql<
     { version: number; created_at: Date; created_by: string; current: boolean }[]
   >`
@@ -119,7 +117,7 @@ export async function listSecretVersions(
        and secret.id = secret_version.secret_id
      where secret_version.org_id = ${orgId}
        and secret_version.secret_id = ${secretId}
-       and ${before === undefined ? sql`true` : sql`secret_version.version < ${Number(before)}`}
+       and ${before === null ? sql`true` : sql`secret_version.version < ${before}`}
      order by secret_version.version desc
      limit ${limit}
   `;

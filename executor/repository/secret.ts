@@ -1,5 +1,4 @@
 import type { Tier } from '#contracts/vocabulary';
-import { parseCursor } from '#database';
 import type { Sql } from '#database';
 
 export interface StoredSecret {
@@ -209,16 +208,15 @@ export async function listSecrets(
     orgId,
     userId,
     limit,
-    cursor,
-  }: { orgId: string; userId: string | null; limit: number; cursor: string | null },
+    before,
+  }: { orgId: string; userId: string | null; limit: number; before: string | null },
 ): Promise<StoredSecret[]> {
-  const [before] = cursor === null ? [] : parseCursor(cursor, 1);
   const rows = await sql<SecretRow[]>`
     select ${sql(columns)}
       from executor.secret
      where org_id = ${orgId}
        and ${userId === null ? sql`true` : sql`(tier = 'org' or owner_id = ${userId})`}
-       and ${before === undefined ? sql`true` : sql`id < ${before}::uuid`}
+       and ${before === null ? sql`true` : sql`id < ${before}::uuid`}
      order by id desc
      limit ${limit}
   `;

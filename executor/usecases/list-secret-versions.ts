@@ -1,6 +1,7 @@
 import type { secretVersion } from '#contracts/http/secrets';
-import { cursorOf } from '#database';
 import type { z } from 'zod';
+import { pageOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest } from '#database';
 import type { Deps } from '../deps.ts';
 import { listSecretVersions as listStoredVersions } from '../repository/secret-version.ts';
 import { getVisibleSecret } from '../secrets/get-visible.ts';
@@ -9,12 +10,8 @@ type Version = z.infer<typeof secretVersion>;
 
 export async function listSecretVersions(
   { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,
-  {
-    principal: signed,
-    id,
-    page,
-  }: { principal: string; id: string; page: { limit: number; cursor: string | null } },
-): Promise<{ items: Version[]; next_cursor: string | null }> {
+  { principal: signed, id, page }: { principal: string; id: string; page: PageRequest },
+): Promise<Page<Version>> {
   const principal = readPrincipal(signed);
   const secret = await getVisibleSecret(db, principal, id);
   const { orgId } = principal;
@@ -22,17 +19,16 @@ export async function listSecretVersions(
     orgId,
     secretId: secret.id,
     limit: page.limit + 1,
-    cursor: page.cursor,
+    before: parseSingleCursor(page.cursor, positions.number),
   });
-  const items = found.slice(0, page.limit).map(({ version, createdAt, createdBy, current }) => ({
-    version,
-    created_at: createdAt.toISOString(),
-    created_by: createdBy,
-    current,
-  }));
-  const last = items.at(-1);
+  const { items, next_cursor } = pageOf(found, page.limit, ({ version }) => [version]);
   return {
-    items,
-    next_cursor: found.length > page.limit && last ? cursorOf([last.version]) : null,
+    items: items.map(({ version, createdAt, createdBy, current }) => ({
+      version,
+      created_at: createdAt.toISOString(),
+      created_by: createdBy,
+      current,
+    })),
+    next_cursor,
   };
 }

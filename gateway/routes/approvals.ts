@@ -3,7 +3,7 @@ import type { StoredApproval } from '#contracts/card';
 import type { approvalRoutes } from '#contracts/http/approvals';
 import { resolveApproval } from '../allow.ts';
 import type { Deps } from '../deps.ts';
-import { answer, pageOf } from '../route.ts';
+import { answer, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> {
@@ -15,7 +15,7 @@ export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> 
       const page = await approvals.list(
         {
           principal,
-          page: pageOf(query),
+          page: pageRequestOf(query),
           status: query.status ?? null,
           requesterId: query.requester ?? null,
           assignedToMe: query.assigned === 'me',

@@ -1,6 +1,6 @@
 import type { auditRoutes } from '#contracts/http/audit';
 import type { Deps } from '../deps.ts';
-import { answer, pageOf } from '../route.ts';
+import { answer, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function auditHandlers({ audit }: Deps): HandlersOf<typeof auditRoutes> {
@@ -9,7 +9,7 @@ export function auditHandlers({ audit }: Deps): HandlersOf<typeof auditRoutes> {
       const { limit, cursor, ...filter } = query;
       return answer(
         200,
-        audit.list({ principal, page: pageOf({ limit, cursor }), filter }, deadline),
+        audit.list({ principal, page: pageRequestOf({ limit, cursor }), filter }, deadline),
       );
     },
     getAudit: ({ caller: { principal }, params: { id }, deadline }) =>

@@ -1,13 +1,13 @@
 import type { connectionRoutes } from '#contracts/http/connections';
 import type { oauthAppRoutes } from '#contracts/http/oauth-apps';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, done, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function connectionHandlers({ executor }: Deps): HandlersOf<typeof connectionRoutes> {
   return {
     listConnections: ({ caller: { principal }, query, deadline }) =>
-      answer(200, executor.listConnections({ principal, page: pageOf(query) }, deadline)),
+      answer(200, executor.listConnections({ principal, page: pageRequestOf(query) }, deadline)),
     createConnection: ({ caller: { principal }, body, context, deadline }) =>
       answer(201, executor.createConnection({ principal, body, context }, deadline)),
     getConnection: ({ caller: { principal }, params: { id }, deadline }) =>

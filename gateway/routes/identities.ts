@@ -1,7 +1,7 @@
 import type { identityRoutes } from '#contracts/http/identities';
 import type { Deps } from '../deps.ts';
 import { sessionCookie } from '../domain/site.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, done, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function identityHandlers({
@@ -15,7 +15,7 @@ export function identityHandlers({
     getMe: ({ caller: { principal }, deadline }) =>
       answer(200, auth.getMe({ principal }, deadline)),
     listIdentities: ({ caller: { principal }, query, deadline }) =>
-      answer(200, auth.listIdentities({ principal, page: pageOf(query) }, deadline)),
+      answer(200, auth.listIdentities({ principal, page: pageRequestOf(query) }, deadline)),
     getIdentity: ({ caller: { principal }, params: { id }, deadline }) =>
       answer(200, auth.getIdentity({ principal, id }, deadline)),
     createAgent: ({ caller: { principal }, body, context, deadline }) =>
@@ -31,7 +31,7 @@ export function identityHandlers({
     revokeIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
       answer(200, thenForget(auth.revokeIdentity({ principal, id, context }, deadline))),
     listAgentKeys: ({ caller: { principal }, params: { id }, query, deadline }) =>
-      answer(200, auth.listAgentKeys({ principal, id, page: pageOf(query) }, deadline)),
+      answer(200, auth.listAgentKeys({ principal, id, page: pageRequestOf(query) }, deadline)),
     createAgentKey: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
       answer(201, auth.createAgentKey({ principal, id, body, context }, deadline)),
     revokeAgentKey: ({ caller: { principal }, params, context, deadline }) =>

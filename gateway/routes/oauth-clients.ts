@@ -1,6 +1,6 @@
 import type { oauthClientRoutes } from '#contracts/http/oauth-clients';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, done, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function oauthClientHandlers({
@@ -11,14 +11,14 @@ export function oauthClientHandlers({
   const thenForget = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     listOauthClients: ({ caller: { principal }, query, deadline }) =>
-      answer(200, auth.listOauthClients({ principal, page: pageOf(query) }, deadline)),
+      answer(200, auth.listOauthClients({ principal, page: pageRequestOf(query) }, deadline)),
     revokeOauthClient: ({ caller: { principal }, params, context, deadline }) =>
       answer(
         200,
         thenForget(auth.revokeOauthClient({ principal, clientId: params.id, context }, deadline)),
       ),
     listMcpConnections: ({ caller: { principal }, params: { id }, query, deadline }) =>
-      answer(200, auth.listMcpConnections({ principal, id, page: pageOf(query) }, deadline)),
+      answer(200, auth.listMcpConnections({ principal, id, page: pageRequestOf(query) }, deadline)),
     updateMcpConnection: ({ caller: { principal }, params, body, context, deadline }) =>
       answer(
         200,

@@ -1,6 +1,6 @@
 import type { ruleRoutes } from '#contracts/http/rules';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, done, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function ruleHandlers({ policy }: Deps): HandlersOf<typeof ruleRoutes> {
@@ -15,7 +15,7 @@ export function ruleHandlers({ policy }: Deps): HandlersOf<typeof ruleRoutes> {
             effect: query.effect ?? null,
             createdBy: query.created_by ?? null,
             approvalId: query.approval_id ?? null,
-            page: pageOf(query),
+            page: pageRequestOf(query),
           },
           deadline,
         ),

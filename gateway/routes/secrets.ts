@@ -1,18 +1,21 @@
 import type { secretRoutes } from '#contracts/http/secrets';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, done, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function secretHandlers({ executor }: Deps): HandlersOf<typeof secretRoutes> {
   return {
     listSecrets: ({ caller: { principal }, query, deadline }) =>
-      answer(200, executor.listSecrets({ principal, page: pageOf(query) }, deadline)),
+      answer(200, executor.listSecrets({ principal, page: pageRequestOf(query) }, deadline)),
     createSecret: ({ caller: { principal }, body, context, deadline }) =>
       answer(201, executor.createSecret({ principal, body, context }, deadline)),
     getSecret: ({ caller: { principal }, params: { id }, deadline }) =>
       answer(200, executor.getSecret({ principal, id }, deadline)),
     listSecretVersions: ({ caller: { principal }, params: { id }, query, deadline }) =>
-      answer(200, executor.listSecretVersions({ principal, id, page: pageOf(query) }, deadline)),
+      answer(
+        200,
+        executor.listSecretVersions({ principal, id, page: pageRequestOf(query) }, deadline),
+      ),
     updateSecret: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
       answer(200, executor.updateSecret({ principal, id, body, context }, deadline)),
     restoreSecretVersion: ({ caller: { principal }, params, context, deadline }) =>

@@ -3,7 +3,7 @@ import type { serviceRoutes } from '#contracts/http/services';
 import { nameReference } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, done, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 /** No connected service can have such a name, so there is none. */
@@ -23,7 +23,7 @@ export function serviceToolHandlers({ registry }: Deps): HandlersOf<typeof servi
       answer(
         200,
         registry.listServiceTools(
-          { principal, name: checkedName(name), page: pageOf(query) },
+          { principal, name: checkedName(name), page: pageRequestOf(query) },
           deadline,
         ),
       ),
@@ -46,7 +46,7 @@ export function serviceHandlers({ registry, policy }: Deps): HandlersOf<typeof s
       answer(
         200,
         registry.listServices(
-          { principal, page: pageOf(query), catalog: query.catalog === 'true' },
+          { principal, page: pageRequestOf(query), catalog: query.catalog === 'true' },
           deadline,
         ),
       ),

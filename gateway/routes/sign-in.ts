@@ -2,7 +2,7 @@ import type { signInRoutes } from '#contracts/http/sign-in';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { isForeignOrigin, sessionCookie } from '../domain/site.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, done, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 import { newSessionCookies, visitOf } from '../session-cookie.ts';
 
@@ -28,7 +28,7 @@ export function signInHandlers({
       };
     },
     listSessions: ({ caller: { principal }, query, deadline }) =>
-      answer(200, auth.listSessions({ principal, page: pageOf(query) }, deadline)),
+      answer(200, auth.listSessions({ principal, page: pageRequestOf(query) }, deadline)),
     endOtherSessions: ({ caller: { principal }, context, deadline }) =>
       done(thenForget(auth.endOtherSessions({ principal, context }, deadline))),
     async endSession({ caller: { principal, claims }, params: { id }, context, deadline }) {

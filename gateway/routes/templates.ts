@@ -1,7 +1,7 @@
 import type { templateRoutes } from '#contracts/http/templates';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
-import { answer, pageOf } from '../route.ts';
+import { answer, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function templateHandlers({
@@ -14,7 +14,10 @@ export function templateHandlers({
       const { limit, cursor, ...filter } = query;
       return answer(
         200,
-        registry.listTemplates({ principal, page: pageOf({ limit, cursor }), filter }, deadline),
+        registry.listTemplates(
+          { principal, page: pageRequestOf({ limit, cursor }), filter },
+          deadline,
+        ),
       );
     },
     createTemplate: ({ caller: { principal }, body, deadline }) =>
@@ -31,7 +34,7 @@ export function templateHandlers({
     },
     listTemplateVersions: ({ caller: { principal }, params: { key }, query, deadline }) => {
       const { tier = null } = query;
-      const page = pageOf(query);
+      const page = pageRequestOf(query);
       return answer(200, registry.listTemplateVersions({ principal, key, tier, page }, deadline));
     },
     updateTemplate: ({ caller: { principal }, params: { key }, query, body, deadline }) => {

@@ -1,12 +1,12 @@
 import type { userRoutes } from '#contracts/http/users';
 import type { Deps } from '../deps.ts';
-import { answer, pageOf } from '../route.ts';
+import { answer, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function userHandlers({ auth, authenticator }: Deps): HandlersOf<typeof userRoutes> {
   return {
     listUsers: ({ caller: { principal }, query, deadline }) =>
-      answer(200, auth.listUsers({ principal, page: pageOf(query) }, deadline)),
+      answer(200, auth.listUsers({ principal, page: pageRequestOf(query) }, deadline)),
     createUser: ({ caller: { principal }, body, context, deadline }) =>
       answer(201, auth.createUser({ principal, body, context }, deadline)),
     inviteUser: ({ caller: { principal }, body, context, deadline }) =>

@@ -1,12 +1,12 @@
 import type { webhookRoutes } from '#contracts/http/webhooks';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageOf } from '../route.ts';
+import { answer, done, pageRequestOf } from '../route.ts';
 import type { HandlersOf } from '../route.ts';
 
 export function webhookHandlers({ notifier }: Deps): HandlersOf<typeof webhookRoutes> {
   return {
     listWebhooks: ({ caller: { principal }, query, deadline }) =>
-      answer(200, notifier.listWebhooks({ principal, page: pageOf(query) }, deadline)),
+      answer(200, notifier.listWebhooks({ principal, page: pageRequestOf(query) }, deadline)),
     createWebhook: ({ caller: { principal }, body, deadline }) =>
       answer(201, notifier.createWebhook({ principal, body }, deadline)),
     getWebhook: ({ caller: { principal }, params: { id }, deadline }) =>
@@ -16,7 +16,7 @@ export function webhookHandlers({ notifier }: Deps): HandlersOf<typeof webhookRo
     verifyWebhook: ({ caller: { principal }, params: { id }, deadline }) =>
       answer(200, notifier.verifyWebhook({ principal, id }, deadline)),
     listDeliveries: ({ caller: { principal }, params: { id }, query, deadline }) =>
-      answer(200, notifier.listDeliveries({ principal, id, page: pageOf(query) }, deadline)),
+      answer(200, notifier.listDeliveries({ principal, id, page: pageRequestOf(query) }, deadline)),
     redeliver: ({ caller: { principal }, params, deadline }) =>
       answer(
         202,

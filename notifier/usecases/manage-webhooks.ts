@@ -12,8 +12,8 @@ import type {
   createdWebhook,
 } from '#contracts/http/webhooks';
 import type { Principal } from '#contracts/vocabulary';
-import { cursorOf, parseCursor } from '#database';
-import type { Sql, Transaction } from '#database';
+import { pageOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest, Sql, Transaction } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
@@ -29,8 +29,6 @@ import {
   listWebhooks,
   reopenWebhook,
 } from '../repository/webhook.ts';
-
-type Page = { limit: number; cursor: string | null };
 
 const webhooksPerOrgMax = 100;
 /** Part of the org's webhooks that one user may have, so that one user cannot take all of them. */
@@ -86,19 +84,17 @@ function refuseMore({ all, own }: { all: number; own: number }): void {
 
 export async function listOwnWebhooks(
   { db, readPrincipal }: Deps,
-  { principal: signed, page }: { principal: string; page: Page },
-): Promise<{ items: Webhook[]; next_cursor: string | null }> {
+  { principal: signed, page }: { principal: string; page: PageRequest },
+): Promise<Page<Webhook>> {
   const principal = readPrincipal(signed);
   const rows = await listWebhooks(db, {
     orgId: principal.orgId,
     subtreeOf: subtreeOf(principal, 'read'),
-    before: page.cursor === null ? null : (parseCursor(page.cursor, 1)[0] ?? null),
+    before: parseSingleCursor(page.cursor, positions.id),
     limit: page.limit + 1,
   });
-  return pageOf(
-    rows.map(({ webhook }) => webhook),
-    page.limit,
-  );
+  const webhooks = rows.map(({ webhook }) => webhook);
+  return pageOf(webhooks, page.limit, ({ id }) => [id]);
 }
 
 export async function getWebhook(
@@ -140,17 +136,17 @@ export async function verifyWebhook(
 
 export async function listWebhookDeliveries(
   { db, readPrincipal }: Deps,
-  { principal: signed, id, page }: { principal: string; id: string; page: Page },
-): Promise<{ items: Delivery[]; next_cursor: string | null }> {
+  { principal: signed, id, page }: { principal: string; id: string; page: PageRequest },
+): Promise<Page<Delivery>> {
   const principal = readPrincipal(signed);
   await getOwn(db, { principal, id, purpose: 'read' });
   const rows = await listDeliveries(db, {
     orgId: principal.orgId,
     webhookId: id,
-    before: page.cursor === null ? null : (parseCursor(page.cursor, 1)[0] ?? null),
+    before: parseSingleCursor(page.cursor, positions.id),
     limit: page.limit + 1,
   });
-  return pageOf(rows, page.limit);
+  return pageOf(rows, page.limit, (delivery) => [delivery.id]);
 }
 
 export async function redeliver(
@@ -251,13 +247,4 @@ async function announce(
     data: { webhook_id: id },
     audit,
   });
-}
-
-function pageOf<Item extends { id: string }>(
-  rows: Item[],
-  limit: number,
-): { items: Item[]; next_cursor: string | null } {
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  return { items, next_cursor: rows.length > limit && last ? cursorOf([last.id]) : null };
 }

@@ -1,12 +1,12 @@
-import type { z } from 'zod';
+import * as z from 'zod';
 
 import type { Deadline } from '#bus';
 import type { serviceList } from '#contracts/http/services';
 import type { Template } from '#contracts/http/templates';
 import { id as uuid } from '#contracts/vocabulary';
 import type { Principal } from '#contracts/vocabulary';
-import { cursorOf, parseCursor } from '#database';
-import { AppError } from '#errors';
+import { pageOf, parseCursor } from '#database';
+import type { PageRequest } from '#database';
 import { newestVersionOf } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
 import { presentService } from '../domain/present-service.ts';
@@ -19,10 +19,12 @@ import * as services from '../repository/connected-service.ts';
 type ServiceList = z.infer<typeof serviceList>;
 
 const catalogMax = 200;
+/** The name and id of a service. */
+const position = z.tuple([z.string(), uuid]);
 
 interface ListServicesFields {
   readonly principal: string;
-  readonly page: { readonly limit: number; readonly cursor: string | null };
+  readonly page: PageRequest;
   /** Also what could be connected. */
   readonly catalog: boolean;
 }
@@ -35,15 +37,14 @@ export async function listServices(
 ): Promise<ServiceList> {
   const caller = deps.readPrincipal(principal);
   const { orgId, userId } = caller;
-  const after = page.cursor === null ? null : parsePosition(page.cursor);
+  const after = parseCursor(page.cursor, position);
   const rows = await services.listServices(deps.db, {
     orgId,
     userId,
-    after,
+    after: after && { name: after[0], id: after[1] },
     limit: page.limit + 1,
   });
-  const shown = rows.slice(0, page.limit);
-  const last = rows.length > page.limit ? shown.at(-1) : undefined;
+  const { items: shown, next_cursor } = pageOf(rows, page.limit, ({ name, id }) => [name, id]);
 
   const wanted = { orgId, userId, services: shown };
   const existing = await findCredentialsOf(deps.executor, wanted, deadline);
@@ -57,8 +58,8 @@ export async function listServices(
   });
   return {
     items: await Promise.all(items),
-    next_cursor: last === undefined ? null : cursorOf([last.name, last.id]),
-    ...(catalog && last === undefined ? { catalog: await listUnused(deps, caller) } : {}),
+    next_cursor,
+    ...(catalog && next_cursor === null ? { catalog: await listUnused(deps, caller) } : {}),
   };
 }
 
@@ -66,11 +67,4 @@ export async function listServices(
 async function listUnused(deps: Deps, caller: Principal): Promise<Template[]> {
   const templates = await listNotConnected(deps, caller);
   return templates.slice(0, catalogMax).map(presentTemplate);
-}
-
-function parsePosition(cursor: string): { name: string; id: string } {
-  const [name = '', id = ''] = parseCursor(cursor, 2);
-  if (uuid.safeParse(id).success) return { name, id };
-  const message = 'The cursor is not one we handed out; start again without a cursor.';
-  throw new AppError('invalid_request', message);
 }

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 
 import type { templateVersion } from '#contracts/http/templates';
 import type { TemplateTier } from '#contracts/vocabulary';
-import { cursorOf, parseCursor } from '#database';
-import { AppError } from '#errors';
+import { pageOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest } from '#database';
 import type { Deps } from '../deps.ts';
 import { maySeeVersion } from '../domain/own-template.ts';
 import { getKnownTemplate } from '../lookups/known-templates.ts';
@@ -13,7 +13,7 @@ interface ListVersionsFields {
   readonly principal: string;
   readonly key: string;
   readonly tier: TemplateTier | null;
-  readonly page: { readonly limit: number; readonly cursor: string | null };
+  readonly page: PageRequest;
 }
 
 /** A row says what it changed, a thousand actions at most: more rows would be too much for one answer. */
@@ -23,18 +23,17 @@ const rowsMax = 20;
 export async function listTemplateVersions(
   deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, key, tier, page }: ListVersionsFields,
-): Promise<{ items: z.infer<typeof templateVersion>[]; next_cursor: string | null }> {
+): Promise<Page<z.infer<typeof templateVersion>>> {
   const caller = deps.readPrincipal(principal);
   const { outline, own } = await getKnownTemplate(deps, caller, { key, tier });
   const limit = Math.min(page.limit, rowsMax);
   const rows = await listVersions(deps.db, {
     orgId: caller.orgId,
     template: { key, tier: outline.tier, ownerId: outline.ownerId },
-    before: page.cursor === null ? null : parseVersion(page.cursor),
+    before: parseSingleCursor(page.cursor, positions.number),
     limit: limit + 1,
   });
-  const shown = rows.slice(0, limit);
-  const last = rows.length > limit ? shown.at(-1) : undefined;
+  const { items: shown, next_cursor } = pageOf(rows, limit, ({ version }) => [version]);
   const publishedVersion = own === null ? outline.version : own.publishedVersion;
   return {
     items: shown
@@ -48,13 +47,6 @@ export async function listTemplateVersions(
         source_url: row.sourceUrl,
         difference: row.difference,
       })),
-    next_cursor: last === undefined ? null : cursorOf([last.version]),
+    next_cursor,
   };
-}
-
-function parseVersion(cursor: string): number {
-  const version = Number(parseCursor(cursor, 1)[0]);
-  if (Number.isInteger(version) && version > 0 && version < 2 ** 31) return version;
-  const message = 'The cursor is not one we handed out; start again without a cursor.';
-  throw new AppError('invalid_request', message);
 }

@@ -1,7 +1,8 @@
-import type { z } from 'zod';
+import * as z from 'zod';
 
 import type { Template, templateFilter } from '#contracts/http/templates';
-import { cursorOf, parseCursor } from '#database';
+import { pageOf, parseCursor } from '#database';
+import type { Page, PageRequest } from '#database';
 import type { Deps } from '../deps.ts';
 import { statusOf } from '../domain/own-template.ts';
 import type { KnownTemplate } from '../domain/own-template.ts';
@@ -10,9 +11,12 @@ import { listKnownTemplates, rankOf } from '../lookups/known-templates.ts';
 
 type Filter = z.infer<typeof templateFilter>;
 
+/** The key and tier of a template. */
+const position = z.tuple([z.string(), z.string()]);
+
 interface ListTemplatesFields {
   readonly principal: string;
-  readonly page: { readonly limit: number; readonly cursor: string | null };
+  readonly page: PageRequest;
   readonly filter: Filter;
 }
 
@@ -20,17 +24,13 @@ interface ListTemplatesFields {
 export async function listTemplates(
   deps: Pick<Deps, 'db' | 'catalog' | 'readPrincipal'>,
   { principal, page, filter }: ListTemplatesFields,
-): Promise<{ items: Template[]; next_cursor: string | null }> {
+): Promise<Page<Template>> {
   const caller = deps.readPrincipal(principal);
   const known = await listKnownTemplates(deps, caller);
-  const after = page.cursor === null ? null : parseCursor(page.cursor, 2);
+  const after = parseCursor(page.cursor, position);
   const rest = known.filter((each) => isAfter(each, after) && isMeant(each, filter));
-  const shown = rest.slice(0, page.limit);
-  const last = rest.length > page.limit ? shown.at(-1) : undefined;
-  return {
-    items: shown.map(presentTemplate),
-    next_cursor: last === undefined ? null : cursorOf(positionOf(last)),
-  };
+  const { items, next_cursor } = pageOf(rest, page.limit, positionOf);
+  return { items: items.map(presentTemplate), next_cursor };
 }
 
 function positionOf({ outline: { key, tier } }: KnownTemplate): [key: string, tier: string] {

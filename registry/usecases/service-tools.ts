@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import type { serviceTool, serviceToolDetail } from '#contracts/http/service-tools';
 import type { CompiledTemplate } from '#contracts/template';
 import type { Principal } from '#contracts/vocabulary';
-import { cursorOf, parseCursor } from '#database';
+import { pageOf, parseSingleCursor, positions } from '#database';
+import type { Page, PageRequest } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import type { Deps } from '../deps.ts';
@@ -29,22 +30,14 @@ interface OneTool {
 /** The tools of a service by name; of one that is no MCP server there are none. */
 export async function listServiceTools(
   deps: Reader,
-  {
-    principal,
-    name,
-    page,
-  }: { principal: string; name: string; page: { limit: number; cursor: string | null } },
-): Promise<{ items: z.infer<typeof serviceTool>[]; next_cursor: string | null }> {
+  { principal, name, page }: { principal: string; name: string; page: PageRequest },
+): Promise<Page<z.infer<typeof serviceTool>>> {
   const { service, template } = await getReadable(deps, deps.readPrincipal(principal), name);
-  const [after = null] = page.cursor === null ? [] : parseCursor(page.cursor, 1);
+  const after = parseSingleCursor(page.cursor, positions.text);
   const tools = await listTools(deps.db, { orgId: service.orgId, serviceId: service.id });
   const rest = after === null ? tools : tools.filter((tool) => tool.name > after);
-  const shown = rest.slice(0, page.limit);
-  const last = rest.length > page.limit ? shown.at(-1) : undefined;
-  return {
-    items: shown.map((tool) => presentTool(tool, template)),
-    next_cursor: last === undefined ? null : cursorOf([last.name]),
-  };
+  const { items, next_cursor } = pageOf(rest, page.limit, (tool) => [tool.name]);
+  return { items: items.map((tool) => presentTool(tool, template)), next_cursor };
 }
 
 export async function getServiceTool(

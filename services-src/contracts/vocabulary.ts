@@ -131,6 +131,6 @@ export const pageRequest = z.strictObject({
   limit: z.int().min(1).max(200),
   cursor: z.string().max(500).nullable(),
 });
-export function pageOf<Item extends z.ZodType>(item: Item) {
+export function pageSchemaOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({ items: z.array(item).max(200), next_cursor: z.string().nullable() });
 }

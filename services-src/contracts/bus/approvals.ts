@@ -11,7 +11,7 @@ import {
   resolveApprovalBody,
 } from '../http/approvals.ts';
 import { signedGap } from '../permit.ts';
-import { callContext, id, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+import { callContext, id, pageSchemaOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
 
 const done = z.strictObject({});
 const byId = z.strictObject({ principal: signedPrincipal, id });
@@ -113,7 +113,7 @@ export const approvals = defineContract('approvals', {
       assignedToMe: z.boolean(),
       service: z.string().max(67).nullable(),
     }),
-    response: pageOf(storedApproval),
+    response: pageSchemaOf(storedApproval),
     errors: [],
     callers: ['gateway', 'executor'],
     timeoutMs: 3_000,

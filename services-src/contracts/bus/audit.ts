@@ -4,7 +4,7 @@ import { auditRecord } from '../audit.ts';
 import { defineContract } from '../define.ts';
 import { readerPing } from '../events.ts';
 import { auditLookup, auditQuery, auditVerification } from '../http/audit.ts';
-import { id, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+import { id, pageSchemaOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
 
 const done = z.strictObject({});
 
@@ -16,7 +16,7 @@ export const audit = defineContract('audit', {
       page: pageRequest,
       filter: auditQuery.omit({ limit: true, cursor: true }),
     }),
-    response: pageOf(auditRecord),
+    response: pageSchemaOf(auditRecord),
     errors: ['unauthenticated', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 5_000,

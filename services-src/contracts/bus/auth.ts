@@ -23,7 +23,7 @@ import {
   callContext,
   chainLink,
   id,
-  pageOf,
+  pageSchemaOf,
   pageRequest,
   principal,
   role,
@@ -109,7 +109,7 @@ export const auth = defineContract('auth', {
   },
   listIdentities: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
-    response: pageOf(identity),
+    response: pageSchemaOf(identity),
     errors: ['unauthenticated'],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -166,7 +166,7 @@ export const auth = defineContract('auth', {
   },
   listAgentKeys: {
     request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
-    response: pageOf(agentKey),
+    response: pageSchemaOf(agentKey),
     errors: ['unauthenticated', 'not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -247,7 +247,7 @@ export const auth = defineContract('auth', {
   ...signInEndpoints,
   listOauthClients: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
-    response: pageOf(oauthClient),
+    response: pageSchemaOf(oauthClient),
     errors: ['unauthenticated', 'forbidden', 'invalid_request'],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -262,7 +262,7 @@ export const auth = defineContract('auth', {
   },
   listMcpConnections: {
     request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
-    response: pageOf(mcpConnection),
+    response: pageSchemaOf(mcpConnection),
     errors: ['unauthenticated', 'not_found', 'invalid_request'],
     callers: ['gateway'],
     timeoutMs: 3_000,

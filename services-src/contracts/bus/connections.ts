@@ -17,7 +17,7 @@ import {
   identityReference,
   name,
   nameReference,
-  pageOf,
+  pageSchemaOf,
   pageRequest,
   signedPrincipal,
 } from '../vocabulary.ts';
@@ -82,7 +82,7 @@ export const connectionEndpoints = {
   },
   listConnections: {
     request: asked.extend({ page: pageRequest }),
-    response: pageOf(connection),
+    response: pageSchemaOf(connection),
     errors: [],
     ...quick,
   },

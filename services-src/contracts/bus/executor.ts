@@ -22,7 +22,7 @@ import {
   host,
   id,
   nameReference,
-  pageOf,
+  pageSchemaOf,
   pageRequest,
   signedPrincipal,
 } from '../vocabulary.ts';
@@ -233,7 +233,7 @@ export const executor = defineContract('executor', {
   },
   listSecrets: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
-    response: pageOf(secretDetail),
+    response: pageSchemaOf(secretDetail),
     errors: ['unavailable'],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -262,7 +262,7 @@ export const executor = defineContract('executor', {
   },
   listSecretVersions: {
     request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
-    response: pageOf(secretVersion),
+    response: pageSchemaOf(secretVersion),
     errors: ['not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,

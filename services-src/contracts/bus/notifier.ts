@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineContract } from '../define.ts';
 import { eventType, feedItem, readerPing } from '../events.ts';
 import { createWebhookBody, createdWebhook, delivery, webhook } from '../http/webhooks.ts';
-import { id, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+import { id, pageSchemaOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
 
 const done = z.strictObject({});
 const byId = z.strictObject({ principal: signedPrincipal, id });
@@ -33,7 +33,7 @@ export const notifier = defineContract('notifier', {
   },
   listWebhooks: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
-    response: pageOf(webhook),
+    response: pageSchemaOf(webhook),
     errors: [],
     callers: ['gateway'],
     timeoutMs: 3_000,
@@ -68,7 +68,7 @@ export const notifier = defineContract('notifier', {
   },
   listDeliveries: {
     request: byId.extend({ page: pageRequest }),
-    response: pageOf(delivery),
+    response: pageSchemaOf(delivery),
     errors: ['not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,

@@ -20,7 +20,14 @@ import {
   signInLink,
 } from '../http/users.ts';
 import { identity } from '../http/identities.ts';
-import { callContext, id, name, pageOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+import {
+  callContext,
+  id,
+  name,
+  pageSchemaOf,
+  pageRequest,
+  signedPrincipal,
+} from '../vocabulary.ts';
 
 const done = z.strictObject({});
 const asked = z.strictObject({ principal: signedPrincipal });
@@ -130,7 +137,7 @@ export const signInEndpoints = {
   },
   listSessions: {
     request: asked.extend({ page: pageRequest }),
-    response: pageOf(session),
+    response: pageSchemaOf(session),
     errors: ['unauthenticated'],
     ...admins,
   },
@@ -143,7 +150,7 @@ export const signInEndpoints = {
   endOtherSessions: { request: change, response: done, errors: ['unauthenticated'], ...admins },
   listUsers: {
     request: asked.extend({ page: pageRequest }),
-    response: pageOf(identity),
+    response: pageSchemaOf(identity),
     errors: ['unauthenticated', 'forbidden'],
     ...admins,
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { auditOutcome, auditRecord } from '../audit.ts';
-import { id, pageOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
+import { id, pageSchemaOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 export const auditQuery = pageQuery.extend({
@@ -64,7 +64,7 @@ export const auditRoutes = defineRoutes({
     tag: 'Audit',
     access: 'user',
     query: auditQuery,
-    responses: { 200: pageOf(auditRecord) },
+    responses: { 200: pageSchemaOf(auditRecord) },
     errors: ['forbidden'],
     audit: 'none',
   },

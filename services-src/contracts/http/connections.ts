@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { oauthScope } from '../oauth-provider.ts';
-import { id, name, pageOf, pageQuery, tier, timestamp } from '../vocabulary.ts';
+import { id, name, pageSchemaOf, pageQuery, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 export const connectionStatus = z.enum(['pending', 'active', 'needs_reauth', 'revoked']);
@@ -69,7 +69,7 @@ export const connectionRoutes = defineRoutes({
     tag: 'Connections',
     access: 'agents',
     query: pageQuery,
-    responses: { 200: pageOf(connection) },
+    responses: { 200: pageSchemaOf(connection) },
     errors: [],
     audit: 'none',
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { clientIdCharactersMax, id, pageOf, pageQuery, timestamp } from '../vocabulary.ts';
+import { clientIdCharactersMax, id, pageSchemaOf, pageQuery, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 /**
@@ -62,7 +62,7 @@ export const oauthClientRoutes = defineRoutes({
     tag: 'OAuth clients',
     access: 'user',
     query: pageQuery,
-    responses: { 200: pageOf(oauthClient) },
+    responses: { 200: pageSchemaOf(oauthClient) },
     errors: ['forbidden'],
     audit: 'none',
   },
@@ -85,7 +85,7 @@ export const oauthClientRoutes = defineRoutes({
     access: 'user',
     params: byAgent,
     query: pageQuery,
-    responses: { 200: pageOf(mcpConnection) },
+    responses: { 200: pageSchemaOf(mcpConnection) },
     errors: ['not_found'],
     audit: 'none',
   },

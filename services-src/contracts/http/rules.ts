@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { id, pageOf, pageQuery, permissionKey, risk, timestamp } from '../vocabulary.ts';
+import { id, pageSchemaOf, pageQuery, permissionKey, risk, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 /** Allow or deny of a key pattern, on one identity or the whole org (docs/reference/permissions.md#rules). */
@@ -70,7 +70,7 @@ export const ruleRoutes = defineRoutes({
     tag: 'Rules',
     access: 'user',
     query: rulesQuery,
-    responses: { 200: pageOf(rule) },
+    responses: { 200: pageSchemaOf(rule) },
     errors: ['forbidden', 'not_found'],
     audit: 'none',
   },

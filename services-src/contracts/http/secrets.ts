@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { host, id, name, pageOf, pageQuery, tier, timestamp } from '../vocabulary.ts';
+import { host, id, name, pageSchemaOf, pageQuery, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 /** A named, versioned value of the vault; no answer carries the value (docs/reference/credentials.md#secrets). */
@@ -82,7 +82,7 @@ export const secretRoutes = defineRoutes({
     tag: 'Secrets',
     access: 'agents',
     query: pageQuery,
-    responses: { 200: pageOf(secretDetail) },
+    responses: { 200: pageSchemaOf(secretDetail) },
     errors: [],
     audit: 'none',
   },
@@ -128,7 +128,7 @@ export const secretRoutes = defineRoutes({
     access: 'user',
     params: byId,
     query: pageQuery,
-    responses: { 200: pageOf(secretVersion) },
+    responses: { 200: pageSchemaOf(secretVersion) },
     errors: ['not_found'],
     audit: 'none',
   },

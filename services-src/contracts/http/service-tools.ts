@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { ErrorCode } from '../errors.ts';
-import { json, pageOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
+import { json, pageSchemaOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 /**
@@ -96,7 +96,7 @@ export const serviceToolRoutes = defineRoutes({
     access: 'user',
     params: byName,
     query: pageQuery,
-    responses: { 200: pageOf(serviceTool) },
+    responses: { 200: pageSchemaOf(serviceTool) },
     errors: ['unknown_service'],
     audit: 'none',
   },

@@ -4,7 +4,7 @@ import {
   id,
   name,
   nameReference,
-  pageOf,
+  pageSchemaOf,
   pageQuery,
   templateTier,
   tier,
@@ -123,7 +123,7 @@ export const upgradedService = z.strictObject({
 });
 
 /** `catalog`: on the last page when it was asked for, published templates that no service uses. */
-export const serviceList = pageOf(connectedService).extend({
+export const serviceList = pageSchemaOf(connectedService).extend({
   catalog: z.array(template).max(200).optional(),
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { id, name, pageOf, pageQuery, timestamp } from '../vocabulary.ts';
+import { id, name, pageSchemaOf, pageQuery, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 /** Long enough for every address that exists; what is no address is simply not known. */
@@ -115,7 +115,7 @@ export const signInRoutes = defineRoutes({
     tag: 'Sign-in',
     access: 'user',
     query: pageQuery,
-    responses: { 200: pageOf(session) },
+    responses: { 200: pageSchemaOf(session) },
     errors: [],
     audit: 'none',
   },

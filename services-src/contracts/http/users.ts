@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { id, name, pageOf, pageQuery, role, timestamp } from '../vocabulary.ts';
+import { id, name, pageSchemaOf, pageQuery, role, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 import { identity } from './identities.ts';
 
@@ -65,7 +65,7 @@ export const userRoutes = defineRoutes({
     tag: 'Users',
     access: 'user',
     query: pageQuery,
-    responses: { 200: pageOf(identity) },
+    responses: { 200: pageSchemaOf(identity) },
     errors: ['forbidden'],
     audit: 'none',
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { eventType } from '../events.ts';
-import { id, json, pageOf, pageQuery, timestamp } from '../vocabulary.ts';
+import { id, json, pageSchemaOf, pageQuery, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 export const webhook = z.strictObject({
@@ -57,7 +57,7 @@ export const webhookRoutes = defineRoutes({
     tag: 'Webhooks',
     access: 'user',
     query: pageQuery,
-    responses: { 200: pageOf(webhook) },
+    responses: { 200: pageSchemaOf(webhook) },
     errors: [],
     audit: 'none',
   },
@@ -113,7 +113,7 @@ export const webhookRoutes = defineRoutes({
     access: 'user',
     params: byId,
     query: pageQuery,
-    responses: { 200: pageOf(delivery) },
+    responses: { 200: pageSchemaOf(delivery) },
     errors: ['not_found'],
     audit: 'none',
   },
