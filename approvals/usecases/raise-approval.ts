@@ -7,7 +7,7 @@ import type { Gap } from '#contracts/permit';
 import type { CallContext } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
-import { digestOf, statementDigest } from '#signing';
+import { digestOf, isRecent, statementDigest } from '#signing';
 import type { Deps } from '../deps.ts';
 import { announceRaised } from '../domain/announce.ts';
 import type { Approval } from '../domain/approval.ts';
@@ -36,7 +36,6 @@ interface RaiseRequest {
 
 /** A gap is raised at once or not at all: what policy found may have changed since. */
 const gapAgeMsMax = 10_000;
-const clockSkewMs = 2_000;
 /** How long a twin of this call may take from its preview to its row. */
 const twinPatienceMs = 2_000;
 
@@ -66,8 +65,7 @@ export async function raiseApproval(
 function verifyGap(deps: Deps, { principal: signed, gap: signedGap, call }: RaiseRequest): Gap {
   const principal = deps.readPrincipal(signed);
   const gap = deps.gaps.verify(signedGap);
-  const ageMs = deps.now() - gap.issuedAt;
-  const isFresh = ageMs <= gapAgeMsMax && ageMs >= -clockSkewMs;
+  const isFresh = isRecent(gap.issuedAt, { ageMsMax: gapAgeMsMax, now: deps.now() });
   const isTheirs = gap.identityId === principal.identityId && gap.orgId === principal.orgId;
   if (isFresh && isTheirs && gap.callDigest === digestOf(call)) return gap;
   throw new AppError(

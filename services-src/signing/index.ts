@@ -1,4 +1,5 @@
 export { canonicalJson, digestOf } from './canonical-json.ts';
+export { isExpired, isRecent } from './expiry.ts';
 export { createMacs } from './macs.ts';
 export type { Macs } from './macs.ts';
 export { createPrincipalReader } from './principals.ts';

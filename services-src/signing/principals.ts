@@ -3,10 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { principal as principalSchema } from '#contracts/vocabulary';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import { isExpired } from './expiry.ts';
 import { createVerifier } from './statements.ts';
-
-/** Clocks of components may differ by this much. */
-const clockSkewMs = 1_000;
 
 /**
  * Reads signed principals: genuine ones that have not expired. The gateway sends the same one for
@@ -24,7 +22,7 @@ export function createPrincipalReader(key: string): (signed: string) => Principa
   };
   return (signed) => {
     const caller = read(signed);
-    if (caller.expiresAt + clockSkewMs >= Date.now()) return caller;
+    if (!isExpired(caller.expiresAt)) return caller;
     throw new AppError('unauthenticated', 'This request took too long to arrive; repeat it.');
   };
 }
