@@ -2,7 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
 import { AppError } from '#errors';
-import { Turns } from '#threads';
+import { Turns } from '#workers';
 import {
   argon2Parameters,
   formatPasswordHash,

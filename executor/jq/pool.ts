@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
-import { ThreadPool } from '#threads';
-import type { StepFailure } from '#threads';
+import { WorkerPool, threadStarter } from '#workers';
+import type { StepFailure } from '#workers';
 import type { JqFailure, JqResult, WorkerSettings } from './protocol.ts';
 
 export type { JqResult };
@@ -42,19 +42,21 @@ export interface JqPool extends AsyncDisposable {
 
 const mebibyte = 1024 * 1024;
 
+const outOfMemory = failed('memory', 'The filter needs too much memory.');
 const failures: Record<StepFailure, JqResult> = {
   timeout: failed('timeout', 'The filter took too long.'),
   cancelled: failed('timeout', 'The call was cancelled.'),
-  crashed: failed('memory', 'The filter needs too much memory.'),
+  crashed: outOfMemory,
+  out_of_memory: outOfMemory,
   busy: failed('busy', 'Too many filters are waiting. Try again.'),
 };
 
 export function createJqPool(options: JqPoolOptions = {}): JqPool {
   const { timeoutMs = 250 } = options;
-  const pool = new ThreadPool<string, JqResult>({
+  const script = new URL('worker.ts', import.meta.url);
+  const pool = new WorkerPool<string, JqResult>({
     ...options,
-    script: new URL('worker.ts', import.meta.url),
-    load: () => loadSettings(options),
+    prepare: async () => threadStarter(script, { workerData: await loadSettings(options) }),
     failed: (reason) => failures[reason],
   });
   const runMany = (steps: readonly string[], { input, signal, ...call }: JqCall) =>

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
-import type { ThreadJob, ThreadReport } from '#threads';
+import type { WorkerJob, WorkerReport } from '#workers';
 import { createInterpreter } from './interpreter.ts';
 import type { JqResult, WorkerSettings } from './protocol.ts';
 
@@ -8,11 +8,11 @@ import type { JqResult, WorkerSettings } from './protocol.ts';
 Reflect.deleteProperty(globalThis, 'navigator');
 
 const port = parentPort!;
-const report = (message: ThreadReport<JqResult>) => port.postMessage(message);
+const report = (message: WorkerReport<JqResult>) => port.postMessage(message);
 const settings: WorkerSettings = workerData;
 const interpreter = await createInterpreter(settings);
 
-port.on('message', ({ steps, input }: ThreadJob<string>) => {
+port.on('message', ({ steps, input }: WorkerJob<string>) => {
   for (const filter of steps) {
     const result = interpreter.run(filter, input);
     const retire = interpreter.isSpent;

@@ -1,10 +1,15 @@
 import type { ToolDefinition } from '#contracts/mcp';
 import { AppError } from '#errors';
+import { WorkerPool, threadStarter } from '#workers';
+import type { StepFailure } from '#workers';
 import type { Report } from '../domain/findings.ts';
 import type { ReadTool } from '../domain/tool-action.ts';
 import type { CompileResult } from '../domain/template.ts';
-import { createThreads } from './threads.ts';
-import type { Threads } from './threads.ts';
+
+/** Setting EGRESS_ALLOW, of which a thread has no other way to know. */
+export interface ThreadData {
+  readonly egressAllow: string;
+}
 
 /** What a thread is given; it answers in kind. */
 export interface ToolsJob {
@@ -18,6 +23,11 @@ export interface CompileJob {
 }
 
 export type Compiled = Pick<CompileResult, 'report' | 'template'>;
+
+export type CompileOutcome =
+  | { readonly kind: 'compiled'; readonly compiled: Compiled }
+  | { readonly kind: 'tools'; readonly tools: ReadTool[] }
+  | { readonly kind: 'ended'; readonly reason: StepFailure; readonly cause: Error | undefined };
 
 /**
  * Compiles what an author wrote; its version is decided when it is saved. Throws `unavailable`
@@ -42,7 +52,9 @@ interface CompilerOptions {
 }
 
 const threadsMax = 2;
-const queueMax = 16;
+const heapMib = 256;
+/** Beside those on the threads. */
+const waitingMax = 16;
 
 /**
  * Compiles documents on threads of their own: nobody trusts them, some take seconds to be
@@ -53,72 +65,47 @@ export function createCompiler({
   timeoutMs = 8_000,
   idleMs = 30_000,
 }: CompilerOptions): Compiler {
-  const threads = createThreads({ egressAllow, idleMs });
-  const queue: (() => void)[] = [];
-  let wanted = 0;
-
-  const inTurn = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
-    if (wanted >= queueMax + threadsMax) {
-      throw new AppError('unavailable', 'Too many templates are being checked; try again soon.');
-    }
-    wanted += 1;
-    try {
-      if (wanted > threadsMax) await new Promise<void>((resolve) => queue.push(resolve));
-      return await work();
-    } finally {
-      wanted -= 1;
-      queue.shift()?.();
-    }
+  const script = new URL('worker.ts', import.meta.url);
+  const workerData: ThreadData = { egressAllow };
+  const pool = new WorkerPool<CompileJob | ToolsJob, CompileOutcome>({
+    workers: threadsMax,
+    queueMax: waitingMax + threadsMax,
+    idleMs,
+    prepare: () => threadStarter(script, { heapMib, youngMib: 32, workerData }),
+    failed: (reason, cause) => ({ kind: 'ended', reason, cause }),
+  });
+  const run = async (job: CompileJob | ToolsJob): Promise<CompileOutcome> => {
+    const [outcome] = await pool.run({
+      steps: [job],
+      input: '',
+      timeoutMs: () => timeoutMs,
+      owner: Symbol('each document takes its own turn'),
+    });
+    return outcome!;
   };
-
   return {
-    compile: (document) =>
-      inTurn(() => run(threads, document, { timeoutMs, onTooMuch: tooComplex })),
-    readTools: (tools) =>
-      inTurn(() =>
-        run<ToolsJob, ReadTool[]>(threads, { tools }, { timeoutMs, onTooMuch: tooMuch }),
-      ),
-    [Symbol.asyncDispose]: () => threads[Symbol.asyncDispose](),
+    async compile(document) {
+      const outcome = await run(document);
+      return outcome.kind === 'compiled' ? outcome.compiled : tooComplex(tooMuchOf(outcome));
+    },
+    async readTools(tools) {
+      const outcome = await run({ tools });
+      if (outcome.kind === 'tools') return outcome.tools;
+      const message = `Reading the tools of the MCP server ${tooMuchOf(outcome)}.`;
+      throw new AppError('response_too_large', message);
+    },
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }
 
-/** One document on one thread, which is used again unless the document was too much for it. */
-async function run<Job extends CompileJob | ToolsJob, Answer = Compiled>(
-  threads: Threads,
-  job: Job,
-  { timeoutMs, onTooMuch }: { timeoutMs: number; onTooMuch: (what: string) => Answer },
-): Promise<Answer> {
-  const worker = await threads.take();
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const giveUp = (what: string) => {
-    try {
-      resolve(onTooMuch(what));
-    } catch (error) {
-      reject(error);
-    }
-  };
-  const timer = setTimeout(() => giveUp('took too long'), timeoutMs);
-  const onError = (error: Error & { code?: string }) => {
-    if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') giveUp('took too much memory');
-    else reject(error);
-  };
-  const onExit = () => reject(new AppError('unavailable', 'The registry is stopping.'));
-  let isHealthy = false;
-  const onMessage = (done: Answer) => {
-    isHealthy = true;
-    resolve(done);
-  };
-  worker.on('message', onMessage).on('error', onError).on('exit', onExit);
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  worker.postMessage(job);
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    worker.off('message', onMessage).off('error', onError).off('exit', onExit);
-    if (isHealthy) threads.keep(worker);
-    else threads.end(worker);
-  }
+/** What a document was too much in; throws when it was not the document's fault. */
+function tooMuchOf(outcome: CompileOutcome): string {
+  if (outcome.kind !== 'ended') throw new Error('the answer belongs to another kind of job');
+  const { reason, cause } = outcome;
+  if (reason === 'timeout') return 'took too long';
+  if (reason === 'out_of_memory') return 'took too much memory';
+  if (reason === 'crashed') throw new Error('The compiler ended by itself.', { cause });
+  throw new AppError('unavailable', 'Too many templates are being checked; try again soon.');
 }
 
 function tooComplex(what: string): Compiled {
@@ -126,8 +113,4 @@ function tooComplex(what: string): Compiled {
   const finding = { code: 'too_complex', message, path: '', line: null } as const;
   const report: Report = { valid: false, errors: [finding], warnings: [] };
   return { report, template: undefined };
-}
-
-function tooMuch(what: string): never {
-  throw new AppError('response_too_large', `Reading the tools of the MCP server ${what}.`);
 }

@@ -1,14 +1,19 @@
+import type { StepFailure } from '#workers';
 import type { ImportRequest, Imported } from './imported.ts';
 
-/** Between the pool and its processes; nobody else sees these. */
-export interface WorkerJob {
+/** Between the pool and its processes. */
+export interface ImportStep {
   readonly request: ImportRequest;
   readonly wantsProgress: boolean;
 }
 
-export type WorkerReport =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'progress'; readonly done: number; readonly total: number }
-  | { readonly kind: 'result'; readonly imported: Imported }
+export interface ImportProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+export type ImportOutcome =
+  | { readonly kind: 'imported'; readonly imported: Imported }
   /** A fault of the importer, not of the document. */
-  | { readonly kind: 'failed'; readonly problem: string };
+  | { readonly kind: 'fault'; readonly problem: string }
+  | { readonly kind: 'ended'; readonly reason: StepFailure; readonly cause: Error | undefined };

@@ -1,22 +1,25 @@
+import type { WorkerJob, WorkerReport } from '#workers';
 import { convertDocument } from './convert-document.ts';
-import type { Imported } from './imported.ts';
-import type { WorkerJob, WorkerReport } from './protocol.ts';
+import type { ImportOutcome, ImportProgress, ImportStep } from './protocol.ts';
 
-const report = (message: WorkerReport) => process.send?.(message);
+const report = (message: WorkerReport<ImportOutcome, ImportProgress>) => process.send?.(message);
 
-process.on('message', ({ request, wantsProgress }: WorkerJob) => {
-  const onProgress = (done: number, total: number) => report({ kind: 'progress', done, total });
-  let imported: Imported;
+function convert({ request, wantsProgress }: ImportStep): ImportOutcome {
+  const onProgress = (done: number, total: number) =>
+    report({ kind: 'progress', progress: { done, total } });
   try {
-    imported = convertDocument(request, wantsProgress ? onProgress : undefined);
+    const imported = convertDocument(request, wantsProgress ? onProgress : undefined);
+    return { kind: 'imported', imported };
   } catch (error) {
     const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    report({ kind: 'failed', problem: problem.slice(0, 4000) });
-    return;
+    return { kind: 'fault', problem: problem.slice(0, 4000) };
   }
-  report({ kind: 'result', imported });
+}
+
+process.on('message', ({ steps }: WorkerJob<ImportStep>) => {
+  for (const step of steps) report({ kind: 'result', result: convert(step), retire: false });
 });
-// Whoever started it is gone.
+// The process that started it has ended.
 process.on('disconnect', () => process.exit());
 
 report({ kind: 'ready' });

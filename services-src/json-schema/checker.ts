@@ -1,6 +1,6 @@
 import { AppError } from '#errors';
-import { ThreadPool } from '../threads/index.ts';
-import type { StepFailure } from '../threads/index.ts';
+import { WorkerPool, threadStarter } from '../workers/index.ts';
+import type { StepFailure } from '../workers/index.ts';
 import { TooCostly } from './bounded-regexp.ts';
 import { describeIssues } from './describe-issues.ts';
 import type { SchemaIssue } from './describe-issues.ts';
@@ -49,10 +49,9 @@ const compileTimeoutMs = 10_000;
 
 export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaChecker {
   const { timeoutMs = 2_000, workers, waitMs = 4_500 } = options;
-  const pool = new ThreadPool<CheckStep, CheckReport>({
-    ...{ workers, queueMax: 128, heapMib: 192, waitMs },
-    script: new URL('worker.ts', import.meta.url),
-    load: async () => null,
+  const pool = new WorkerPool<CheckStep, CheckReport>({
+    ...{ workers, queueMax: 128, waitMs },
+    prepare: () => threadStarter(new URL('worker.ts', import.meta.url), { heapMib: 192 }),
     failed: (reason) => ({ kind: 'failed', reason }),
   });
   const checkOnThread = async (schemaText: string, value: unknown, owner: string) => {
@@ -103,7 +102,7 @@ function issuesOf(report: CheckReport): SchemaIssue[] {
 
 /** The schema or the value was too much for a thread; `busy` says that only the queue was full. */
 function isTooMuch(reason: StepFailure): boolean {
-  return reason === 'timeout' || reason === 'crashed';
+  return reason === 'timeout' || reason === 'crashed' || reason === 'out_of_memory';
 }
 
 function unusable(): AppError {

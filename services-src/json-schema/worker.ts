@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 
 import { LRUCache } from 'lru-cache';
 
-import type { StepFailure, ThreadJob, ThreadReport } from '../threads/index.ts';
+import type { StepFailure, WorkerJob, WorkerReport } from '../workers/index.ts';
 import { describeIssues } from './describe-issues.ts';
 import type { SchemaIssue } from './describe-issues.ts';
 import { compileSchema } from './find-errors.ts';
@@ -41,8 +41,8 @@ function compile(schemaText: string): Compiled {
 if (parentPort !== null) {
   const port = parentPort;
   const report = (result: CheckReport) =>
-    port.postMessage({ kind: 'result', result, retire: false } satisfies ThreadReport<CheckReport>);
-  port.on('message', ({ steps, input }: ThreadJob<CheckStep>) => {
+    port.postMessage({ kind: 'result', result, retire: false } satisfies WorkerReport<CheckReport>);
+  port.on('message', ({ steps, input }: WorkerJob<CheckStep>) => {
     let compiled: Compiled | undefined;
     for (const step of steps) {
       try {
@@ -63,5 +63,5 @@ if (parentPort !== null) {
       }
     }
   });
-  port.postMessage({ kind: 'ready' } satisfies ThreadReport<CheckReport>);
+  port.postMessage({ kind: 'ready' } satisfies WorkerReport<CheckReport>);
 }
