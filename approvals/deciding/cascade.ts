@@ -1,11 +1,11 @@
 import type { Deadline } from '#bus';
 import type { Principal } from '#contracts/vocabulary';
+import { createMatcher } from '#permission-keys';
+import type { RulePattern } from '#permission-keys';
 import type { Deps } from '../deps.ts';
 import type { Actor, Remembered } from '../domain/announce.ts';
 import { isNoHigherRisk, isTooLarge } from '../domain/approval.ts';
 import type { Approval } from '../domain/approval.ts';
-import { covers } from '../domain/pattern.ts';
-import type { RulePattern } from '../domain/pattern.ts';
 import { listOpenAtPlacement } from '../repository/approval-lists.ts';
 import { allowApproval } from '../transitions/approval.ts';
 import { authorityOf, getGap } from './authority.ts';
@@ -38,14 +38,13 @@ export async function cascade(
   deadline: Deadline,
 ): Promise<string[]> {
   const candidates = await listOpenAtPlacement(deps.db, approval, candidatesMax);
+  const matchers = patterns.map(createMatcher);
   const covered = candidates
     .filter(({ risk }) => risk !== 'delete' && isNoHigherRisk(risk, approval.risk))
     .filter((candidate) => !isTooLarge(candidate))
     .filter(({ createdAt }) => deps.now() - createdAt.getTime() < cascadeAgeMsMax)
     .filter((candidate) =>
-      candidate.card.permissionKeys.every((key) =>
-        patterns.some((pattern) => covers(pattern, key)),
-      ),
+      candidate.card.permissionKeys.every((key) => matchers.some((matches) => matches(key))),
     )
     .slice(0, cascadedMax);
 

@@ -1,11 +1,11 @@
 import type { DecisionStatement } from '#contracts/decision';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import type { RulePattern } from '#permission-keys';
 import { statementDigest } from '#signing';
 import type { Deps } from '../deps.ts';
 import type { Approval } from '../domain/approval.ts';
 import type { Remember } from '../domain/decision.ts';
-import type { RulePattern } from '../domain/pattern.ts';
 
 interface Allowing {
   readonly approval: Approval;

@@ -1,6 +1,6 @@
 import { AppError } from '#errors';
+import type { RulePattern } from '#permission-keys';
 import type { Card } from './approval.ts';
-import type { RulePattern } from './pattern.ts';
 
 /**
  * The patterns that `allow_remember` stores: those asked for, each from some suggested tier, or

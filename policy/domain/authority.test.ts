@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
+import { compilePattern } from '#permission-keys';
 import { findAuthority, findCover } from './authority.ts';
 import type { Need } from './authority.ts';
-import { compilePattern } from './patterns.ts';
 import type { Rule, Standings } from './rules.ts';
 import { callOf, chainOf, createIssue, ruleOn, standing, standings } from './walk.testing.ts';
 

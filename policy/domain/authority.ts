@@ -1,7 +1,7 @@
 import type { DerivedKey } from '#contracts/permit';
 import type { ChainLink } from '#contracts/vocabulary';
-import { coversAllOf, matchesKey } from './patterns.ts';
-import type { Pattern } from './patterns.ts';
+import { coversAllOf, matchesKey } from '#permission-keys';
+import type { Pattern } from '#permission-keys';
 import { creatorOf, isAgentMade, switchOf } from './rules.ts';
 import type { Rule, Standing, Standings } from './rules.ts';
 import { denialWithin, isAtLeastRisk } from './denials.ts';

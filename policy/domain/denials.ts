@@ -1,12 +1,12 @@
 import type { DerivedKey } from '#contracts/permit';
 import type { ChainLink, Risk } from '#contracts/vocabulary';
 import type { AppError } from '#errors';
+import type { GlobBudget } from '#permission-keys';
 import { isAtLeast } from './risks.ts';
 import { createNameBudget } from './name-budget.ts';
 import type { RatedName } from './deny-names.ts';
 import type { NameBudget } from './name-budget.ts';
 import { couldDeny, deniesKey } from './deny-patterns.ts';
-import type { GlobBudget } from './glob.ts';
 import { invalidParam } from './invalid-call.ts';
 import type { Rule, Standing } from './rules.ts';
 

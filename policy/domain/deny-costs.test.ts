@@ -2,15 +2,14 @@ import { describe, expect, test } from 'vitest';
 
 import type { CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
+import { actionKey, compilePattern } from '#permission-keys';
 import { cpuMsOf } from '../../test/support/cpu.ts';
 import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { findDenial } from './denials.ts';
 import { neighbourNames } from './deny-names.ts';
 import type { Neighbour } from './deny-names.ts';
 import { couldDeny } from './deny-patterns.ts';
-import { actionKey } from './keys.ts';
 import { createNameBudget } from './name-budget.ts';
-import { compilePattern } from './patterns.ts';
 import { compileParamCheck } from './validate-params.ts';
 import type { ParamCheck } from './validate-params.ts';
 import { walk } from './walk.ts';

@@ -1,6 +1,7 @@
 import type { Injection } from '#contracts/permit';
 import type { CompiledParam, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
+import { encodeName, withoutOrg } from '#permission-keys';
 import { findServedOperations, pathBelow } from '#templates';
 import type { FoundOperation } from '#templates';
 import { argumentsOf } from './deny-arguments.ts';
@@ -8,7 +9,6 @@ import { addressReadings } from './deny-patterns.ts';
 import type { DenyName } from './deny-patterns.ts';
 import { argumentsOfKey, createValueReader } from './deny-values.ts';
 import type { ReadValue } from './deny-values.ts';
-import { encodeName, withoutOrg } from './keys.ts';
 import { createNameBudget } from './name-budget.ts';
 import type { NameBudget } from './name-budget.ts';
 import { operationsFor } from './possible-operations.ts';

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
+import { actionKey, compilePattern, httpKey, secretKey } from '#permission-keys';
 import { couldDeny, deniesKey } from './deny-patterns.ts';
 import type { DenyName } from './deny-patterns.ts';
 import { fold } from './folding.ts';
-import { actionKey, httpKey, secretKey } from './keys.ts';
-import { compilePattern } from './patterns.ts';
 
 const pattern = (text: string) => compilePattern(text, false);
 

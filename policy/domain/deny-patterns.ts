@@ -1,13 +1,10 @@
 import type { DerivedKey } from '#contracts/permit';
+import { compileArgument, matchesText, splitKey } from '#permission-keys';
+import type { GlobBudget, Pattern } from '#permission-keys';
 import { normaliseText } from '#templates';
 import { fold } from './folding.ts';
 import type { Folded } from './folding.ts';
 import { hyphenatedUuidIn, identifierIn, leadingNumberIn } from './identifiers.ts';
-import { matchesText } from './glob.ts';
-import type { GlobBudget } from './glob.ts';
-import { splitKey } from './keys.ts';
-import { compileArgument } from './patterns.ts';
-import type { Pattern } from './patterns.ts';
 
 /**
  * A name under which a deny rule may match a call. A segment that is absent, or cannot be

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 
 import type { CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
+import { compilePattern } from '#permission-keys';
 import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { neighbourNames } from './deny-names.ts';
 import type { Neighbour } from './deny-names.ts';
 import { couldDeny } from './deny-patterns.ts';
 import { parsePattern } from './pattern-text.ts';
-import { compilePattern } from './patterns.ts';
 import { readQuery } from './sent-query.ts';
 import { compileParamCheck } from './validate-params.ts';
 

@@ -1,13 +1,12 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
+import { actionKey, compilePattern, httpKey, secretKey } from '#permission-keys';
 import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { isDenied, modelHost } from './deny-model.testing.ts';
 import type { ModelOperation, ModelRequest, ModelService } from './deny-model.testing.ts';
 import { addressNames, aliasKeys, namesOf, neighbourNames, ownNames } from './deny-names.ts';
 import type { Neighbour, RatedName } from './deny-names.ts';
 import { couldDeny, deniesKey } from './deny-patterns.ts';
-import { actionKey, httpKey, secretKey } from './keys.ts';
-import { compilePattern } from './patterns.ts';
 import { compileParamCheck } from './validate-params.ts';
 
 /** Two built-in APIs and what is around them on one host; each may be there or not. */

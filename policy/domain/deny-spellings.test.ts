@@ -2,14 +2,13 @@ import { describe, expect, test } from 'vitest';
 
 import type { CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
+import { actionKey, compilePattern, httpKey } from '#permission-keys';
 import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { addressNames, neighbourNames, ownNames } from './deny-names.ts';
 import type { Neighbour } from './deny-names.ts';
 import { couldDeny, deniesKey } from './deny-patterns.ts';
 import { parseHttpTarget } from './http-target.ts';
-import { actionKey, httpKey } from './keys.ts';
 import { parsePattern } from './pattern-text.ts';
-import { compilePattern } from './patterns.ts';
 import { compileParamCheck } from './validate-params.ts';
 
 const deny = (text: string) => compilePattern(parsePattern(text), false);

@@ -1,6 +1,6 @@
 import type { JsonValue } from '#contracts/vocabulary';
+import { encodeArgument } from '#permission-keys';
 import { fold } from './folding.ts';
-import { encodeArgument } from './keys.ts';
 import { decode, partsOf, split } from './value-spellings.ts';
 
 /** What one value may hold for deny rules to look at; one that holds more is unknown. */

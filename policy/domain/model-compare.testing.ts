@@ -1,9 +1,9 @@
 import type { ChainLink } from '#contracts/vocabulary';
+import { compilePattern } from '#permission-keys';
 import { createDecisionBudget } from './denials.ts';
 import type { WalkedCall } from './denials.ts';
 import { hasAuthority, isCovered, judge, lineOf } from './model.testing.ts';
 import type { ModelCall, ModelCover, ModelIdentity, ModelRule, Segments } from './model.testing.ts';
-import { compilePattern } from './patterns.ts';
 import { creatorsElsewhere, switchOf } from './rules.ts';
 import type { Rule, Standing, Standings } from './rules.ts';
 import { coversAll, walk } from './walk.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { actionKey, httpKey, splitKey } from '#permission-keys';
 import { parseHttpTarget } from './http-target.ts';
-import { actionKey, httpKey, splitKey } from './keys.ts';
 import { parsePattern } from './pattern-text.ts';
 import { hostileText, propertyRuns } from './properties.testing.ts';
 

@@ -1,7 +1,7 @@
 import { httpMethod, nameReference } from '#contracts/vocabulary';
 import { nearestName } from '#errors';
+import { KEY_CHARACTERS_MAX, encodeArgument, encodeName, splitKey } from '#permission-keys';
 import { hostPattern, httpPattern } from './http-pattern.ts';
-import { KEY_CHARACTERS_MAX, encodeArgument, encodeName, splitKey } from './keys.ts';
 import { refusedPattern as refused } from './refused-pattern.ts';
 
 /** Bounds what one rule costs to keep and to match: the longest host with a method and `/**` has room. */

@@ -1,9 +1,9 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, Risk } from '#contracts/vocabulary';
+import { encodeName } from '#permission-keys';
 import { isSameMethod } from '#templates';
 import type { PathBudget } from '#templates';
 import type { UnknownAction } from './deny-patterns.ts';
-import { encodeName } from './keys.ts';
 import { riskOrder } from './risks.ts';
 
 /** What an operation may be of which no more is known than its method, if that. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 import type { DerivedKey } from '#contracts/permit';
+import { actionKey, httpKey, secretKey } from '#permission-keys';
 import { parseHttpTarget } from './http-target.ts';
-import { actionKey, httpKey, secretKey } from './keys.ts';
 
 /** Cases of each property; a million in `npm run test:properties`. */
 export const propertyRuns = Number(process.env['PROPERTY_RUNS'] ?? 10_000);

@@ -1,5 +1,5 @@
 import type { ChainLink, Risk } from '#contracts/vocabulary';
-import type { Pattern } from './patterns.ts';
+import type { Pattern } from '#permission-keys';
 
 /** A live rule as the walk needs it. */
 export interface Rule {

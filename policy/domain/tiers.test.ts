@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { DerivedKey } from '#contracts/permit';
-import { actionKey, httpKey, secretKey } from './keys.ts';
-import { compilePattern, coversAllOf, matchesKey } from './patterns.ts';
+import {
+  actionKey,
+  compilePattern,
+  coversAllOf,
+  httpKey,
+  matchesKey,
+  secretKey,
+} from '#permission-keys';
 import { alikeKeys, propertyRuns } from './properties.testing.ts';
 import { suggestTiers } from './tiers.ts';
 

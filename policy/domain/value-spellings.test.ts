@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
+import { actionKey, compilePattern } from '#permission-keys';
 import { ownNames } from './deny-names.ts';
 import { couldDeny } from './deny-patterns.ts';
-import { actionKey } from './keys.ts';
 import { parsePattern } from './pattern-text.ts';
-import { compilePattern } from './patterns.ts';
 
 function isDenied(denied: string, value: string): boolean {
   const { arg } = actionKey('any', 'do', value);

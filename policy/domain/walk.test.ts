@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
 import type { ChainLink } from '#contracts/vocabulary';
+import { actionKey, compilePattern, httpKey, secretKey } from '#permission-keys';
+import type { Glob } from '#permission-keys';
 import { denialReason } from './denials.ts';
-import type { Glob } from './glob.ts';
-import { actionKey, httpKey, secretKey } from './keys.ts';
-import { compilePattern } from './patterns.ts';
 import { switchOf } from './rules.ts';
 import type { Rule } from './rules.ts';
 import { walk } from './walk.ts';

@@ -1,8 +1,7 @@
 import type { ChainLink, IdentityKind } from '#contracts/vocabulary';
+import { actionKey, compilePattern } from '#permission-keys';
 import { createDecisionBudget } from './denials.ts';
 import type { WalkedCall } from './denials.ts';
-import { actionKey } from './keys.ts';
-import { compilePattern } from './patterns.ts';
 import type { Rule, Standing, Standings } from './rules.ts';
 
 /** A chain by name: `user`, then an agent, then subagents; a `+` marks those that inherit. */

@@ -3,6 +3,7 @@ import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { AppError, nearestName } from '#errors';
+import { KEY_CHARACTERS_MAX, actionKey } from '#permission-keys';
 import { canonicalJson } from '#signing';
 import {
   actionPath,
@@ -18,7 +19,6 @@ import { addressNames, namesOf, ownNames } from '../domain/deny-names.ts';
 import type { SentRequest } from '../domain/deny-names.ts';
 import { parseBaseUrl } from '../domain/hosts.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
-import { KEY_CHARACTERS_MAX, actionKey } from '../domain/keys.ts';
 import { findUnfaithful } from '../domain/plain-json.ts';
 import { readQuery } from '../domain/sent-query.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';

@@ -1,11 +1,11 @@
 import type { HttpCall } from '#contracts/call';
 import type { CallTarget, Injection } from '#contracts/permit';
+import { KEY_CHARACTERS_MAX, connectionKey, httpKey, secretKey } from '#permission-keys';
 import { templateDigest } from '#templates';
 import { aliasKeys } from '../domain/deny-names.ts';
 import { checkHttpParts, parseHttpTarget } from '../domain/http-target.ts';
 import type { HttpTarget } from '../domain/http-target.ts';
 import { invalidParam, invalidParams } from '../domain/invalid-call.ts';
-import { KEY_CHARACTERS_MAX, connectionKey, httpKey, secretKey } from '../domain/keys.ts';
 import { findUnfaithful } from '../domain/plain-json.ts';
 import { readQuery } from '../domain/sent-query.ts';
 import type { ReadQuery } from '../domain/sent-query.ts';

@@ -1,11 +1,11 @@
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { Gap } from '#contracts/permit';
 import { AppError } from '#errors';
+import { WHOLE_ACTION } from '#permission-keys';
 import { createDecisionBudget } from '../domain/denials.ts';
 import type { DecisionBudget, WalkedCall } from '../domain/denials.ts';
 import { addressNames, aliasKeys, namesOf, ownNames } from '../domain/deny-names.ts';
 import type { RatedName } from '../domain/deny-names.ts';
-import { WHOLE_ACTION } from '../domain/keys.ts';
 import type { Standings } from '../domain/rules.ts';
 import type { Lookups } from '../lookups/lookups.ts';
 import { isOpenRead } from './action-facts.ts';

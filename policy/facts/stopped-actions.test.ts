@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 
 import { deadlineIn } from '#bus';
 import type { ServiceRecord } from '#contracts/bus/registry';
+import { compilePattern } from '#permission-keys';
 import { actionOf, paramOf, templateOf } from '../domain/action.testing.ts';
-import { compilePattern } from '../domain/patterns.ts';
 import { compileParamCheck } from '../domain/validate-params.ts';
 import type { Lookups } from '../lookups/lookups.ts';
 import { findStopped } from './stopped-actions.ts';

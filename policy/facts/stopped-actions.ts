@@ -4,6 +4,7 @@ import type { Deadline } from '#bus';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Risk } from '#contracts/vocabulary';
+import type { Pattern } from '#permission-keys';
 import { credentialNames, namesOf, neighbourNames, ownNames } from '../domain/deny-names.ts';
 import { isAtLeast } from '../domain/risks.ts';
 import { createNameBudget } from '../domain/name-budget.ts';
@@ -11,7 +12,6 @@ import type { Neighbour, RatedName } from '../domain/deny-names.ts';
 import type { NameBudget } from '../domain/name-budget.ts';
 import { concernsService, couldDeny, couldDenyAddress } from '../domain/deny-patterns.ts';
 import { parseBaseUrl } from '../domain/hosts.ts';
-import type { Pattern } from '../domain/patterns.ts';
 import type { Lookups, Owner } from '../lookups/lookups.ts';
 import { anyService, loadNeighbours } from './other-names.ts';
 

@@ -2,10 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 
 import { LRUCache } from 'lru-cache';
 
+import { compilePattern, withHiddenEncoded } from '#permission-keys';
+import type { Pattern } from '#permission-keys';
 import { foldPattern } from '../domain/deny-patterns.ts';
-import { withHiddenEncoded } from '../domain/keys.ts';
-import { compilePattern } from '../domain/patterns.ts';
-import type { Pattern } from '../domain/patterns.ts';
 import type { Rule } from '../domain/rules.ts';
 
 /** Of patterns that are kept: compiled they take some fifty bytes for each character. */

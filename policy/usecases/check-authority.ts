@@ -1,9 +1,9 @@
 import type { Gap } from '#contracts/permit';
 import { AppError } from '#errors';
+import { compilePattern } from '#permission-keys';
 import type { Deps } from '../deps.ts';
 import { findAuthority } from '../domain/authority.ts';
 import type { Cover, Need } from '../domain/authority.ts';
-import { compilePattern } from '../domain/patterns.ts';
 import { recallCall } from '../facts/recall.ts';
 import { loadStanding, withCreatorsElsewhere } from '../facts/standings.ts';
 

@@ -1,4 +1,5 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
+import { createMatcher } from '#permission-keys';
 import { needsSecondGesture } from './second-gesture.ts';
 
 const levels = { low: 0, med: 1, high: 2 } as const;
@@ -13,7 +14,10 @@ export function coveredBy(
   approval: ApprovalResponse,
   open: readonly ApprovalResponse[],
 ): ApprovalResponse[] {
-  const matchers = keys.map((key) => toMatcher(key, approval.permission_keys.includes(key)));
+  // The call's own keys are stored exact.
+  const matchers = keys.map((pattern) =>
+    createMatcher({ pattern, exact: approval.permission_keys.includes(pattern) }),
+  );
   return open.filter(
     (other) =>
       other.id !== approval.id &&
@@ -24,37 +28,4 @@ export function coveredBy(
       !needsSecondGesture(other) &&
       other.permission_keys.every((key) => matchers.some((matches) => matches(key))),
   );
-}
-
-/** Matches as a rule does; the call's own keys are exact (docs/reference/permissions.md#patterns). */
-function toMatcher(pattern: string, isExact: boolean): (key: string) => boolean {
-  if (isExact) return (key) => key === pattern;
-  const [service = '', action = '', arg = ''] = split(pattern);
-  return (key) => {
-    const [keyService = '', keyAction = '', keyArg = ''] = split(key);
-    return (
-      (service === '*' || service === keyService) &&
-      (action === '*' || action === keyAction || (action === 'ANY' && service === 'http')) &&
-      (arg === '*' || matchesArg(arg, keyArg))
-    );
-  };
-}
-
-function matchesArg(pattern: string, arg: string): boolean {
-  const source = pattern
-    .split(/(\*\*?)/)
-    .map((part) => (part === '**' ? '.*' : part === '*' ? '[^/]*' : escape(part)))
-    .join('');
-  return new RegExp(`^${source}$`, 'su').test(arg);
-}
-
-function escape(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
-}
-
-/** Three segments, split at the first two colons. */
-function split(key: string): string[] {
-  const first = key.indexOf(':');
-  const second = key.indexOf(':', first + 1);
-  return [key.slice(0, first), key.slice(first + 1, second), key.slice(second + 1)];
 }

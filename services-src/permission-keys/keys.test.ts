@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { actionKey, encodeArgument, httpKey, secretKey, splitKey, withoutOrg } from './keys.ts';
-import { alikeTexts, hostileText, propertyRuns } from './properties.testing.ts';
+import { alikeTexts, hostileText, propertyRuns } from '../../policy/domain/properties.testing.ts';
 
 describe('actionKey', () => {
   test.for<[name: string, argument: string | undefined, key: string]>([

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { actionKey, httpKey, splitKey } from './keys.ts';
-import { parsePattern } from './pattern-text.ts';
+import { parsePattern } from '../../policy/domain/pattern-text.ts';
 import { compilePattern, coversAllOf, matchesKey } from './patterns.ts';
-import { alikeKeys, propertyRuns } from './properties.testing.ts';
+import { alikeKeys, propertyRuns } from '../../policy/domain/properties.testing.ts';
 
 const matches = (pattern: string, key: string, exact = false) =>
   matchesKey(compilePattern(pattern, exact), { key, ...splitOf(key) });

@@ -1,0 +1,19 @@
+export { compileGlob, matchesText } from './glob.ts';
+export type { Glob, GlobBudget } from './glob.ts';
+export {
+  KEY_CHARACTERS_MAX,
+  WHOLE_ACTION,
+  actionKey,
+  connectionKey,
+  encodeArgument,
+  encodeName,
+  httpKey,
+  secretKey,
+  splitKey,
+  withHiddenEncoded,
+  withoutOrg,
+} from './keys.ts';
+export { createMatcher } from './matcher.ts';
+export type { RulePattern } from './matcher.ts';
+export { compileArgument, compilePattern, coversAllOf, matchesKey } from './patterns.ts';
+export type { Pattern } from './patterns.ts';
