@@ -9,7 +9,7 @@ import { decisionStatement } from '#contracts/decision';
 import { gap } from '#contracts/permit';
 import { openDatabase } from '#database';
 import { startRelay } from '#events';
-import { createLookupCache } from '#lookup-cache';
+import { createLookupCache } from '#cache';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
 import { createPrincipalReader, createPublicVerifier, createVerifier } from '#signing';

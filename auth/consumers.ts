@@ -1,6 +1,6 @@
 import type { Bus } from '#bus';
 import { onEvents } from '#events';
-import type { LookupCache } from '#lookup-cache';
+import type { LookupCache } from '#cache';
 
 /** Every replica drops what it keeps as soon as any of them has changed something. */
 export function dropCredentialsOnChange(

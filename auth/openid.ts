@@ -13,7 +13,7 @@ import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
 
 import type { Egress } from '#egress';
 import { AppError } from '#errors';
-import { createLookupCache } from '#lookup-cache';
+import { createLookupCache } from '#cache';
 
 /** What is needed to talk to a provider as one of its clients. */
 export interface ProviderClient {

@@ -4,7 +4,7 @@ import type { auth, OrgSettings } from '#contracts/bus/auth';
 import type { registry } from '#contracts/bus/registry';
 import type { CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
-import { createLookupCache } from '#lookup-cache';
+import { createLookupCache } from '#cache';
 import type { Logger } from '#telemetry';
 import { templateDigest } from '#templates';
 import type { DecidedTemplate, Deps } from './deps.ts';

@@ -8,7 +8,7 @@ import type { Client } from '#bus';
 import type { auth } from '#contracts/bus/auth';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { createLookupCache } from '#lookup-cache';
+import { createLookupCache } from '#cache';
 import { isOwnOrigin, readCookie } from './domain/site.ts';
 import type { Site } from './domain/site.ts';
 import type { RateLimits } from './rate-limits.ts';

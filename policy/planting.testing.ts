@@ -2,7 +2,7 @@ import { v7 as newId } from 'uuid';
 
 import type { DecisionStatement } from '#contracts/decision';
 import type { Gap } from '#contracts/permit';
-import { splitKey } from '#permission-keys';
+import { splitKey } from '#permission-key';
 import { chainOf } from './world.testing.ts';
 import type { Being, PolicyWorld } from './world.testing.ts';
 

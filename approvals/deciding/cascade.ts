@@ -1,7 +1,7 @@
 import type { Deadline } from '#bus';
 import type { Principal } from '#contracts/vocabulary';
-import { createMatcher } from '#permission-keys';
-import type { RulePattern } from '#permission-keys';
+import { createMatcher } from '#permission-key';
+import type { RulePattern } from '#permission-key';
 import type { Deps } from '../deps.ts';
 import type { Actor, Remembered } from '../domain/announce.ts';
 import { isNoHigherRisk, isTooLarge } from '../domain/approval.ts';

@@ -1,7 +1,7 @@
 import type { DecisionStatement } from '#contracts/decision';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import type { RulePattern } from '#permission-keys';
+import type { RulePattern } from '#permission-key';
 import { statementDigest } from '#signing';
 import type { Deps } from '../deps.ts';
 import type { Approval } from '../domain/approval.ts';

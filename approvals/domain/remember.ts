@@ -1,5 +1,5 @@
 import { AppError } from '#errors';
-import type { RulePattern } from '#permission-keys';
+import type { RulePattern } from '#permission-key';
 import type { Card } from './approval.ts';
 
 /**

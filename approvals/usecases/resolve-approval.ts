@@ -3,7 +3,7 @@ import type { StoredApproval } from '#contracts/card';
 import type { ResolveApprovalBody } from '#contracts/http/approvals';
 import type { CallContext, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import type { RulePattern } from '#permission-keys';
+import type { RulePattern } from '#permission-key';
 import { assertAcknowledged } from '../deciding/acknowledged.ts';
 import { authorityOf, exceedsAuthority, getGap } from '../deciding/authority.ts';
 import type { Authority } from '../deciding/authority.ts';

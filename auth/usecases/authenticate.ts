@@ -1,8 +1,8 @@
 import type { Principal, Scope } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
-import { createLookupCache } from '#lookup-cache';
-import type { LookupCache } from '#lookup-cache';
+import { createLookupCache } from '#cache';
+import type { LookupCache } from '#cache';
 import type { Deps } from '../deps.ts';
 import { isAgentKey } from '../domain/agent-key.ts';
 import { hashOf } from '../domain/checked-token.ts';

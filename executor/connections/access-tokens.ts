@@ -1,7 +1,7 @@
 import type { Deadline } from '#bus';
 import type { Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { createLookupCache } from '#lookup-cache';
+import { createLookupCache } from '#cache';
 import { referenceOf } from '../domain/credential-rules.ts';
 import { findTokens } from '../repository/connection-tokens.ts';
 import type { StoredTokens } from '../repository/connection-tokens.ts';

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 
 import type { Tier } from '#contracts/vocabulary';
 import type { Database, Sql } from '#database';
-import { createLookupCache } from '#lookup-cache';
+import { createLookupCache } from '#cache';
 import type { Logger } from '#telemetry';
 import { nonceBytes, seal, unseal } from '../domain/sealing.ts';
 import type { Binding, SealingPurpose } from '../domain/sealing.ts';

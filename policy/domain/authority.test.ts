@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { compilePattern } from '#permission-keys';
+import { compilePattern } from '#permission-key';
 import { findAuthority, findCover } from './authority.ts';
 import type { Need } from './authority.ts';
 import type { Rule, Standings } from './rules.ts';

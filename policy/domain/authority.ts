@@ -1,7 +1,7 @@
 import type { DerivedKey } from '#contracts/permit';
 import type { ChainLink } from '#contracts/vocabulary';
-import { coversAllOf, matchesKey } from '#permission-keys';
-import type { Pattern } from '#permission-keys';
+import { coversAllOf, matchesKey } from '#permission-key';
+import type { Pattern } from '#permission-key';
 import { creatorOf, isAgentMade, switchOf } from './rules.ts';
 import type { Rule, Standing, Standings } from './rules.ts';
 import { denialWithin, isAtLeastRisk } from './denials.ts';

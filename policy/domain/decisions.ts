@@ -2,8 +2,8 @@ import type { DecisionStatement } from '#contracts/decision';
 import type { Gap } from '#contracts/permit';
 import type { Risk, Role } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { compilePattern, matchesKey } from '#permission-keys';
-import type { Pattern } from '#permission-keys';
+import { compilePattern, matchesKey } from '#permission-key';
+import type { Pattern } from '#permission-key';
 
 /** A gap of policy's own signing, and its digest. */
 export interface ReadGap {

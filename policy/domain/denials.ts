@@ -1,7 +1,7 @@
 import type { DerivedKey } from '#contracts/permit';
 import type { ChainLink, Risk } from '#contracts/vocabulary';
 import type { AppError } from '#errors';
-import type { GlobBudget } from '#permission-keys';
+import type { GlobBudget } from '#permission-key';
 import { isAtLeast } from './risks.ts';
 import { createNameBudget } from './name-budget.ts';
 import type { RatedName } from './deny-names.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { actionKey, compilePattern } from '#permission-keys';
+import { actionKey, compilePattern } from '#permission-key';
 import { cpuMsOf } from '../../test/support/cpu.ts';
 import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { findDenial } from './denials.ts';

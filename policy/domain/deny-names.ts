@@ -1,7 +1,7 @@
 import type { Injection } from '#contracts/permit';
 import type { CompiledParam, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue, Risk } from '#contracts/vocabulary';
-import { encodeName, withoutOrg } from '#permission-keys';
+import { encodeName, withoutOrg } from '#permission-key';
 import { findServedOperations, pathBelow } from '#templates';
 import type { FoundOperation } from '#templates';
 import { argumentsOf } from './deny-arguments.ts';

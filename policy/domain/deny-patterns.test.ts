@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { actionKey, compilePattern, httpKey, secretKey } from '#permission-keys';
+import { actionKey, compilePattern, httpKey, secretKey } from '#permission-key';
 import { couldDeny, deniesKey } from './deny-patterns.ts';
 import type { DenyName } from './deny-patterns.ts';
 import { fold } from './folding.ts';

@@ -1,6 +1,6 @@
 import type { DerivedKey } from '#contracts/permit';
-import { compileArgument, matchesText, splitKey } from '#permission-keys';
-import type { GlobBudget, Pattern } from '#permission-keys';
+import { compileArgument, matchesText, splitKey } from '#permission-key';
+import type { GlobBudget, Pattern } from '#permission-key';
 import { normaliseText } from '#templates';
 import { fold } from './folding.ts';
 import type { Folded } from './folding.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { compilePattern } from '#permission-keys';
+import { compilePattern } from '#permission-key';
 import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { neighbourNames } from './deny-names.ts';
 import type { Neighbour } from './deny-names.ts';

@@ -1,6 +1,6 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
-import { actionKey, compilePattern, httpKey, secretKey } from '#permission-keys';
+import { actionKey, compilePattern, httpKey, secretKey } from '#permission-key';
 import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { isDenied, modelHost } from './deny-model.testing.ts';
 import type { ModelOperation, ModelRequest, ModelService } from './deny-model.testing.ts';

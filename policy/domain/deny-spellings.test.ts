@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { actionKey, compilePattern, httpKey } from '#permission-keys';
+import { actionKey, compilePattern, httpKey } from '#permission-key';
 import { actionOf, paramOf, templateOf } from './action.testing.ts';
 import { addressNames, neighbourNames, ownNames } from './deny-names.ts';
 import type { Neighbour } from './deny-names.ts';

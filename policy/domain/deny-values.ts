@@ -1,5 +1,5 @@
 import type { JsonValue } from '#contracts/vocabulary';
-import { encodeArgument } from '#permission-keys';
+import { encodeArgument } from '#permission-key';
 import { fold } from './folding.ts';
 import { decode, partsOf, split } from './value-spellings.ts';
 

@@ -1,5 +1,5 @@
 import type { ChainLink } from '#contracts/vocabulary';
-import { compilePattern } from '#permission-keys';
+import { compilePattern } from '#permission-key';
 import { createDecisionBudget } from './denials.ts';
 import type { WalkedCall } from './denials.ts';
 import { hasAuthority, isCovered, judge, lineOf } from './model.testing.ts';

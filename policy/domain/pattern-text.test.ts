@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { actionKey, httpKey, splitKey } from '#permission-keys';
+import { actionKey, httpKey, splitKey } from '#permission-key';
 import { parseHttpTarget } from './http-target.ts';
 import { parsePattern } from './pattern-text.ts';
 import { hostileText, propertyRuns } from './properties.testing.ts';

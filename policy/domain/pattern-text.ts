@@ -1,6 +1,6 @@
 import { httpMethod, nameReference } from '#contracts/vocabulary';
 import { nearestName } from '#errors';
-import { KEY_CHARACTERS_MAX, encodeArgument, encodeName, splitKey } from '#permission-keys';
+import { KEY_CHARACTERS_MAX, encodeArgument, encodeName, splitKey } from '#permission-key';
 import { hostPattern, httpPattern } from './http-pattern.ts';
 import { refusedPattern as refused } from './refused-pattern.ts';
 

@@ -1,6 +1,6 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, Risk } from '#contracts/vocabulary';
-import { encodeName } from '#permission-keys';
+import { encodeName } from '#permission-key';
 import { isSameMethod } from '#templates';
 import type { PathBudget } from '#templates';
 import type { UnknownAction } from './deny-patterns.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import type { DerivedKey } from '#contracts/permit';
-import { actionKey, httpKey, secretKey } from '#permission-keys';
+import { actionKey, httpKey, secretKey } from '#permission-key';
 import { parseHttpTarget } from './http-target.ts';
 
 /** Cases of each property; a million in `npm run test:properties`. */

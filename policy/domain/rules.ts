@@ -1,5 +1,5 @@
 import type { ChainLink, Risk } from '#contracts/vocabulary';
-import type { Pattern } from '#permission-keys';
+import type { Pattern } from '#permission-key';
 
 /** A live rule as the walk needs it. */
 export interface Rule {

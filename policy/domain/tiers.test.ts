@@ -9,7 +9,7 @@ import {
   httpKey,
   matchesKey,
   secretKey,
-} from '#permission-keys';
+} from '#permission-key';
 import { alikeKeys, propertyRuns } from './properties.testing.ts';
 import { suggestTiers } from './tiers.ts';
 

@@ -1,5 +1,5 @@
 import type { DerivedKey, SuggestedTier } from '#contracts/permit';
-import { WHOLE_ACTION } from '#permission-keys';
+import { WHOLE_ACTION } from '#permission-key';
 
 const TIERS_MAX = 4;
 const SENTENCE_CHARACTERS_MAX = 500;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { actionKey, compilePattern } from '#permission-keys';
+import { actionKey, compilePattern } from '#permission-key';
 import { ownNames } from './deny-names.ts';
 import { couldDeny } from './deny-patterns.ts';
 import { parsePattern } from './pattern-text.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
 import type { ChainLink } from '#contracts/vocabulary';
-import { actionKey, compilePattern, httpKey, secretKey } from '#permission-keys';
-import type { Glob } from '#permission-keys';
+import { actionKey, compilePattern, httpKey, secretKey } from '#permission-key';
+import type { Glob } from '#permission-key';
 import { denialReason } from './denials.ts';
 import { switchOf } from './rules.ts';
 import type { Rule } from './rules.ts';

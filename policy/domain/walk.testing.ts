@@ -1,5 +1,5 @@
 import type { ChainLink, IdentityKind } from '#contracts/vocabulary';
-import { actionKey, compilePattern } from '#permission-keys';
+import { actionKey, compilePattern } from '#permission-key';
 import { createDecisionBudget } from './denials.ts';
 import type { WalkedCall } from './denials.ts';
 import type { Rule, Standing, Standings } from './rules.ts';

@@ -3,7 +3,7 @@ import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { AppError, nearestName } from '#errors';
-import { KEY_CHARACTERS_MAX, actionKey } from '#permission-keys';
+import { KEY_CHARACTERS_MAX, actionKey } from '#permission-key';
 import { canonicalJson } from '#signing';
 import {
   actionPath,

@@ -1,6 +1,6 @@
 import type { HttpCall } from '#contracts/call';
 import type { CallTarget, Injection } from '#contracts/permit';
-import { KEY_CHARACTERS_MAX, connectionKey, httpKey, secretKey } from '#permission-keys';
+import { KEY_CHARACTERS_MAX, connectionKey, httpKey, secretKey } from '#permission-key';
 import { templateDigest } from '#templates';
 import { aliasKeys } from '../domain/deny-names.ts';
 import { checkHttpParts, parseHttpTarget } from '../domain/http-target.ts';

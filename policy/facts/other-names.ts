@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { TemplateReference } from '#contracts/call';
 import type { OtherNames } from '#contracts/permit';
 import type { Risk } from '#contracts/vocabulary';
-import type { Pattern } from '#permission-keys';
+import type { Pattern } from '#permission-key';
 import { isTrusted, namesOf, neighbourNames } from '../domain/deny-names.ts';
 import type { Neighbour, RatedName, SentRequest } from '../domain/deny-names.ts';
 import type { NameBudget } from '../domain/name-budget.ts';

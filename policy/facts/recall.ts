@@ -1,7 +1,7 @@
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { Gap } from '#contracts/permit';
 import { AppError } from '#errors';
-import { WHOLE_ACTION } from '#permission-keys';
+import { WHOLE_ACTION } from '#permission-key';
 import { createDecisionBudget } from '../domain/denials.ts';
 import type { DecisionBudget, WalkedCall } from '../domain/denials.ts';
 import { addressNames, aliasKeys, namesOf, ownNames } from '../domain/deny-names.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { deadlineIn } from '#bus';
 import type { ServiceRecord } from '#contracts/bus/registry';
-import { compilePattern } from '#permission-keys';
+import { compilePattern } from '#permission-key';
 import { actionOf, paramOf, templateOf } from '../domain/action.testing.ts';
 import { compileParamCheck } from '../domain/validate-params.ts';
 import type { Lookups } from '../lookups/lookups.ts';

@@ -4,7 +4,7 @@ import type { Deadline } from '#bus';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Risk } from '#contracts/vocabulary';
-import type { Pattern } from '#permission-keys';
+import type { Pattern } from '#permission-key';
 import { credentialNames, namesOf, neighbourNames, ownNames } from '../domain/deny-names.ts';
 import { isAtLeast } from '../domain/risks.ts';
 import { createNameBudget } from '../domain/name-budget.ts';

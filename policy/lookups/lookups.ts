@@ -10,7 +10,7 @@ import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts
 import type { ChainLink, Role } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { CheckValue, SchemaChecker } from '#json-schema';
-import { createLookupCache } from '#lookup-cache';
+import { createLookupCache } from '#cache';
 import type { Logger } from '#telemetry';
 import type { Rule } from '../domain/rules.ts';
 import { compileParamCheck } from '../domain/validate-params.ts';

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 
 import { LRUCache } from 'lru-cache';
 
-import { compilePattern, withHiddenEncoded } from '#permission-keys';
-import type { Pattern } from '#permission-keys';
+import { compilePattern, withHiddenEncoded } from '#permission-key';
+import type { Pattern } from '#permission-key';
 import { foldPattern } from '../domain/deny-patterns.ts';
 import type { Rule } from '../domain/rules.ts';
 

@@ -1,7 +1,7 @@
 import type { Rule as PublicRule } from '#contracts/http/rules';
 import type { Risk } from '#contracts/vocabulary';
 import type { Sql } from '#database';
-import { withHiddenEncoded } from '#permission-keys';
+import { withHiddenEncoded } from '#permission-key';
 import { changeMeanings } from '../domain/rule-changes.ts';
 import type { RuleChange } from '../domain/rule-changes.ts';
 import type { Rule } from '../domain/rules.ts';

@@ -1,6 +1,6 @@
 import type { Gap } from '#contracts/permit';
 import { AppError } from '#errors';
-import { compilePattern } from '#permission-keys';
+import { compilePattern } from '#permission-key';
 import type { Deps } from '../deps.ts';
 import { findAuthority } from '../domain/authority.ts';
 import type { Cover, Need } from '../domain/authority.ts';

@@ -4,7 +4,7 @@ import type { CreatedRule, CreateRuleBody } from '#contracts/http/rules';
 import type { CallContext, ChainLink, Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
-import { compilePattern } from '#permission-keys';
+import { compilePattern } from '#permission-key';
 import type { Deps } from '../deps.ts';
 import { invalidParam } from '../domain/invalid-call.ts';
 import { parsePattern } from '../domain/pattern-text.ts';

@@ -1,5 +1,5 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
-import { createMatcher } from '#permission-keys';
+import { createMatcher } from '#permission-key';
 import { needsSecondGesture } from './second-gesture.ts';
 
 const levels = { low: 0, med: 1, high: 2 } as const;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { createLookupCache } from './lookup-cache.ts';
+import { createLookupCache } from './lookup.ts';
 
 const ttlMs = 100;
 const max = 2;

@@ -1,0 +1,2 @@
+export { createLookupCache } from './lookup.ts';
+export type { LookupCache } from './lookup.ts';

@@ -1,2 +1,0 @@
-export { createLookupCache } from './lookup-cache.ts';
-export type { LookupCache } from './lookup-cache.ts';
