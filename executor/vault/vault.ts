@@ -97,17 +97,7 @@ export async function openVault({
     throw new Error('an org got no data key');
   };
 
-  const secrets = createLookupCache<
-    { orgId: string; secretId: string },
-    OpenableSecret | undefined
-  >({
-    max: 5_000,
-    ttlMs: cachedMs,
-    lookUp: async (at) => {
-      const found = await findSealedSecret(db, at);
-      return found && { ...found, dataKey: unwrap(at.orgId, found) };
-    },
-  });
+  const secrets = createSecretCache(db, unwrap);
 
   return {
     async seal(sql, binding, text) {
@@ -133,6 +123,25 @@ export async function openVault({
       secrets.drop((key) => secretId === null || key.endsWith(secretId));
     },
   };
+}
+
+interface SecretAt {
+  readonly orgId: string;
+  readonly secretId: string;
+}
+
+function createSecretCache(
+  db: Database,
+  unwrap: (orgId: string, wrapped: WrappedDataKey) => KeyObject,
+) {
+  return createLookupCache<SecretAt, OpenableSecret | undefined>({
+    max: 5_000,
+    ttlMs: cachedMs,
+    lookUp: async (at) => {
+      const found = await findSealedSecret(db, at);
+      return found && { ...found, dataKey: unwrap(at.orgId, found) };
+    },
+  });
 }
 
 export function secretBinding({
