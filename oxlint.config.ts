@@ -42,7 +42,6 @@ export default defineConfig({
     'no-await-in-loop': 'off', // sequence is often the point; concurrency is written where it is meant
     'no-shadow': 'off',
     'no-unmodified-loop-condition': 'off', // `stopped` is changed by a disposer, which it does not see
-    'unicorn/no-useless-spread': 'off', // spreads group arguments that belong together
     'unicorn/consistent-function-scoping': 'off',
     'import/no-named-as-default-member': 'off',
     'promise/always-return': 'off',

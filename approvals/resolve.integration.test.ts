@@ -511,7 +511,8 @@ describe('a request that is too large to be shown whole', () => {
     const remembering = { resolution: 'allow_remember', ttl: '1h' } as const;
     const approval = await resolve(ann, first, {
       ...remembering,
-      ...{ remember_keys: ['github:issues.create:*'], acknowledge: 'too_large' },
+      remember_keys: ['github:issues.create:*'],
+      acknowledge: 'too_large',
     });
 
     expect(approval.cascaded_approval_ids).toEqual([]);

@@ -29,7 +29,10 @@ const resolveAs = async (
   world.client.resolve(
     {
       principal: world.as(person, byClient),
-      ...{ id, as: how, body, context: world.context },
+      id,
+      as: how,
+      body,
+      context: world.context,
       decision: await world.allowOf(person, id, { as: how, body, clientId: 'c' }),
     },
     soon(),
@@ -102,7 +105,9 @@ describe('a requester that may decide for itself', () => {
     const [denied, bubbled] = [await suspend(bot), await suspend(helper, { covering: [bot] })];
 
     expect(await itself(denied, { resolution: 'deny', reason: 'not needed' })).toMatchObject({
-      ...{ status: 'denied', reason: 'not needed', relationship: 'self' },
+      status: 'denied',
+      reason: 'not needed',
+      relationship: 'self',
     });
     await expect(
       itself(await suspend(bot, { arg: 'a/b' }), { resolution: 'bubble' }),

@@ -254,8 +254,12 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
             content_type: 'application/json',
             credentials: [
               {
-                ...{ kind: 'connection', name: 'github', account: 'ann', in: 'header' },
-                ...{ key: 'Authorization', prefix: 'Bearer ' },
+                kind: 'connection',
+                name: 'github',
+                account: 'ann',
+                in: 'header',
+                key: 'Authorization',
+                prefix: 'Bearer ',
               },
             ],
             ...(state.showsOutlines ? { too_large: true as const, shortened: [] } : {}),
@@ -335,7 +339,10 @@ function createCallers({
       {
         gapDigest: read.proof.gapDigest,
         requestDigest: read.proof.requestDigest,
-        ...{ approvalId: id, as: how, clientId, acknowledge: body.acknowledge ?? null },
+        approvalId: id,
+        as: how,
+        clientId,
+        acknowledge: body.acknowledge ?? null,
         ...(isRemembered && {
           resolution: 'allow_remember',
           patterns: body.remember_keys ?? read.suggested_tiers[0]?.keys ?? [],
@@ -363,7 +370,10 @@ function createCallers({
       client.resolve(
         {
           principal: as(person),
-          ...{ id, as: 'ancestor', body, context },
+          id,
+          as: 'ancestor',
+          body,
+          context,
           decision: await allowOf(person, id, { as: 'ancestor', body }),
         },
         soon(),

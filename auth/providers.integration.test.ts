@@ -30,8 +30,12 @@ beforeAll(async () => {
     EGRESS_ALLOW: `${work.host},${other.host}`,
     SIGN_IN_PROVIDERS: JSON.stringify([
       {
-        ...{ key: 'fixed', name: 'Fixed', issuer: other.issuer, client_id: other.clientId },
-        ...{ client_secret: other.clientSecret, allowed_groups: ['staff'] },
+        key: 'fixed',
+        name: 'Fixed',
+        issuer: other.issuer,
+        client_id: other.clientId,
+        client_secret: other.clientSecret,
+        allowed_groups: ['staff'],
         scopes: ['openid', 'email', 'groups'],
       },
     ]),
@@ -452,8 +456,12 @@ describe('a provider that is down', () => {
     const [org] = await own.db<{ id: string }[]>`select id from auth.org`;
     const root = await own.user({ name: 'root', role: 'admin', orgId: org?.id ?? '' });
     const body = {
-      ...{ name: 'down', issuer: down.issuer, client_id: down.clientId },
-      ...{ scopes: [], allowed_email_domains: [], allowed_groups: [] },
+      name: 'down',
+      issuer: down.issuer,
+      client_id: down.clientId,
+      scopes: [],
+      allowed_email_domains: [],
+      allowed_groups: [],
     };
     await own.client.putSignInProvider(
       { principal: root.principal, key: 'down', body, context },

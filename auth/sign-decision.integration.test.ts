@@ -82,12 +82,18 @@ describe('a decision', () => {
     const byUser = await sign({ token: ann.token, proposed: what });
     expect(byUser).toMatchObject({
       ...what,
-      ...{ orgId: ann.orgId, deciderId: ann.id, deciderKind: 'user', role: 'admin' },
-      ...{ clientId: null, expiresAt: null },
+      orgId: ann.orgId,
+      deciderId: ann.id,
+      deciderKind: 'user',
+      role: 'admin',
+      clientId: null,
+      expiresAt: null,
     });
     expect(byUser.at).toBeGreaterThanOrEqual(before);
     expect(await sign({ token: bot.token })).toMatchObject({
-      ...{ deciderId: bot.id, deciderKind: 'agent', role: null },
+      deciderId: bot.id,
+      deciderKind: 'agent',
+      role: null,
     });
     expect((await sign({ token: ann.token })).jti).not.toBe(byUser.jti);
   });
@@ -119,7 +125,9 @@ describe('a decision', () => {
     const on = await byClient(bot, true);
     const { clientId } = on.claims.credential;
     expect(await sign({ token: on.token, proposed: proposed({ as: 'self' }) })).toMatchObject({
-      ...{ as: 'self', deciderId: bot.id, clientId },
+      as: 'self',
+      deciderId: bot.id,
+      clientId,
     });
   });
 

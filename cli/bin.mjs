@@ -14,7 +14,9 @@ if (Number(process.versions.node.split('.', 1)[0]) >= NODE_MAJOR) {
   await import('./main.ts');
 } else {
   const installed = path.join(
-    ...[root, `node_modules/node-${process.platform}-${process.arch}`, 'bin/node'],
+    root,
+    `node_modules/node-${process.platform}-${process.arch}`,
+    'bin/node',
   );
   if (existsSync(installed)) {
     runWith(installed);

@@ -154,7 +154,11 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
   await listen(0);
   return {
     url,
-    ...{ calls, oauth, accessTokens, refreshTokens, stop },
+    calls,
+    oauth,
+    accessTokens,
+    refreshTokens,
+    stop,
     restart: () => listen(Number(new URL(url).port)),
     [Symbol.asyncDispose]: stop,
   };

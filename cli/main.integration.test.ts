@@ -105,7 +105,9 @@ test('a loopback gateway is reached directly, whatever proxy the environment nam
   await using gateway = await startGateway();
   const proxy = 'http://127.0.0.1:59999';
   await using shim = startProgram(['mcp', '--url', gateway.url], {
-    ...{ ACTION_GATEWAY_KEY: 'aak_CANARYkey', HTTP_PROXY: proxy, HTTPS_PROXY: proxy },
+    ACTION_GATEWAY_KEY: 'aak_CANARYkey',
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
   });
   shim.send({ id: 1, method: 'x' });
   expect(await shim.next()).toMatchObject({ id: 1, result: {} });

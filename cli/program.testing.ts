@@ -71,7 +71,9 @@ export function startProgram(
     return new Promise<string | undefined>((resolve) => waiting.push(resolve));
   };
   return {
-    ...{ child, nextLine, exited },
+    child,
+    nextLine,
+    exited,
     send: (frame) => {
       const line = typeof frame === 'string' ? frame : JSON.stringify({ jsonrpc: '2.0', ...frame });
       child.stdin.write(`${line}\n`);

@@ -56,16 +56,12 @@ function serverSectionOf({ title, description, mcp }: CompiledTemplate): string[
   const namesOf = (risk: string) =>
     named.filter(([, tool]) => tool.risk === risk).map(([name]) => `\`${name}\``);
   return [
-    ...[
-      '',
-      `## ${title}`,
-      '',
-      `${description} By its own MCP server, whose tools are found when it is connected.`,
-    ],
-    ...[
-      '',
-      `Reads: ${namesOf('read').join(', ')}. Writes: ${namesOf('write').join(', ')}, and every tool not named here.`,
-    ],
+    '',
+    `## ${title}`,
+    '',
+    `${description} By its own MCP server, whose tools are found when it is connected.`,
+    '',
+    `Reads: ${namesOf('read').join(', ')}. Writes: ${namesOf('write').join(', ')}, and every tool not named here.`,
   ];
 }
 

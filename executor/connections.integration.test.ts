@@ -36,7 +36,9 @@ beforeAll(async () => {
   ] as const) {
     await bus.putOauthApp(
       {
-        ...{ principal: world.admin, provider, context },
+        principal: world.admin,
+        provider,
+        context,
         body: {
           client_id: 'gateway',
           client_secret: 'CANARY-client-secret',
@@ -278,7 +280,10 @@ describe('a token', () => {
     const allow = (hosts: string[]) =>
       world.registry.allowConnectionHosts(
         {
-          ...{ principal: browserOf(), reference: name, hosts, template },
+          principal: browserOf(),
+          reference: name,
+          hosts,
+          template,
           baseUrl: 'https://notes.example',
         },
         soon(),
@@ -386,7 +391,9 @@ describe('a provider of the org', () => {
   const put = (definition: Record<string, unknown>, provider = 'own') =>
     bus.putOauthApp(
       {
-        ...{ principal: world.admin, provider, context },
+        principal: world.admin,
+        provider,
+        context,
         body: {
           client_id: 'gateway',
           client_secret: 'CANARY-client-secret',

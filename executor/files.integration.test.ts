@@ -31,7 +31,9 @@ interface More {
 
 async function execute(call: Call, { permit, more }: More = {}) {
   const request = {
-    ...{ permit: permit ?? world.permitOf(call), call, context },
+    permit: permit ?? world.permitOf(call),
+    call,
+    context,
     options: { ...options, ...more },
   };
   const done = executor.endpoints.execute.response.parse(
@@ -175,8 +177,12 @@ describe('a download that is elsewhere', () => {
     );
     const call = world.actionCall('download');
     const injection = {
-      ...{ kind: 'secret' as const, credentialId: secret.id, credentialName: name },
-      ...{ in: in_, key: 'x-api-key', prefix: '' },
+      kind: 'secret' as const,
+      credentialId: secret.id,
+      credentialName: name,
+      in: in_,
+      key: 'x-api-key',
+      prefix: '',
       encoding: 'raw' as const,
     };
     return { call, permit: world.permitOf(call, { injections: [injection] }) };

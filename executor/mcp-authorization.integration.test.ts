@@ -31,7 +31,8 @@ const metadata = (parts: object = {}) => ({
   ...parts,
 });
 const resource = (parts: object = {}) => ({
-  ...{ resource: `${origin()}/mcp`, authorization_servers: [origin()] },
+  resource: `${origin()}/mcp`,
+  authorization_servers: [origin()],
   ...parts,
 });
 
@@ -51,7 +52,8 @@ beforeEach(() => {
 });
 
 const definition = (parts: object = {}) => ({
-  ...{ title: 'Own', mcp_server: `${origin()}/mcp` },
+  title: 'Own',
+  mcp_server: `${origin()}/mcp`,
   ...parts,
 });
 const put = (body: OauthAppBody) =>
@@ -81,7 +83,9 @@ describe('who gives out the tokens of an MCP server', () => {
     expect(app).toMatchObject({ client_id: 'registered', has_client_secret: true });
     expect(JSON.stringify(app)).not.toContain(secret);
     expect(await stored()).toMatchObject({
-      ...{ issuer: origin(), pkce: true, client_authentication: 'client_secret_post' },
+      issuer: origin(),
+      pkce: true,
+      client_authentication: 'client_secret_post',
       scopes_default: ['issues:read', 'issues:write'],
       scopes_always: ['offline_access'],
       authorize_parameters: { resource: `${origin()}/mcp` },
@@ -104,7 +108,8 @@ describe('who gives out the tokens of an MCP server', () => {
     setUp();
     const app = await put({ definition: definition() });
     expect(app).toMatchObject({
-      ...{ client_id: 'registered', has_client_secret: false },
+      client_id: 'registered',
+      has_client_secret: false,
       definition: { issuer: origin() },
     });
     expect(await stored()).toMatchObject({

@@ -179,7 +179,9 @@ describe('one dispatch id', () => {
     const present = (idempotencyKey: string) =>
       world.gateway.execute(
         {
-          ...{ permit, call, options: { ...options, idempotencyKey } },
+          permit,
+          call,
+          options: { ...options, idempotencyKey },
           context: { ...context, requestId: uuidv7() },
         },
         soon(),
@@ -301,7 +303,8 @@ describe('a dispatch whose executor died', () => {
       sendOnce(
         {
           egress,
-          ...{ storedBytesMax: 100_000, inlineBytesMax: 1_000 },
+          storedBytesMax: 100_000,
+          inlineBytesMax: 1_000,
           owners: {} as never,
           baseUrl,
         },

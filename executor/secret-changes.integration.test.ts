@@ -231,8 +231,11 @@ describe('versions', () => {
 
 describe('what uses a secret', () => {
   const service = (name: string, references: string[], owner_id: string | null = null) => ({
-    ...{ id: uuidv7(), name, tier: owner_id === null ? ('org' as const) : ('user' as const) },
-    ...{ owner_id, references },
+    id: uuidv7(),
+    name,
+    tier: owner_id === null ? ('org' as const) : ('user' as const),
+    owner_id,
+    references,
   });
 
   test('is told with it: the services that name it, and those that mean it for want of another', async () => {

@@ -37,7 +37,9 @@ async function approve(call: Call, parts: Parameters<typeof preview>[1] = {}) {
   const { target, injections, hosts, keys, nonRead, risk } = facts;
   const permit = world.permitOf(call, {
     ...({ target, injections, hosts, keys, nonRead, risk } as Partial<Permit>),
-    ...{ approvalId, executionId, dispatchId: executionId },
+    approvalId,
+    executionId,
+    dispatchId: executionId,
   });
   await world.approvals.executeFrozen({ permit, sealedCall, context }, soon());
   const hit = world.upstream.hits.at(-1);
@@ -67,7 +69,10 @@ function received(hit: Hit, { credentials }: ShownRequest) {
 }
 
 const asText = ({ method, url, headers, content_type, body }: ShownRequest) => ({
-  ...{ method, url, headers, content_type },
+  method,
+  url,
+  headers,
+  content_type,
   body: body === null ? '' : typeof body === 'string' ? body : JSON.stringify(body),
 });
 
@@ -76,8 +81,13 @@ async function store(name: string) {
   const body = { name, value, allowed_hosts: [world.upstream.host] };
   const { id } = await world.gateway.createSecret({ principal: world.admin, body }, soon());
   const injection: Injection = {
-    ...{ kind: 'secret', credentialId: id, credentialName: name },
-    ...{ in: 'header', key: 'Authorization', prefix: 'Bearer ', encoding: 'raw' },
+    kind: 'secret',
+    credentialId: id,
+    credentialName: name,
+    in: 'header',
+    key: 'Authorization',
+    prefix: 'Bearer ',
+    encoding: 'raw',
   };
   return { value, injection };
 }
@@ -92,8 +102,12 @@ describe('the card shows what is sent', () => {
 
   test('of a verb call with headers of its own', async () => {
     const call = world.rawCall({
-      ...{ service: 'acme', method: 'POST', target: '/things?q=1' },
-      ...{ query: { w: ['a b', 'c'] }, headers: odd, body: { title: 't' } },
+      service: 'acme',
+      method: 'POST',
+      target: '/things?q=1',
+      query: { w: ['a b', 'c'] },
+      headers: odd,
+      body: { title: 't' },
     });
     const { request, hit } = await approve(call);
 
@@ -117,8 +131,11 @@ describe('the card shows what is sent', () => {
       { ...second.injection, key: 'X-Team', prefix: 'team ' },
     ];
     const call = world.rawCall({
-      ...{ method: 'POST', target: `${world.upstream.baseUrl}/issues?q=1&Note=mine` },
-      ...{ query: { note: 'mine too' }, headers: { 'x-team': 'mine', Sudo: 'root' }, body: 'text' },
+      method: 'POST',
+      target: `${world.upstream.baseUrl}/issues?q=1&Note=mine`,
+      query: { note: 'mine too' },
+      headers: { 'x-team': 'mine', Sudo: 'root' },
+      body: 'text',
     });
     const { request, hit } = await approve(call, { injections });
 
@@ -163,18 +180,28 @@ describe('the card shows what is sent', () => {
 
     expect(request.credentials).toEqual([
       {
-        ...{ kind: 'connection', name: 'acme_account', account: 'ann@acme.example' },
-        ...{ in: 'header', key: 'Authorization', prefix: 'Bearer ' },
+        kind: 'connection',
+        name: 'acme_account',
+        account: 'ann@acme.example',
+        in: 'header',
+        key: 'Authorization',
+        prefix: 'Bearer ',
       },
     ]);
   });
 
   test('of an action whose parameters are headers', async () => {
     const tagged = actionOf({
-      ...{ key: 'tag', method: 'POST', path: '/tags', risk: 'write', redact: ['params.note'] },
+      key: 'tag',
+      method: 'POST',
+      path: '/tags',
+      risk: 'write',
+      redact: ['params.note'],
       params: [
         {
-          ...{ name: 'version', wireName: 'X-Version', in: 'header' },
+          name: 'version',
+          wireName: 'X-Version',
+          in: 'header',
           schema: { type: 'string', default: '2026-01' },
         },
         { name: 'as', wireName: 'Sudo', in: 'header' },
@@ -187,11 +214,15 @@ describe('the card shows what is sent', () => {
     const { baseUrl } = world.upstream;
     const target = { kind: 'action', service: 'acme', action: 'tag', baseUrl, template } as const;
     const { request, hit } = await approve(call, {
-      ...{ risk: 'write', nonRead: true, target: { ...target, serviceId: uuidv7() } },
+      risk: 'write',
+      nonRead: true,
+      target: { ...target, serviceId: uuidv7() },
     });
 
     expect(request.headers).toEqual({
-      ...{ 'x-version': '2026-01', sudo: 'root', 'x-note': '[REDACTED]' },
+      'x-version': '2026-01',
+      sudo: 'root',
+      'x-note': '[REDACTED]',
     });
     expect(hit.headers).toMatchObject({ 'x-version': '2026-01', sudo: 'root' });
     expect(JSON.stringify(request)).not.toContain('CANARY');
@@ -201,7 +232,10 @@ describe('the card shows what is sent', () => {
     await using server = await startMcpServer('stateless', sampleTools());
     const { host, origin } = new URL(server.url);
     const action = actionOf({
-      ...{ key: 'create_issue', method: 'POST', path: '/mcp', risk: 'write' },
+      key: 'create_issue',
+      method: 'POST',
+      path: '/mcp',
+      risk: 'write',
       params: [
         { name: 'title', in: 'body' },
         { name: 'token', in: 'body' },
@@ -214,9 +248,14 @@ describe('the card shows what is sent', () => {
       { path: ['token'], name: 'Access' },
     ];
     world.template.current = {
-      ...{ ...templateOf([action]), version: 3, runtime: 'mcp' },
+      ...templateOf([action]),
+      version: 3,
+      runtime: 'mcp',
       mcp: {
-        ...{ path: '/mcp', autodiscover: true, overrides: {}, protocolVersion: '2026-07-28' },
+        path: '/mcp',
+        autodiscover: true,
+        overrides: {},
+        protocolVersion: '2026-07-28',
         pins: { create_issue: { hash: '0'.repeat(64), headers } },
       },
     };
@@ -229,7 +268,9 @@ describe('the card shows what is sent', () => {
     });
 
     expect(request).toEqual({
-      ...{ method: 'tools/call', url: server.url, content_type: 'application/json' },
+      method: 'tools/call',
+      url: server.url,
+      content_type: 'application/json',
       params: { title: 'Zürich', token: '[REDACTED]' },
       headers: {
         'mcp-param-title': `=?base64?${Buffer.from('Zürich').toString('base64')}?=`,
@@ -244,8 +285,10 @@ describe('the card shows what is sent', () => {
   test('of a call that nobody has to approve, in its records', async () => {
     const { injection } = await store('audited');
     const call = world.rawCall({
-      ...{ method: 'POST', target: `${world.upstream.baseUrl}/audited` },
-      ...{ headers: { Sudo: 'root', Cookie: 'sid=CANARY' }, body: { a: 1 } },
+      method: 'POST',
+      target: `${world.upstream.baseUrl}/audited`,
+      headers: { Sudo: 'root', Cookie: 'sid=CANARY' },
+      body: { a: 1 },
     });
     const permit = world.permitOf(call, { injections: [injection] });
     await world.gateway.execute({ permit, call, options, context }, soon());
@@ -257,8 +300,11 @@ describe('the card shows what is sent', () => {
         content_type: 'application/json',
         credentials: [
           {
-            ...{ kind: 'secret', name: 'audited', in: 'header' },
-            ...{ key: 'Authorization', prefix: 'Bearer ' },
+            kind: 'secret',
+            name: 'audited',
+            in: 'header',
+            key: 'Authorization',
+            prefix: 'Bearer ',
           },
         ],
       });

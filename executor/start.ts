@@ -64,7 +64,10 @@ export async function startExecutor(
   startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
   const { forget: forgetTokens, ...connections } = openConnections({
-    ...{ db, egress, vault, logger },
+    db,
+    egress,
+    vault,
+    logger,
     baseUrl: new URL(deriveBaseUrl(config)).origin,
     ofEnvironment: config.OAUTH_APPS,
   });
@@ -82,10 +85,7 @@ export async function startExecutor(
     }),
   );
 
-  const slots = createSlots({
-    max: config.EXECUTOR_IN_FLIGHT_MAX,
-    levels: callerLevels(config),
-  });
+  const slots = createSlots({ max: config.EXECUTOR_IN_FLIGHT_MAX, levels: callerLevels(config) });
   const cards = createMacs('card', config.CARD_KEY.reveal());
   const handlers: Handlers<typeof executor> = createHandlers({
     db,
@@ -181,7 +181,8 @@ function egressAllowOf({ EGRESS_ALLOW }: ExecutorConfig): EgressAllow {
 
 function egressSettingsOf(config: ExecutorConfig): Omit<EgressOptions, 'allow' | 'breaker'> {
   return {
-    ...{ proxy: config.EGRESS_PROXY, caFile: config.EGRESS_CA_FILE },
+    proxy: config.EGRESS_PROXY,
+    caFile: config.EGRESS_CA_FILE,
     ownAddresses: ownAddressesOf(config),
     // A call that has a slot must not wait for the connection of another.
     connectionsPerOrigin: config.EXECUTOR_IN_FLIGHT_MAX,

@@ -82,7 +82,12 @@ async function callTool(
   const named = { kind: 'action', service: 'acme', action: 'create_issue' } as const;
   const target = { ...named, serviceId: of, template, baseUrl, runtime: 'mcp' } as const;
   const permit = world.permitOf(call, {
-    ...{ jti, dispatchId: jti, nonRead: true, risk: 'write', hosts: [host], target },
+    jti,
+    dispatchId: jti,
+    nonRead: true,
+    risk: 'write',
+    hosts: [host],
+    target,
     ...parts,
   } as Partial<Permit>);
   const limits = { ...options, timeoutMs: 2_000 };

@@ -152,7 +152,9 @@ async function tokensOf(connection: Connected): Promise<Place> {
     select sealed_tokens as sealed, id, token_version as version from executor.connection where org_id = ${orgId} and id = ${id}
   `);
   return {
-    ...{ name: `tokens of ${orgId} ${connection.name}`, refusal: 'reauth_required', own },
+    name: `tokens of ${orgId} ${connection.name}`,
+    refusal: 'reauth_required',
+    own,
     record: { orgId, recordId: id, version },
     put: (sealed) => world.sql`
       update executor.connection set sealed_tokens = ${sealed} where org_id = ${orgId} and id = ${id}
@@ -167,7 +169,9 @@ async function appOf(connection: Connected): Promise<Place> {
     select sealed_secret as sealed, id, version from executor.oauth_app where org_id = ${orgId} and provider = ${key}
   `);
   return {
-    ...{ name: `client secret of ${orgId} ${key}`, refusal: 'conflict', own },
+    name: `client secret of ${orgId} ${key}`,
+    refusal: 'conflict',
+    own,
     record: { orgId, recordId: app.id, version: app.version },
     put: (sealed) => world.sql`
       update executor.oauth_app set sealed_secret = ${sealed} where org_id = ${orgId} and provider = ${key}
@@ -189,7 +193,9 @@ async function verifierOf(connection: Connected): Promise<Place> {
   const query = await begin(orgId, flowId);
   const { sealed: own, id: stateHash } = await read();
   return {
-    ...{ name: `verifier of ${orgId} ${connection.name}`, refusal: 'expired', own },
+    name: `verifier of ${orgId} ${connection.name}`,
+    refusal: 'expired',
+    own,
     record: { orgId, recordId: `${flowId} ${stateHash}`, version: 1 },
     put: (sealed) => world.sql`
       update executor.connection_flow set sealed_verifier = ${sealed} where org_id = ${orgId} and id = ${flowId}

@@ -173,7 +173,9 @@ async function listDataKeys() {
     select org_id, master_key, wrapped from executor.data_key order by org_id
   `;
   return rows.map(({ org_id: orgId, master_key: masterKey, wrapped }) => ({
-    ...{ orgId, masterKey, wrapped },
+    orgId,
+    masterKey,
+    wrapped,
   }));
 }
 

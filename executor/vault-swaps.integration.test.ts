@@ -29,7 +29,9 @@ beforeAll(async () => {
     for (let at = 0; at < secretsCount; at += 1) {
       for (let version = 0; version < versionsCount; version += 1) {
         const body = {
-          ...{ name: `swap-${at}`, value: canary(), allowed_hosts: [world.upstream.host] },
+          name: `swap-${at}`,
+          value: canary(),
+          allowed_hosts: [world.upstream.host],
         };
         await world.gateway.createSecret({ principal, body }, soon());
       }
@@ -53,7 +55,8 @@ async function forgetAll(): Promise<void> {
 
 async function putAll(distance: number): Promise<void> {
   const moved = rows.map(({ secret, version }, at) => ({
-    ...{ secret, version },
+    secret,
+    version,
     sealed: rows[(at + distance) % rows.length]!.sealed.toString('hex'),
   }));
   await world.sql`
@@ -80,7 +83,9 @@ async function open({ org, secret, version }: (typeof rows)[number]): Promise<st
       : world.gateway.restoreSecretVersion(
           {
             principal: world.principalOf({ role: 'admin', orgId: org }),
-            ...{ id: secret, version, context },
+            id: secret,
+            version,
+            context,
           },
           soon(),
         );
@@ -126,7 +131,10 @@ describe('ciphertexts that change places open nothing', { timeout: 600_000 }, ()
       const { approvalId, gap } = previews[at]!;
       const facts = JSON.parse(Buffer.from(gap.split('.')[0] ?? '', 'base64url').toString()) as Gap;
       const permit = world.permitOf(call, {
-        ...{ orgId, target: facts.target, approvalId, executionId: uuidv7() },
+        orgId,
+        target: facts.target,
+        approvalId,
+        executionId: uuidv7(),
       });
       return world.approvals.executeFrozen({ permit, sealedCall, context }, soon()).then(
         () => 'sent',

@@ -217,8 +217,11 @@ export async function createWorld({
     ...people,
     ...clients,
     ...createPapers({
-      ...{ environment, people, template },
-      ...{ baseUrl: upstream.baseUrl, host: upstream.host },
+      environment,
+      people,
+      template,
+      baseUrl: upstream.baseUrl,
+      host: upstream.host,
     }),
     environment,
     variables: allVariables,

@@ -24,8 +24,13 @@ function storedUnder(id: string, tooLarge: boolean): StoredApproval {
     suggested_tiers: [{ keys, description: 'This repository' }],
     action_description: 'Create an issue',
     request: {
-      ...{ method: 'POST', url: 'https://h.example/', params: {}, headers: {}, body: null },
-      ...{ content_type: null, credentials: [] },
+      method: 'POST',
+      url: 'https://h.example/',
+      params: {},
+      headers: {},
+      body: null,
+      content_type: null,
+      credentials: [],
       ...(tooLarge ? { too_large: true as const } : {}),
     },
     disclosed: [],
@@ -33,21 +38,40 @@ function storedUnder(id: string, tooLarge: boolean): StoredApproval {
   const requester = { id: randomUUID(), kind: 'agent' as const, name: 'bot', path: ['ann', 'bot'] };
   const placement = { id: requester.id, kind: 'agent' as const, name: 'bot' };
   const facts = {
-    ...{ requester, placement, service: 'github', template: 'github', action: 'issues.create' },
+    requester,
+    placement,
+    service: 'github',
+    template: 'github',
+    action: 'issues.create',
     derived_keys: keys.map((key) => ({
-      ...{ key, service: 'github', action: 'issues.create', arg: 'acme/site' },
+      key,
+      service: 'github',
+      action: 'issues.create',
+      arg: 'acme/site',
     })),
-    ...{ auto_call_on_approve: true, created_at: new Date(0).toISOString() },
+    auto_call_on_approve: true,
+    created_at: new Date(0).toISOString(),
   };
   const card: Card = {
-    ...{ approval_id: id, gap_digest: proof.gapDigest, request_digest: proof.requestDigest },
+    approval_id: id,
+    gap_digest: proof.gapDigest,
+    request_digest: proof.requestDigest,
     ...facts,
     ...shown,
   };
   return {
-    ...{ id, status: 'pending', relationship: 'downstream', ...facts, ...shown },
-    ...{ resolver_id: randomUUID(), may_resolve: [], reason: null, resolved_at: null },
-    ...{ resolved_by: null, resolution: null, expires_at: new Date(0).toISOString() },
+    id,
+    status: 'pending',
+    relationship: 'downstream',
+    ...facts,
+    ...shown,
+    resolver_id: randomUUID(),
+    may_resolve: [],
+    reason: null,
+    resolved_at: null,
+    resolved_by: null,
+    resolution: null,
+    expires_at: new Date(0).toISOString(),
     proof: { ...proof, mac: cards.of(card) },
   };
 }

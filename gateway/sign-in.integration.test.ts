@@ -193,7 +193,10 @@ describe('a provider', () => {
       'gateway_sign_in=browser-1; Path=/; Max-Age=600; HttpOnly; SameSite=Lax',
     );
     expect(started).toEqual({
-      ...{ org: 'acme', key: 'work', returnTo: '/approvals', browserToken: 'browser-0' },
+      org: 'acme',
+      key: 'work',
+      returnTo: '/approvals',
+      browserToken: 'browser-0',
     });
 
     let finished: unknown;
@@ -209,7 +212,9 @@ describe('a provider', () => {
     expect(done.headers.get('location')).toBe('/approvals');
     expect(done.headers.get('set-cookie')).toMatch(/^gateway_session=session-2; /);
     expect(finished).toMatchObject({
-      ...{ key: 'work', query: 'code=a%2Bb&state=s&iss=i', browserToken: 'browser-1' },
+      key: 'work',
+      query: 'code=a%2Bb&state=s&iss=i',
+      browserToken: 'browser-1',
       deviceToken: 'device-1',
     });
   });
@@ -295,7 +300,9 @@ describe('choosing a password', () => {
 
   test('is refused to who comes by a provider alone', async () => {
     stage.neighbours.auth.describePassword = async () => ({
-      ...{ possible: false, email: null, needsCurrent: true },
+      possible: false,
+      email: null,
+      needsCurrent: true,
     });
     const { status, text } = await load('/sign-in/password', { headers: session() });
     expect(status).toBe(403);
@@ -356,7 +363,8 @@ describe('return_to', () => {
 
   test.for(evil.map((each) => [each]))('%j leads nowhere, at any step', async ([returnTo = '']) => {
     stage.neighbours.auth.finishProviderSignIn = async () => ({
-      ...{ sessionToken: 'session-1', expiresAt: new Date().toISOString() },
+      sessionToken: 'session-1',
+      expiresAt: new Date().toISOString(),
       device: { token: 'device-1', expiresAt: new Date().toISOString() },
       returnTo: returnTo.slice(0, 100),
     });

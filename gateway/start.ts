@@ -75,7 +75,8 @@ export async function startGateway(
     {
       ...neighbours,
       bus,
-      ...{ feed, tellGone: createTellGone(bus) },
+      feed,
+      tellGone: createTellGone(bus),
       authenticator,
       authNews,
       cards: createMacs('card', config.CARD_KEY.reveal()),
@@ -93,13 +94,7 @@ export async function startGateway(
         streamsMax: config.GATEWAY_STREAMS_MAX,
         levels: callerLevels(config),
       }),
-      limits: {
-        depthMax: config.CAP_JSON_DEPTH,
-        valuesMax: config.CAP_JSON_VALUES,
-        itemsMax: config.CAP_JSON_LIST_ITEMS,
-        namesMax: config.CAP_JSON_NAMES,
-        queryValuesMax: config.CAP_QUERY_VALUES,
-      },
+      limits: limitsOf(config),
       // The port is known when the first request is.
       site: (): Site => (site ??= siteOf(config, portOf(app))),
       stopping: stopping.signal,
@@ -116,6 +111,16 @@ export async function startGateway(
   logger.info({ url: site.baseUrl }, 'started');
   const running = startup.move();
   return { logger, url: site.baseUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function limitsOf(config: GatewayConfig): Deps['limits'] {
+  return {
+    depthMax: config.CAP_JSON_DEPTH,
+    valuesMax: config.CAP_JSON_VALUES,
+    itemsMax: config.CAP_JSON_LIST_ITEMS,
+    namesMax: config.CAP_JSON_NAMES,
+    queryValuesMax: config.CAP_QUERY_VALUES,
+  };
 }
 
 function createTellGone(bus: Bus): Deps['tellGone'] {

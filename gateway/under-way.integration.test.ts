@@ -177,9 +177,14 @@ describe('connections of one address', () => {
 describe('a client that goes before its call was answered', () => {
   const auditId = randomUUID();
   const permit = {
-    ...{ outcome: 'permit' as const, permit: 'signed'.padEnd(40, '-'), auditId, service: 'github' },
-    ...{ template: 'github', action: 'get', permissionKeys: ['github:get:*'] },
-    ...{ description: 'Get it' },
+    outcome: 'permit' as const,
+    permit: 'signed'.padEnd(40, '-'),
+    auditId,
+    service: 'github',
+    template: 'github',
+    action: 'get',
+    permissionKeys: ['github:get:*'],
+    description: 'Get it',
   };
   const read = { ...permit, risk: 'read' as const, nonRead: false };
   const call = async (url: string, signal: AbortSignal) => {

@@ -267,7 +267,10 @@ describe('a call that names its host', () => {
     await expect(world.decide(bot, twice)).rejects.toEqual(refused('invalid_params'));
     const secrets = [{ name: 'github_token', in: 'header' as const, key: 'authorization' }];
     world.neighbours.secrets.push({
-      ...{ reference: 'github_token', orgId: ann.orgId, id: newId(), allowedHosts: [host] },
+      reference: 'github_token',
+      orgId: ann.orgId,
+      id: newId(),
+      allowedHosts: [host],
     });
     await world.settle();
     const samePlace = httpCallOf({ connection: 'work', secrets });
@@ -279,8 +282,10 @@ describe('the replay', () => {
   const replay = (gap: Gap) =>
     world.approvals.permitReplay(
       {
-        ...{ gap: world.signGap(gap), decision: world.decision(gap, ann) },
-        ...{ executionId: newId(), cascade: null },
+        gap: world.signGap(gap),
+        decision: world.decision(gap, ann),
+        executionId: newId(),
+        cascade: null,
       },
       soon(),
     );

@@ -71,8 +71,11 @@ const topics: readonly (readonly [prefix: string, topic: Topic])[] = [
 /** Forgets answers as soon as they change; after a reconnect all of them, because events may have been missed. */
 export function dropLookupsOnChange(bus: Bus, lookups: Lookups): Disposable {
   const subjects = [
-    ...['evt.auth.>', 'evt.registry.>', 'evt.policy.>'],
-    ...['evt.executor.secret.>', 'evt.executor.connection.>'],
+    'evt.auth.>',
+    'evt.registry.>',
+    'evt.policy.>',
+    'evt.executor.secret.>',
+    'evt.executor.connection.>',
   ];
   return onEvents(bus, subjects, (message) => {
     for (const [prefix, topic] of topics) {

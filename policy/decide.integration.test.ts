@@ -316,7 +316,9 @@ describe('a rule of the org against what deletes', () => {
     const root = world.user('root', { orgId: ann.orgId, role: 'admin' });
     await world.rule(ann, bot, 'allow *:*:*');
     const body = {
-      ...{ identity_id: null, effect: 'deny' as const, pattern: 'github:*:*' },
+      identity_id: null,
+      effect: 'deny' as const,
+      pattern: 'github:*:*',
       risk_at_least: 'delete' as const,
     };
     await world.gateway.createRule({ principal: world.sign(root), body }, soon());

@@ -315,8 +315,13 @@ describe('the decision on another call', () => {
           ...decided,
           injections: [
             {
-              ...{ kind: 'secret', credentialId: newId(), credentialName: 'x', in: 'header' },
-              ...{ key: 'authorization', prefix: '', encoding: 'raw' },
+              kind: 'secret',
+              credentialId: newId(),
+              credentialName: 'x',
+              in: 'header',
+              key: 'authorization',
+              prefix: '',
+              encoding: 'raw',
             } as Gap['injections'][number],
           ],
         },

@@ -46,7 +46,8 @@ function connect(
   const ownerId = { user: ann.id, org: ann.orgId, global: null }[tier];
   world.neighbours.templates.push(templateOf(actions, { key, tier, ownerId }));
   connectGithub(world, ann, {
-    ...{ name: key, template: { key, tier, ownerId, version: 1 } },
+    name: key,
+    template: { key, tier, ownerId, version: 1 },
     secrets: {},
   });
 }
@@ -59,8 +60,11 @@ describe('letter case, `.git` and blanks are no way around a deny', () => {
   beforeEach(async () => {
     connect('hub', 'global', [
       actionOf('issues.open', {
-        ...{ method: 'POST', path: '/hub/{owner}/{repo}/issues', risk: 'write' },
-        ...{ params: [owner, repo], scopeParam: 'repo' },
+        method: 'POST',
+        path: '/hub/{owner}/{repo}/issues',
+        risk: 'write',
+        params: [owner, repo],
+        scopeParam: 'repo',
       }),
       actionOf('tags.list', { path: '/hub/tags', params: [tag], scopeParam: 'tag' }),
     ]);
@@ -125,13 +129,19 @@ test('a list of recipients is denied with any of them, also when it is replayed'
   });
   connect('mail', 'global', [
     actionOf('send', {
-      ...{ method: 'POST', path: '/mail', risk: 'write', params: [to], scopeParam: 'to' },
+      method: 'POST',
+      path: '/mail',
+      risk: 'write',
+      params: [to],
+      scopeParam: 'to',
       body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
     }),
   ]);
   await world.settle();
   const call = (...to: string[]) => ({
-    ...{ ...createIssue, service: 'mail', action: 'send' },
+    ...createIssue,
+    service: 'mail',
+    action: 'send',
     params: { to: to.map((email) => ({ email })) },
   });
   await deny('mail:send:boss@acme.example');
@@ -145,7 +155,9 @@ test('a list of recipients is denied with any of them, also when it is replayed'
     world.approvals.permitReplay(
       {
         gap: world.signGap(gap),
-        ...{ decision: world.decision(gap, ann), executionId: gap.jti, cascade: null },
+        decision: world.decision(gap, ann),
+        executionId: gap.jti,
+        cascade: null,
       },
       soon(),
     );
@@ -160,7 +172,9 @@ describe('what a narrow deny on one service does to its neighbours on the host',
     actionOf('get_event', { path: '/me/events/{id}', params: [paramOf('id', 'path')] }),
   ];
   const getEvent: Call = {
-    ...{ ...listIssues, service: 'calendar', action: 'get_event' },
+    ...listIssues,
+    service: 'calendar',
+    action: 'get_event',
     params: { id: '1' },
   };
   beforeEach(() => deny('github:users.get:ann'));
@@ -244,7 +258,9 @@ describe('denies of addresses and credentials', () => {
     const reply = await world.approvals.permitReplay(
       {
         gap: world.signGap(gap),
-        ...{ decision: world.decision(gap, ann), executionId: gap.jti, cascade: null },
+        decision: world.decision(gap, ann),
+        executionId: gap.jti,
+        cascade: null,
       },
       soon(),
     );
@@ -275,7 +291,9 @@ describe('the answer to a deny rule', () => {
   ])('%s names what it stops', async ([pattern, expected]) => {
     connect('mine', 'user', [
       actionOf('post', {
-        ...{ method: 'POST', path: '/repos/{owner}/{repo}/issues', risk: 'write' },
+        method: 'POST',
+        path: '/repos/{owner}/{repo}/issues',
+        risk: 'write',
         params: [paramOf('owner', 'path'), paramOf('repo', 'path')],
       }),
     ]);

@@ -42,7 +42,10 @@ async function pin(reference: Partial<TemplateReference>): Promise<TemplateRefer
   const [service] = services;
   if (service === undefined) throw new Error('github is connected');
   service.template = {
-    ...{ key: 'github', tier: 'global', ownerId: null, version: number },
+    key: 'github',
+    tier: 'global',
+    ownerId: null,
+    version: number,
     ...reference,
   };
   const { toolset: _tools, ...names } = service.template;

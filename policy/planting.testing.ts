@@ -31,19 +31,31 @@ export function rememberedBy(
   const exact = patterns.filter((each) => each.exact).map(({ pattern }) => pattern);
   const keys = exact.length > 0 ? exact : patterns.map(({ pattern }) => keyUnder(pattern));
   const gap: Gap = {
-    ...{ orgId: on.orgId, userId: links[0]?.id ?? '', identityId: links.at(-1)?.id ?? '' },
+    orgId: on.orgId,
+    userId: links[0]?.id ?? '',
+    identityId: links.at(-1)?.id ?? '',
     chain: links,
     credential: { kind: 'agent_key', id: newId(), clientId: null },
-    ...{ callDigest: 'c'.repeat(64), idempotencyKey: null, injections: [], hosts: ['h.example'] },
+    callDigest: 'c'.repeat(64),
+    idempotencyKey: null,
+    injections: [],
+    hosts: ['h.example'],
     target:
       serviceId === null
         ? { kind: 'raw' }
         : {
-            ...{ kind: 'verb', service: 'github', serviceId, baseUrl: 'https://h.example' },
+            kind: 'verb',
+            service: 'github',
+            serviceId,
+            baseUrl: 'https://h.example',
             template: { key: 'github', tier: 'global', ownerId: null, version: 1 },
           },
     templateDigest: null,
-    ...{ keys, uncoveredKeys: keys, risk: 'write', nonRead: true, description: 'Something' },
+    keys,
+    uncoveredKeys: keys,
+    risk: 'write',
+    nonRead: true,
+    description: 'Something',
     derivedKeys: keys.map((key) => ({ key, ...(splitKey(key) ?? never()) })),
     jti: newId(),
     suggestedTiers: [{ keys: patterns.map(({ pattern }) => pattern), description: 'All of it' }],
@@ -51,7 +63,9 @@ export function rememberedBy(
     ladder: [{ ...linkOf(chainOf(by)[0] ?? by), covers: true }].map(
       ({ id, kind, name, covers }) => ({ id, kind, name, covers }),
     ),
-    ...{ lookUpsAllowed: false, autoCallOnApprove: true, issuedAt: Date.now() },
+    lookUpsAllowed: false,
+    autoCallOnApprove: true,
+    issuedAt: Date.now(),
   };
   const statement: Partial<DecisionStatement> = {
     resolution: 'allow_remember',

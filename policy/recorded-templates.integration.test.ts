@@ -149,7 +149,10 @@ describe('the hosts that credentials of a service may be let go to', () => {
   const ask = async (template: Partial<TemplateReference>, baseUrl: string | null) => {
     const executor = createClient(await world.bus('executor'), policy);
     const reference = {
-      ...{ key: 'github', tier: 'global' as const, ownerId: null, version: number },
+      key: 'github',
+      tier: 'global' as const,
+      ownerId: null,
+      version: number,
       ...template,
     };
     return executor.listServiceHosts(

@@ -45,7 +45,10 @@ test('an upgrade tells once of each deny rule that means something else now', as
 
   const everyRule = {
     principal: world.sign(ann),
-    ...{ identityId: bot.id, effect: null, createdBy: null, approvalId: null },
+    identityId: bot.id,
+    effect: null,
+    createdBy: null,
+    approvalId: null,
     page: { limit: 100, cursor: null },
   };
   const listed = await world.gateway.listRules(everyRule, soon());

@@ -82,8 +82,10 @@ describe('a rule made by self-approval', () => {
     const check = () =>
       world.approvals.checkAuthority(
         {
-          ...{ orgId: bot.orgId, identityId: bot.id },
-          ...{ gap: world.signGap(gap), keys: gap.uncoveredKeys },
+          orgId: bot.orgId,
+          identityId: bot.id,
+          gap: world.signGap(gap),
+          keys: gap.uncoveredKeys,
         },
         soon(),
       );
@@ -111,7 +113,9 @@ describe('the replay of what a requester allowed itself', () => {
   const replay = (gap: Gap, resolver: Being) =>
     world.approvals.permitReplay(
       {
-        ...{ gap: world.signGap(gap), executionId: newId(), cascade: null },
+        gap: world.signGap(gap),
+        executionId: newId(),
+        cascade: null,
         decision: world.decision(gap, resolver, { as: 'self', clientId: 'editor' }),
       },
       soon(),

@@ -21,7 +21,9 @@ const connect = (by: Person, body: { name: string; tier?: 'org'; secret: string 
     {
       principal: by.principal,
       body: {
-        ...{ template: 'github', name, credentials: { secrets: { token: secret } } },
+        template: 'github',
+        name,
+        credentials: { secrets: { token: secret } },
         ...(tier === undefined ? {} : { tier }),
       },
     },

@@ -233,7 +233,9 @@ describe('a template that takes the place of another', () => {
     document.info.key = 'github';
     document.servers = [{ url: 'https://evil.example.com' }];
     document.components.securitySchemes['token'] = {
-      ...{ type: 'http', scheme: 'bearer', default_secret_name: 'github_token' },
+      type: 'http',
+      scheme: 'bearer',
+      default_secret_name: 'github_token',
     };
   };
 

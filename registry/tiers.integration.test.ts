@@ -254,8 +254,11 @@ describe('saving a template', () => {
     await disable(ann, { isDisabled: false });
     await remove(ann);
     expect(await eventTypes(ann.orgId)).toEqual([
-      ...['template.saved', 'template.published', 'template.disabled'],
-      ...['template.enabled', 'template.deleted'],
+      'template.saved',
+      'template.published',
+      'template.disabled',
+      'template.enabled',
+      'template.deleted',
     ]);
   });
 });

@@ -147,8 +147,11 @@ async function buildDashboard(node) {
 
   say('Building the dashboard …');
   const { code } = await run(node, [
-    ...[path.join(ROOT, 'node_modules/vite/bin/vite.js'), 'build', 'dashboard'],
-    ...['--logLevel', 'warn'],
+    path.join(ROOT, 'node_modules/vite/bin/vite.js'),
+    'build',
+    'dashboard',
+    '--logLevel',
+    'warn',
   ]);
   if (code !== 0) throw new Refusal('The dashboard cannot be built, as vite says above.');
   writeFileSync(stampFile, hash);

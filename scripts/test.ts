@@ -48,8 +48,13 @@ async function runSuite(suite: string): Promise<TestResults> {
       name: suite,
       command: 'vitest',
       args: [
-        ...['run', '--project', suite, '--passWithNoTests'],
-        ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
+        'run',
+        '--project',
+        suite,
+        '--passWithNoTests',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${file}`,
       ],
     });
     const written = await readFile(file, 'utf8').catch(() => undefined);

@@ -162,7 +162,9 @@ async function store(
 
     const isNew = await insertApproval(tx, {
       ...frozen,
-      ...{ id: approvalId, orgId: gap.orgId, resolverId: resolver.id },
+      id: approvalId,
+      orgId: gap.orgId,
+      resolverId: resolver.id,
       autoBubbleSeconds: settings.autoBubbleSeconds,
       canBubble: nextResolver(gap.ladder, resolver.id) !== undefined,
       gapId: gap.jti,

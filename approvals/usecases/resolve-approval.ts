@@ -153,7 +153,11 @@ async function allow(
   const decision = checkSignedDecision(deps, deciding.signed, allowing);
   const remembered = remember && { gap, decision };
   const allowed = await allowApproval(deps.db, approval, {
-    ...{ actor, reason, decision, remembered, cascadedFrom: null },
+    actor,
+    reason,
+    decision,
+    remembered,
+    cascadedFrom: null,
   });
   if (!allowed) throw await refusalOf(deps, approval);
   deps.replays.wake();

@@ -31,7 +31,10 @@ const reusedIds = 'f0c3b7a4-52f1-4a8e-9d0b-6c1e8a7d2b95';
 export function refusalOfReusedId({ id, org_id, type, at }: UnchainedRecord): UnchainedRecord {
   return {
     ...blankAuditEntry(`${type} was announced under the id of another event and was not believed.`),
-    ...{ id: uuidv5(`${org_id} ${id}`, reusedIds), org_id, type: 'event.refused', at },
+    id: uuidv5(`${org_id} ${id}`, reusedIds),
+    org_id,
+    type: 'event.refused',
+    at,
   };
 }
 

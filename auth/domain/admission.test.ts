@@ -7,7 +7,9 @@ const groups = { allowedEmailDomains: [], allowedGroups: ['gateway', 'ops'] };
 const both = { ...domains, allowedGroups: ['gateway'] };
 const neither = { allowedEmailDomains: [], allowedGroups: [] };
 const verified = (email: string, more: object = {}) => ({
-  ...{ sub: '1', email, email_verified: true },
+  sub: '1',
+  email,
+  email_verified: true,
   ...more,
 });
 

@@ -39,7 +39,9 @@ describe('a new password', () => {
 
 describe('a stored hash', () => {
   const hash = {
-    ...{ memory: 19_456, passes: 2, parallelism: 1 },
+    memory: 19_456,
+    passes: 2,
+    parallelism: 1,
     salt: Buffer.alloc(16, 1),
     tag: Buffer.alloc(32, 2),
   };

@@ -143,8 +143,16 @@ describe('registration', () => {
     await once(canary, 'listening');
     const at = `127.0.0.1:${(canary.address() as AddressInfo).port}/x`;
     const names = [
-      ...['sector_identifier_uri', 'jwks_uri', 'logo_uri', 'client_uri', 'policy_uri', 'tos_uri'],
-      ...['initiate_login_uri', 'backchannel_logout_uri', 'software_statement', 'request_uris'],
+      'sector_identifier_uri',
+      'jwks_uri',
+      'logo_uri',
+      'client_uri',
+      'policy_uri',
+      'tos_uri',
+      'initiate_login_uri',
+      'backchannel_logout_uri',
+      'software_statement',
+      'request_uris',
     ];
     for (const scheme of ['https', 'http']) {
       const metadata = Object.fromEntries(names.map((name) => [name, `${scheme}://${at}`]));
@@ -450,7 +458,11 @@ describe('credentials', () => {
     const tables = await world.db<{ name: string }[]>`
       select table_name as name from information_schema.tables where table_schema = 'auth'`;
     const secrets = [
-      ...[tokens.access_token, tokens.refresh_token, code, verifier, waiting],
+      tokens.access_token,
+      tokens.refresh_token,
+      code,
+      verifier,
+      waiting,
       person.sessionToken,
     ];
     let rows = 0;

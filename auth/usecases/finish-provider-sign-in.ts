@@ -114,7 +114,10 @@ async function admit(
   }
   const email = claims.verifiedEmail;
   const user = await insertUserNamedAfter(tx, {
-    ...{ orgId, email, role: 'member' as const, createdBy: null },
+    orgId,
+    email,
+    role: 'member' as const,
+    createdBy: null,
     source: email ?? '',
   });
   if (user === undefined) throw new Error('no name was free for a new user');

@@ -39,7 +39,9 @@ export async function listMcpConnections(
   const caller = readPrincipal(principal);
   await checkOwner(db, caller, agentId);
   const rows = await listBindings(db, {
-    ...{ orgId: caller.orgId, userId: caller.identityId, agentId },
+    orgId: caller.orgId,
+    userId: caller.identityId,
+    agentId,
     afterId: parseSingleCursor(page.cursor, positions.text),
     limit: page.limit + 1,
   });

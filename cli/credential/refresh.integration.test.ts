@@ -18,7 +18,9 @@ async function startWorld(behaviour: GatewayBehaviour = {}, credential: Partial<
   gateway.refreshTokens.add('CANARY-refresh-0');
   await writeLogin(file, gateway.url, credential);
   return {
-    ...{ gateway, file, folder: folder.path },
+    gateway,
+    file,
+    folder: folder.path,
     startShim: () => stack.use(startProgram(['mcp', '--credential-file', file])),
     refreshes: () => gateway.oauth.filter(({ path }) => path === '/oauth/token'),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -34,7 +36,9 @@ test('an expired token is refreshed, the frame sent again, and the login kept fo
   await shim.next();
 
   expect(world.gateway.calls.map(({ headers }) => headers.authorization)).toEqual([
-    ...['Bearer CANARY-access-0', 'Bearer CANARY-access-1', 'Bearer CANARY-access-1'],
+    'Bearer CANARY-access-0',
+    'Bearer CANARY-access-1',
+    'Bearer CANARY-access-1',
   ]);
   expect(world.gateway.calls[1]?.body).toBe(world.gateway.calls[0]?.body);
   expect(Object.fromEntries(world.refreshes()[0]?.body ?? [])).toEqual({
@@ -161,7 +165,9 @@ test('a missing scope is named with the command that asks for it, and the new lo
   const { error } = await shim.next();
   expect(error?.message).toContain(`--scope 'mcp approvals'`);
   expect(error?.data).toEqual({
-    ...{ status: 403, error: 'insufficient_scope', scope: 'mcp approvals' },
+    status: 403,
+    error: 'insufficient_scope',
+    scope: 'mcp approvals',
   });
   await writeLogin(world.file, world.gateway.url, { access_token: 'CANARY-access-wide' });
   shim.send({ id: 2, method: 'x' });

@@ -121,8 +121,10 @@ async function requireUsable(issuer: string, answer: Response): Promise<Authoriz
     throw new Refusal(`The authorization server ${issuer} does not offer PKCE with S256.`);
   }
   for (const endpoint of [
-    ...[authorization_endpoint, token_endpoint],
-    ...[server.registration_endpoint, server.revocation_endpoint],
+    authorization_endpoint,
+    token_endpoint,
+    server.registration_endpoint,
+    server.revocation_endpoint,
   ]) {
     if (endpoint !== undefined) requireSafe(endpoint);
   }

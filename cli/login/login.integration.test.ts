@@ -203,7 +203,8 @@ test.each([
   await using world = await startWorld({
     documents: {
       '/.well-known/oauth-protected-resource/mcp': (url) => ({
-        ...{ resource: url, authorization_servers: [url] },
+        resource: url,
+        authorization_servers: [url],
         ...change,
       }),
     },

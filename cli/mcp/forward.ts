@@ -18,7 +18,8 @@ export async function forward(shim: Shim, frame: Frame): Promise<void> {
   const cancelled = new AbortController();
   const isSubscription = frame.method === 'subscriptions/listen';
   const signal = AbortSignal.any([
-    ...[cancelled.signal, stopped],
+    cancelled.signal,
+    stopped,
     ...(isSubscription ? [noMoreInput.signal] : []),
   ]);
   if (frame.kind === 'request' && frame.id !== undefined) underWay.set(frame.id, cancelled);

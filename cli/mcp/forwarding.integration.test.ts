@@ -253,7 +253,9 @@ test('a cancelled request ends at the gateway, and is not answered', async () =>
   world.shim.send({ id: 2, method: 'x' });
   expect(await world.shim.next()).toMatchObject({ id: 2 });
   expect(world.gateway.calls.map(({ body }) => JSON.parse(body).method)).toEqual([
-    ...['slow', 'notifications/cancelled', 'x'],
+    'slow',
+    'notifications/cancelled',
+    'x',
   ]);
 });
 

@@ -47,8 +47,11 @@ export async function runShim({
   ...parts
 }: Pick<Shim, 'access' | 'transport' | 'editor' | 'stopped'>): Promise<void> {
   const shim: Shim = {
-    ...{ ...parts, stopped, isListening: false },
-    ...{ underWay: new Map(), noMoreInput: new AbortController() },
+    ...parts,
+    stopped,
+    isListening: false,
+    underWay: new Map(),
+    noMoreInput: new AbortController(),
   };
   const tasks = new Set<Promise<void>>();
   try {

@@ -94,12 +94,10 @@ export async function claimRead({ db }: Pick<Deps, 'db'>, run: Run): Promise<Cla
   const isMine =
     (await insertDispatch(db, {
       ...mine,
-      ...{
-        identityId,
-        audit: JSON.stringify(entry),
-        audience: audienceOf(permit),
-        mayRepeat: true,
-      },
+      identityId,
+      audit: JSON.stringify(entry),
+      audience: audienceOf(permit),
+      mayRepeat: true,
     })) || (await takeOverRead(db, mine));
   if (!isMine) {
     const attempt = { orgId, dispatchId, callDigest, otherCall: 'approval_stale' } as const;

@@ -28,7 +28,10 @@ export async function askForAccess(
   if (identity === null) throw new Error('a principal without a chain');
   await takeRequest(tx, by.principal, requestsPerHour);
   await insertConnectionFlow(tx, {
-    ...{ id, orgId, connectionId, provider },
+    id,
+    orgId,
+    connectionId,
+    provider,
     scopes: [...new Set([...grantedScopes, ...wish.scopes])],
     hosts: [...wish.hosts],
     askedBy: identity,

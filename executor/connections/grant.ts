@@ -47,7 +47,13 @@ export async function storeGrant(
       content: { accessToken, refreshToken },
     });
     const connection = await storeGrantedTokens(tx, {
-      ...{ orgId, id, sealed, tokenUrl, scopes, account, expiresInSeconds },
+      orgId,
+      id,
+      sealed,
+      tokenUrl,
+      scopes,
+      account,
+      expiresInSeconds,
       // Without a refresh token there is nothing to ask for before the end.
       marginSeconds: refreshToken === null ? 0 : marginOf(expiresInSeconds),
       hosts: parseHosts(hosts),

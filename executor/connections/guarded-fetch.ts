@@ -24,7 +24,10 @@ export function ask(
 ): Promise<EgressResponse> {
   const { url, method = 'GET', headers = [], body } = request;
   return egress.request({
-    ...{ method, url, headers, body },
+    method,
+    url,
+    headers,
+    body,
     totalTimeoutMs: Math.max(1, Math.min(timeoutMsMax, deadline.remainingMs())),
     maxBytes: bytesMax,
   });

@@ -40,9 +40,14 @@ let providers = 0;
 async function define(quirks: Record<string, unknown>): Promise<string> {
   const key = `quirky-${(providers += 1)}`;
   const row = oauthProvider.parse({
-    ...{ key, title: 'Quirky', pkce: true, client_authentication: 'client_secret_post' },
-    ...{ authorization_url: at('/authorize'), token_url: at('/token') },
-    ...{ hosts: ['api.example.com'], ...quirks },
+    key,
+    title: 'Quirky',
+    pkce: true,
+    client_authentication: 'client_secret_post',
+    authorization_url: at('/authorize'),
+    token_url: at('/token'),
+    hosts: ['api.example.com'],
+    ...quirks,
   });
   const [id, { orgId }] = [uuidv7(), world];
   const binding = { orgId, recordId: id, version: 1, purpose: 'oauth_app' } as const;
@@ -109,19 +114,24 @@ test('a token request is JSON, with headers and parameters of its own', async ()
   const { headers, body } = hit('/token');
   expect(headers).toMatchObject({ 'content-type': 'application/json', 'x-version': '2026-01-01' });
   expect(JSON.parse(body)).toMatchObject({
-    ...{ grant_type: 'authorization_code', audience: 'quirks', client_secret: clientSecret },
+    grant_type: 'authorization_code',
+    audience: 'quirks',
+    client_secret: clientSecret,
     code_verifier: expect.stringMatching(/^[\w-]{43}$/),
   });
 });
 
 test('scopes are asked for under another name, with commas, and with what always comes along', async () => {
   const key = await define({
-    ...{ scope_parameter: 'user_scope', scope_separator: ',' },
-    ...{ scopes_always: ['offline'], authorize_parameters: { access_type: 'offline' } },
+    scope_parameter: 'user_scope',
+    scope_separator: ',',
+    scopes_always: ['offline'],
+    authorize_parameters: { access_type: 'offline' },
   });
   const { asking } = await begin(key, ['read', 'write']);
   expect(Object.fromEntries(asking.searchParams)).toMatchObject({
-    ...{ user_scope: 'read,write,offline', access_type: 'offline' },
+    user_scope: 'read,write,offline',
+    access_type: 'offline',
     code_challenge_method: 'S256',
   });
   expect(asking.searchParams.has('scope')).toBe(false);
@@ -143,7 +153,8 @@ test('tokens one level deeper, a lifetime that nobody names, and refusals with s
   provider.answer = (response) => {
     const { access_token, refresh_token } = response.body as Record<string, string>;
     response.body = {
-      ...{ ok: true, access_token: 'CANARY-of-the-bot' },
+      ok: true,
+      access_token: 'CANARY-of-the-bot',
       authed_user: { access_token, refresh_token, scope: 'read,admin' },
     };
   };
@@ -187,7 +198,9 @@ test.for([
   const isJson = style === 'json';
   const key = await define({
     revocation: {
-      ...{ url: at('/revoke'), style, method },
+      url: at('/revoke'),
+      style,
+      method,
       ...(isJson ? { token: 'access_token', field: 'access_token' } : {}),
     },
   });

@@ -60,7 +60,9 @@ function putApp(definition: Record<string, unknown> = {}) {
   const { issuer } = provider;
   return world.gateway.putOauthApp(
     {
-      ...{ principal: world.admin, provider: 'mock', context },
+      principal: world.admin,
+      provider: 'mock',
+      context,
       body: {
         client_id: 'gateway',
         client_secret: 'CANARY-client-secret',

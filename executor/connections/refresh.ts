@@ -65,7 +65,10 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     for (;;) {
       const lease = randomUUID();
       const taken = await takeRefreshLease(deps.db, {
-        ...{ orgId, id, version, lease },
+        orgId,
+        id,
+        version,
+        lease,
         seconds: leaseSeconds,
       });
       if (taken !== undefined) return askProvider(deps, tokens, { lease, by, ...taken });
@@ -173,7 +176,11 @@ async function storeTokens(
       content: { accessToken, refreshToken: granted.refreshToken ?? refreshToken },
     });
     const connection = await storeRefreshedTokens(tx, {
-      ...{ orgId, id, version, sealed, expiresInSeconds },
+      orgId,
+      id,
+      version,
+      sealed,
+      expiresInSeconds,
       marginSeconds: marginOf(expiresInSeconds),
       scopes: granted.scopes ?? tokens.grantedScopes,
     });

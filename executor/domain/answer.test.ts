@@ -200,7 +200,11 @@ describe('redirects', () => {
     const url = 'https://api.example.com/v1/users/7';
     const to = (location: string) =>
       redirectTarget({
-        ...{ status: 302, location, url, actionKey: 'get', baseUrl: 'https://api.example.com/v1' },
+        status: 302,
+        location,
+        url,
+        actionKey: 'get',
+        baseUrl: 'https://api.example.com/v1',
         template: scopedBy('id'),
       });
 

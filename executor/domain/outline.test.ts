@@ -56,8 +56,10 @@ describe('a request that is too large to be shown', () => {
     expect(shortened).toEqual([
       {
         at: '/body/labels',
-        ...{ bytes: sizeOf(labels), sha256: sha256(JSON.stringify(labels)) },
-        ...{ entries: 5_000, shown: body.labels.length },
+        bytes: sizeOf(labels),
+        sha256: sha256(JSON.stringify(labels)),
+        entries: 5_000,
+        shown: body.labels.length,
       },
     ]);
   });

@@ -101,8 +101,11 @@ describe('the shown request', () => {
   ])('%s is gone from a call by method and path too', ([path, canary]) => {
     const { user, notes } = params;
     const projection = {
-      ...{ method: 'POST' as const, url: `${baseUrl}/users/7?token=CANARY-t` },
-      ...{ params: { token: 'CANARY-t' }, headers: {}, content_type: 'application/json' },
+      method: 'POST' as const,
+      url: `${baseUrl}/users/7?token=CANARY-t`,
+      params: { token: 'CANARY-t' },
+      headers: {},
+      content_type: 'application/json',
       body: { user, notes },
     };
     const [id, token, ...others] = base.params;
@@ -133,7 +136,9 @@ describe('the shown request', () => {
     const action = { ...base, redact: ['body.user'] };
     const given = { ...params, id: '[REDACTED]' };
     const request = buildActionRequest({
-      ...{ action, params: given, baseUrl },
+      action,
+      params: given,
+      baseUrl,
       callDigest: 'd'.repeat(64),
     });
 
@@ -153,8 +158,15 @@ describe('the headers, the form and the credentials of a shown request', () => {
   const raw = (parts: Partial<HttpCall>) =>
     buildHttpRequest({
       call: {
-        ...{ kind: 'http', service: 'http', method: 'POST', target: `${baseUrl}/x` },
-        ...{ query: {}, headers: {}, body: null, secrets: [], filter: null },
+        kind: 'http',
+        service: 'http',
+        method: 'POST',
+        target: `${baseUrl}/x`,
+        query: {},
+        headers: {},
+        body: null,
+        secrets: [],
+        filter: null,
         ...parts,
       },
       baseUrl: null,
@@ -234,7 +246,9 @@ describe('the headers, the form and the credentials of a shown request', () => {
     path: '/things',
     body: {
       mediaType: 'application/x-www-form-urlencoded',
-      ...{ wholeBody: false, required: true, parts: {} },
+      wholeBody: false,
+      required: true,
+      parts: {},
     },
     params: [
       { name: 'version', wireName: 'Notion-Version', in: 'header', schema: { default: '2022-06' } },
@@ -278,13 +292,15 @@ describe('the places where [REDACTED] stands for something else', () => {
   const byPath = { fromAction: false, credentials: [] };
   const sent = (parts: Partial<HttpCall>) => {
     const call: HttpCall = {
-      ...{
-        kind: 'http',
-        service: 'http',
-        method: 'POST',
-        target: `${baseUrl}/users/7?token=t&a=b`,
-      },
-      ...{ query: {}, headers: {}, body: null, secrets: [], filter: null },
+      kind: 'http',
+      service: 'http',
+      method: 'POST',
+      target: `${baseUrl}/users/7?token=t&a=b`,
+      query: {},
+      headers: {},
+      body: null,
+      secrets: [],
+      filter: null,
       ...parts,
     };
     return {
@@ -352,11 +368,16 @@ describe('a body that a call by method and path gives as a text', () => {
       {
         request: {
           projection: {
-            ...{ method: 'POST' as const, url: `${baseUrl}/users/7`, params: {}, headers: {} },
-            ...{ content_type: 'application/json', body },
+            method: 'POST' as const,
+            url: `${baseUrl}/users/7`,
+            params: {},
+            headers: {},
+            content_type: 'application/json',
+            body,
           },
         },
-        ...{ action, baseUrl },
+        action,
+        baseUrl,
       },
       { ...called, fromAction: false },
     ).body;

@@ -13,8 +13,12 @@ function requestTo(url: string): BuiltRequest {
     headers: [['x-a', '"']],
     body: Buffer.from(JSON.stringify(body)),
     projection: {
-      ...{ method: 'POST', url, params: { q: '\\' } },
-      ...{ headers: { 'x-a': '"' }, content_type: 'application/json', body },
+      method: 'POST',
+      url,
+      params: { q: '\\' },
+      headers: { 'x-a': '"' },
+      content_type: 'application/json',
+      body,
     },
   };
 }

@@ -191,8 +191,10 @@ describe(`${hostileCount} hostile filters (JQ_SEED=${hostileSeed})`, () => {
         const startedAt = performance.now();
         const n = Math.floor(startedAt);
         const call = {
-          ...{ filter: '.n + 1', input: `{"n":${n}}` },
-          ...{ owner: 'neighbour', timeoutMs: 10_000 },
+          filter: '.n + 1',
+          input: `{"n":${n}}`,
+          owner: 'neighbour',
+          timeoutMs: 10_000,
         };
         expect(await shared.run(call)).toEqual({ ok: true, outputs: [String(n + 1)] });
         return performance.now() - startedAt;
@@ -292,8 +294,11 @@ describe('the pool', () => {
     const enough = new AbortController();
     const hostile = Array.from({ length: 12 }, () =>
       shared.run({
-        ...{ filter: 'range(1e12)', input: '1', owner: 'hostile' },
-        ...{ timeoutMs: 600_000, signal: enough.signal },
+        filter: 'range(1e12)',
+        input: '1',
+        owner: 'hostile',
+        timeoutMs: 600_000,
+        signal: enough.signal,
       }),
     );
     // In the order of their asking, or with both threads taken, none of these would ever end.

@@ -62,7 +62,8 @@ export function createJqPool(options: JqPoolOptions = {}): JqPool {
   const runMany = (steps: readonly string[], { input, signal, ...call }: JqCall) =>
     pool.run(
       {
-        ...{ steps, input },
+        steps,
+        input,
         timeoutMs: () => call.timeoutMs ?? timeoutMs,
         owner: call.owner ?? Symbol('nobody'),
       },

@@ -70,8 +70,12 @@ export const askOwner: {
   async list_pending({ approvals, cards }, { params, principal, deadline }) {
     const page = await approvals.list(
       {
-        ...{ principal, page: pageRequestOf(params), status: 'open', requesterId: null },
-        ...{ assignedToMe: false, service: null },
+        principal,
+        page: pageRequestOf(params),
+        status: 'open',
+        requesterId: null,
+        assignedToMe: false,
+        service: null,
       },
       deadline,
     );
@@ -86,7 +90,8 @@ export const askOwner: {
     const { after = 0, types = null, limit = eventsLimit } = params;
     const feed = await notifier.listFeed({ principal, after, types, limit }, deadline);
     const items = feed.items.map(({ position, event: { audience: _, ...event } }) => ({
-      ...{ position, ...event },
+      position,
+      ...event,
     }));
     return { items, position: feed.position };
   },
@@ -128,7 +133,14 @@ function callOf(given: ParamsOf<'validate_call'>): Call {
   if (path === undefined) throw invalidParam('action', 'is required, or method and path');
   if (given.params !== undefined) throw invalidParam('params', 'goes with action alone');
   return {
-    ...{ kind: 'http', service, method: method ?? 'GET', target: path, query: {}, headers: {} },
-    ...{ body: body ?? null, secrets: [], filter: null },
+    kind: 'http',
+    service,
+    method: method ?? 'GET',
+    target: path,
+    query: {},
+    headers: {},
+    body: body ?? null,
+    secrets: [],
+    filter: null,
   };
 }

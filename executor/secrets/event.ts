@@ -41,8 +41,12 @@ export function secretRequested(
     orgId: principal.orgId,
     audience: request.audience,
     data: {
-      ...{ request_id: request.id, name: referenceOf({ tier, name }), tier, reason },
-      ...{ allowed_hosts: allowedHosts, requested_by: requestedBy },
+      request_id: request.id,
+      name: referenceOf({ tier, name }),
+      tier,
+      reason,
+      allowed_hosts: allowedHosts,
+      requested_by: requestedBy,
       expires_at: request.expiresAt.toISOString(),
     },
     audit: auditOf(

@@ -23,7 +23,10 @@ export async function beginConnectionFlow(
   const verifier = open.app.provider.pkce ? randomText() : null;
   const binding = flowBinding({ orgId, id, stateHash });
   const begun = await beginStoredFlow(db, {
-    ...{ orgId, id, sessionId, stateHash },
+    orgId,
+    id,
+    sessionId,
+    stateHash,
     sealedVerifier: verifier === null ? null : await vault.seal(db, binding, verifier),
     appId: open.app.stored?.id ?? null,
     appVersion: open.app.stored?.version ?? null,

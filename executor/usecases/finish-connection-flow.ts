@@ -54,7 +54,10 @@ export async function finishConnectionFlow(
   await checkSameAccount(deps, app, { connection, account, tokens });
   const scopes = scopesOf(app, flow.scopes);
   const stored = await storeGrant(deps, {
-    ...{ connection, app, tokens, account },
+    connection,
+    app,
+    tokens,
+    account,
     scopes: tokens.scopes ?? scopes,
     hosts: [...app.provider.hosts, ...flow.hosts, ...hostsOfAnswer(app.provider, body)],
     by: { principal, context },

@@ -98,7 +98,8 @@ export async function previewCall(
     // Nobody remembers by a request that nobody has seen whole.
     ...(isTooLarge ? { suggested_tiers: [] } : {}),
     action_description: description,
-    ...{ request, disclosed },
+    request,
+    disclosed,
   } satisfies Card);
   return { kind: 'preview', request, disclosed, description, sealedCall, requestDigest, cardMac };
 }

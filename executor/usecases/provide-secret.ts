@@ -37,7 +37,11 @@ export async function provideSecret(
     const isFirst = await consumeSecretRequest(tx, { orgId, id: request.id, providedBy: userId });
     if (!isFirst) throw usedUp();
     const secret = await insertSecret(tx, {
-      ...{ id: uuidv7(), orgId, name: request.name, ownerId: request.ownerId, allowedHosts },
+      id: uuidv7(),
+      orgId,
+      name: request.name,
+      ownerId: request.ownerId,
+      allowedHosts,
       description: body.description ?? null,
       createdBy: userId,
     });

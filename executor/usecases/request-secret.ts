@@ -59,7 +59,13 @@ export async function requestSecret(
     await takeRequest(tx, principal, requestsPerHour);
     if (await findNamedSecret(tx, { orgId, ownerId, name })) throw nameTaken({ tier, name });
     const request = await insertSecretRequest(tx, {
-      ...{ id: uuidv7(), orgId, name, tier, ownerId, allowedHosts, ttlSeconds },
+      id: uuidv7(),
+      orgId,
+      name,
+      tier,
+      ownerId,
+      allowedHosts,
+      ttlSeconds,
       reason: body.reason ?? null,
       requestedBy: identityOf(principal),
       audience: chain.map(({ id }) => id),

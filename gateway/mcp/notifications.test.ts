@@ -45,7 +45,11 @@ function start({ authenticate = async () => caller } = {}) {
   } satisfies Sink;
   const streaming = streamNotifications(news, { sink, caller, authenticate, signal: gone.signal });
   return {
-    ...{ sink, written, streaming, gone, listeners },
+    sink,
+    written,
+    streaming,
+    gone,
+    listeners,
     tell: (event: Event | null) => {
       for (const listener of listeners) listener(event);
     },

@@ -65,7 +65,10 @@ beforeEach(() => {
     return { outcome: 'permit', permit: 'signed-permit-of-this-call', auditId, ...summary };
   };
   stage.neighbours.executor.execute = async () => ({
-    ...{ kind: 'called', auditId, result: upstream, replayed: false },
+    kind: 'called',
+    auditId,
+    result: upstream,
+    replayed: false,
   });
 });
 
@@ -186,7 +189,10 @@ describe('a called action', () => {
   test('with a long body shows whole items of it, and says what is missing', async () => {
     const body = Array.from({ length: 2_000 }, () => 'übermäßig');
     stage.neighbours.executor.execute = async () => ({
-      ...{ kind: 'called', auditId, result: { ...upstream, body }, replayed: false },
+      kind: 'called',
+      auditId,
+      result: { ...upstream, body },
+      replayed: false,
     });
     const { structured } = await call('service_call', create);
 
@@ -216,7 +222,10 @@ describe('a called action', () => {
       expires_at: '2026-01-01T00:00:00.000Z',
     };
     stage.neighbours.executor.execute = async () => ({
-      ...{ kind: 'called', auditId, result: { ...upstream, body: null, file }, replayed: false },
+      kind: 'called',
+      auditId,
+      result: { ...upstream, body: null, file },
+      replayed: false,
     });
     for (const verbose of [false, true]) {
       const { structured, content } = await call('service_call', { ...create, verbose });
@@ -236,7 +245,10 @@ describe('a called action', () => {
 
   test('by service_read may only read, and may be filtered', async () => {
     stage.neighbours.executor.execute = async () => ({
-      ...{ kind: 'called', auditId, result: { ...upstream, filtered_body: [7] }, replayed: false },
+      kind: 'called',
+      auditId,
+      result: { ...upstream, filtered_body: [7] },
+      replayed: false,
     });
     const { structured } = await call('service_read', { ...create, filter: '[.number]' });
 
@@ -265,7 +277,9 @@ describe('a suspended action', () => {
   beforeEach(() => {
     decided = false;
     stage.neighbours.policy.decide = async () => ({
-      ...{ outcome: 'gap', gap: 'signed-gap-of-this-call', ...summary },
+      outcome: 'gap',
+      gap: 'signed-gap-of-this-call',
+      ...summary,
     });
     stage.neighbours.approvals.raise = async () => ({ kind: 'pending', envelope });
     stage.neighbours.approvals.get = async () => ({ ...approval(decided), proof: null });
@@ -442,7 +456,9 @@ describe('an action whose service nobody has signed in to', () => {
     const retry = () => postMcp(url, token, stateless('tools/call', again, capabilities));
     expect((await retry()).body.result.structuredContent.error).toBe('needs_authentication');
     stage.neighbours.policy.decide = async () => ({
-      ...{ outcome: 'denied', reason: 'Because.', ...summary },
+      outcome: 'denied',
+      reason: 'Because.',
+      ...summary,
     });
     expect((await retry()).body.result.structuredContent.status).toBe('denied');
   });
@@ -509,7 +525,11 @@ describe('identity', () => {
     stage.neighbours.executor.requestSecret = async (request) => {
       ({ body } = request);
       return {
-        ...{ id: randomUUID(), name: 'stripe_key', tier: 'org', reason: null, token },
+        id: randomUUID(),
+        name: 'stripe_key',
+        tier: 'org',
+        reason: null,
+        token,
         allowed_hosts: [],
         requested_by: { id: claims.identityId, kind: 'agent', name: 'bot', path: ['ann', 'bot'] },
         created_at: new Date().toISOString(),
@@ -578,11 +598,15 @@ describe('self-approval', () => {
       };
       const given = [
         ...resolveApprovalBody.shape.resolution.options.map((each) => ({
-          ...{ resolution: each, ...(each === 'allow_remember' ? { ttl: '24h' } : {}) },
+          resolution: each,
+          ...(each === 'allow_remember' ? { ttl: '24h' } : {}),
         })),
         { resolution: 'deny', reason: 'Not on a Friday.' },
         {
-          ...{ resolution: 'allow_remember', ttl: '1d12h', reason: 'Fine.', cascade: false },
+          resolution: 'allow_remember',
+          ttl: '1d12h',
+          reason: 'Fine.',
+          cascade: false,
           remember_keys: summary.permissionKeys,
         },
       ];

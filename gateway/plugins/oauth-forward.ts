@@ -129,7 +129,11 @@ export async function oauthForward(app: FastifyInstance, options: ForwardOptions
   );
   for (const { method, url } of forwarded) {
     app.route({
-      ...{ method, url, bodyLimit, onRequest: countRequest, handler: forward },
+      method,
+      url,
+      bodyLimit,
+      onRequest: countRequest,
+      handler: forward,
       // A HEAD would let a client in as a GET does.
       exposeHeadRoute: false,
     });

@@ -6,7 +6,11 @@ import { obeysTemplate } from './accepted-tools.ts';
 import { actionOf, templateOf } from './action.testing.ts';
 
 const override: ToolOverride = {
-  ...{ risk: null, scopeParam: null, disclose: [], redact: [], disabled: false },
+  risk: null,
+  scopeParam: null,
+  disclose: [],
+  redact: [],
+  disabled: false,
 };
 
 function withTool(tool: Partial<CompiledAction>, said?: Partial<ToolOverride>) {
@@ -14,7 +18,10 @@ function withTool(tool: Partial<CompiledAction>, said?: Partial<ToolOverride>) {
   return templateOf([action], {
     runtime: 'mcp',
     mcp: {
-      ...{ path: '/mcp', autodiscover: true, protocolVersion: null, pins: {} },
+      path: '/mcp',
+      autodiscover: true,
+      protocolVersion: null,
+      pins: {},
       overrides: said === undefined ? {} : { search: { ...override, ...said } },
     },
   });

@@ -26,7 +26,9 @@ function neighboursOf(templates: readonly CompiledTemplate[]) {
   const budget = createNameBudget();
   const checks = new Map<unknown, ParamCheck>();
   const neighbours = templates.map((template, index): Neighbour => ({
-    ...{ names: [`own${index}`], prefix: '', template },
+    names: [`own${index}`],
+    prefix: '',
+    template,
     fits: (param, value) => {
       const check = checks.get(param) ?? compileParamCheck(param.schema);
       checks.set(param, check);
@@ -57,7 +59,8 @@ describe('what members wrote about a host', () => {
       templateOf(
         times(1_000, (index) =>
           actionOf(`send${index}`, {
-            ...{ ...post, path: `${'/a'.repeat(62)}/{id}/${index}` },
+            ...post,
+            path: `${'/a'.repeat(62)}/{id}/${index}`,
             params: [paramOf('id', 'path')],
           }),
         ),
@@ -110,7 +113,9 @@ describe('what members wrote about a host', () => {
       templateOf(
         times(1_000, (index) =>
           actionOf(`send${index}`, {
-            ...{ ...post, path: '/send', scopeParam: 'to' },
+            ...post,
+            path: '/send',
+            scopeParam: 'to',
             params: [paramOf('to', 'body', { schema: { type: 'string', maxLength: 100 + index } })],
             body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
           }),
@@ -135,7 +140,9 @@ describe('what members wrote about a host', () => {
     const many = templateOf(
       times(200, (index) =>
         actionOf(`send${index}`, {
-          ...{ ...post, path: '/send', scopeParam: 'to' },
+          ...post,
+          path: '/send',
+          scopeParam: 'to',
           params: [paramOf('to', 'body')],
           body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
         }),

@@ -62,14 +62,17 @@ function namesOf(services: readonly ModelService[], request: ModelRequest): Name
   const address = { service: 'http', action: method, values: [modelHost + path] };
   const secrets = secret === undefined ? [] : [secret, secret.replace('org/', '')];
   const credentials = secrets.map((name) => ({
-    ...{ service: 'secret', action: name, values: [modelHost] },
+    service: 'secret',
+    action: name,
+    values: [modelHost],
   }));
   const others = services.flatMap((service) => namesAt(service, services, request));
   if (action === undefined) return [address, ...credentials, ...others];
   const injected = [address, ...credentials].map((name) => ({ ...name, isInjected: true }));
   // (a)
   const own = aliases(action.service).map((service) => ({
-    ...{ service, action: action.name },
+    service,
+    action: action.name,
     values: action.arg === undefined ? undefined : valuesIn(action.arg),
   }));
   return [...own, ...injected, ...others];

@@ -142,7 +142,8 @@ describe('neighbourNames', () => {
       ]),
     );
     expect(names('DELETE', '/repos;x/acme/site;y')[0]).toMatchObject({
-      ...{ action: 'repos.delete', args: ['site'] },
+      action: 'repos.delete',
+      args: ['site'],
     });
   });
 
@@ -302,8 +303,10 @@ describe('risk of what the template does not list', () => {
       { risk: method === 'POST' ? 'write' : 'read' },
     );
   const purges = {
-    ...{ service: 'notes', action: { among: new Set(['notes.purge']) } },
-    ...{ args: undefined, risk: 'delete' },
+    service: 'notes',
+    action: { among: new Set(['notes.purge']) },
+    args: undefined,
+    risk: 'delete',
   };
 
   test('is that of any operation which it may be', () => {

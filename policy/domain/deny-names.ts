@@ -110,8 +110,13 @@ function findIn(neighbour: Neighbour, request: SentRequest, budget: NameBudget):
   const { template, prefix } = neighbour;
   const below = pathBelow(prefix, request.path);
   const nothing = {
-    ...{ neighbour, isBelow: below !== undefined, carries: false, isUnread: false },
-    ...{ listed: [], alike: [], elsewhere: [] },
+    neighbour,
+    isBelow: below !== undefined,
+    carries: false,
+    isUnread: false,
+    listed: [],
+    alike: [],
+    elsewhere: [],
   };
   if (template.runtime === 'mcp') {
     budget.left -= request.path.length;
@@ -183,7 +188,8 @@ function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
     named.push({
       action: encodeName(operation.action.key),
       args: argumentsOf(operation, {
-        ...{ ...at, fits: neighbour.fits },
+        ...at,
+        fits: neighbour.fits,
         isOtherReading: index >= listed.length && certain.has(operation.action),
       }),
       risk: higher(risk, operation.action.risk),
@@ -206,7 +212,9 @@ function unknownIn(
   const { unknown, byRisk } = operationsFor(template, isAny ? null : request.method, budget);
   const riskier = byRisk.filter((each) => isBelow && higher(risk, each.risk) !== risk);
   const atPath = elsewhere.map(({ action }) => ({
-    ...{ action: encodeName(action.key), args: undefined, risk: higher(risk, action.risk) },
+    action: encodeName(action.key),
+    args: undefined,
+    risk: higher(risk, action.risk),
   }));
   return [{ action: unknown, args: undefined, risk }, ...riskier, ...atPath];
 }
@@ -259,7 +267,10 @@ export function credentialNames(
 ): RatedName[] {
   return credentials.flatMap(({ kind, credentialName }) =>
     [...new Set([credentialName, withoutOrg(credentialName)])].map((name) => ({
-      ...{ service: kind, action: encodeName(name), args: [host], risk },
+      service: kind,
+      action: encodeName(name),
+      args: [host],
+      risk,
       needs: 'credential' as const,
     })),
   );
@@ -273,6 +284,9 @@ export function aliasKeys(
   return credentials
     .filter(({ credentialName }) => credentialName !== withoutOrg(credentialName))
     .map(({ kind, credentialName }) => ({
-      ...{ service: kind, action: encodeName(withoutOrg(credentialName)), args: [host], risk },
+      service: kind,
+      action: encodeName(withoutOrg(credentialName)),
+      args: [host],
+      risk,
     }));
 }

@@ -42,10 +42,16 @@ describe('what a deny rule could mean', () => {
 
 describe('addresses and credentials of an action', () => {
   const http: DenyName = {
-    ...{ service: 'http', action: 'GET', args: ['api.example.com/v1/x'], needs: 'host' },
+    service: 'http',
+    action: 'GET',
+    args: ['api.example.com/v1/x'],
+    needs: 'host',
   };
   const secret: DenyName = {
-    ...{ service: 'secret', action: 'token', args: ['api.example.com'], needs: 'credential' },
+    service: 'secret',
+    action: 'token',
+    args: ['api.example.com'],
+    needs: 'credential',
   };
 
   test.for<[pattern: string, name: DenyName, expected: boolean]>([

@@ -16,11 +16,17 @@ const fits: Neighbour['fits'] = (param, value) => compileParamCheck(param.schema
 
 describe('a deny holds however servers may read what is sent', () => {
   const send = actionOf('send', {
-    ...{ method: 'POST', path: '/send', scopeParam: 'to', risk: 'write' },
+    method: 'POST',
+    path: '/send',
+    scopeParam: 'to',
+    risk: 'write',
     params: [paramOf('to', 'query')],
   });
   const post = actionOf('post', {
-    ...{ method: 'POST', path: '/post', scopeParam: 'to', risk: 'write' },
+    method: 'POST',
+    path: '/post',
+    scopeParam: 'to',
+    risk: 'write',
     params: [paramOf('to', 'body')],
     body: { mediaType: 'application/json', wholeBody: false, required: true, parts: {} },
   });
@@ -29,15 +35,20 @@ describe('a deny holds however servers may read what is sent', () => {
   const write = { method: 'PATCH', risk: 'write' } as const;
   const patch = actionOf('patch', { ...write, path: '/cards/{id}', params: [id] });
   const wipe = actionOf('wipe', {
-    ...{ method: 'POST', path: '/notes/{id}/wipe', scopeParam: 'id', risk: 'delete' },
+    method: 'POST',
+    path: '/notes/{id}/wipe',
+    scopeParam: 'id',
+    risk: 'delete',
     params: [id],
   });
   const tag = actionOf('tag', { method: 'POST', path: '/tags/{id}', params: [id], risk: 'write' });
   const pick = actionOf('pick', {
-    ...{ path: '/pick', scopeParam: 'ids' },
+    path: '/pick',
+    scopeParam: 'ids',
     params: [
       paramOf('ids', 'query', {
-        ...{ style: 'spaceDelimited', explode: false },
+        style: 'spaceDelimited',
+        explode: false,
         schema: { type: 'array', items: { type: 'string' } },
       }),
     ],
@@ -47,7 +58,9 @@ describe('a deny holds however servers may read what is sent', () => {
   const catchAll = templateOf(
     (['GET', 'POST', 'PUT', 'PATCH'] as const).map((method) =>
       actionOf(method, {
-        ...{ method, path: '/{any}', risk: method === 'GET' ? 'read' : 'write' },
+        method,
+        path: '/{any}',
+        risk: method === 'GET' ? 'read' : 'write',
         params: [paramOf('any', 'path', { allowReserved: true })],
       }),
     ),

@@ -13,7 +13,9 @@ import { compileParamCheck } from './validate-params.ts';
 const letters = /^[a-z]+$/;
 const offered: readonly ModelService[] = [
   {
-    ...{ name: 'org/a', template: 'at', writtenBy: 'us' },
+    name: 'org/a',
+    template: 'at',
+    writtenBy: 'us',
     operations: [
       { name: 'get', method: 'GET', path: '/x/{id}', argument: 'path', schema: letters },
       { name: 'wipe', method: 'DELETE', path: '/x/{id}', argument: 'path', schema: letters },
@@ -22,34 +24,60 @@ const offered: readonly ModelService[] = [
     ],
   },
   {
-    ...{ name: 'b', template: 'b', writtenBy: 'us' },
+    name: 'b',
+    template: 'b',
+    writtenBy: 'us',
     operations: [{ name: 'look', method: 'GET', path: '/y/{id}', argument: 'path' }],
   },
   {
-    ...{ name: 'own', template: 'own', writtenBy: 'member' },
+    name: 'own',
+    template: 'own',
+    writtenBy: 'member',
     operations: [
       { name: 'mine', method: 'GET', path: '/z/{id}', argument: 'path' },
       { name: 'ask', method: 'POST', path: '/graphql' },
     ],
   },
   {
-    ...{ name: 'graph', template: 'graph', writtenBy: 'admin' },
+    name: 'graph',
+    template: 'graph',
+    writtenBy: 'admin',
     operations: [
       { name: 'query', method: 'POST', path: '/graphql', carriesOthers: true },
       { name: 'plain', method: 'POST', path: '/plain' },
     ],
   },
   {
-    ...{ name: 'tools', template: 'tools', writtenBy: 'admin', endpoint: '/mcp' },
+    name: 'tools',
+    template: 'tools',
+    writtenBy: 'admin',
+    endpoint: '/mcp',
     operations: [{ name: 'say', method: 'POST', path: '/mcp' }],
   },
 ];
 
 const nothing = { query: {}, body: null };
 const paths = [
-  ...['/x/s', '/x/S', '/X/s', '/x/t', '/x/s.git', '/x/s%20', '/x/0', '/x/s/u'],
-  ...['/y/s.json', '/y/%EF%BD%93', '/find.json'],
-  ...['/y/s', '/Y/s', '/z/s', '/nowhere', '/graphql', '/plain', '/send', '/find', '/mcp'],
+  '/x/s',
+  '/x/S',
+  '/X/s',
+  '/x/t',
+  '/x/s.git',
+  '/x/s%20',
+  '/x/0',
+  '/x/s/u',
+  '/y/s.json',
+  '/y/%EF%BD%93',
+  '/find.json',
+  '/y/s',
+  '/Y/s',
+  '/z/s',
+  '/nowhere',
+  '/graphql',
+  '/plain',
+  '/send',
+  '/find',
+  '/mcp',
 ];
 const raw: readonly ModelRequest[] = [
   ...['GET', 'HEAD', 'POST', 'DELETE'].flatMap((method) =>
@@ -75,7 +103,8 @@ const raw: readonly ModelRequest[] = [
 function actionsOf(service: ModelService): ModelRequest[] {
   return service.operations.flatMap(({ name, method, path, argument }): ModelRequest[] => {
     const call = (arg: string | undefined): ModelRequest => ({
-      ...{ method, path: path.replace('{id}', arg ?? 's') },
+      method,
+      path: path.replace('{id}', arg ?? 's'),
       query: argument === 'query q' && arg !== undefined ? { q: arg } : {},
       body: argument === 'body to' && arg !== undefined ? { to: arg } : null,
       action: { service, name, ...(arg === undefined ? {} : { arg }) },
@@ -99,10 +128,21 @@ const patterns: readonly string[] = [
       `${name}:unheard:*`,
     ]),
   ),
-  ...['*:*:*', '*:get:s', 'http:*:*', 'http:POST:**', `http:GET:${modelHost}/**`],
-  ...[`http:GET:${modelHost}/X/s`, `http:ANY:${modelHost}/x/*`, `http:HEAD:${modelHost}/x/s`],
-  ...['http:ANY:*.example/**', 'secret:*:*', 'secret:k:*', 'secret:org/k:*'],
-  ...[`secret:*:${modelHost}`, 'secret:*:other.example', `secret:k:${modelHost}`],
+  '*:*:*',
+  '*:get:s',
+  'http:*:*',
+  'http:POST:**',
+  `http:GET:${modelHost}/**`,
+  `http:GET:${modelHost}/X/s`,
+  `http:ANY:${modelHost}/x/*`,
+  `http:HEAD:${modelHost}/x/s`,
+  'http:ANY:*.example/**',
+  'secret:*:*',
+  'secret:k:*',
+  'secret:org/k:*',
+  `secret:*:${modelHost}`,
+  'secret:*:other.example',
+  `secret:k:${modelHost}`,
 ];
 
 /** Every set of services, every request, every deny rule: the first on which product and model part. */
@@ -152,7 +192,9 @@ function productNames(services: readonly ModelService[], request: ModelRequest):
   const at = { method, host: modelHost, path, risk: 'read' as const };
   const tool = action?.service.endpoint === undefined ? {} : { tool: action.name };
   const sent = {
-    ...{ method, path, ...tool },
+    method,
+    path,
+    ...tool,
     query: query as Record<string, JsonValue>,
     body: body as JsonValue,
   };
@@ -160,7 +202,8 @@ function productNames(services: readonly ModelService[], request: ModelRequest):
   if (action === undefined) return [...aliasKeys(credentials, at), ...others];
   const [key] = keysOf(request);
   const own = ownNames(namesOf(action.service.name, action.service.template), {
-    ...{ action: action.name, risk: 'read' as const },
+    action: action.name,
+    risk: 'read' as const,
     keyArg: action.arg === undefined ? undefined : key?.arg,
   });
   return [...own, ...addressNames(at, credentials), ...others];
@@ -174,7 +217,9 @@ function neighbourOf(service: ModelService): Neighbour {
   const template = templateFrom(service);
   const checks = new WeakMap<object, ReturnType<typeof compileParamCheck>>();
   known = {
-    ...{ names: namesOf(service.name, service.template), prefix: '', template },
+    names: namesOf(service.name, service.template),
+    prefix: '',
+    template,
     fits: (param, value) => {
       const check = checks.get(param) ?? compileParamCheck(param.schema);
       checks.set(param, check);
@@ -193,14 +238,18 @@ function templateFrom({
 }: ModelService): CompiledTemplate {
   const tier = writtenBy === 'us' ? 'global' : writtenBy === 'admin' ? 'org' : 'user';
   return templateOf(operations.map(compiledFrom), {
-    ...{ key: template, tier },
+    key: template,
+    tier,
     ...(endpoint === undefined
       ? {}
       : {
           runtime: 'mcp',
           mcp: {
-            ...{ path: endpoint, autodiscover: false, overrides: {} },
-            ...{ protocolVersion: null, pins: {} },
+            path: endpoint,
+            autodiscover: false,
+            overrides: {},
+            protocolVersion: null,
+            pins: {},
           },
         }),
   });
@@ -210,18 +259,14 @@ function compiledFrom(operation: ModelOperation): CompiledAction {
   const { name, method, path, argument, schema, carriesOthers } = operation;
   const [place, wireName] = (argument ?? '').split(' ');
   const param = paramOf(wireName ?? 'id', (place || 'query') as 'path' | 'query' | 'body', {
-    ...(schema === undefined
-      ? { schema: { type: ['string', 'array'] } }
-      : {
-          schema: {
-            type: ['string', 'array'],
-            pattern: schema.source,
-            items: { type: 'string', pattern: schema.source },
-          },
-        }),
+    schema: {
+      type: ['string', 'array'],
+      ...(schema && { pattern: schema.source, items: { type: 'string', pattern: schema.source } }),
+    },
   });
   return actionOf(name, {
-    ...{ method: method as HttpMethod, path },
+    method: method as HttpMethod,
+    path,
     ...(argument === undefined ? {} : { params: [param], scopeParam: param.name }),
     ...(place === 'body'
       ? { body: { mediaType: 'application/json', wholeBody: false, required: false, parts: {} } }

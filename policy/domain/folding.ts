@@ -19,8 +19,10 @@ export function fold(text: string): Folded {
   const cased = foldCase(text);
   const bare = hasTrimmings.test(cased) ? cased.split('/').map(trim).join('/') : cased;
   return {
-    ...{ cased, bare },
-    ...{ identifier: identifierIn(bare), leadingNumber: leadingNumberIn(bare) },
+    cased,
+    bare,
+    identifier: identifierIn(bare),
+    leadingNumber: leadingNumberIn(bare),
   };
 }
 

@@ -87,7 +87,9 @@ const everyKey: Sweep = {
       ...pairs.flatMap((pair) => callsOf(pair, 3).slice(2)),
     ];
     const settings = callers.map((caller) => ({
-      ...{ caller, others: [], calls },
+      caller,
+      others: [],
+      calls,
       rules: userRules(caller, [null, 'write']),
     }));
     return worldsOf(settings, [0, 1, 2]);
@@ -100,7 +102,9 @@ const everyRisk: Sweep = {
   worlds() {
     const calls = callsOf([calledKey], 4);
     const settings = callers.map((caller) => ({
-      ...{ caller, others: [], calls },
+      caller,
+      others: [],
+      calls,
       rules: userRules(caller, [null, 'read', 'write', 'delete']),
     }));
     return worldsOf(settings, [0, 1, 2]);
@@ -147,7 +151,9 @@ export function makers(count: 2 | 3): Sweep {
             [false, true].map((inherits) => ({ id: 'stranger', parent, inherits })),
           )
           .map((stranger) => ({
-            ...{ caller, others: [stranger], calls },
+            caller,
+            others: [stranger],
+            calls,
             rules: anybodysRules(caller, stranger),
           })),
       );

@@ -51,7 +51,12 @@ const name = fc.constantFrom('github', 'org/github', 'stripe');
 const action = fc.constantFrom('issues.create', 'issues:create', 'ANY', 'a*b');
 const method = fc.constantFrom('GET', 'POST');
 const host = fc.constantFrom(
-  ...['a.example', 'A.example.', 'a.example:443', 'a.example:8443', 'bücher.example', '[::1]'],
+  'a.example',
+  'A.example.',
+  'a.example:443',
+  'a.example:8443',
+  'bücher.example',
+  '[::1]',
 );
 
 /** A key that a caller's words were made into; undefined where the product refuses them. */

@@ -3,10 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { isServedAt, normaliseBaseUrl } from './service-address.ts';
 
 const variable = (name: string, values: string[] | null = null) => ({
-  ...{ name, description: '', default: null, enum: values },
+  name,
+  description: '',
+  default: null,
+  enum: values,
 });
 const server = (url: string, ...variables: ReturnType<typeof variable>[]) => ({
-  ...{ url, variables, baseUrlAllowed: true },
+  url,
+  variables,
+  baseUrlAllowed: true,
 });
 
 describe('where a template puts a service', () => {

@@ -93,7 +93,8 @@ export async function rememberOtherNames(
   const { candidates } = await findCandidates(lookups, addressed);
   const { owner, request, method, budget } = addressed;
   const neighbours = await loadAll(lookups, candidates.slice(0, REMEMBERED_MAX), {
-    ...{ owner, checks: budget.checks },
+    owner,
+    checks: budget.checks,
   });
   const names = neighbourNames(neighbours, addressed.request, addressed);
   const { path, tool } = request;

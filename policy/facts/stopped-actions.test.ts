@@ -23,9 +23,16 @@ const templates = Array.from({ length: 20 }, (_, at) =>
   ),
 );
 const services = templates.map(({ key, tier, version }): ServiceRecord => ({
-  ...{ id: key, name: key, tier: 'user', ownerId: owner.userId, status: 'ready' },
+  id: key,
+  name: key,
+  tier: 'user',
+  ownerId: owner.userId,
+  status: 'ready',
   template: { key, tier, ownerId: owner.userId, version },
-  ...{ baseUrl: 'https://a.example', hosts: ['a.example'], secrets: {}, connection: null },
+  baseUrl: 'https://a.example',
+  hosts: ['a.example'],
+  secrets: {},
+  connection: null,
   autoAllowReads: false,
 }));
 async function* listed() {
@@ -34,7 +41,8 @@ async function* listed() {
 const getTemplate = async (_orgId: string, { key }: { key: string }) =>
   templates.find((each) => each.key === key)!;
 const lookups = {
-  ...{ getTemplate, getUncheckedTemplate: getTemplate },
+  getTemplate,
+  getUncheckedTemplate: getTemplate,
   findByHost: async () => ({ services, templates: [], isCut: false }),
   getParamCheck: ({ schema }: { schema: never }) => compileParamCheck(schema),
 } as unknown as Lookups;

@@ -121,7 +121,9 @@ async function neighboursOf(
   if (names.some((name) => concernsService(pattern, name))) return { neighbours: [], isCut: false };
   const { host } = parseBaseUrl(service.baseUrl);
   const { neighbours, isCut } = await loadNeighbours(lookups, [pattern], {
-    ...{ owner, host, budget: createNameBudget() },
+    owner,
+    host,
+    budget: createNameBudget(),
   });
   return { neighbours: neighbours.map((each) => ({ ...each, fits: () => false })), isCut };
 }

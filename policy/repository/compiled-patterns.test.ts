@@ -7,7 +7,9 @@ const longest = (index: number) =>
 
 test('rules of earlier versions, long and of any characters, are made ready without holding up others', async () => {
   const stored = Array.from({ length: 100 }, (_, index) => ({
-    ...{ pattern: `mail:send:*${longest(index)}`, exact: false, effect: 'deny' as const },
+    pattern: `mail:send:*${longest(index)}`,
+    exact: false,
+    effect: 'deny' as const,
   }));
   let turns = 0;
   let next: NodeJS.Immediate;

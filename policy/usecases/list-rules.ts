@@ -33,7 +33,10 @@ export async function listRules(
   const rules = await listRulePage(deps.db, {
     orgId: caller.orgId,
     ownerId: seesAll ? null : caller.userId,
-    ...{ identityId, effect, createdBy, approvalId },
+    identityId,
+    effect,
+    createdBy,
+    approvalId,
     beforeId: parseSingleCursor(page.cursor, positions.id),
     limit: page.limit + 1,
   });

@@ -50,7 +50,13 @@ export async function plantRules(
     const inserted: Rule[] = [];
     for (const { text: pattern, exact } of patterns) {
       const rule = await insertRule(tx, {
-        ...{ id: deps.newId(), orgId, approvalId, pattern, exact, createdBy, expiresAt },
+        id: deps.newId(),
+        orgId,
+        approvalId,
+        pattern,
+        exact,
+        createdBy,
+        expiresAt,
         identityId: placement.id,
         ownerId: chain[0]?.id ?? null,
         effect: 'allow',

@@ -52,8 +52,10 @@ const partsOf: Readonly<Record<Part, (action: CompiledAction) => unknown>> = {
   parameters: ({ params, paramsSchema }) => [params, paramsSchema],
   permission: ({ risk, scopeParam, disabled }) => [risk, scopeParam, disabled],
   description: ({ summary, description, disclose, redact }) => [
-    ...[summary, description],
-    ...[disclose, redact],
+    summary,
+    description,
+    disclose,
+    redact,
   ],
   security: ({ minimumScopes }) => minimumScopes,
 };

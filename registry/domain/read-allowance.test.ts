@@ -5,7 +5,10 @@ import type { ChainLink, Principal } from '#contracts/vocabulary';
 import { needsRule } from './read-allowance.ts';
 
 const link = (kind: ChainLink['kind'], inheritPermissions = false): ChainLink => ({
-  ...{ id: uuidv7(), kind, name: kind, inheritPermissions },
+  id: uuidv7(),
+  kind,
+  name: kind,
+  inheritPermissions,
 });
 const user = link('user');
 const agent = link('agent');
@@ -13,8 +16,15 @@ const agent = link('agent');
 function callerOf(...chain: ChainLink[]): Principal {
   const self = chain.at(-1) ?? user;
   return {
-    ...{ orgId: uuidv7(), identityId: self.id, kind: self.kind, userId: user.id, role: null },
-    ...{ chain, autoCallOnApprove: true, scopes: [], expiresAt: 0 },
+    orgId: uuidv7(),
+    identityId: self.id,
+    kind: self.kind,
+    userId: user.id,
+    role: null,
+    chain,
+    autoCallOnApprove: true,
+    scopes: [],
+    expiresAt: 0,
     credential: { kind: 'agent_key', id: uuidv7(), clientId: null },
   };
 }

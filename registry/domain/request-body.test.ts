@@ -187,7 +187,8 @@ describe('request body', () => {
     });
     const limits = { contentEncoding: 'base64', maxLength: 960_000 };
     const given = {
-      ...{ type: ['string', 'object'], ...limits },
+      type: ['string', 'object'],
+      ...limits,
       properties: { base64: { type: 'string', ...limits }, filename: {}, content_type: {} },
       required: ['base64'],
       additionalProperties: false,

@@ -34,7 +34,10 @@ const saying = (fields: Partial<ToolOverride>) => ({
 describe('a tool read as an action', () => {
   test('is a write with closed parameters and a sentence of ours', () => {
     expect(usable().action).toMatchObject({
-      ...{ key: 'create_issue', method: 'POST', risk: 'write', summary: 'Creates an issue' },
+      key: 'create_issue',
+      method: 'POST',
+      risk: 'write',
+      summary: 'Creates an issue',
       description: [{ text: 'Call the tool create_issue' }],
       params: [
         { name: 'title', in: 'body', required: true, description: 'The title' },

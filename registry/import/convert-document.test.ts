@@ -199,7 +199,13 @@ describe('an operation', () => {
       );
     });
     expect(operations?.map(({ operation_id }) => operation_id)).toEqual([
-      ...['good-one', 'issues_list-for-repo', 'n_code', 'proto', 'up', 'get_p5', 'get_p6'],
+      'good-one',
+      'issues_list-for-repo',
+      'n_code',
+      'proto',
+      'up',
+      'get_p5',
+      'get_p6',
     ]);
   });
 

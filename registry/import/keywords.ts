@@ -45,8 +45,21 @@ const rules: Record<string, (value: JsonValue) => boolean> = {
 
 /** Say nothing about what is valid, or are read elsewhere. */
 const silent = new Set([
-  ...['example', 'examples', 'externalDocs', 'xml', 'discriminator', '$comment', '$schema', '$id'],
-  ...['nullable', 'readOnly', '$anchor', '$defs', 'definitions', 'id', '$dynamicAnchor'],
+  'example',
+  'examples',
+  'externalDocs',
+  'xml',
+  'discriminator',
+  '$comment',
+  '$schema',
+  '$id',
+  'nullable',
+  'readOnly',
+  '$anchor',
+  '$defs',
+  'definitions',
+  'id',
+  '$dynamicAnchor',
 ]);
 
 export function isSilentKeyword(keyword: string): boolean {

@@ -42,7 +42,8 @@ export function createImportPool({
 }: ImportPoolOptions): ImportPool {
   const script = new URL('worker.ts', import.meta.url);
   const pool = new WorkerPool<ImportStep, ImportOutcome, ImportProgress>({
-    ...{ ...options, queueMax },
+    ...options,
+    queueMax,
     prepare: () => processStarter(script, { heapMib, ...(execArgv ? { execArgv } : {}) }),
     failed: (reason, cause) => ({ kind: 'ended', reason, cause }),
   });

@@ -40,8 +40,16 @@ interface Position {
 }
 
 const singleSchemas = [
-  ...['items', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'],
-  ...['propertyNames', 'contains', 'not', 'if', 'then', 'else'],
+  'items',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  'propertyNames',
+  'contains',
+  'not',
+  'if',
+  'then',
+  'else',
 ];
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas'];
 const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];

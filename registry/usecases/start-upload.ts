@@ -21,8 +21,12 @@ export async function startUpload(
   const begun = await db.transaction(async (tx) => {
     await pruneUploads(tx);
     return insertUpload(tx, {
-      ...{ id: uuidv7(), orgId, ownerId },
-      ...{ partId: uuidv7(), text, most: uploadsPerUserMax },
+      id: uuidv7(),
+      orgId,
+      ownerId,
+      partId: uuidv7(),
+      text,
+      most: uploadsPerUserMax,
     });
   });
   if (begun === undefined) {

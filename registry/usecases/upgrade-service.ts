@@ -66,7 +66,11 @@ export async function upgradeService(
   const chosen = await chooseCredentials(
     deps,
     {
-      ...{ caller, template: after, tier: service.tier, name: service.name, hosts },
+      caller,
+      template: after,
+      tier: service.tier,
+      name: service.name,
+      hosts,
       given: body.credentials ? givenIn(body.credentials) : credentialsFor(after, service),
       isNamed: body.credentials !== undefined,
     },
@@ -79,7 +83,11 @@ export async function upgradeService(
   const offered =
     after.mcp && (await askForTools(deps, { service: asked, template: after }, deadline));
   const upgraded = await save(deps, caller, {
-    ...{ service, after, address, chosen, variables },
+    service,
+    after,
+    address,
+    chosen,
+    variables,
     offered,
   });
   return {
@@ -158,10 +166,15 @@ function save(
 ): Promise<Service> {
   return db.transaction(async (tx) => {
     const upgraded = await services.upgradeService(tx, {
-      ...{ orgId: service.orgId, id: service.id },
-      ...{ from: service.template.version, to: after.version, title: after.title },
-      ...{ ...address, variables },
-      ...{ secrets: chosen.secrets, connection: chosen.connection },
+      orgId: service.orgId,
+      id: service.id,
+      from: service.template.version,
+      to: after.version,
+      title: after.title,
+      ...address,
+      variables,
+      secrets: chosen.secrets,
+      connection: chosen.connection,
     });
     if (upgraded === undefined) throw changedSince(service.name);
     if (offered !== undefined) await saveOffered(tx, upgraded, { offered });

@@ -47,7 +47,7 @@ export function openRequests(
     return found;
   };
   const rejectAll = (failure: Error) => {
-    for (const token of [...pending.keys()]) take(token)?.reject(failure);
+    for (const token of pending.keys()) take(token)?.reject(failure);
   };
 
   nats.subscribe(`${inbox}*`, {

@@ -81,8 +81,8 @@ export function createLookupCache<At, Value extends object | undefined>({
         underWay.clear();
         return;
       }
-      for (const key of [...kept.keys()]) if (matches(key)) kept.delete(key);
-      for (const key of [...underWay.keys()]) if (matches(key)) underWay.delete(key);
+      for (const key of kept.keys()) if (matches(key)) kept.delete(key);
+      for (const key of underWay.keys()) if (matches(key)) underWay.delete(key);
     },
   };
 }

@@ -50,7 +50,9 @@ function cardOf(
   const frozen = Object.fromEntries(frozenFields.map((name) => [name, approval[name]]));
   return {
     ...(frozen as Pick<ApprovalResponse, (typeof frozenFields)[number]>),
-    ...{ approval_id: approval.id, gap_digest: gapDigest, request_digest: requestDigest },
+    approval_id: approval.id,
+    gap_digest: gapDigest,
+    request_digest: requestDigest,
   };
 }
 

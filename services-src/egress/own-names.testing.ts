@@ -54,16 +54,21 @@ async function isReached(place: string): Promise<boolean> {
 }
 
 const ours = [
-  ...['nats:4222', 'nats:8222', 'postgres:5432', 'gateway:8080', 'auth:8081', 'collector:4318'],
-  ...[
-    'alias:4222',
-    'alias:8222',
-    'alias:80',
-    '172.18.0.4:4222',
-    '172.18.0.4:8222',
-    '172.18.0.5:80',
-  ],
-  ...['[::ffff:172.18.0.5]:5432', '172.18.0.2:8080', '172.18.0.3:8081'],
+  'nats:4222',
+  'nats:8222',
+  'postgres:5432',
+  'gateway:8080',
+  'auth:8081',
+  'collector:4318',
+  'alias:4222',
+  'alias:8222',
+  'alias:80',
+  '172.18.0.4:4222',
+  '172.18.0.4:8222',
+  '172.18.0.5:80',
+  '[::ffff:172.18.0.5]:5432',
+  '172.18.0.2:8080',
+  '172.18.0.3:8081',
 ];
 const reached: string[] = [];
 for (const place of ours) if (await isReached(place)) reached.push(place);

@@ -24,7 +24,10 @@ async function get(
   try {
     await use(
       await egress.request({
-        ...{ method: 'GET', url, maxBytes: 64 * 1024, overflow: 'stream' },
+        method: 'GET',
+        url,
+        maxBytes: 64 * 1024,
+        overflow: 'stream',
         streamMaxBytes: 8 * mebibyte,
         ...request,
       }),

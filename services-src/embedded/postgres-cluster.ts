@@ -114,8 +114,15 @@ async function createCluster(
   const outcome = await runProgram({
     command: join(binaries.binDir, 'initdb'),
     args: [
-      ...['-D', INHERITED_DATA, '-U', SUPERUSER, '--pwfile=/proc/self/fd/4'],
-      ...['--auth=scram-sha-256', '--encoding=UTF8', '--no-locale', '--no-instructions'],
+      '-D',
+      INHERITED_DATA,
+      '-U',
+      SUPERUSER,
+      '--pwfile=/proc/self/fd/4',
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--no-locale',
+      '--no-instructions',
       ...(durable ? [] : ['--no-sync']),
     ],
     env: POSTGRES_ENV,

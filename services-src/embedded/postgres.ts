@@ -57,7 +57,10 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
       name: 'Postgres',
       command: join(binaries.binDir, 'postgres'),
       args: [
-        ...['-D', INHERITED_DATA, '-c', 'unix_socket_directories=/proc/self/fd/4'],
+        '-D',
+        INHERITED_DATA,
+        '-c',
+        'unix_socket_directories=/proc/self/fd/4',
         ...settings({ durable, maxConnections }).flatMap((setting) => ['-c', setting]),
       ],
       env: POSTGRES_ENV,

@@ -29,7 +29,9 @@ test('an event too large for the stream is refused with its change, and those af
     db.transaction((tx) =>
       appendEvent(tx, {
         type: 'rule.created',
-        ...{ orgId: randomUUID(), audience: [], data: { text: 'é'.repeat(characters) } },
+        orgId: randomUUID(),
+        audience: [],
+        data: { text: 'é'.repeat(characters) },
         audit: blankAuditEntry('Made a rule'),
       }),
     );

@@ -47,7 +47,9 @@ const fieldsOf = (length: number) =>
 async function openStream() {
   const url = new URL(environment.variables['EXECUTOR_NATS_URL'] ?? '');
   const nats = await connect({
-    ...{ servers: url.host, user: 'provision', pass: decodeURIComponent(url.password) },
+    servers: url.host,
+    user: 'provision',
+    pass: decodeURIComponent(url.password),
     inboxPrefix: '_INBOX_provision',
   });
   const { streams } = await jetstreamManager(nats);

@@ -30,7 +30,9 @@ async function publish(): Promise<void> {
   await openPublisher(bus, 'executor', pino({ enabled: false })).publish(
     createEvent({
       type: 'action.outcome',
-      ...{ orgId: randomUUID(), audience: [], data: {} },
+      orgId: randomUUID(),
+      audience: [],
+      data: {},
       audit: blankAuditEntry('Called'),
     }),
   );

@@ -50,7 +50,9 @@ const compileTimeoutMs = 10_000;
 export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaChecker {
   const { timeoutMs = 2_000, workers, waitMs = 4_500 } = options;
   const pool = new WorkerPool<CheckStep, CheckReport>({
-    ...{ workers, queueMax: 128, waitMs },
+    workers,
+    queueMax: 128,
+    waitMs,
     prepare: () => threadStarter(new URL('worker.ts', import.meta.url), { heapMib: 192 }),
     failed: (reason) => ({ kind: 'failed', reason }),
   });

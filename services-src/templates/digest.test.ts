@@ -4,13 +4,27 @@ import type { CompiledTemplate } from '#contracts/template';
 import { authoredDigest, templateDigest } from './digest.ts';
 
 const template: CompiledTemplate = {
-  ...{ key: 'acme', tier: 'global', ownerId: null, version: 1, title: 'Acme' },
-  ...{ description: '', category: '', runtime: 'http', server: null, hosts: ['api.example.com'] },
-  ...{ auth: [], security: [], actions: {} },
+  key: 'acme',
+  tier: 'global',
+  ownerId: null,
+  version: 1,
+  title: 'Acme',
+  description: '',
+  category: '',
+  runtime: 'http',
+  server: null,
+  hosts: ['api.example.com'],
+  auth: [],
+  security: [],
+  actions: {},
 };
 const pin = { hash: 'a'.repeat(64), headers: [] };
 const mcp: NonNullable<CompiledTemplate['mcp']> = {
-  ...{ path: '/mcp', autodiscover: true, overrides: {}, protocolVersion: null, pins: {} },
+  path: '/mcp',
+  autodiscover: true,
+  overrides: {},
+  protocolVersion: null,
+  pins: {},
 };
 
 describe('the digest of a template', () => {

@@ -194,8 +194,10 @@ function joined(segments: readonly Segment[]): Segment {
   if (only !== undefined && segments.length === 1) return only;
   const join = (name: keyof Segment) => segments.map((each) => each[name]).join('/');
   return {
-    ...{ text: join('text'), plain: join('plain') },
-    ...{ folded: join('folded'), foldedPlain: join('foldedPlain') },
+    text: join('text'),
+    plain: join('plain'),
+    folded: join('folded'),
+    foldedPlain: join('foldedPlain'),
   };
 }
 

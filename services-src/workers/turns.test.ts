@@ -9,7 +9,9 @@ interface Job {
 
 function turnsOf(owners: string, limits: Partial<ConstructorParameters<typeof Turns>[0]> = {}) {
   const turns = new Turns<Job>({
-    ...{ runningMaxPerOwner: 1, waitingMax: 100, waitingMaxPerOwner: 50 },
+    runningMaxPerOwner: 1,
+    waitingMax: 100,
+    waitingMaxPerOwner: 50,
     ...limits,
   });
   for (const [n, owner] of owners.split('').entries()) turns.add({ owner, n });

@@ -19,8 +19,14 @@ const nouns =
     ' ',
   );
 const queries = [
-  ...['create issue', 'delte pull reqest', 'list invoices for customer', 'add new comment'],
-  ...['update calendar event permission', 'send', 'find users', 'refund payment subscripton'],
+  'create issue',
+  'delte pull reqest',
+  'list invoices for customer',
+  'add new comment',
+  'update calendar event permission',
+  'send',
+  'find users',
+  'refund payment subscripton',
 ];
 
 /** Searching, in one process: what an agent waits for beyond the way to the registry and back. */
@@ -54,20 +60,37 @@ function templateOf(service: number): CompiledTemplate {
     const key = `${verb}_${noun}_${wordOf(seed)}_${position}`;
     const text = [1, 2, 3, 4, 5, 6, 7, 8].map((step) => wordOf(seed * step)).join(' ');
     return {
-      ...{ key, method: 'GET', path: `/v1/${noun}/{${wordOf(seed * 3)}_id}` },
-      ...{ summary: `${verb} ${noun} ${text}`, description: [], risk: 'read', scopeParam: null },
-      ...{ params: [], paramsSchema: {}, body: null, disclose: [], redact: [] },
-      ...{ responseType: 'json', minimumScopes: null, disabled: false },
+      key,
+      method: 'GET',
+      path: `/v1/${noun}/{${wordOf(seed * 3)}_id}`,
+      summary: `${verb} ${noun} ${text}`,
+      description: [],
+      risk: 'read',
+      scopeParam: null,
+      params: [],
+      paramsSchema: {},
+      body: null,
+      disclose: [],
+      redact: [],
+      responseType: 'json',
+      minimumScopes: null,
+      disabled: false,
     };
   });
   return {
-    ...{ key: `service${service}`, tier: 'global', ownerId: null, version: 1, title: '' },
-    ...{ description: '', category: '', runtime: 'http', server: null, hosts: [] },
-    ...{
-      auth: [],
-      security: [],
-      actions: Object.fromEntries(actions.map((each) => [each.key, each])),
-    },
+    key: `service${service}`,
+    tier: 'global',
+    ownerId: null,
+    version: 1,
+    title: '',
+    description: '',
+    category: '',
+    runtime: 'http',
+    server: null,
+    hosts: [],
+    auth: [],
+    security: [],
+    actions: Object.fromEntries(actions.map((each) => [each.key, each])),
   };
 }
 

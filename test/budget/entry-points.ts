@@ -100,7 +100,10 @@ const withoutBodies: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
   const names = query === undefined ? [] : propertiesOf(query);
   return [
     {
-      ...{ name, method, path, asks: askerOf(name, spec) },
+      name,
+      method,
+      path,
+      asks: askerOf(name, spec),
       valid: { what: 'valid', query: '' },
       *shapes() {
         for (const [what, text] of pairsOf(names, queryCharactersMax)) yield { what, query: text };
@@ -176,8 +179,17 @@ const calls: EntryPoint[] = [
       {
         valid: place,
         properties: [
-          ...['list', 'tags', 'name', 'code', 'texts', 'numbers', 'rows', 'people', 'map'],
-          ...['choice', 'anything'],
+          'list',
+          'tags',
+          'name',
+          'code',
+          'texts',
+          'numbers',
+          'rows',
+          'people',
+          'map',
+          'choice',
+          'anything',
         ],
         bytesMax: bodyBytesMax,
         around: inParams('OWN', 'put_item'),
@@ -249,7 +261,9 @@ const calls: EntryPoint[] = [
 
 const tools = { method: 'POST', path: '/mcp', asks: 'agent' } as const;
 const toolCall = (name: string, args: object) => ({
-  ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
   params: { name, arguments: args },
 });
 const inTool = (tool: string, behind = '') =>
@@ -302,7 +316,7 @@ const mcp: EntryPoint[] = [
   ).map(([tool, valid, properties]) =>
     jsonEntry(
       { name: `MCP ${tool}`, ...tools },
-      { ...{ valid, properties }, bytesMax: mcpBytesMax, around: inTool(tool) },
+      { valid, properties, bytesMax: mcpBytesMax, around: inTool(tool) },
     ),
   ),
   jsonEntry(
@@ -341,7 +355,10 @@ const open = { method: 'POST', asks: 'nobody' } as const;
 const client = { client_id: 'CLIENT', redirect_uri: 'http://127.0.0.1/cb' };
 const asking = {
   ...client,
-  ...{ response_type: 'code', code_challenge_method: 'S256', state: 'x', scope: 'mcp' },
+  response_type: 'code',
+  code_challenge_method: 'S256',
+  state: 'x',
+  scope: 'mcp',
   code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
 };
 const oauth: EntryPoint[] = [
@@ -385,7 +402,9 @@ const oauth: EntryPoint[] = [
     ),
   ),
   {
-    ...{ name: '/oauth/authorize', method: 'GET', path: '/oauth/authorize' },
+    name: '/oauth/authorize',
+    method: 'GET',
+    path: '/oauth/authorize',
     asks: 'nobody',
     valid: { what: 'valid', query: new URLSearchParams(asking).toString() },
     *shapes() {

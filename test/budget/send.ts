@@ -23,7 +23,8 @@ export function send(sendable: Sendable): Promise<{ status: number; text: string
   const asked = request(
     url,
     {
-      ...{ method, agent },
+      method,
+      agent,
       headers: { ...headers, ...(body.length > 0 && { 'content-length': String(body.length) }) },
     },
     (answer) => {

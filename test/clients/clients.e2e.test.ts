@@ -77,7 +77,8 @@ describe('a client that somebody else made', () => {
 
   async function callWithApproval(client: JudgedClient, title: string): Promise<void> {
     const pending = await client.callTool('service_call', {
-      ...{ service: 'github', action: 'create_issue' },
+      service: 'github',
+      action: 'create_issue',
       params: { repository: 'acme/site', title },
     });
     expect(pending).toMatchObject({ isError: false, status: 'pending_approval' });

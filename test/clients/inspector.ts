@@ -31,8 +31,20 @@ export const connectInspector =
       const { stdout } = await promisify(execFile)(
         process.execPath,
         [
-          ...[program, '--cli', url, '--transport', 'http', '--callback-url', callback],
-          ...['--protocol-era', era, '--connect-timeout', '60000', '--format', 'json', ...args],
+          program,
+          '--cli',
+          url,
+          '--transport',
+          'http',
+          '--callback-url',
+          callback,
+          '--protocol-era',
+          era,
+          '--connect-timeout',
+          '60000',
+          '--format',
+          'json',
+          ...args,
         ],
         { env },
       );

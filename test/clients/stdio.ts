@@ -14,7 +14,10 @@ export async function connectStdio(
   env: Readonly<Record<string, string>>,
 ): Promise<Omit<JudgedClient, 'accessToken'>> {
   const transport = new StdioClientTransport({
-    ...{ command: process.execPath, args, env: { ...env }, stderr: 'pipe' },
+    command: process.execPath,
+    args,
+    env: { ...env },
+    stderr: 'pipe',
   });
   let said = '';
   transport.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));

@@ -19,7 +19,13 @@ test(
       process.execPath,
       [
         'node_modules/@modelcontextprotocol/conformance/dist/index.js',
-        ...['authorization', '--url', world.url, '--client-id', clientId, '--port', port],
+        'authorization',
+        '--url',
+        world.url,
+        '--client-id',
+        clientId,
+        '--port',
+        port,
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );

@@ -83,8 +83,14 @@ async function login(scope?: string): Promise<void> {
   const child = spawn(
     process.execPath,
     [
-      ...[program, 'mcp', 'login', '--no-browser'],
-      ...['--url', url, '--credential-file', credentialFile],
+      program,
+      'mcp',
+      'login',
+      '--no-browser',
+      '--url',
+      url,
+      '--credential-file',
+      credentialFile,
       ...(scope === undefined ? [] : ['--scope', scope]),
       ...(clientId === undefined ? [] : ['--client-id', clientId]),
     ],

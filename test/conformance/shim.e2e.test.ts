@@ -34,8 +34,14 @@ interface Outcome {
 async function judge(revision: string): Promise<Outcome> {
   const command = `${process.execPath} ${client}`;
   const args = [
-    ...[suite, 'client', '--command', command, '--requirements', revision],
-    ...['--timeout', '120000'], // all scenarios run at once, on machines that do other things too
+    suite,
+    'client',
+    '--command',
+    command,
+    '--requirements',
+    revision,
+    '--timeout',
+    '120000', // all scenarios run at once, on machines that do other things too
   ];
   const output = await new Promise<string>((resolve) => {
     const options = { cwd: tmpdir(), maxBuffer: 2 ** 26 };

@@ -146,7 +146,9 @@ describe('the audit log', () => {
     const pattern = 'notes:*:*';
     const rule = created(
       await world.admin.post('/v1/rules', {
-        ...{ identity_id: fleeting.id, effect: 'allow', pattern },
+        identity_id: fleeting.id,
+        effect: 'allow',
+        pattern,
       }),
     );
     const asked = { service: 'notes', action: 'create_note', params: note };

@@ -82,7 +82,9 @@ describe('no request within the caps costs any component much more than reading 
     );
     created(await admin.post('/v1/services', { template: own.key, name: 'places', tier: 'user' }));
     const client = await send({
-      ...{ method: 'POST', url: `${url}/oauth/register`, agent },
+      method: 'POST',
+      url: `${url}/oauth/register`,
+      agent,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
         redirect_uris: ['http://127.0.0.1/cb'],
@@ -106,9 +108,11 @@ describe('no request within the caps costs any component much more than reading 
       }),
     );
     probes = [
-      { ...{ method: 'GET', url: `${url}/health/live`, agent: beside }, headers: {}, body: '' },
+      { method: 'GET', url: `${url}/health/live`, agent: beside, headers: {}, body: '' },
       {
-        ...{ method: 'POST', url: `${url}/v1/actions/call`, agent: beside },
+        method: 'POST',
+        url: `${url}/v1/actions/call`,
+        agent: beside,
         headers: { authorization: `Bearer ${other.key}`, 'content-type': 'application/json' },
         body: JSON.stringify({ service: 'http', method: 'GET', url: `${upstream.url}/read` }),
       },

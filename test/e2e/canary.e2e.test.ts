@@ -264,7 +264,10 @@ describe('a credential', () => {
     await store('header_key', `CANARY-${randomUUID()}/+="x"`);
     await store('query_key', `CANARY-${randomUUID()}&=?ü`);
     const call = (name: string, place: object, method: string) => ({
-      ...{ service: 'http', method, url: `${upstream.url}/echo`, secrets: [{ name, ...place }] },
+      service: 'http',
+      method,
+      url: `${upstream.url}/echo`,
+      secrets: [{ name, ...place }],
       ...(method === 'POST' && { body: { text: 'said' } }),
     });
     const inHeader = { in: 'header', key: 'authorization', prefix: 'Bearer ' };
@@ -358,9 +361,16 @@ describe('a credential', () => {
     expect(leaks).toEqual([]);
     const answers = sinks.get('answers') ?? Buffer.alloc(0);
     for (const name of [
-      ...['agent key', 'webhook secret', 'session', 'session by password'],
-      ...['access token', 'refresh token', 'next access token', 'next refresh token'],
-      ...['link for provided_key', 'link for never_provided'],
+      'agent key',
+      'webhook secret',
+      'session',
+      'session by password',
+      'access token',
+      'refresh token',
+      'next access token',
+      'next refresh token',
+      'link for provided_key',
+      'link for never_provided',
     ]) {
       const bytes = Buffer.from(issued.get(name) ?? '');
       expect(answers.indexOf(bytes), name).toBeGreaterThan(0);

@@ -33,7 +33,8 @@ describe('the card of a call', () => {
     const value = canary();
     created(await world.admin.post('/v1/secrets', { name: 'mysek', value }));
     const call = {
-      ...{ method: 'POST', path: `${world.upstream.url}/issues?q=1` },
+      method: 'POST',
+      path: `${world.upstream.url}/issues?q=1`,
       headers: {
         'X-Amz-Target': 'DynamoDB.DeleteTable',
         Cookie: 'a=b',
@@ -68,9 +69,12 @@ describe('the card of a call', () => {
 
     const hit = await hitOf('/issues');
     expect(hit).toMatchObject({
-      ...{ method: 'POST', url: `/issues?q=1&note=${value}`, body: shown.body },
+      method: 'POST',
+      url: `/issues?q=1&note=${value}`,
+      body: shown.body,
       headers: {
-        ...{ sudo: 'root', 'x-amz-target': 'DynamoDB.DeleteTable' },
+        sudo: 'root',
+        'x-amz-target': 'DynamoDB.DeleteTable',
         'content-type': shown.content_type,
       },
     });
@@ -92,11 +96,13 @@ describe('the card of a call', () => {
 
     const card = await cardOf(id);
     expect(card.request).toMatchObject({
-      ...{ too_large: true, content_type: 'application/json' },
+      too_large: true,
+      content_type: 'application/json',
       body: { title: 'Fix typo', labels: ['evil'], body: expect.stringMatching(/^x{60,}…$/) },
       shortened: [
         {
-          ...{ at: '/body/body', bytes: 120_000 },
+          at: '/body/body',
+          bytes: 120_000,
           sha256: createHash('sha256').update(padding).digest('hex'),
         },
       ],
@@ -106,7 +112,8 @@ describe('the card of a call', () => {
     const refused = await decide(id, { resolution: 'allow' });
     expect([refused.status, refused.body.error]).toEqual([422, 'acknowledgement_required']);
     const remembered = await decide(id, {
-      ...{ resolution: 'allow_remember', acknowledge: 'too_large' },
+      resolution: 'allow_remember',
+      acknowledge: 'too_large',
     });
     expect([remembered.status, remembered.body.error]).toEqual([422, 'remember_keys_not_offered']);
     const misspelled = await decide(id, { resolution: 'allow', acknowledge: 'yes' });

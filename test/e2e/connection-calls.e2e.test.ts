@@ -23,7 +23,9 @@ describe('an agent with an account', () => {
   const read = { service: 'notes', action: 'list_notes' };
   const write = (title: string) => ({ service: 'notes', action: 'create_note', params: { title } });
   const raw = (more: object = {}) => ({
-    ...{ connection: 'work', method: 'GET', url: `${world.upstream.url}/raw` },
+    connection: 'work',
+    method: 'GET',
+    url: `${world.upstream.url}/raw`,
     ...more,
   });
   const token = (version: number) => `CANARY-work-v${version}`;

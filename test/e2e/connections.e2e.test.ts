@@ -27,7 +27,8 @@ describe('a connection', () => {
     bot = await createAgent(url, mia, 'bot');
     created(
       await admin.put('/v1/oauth-apps/mock', {
-        ...{ client_id: 'gateway', client_secret: 'CANARY-client-secret' },
+        client_id: 'gateway',
+        client_secret: 'CANARY-client-secret',
         definition: { title: 'Mock', issuer: provider.issuer, hosts: ['api.example.com'] },
       }),
     );

@@ -73,11 +73,15 @@ describe('every credential opens what it is for, and nothing else', () => {
       { what: 'an access token', headers: bearer(client.token), opens: ofAgents, isForMcp: true },
       {
         what: 'an access token to read',
-        ...{ headers: bearer(read.token), opens: ['any', 'actions:read'], isForMcp: true },
+        headers: bearer(read.token),
+        opens: ['any', 'actions:read'],
+        isForMcp: true,
       },
       {
         what: "a user's access token",
-        ...{ headers: bearer(asUser.token), opens: everything, isForMcp: true },
+        headers: bearer(asUser.token),
+        opens: everything,
+        isForMcp: true,
       },
     ];
     const closed: Record<string, Record<string, string>> = {

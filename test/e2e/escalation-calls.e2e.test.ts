@@ -138,7 +138,8 @@ describe('nothing is sent for', () => {
     beforeAll(async () => {
       narrow = await scene.agent(
         'narrow',
-        ...['allow notes:write_note:public', 'allow notes:write_note:caf\u00e9'],
+        'allow notes:write_note:public',
+        'allow notes:write_note:caf\u00e9',
       );
     });
 
@@ -182,7 +183,8 @@ test('a wildcard that somebody allowed as an argument allows that argument alone
     const id = (await call(write(topic))).body.approval_id;
     created(
       await world.admin.post(`/v1/approvals/${id}/resolve`, {
-        ...{ resolution: 'allow_remember', ttl: '1h' },
+        resolution: 'allow_remember',
+        ttl: '1h',
       }),
     );
     await until(() => sent() > before, 'the replay');

@@ -188,7 +188,8 @@ describe('nothing is sent for', () => {
         expect((await way.resolve(id, allow)).told, way.by).toBe('exceeds_authority');
       }
       expect(await approvalOf(id)).toMatchObject({
-        ...{ status: 'bubbled', resolver_id: world.admin.id },
+        status: 'bubbled',
+        resolver_id: world.admin.id,
       });
       expect(sent()).toBe(before);
     });
@@ -254,8 +255,10 @@ describe('nothing is sent for', () => {
     const reply = await fetch(`${url}/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams({
-        ...{ grant_type: 'refresh_token', refresh_token: client.refreshToken },
-        ...{ client_id: client.id, scope: 'user' },
+        grant_type: 'refresh_token',
+        refresh_token: client.refreshToken,
+        client_id: client.id,
+        scope: 'user',
       }),
     });
     expect(await reply.json()).toMatchObject({ error: 'invalid_scope' });
@@ -286,7 +289,8 @@ describe('what an identity leaves behind', () => {
     expect(restAnswer(late).told).toBe('identity_archived');
     const run = await admin.post(`/v1/approvals/${allowed}/call`);
     expect(run.body.execution, JSON.stringify(run.body.execution)).toMatchObject({
-      ...{ status: 'failed', error: { error: 'identity_archived' } },
+      status: 'failed',
+      error: { error: 'identity_archived' },
     });
     const second = await createAgent(world.url, admin, 'phoenix');
     expect(await told(second, 'ash')).toBe('pending_approval');
@@ -323,12 +327,14 @@ describe('what an identity leaves behind', () => {
       'not_in_your_chain',
     );
     const dry = await world.admin.post('/v1/actions/validate', {
-      ...{ ...note('audit'), as_identity_id: hers.id },
+      ...note('audit'),
+      as_identity_id: hers.id,
     });
     expect(restAnswer(dry).told).toBe('identity_archived');
     const run = await world.admin.post(`/v1/approvals/${allowed}/call`);
     expect(run.body.execution).toMatchObject({
-      ...{ status: 'failed', error: { error: 'identity_archived' } },
+      status: 'failed',
+      error: { error: 'identity_archived' },
     });
     expect(sent()).toBe(before);
 

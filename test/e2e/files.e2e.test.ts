@@ -21,7 +21,10 @@ describe('an answer that is too large for one', () => {
     stranger = await createAgent(url, admin, 'other-bot');
     created(
       await admin.post('/v1/secrets', {
-        ...{ name: 'large', value: secret, tier: 'org', allowed_hosts: [upstream.host] },
+        name: 'large',
+        value: secret,
+        tier: 'org',
+        allowed_hosts: [upstream.host],
       }),
     );
   });
@@ -33,7 +36,9 @@ describe('an answer that is too large for one', () => {
   test('of an approved call is had by its agent and its user, and by nobody else', async () => {
     const { admin, upstream } = world;
     const call = {
-      ...{ service: 'http', method: 'POST', url: `${upstream.url}/echo` },
+      service: 'http',
+      method: 'POST',
+      url: `${upstream.url}/echo`,
       body: { large: 'x'.repeat(600_000) },
       secrets: [{ name: 'org/large', in: 'header', key: 'authorization', prefix: 'Bearer ' }],
     };

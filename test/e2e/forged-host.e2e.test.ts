@@ -24,8 +24,13 @@ test('the name that a request gives the gateway stands in no answer, whichever h
     ...Object.values(httpRoutes)
       .filter(({ method }) => method === 'GET')
       .map(({ path }) => path),
-    ...['/', '/sign-in', '/approvals/x', '/mcp', '/openapi.json'],
-    ...['/.well-known/oauth-authorization-server', '/.well-known/oauth-protected-resource/mcp'],
+    '/',
+    '/sign-in',
+    '/approvals/x',
+    '/mcp',
+    '/openapi.json',
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/oauth-protected-resource/mcp',
     authorize.pathname + authorize.search,
   ].filter((path) => path !== '/v1/events');
   for (const path of paths) {

@@ -69,7 +69,8 @@ describe('an id of somebody else', () => {
     const { provider } = strangers;
     created(
       await eve.put(`/v1/oauth-apps/${provider}`, {
-        ...{ client_id: 'theirs', client_secret: 'CANARY-theirs' },
+        client_id: 'theirs',
+        client_secret: 'CANARY-theirs',
         definition: {
           title: 'Theirs',
           authorization_url: 'https://id.example/authorize',
@@ -157,7 +158,9 @@ describe('an id of somebody else', () => {
       'POST',
       '/v1/actions/validate',
       ({ identity }) => ({
-        ...{ service: 'http', method: 'GET', url: 'https://example.com/' },
+        service: 'http',
+        method: 'GET',
+        url: 'https://example.com/',
         as_identity_id: identity,
       }),
     ],

@@ -65,18 +65,23 @@ const everySubject = [
     `_INBOX_${component}_reader.guessed`,
   ]),
   ...Object.keys(durableConsumers).flatMap(durableSubjects),
-  ...['$O.files.C.matrix', '$O.files.C.a.b', '$O.files.M.matrix', '$O.files.X'],
-  ...['$O.other.C.matrix', '$O.other.M.matrix', '_R_.guessed'],
-  ...[
-    'feed.v1',
-    'beat.gateway.v1',
-    'gone.gateway.v1',
-    '_INBOX.guessed',
-    'EVENTS',
-    'evt',
-    'anything',
-  ],
-  ...['$SYS.REQ.SERVER.PING', '$SYS.REQ.ACCOUNT.gateway.CONNZ', '$SYS.ACCOUNT.gateway.CONNECT'],
+  '$O.files.C.matrix',
+  '$O.files.C.a.b',
+  '$O.files.M.matrix',
+  '$O.files.X',
+  '$O.other.C.matrix',
+  '$O.other.M.matrix',
+  '_R_.guessed',
+  'feed.v1',
+  'beat.gateway.v1',
+  'gone.gateway.v1',
+  '_INBOX.guessed',
+  'EVENTS',
+  'evt',
+  'anything',
+  '$SYS.REQ.SERVER.PING',
+  '$SYS.REQ.ACCOUNT.gateway.CONNZ',
+  '$SYS.ACCOUNT.gateway.CONNECT',
   ...[
     'INFO',
     'ACCOUNT.PURGE.gateway',
@@ -105,28 +110,41 @@ const everySubject = [
     ...['INFO', 'UPDATE', 'DELETE', 'MSG.DELETE', 'MSG.GET', 'PURGE'].map(
       (call) => `STREAM.${call}.OBJ_files`,
     ),
-    ...['CONSUMER.INFO.EVENTS.audit', 'CONSUMER.MSG.NEXT.EVENTS.audit', 'DIRECT.GET.OBJ_files'],
-    ...['CONSUMER.CREATE.OBJ_files', 'CONSUMER.CREATE.OBJ_files.spy.$O.files.>'],
-    ...['STREAM.MSG.GET.OBJ_other', 'STREAM.PURGE.OBJ_other', 'DIRECT.GET.OBJ_other'],
+    'CONSUMER.INFO.EVENTS.audit',
+    'CONSUMER.MSG.NEXT.EVENTS.audit',
+    'DIRECT.GET.OBJ_files',
+    'CONSUMER.CREATE.OBJ_files',
+    'CONSUMER.CREATE.OBJ_files.spy.$O.files.>',
+    'STREAM.MSG.GET.OBJ_other',
+    'STREAM.PURGE.OBJ_other',
+    'DIRECT.GET.OBJ_other',
   ].flatMap((call) => [`$JS.API.${call}`, `STORE.API.${call}`]),
 ].filter((subject, at, all) => all.indexOf(subject) === at);
 
 const wildcards = [
-  ...['>', '*', '*.>', '*.*', 'rpc.>', 'rpc.*.v1.ping', 'evt.>', 'evt.*.approval.raised', 'aud.>'],
-  ...[
-    '_INBOX.>',
-    '_INBOX*.>',
-    '$JS.>',
-    '$JS.API.>',
-    '$JS.ACK.>',
-    '$SYS.>',
-    'feed.>',
-    'beat.>',
-    'gone.>',
-    '$O.>',
-    '$O.files.>',
-    ...['_R_.>', 'STORE.>', 'STORE.API.>'],
-  ],
+  '>',
+  '*',
+  '*.>',
+  '*.*',
+  'rpc.>',
+  'rpc.*.v1.ping',
+  'evt.>',
+  'evt.*.approval.raised',
+  'aud.>',
+  '_INBOX.>',
+  '_INBOX*.>',
+  '$JS.>',
+  '$JS.API.>',
+  '$JS.ACK.>',
+  '$SYS.>',
+  'feed.>',
+  'beat.>',
+  'gone.>',
+  '$O.>',
+  '$O.files.>',
+  '_R_.>',
+  'STORE.>',
+  'STORE.API.>',
 ];
 const everySubscription = [
   ...wildcards,
@@ -138,7 +156,10 @@ const everySubscription = [
     `_INBOX_${component}.*`,
     `_INBOX_${component}_reader.>`,
   ]),
-  ...['feed.v1', 'beat.gateway.v1', 'gone.gateway.v1', 'evt.executor.secret.>'],
+  'feed.v1',
+  'beat.gateway.v1',
+  'gone.gateway.v1',
+  'evt.executor.secret.>',
   '$JS.EVENT.ADVISORY.>',
 ];
 
@@ -146,7 +167,9 @@ function maySubscribe(user: string): Set<string> {
   if (readers.has(user)) return new Set([`_INBOX_${user}.>`]);
   const answers = user === 'gateway' ? [] : [`rpc.${user}.>`];
   return new Set([
-    ...[...answers, `_INBOX_${user}.>`, `_INBOX_${user}.*`],
+    ...answers,
+    `_INBOX_${user}.>`,
+    `_INBOX_${user}.*`,
     ...plainSubscriptions[user as Component],
   ]);
 }
@@ -216,7 +239,10 @@ describe('on the bus', () => {
   test('the stream holds what each component published below its own name, and is as it was', async () => {
     const { servers, password } = addressIn(environment);
     const provision = await connect({
-      ...{ servers, user: 'provision', pass: password, inboxPrefix: '_INBOX_provision' },
+      servers,
+      user: 'provision',
+      pass: password,
+      inboxPrefix: '_INBOX_provision',
     });
     const manager = await jetstreamManager(provision);
     const { state } = await manager.streams.info('EVENTS', { subjects_filter: '>' });

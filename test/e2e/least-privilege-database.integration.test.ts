@@ -148,8 +148,13 @@ describe('in the database', () => {
     expect(rows).toEqual(
       roles.toSorted().map((rolname) => ({
         rolname,
-        ...{ rolsuper: false, rolcreaterole: false, rolcreatedb: false },
-        ...{ rolbypassrls: false, rolreplication: false, memberships: 0, owned: 0 },
+        rolsuper: false,
+        rolcreaterole: false,
+        rolcreatedb: false,
+        rolbypassrls: false,
+        rolreplication: false,
+        memberships: 0,
+        owned: 0,
       })),
     );
   });

@@ -382,7 +382,8 @@ describe('MCP servers as services', () => {
           {
             type: 'resource',
             resource: {
-              ...{ uri, mimeType: 'text/csv' },
+              uri,
+              mimeType: 'text/csv',
               blob: Buffer.from(`a,${token}\n`).toString('base64'),
             },
           },
@@ -424,7 +425,10 @@ describe('MCP servers as services', () => {
       expect(files).toHaveLength(3);
       expect(content.slice(1)).toMatchObject(
         files.map((file: { download_url: string; name: string; size: number }) => ({
-          ...{ type: 'resource_link', uri: file.download_url, name: file.name, size: file.size },
+          type: 'resource_link',
+          uri: file.download_url,
+          name: file.name,
+          size: file.size,
         })),
       );
     });

@@ -66,7 +66,10 @@ describe('an agent that speaks MCP', () => {
     expect(results[0].params_schema.properties).toHaveProperty('repository');
     const { service, action } = results[0];
     const read = await call(agent.key, 'service_read', {
-      ...{ service, action, params: { repository: 'acme/site' }, filter: '.ok' },
+      service,
+      action,
+      params: { repository: 'acme/site' },
+      filter: '.ok',
     });
     expect(read).toMatchObject({
       status: 'called',
@@ -95,7 +98,8 @@ describe('an agent that speaks MCP', () => {
       ['service_approve', { approval_id, resolution: 'allow' }],
     ] as const) {
       expect(await call(stranger.key, tool, given)).toMatchObject({
-        ...{ isError: true, error: 'not_found' },
+        isError: true,
+        error: 'not_found',
       });
     }
   });
@@ -151,7 +155,8 @@ describe('an agent that speaks MCP', () => {
     });
 
     const answer = await client.callTool({
-      ...{ name: 'service_call', arguments: create('While the page is open') },
+      name: 'service_call',
+      arguments: create('While the page is open'),
     });
 
     expect(answer.structuredContent).toMatchObject({
@@ -177,13 +182,17 @@ describe('an agent that speaks MCP', () => {
   test('decides for the subagent it made, and the subagent not for itself', async () => {
     const before = posts();
     const made = await call(agent.key, 'service_auth', {
-      ...{ operation: 'create_subagent', name: 'helper', ttl: '1h' },
+      operation: 'create_subagent',
+      name: 'helper',
+      ttl: '1h',
     });
     const keys = `/v1/identities/${made.identity.id}/keys`;
     const { key } = created(await withKey(world.url, agent.key).post(keys, { name: 'mcp' }));
     created(
       await world.admin.post('/v1/rules', {
-        ...{ identity_id: agent.id, effect: 'allow', pattern: 'org/github:create_issue:*' },
+        identity_id: agent.id,
+        effect: 'allow',
+        pattern: 'org/github:create_issue:*',
       }),
     );
 
@@ -200,7 +209,9 @@ describe('an agent that speaks MCP', () => {
     });
 
     expect(await call(agent.key, 'service_approve', decision)).toMatchObject({
-      ...{ isError: false, id: approval_id, status: 'allowed' },
+      isError: false,
+      id: approval_id,
+      status: 'allowed',
     });
     await expect
       .poll(() => call(key, 'service_call', { approval_id }))
@@ -218,27 +229,34 @@ describe('an agent that speaks MCP', () => {
     const denied = await raise('Deny me');
     const reason = 'Not on a Friday.';
     expect(await decide(denied, { resolution: 'deny', reason })).toMatchObject({
-      ...{ status: 'denied', reason },
+      status: 'denied',
+      reason,
     });
     expect(await call(child.key, 'service_call', { approval_id: denied })).toMatchObject({
-      ...{ status: 'denied', reason },
+      status: 'denied',
+      reason,
     });
 
     const handed = await raise('Hand me up');
     expect(await decide(handed, { resolution: 'bubble' })).toMatchObject({
-      ...{ status: 'bubbled', resolver_id: world.admin.id },
+      status: 'bubbled',
+      resolver_id: world.admin.id,
     });
     expect(await decide(handed, { resolution: 'bubble' })).toMatchObject({
-      ...{ isError: true, error: 'already_at_top' },
+      isError: true,
+      error: 'already_at_top',
     });
 
     const open = await raise('Leave me open');
     const last = await raise('Remember me');
     expect(await decide(last, { resolution: 'allow_remember' })).toMatchObject({
-      ...{ isError: true, error: 'invalid_params', issues: [{ path: 'ttl' }] },
+      isError: true,
+      error: 'invalid_params',
+      issues: [{ path: 'ttl' }],
     });
     expect(await decide(last, { resolution: 'allow_always' })).toMatchObject({
-      ...{ isError: true, error: 'exceeds_authority' },
+      isError: true,
+      error: 'exceeds_authority',
     });
     expect(
       await decide(last, { resolution: 'allow_remember', ttl: '2h', cascade: false }),
@@ -280,14 +298,12 @@ describe('an agent that speaks MCP', () => {
     const tools = await inspect('--method', 'tools/list');
     expect(tools.tools).toHaveLength(5);
     const me = await inspect(
-      ...[
-        '--method',
-        'tools/call',
-        '--tool-name',
-        'service_auth',
-        '--tool-arg',
-        'operation=whoami',
-      ],
+      '--method',
+      'tools/call',
+      '--tool-name',
+      'service_auth',
+      '--tool-arg',
+      'operation=whoami',
     );
     expect(me.structuredContent.identity.id).toBe(agent.id);
   });
@@ -295,8 +311,14 @@ describe('an agent that speaks MCP', () => {
   async function inspect(...given: string[]) {
     const program = join('node_modules', '.bin', 'mcp-inspector');
     const { stdout } = await promisify(execFile)(process.execPath, [
-      ...[program, '--cli', `${world.url}/mcp`, '--transport', 'http'],
-      ...['--header', `Authorization: Bearer ${agent.key}`, ...given],
+      program,
+      '--cli',
+      `${world.url}/mcp`,
+      '--transport',
+      'http',
+      '--header',
+      `Authorization: Bearer ${agent.key}`,
+      ...given,
     ]);
     return JSON.parse(stdout);
   }

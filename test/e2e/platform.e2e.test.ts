@@ -32,7 +32,9 @@ describe('the service platform', () => {
   const suspend = async (caller: Caller) =>
     created(
       await caller.post('/v1/actions/call', {
-        ...{ service: 'http', method: 'POST', url: `${world.upstream.url}/waits` },
+        service: 'http',
+        method: 'POST',
+        url: `${world.upstream.url}/waits`,
       }),
     ).approval_id as string;
 
@@ -123,7 +125,9 @@ describe('the service platform', () => {
     expect(await outcomes('create_subagent')).toEqual(new Set(['started', 'called']));
     await until(async () => (await outcomes('whoami')).has('called'), 'the read');
     expect((await auditOf('whoami'))[0]).toMatchObject({
-      ...{ service: 'platform', template: 'platform', permission_keys: ['platform:whoami:*'] },
+      service: 'platform',
+      template: 'platform',
+      permission_keys: ['platform:whoami:*'],
       decision: { by: 'platform' },
     });
   });
@@ -131,7 +135,9 @@ describe('the service platform', () => {
   test('is denied by a rule, and by nothing else', async () => {
     const rule = created(
       await world.admin.post('/v1/rules', {
-        ...{ identity_id: agent.id, effect: 'deny', pattern: 'platform:create_subagent:*' },
+        identity_id: agent.id,
+        effect: 'deny',
+        pattern: 'platform:create_subagent:*',
       }),
     );
     await until(
@@ -199,7 +205,9 @@ describe('the service platform', () => {
     expect(found.structuredContent).toMatchObject({
       results: [
         {
-          ...{ service: 'platform', action: 'create_subagent', requires_approval: false },
+          service: 'platform',
+          action: 'create_subagent',
+          requires_approval: false,
           params_schema: { required: ['name'] },
         },
       ],

@@ -126,7 +126,9 @@ describe.skipIf(!chromium.available)(`a person who is asked for a secret${chromi
 
   test('has given the agent what it can use and not see', async () => {
     const call = {
-      ...{ service: 'http', method: 'GET', url: `${upstream.url}/notes` },
+      service: 'http',
+      method: 'GET',
+      url: `${upstream.url}/notes`,
       secrets: [{ name: 'notes_key', in: 'header', key: 'x-key' }],
     };
     const raised = created(await bot.post('/v1/actions/call', call));

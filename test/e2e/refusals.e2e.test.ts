@@ -28,7 +28,9 @@ describe('a refused request', () => {
   const allow = async ({ id }: Agent) =>
     created(
       await world.admin.post('/v1/rules', {
-        ...{ identity_id: id, effect: 'allow', pattern: 'http:POST:*' },
+        identity_id: id,
+        effect: 'allow',
+        pattern: 'http:POST:*',
       }),
     );
   async function refusalsOf({ id }: { id: string }): Promise<AuditRecord[]> {

@@ -127,13 +127,20 @@ describe('over two gateways and two replicas of approvals', () => {
     const won = verdicts.find(({ error }) => error === undefined) as Verdict;
     const { by, decision } = winners[0] as (typeof winners)[number];
     expect(won).toMatchObject({
-      ...{ http: 200, id, resolution: decision, resolved_by: { id: by.id } },
+      http: 200,
+      id,
+      resolution: decision,
+      resolved_by: { id: by.id },
       status: decision === 'deny' ? 'denied' : 'allowed',
     });
     const { status, resolution, resolved_by: resolvedBy, resolved_at: resolvedAt } = won;
     const late = {
-      ...{ error: 'already_resolved', approval_id: id, status, resolution },
-      ...{ resolved_by: resolvedBy, resolved_at: resolvedAt },
+      error: 'already_resolved',
+      approval_id: id,
+      status,
+      resolution,
+      resolved_by: resolvedBy,
+      resolved_at: resolvedAt,
     };
     for (const [index, verdict] of verdicts.entries()) {
       if (verdict === won) continue;
@@ -198,7 +205,9 @@ describe('over two gateways and two replicas of approvals', () => {
     await until(() => received().length >= raced.length, 'the events');
     const told = received()
       .map(({ data }) => ({
-        ...{ id: data.approval_id, status: data.status, by: data.resolved_by.id },
+        id: data.approval_id,
+        status: data.status,
+        by: data.resolved_by.id,
       }))
       .toSorted((a, b) => a.id.localeCompare(b.id));
     expect(told).toEqual(expected);

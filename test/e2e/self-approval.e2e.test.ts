@@ -50,7 +50,9 @@ describe('a client that may decide its own approvals', () => {
 
   const call = (agent: Agent, path: string) =>
     agent.post('/v1/actions/call', {
-      ...{ service: 'http', method: 'POST', url: world.upstream.url + path },
+      service: 'http',
+      method: 'POST',
+      url: world.upstream.url + path,
     });
   /** The id of a newly raised approval, and the path its call goes to. */
   async function suspend(agent: Agent): Promise<{ id: string; path: string }> {
@@ -74,7 +76,8 @@ describe('a client that may decide its own approvals', () => {
 
     const body = { resolution: 'allow_remember', ttl: '1h' };
     expect(await itself(client, id, body)).toMatchObject({
-      ...{ status: 'allowed', relationship: 'self' },
+      status: 'allowed',
+      relationship: 'self',
       cascaded_approval_ids: [],
     });
     await until(() => sent(path) === 1, 'the replay');

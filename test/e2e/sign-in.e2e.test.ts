@@ -29,8 +29,12 @@ beforeAll(async () => {
     EGRESS_ALLOW: provider.host,
     SIGN_IN_PROVIDERS: JSON.stringify([
       {
-        ...{ key: 'work', name: 'Work', issuer: provider.issuer, client_id: provider.clientId },
-        ...{ client_secret: provider.clientSecret, allowed_email_domains: ['acme.example'] },
+        key: 'work',
+        name: 'Work',
+        issuer: provider.issuer,
+        client_id: provider.clientId,
+        client_secret: provider.clientSecret,
+        allowed_email_domains: ['acme.example'],
       },
     ]),
   });
@@ -137,7 +141,9 @@ describe('over REST', () => {
 
     const sessions = created(await first.get('/v1/sessions')).items;
     expect(sessions.map(({ opened_by: by }: { opened_by: string }) => by)).toEqual([
-      ...['password', 'password', 'password'],
+      'password',
+      'password',
+      'password',
     ]);
     expect((await first.delete(`/v1/sessions/${secondId}`)).status).toBe(204);
 

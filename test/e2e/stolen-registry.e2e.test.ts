@@ -69,8 +69,15 @@ describe.each(['shipped', 'published'])('a %s template', (key) => {
                                               content_hash, compiled, outline)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       [
-        ...[randomUUID(), row.org_id, row.tier, row.owner_id, key, forged],
-        ...[`forged ${forged}`, compiled, row.outline],
+        randomUUID(),
+        row.org_id,
+        row.tier,
+        row.owner_id,
+        key,
+        forged,
+        `forged ${forged}`,
+        compiled,
+        row.outline,
       ],
     );
     await pin(forged, baseUrl);

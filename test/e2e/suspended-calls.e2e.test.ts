@@ -39,7 +39,9 @@ describe('over two replicas, a suspended call', () => {
   afterAll(() => stack.disposeAsync());
 
   const target = (path: string) => ({
-    ...{ service: 'http', method: 'POST', url: world.upstream.url + path },
+    service: 'http',
+    method: 'POST',
+    url: world.upstream.url + path,
   });
   const sentTo = (path: string) => world.upstream.hits.filter(({ url }) => url === path).length;
   /** By turns at each gateway. */
@@ -181,8 +183,10 @@ describe('over two replicas, a suspended call', () => {
           if (status === 202) continue;
           expect(status, JSON.stringify(body)).toBe(429);
           expect(body).toMatchObject({
-            ...{ error: 'too_many_open_approvals', retry_after: 60 },
-            ...{ open_max: 20, open_in_subtree_max: 50 },
+            error: 'too_many_open_approvals',
+            retry_after: 60,
+            open_max: 20,
+            open_in_subtree_max: 50,
           });
           expect(headers.get('retry-after')).toBe('60');
         }

@@ -132,7 +132,9 @@ function createRequesters(urls: readonly string[], upstream: Upstream) {
     way: Requester['way'],
     runsItself = false,
   ): Requester => ({
-    ...{ id, way, runsItself },
+    id,
+    way,
+    runsItself,
     async order(number) {
       if (way === 'REST') {
         const call = { service: 'http', method: 'POST', url: `${upstream.url}/orders/${number}` };

@@ -12,7 +12,10 @@ test(
   { timeout: 600_000 },
   async () => {
     const outcome = await runFaults({
-      ...{ seed, approvals: 100, faults: roundLength, everyMs: 1_200 },
+      seed,
+      approvals: 100,
+      faults: roundLength,
+      everyMs: 1_200,
       say: () => undefined,
     });
     process.stdout.write(`${renderOutcome(outcome)}\n`);

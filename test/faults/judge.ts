@@ -120,7 +120,8 @@ async function stuck(tables: Tables): Promise<string[]> {
 
 function expectedAudit(calls: readonly Call[]): Map<string, number> {
   return ofEach(calls, ({ execution, resolution }) => [
-    ...['approval.raised', 'approval.resolved'],
+    'approval.raised',
+    'approval.resolved',
     ...(resolution === 'allow_remember' ? ['approval.remembered'] : []),
     ...(execution === null ? [] : ['execution.started', 'execution.finished']),
   ]);
@@ -128,7 +129,8 @@ function expectedAudit(calls: readonly Call[]): Map<string, number> {
 
 function expectedEvents(calls: readonly Call[]): Map<string, number> {
   return ofEach(calls, ({ execution }) => [
-    ...['approval.raised', 'approval.resolved'],
+    'approval.raised',
+    'approval.resolved',
     ...(execution === null ? [] : ['execution.finished']),
   ]);
 }

@@ -30,7 +30,10 @@ const sweepEveryMs = 1_000;
 /** Agents ask, people and agents decide, and everybody tries again what had no answer. */
 export function startLoad(actors: Actors): Load {
   const ledger: Ledger = {
-    ...{ raised: new Map(), decided: new Map(), answers: new Map(), odd: [] },
+    raised: new Map(),
+    decided: new Map(),
+    answers: new Map(),
+    odd: [],
     slowestMs: 0,
   };
   const waiting: { id: string; requester: Requester }[] = [];

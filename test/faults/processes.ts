@@ -68,7 +68,11 @@ export async function startProcesses(
         ...(component === 'auth' && number > 1 && { OAUTH_PORT: '0' }),
       };
       const replica = startReplica({
-        ...{ name: `${component}-${number}`, component, folder, healthPort, crashes },
+        name: `${component}-${number}`,
+        component,
+        folder,
+        healthPort,
+        crashes,
         environment: { ...common, ...own, HEALTH_PORT: String(healthPort) },
       });
       all.push(startup.use(replica));

@@ -40,7 +40,9 @@ export async function startServers(folder: string): Promise<Servers> {
     postgres: () => startPostgres({ dataDir, logger, maxConnections: 200 }),
     nats: () =>
       startNats({
-        ...{ dataDir, logger, port },
+        dataDir,
+        logger,
+        port,
         config: natsAccounts((user) => JSON.stringify(passwords[user])),
       }),
   };

@@ -17,7 +17,8 @@ export async function watchEvents(urls: readonly string[], cookie: string): Prom
   const readOnce = async (url: string): Promise<void> => {
     const reply = await fetch(`${url}/v1/events?types=approval.*,execution.*`, {
       headers: {
-        ...{ cookie, accept: 'text/event-stream' },
+        cookie,
+        accept: 'text/event-stream',
         ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
       },
       signal: ending.signal,

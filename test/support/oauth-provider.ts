@@ -101,7 +101,8 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
     const [access, refresh] = [`CANARY-access-${name}-${n}`, `CANARY-refresh-${name}-${n}`];
     provider.issued.push({ access, refresh });
     response.body = {
-      ...{ access_token: access, refresh_token: refresh },
+      access_token: access,
+      refresh_token: refresh,
       token_type: 'Bearer',
       scope: 'read write',
       ...(provider.expiresIn === null ? {} : { expires_in: provider.expiresIn }),

@@ -159,7 +159,11 @@ const run: Record<Operation, (given: Input, call: ToolCall) => Promise<Structure
         : [await getService({ deps, principal, name: service })];
     return {
       services: found.map(({ name, template, title, status, tier, missing }) => ({
-        ...{ name, template, title, status, tier },
+        name,
+        template,
+        title,
+        status,
+        tier,
         ...(missing === undefined ? {} : { missing }),
       })),
     };

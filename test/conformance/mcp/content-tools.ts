@@ -4,7 +4,7 @@ import type { Fixture } from './fixture-server.ts';
 import { png, text, wav } from './samples.ts';
 
 /** The parameter's value also stands in the header `Mcp-Param-Region` (SEP-2243). */
-const mirrored = { type: 'string' as const, ...{ 'x-mcp-header': 'Region' } };
+const mirrored = { type: 'string' as const, 'x-mcp-header': 'Region' };
 
 export function registerContentTools({ server }: Fixture): void {
   server.registerTool('test_simple_text', { description: 'Answers with text' }, () =>

@@ -29,12 +29,14 @@ export const badCredentials: BadInput[] = [
   {
     what: 'a request without any credential',
     send: (scene) => withoutBearer(scene, {}),
-    ...{ ...unauthenticated, tells: /Authorization: Bearer/ },
+    ...unauthenticated,
+    tells: /Authorization: Bearer/,
   },
   {
     what: 'another scheme than Bearer',
     send: ({ raw }) => raw({ method: 'GET', path: me, headers: { authorization: 'Basic YTpi' } }),
-    ...{ ...unauthenticated, tells: /Bearer/ },
+    ...unauthenticated,
+    tells: /Bearer/,
   },
   {
     what: 'a key with a typing error',
@@ -110,12 +112,16 @@ export const badCredentials: BadInput[] = [
       await admin.post(`/v1/identities/${archived.id}/archive`);
       return archived.post('/v1/actions/call', { service: 'github', action: 'list_issues' });
     },
-    ...{ status: 403, error: 'identity_archived', tells: /restore/ },
+    status: 403,
+    error: 'identity_archived',
+    tells: /restore/,
   },
   {
     what: 'an agent where only its user may act',
     send: ({ bot }) => bot.post('/v1/secrets', { name: 'mine', value: 'x' }),
-    ...{ status: 403, error: 'insufficient_scope', tells: /user/ },
+    status: 403,
+    error: 'insufficient_scope',
+    tells: /user/,
   },
   {
     what: 'a member who stores a secret of the org',
@@ -131,7 +137,8 @@ export const badCredentials: BadInput[] = [
   {
     what: 'a session without Origin on an unsafe method',
     send: (scene) => withCookie(scene, {}),
-    ...{ ...forbidden, tells: /Origin/ },
+    ...forbidden,
+    tells: /Origin/,
   },
   {
     what: 'a session from a foreign Origin',
@@ -146,6 +153,7 @@ export const badCredentials: BadInput[] = [
   {
     what: 'a foreign Host header',
     send: ({ raw }) => raw({ method: 'GET', path: me, headers: { host: 'evil.example' } }),
-    ...{ ...forbidden, tells: /127\.0\.0\.1/ },
+    ...forbidden,
+    tells: /127\.0\.0\.1/,
   },
 ];

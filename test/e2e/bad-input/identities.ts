@@ -18,14 +18,16 @@ export const badIdentities: BadInput[] = [
   {
     what: 'an owner by PATCH, and names it',
     send: change({ owner_id: randomUUID() }),
-    ...{ ...invalid, tells: /"path":"owner_id"/ },
+    ...invalid,
+    tells: /"path":"owner_id"/,
   },
   {
     what: 'a name with capitals',
     send: change({ name: 'Bot' }),
-    ...{ ...invalid, tells: /lower-case/ },
+    ...invalid,
+    tells: /lower-case/,
   },
-  { what: 'a reserved name', send: change({ name: 'org' }), ...{ ...invalid, tells: /reserved/ } },
+  { what: 'a reserved name', send: change({ name: 'org' }), ...invalid, tells: /reserved/ },
   { what: 'a name of 64 characters', send: change({ name: 'a'.repeat(64) }), ...invalid },
   { what: 'a name of null', send: change({ name: null }), ...invalid },
   {
@@ -36,12 +38,16 @@ export const badIdentities: BadInput[] = [
   {
     what: 'an end that is over',
     send: change({ expires_at: '2020-01-01T00:00:00Z' }),
-    ...{ status: 400, error: 'invalid_params', tells: /future/ },
+    status: 400,
+    error: 'invalid_params',
+    tells: /future/,
   },
   {
     what: 'an agent that is to inherit',
     send: change({ inherit_permissions: true }),
-    ...{ status: 400, error: 'invalid_params', tells: /subagent/ },
+    status: 400,
+    error: 'invalid_params',
+    tells: /subagent/,
   },
   {
     what: 'a user changed like an agent',
@@ -71,7 +77,8 @@ export const badIdentities: BadInput[] = [
   {
     what: 'archiving the last admin',
     send: ({ admin }) => admin.post(`/v1/identities/${admin.id}/archive`),
-    ...{ ...forbidden, tells: /last admin/ },
+    ...forbidden,
+    tells: /last admin/,
   },
   {
     what: 'a body for an archive',
@@ -147,6 +154,7 @@ export const badIdentities: BadInput[] = [
         self_approve_enabled: true,
         agent_id: randomUUID(),
       }),
-    ...{ ...invalid, tells: /"path":"agent_id"/ },
+    ...invalid,
+    tells: /"path":"agent_id"/,
   },
 ];

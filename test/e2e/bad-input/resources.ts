@@ -57,29 +57,34 @@ export const badDecisions: BadInput[] = [
     what: 'a colleague outside the chain',
     send: ({ member, approval }) =>
       member.post(`/v1/approvals/${approval.approval_id}/resolve`, { resolution: 'allow' }),
-    ...{ status: 403, error: 'not_in_your_chain' },
+    status: 403,
+    error: 'not_in_your_chain',
   },
   {
     what: "a colleague's agent",
     send: ({ other, approval }) => other.get(`/v1/approvals/${approval.approval_id}`),
-    ...{ status: 403, error: 'not_in_your_chain' },
+    status: 403,
+    error: 'not_in_your_chain',
   },
   {
     what: 'the requester allowing its own call over REST',
     send: ({ bot, approval }) =>
       bot.post(`/v1/approvals/${approval.approval_id}/resolve`, { resolution: 'allow' }),
-    ...{ status: 403, error: 'self_approval_disabled' },
+    status: 403,
+    error: 'self_approval_disabled',
   },
   {
     what: 'a decision that is none',
     send: resolve({ resolution: 'alow' }),
-    ...{ ...invalid, tells: /"did_you_mean":"allow"/ },
+    ...invalid,
+    tells: /"did_you_mean":"allow"/,
   },
-  { what: 'no decision', send: resolve({}), ...{ ...invalid, tells: /resolution/ } },
+  { what: 'no decision', send: resolve({}), ...invalid, tells: /resolution/ },
   {
     what: 'remember_keys that no tier offers',
     send: remember({ remember_keys: ['org/github:*:acme/**'] }),
-    ...{ status: 422, error: 'remember_keys_not_offered' },
+    status: 422,
+    error: 'remember_keys_not_offered',
   },
   {
     what: 'remember_keys of which one is not offered',
@@ -87,17 +92,21 @@ export const badDecisions: BadInput[] = [
       remember({ remember_keys: [...scene.approval.permission_keys, 'org/github:delete_label:*'] })(
         scene,
       ),
-    ...{ status: 422, error: 'remember_keys_not_offered' },
+    status: 422,
+    error: 'remember_keys_not_offered',
   },
   ...['59s', '366d', '1y', '-1h', '0m', 'soon', '24'].map((ttl) => ({
     what: `a ttl of ${ttl}`,
     send: remember({ ttl }),
-    ...{ status: 400, error: 'invalid_params', tells: /ttl/ },
+    status: 400,
+    error: 'invalid_params',
+    tells: /ttl/,
   })),
   {
     what: 'bubbling above the user',
     send: resolve({ resolution: 'bubble' }),
-    ...{ status: 409, error: 'already_at_top' },
+    status: 409,
+    error: 'already_at_top',
   },
   {
     what: "another org's identity in a rule",
@@ -109,57 +118,70 @@ export const badDecisions: BadInput[] = [
     what: 'a rule that is no pattern',
     send: ({ admin, bot }) =>
       admin.post('/v1/rules', { identity_id: bot.id, effect: 'allow', pattern: 'everything' }),
-    ...{ status: 400, error: 'invalid_params', tells: /pattern/ },
+    status: 400,
+    error: 'invalid_params',
+    tells: /pattern/,
   },
   ...unmatched.map(([what, pattern, tells]): BadInput => ({
     what: `a deny rule with ${what}`,
     send: ({ admin, bot }) =>
       admin.post('/v1/rules', { identity_id: bot.id, effect: 'deny', pattern }),
-    ...{ status: 400, error: 'invalid_params', tells },
+    status: 400,
+    error: 'invalid_params',
+    tells,
   })),
   {
     what: 'rules of an effect that there is not',
     send: ({ admin }) => admin.get('/v1/rules?effect=maybe'),
-    ...{ status: 400, error: 'invalid_request', tells: /effect/ },
+    status: 400,
+    error: 'invalid_request',
+    tells: /effect/,
   },
   {
     what: 'a template that does not exist, and names the nearest',
     send: ({ admin }) => admin.post('/v1/services', { template: 'gihub' }),
-    ...{ ...missing, tells: /github/ },
+    ...missing,
+    tells: /github/,
   },
   {
     what: 'a service name that is taken',
     send: ({ admin, world }) =>
       admin.post('/v1/services', { template: 'github', tier: 'org', base_url: world.upstream.url }),
-    ...{ status: 409, error: 'conflict' },
+    status: 409,
+    error: 'conflict',
   },
   {
     what: 'an agent name that is taken',
     send: ({ admin }) => admin.post('/v1/identities/agents', { name: 'bot' }),
-    ...{ status: 409, error: 'conflict' },
+    status: 409,
+    error: 'conflict',
   },
   ...['http', 'Deploy', '9lives', 'a b', 'x'.repeat(64), ''].map((name) => ({
     what: `the agent name ${JSON.stringify(name.slice(0, 10))}`,
     send: ({ admin }: Scene) => admin.post('/v1/identities/agents', { name }),
-    ...{ ...invalid, tells: /name/ },
+    ...invalid,
+    tells: /name/,
   })),
   {
     what: 'an empty secret',
     send: ({ admin }) => admin.post('/v1/secrets', { name: 'empty', value: '' }),
-    ...{ ...invalid, tells: /value/ },
+    ...invalid,
+    tells: /value/,
   },
   {
     what: 'a secret of the org that says no hosts',
     send: ({ admin }) =>
       admin.post('/v1/secrets', { name: 'nowhere', value: 'CANARY-nowhere', tier: 'org' }),
-    ...{ status: 403, error: 'host_not_allowed' },
+    status: 403,
+    error: 'host_not_allowed',
   },
   ...badSecrets,
   {
     what: 'a webhook for an event there is none of',
     send: ({ admin }) =>
       admin.post('/v1/webhooks', { url: 'https://a.example/', events: ['approval.razed'] }),
-    ...{ ...invalid, tells: /events/ },
+    ...invalid,
+    tells: /events/,
   },
 ];
 
@@ -172,7 +194,9 @@ export const lateDecisions: BadInput[] = [
       await resolve({ resolution: 'deny', reason: 'Not today.' }, id)(scene);
       return resolve({ resolution: 'allow' }, id)(scene);
     },
-    ...{ status: 409, error: 'already_resolved', tells: /denied.*Not today\.|Not today\..*denied/ },
+    status: 409,
+    error: 'already_resolved',
+    tells: /denied.*Not today\.|Not today\..*denied/,
   },
   {
     what: 'a decision after the time is over',
@@ -181,7 +205,8 @@ export const lateDecisions: BadInput[] = [
       await expire(scene, id);
       return resolve({ resolution: 'allow' }, id)(scene);
     },
-    ...{ status: 410, error: 'expired' },
+    status: 410,
+    error: 'expired',
   },
   {
     what: 'resuming what has expired',
@@ -192,7 +217,8 @@ export const lateDecisions: BadInput[] = [
       await until(async () => (await scene.admin.get(path)).body.status === 'expired', 'the clock');
       return scene.bot.post('/v1/actions/call', { approval_id: id });
     },
-    ...{ status: 410, error: 'expired' },
+    status: 410,
+    error: 'expired',
   },
   {
     what: 'running what was denied',
@@ -201,7 +227,8 @@ export const lateDecisions: BadInput[] = [
       await resolve({ resolution: 'deny' }, id)(scene);
       return scene.admin.post(`/v1/approvals/${id}/call`);
     },
-    ...{ status: 409, error: 'conflict' },
+    status: 409,
+    error: 'conflict',
   },
   {
     what: 'a call with a secret that was deleted, and names it',
@@ -218,7 +245,9 @@ export const lateDecisions: BadInput[] = [
       created(await admin.delete(`/v1/secrets/${secret.id}`));
       return bot.post('/v1/actions/call', { service: 'sendgrid', action: 'list_verified_senders' });
     },
-    ...{ status: 424, error: 'credential_missing', tells: /"secret":"org\/sendgrid_api_key"/ },
+    status: 424,
+    error: 'credential_missing',
+    tells: /"secret":"org\/sendgrid_api_key"/,
   },
   {
     what: 'a file whose hour is over',
@@ -231,6 +260,7 @@ export const lateDecisions: BadInput[] = [
       );
       return admin.get(`/v1/files/${id}`);
     },
-    ...{ status: 410, error: 'expired' },
+    status: 410,
+    error: 'expired',
   },
 ];

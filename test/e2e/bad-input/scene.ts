@@ -75,7 +75,15 @@ export async function setScene(): Promise<Scene> {
 
   const running = startup.move();
   return {
-    ...{ world, url, admin, member, bot, other, stranger, strangersApproval, approval },
+    world,
+    url,
+    admin,
+    member,
+    bot,
+    other,
+    stranger,
+    strangersApproval,
+    approval,
     raw: (request) =>
       sendRaw(url, {
         ...request,

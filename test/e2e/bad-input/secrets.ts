@@ -30,22 +30,27 @@ export const badSecrets: BadInput[] = [
   {
     what: 'another name for a secret',
     send: onSecret('patch', '', { name: 'renamed' }),
-    ...{ ...invalid, tells: /name/ },
+    ...invalid,
+    tells: /name/,
   },
   {
     what: 'a value where only hosts are changed',
     send: onSecret('patch', '', { value: 'CANARY-misplaced' }),
-    ...{ ...invalid, tells: /value/ },
+    ...invalid,
+    tells: /value/,
   },
   ...['https://a.example', 'a.example/x', '*.example', ''].map((host) => ({
     what: `the host ${JSON.stringify(host)} for a secret`,
     send: onSecret('patch', '', { allowed_hosts: [host] }),
-    ...{ status: 400, error: host === '' ? 'invalid_request' : 'invalid_params', tells: /hosts/ },
+    status: 400,
+    error: host === '' ? 'invalid_request' : 'invalid_params',
+    tells: /hosts/,
   })),
   {
     what: 'a secret of the org that is to go nowhere',
     send: onSecret('patch', '', { allowed_hosts: [] }),
-    ...{ status: 403, error: 'host_not_allowed' },
+    status: 403,
+    error: 'host_not_allowed',
   },
   {
     what: "a member's change of the org's secret",
@@ -53,12 +58,14 @@ export const badSecrets: BadInput[] = [
       scene.member.patch(`/v1/secrets/${await orgsSecret(scene)}`, {
         allowed_hosts: ['evil.example'],
       }),
-    ...{ status: 403, error: 'forbidden' },
+    status: 403,
+    error: 'forbidden',
   },
   ...['0', '-1', '1.5', 'x', '99999999999'].map((version) => ({
     what: `restoring the version ${version}`,
     send: onSecret('post', `/versions/${version}/restore`),
-    ...{ ...invalid, tells: /version/ },
+    ...invalid,
+    tells: /version/,
   })),
   {
     what: 'restoring a version that never was',
@@ -74,12 +81,14 @@ export const badSecrets: BadInput[] = [
   {
     what: 'a request for a secret with its value',
     send: ask({ name: 'wanted', value: 'CANARY-own' }),
-    ...{ ...invalid, tells: /value/ },
+    ...invalid,
+    tells: /value/,
   },
   ...['8d', '1s', 'soon'].map((ttl) => ({
     what: `a link that works for ${ttl}`,
     send: ask({ name: 'wanted', ttl }),
-    ...{ ...wrong, tells: /ttl/ },
+    ...wrong,
+    tells: /ttl/,
   })),
   {
     what: 'a request for a host that is none',
@@ -89,7 +98,8 @@ export const badSecrets: BadInput[] = [
   {
     what: 'a request for a secret that exists',
     send: ask({ name: 'github_token', tier: 'org' }),
-    ...{ ...taken, tells: /org\/github_token/ },
+    ...taken,
+    tells: /org\/github_token/,
   },
   ...[randomUUID(), 'x'.repeat(43), '..%2F..%2Fsecrets', '%00'].map((token) => ({
     what: `the link ${token}`,
@@ -99,6 +109,7 @@ export const badSecrets: BadInput[] = [
   {
     what: 'a link whose hosts nobody confirmed',
     send: provide('x', { value: 'CANARY-filled' }),
-    ...{ ...invalid, tells: /allowed_hosts/ },
+    ...invalid,
+    tells: /allowed_hosts/,
   },
 ];

@@ -18,7 +18,9 @@ const putProvider =
   (fields: object, key = 'work') =>
   (scene: Scene) =>
     scene.admin.put(`/v1/sign-in-providers/${key}`, {
-      ...{ name: 'Work', issuer: 'https://id.example', client_id: 'gateway' },
+      name: 'Work',
+      issuer: 'https://id.example',
+      client_id: 'gateway',
       ...fields,
     });
 const good = { email: 'nobody@example.com', password: 'CANARY-a-good-password' };
@@ -30,22 +32,27 @@ export const badSignIns: BadInput[] = [
   {
     what: 'a password of a megabyte',
     send: signIn({ ...good, password: 'x'.repeat(1_000_000) }),
-    ...{ status: 413, error: 'too_large' },
+    status: 413,
+    error: 'too_large',
   },
   {
     what: 'a sign-in with an unknown field, and names the nearest',
     send: signIn({ ...good, orgs: 'x' }),
-    ...{ ...invalid, tells: /"did_you_mean":"org"/ },
+    ...invalid,
+    tells: /"did_you_mean":"org"/,
   },
   {
     what: 'an e-mail address that nobody has',
     send: signIn(good),
-    ...{ status: 401, error: 'unauthenticated', tells: /e-mail address or the password/ },
+    status: 401,
+    error: 'unauthenticated',
+    tells: /e-mail address or the password/,
   },
   {
     what: 'an e-mail address that is SQL',
     send: signIn({ ...good, email: "' or 1=1 --" }),
-    ...{ status: 401, error: 'unauthenticated' },
+    status: 401,
+    error: 'unauthenticated',
   },
   { what: 'a NUL in an e-mail address', send: signIn({ ...good, email: 'a\0b' }), ...invalid },
   ...[
@@ -61,13 +68,15 @@ export const badSignIns: BadInput[] = [
     (email) => ({
       what: `an invitation to ${JSON.stringify(email)}`,
       send: invite({ email, role: 'member' }),
-      ...{ ...invalid, tells: /"path":"email"/ },
+      ...invalid,
+      tells: /"path":"email"/,
     }),
   ),
   {
     what: 'an invitation as what is no role, and names the nearest',
     send: invite({ email: 'a@example.com', role: 'admins' }),
-    ...{ ...invalid, tells: /"did_you_mean":"admin"/ },
+    ...invalid,
+    tells: /"did_you_mean":"admin"/,
   },
   {
     what: 'an invitation by a member',
@@ -78,7 +87,8 @@ export const badSignIns: BadInput[] = [
   {
     what: 'an invitation by an agent',
     send: ({ bot }) => bot.post('/v1/users/invitations', { email: 'a@example.com', role: 'admin' }),
-    ...{ status: 403, error: 'insufficient_scope' },
+    status: 403,
+    error: 'insufficient_scope',
   },
   {
     what: 'a member who makes itself admin',
@@ -88,18 +98,21 @@ export const badSignIns: BadInput[] = [
   {
     what: 'the last admin who would be none',
     send: ({ admin }) => admin.patch(`/v1/users/${admin.id}`, { role: 'member' }),
-    ...{ ...forbidden, tells: /last admin/ },
+    ...forbidden,
+    tells: /last admin/,
   },
   {
     what: 'a role for an agent',
     send: ({ admin, bot }) => admin.patch(`/v1/users/${bot.id}`, { role: 'admin' }),
-    ...{ status: 404, error: 'not_found' },
+    status: 404,
+    error: 'not_found',
   },
   { what: 'a change of the org that changes nothing', send: changeOrg({}), ...invalid },
   {
     what: 'an unknown setting of the org, and names the nearest',
     send: changeOrg({ approval_ttl_second: 60 }),
-    ...{ ...invalid, tells: /"did_you_mean":"approval_ttl_seconds"/ },
+    ...invalid,
+    tells: /"did_you_mean":"approval_ttl_seconds"/,
   },
   ...[
     { approval_ttl_seconds: 59 },
@@ -130,28 +143,34 @@ export const badSignIns: BadInput[] = [
   ].map((issuer) => ({
     what: `a sign-in provider at ${JSON.stringify(issuer)}`,
     send: putProvider({ issuer }),
-    ...{ ...invalid, tells: /"path":"issuer"/ },
+    ...invalid,
+    tells: /"path":"issuer"/,
   })),
   ...['https://169.254.169.254', 'https://127.0.0.1:1', 'https://[::1]', 'http://10.0.0.1'].map(
     (issuer) => ({
       what: `a sign-in provider inside (${issuer})`,
       send: putProvider({ issuer }),
-      ...{ status: 400, error: 'invalid_params', tells: /issuer/ },
+      status: 400,
+      error: 'invalid_params',
+      tells: /issuer/,
     }),
   ),
   {
     what: 'a sign-in provider for a domain that is none',
     send: putProvider({ allowed_email_domains: ['@Acme.example'] }),
-    ...{ ...invalid, tells: /allowed_email_domains/ },
+    ...invalid,
+    tells: /allowed_email_domains/,
   },
   {
     what: 'a sign-in provider whose name is no name',
     send: putProvider({}, 'Work%2F..'),
-    ...{ ...invalid, tells: /"path":"key"/ },
+    ...invalid,
+    tells: /"path":"key"/,
   },
   {
     what: 'the end of a session that is not there',
     send: ({ admin, approval }) => admin.delete(`/v1/sessions/${approval.approval_id}`),
-    ...{ status: 404, error: 'not_found' },
+    status: 404,
+    error: 'not_found',
   },
 ];

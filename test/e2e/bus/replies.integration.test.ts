@@ -18,8 +18,13 @@ const everyEvent = (Object.keys(eventTypes) as EventType[]).map((type) =>
   eventSubject(ownerOf(type), type),
 );
 const storeCalls = [
-  ...['STREAM.PURGE.EVENTS', 'STREAM.DELETE.EVENTS', 'STREAM.UPDATE.EVENTS', 'STREAM.CREATE.SPY'],
-  ...['CONSUMER.CREATE.EVENTS.spy', 'CONSUMER.DELETE.EVENTS.audit', 'STREAM.PURGE.OBJ_files'],
+  'STREAM.PURGE.EVENTS',
+  'STREAM.DELETE.EVENTS',
+  'STREAM.UPDATE.EVENTS',
+  'STREAM.CREATE.SPY',
+  'CONSUMER.CREATE.EVENTS.spy',
+  'CONSUMER.DELETE.EVENTS.audit',
+  'STREAM.PURGE.OBJ_files',
 ].flatMap((call) => [`$JS.API.${call}`, `STORE.API.${call}`]);
 
 /** Whatever somebody could want an answer to arrive at. */
@@ -28,13 +33,11 @@ const everyReply = [
   ...everyEvent,
   ...components.flatMap((component) => [`_INBOX_${component}.x`, `aud.${component}.x`]),
   ...storeCalls,
-  ...[
-    'feed.v1',
-    'beat.gateway.v1',
-    'gone.gateway.v1',
-    '$JS.ACK.EVENTS.audit.1.1.1.1.1',
-    '_R_.guessed',
-  ],
+  'feed.v1',
+  'beat.gateway.v1',
+  'gone.gateway.v1',
+  '$JS.ACK.EVENTS.audit.1.1.1.1.1',
+  '_R_.guessed',
 ];
 
 const question = '{"asked":true}';

@@ -86,7 +86,9 @@ export const search =
   (at: Upstream) =>
     raw(`${at.url}/letters?${query}`, method);
 const one = (service: string, action: string, id?: string) => () => ({
-  ...{ service, action, params: id === undefined ? {} : { id } },
+  service,
+  action,
+  params: id === undefined ? {} : { id },
 });
 export const host = '127.0.0.1:PORT';
 

@@ -48,23 +48,32 @@ const at = (scene: Scene, who: Member, more = '') => `/v1/identities/${idOf(scen
 const forKeysAndReach = [...relations, ...stepchildren].flatMap(([as, to, error]): Claim[] => [
   {
     what: `${as} makes a key for ${to}`,
-    ...{ as, error },
+    as,
+    error,
     request: async (scene) => ({
-      ...{ method: 'POST', path: at(scene, to, '/keys'), body: { name: 'borrowed' } },
+      method: 'POST',
+      path: at(scene, to, '/keys'),
+      body: { name: 'borrowed' },
     }),
   },
   {
     what: `${as} makes ${to} live for good`,
-    ...{ as, error },
+    as,
+    error,
     request: async (scene) => ({
-      ...{ method: 'PATCH', path: at(scene, to), body: { expires_at: null } },
+      method: 'PATCH',
+      path: at(scene, to),
+      body: { expires_at: null },
     }),
   },
   {
     what: `${as} lets ${to} inherit`,
-    ...{ as, error: to === 'bot' && as === 'bot' ? 'forbidden' : error },
+    as,
+    error: to === 'bot' && as === 'bot' ? 'forbidden' : error,
     request: async (scene) => ({
-      ...{ method: 'PATCH', path: at(scene, to), body: { inherit_permissions: true } },
+      method: 'PATCH',
+      path: at(scene, to),
+      body: { inherit_permissions: true },
     }),
   },
 ]);
@@ -72,14 +81,18 @@ const forKeysAndReach = [...relations, ...stepchildren].flatMap(([as, to, error]
 const forTheRest = relations.flatMap(([as, to, error]): Claim[] => [
   ...(['archive', 'restore', 'revoke'] as const).map((verb): Claim => ({
     what: `${as} would ${verb} ${to}`,
-    ...{ as, error },
+    as,
+    error,
     request: async (scene) => ({ method: 'POST', path: at(scene, to, `/${verb}`) }),
   })),
   {
     what: `${as} has the approved calls of ${to} run by themselves`,
-    ...{ as, error },
+    as,
+    error,
     request: async (scene) => ({
-      ...{ method: 'PATCH', path: at(scene, to), body: { auto_call_on_approve: true } },
+      method: 'PATCH',
+      path: at(scene, to),
+      body: { auto_call_on_approve: true },
     }),
   },
 ]);
@@ -88,7 +101,8 @@ const forKeys = [...relations, ...stepchildren]
   .filter(([, to]) => to !== 'admin' && to !== 'mia')
   .map(([as, to, error]): Claim => ({
     what: `${as} revokes a key of ${to}`,
-    ...{ as, error },
+    as,
+    error,
     request: async (scene) => {
       const keyId = await scene.keyOf(scene[to as Relative]);
       return { method: 'DELETE', path: at(scene, to, `/keys/${keyId}`) };
@@ -103,9 +117,11 @@ const forParents = (
   ] as Relation[]
 ).map(([as, to, error]): Claim => ({
   what: `${as} puts a subagent below ${to}`,
-  ...{ as, error },
+  as,
+  error,
   request: async (scene) => ({
-    ...{ method: 'POST', path: '/v1/identities/subagents' },
+    method: 'POST',
+    path: '/v1/identities/subagents',
     body: { name: 'cuckoo', parent_id: idOf(scene, to), inherit_permissions: true },
   }),
 }));
@@ -113,9 +129,11 @@ const forParents = (
 const forPlaces = (['bot', 'child'] as const).flatMap((to): Claim[] =>
   (['parent_id', 'owner_id', 'kind', 'role'] as const).map((field) => ({
     what: `bot gives ${to} another ${field}`,
-    ...{ as: 'bot', error: 'invalid_request' },
+    as: 'bot',
+    error: 'invalid_request',
     request: async (scene) => ({
-      ...{ method: 'PATCH', path: at(scene, to) },
+      method: 'PATCH',
+      path: at(scene, to),
       body: { [field]: field === 'role' ? 'admin' : field === 'kind' ? 'user' : scene.twin.id },
     }),
   })),
@@ -124,9 +142,11 @@ const forPlaces = (['bot', 'child'] as const).flatMap((to): Claim[] =>
 /** The key of one under the name of another: the id of the key must not do instead of the identity's. */
 const crossed: Claim = {
   what: 'bot revokes a key of twin as one of its child',
-  ...{ as: 'bot', error: 'not_found' },
+  as: 'bot',
+  error: 'not_found',
   request: async (scene) => ({
-    ...{ method: 'DELETE', path: at(scene, 'child', `/keys/${await scene.keyOf(scene.twin)}`) },
+    method: 'DELETE',
+    path: at(scene, 'child', `/keys/${await scene.keyOf(scene.twin)}`),
   }),
 };
 

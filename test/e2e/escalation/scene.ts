@@ -33,12 +33,11 @@ export interface Scene extends AsyncDisposable {
 
 export async function setScene(): Promise<Scene> {
   const world = await startWorld({
-    ...{ RATE_REGISTER_PER_HOUR: '0', ...possessionSettings },
-    ...{
-      APPROVALS_OPEN_PER_REQUESTER: '1000',
-      APPROVALS_OPEN_PER_SUBTREE: '1000',
-      APPROVALS_RAISED_PER_HOUR: '0',
-    },
+    RATE_REGISTER_PER_HOUR: '0',
+    ...possessionSettings,
+    APPROVALS_OPEN_PER_REQUESTER: '1000',
+    APPROVALS_OPEN_PER_SUBTREE: '1000',
+    APPROVALS_RAISED_PER_HOUR: '0',
   });
   const { url, admin } = world;
   await connectNotes(world);
@@ -228,6 +227,7 @@ async function connectNotes(world: World): Promise<void> {
 }
 
 export const write = (topic: string, service = 'notes') => ({
-  ...{ service, action: 'write_note' },
+  service,
+  action: 'write_note',
   params: { topic },
 });

@@ -154,8 +154,11 @@ async function connectionCall(
 
 const granted = {
   json: {
-    ...{ access_token: 'CANARY-access', refresh_token: 'CANARY-refresh', token_type: 'Bearer' },
-    ...{ expires_in: 3_600, scope: 'read' },
+    access_token: 'CANARY-access',
+    refresh_token: 'CANARY-refresh',
+    token_type: 'Bearer',
+    expires_in: 3_600,
+    scope: 'read',
   },
 };
 
@@ -165,7 +168,8 @@ function createAccounts({ admin, site }: Stage) {
   let count = 0;
   const put = (provider: string, definition: object) =>
     admin.put(`/v1/oauth-apps/${provider}`, {
-      ...{ client_id: 'gateway', client_secret: 'CANARY-client' },
+      client_id: 'gateway',
+      client_secret: 'CANARY-client',
       definition: { title: 'Own', hosts: ['api.example.com'], ...definition },
     });
   /** Goes the owner's way to the provider and back; undefined where the provider is refused. */

@@ -49,8 +49,12 @@ export function clientEntries(stage: Stage): Entry[] {
         await authorize(body.client_id, { request_uri: url });
         const assertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
         const form = {
-          ...{ client_id: body.client_id, client_assertion_type: assertion, client_assertion: jwt },
-          ...{ grant_type: 'refresh_token', refresh_token: 'x', resource: url },
+          client_id: body.client_id,
+          client_assertion_type: assertion,
+          client_assertion: jwt,
+          grant_type: 'refresh_token',
+          refresh_token: 'x',
+          resource: url,
         };
         const asked = { method: 'POST', body: new URLSearchParams(form) };
         await (await fetch(`${product}/oauth/token`, asked)).arrayBuffer();
@@ -67,9 +71,17 @@ const jwt = 'eyJhbGciOiJSUzI1NiJ9.e30.eA';
 /** All addresses that RFC 7591, OpenID Connect and their relatives let a client name. */
 function metadataOf(url: string): object {
   const single = [
-    ...['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri', 'sector_identifier_uri'],
-    ...['initiate_login_uri', 'backchannel_logout_uri', 'frontchannel_logout_uri'],
-    ...['backchannel_client_notification_endpoint', 'software_statement'],
+    'client_uri',
+    'logo_uri',
+    'tos_uri',
+    'policy_uri',
+    'jwks_uri',
+    'sector_identifier_uri',
+    'initiate_login_uri',
+    'backchannel_logout_uri',
+    'frontchannel_logout_uri',
+    'backchannel_client_notification_endpoint',
+    'software_statement',
   ];
   const several = ['request_uris', 'post_logout_redirect_uris'];
   return {

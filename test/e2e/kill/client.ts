@@ -47,7 +47,10 @@ async function raise({ bot }: People, target: string, ledger: Ledger): Promise<v
   lastNumber += 1;
   const number = lastNumber;
   const reply = await bot.post('/v1/actions/call', {
-    ...{ service: 'http', method: 'POST', url: target, body: { number } },
+    service: 'http',
+    method: 'POST',
+    url: target,
+    body: { number },
     secrets: [{ name: 'target', in: 'header', key: 'authorization', prefix: 'Bearer ' }],
   });
   if (reply.status === 202) ledger.raised.set(number, reply.body.approval_id);

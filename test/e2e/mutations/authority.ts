@@ -58,7 +58,8 @@ export const mutationsOfAuthority: Record<string, Mutation> = {
     outcome: stale('credential'),
   },
   "a secret of the user's in the place of the org's, of a raw call": {
-    ...{ call: 'raw', tier: 'org' },
+    call: 'raw',
+    tier: 'org',
     change: (scene) => rotate(scene, { allowed_hosts: [scene.host] }),
     outcome: sent(),
   },

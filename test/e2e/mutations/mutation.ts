@@ -9,11 +9,15 @@ export interface Mutation extends Setting {
 
 /** It leaves as it was approved, with this version of its secret. */
 export const sent = (version = 1): Outcome => ({
-  ...{ told: 'called', ended: 'executed', sent: [approved(version)] },
+  told: 'called',
+  ended: 'executed',
+  sent: [approved(version)],
 });
 
 export const refused = (error: string, told = error): Outcome => ({
-  ...{ told, ended: error, sent: [] },
+  told,
+  ended: error,
+  sent: [],
 });
 
 export const stale = (changed: string): Outcome => ({ ...refused('approval_stale'), changed });

@@ -171,7 +171,9 @@ export const mutationsOfServices: Record<string, Mutation> = {
     change: async ({ admin, name, secret, other }) =>
       created(
         await admin.post('/v1/services', {
-          ...{ template: name, tier: 'user', base_url: other.url },
+          template: name,
+          tier: 'user',
+          base_url: other.url,
           credentials: { secrets: { token: `org/${secret}` } },
         }),
       ),

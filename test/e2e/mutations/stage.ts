@@ -125,8 +125,10 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
   );
   const connectAccount = (as = secret) =>
     place.provider.connect({
-      ...{ name: as, owner: admin },
-      ...{ token: valueOf(name, 1), scopes: ['notes'] },
+      name: as,
+      owner: admin,
+      token: valueOf(name, 1),
+      scopes: ['notes'],
     });
   const account = isByAccount ? await connectAccount() : nobodys;
   await publish(document);
@@ -148,8 +150,22 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
   const before = upstream.hits.length;
 
   return {
-    ...{ name, secret, secretId, host, admin, requester, parent, grantedRuleId, approvalId },
-    ...{ other, document, publish, connect, rule, account, connectAccount },
+    name,
+    secret,
+    secretId,
+    host,
+    admin,
+    requester,
+    parent,
+    grantedRuleId,
+    approvalId,
+    other,
+    document,
+    publish,
+    connect,
+    rule,
+    account,
+    connectAccount,
     async replay() {
       const told = await requester.post('/v1/actions/call', { approval_id: approvalId });
       await admin.post(`/v1/approvals/${approvalId}/call`);
@@ -191,7 +207,8 @@ function documentFor(
 
 const madeWithSecret = new Error('the call is made with a secret');
 const nobodys: Account = {
-  ...{ id: '', name: '' },
+  id: '',
+  name: '',
   grants: () => undefined,
   regrant: () => Promise.reject(madeWithSecret),
   refresh: () => Promise.reject(madeWithSecret),

@@ -49,8 +49,11 @@ export async function openProvider(admin: Person): Promise<Provider> {
     const refreshToken = (isFirst ? first?.refreshToken : undefined) ?? refresh_token;
     const scope = grant.scopes.join(' ');
     response.body = {
-      ...{ access_token: grant.token, refresh_token: refreshToken },
-      ...{ token_type: 'Bearer', expires_in: 3_600, scope },
+      access_token: grant.token,
+      refresh_token: refreshToken,
+      token_type: 'Bearer',
+      expires_in: 3_600,
+      scope,
     };
   };
   const { issuer } = acme;

@@ -60,7 +60,10 @@ export function redeem(
 ): Promise<SignedInClient> {
   const code_verifier = verifier;
   return requestTokens(place, id, {
-    ...{ grant_type: 'authorization_code', redirect_uri: redirectUri, code, code_verifier },
+    grant_type: 'authorization_code',
+    redirect_uri: redirectUri,
+    code,
+    code_verifier,
   });
 }
 
