@@ -1,8 +1,8 @@
 import { Refusal } from './refusal.ts';
 
 /** Where the gateway listens when nobody says otherwise. */
-const DEFAULT_URL = 'http://127.0.0.1:8080';
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const defaultUrl = 'http://127.0.0.1:8080';
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * The gateway's base URL, without a slash at the end. The address of its MCP endpoint is taken
@@ -10,10 +10,10 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
  *
  * @throws Refusal if it is no URL that a credential may be sent to.
  */
-export function parseGatewayUrl(given: string = DEFAULT_URL): string {
+export function parseGatewayUrl(given: string = defaultUrl): string {
   const url = requireSafe(given);
   if (url.search || url.hash || url.username || url.password) {
-    throw new Refusal(`${given} is not the address of a gateway: write it like ${DEFAULT_URL}.`);
+    throw new Refusal(`${given} is not the address of a gateway: write it like ${defaultUrl}.`);
   }
   return url.href.replace(/\/+$/, '').replace(/\/mcp$/, '');
 }
@@ -34,7 +34,7 @@ export function requireSafe(address: string): URL {
 }
 
 export function isLoopbackHttp(url: URL): boolean {
-  return url.protocol === 'http:' && LOOPBACK.test(url.hostname);
+  return url.protocol === 'http:' && loopback.test(url.hostname);
 }
 
 /**

@@ -7,10 +7,10 @@ import { constants } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const NODE_MAJOR = 24;
+const nodeMajor = 24;
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-if (Number(process.versions.node.split('.', 1)[0]) >= NODE_MAJOR) {
+if (Number(process.versions.node.split('.', 1)[0]) >= nodeMajor) {
   await import('./main.ts');
 } else {
   const installed = path.join(
@@ -22,8 +22,8 @@ if (Number(process.versions.node.split('.', 1)[0]) >= NODE_MAJOR) {
     runWith(installed);
   } else {
     process.stderr.write(
-      `action-gateway needs Node ${NODE_MAJOR} and this is ${process.versions.node}: ` +
-        `install Node ${NODE_MAJOR}, or run "npm ci --omit=dev" in ${root}.\n`,
+      `action-gateway needs Node ${nodeMajor} and this is ${process.versions.node}: ` +
+        `install Node ${nodeMajor}, or run "npm ci --omit=dev" in ${root}.\n`,
     );
     process.exitCode = 1;
   }

@@ -5,13 +5,13 @@ export interface Challenge {
   readonly resource_metadata?: string;
 }
 
-const PARAMETER = /([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
+const parameter = /([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
 
 /** Empty if there is none. */
 export function parseChallenge(header: string | null | undefined): Challenge {
   const bearer = /(?:^|,\s*)bearer(?:\s+(.*))?$/is.exec(header ?? '')?.[1] ?? '';
   const parameters = new Map<string, string>();
-  for (const [, name = '', quoted, plain] of bearer.matchAll(PARAMETER)) {
+  for (const [, name = '', quoted, plain] of bearer.matchAll(parameter)) {
     parameters.set(name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '');
   }
   const pick = (name: keyof Challenge) =>

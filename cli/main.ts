@@ -9,7 +9,7 @@ import { Refusal } from './refusal.ts';
 import { printable } from './words.ts';
 
 /** Wrong use, as opposed to a refusal, which is 1. */
-const WRONG_USE = 2;
+const wrongUse = 2;
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -52,7 +52,7 @@ function print(text: string): number {
 
 function misuse(text: string): number {
   process.stderr.write(`${text.trim()}\nTry: action-gateway --help\n`);
-  return WRONG_USE;
+  return wrongUse;
 }
 
 function version(): string {

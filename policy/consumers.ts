@@ -16,7 +16,7 @@ const planting = policy.endpoints.plantRules.request.shape;
 /** What of `approval.remembered` counts here. */
 const remembered = z.object({ gap: planting.gap, decision: planting.decision });
 
-const PLANT_TIMEOUT_MS = 10_000;
+const plantTimeoutMs = 10_000;
 
 /**
  * Plants what was remembered even if whoever resolved the approval died before it could say so.
@@ -42,7 +42,7 @@ async function plantRemembered(deps: Deps, event: Event): Promise<void> {
     return;
   }
   try {
-    await plantRules(deps, parsed.data, deadlineIn(PLANT_TIMEOUT_MS));
+    await plantRules(deps, parsed.data, deadlineIn(plantTimeoutMs));
   } catch (error) {
     if (!(error instanceof AppError) || !finalRefusals.has(error.code)) throw error;
     deps.logger.warn({ eventId: event.id, err: error }, 'remembered approval plants nothing');

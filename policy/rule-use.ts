@@ -10,9 +10,9 @@ export interface RuleUse extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-const FLUSH_EVERY_MS = 10_000;
+const flushEveryMs = 10_000;
 /** More rules than this between two writes are not counted rather than kept. */
-const RULES_MAX = 20_000;
+const rulesMax = 20_000;
 
 export function startRuleUse({ db, logger }: { db: Database; logger: Logger }): RuleUse {
   let counted = new Map<string, { orgId: string; ruleId: string; uses: number }>();
@@ -20,7 +20,7 @@ export function startRuleUse({ db, logger }: { db: Database; logger: Logger }): 
   const add = (orgId: string, ruleId: string, uses: number) => {
     const entry = counted.get(ruleId);
     if (entry !== undefined) entry.uses += uses;
-    else if (counted.size < RULES_MAX) counted.set(ruleId, { orgId, ruleId, uses });
+    else if (counted.size < rulesMax) counted.set(ruleId, { orgId, ruleId, uses });
   };
 
   const flush = async () => {
@@ -34,7 +34,7 @@ export function startRuleUse({ db, logger }: { db: Database; logger: Logger }): 
       logger.warn({ err: error }, 'uses of rules could not be written down yet');
     }
   };
-  const flushing = repeat(FLUSH_EVERY_MS, flush);
+  const flushing = repeat(flushEveryMs, flush);
 
   return {
     count: (orgId, ruleId) => add(orgId, ruleId, 1),

@@ -10,7 +10,7 @@ import { misspeltQuality, slipsMax } from './domain/search-match.ts';
 import type { Meant } from './domain/search-match.ts';
 
 /** Actions that are kept indexed, some two kilobytes each, and that one search looks at. */
-export const INDEXED_ACTIONS_MAX = 50_000;
+export const indexedActionsMax = 50_000;
 const misspellingsMax = 2_000;
 
 /**
@@ -24,7 +24,7 @@ export interface SearchIndexes {
   readonly misspellings: (term: string) => readonly Meant[];
 }
 
-export function createSearchIndexes(actionsMax = INDEXED_ACTIONS_MAX): SearchIndexes {
+export function createSearchIndexes(actionsMax = indexedActionsMax): SearchIndexes {
   /** How many indexes have a word. Of all of them, so that it is looked for once and not in each. */
   const vocabulary = new SearchableMap<number>();
   const misspellings = new LRUCache<string, readonly Meant[]>({ max: misspellingsMax });

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { ConfigError } from '#config';
-import { DOCUMENT_BYTES_MAX } from './domain/source.ts';
+import { documentBytesMax } from './domain/source.ts';
 
 export interface TemplateFile {
   readonly name: string;
@@ -62,7 +62,7 @@ async function readTemplateFile(path: string, name: string): Promise<TemplateFil
   try {
     const { size } = await stat(path);
     // Looked at before reading: a file of any size may lie here.
-    if (size > DOCUMENT_BYTES_MAX) return { name, text: undefined, problem: 'larger than 1 MiB' };
+    if (size > documentBytesMax) return { name, text: undefined, problem: 'larger than 1 MiB' };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
     return { name, text, problem: undefined };
   } catch (error) {

@@ -12,19 +12,19 @@ import { constants } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const OLDEST_NODE_HERE = 20;
-const NODE_MAJOR = 24;
-const OPTIONS = new Set(['--dev', '--no-dashboard']);
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const oldestNodeHere = 20;
+const nodeMajor = 24;
+const knownOptions = new Set(['--dev', '--no-dashboard']);
 /** Within this time a second signal is the first one again: npm repeats what the terminal sends. */
-const SIGNAL_REPEAT_MS = 1_000;
-const PARENT_POLL_MS = 500;
+const signalRepeatMs = 1_000;
+const parentPollMs = 500;
 /**
  * Without the sizes the heap takes 250 MiB more on a large machine, for nothing: V8 lets its young
  * generation, and garbage in the old one, grow with the memory it sees. Helpers of the scavenger
  * cost more than they save: little survives, and Postgres and NATS want the other processors.
  */
-const NODE_FLAGS = [
+const nodeFlags = [
   '--no-parallel-scavenge',
   '--max-semi-space-size=16',
   '--min-semi-space-size=16',
@@ -36,8 +36,8 @@ class Refusal extends Error {}
 
 async function main() {
   const { options, entry, args } = parseArguments(process.argv.slice(2));
-  if (majorOf(process.versions.node) < OLDEST_NODE_HERE) {
-    throw new Refusal(`Node ${process.versions.node} is too old: install Node ${NODE_MAJOR}.`);
+  if (majorOf(process.versions.node) < oldestNodeHere) {
+    throw new Refusal(`Node ${process.versions.node} is too old: install Node ${nodeMajor}.`);
   }
   await withLock(async () => {
     await installPackages({ dev: options.has('--dev') });
@@ -49,7 +49,7 @@ async function main() {
 function parseArguments(given) {
   const end = given.findIndex((argument) => !argument.startsWith('--'));
   const options = end === -1 ? given : given.slice(0, end);
-  const unknown = options.find((option) => !OPTIONS.has(option));
+  const unknown = options.find((option) => !knownOptions.has(option));
   if (unknown) throw new Refusal(`bootstrap: unknown option ${unknown}.`);
   if (end === -1) throw new Refusal('bootstrap: name the program to run, for example start.ts.');
   return { options: new Set(options), entry: given[end], args: given.slice(end + 1) };
@@ -58,7 +58,7 @@ function parseArguments(given) {
 /** One at a time per checkout, on Linux; the kernel releases the lock of whoever is killed. */
 async function withLock(work) {
   if (process.platform !== 'linux') return work();
-  const name = createHash('sha256').update(realpathSync(ROOT)).digest('hex').slice(0, 32);
+  const name = createHash('sha256').update(realpathSync(root)).digest('hex').slice(0, 32);
   let server = await listen(`\0action-gateway-bootstrap-${name}`);
   if (!server) say('Waiting for another start that prepares this checkout …');
   while (!server) {
@@ -111,7 +111,7 @@ function isInstalled({ dev }) {
 
 function readJson(name) {
   try {
-    return JSON.parse(readFileSync(path.join(ROOT, name), 'utf8'));
+    return JSON.parse(readFileSync(path.join(root, name), 'utf8'));
   } catch {
     return undefined; // missing or cut off: what is not known is installed again
   }
@@ -120,12 +120,12 @@ function readJson(name) {
 /** Node 24: the one from npm, or else the one that runs this, if it is new enough. */
 function findNode() {
   const platform = `${process.platform}-${process.arch}`;
-  const installed = path.join(ROOT, `node_modules/node-${platform}/bin/node`);
+  const installed = path.join(root, `node_modules/node-${platform}/bin/node`);
   if (spawnSync(installed, ['--version']).status === 0) return installed;
-  if (majorOf(process.versions.node) >= NODE_MAJOR) return process.execPath;
+  if (majorOf(process.versions.node) >= nodeMajor) return process.execPath;
   throw new Refusal(
-    `npm brings no Node ${NODE_MAJOR} for ${platform}, and this is ${process.versions.node}: ` +
-      `install Node ${NODE_MAJOR} or newer.`,
+    `npm brings no Node ${nodeMajor} for ${platform}, and this is ${process.versions.node}: ` +
+      `install Node ${nodeMajor} or newer.`,
   );
 }
 
@@ -135,8 +135,8 @@ function majorOf(version) {
 
 /** Builds the dashboard if anything that goes into it has changed since. */
 async function buildDashboard(node) {
-  if (!existsSync(path.join(ROOT, 'dashboard/index.html'))) return;
-  const stampFile = path.join(ROOT, 'dashboard/dist/.built-from');
+  if (!existsSync(path.join(root, 'dashboard/index.html'))) return;
+  const stampFile = path.join(root, 'dashboard/dist/.built-from');
   const hash = hashSources([
     'dashboard',
     'services-src/contracts',
@@ -147,7 +147,7 @@ async function buildDashboard(node) {
 
   say('Building the dashboard …');
   const { code } = await run(node, [
-    path.join(ROOT, 'node_modules/vite/bin/vite.js'),
+    path.join(root, 'node_modules/vite/bin/vite.js'),
     'build',
     'dashboard',
     '--logLevel',
@@ -160,7 +160,7 @@ async function buildDashboard(node) {
 function hashSources(names) {
   const hash = createHash('sha256');
   const add = (name) => {
-    const file = path.join(ROOT, name);
+    const file = path.join(root, name);
     const isFolder = readdirOrUndefined(file);
     if (!isFolder) return void hash.update(`${name}\0`).update(readFileSync(file)).update('\0');
     for (const child of isFolder.toSorted()) {
@@ -181,8 +181,8 @@ function readdirOrUndefined(file) {
 }
 
 async function runEntry(node, entry, args) {
-  const follow = path.join(ROOT, 'scripts/follow-starter.mjs');
-  const { code, signal } = await run(node, [...NODE_FLAGS, '--import', follow, entry, ...args], {
+  const follow = path.join(root, 'scripts/follow-starter.mjs');
+  const { code, signal } = await run(node, [...nodeFlags, '--import', follow, entry, ...args], {
     ipc: true,
   });
   return signal ? 128 + constants.signals[signal] : code;
@@ -197,12 +197,12 @@ async function runEntry(node, entry, args) {
 function run(command, args, { ipc = false } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      cwd: ROOT,
+      cwd: root,
       detached: true,
       stdio: ['inherit', 'inherit', 'inherit', ...(ipc ? ['ipc'] : [])],
       env: {
         ...process.env,
-        PATH: [path.join(ROOT, 'node_modules/.bin'), process.env.PATH].join(path.delimiter),
+        PATH: [path.join(root, 'node_modules/.bin'), process.env.PATH].join(path.delimiter),
         ...(ipc && { ACTION_GATEWAY_STARTER: String(process.pid) }),
       },
     });
@@ -221,9 +221,9 @@ function run(command, args, { ipc = false } = {}) {
 
 function handOnSignals(send) {
   const startedBy = process.ppid;
-  let sentAt = -SIGNAL_REPEAT_MS;
+  let sentAt = -signalRepeatMs;
   const handOn = (signal) => {
-    if (performance.now() - sentAt < SIGNAL_REPEAT_MS) return;
+    if (performance.now() - sentAt < signalRepeatMs) return;
     sentAt = performance.now();
     send(signal);
   };
@@ -233,7 +233,7 @@ function handOnSignals(send) {
   // our parent, and no shell that would outlive it.)
   const watch = setInterval(() => {
     if (process.env.npm_lifecycle_event && process.ppid !== startedBy) handOn('SIGTERM');
-  }, PARENT_POLL_MS);
+  }, parentPollMs);
   return () => {
     clearInterval(watch);
     for (const signal of signals) process.off(signal, handOn);

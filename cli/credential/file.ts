@@ -38,8 +38,8 @@ const contents = z.strictObject({
 });
 export type CredentialFile = z.infer<typeof contents>;
 
-const MAX_BYTES = 256 * 1_024;
-const NOBODY_ELSE = 0o077;
+const maxBytes = 256 * 1_024;
+const nobodyElse = 0o077;
 
 /**
  * What is stored, or nothing yet.
@@ -86,12 +86,12 @@ async function readPrivate(path: string): Promise<string | undefined> {
   }
   try {
     const { mode, size } = await handle.stat();
-    if (process.platform !== 'win32' && (mode & NOBODY_ELSE) !== 0) {
+    if (process.platform !== 'win32' && (mode & nobodyElse) !== 0) {
       throw new Refusal(
         `${path} can be read by others: run "chmod 600 ${path}", then log in again.`,
       );
     }
-    return size > MAX_BYTES ? '' : await handle.readFile('utf8');
+    return size > maxBytes ? '' : await handle.readFile('utf8');
   } finally {
     await handle.close();
   }

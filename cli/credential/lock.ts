@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Refusal, reasonOf } from '../refusal.ts';
 
-const WAIT_MS = 60_000;
-const POLL_MS = 50;
-const SQLITE_BUSY = 5;
+const waitMs = 60_000;
+const pollMs = 50;
+const sqliteBusy = 5;
 
 /**
  * Runs `work` while no other process of this user does so for the same file.
@@ -22,12 +22,12 @@ export async function withFileLock<T>(file: string, work: () => Promise<T>): Pro
   const { DatabaseSync } = await import('node:sqlite');
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
-    const until = performance.now() + WAIT_MS;
+    const until = performance.now() + waitMs;
     while (!isTaken(() => lock.exec('begin exclusive'))) {
       if (performance.now() > until) {
         throw new Refusal(`Another action-gateway has held ${path} for a minute: stop it first.`);
       }
-      await sleep(POLL_MS);
+      await sleep(pollMs);
     }
     return await work();
   } finally {
@@ -49,7 +49,7 @@ function isTaken(take: () => void): boolean {
     take();
     return true;
   } catch (error) {
-    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return false;
+    if ((error as { errcode?: number }).errcode === sqliteBusy) return false;
     throw error;
   }
 }

@@ -4,14 +4,14 @@ import { isLoopbackHttp, requireSafe } from '../address.ts';
 import { Refusal } from '../refusal.ts';
 import type { Credential, OAuthClient } from './file.ts';
 
-const TIMEOUT_MS = 20_000;
+const timeoutMs = 20_000;
 /** Acts as the person, not as an agent: nothing that an agent holds may have it. */
-const USER_SCOPE = 'user';
+const userScope = 'user';
 
 /** For one request of oauth4webapi: a time limit, and plain http only where `requireSafe` allows it. */
 export function requestOptions(endpoint: string) {
   return {
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.timeout(timeoutMs),
     [oauth.allowInsecureRequests]: isLoopbackHttp(requireSafe(endpoint)),
   };
 }
@@ -72,7 +72,7 @@ export function withTokens(
 }
 
 export function refuseUserScope({ scope }: { readonly scope?: string | undefined }): void {
-  if (!scopesOf(scope).includes(USER_SCOPE)) return;
+  if (!scopesOf(scope).includes(userScope)) return;
   throw new Refusal(
     'This credential acts as the user, and an agent must not: log in with "action-gateway mcp login".',
   );
@@ -81,7 +81,7 @@ export function refuseUserScope({ scope }: { readonly scope?: string | undefined
 /** The scopes to ask for: never the user's own. */
 export function agentScopes(scope: string): string {
   return scopesOf(scope)
-    .filter((each) => each !== USER_SCOPE)
+    .filter((each) => each !== userScope)
     .join(' ');
 }
 

@@ -9,10 +9,10 @@ import type { OAuthClient } from '../credential/file.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
 import type { AuthorizationServer } from './discover.ts';
 
-export const REDIRECT_PATH = '/callback';
-const CLIENT_NAME = 'action-gateway mcp';
-const SOFTWARE_ID = 'agent-action-gateway-cli';
-const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+export const redirectPath = '/callback';
+const clientName = 'action-gateway mcp';
+const softwareId = 'agent-action-gateway-cli';
+const knownMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
 const registered = z.looseObject({
   client_id: oauthClient.shape.client_id,
@@ -45,16 +45,16 @@ export async function registerClient(server: AuthorizationServer): Promise<OAuth
       `${server.issuer} registers nobody: name a client it knows with --client-id.`,
     );
   }
-  const methods = server.token_endpoint_auth_methods_supported ?? METHODS;
+  const methods = server.token_endpoint_auth_methods_supported ?? knownMethods;
   const metadata = {
-    client_name: CLIENT_NAME,
-    software_id: SOFTWARE_ID,
+    client_name: clientName,
+    software_id: softwareId,
     application_type: 'native',
     // Any port of it (RFC 8252 section 7.3): each login takes a free one.
-    redirect_uris: [`http://127.0.0.1${REDIRECT_PATH}`],
+    redirect_uris: [`http://127.0.0.1${redirectPath}`],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    token_endpoint_auth_method: METHODS.find((method) => methods.includes(method)) ?? 'none',
+    token_endpoint_auth_method: knownMethods.find((method) => methods.includes(method)) ?? 'none',
   };
   const answer = await oauth
     .dynamicClientRegistrationRequest(server, metadata, requestOptions(endpoint))

@@ -7,8 +7,8 @@ import type { Challenge } from '../challenge.ts';
 import { joinScopes } from '../credential/oauth.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
 
-const TIMEOUT_MS = 20_000;
-const PROBE = { jsonrpc: '2.0', id: 0, method: 'ping' };
+const timeoutMs = 20_000;
+const probe = { jsonrpc: '2.0', id: 0, method: 'ping' };
 
 const resourceMetadata = z.looseObject({
   resource: z.string().max(2_048),
@@ -63,7 +63,7 @@ async function askForChallenge(endpoint: URL): Promise<Challenge> {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     },
-    body: JSON.stringify(PROBE),
+    body: JSON.stringify(probe),
   });
   await answer.body?.cancel();
   return parseChallenge(answer.headers.get('www-authenticate'));
@@ -146,7 +146,7 @@ async function fetchSafely(url: URL, init: RequestInit = {}): Promise<Response> 
     return await fetch(url, {
       ...init,
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
     });
   } catch (error) {
     throw new Refusal(`${url.origin} does not answer (${reasonOf(error)}).`, { cause: error });

@@ -17,12 +17,12 @@ import type { Environment } from '../settings.ts';
 import { openBrowser } from './browser.ts';
 import { openCallbackServer } from './callback.ts';
 import type { Callback } from './callback.ts';
-import { REDIRECT_PATH, givenClient, isStillKnown, registerClient } from './client.ts';
+import { redirectPath, givenClient, isStillKnown, registerClient } from './client.ts';
 import { discover } from './discover.ts';
 import type { AuthorizationServer, Discovered } from './discover.ts';
 
 /** As long as the gateway keeps a sign-in that somebody has begun. */
-const PATIENCE_MS = 10 * 60_000;
+const patienceMs = 10 * 60_000;
 
 export interface LoginOptions {
   readonly url?: string;
@@ -91,7 +91,7 @@ async function authorize(
   const { server, resource } = request.discovered;
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
-  await using callbacks = await openCallbackServer(REDIRECT_PATH, state);
+  await using callbacks = await openCallbackServer(redirectPath, state);
 
   const address = new URL(server.authorization_endpoint);
   const parameters = {
@@ -109,7 +109,7 @@ async function authorize(
 
   const callback = await Promise.race([
     callbacks.answer,
-    sleep(PATIENCE_MS, undefined, { ref: false }),
+    sleep(patienceMs, undefined, { ref: false }),
   ]);
   if (!callback) throw new Refusal('Nobody signed in for ten minutes: run the login again.');
   try {

@@ -9,7 +9,7 @@ import type { FrameId } from './frame.ts';
 import { isGood } from './http.ts';
 
 /** JSON-RPC's code for "the server, for reasons of its own". */
-const SERVER_ERROR = -32_000;
+const serverError = -32_000;
 
 /** Why a frame has no answer: for its sender as a JSON-RPC error, and for a person as a sentence. */
 export interface Failure {
@@ -27,7 +27,7 @@ export const tooLong: Failure = {
   message: 'This message is larger than 16 MiB and was not sent.',
 };
 export const noAnswer: Failure = {
-  code: SERVER_ERROR,
+  code: serverError,
   message:
     'The gateway ended its answer without a result. The call may have been made all the same.',
 };
@@ -43,12 +43,12 @@ export function failureOfAnswer(answer: IncomingMessage, body: string, access: A
   const data = { status, ...(error !== undefined && { error }) };
   const scope = missingScope(answer);
   if (status === 401) {
-    return { code: SERVER_ERROR, message: refusedCredential(access), data };
+    return { code: serverError, message: refusedCredential(access), data };
   }
   if (scope !== undefined) {
     const wanted = joinScopes(access.scope(), scope);
     return {
-      code: SERVER_ERROR,
+      code: serverError,
       message: missingScopeMessage({ scope, wanted, loginCommand: access.loginCommand }),
       data: { ...data, error: 'insufficient_scope', scope: wanted },
     };
@@ -56,14 +56,14 @@ export function failureOfAnswer(answer: IncomingMessage, body: string, access: A
   const otherwise = isGood(answer)
     ? 'The gateway sent something that is no answer to this request.'
     : `The gateway answered with status ${status}.`;
-  return { code: SERVER_ERROR, message: message ?? otherwise, data };
+  return { code: serverError, message: message ?? otherwise, data };
 }
 
 /** For what never became an answer. */
 export function failureOfError(error: unknown, { gateway }: Access): Failure {
-  if (error instanceof Refusal) return { code: SERVER_ERROR, message: error.message };
+  if (error instanceof Refusal) return { code: serverError, message: error.message };
   return {
-    code: SERVER_ERROR,
+    code: serverError,
     message: `The gateway at ${gateway} did not answer (${reasonOf(error)}).`,
   };
 }

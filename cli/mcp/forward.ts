@@ -4,13 +4,13 @@ import type { IncomingMessage } from 'node:http';
 import { readEvents } from './event-stream.ts';
 import { failureLine, failureOfAnswer, failureOfError, noAnswer } from './failure.ts';
 import type { Failure } from './failure.ts';
-import { MAX_FRAME, parseReply } from './frame.ts';
+import { maxFrame, parseReply } from './frame.ts';
 import type { Frame } from './frame.ts';
 import { isEventStream, isGood, readBody } from './http.ts';
-import { RECONNECT_MS, listenToGateway } from './listen.ts';
+import { reconnectMs, listenToGateway } from './listen.ts';
 import type { Shim } from './shim.ts';
 
-const RESUME_ATTEMPTS = 5;
+const resumeAttempts = 5;
 
 /** Sends one frame and writes what comes back: for a request exactly one answer, whatever happens. */
 export async function forward(shim: Shim, frame: Frame): Promise<void> {
@@ -64,7 +64,7 @@ async function post(shim: Shim, frame: Frame, signal: AbortSignal): Promise<Fail
     const isAnswered = await relayStream(shim, { frame, answer, signal });
     return isAnswered || frame.kind !== 'request' ? undefined : noAnswer;
   }
-  const body = await readBody(answer, MAX_FRAME);
+  const body = await readBody(answer, maxFrame);
   if (await relay(shim, { frame, answer, text: body })) return undefined;
   if (isGood(answer) && frame.kind !== 'request') return undefined;
   return failureOfAnswer(answer, body, shim.access);
@@ -96,12 +96,12 @@ async function relayStream(
   { frame, answer, signal }: { frame: Frame; answer: IncomingMessage; signal: AbortSignal },
 ): Promise<boolean> {
   let lastEventId: string | undefined;
-  let wait = RECONNECT_MS;
+  let wait = reconnectMs;
   let isAnswered = false;
   let stream = answer;
   for (let attempt = 0; ; attempt++) {
     try {
-      for await (const event of readEvents(stream, MAX_FRAME)) {
+      for await (const event of readEvents(stream, maxFrame)) {
         lastEventId = event.id ?? lastEventId;
         wait = event.retry ?? wait;
         if (event.data === '') continue;
@@ -113,7 +113,7 @@ async function relayStream(
       const canGoOn = isAnswered || lastEventId !== undefined;
       if (signal.aborted || !canGoOn) throw error;
     }
-    if (isAnswered || lastEventId === undefined || attempt === RESUME_ATTEMPTS) return isAnswered;
+    if (isAnswered || lastEventId === undefined || attempt === resumeAttempts) return isAnswered;
     await sleep(wait, undefined, { signal });
     stream = await shim.transport.listen({ lastEventId }, signal);
     if (!isGood(stream) || !isEventStream(stream)) {

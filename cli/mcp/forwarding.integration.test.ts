@@ -6,7 +6,7 @@ import { answerWithEcho, startGateway } from '../gateway.testing.ts';
 import type { GatewayBehaviour, McpCall } from '../gateway.testing.ts';
 import { startProgram } from '../program.testing.ts';
 
-const KEY = 'aak_CANARYkey';
+const key = 'aak_CANARYkey';
 const initialize = {
   id: 0,
   method: 'initialize',
@@ -21,7 +21,7 @@ async function startBoth(behaviour: GatewayBehaviour = {}) {
   const stack = new AsyncDisposableStack();
   const gateway = stack.use(await startGateway(behaviour));
   const shim = stack.use(
-    startProgram(['mcp'], { ACTION_GATEWAY_KEY: KEY, ACTION_GATEWAY_URL: gateway.url }),
+    startProgram(['mcp'], { ACTION_GATEWAY_KEY: key, ACTION_GATEWAY_URL: gateway.url }),
   );
   return { gateway, shim, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -47,7 +47,7 @@ test('a frame arrives byte for byte, with the credential', async () => {
   expect(await world.shim.next()).toMatchObject({ id: 'a' });
   expect(world.gateway.calls[0]?.body).toBe(line);
   expect(world.gateway.calls[0]?.headers).toMatchObject({
-    authorization: `Bearer ${KEY}`,
+    authorization: `Bearer ${key}`,
     accept: 'application/json, text/event-stream',
     'content-type': 'application/json',
   });

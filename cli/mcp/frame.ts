@@ -1,5 +1,5 @@
 /** Larger than anything the gateway takes or gives. In bytes, or in characters of a stream. */
-export const MAX_FRAME = 16 * 1_048_576;
+export const maxFrame = 16 * 1_048_576;
 
 /** A JSON-RPC message, and what the HTTP transport of MCP needs to know about it. */
 export interface Frame {
@@ -18,9 +18,9 @@ export interface Frame {
 }
 export type FrameId = string | number;
 
-const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+const versionKey = 'io.modelcontextprotocol/protocolVersion';
 /** Which parameter `Mcp-Name` repeats (SEP-2243, SEP-2663). */
-const NAME_PARAMETERS = new Map([
+const nameParameters = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
@@ -41,8 +41,8 @@ export function parseFrame(bytes: Buffer): Frame | undefined {
     kind: method === undefined ? 'response' : id === undefined ? 'notification' : 'request',
     method,
     id,
-    ownVersion: stringOf(objectOf(params['_meta'])[VERSION_KEY]),
-    name: stringOf(params[NAME_PARAMETERS.get(method ?? '') ?? '']),
+    ownVersion: stringOf(objectOf(params['_meta'])[versionKey]),
+    name: stringOf(params[nameParameters.get(method ?? '') ?? '']),
     cancels: method === 'notifications/cancelled' ? idOf(params['requestId']) : undefined,
   };
 }

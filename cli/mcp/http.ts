@@ -4,9 +4,9 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
 import { proxyFor } from '../proxy.ts';
 
-const CONNECT_TIMEOUT_MS = 15_000;
+const connectTimeoutMs = 15_000;
 /** Longer than any call may take at the gateway; a stream that has begun may be silent for ever. */
-const ANSWER_TIMEOUT_MS = 10 * 60_000;
+const answerTimeoutMs = 10 * 60_000;
 
 export interface Exchange {
   readonly method: 'POST' | 'GET' | 'DELETE';
@@ -32,8 +32,8 @@ export function openHttp(url: URL): HttpClient {
         const outgoing = request(url, { agent, method, headers, signal });
         const limit = (ms: number, what: string) =>
           setTimeout(() => outgoing.destroy(new Error(what)), ms);
-        const connecting = limit(CONNECT_TIMEOUT_MS, 'no connection in time');
-        const answering = limit(ANSWER_TIMEOUT_MS, 'no answer in time');
+        const connecting = limit(connectTimeoutMs, 'no connection in time');
+        const answering = limit(answerTimeoutMs, 'no answer in time');
         outgoing.once('socket', (socket) => {
           if (!socket.connecting) return clearTimeout(connecting);
           socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));

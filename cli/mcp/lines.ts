@@ -1,5 +1,5 @@
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
+const newline = 0x0a;
+const carriageReturn = 0x0d;
 
 /**
  * The lines of a stream, without their ends and without the empty ones. A line of more than
@@ -21,7 +21,7 @@ export async function* readLines(
   };
   for await (const chunk of input) {
     let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
       add(chunk.subarray(start, end));
       const line = take();
       if (line?.length !== 0) yield line;
@@ -40,5 +40,5 @@ export async function* readLines(
 }
 
 function withoutReturn(line: Buffer): Buffer {
-  return line.at(-1) === RETURN ? line.subarray(0, -1) : line;
+  return line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
 }

@@ -1,34 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { readEvents } from './event-stream.ts';
-import { MAX_FRAME, parseReply } from './frame.ts';
+import { maxFrame, parseReply } from './frame.ts';
 import { isEventStream, isGood } from './http.ts';
 import type { Shim } from './shim.ts';
 
-export const RECONNECT_MS = 1_000;
-const MIN_RECONNECT_MS = 20;
-const MAX_RECONNECT_MS = 30_000;
+export const reconnectMs = 1_000;
+const minReconnectMs = 20;
+const maxReconnectMs = 30_000;
 /** After these it is worth asking again later; after any other refusal there is no such stream. */
-const PASSING = new Set([401, 403, 408, 429]);
+const passing = new Set([401, 403, 408, 429]);
 
 /** Passes on what the gateway says by itself (GET of the endpoint), as long as frames may come. */
 export async function listenToGateway(shim: Shim): Promise<void> {
   const { transport, editor, stopped, noMoreInput } = shim;
   const signal = AbortSignal.any([stopped, noMoreInput.signal]);
   let lastEventId: string | undefined;
-  let wait = RECONNECT_MS;
+  let wait = reconnectMs;
   while (!signal.aborted) {
     try {
       const answer = await transport.listen({ lastEventId }, signal);
       const status = answer.statusCode ?? 0;
       const hasStream = isGood(answer) && isEventStream(answer);
       if (!hasStream) answer.destroy();
-      if (!hasStream && status < 500 && !PASSING.has(status)) return;
+      if (!hasStream && status < 500 && !passing.has(status)) return;
       if (hasStream) {
-        wait = RECONNECT_MS;
-        for await (const event of readEvents(answer, MAX_FRAME)) {
+        wait = reconnectMs;
+        for await (const event of readEvents(answer, maxFrame)) {
           lastEventId = event.id ?? lastEventId;
-          wait = Math.max(event.retry ?? wait, MIN_RECONNECT_MS);
+          wait = Math.max(event.retry ?? wait, minReconnectMs);
           const message = event.data === '' ? undefined : parseReply(event.data);
           // An answer would be a second one: whoever waits for it takes up its own stream.
           if (message && !message.isAnswer) await editor.write(message.line);
@@ -42,6 +42,6 @@ export async function listenToGateway(shim: Shim): Promise<void> {
     } catch {
       return;
     }
-    wait = Math.min(wait * 2, MAX_RECONNECT_MS);
+    wait = Math.min(wait * 2, maxReconnectMs);
   }
 }

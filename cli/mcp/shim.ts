@@ -4,13 +4,13 @@ import type { Access } from '../credential/access.ts';
 import type { Transport } from './transport.ts';
 import { failureLine, notAFrame, tooLong } from './failure.ts';
 import { forward } from './forward.ts';
-import { MAX_FRAME, parseFrame } from './frame.ts';
+import { maxFrame, parseFrame } from './frame.ts';
 import type { FrameId } from './frame.ts';
 import { readLines } from './lines.ts';
 
 /** More than an editor asks at once; while so many are under way, stdin is not read. */
-const MAX_UNDER_WAY = 128;
-const LAST_ANSWERS_MS = 60_000;
+const maxUnderWay = 128;
+const lastAnswersMs = 60_000;
 
 /** Whoever started us, with frames on stdin and stdout. */
 export interface Editor {
@@ -55,7 +55,7 @@ export async function runShim({
   };
   const tasks = new Set<Promise<void>>();
   try {
-    for await (const line of readLines(shim.editor.input, MAX_FRAME)) {
+    for await (const line of readLines(shim.editor.input, maxFrame)) {
       const frame = line && parseFrame(line);
       if (!frame) {
         const failure = line ? notAFrame : tooLong;
@@ -66,11 +66,11 @@ export async function runShim({
       const task = forward(shim, frame).finally(() => tasks.delete(task));
       tasks.add(task);
       if (frame.kind === 'notification' || frame.method === 'initialize') await task;
-      else if (tasks.size >= MAX_UNDER_WAY) await Promise.race(tasks);
+      else if (tasks.size >= maxUnderWay) await Promise.race(tasks);
     }
   } catch (error) {
     if (!stopped.aborted) throw error; // stopping closes the input
   }
   shim.noMoreInput.abort();
-  await Promise.race([Promise.all(tasks), sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
+  await Promise.race([Promise.all(tasks), sleep(lastAnswersMs, undefined, { ref: false })]);
 }

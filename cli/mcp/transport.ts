@@ -7,10 +7,10 @@ import { openHttp, readBody } from './http.ts';
 import { frameHeaders } from './frame.ts';
 import type { Frame } from './frame.ts';
 
-const GOODBYE_MS = 2_000;
-const MAX_REFUSAL_BYTES = 1_048_576;
-const VERSION = 'mcp-protocol-version';
-const SESSION = 'mcp-session-id';
+const goodbyeMs = 2_000;
+const maxRefusalBytes = 1_048_576;
+const versionHeader = 'mcp-protocol-version';
+const sessionHeader = 'mcp-session-id';
 
 /**
  * MCP's Streamable HTTP, seen from a client: the credential, the session and the headers that go
@@ -33,8 +33,8 @@ export function openTransport(access: Access): Transport {
   const session: { id?: string | undefined; version?: string | undefined } = {};
 
   const sessionHeaders = () => ({
-    ...(session.id !== undefined && { [SESSION]: session.id }),
-    ...(session.version !== undefined && { [VERSION]: session.version }),
+    ...(session.id !== undefined && { [sessionHeader]: session.id }),
+    ...(session.version !== undefined && { [versionHeader]: session.version }),
   });
 
   /** Tries again, each way once: with another token, and without a session that has ended. */
@@ -49,9 +49,9 @@ export function openTransport(access: Access): Transport {
       if (!hasOtherToken && (await findOtherToken(access, { answer, token }))) {
         hasOtherToken = true;
         await discard(answer);
-      } else if (answer.statusCode === 404 && withSession[SESSION] !== undefined) {
+      } else if (answer.statusCode === 404 && withSession[sessionHeader] !== undefined) {
         // The gateway also answers clients without a session (docs/reference/calling.md#mcp).
-        if (session.id === withSession[SESSION]) session.id = undefined;
+        if (session.id === withSession[sessionHeader]) session.id = undefined;
         await discard(answer);
       } else {
         return answer;
@@ -94,7 +94,7 @@ export function openTransport(access: Access): Transport {
     [Symbol.asyncDispose]: async () => {
       if (session.id !== undefined) {
         const headers = { ...sessionHeaders(), authorization: `Bearer ${access.token()}` };
-        const signal = AbortSignal.timeout(GOODBYE_MS);
+        const signal = AbortSignal.timeout(goodbyeMs);
         // A session that is not ended runs out by itself.
         await http.send({ method: 'DELETE', headers, signal }).then(discard, () => undefined);
       }
@@ -106,7 +106,7 @@ export function openTransport(access: Access): Transport {
 /** `initialize` begins a session; a frame that names its own revision has none. */
 function headersFor(frame: Frame, headers: Record<string, string>): Record<string, string> {
   if (frame.method !== 'initialize' && frame.ownVersion === undefined) return headers;
-  const { [SESSION]: _session, [VERSION]: _version, ...others } = headers;
+  const { [sessionHeader]: _session, [versionHeader]: _version, ...others } = headers;
   return others;
 }
 
@@ -134,5 +134,5 @@ export function missingScope(answer: IncomingMessage): string | undefined {
 
 /** Reads what nobody wants, so that the connection can be used again. */
 async function discard(answer: IncomingMessage): Promise<void> {
-  await readBody(answer, MAX_REFUSAL_BYTES).catch(() => answer.destroy());
+  await readBody(answer, maxRefusalBytes).catch(() => answer.destroy());
 }

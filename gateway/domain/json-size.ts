@@ -15,15 +15,15 @@ export interface JsonSize {
   readonly names: number;
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_LIST = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_LIST = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-const SPACE = 0x20;
+const quoteByte = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openList = 0x5b;
+const backslash = 0x5c;
+const closeList = 0x5d;
+const openObject = 0x7b;
+const closeObject = 0x7d;
+const space = 0x20;
 
 /** Deeper than this no limit may be: what walks values elsewhere is bounded by it. */
 export const jsonDepthMax = 64;
@@ -31,7 +31,7 @@ export const jsonDepthMax = 64;
 const items = new Int32Array(jsonDepthMax + 1);
 
 /** Characters of a string that are looked at one by one before the rest is searched natively. */
-const SHORT_STRING = 32;
+const shortString = 32;
 
 /**
  * Counts what a JSON text holds before it is parsed, in one pass over its bytes that makes no
@@ -46,30 +46,30 @@ export function measureJson(bytes: Uint8Array, limits: JsonLimits): JsonSize {
   let names = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
-    if (byte === QUOTE) {
+    if (byte === quoteByte) {
       at = endOfString(bytes, at + 1);
-    } else if (byte === COMMA) {
+    } else if (byte === comma) {
       const open = items[depth] as number;
       if (open >= 0) {
         items[depth] = open + 1;
         values += 1;
         if (open + 1 > itemsMax) throw tooLarge('list_items', itemsMax, 'items in one list');
       }
-    } else if (byte === COLON) {
+    } else if (byte === colon) {
       names += 1;
       values += 1;
       if (names > namesMax) throw tooLarge('names', namesMax, 'names of members');
-    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+    } else if (byte === openList || byte === openObject) {
       depth += 1;
       if (depth > depthMax) throw tooLarge('depth', depthMax, 'levels of nesting');
       items[depth] = -1;
-      if (byte === OPEN_LIST) {
-        while ((bytes[at + 1] as number) <= SPACE) at += 1;
-        const isEmpty = bytes[at + 1] === CLOSE_LIST;
+      if (byte === openList) {
+        while ((bytes[at + 1] as number) <= space) at += 1;
+        const isEmpty = bytes[at + 1] === closeList;
         items[depth] = isEmpty ? 0 : 1;
         if (!isEmpty) values += 1;
       }
-    } else if ((byte === CLOSE_LIST || byte === CLOSE_OBJECT) && depth > 0) {
+    } else if ((byte === closeList || byte === closeObject) && depth > 0) {
       depth -= 1;
     }
     if (values > valuesMax) throw tooLarge('values', valuesMax, 'values');
@@ -81,15 +81,15 @@ export function measureJson(bytes: Uint8Array, limits: JsonLimits): JsonSize {
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
-    const searchedFrom = at + SHORT_STRING;
+    const searchedFrom = at + shortString;
     for (; at < searchedFrom; at += 1) {
-      if (at >= bytes.length || bytes[at] === QUOTE) return at;
-      if (bytes[at] === BACKSLASH) at += 1;
+      if (at >= bytes.length || bytes[at] === quoteByte) return at;
+      if (bytes[at] === backslash) at += 1;
     }
-    const quote = bytes.indexOf(QUOTE, at);
+    const quote = bytes.indexOf(quoteByte, at);
     if (quote < 0) return bytes.length;
     let escapes = quote;
-    while (escapes > at && bytes[escapes - 1] === BACKSLASH) escapes -= 1;
+    while (escapes > at && bytes[escapes - 1] === backslash) escapes -= 1;
     if ((quote - escapes) % 2 === 0) return quote;
     at = quote + 1;
   }

@@ -12,19 +12,19 @@ export interface ReadGap {
 }
 
 /** An allowed call has this long to run. */
-const REPLAY_LIFETIME_MS = 15 * 60_000;
+const replayLifetimeMs = 15 * 60_000;
 /**
  * A remembered rule may be planted for as long as the event lives that repeats it. Deleted rules
  * are kept for longer, so a decision that is shown again does not bring one back.
  */
-const PLANT_LIFETIME_MS = 7 * 24 * 60 * 60_000;
+const plantLifetimeMs = 7 * 24 * 60 * 60_000;
 /**
  * A cascade reaches no older call: executions are remembered for a day, and an older one could have
  * been sent and forgotten.
  */
-const CASCADE_AGE_MS = 23 * 60 * 60_000;
-const TTL_MAX_MS = 365 * 24 * 60 * 60_000;
-const CLOCK_SKEW_MS = 1_000;
+const cascadeAgeMs = 23 * 60 * 60_000;
+const ttlMaxMs = 365 * 24 * 60 * 60_000;
+const clockSkewMs = 1_000;
 
 /**
  * Refuses a decision that is not about this gap, that its decider may not make, or that says more
@@ -48,10 +48,10 @@ export function checkDecision(
     throw notGenuine('does not say what to remember');
   }
   if (isRemembered && !mayLast(decision)) throw notGenuine('says to remember for too long');
-  const isEarly = gap.issuedAt > decision.at + CLOCK_SKEW_MS || decision.at > now + CLOCK_SKEW_MS;
+  const isEarly = gap.issuedAt > decision.at + clockSkewMs || decision.at > now + clockSkewMs;
   if (isEarly) throw notGenuine('was made before its call');
-  const lifetimeMs = toPlant ? PLANT_LIFETIME_MS : REPLAY_LIFETIME_MS;
-  if (decision.at + lifetimeMs + CLOCK_SKEW_MS < now) {
+  const lifetimeMs = toPlant ? plantLifetimeMs : replayLifetimeMs;
+  if (decision.at + lifetimeMs + clockSkewMs < now) {
     throw new AppError('approval_stale', 'The call was allowed too long ago; ask for it again.', {
       details: { changed: 'decision' },
     });
@@ -81,7 +81,7 @@ export function checkCascade(
     credentialOf(gap) === credentialOf(decided);
   const isNoRiskier = riskOrder[gap.risk] <= riskOrder[decided.risk] && gap.risk !== 'delete';
   const isEarlier =
-    gap.issuedAt <= decision.at + CLOCK_SKEW_MS && gap.issuedAt >= decision.at - CASCADE_AGE_MS;
+    gap.issuedAt <= decision.at + clockSkewMs && gap.issuedAt >= decision.at - cascadeAgeMs;
   const mayCascade = isMeant && isCovered && isSamePlace && isNoRiskier && isEarlier;
   if (!mayCascade || !mayDecide(gap, decision)) throw notGenuine('does not reach this call');
 }
@@ -127,7 +127,7 @@ function isAbove({ chain }: Pick<Gap, 'chain'>, deciderId: string): boolean {
 
 function mayLast({ expiresAt, at, deciderKind, as }: DecisionStatement): boolean {
   if (expiresAt === null) return deciderKind === 'user' && as === 'ancestor';
-  return expiresAt <= at + TTL_MAX_MS;
+  return expiresAt <= at + ttlMaxMs;
 }
 
 const riskOrder = { read: 0, write: 1, delete: 2 } as const satisfies Record<Risk, number>;

@@ -35,10 +35,10 @@ export interface Denial {
 }
 
 /** Some 15 ms of comparing: hundreds of rules with an argument of usual length take a hundredth of it. */
-const STEPS_MAX = 4_000_000;
+const stepsMax = 4_000_000;
 
 export function createDecisionBudget(): DecisionBudget {
-  return { left: STEPS_MAX, names: createNameBudget() };
+  return { left: stepsMax, names: createNameBudget() };
 }
 
 /**
@@ -54,7 +54,7 @@ export function findDenial(standing: Standing, call: WalkedCall): Denial | undef
 /** The same without throwing. */
 export function denialWithin(standing: Standing, call: WalkedCall): Denial | 'unknown' | undefined {
   const { budget } = call;
-  const steps = STEPS_PER_NAME * (call.keys.length + call.denyNames.length);
+  const steps = stepsPerName * (call.keys.length + call.denyNames.length);
   for (const rule of standing.rules) {
     if (rule.effect !== 'deny') continue;
     budget.left -= steps;
@@ -71,7 +71,7 @@ export function denialWithin(standing: Standing, call: WalkedCall): Denial | 'un
   return budget.left < 0 ? 'unknown' : undefined;
 }
 
-const STEPS_PER_NAME = 2;
+const stepsPerName = 2;
 
 export function tooLong(): AppError {
   return invalidParam(
@@ -89,9 +89,7 @@ export function denialReason({ rule, key }: Denial, chain: readonly ChainLink[])
   const owner = chain.find(({ id }) => id === rule.identityId);
   const whose = owner === undefined ? 'the org' : `${owner.kind} ${owner.name}`;
   const text = `A deny rule of ${whose} (${rule.pattern.text}) refuses ${key}.`;
-  return text.length > REASON_CHARACTERS_MAX
-    ? `${text.slice(0, REASON_CHARACTERS_MAX - 1)}…`
-    : text;
+  return text.length > reasonCharactersMax ? `${text.slice(0, reasonCharactersMax - 1)}…` : text;
 }
 
-const REASON_CHARACTERS_MAX = 1000;
+const reasonCharactersMax = 1000;

@@ -27,7 +27,7 @@ export function argumentsOf(
   const elsewhere = otherValuesOf(param, operation, request);
   if (given === undefined || elsewhere === undefined || given.length === 0) return undefined;
   const values = [...given, ...elsewhere, ...betweenBlanks(param, given)];
-  if (values.length > VALUES_MAX) return undefined;
+  if (values.length > valuesMax) return undefined;
   const read = values.map((value) => readValue(value));
   if (read.some(({ args }) => args === undefined)) return undefined;
   const isPossible = read
@@ -39,7 +39,7 @@ export function argumentsOf(
 }
 
 /** Members of a body that servers may take for one parameter; more than that are unknown. */
-const VALUES_MAX = 10;
+const valuesMax = 10;
 
 /** The values at the place where the parameter belongs. */
 function valuesOf(

@@ -16,7 +16,7 @@ import { walk } from './walk.ts';
 import { callOf, chainOf, ruleOn, standing, standings } from './walk.testing.ts';
 
 /** Milliseconds of CPU: some ten times what a decision may take, and a fraction of what these took. */
-const BOUNDED_MS = 200;
+const boundedMs = 200;
 
 const times = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => make(index));
@@ -69,7 +69,7 @@ describe('what members wrote about a host', () => {
     );
     const names = findNames(longPaths, { path });
 
-    expect(cpuMsOf(() => findNames(longPaths, { path }))).toBeLessThan(BOUNDED_MS);
+    expect(cpuMsOf(() => findNames(longPaths, { path }))).toBeLessThan(boundedMs);
     expect(isDenied('own19:send7:x', names)).toBe(true);
 
     const { neighbours, budget } = neighboursOf(times(200, (index) => longPaths[index % 20]!));
@@ -91,7 +91,7 @@ describe('what members wrote about a host', () => {
     );
     const path = '/a'.repeat(901);
 
-    expect(cpuMsOf(() => findNames([long], { path }))).toBeLessThan(BOUNDED_MS);
+    expect(cpuMsOf(() => findNames([long], { path }))).toBeLessThan(boundedMs);
     expect(isDenied('own0:send7:x', findNames([long], { path }))).toBe(true);
     expect(isDenied('own0:send7:x', findNames([long], { path: '/a' }))).toBe(true);
   });
@@ -128,12 +128,12 @@ describe('what members wrote about a host', () => {
     const names = findNames([templates[0]!], asked);
     const { user, system } = process.threadCpuUsage(before);
 
-    expect((user + system) / 1_000).toBeLessThan(BOUNDED_MS);
+    expect((user + system) / 1_000).toBeLessThan(boundedMs);
     expect(isDenied('own0:send0:ann', names)).toBe(true);
     expect(isDenied('own0:send0:bob', names)).toBe(false);
     // Not known to fit: it may be anybody.
     expect(isDenied('own0:send999:bob', names)).toBe(true);
-    expect(cpuMsOf(() => findNames(templates, asked))).toBeLessThan(BOUNDED_MS);
+    expect(cpuMsOf(() => findNames(templates, asked))).toBeLessThan(boundedMs);
   });
 
   test('has the members of a body looked through once', () => {
@@ -151,7 +151,7 @@ describe('what members wrote about a host', () => {
     const body = Object.fromEntries(times(10_000, (index) => [`member${index}`, index]));
 
     expect(cpuMsOf(() => findNames([many], { path: '/send', body: { ...body } }))).toBeLessThan(
-      BOUNDED_MS,
+      boundedMs,
     );
   });
 
@@ -175,7 +175,7 @@ describe('what members wrote about a host', () => {
 
     expect(names.length).toBeLessThan(300);
     expect(find()).toBeDefined();
-    expect(cpuMsOf(find)).toBeLessThan(BOUNDED_MS);
+    expect(cpuMsOf(find)).toBeLessThan(boundedMs);
   });
 });
 
@@ -198,7 +198,7 @@ describe('comparing a call with rules', () => {
           // Refused.
         }
       }),
-    ).toBeLessThan(BOUNDED_MS);
+    ).toBeLessThan(boundedMs);
   });
 
   test('takes one budget, however many agents made the rules that allow it', () => {
@@ -217,7 +217,7 @@ describe('comparing a call with rules', () => {
       }
     };
 
-    expect(cpuMsOf(decide)).toBeLessThan(BOUNDED_MS);
+    expect(cpuMsOf(decide)).toBeLessThan(boundedMs);
   });
 
   test('of the usual kind is far from the budget', () => {

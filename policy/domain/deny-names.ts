@@ -183,7 +183,7 @@ function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
   const certain = new Set(listed.map(({ action }) => action));
   const named: NamedOperation[] = [];
   for (const [index, operation] of operations.entries()) {
-    budget.left -= STEPS_PER_OPERATION;
+    budget.left -= stepsPerOperation;
     if (budget.left < 0) return unknownIn(found, at);
     named.push({
       action: encodeName(operation.action.key),
@@ -198,7 +198,7 @@ function operationsIn(found: Found, at: Circumstances): NamedOperation[] {
   return isUnknown ? [...named, ...unknownIn(found, at)] : named;
 }
 
-const STEPS_PER_OPERATION = 100;
+const stepsPerOperation = 100;
 
 /**
  * Any operation of its method, or at its path; any at all where the request carries others, or is a POST, which

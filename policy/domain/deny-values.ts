@@ -4,8 +4,8 @@ import { fold } from './folding.ts';
 import { decode, partsOf, split } from './value-spellings.ts';
 
 /** What one value may hold for deny rules to look at; one that holds more is unknown. */
-const LEAVES_MAX = 100;
-const CHARACTERS_MAX = 4096;
+const leavesMax = 100;
+const charactersMax = 4096;
 
 /**
  * The arguments that a value stands for: itself, each item of a list, each member of an object, each
@@ -14,7 +14,7 @@ const CHARACTERS_MAX = 4096;
 export function argumentsIn(value: JsonValue): string[] | undefined {
   const found = new Set<string>();
   const waiting: JsonValue[] = [value];
-  let [left, items] = [CHARACTERS_MAX, LEAVES_MAX];
+  let [left, items] = [charactersMax, leavesMax];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (next !== null && typeof next === 'object') {
       const members = Array.isArray(next) ? next : Object.values(next);
@@ -27,7 +27,7 @@ export function argumentsIn(value: JsonValue): string[] | undefined {
     left -= text.length;
     if (left < 0 || text.includes('\ufffd')) return undefined;
     for (const part of partsOf(text)) found.add(encodeArgument(part));
-    if (found.size > LEAVES_MAX) return undefined;
+    if (found.size > leavesMax) return undefined;
   }
   return found.size === 0 ? undefined : [...found];
 }
@@ -41,8 +41,8 @@ export type ReadValue = (value: JsonValue) => ReadValueResult;
 
 const unread: ReadValueResult = { args: undefined, readings: [] };
 /** Steps that a value is charged before it is looked through: a fixed part and one per character. */
-const STEPS_PER_CHARACTER = 20;
-const STEPS_PER_VALUE = 500;
+const stepsPerCharacter = 20;
+const stepsPerValue = 500;
 
 /** Reads each value of a request once, however many operations have a parameter there. */
 export function createValueReader(budget: { left: number }): ReadValue {
@@ -50,8 +50,8 @@ export function createValueReader(budget: { left: number }): ReadValue {
   return (value) => {
     let result = known.get(value);
     if (result !== undefined) return result;
-    const length = typeof value === 'string' ? value.length : CHARACTERS_MAX;
-    budget.left -= STEPS_PER_VALUE + STEPS_PER_CHARACTER * Math.min(length, CHARACTERS_MAX);
+    const length = typeof value === 'string' ? value.length : charactersMax;
+    budget.left -= stepsPerValue + stepsPerCharacter * Math.min(length, charactersMax);
     if (budget.left < 0) return unread;
     const args = argumentsIn(value);
     result = args === undefined ? unread : { args, readings: readingsOf(value) };

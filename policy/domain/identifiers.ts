@@ -3,7 +3,7 @@
  * without its `_`), the digits of a phone number, a UUID without its hyphens. Undefined: none.
  */
 export function identifierIn(text: string): string | undefined {
-  if (text.length > CHARACTERS_MAX || !startsIdentifier.test(text)) return undefined;
+  if (text.length > charactersMax || !startsIdentifier.test(text)) return undefined;
   const plain = asciiDigits(text);
   const uuid = plain.replaceAll(/^\{|^urn:uuid:|[-}]/g, '');
   if (/^[0-9a-f]{32}$/.test(uuid)) return uuid;
@@ -23,7 +23,7 @@ export function hyphenatedUuidIn(text: string): string | undefined {
   return parts?.join('-');
 }
 
-const CHARACTERS_MAX = 60;
+const charactersMax = 60;
 const startsIdentifier = /^(?:[+-]?\.?\p{Nd}|[{(a-f]|urn:uuid:)/u;
 
 /** Computed as text: ids can have more digits than a number holds. */
@@ -32,7 +32,7 @@ function numberIn(text: string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
   const digits = whole + fraction;
   const point = whole.length + Number(exponent);
-  if (digits === '' || Math.abs(Number(exponent)) > CHARACTERS_MAX) return undefined;
+  if (digits === '' || Math.abs(Number(exponent)) > charactersMax) return undefined;
   const padded = digits.padEnd(point, '0').padStart(digits.length - Math.min(point, 0), '0');
   const at = Math.max(point, 0);
   const [before, after] = [padded.slice(0, at), padded.slice(at)];

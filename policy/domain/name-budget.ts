@@ -7,8 +7,8 @@ export interface NameBudget extends PathBudget {
   readonly checks: CheckBudget;
 }
 
-const NAME_STEPS_MAX = 1_000_000;
+const nameStepsMax = 1_000_000;
 
 export function createNameBudget(): NameBudget {
-  return { left: NAME_STEPS_MAX, checks: createCheckBudget() };
+  return { left: nameStepsMax, checks: createCheckBudget() };
 }

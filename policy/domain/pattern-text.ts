@@ -1,11 +1,11 @@
 import { httpMethod, nameReference } from '#contracts/vocabulary';
 import { nearestName } from '#errors';
-import { KEY_CHARACTERS_MAX, encodeArgument, encodeName, splitKey } from '#permission-key';
+import { keyCharactersMax, encodeArgument, encodeName, splitKey } from '#permission-key';
 import { hostPattern, httpPattern } from './http-pattern.ts';
 import { refusedPattern as refused } from './refused-pattern.ts';
 
 /** Bounds what one rule costs to keep and to match: the longest host with a method and `/**` has room. */
-const WILDCARD_PATTERN_CHARACTERS_MAX = 320;
+const wildcardPatternCharactersMax = 320;
 
 const verbs: readonly string[] = [...httpMethod.options, 'ANY', '*'];
 
@@ -24,16 +24,16 @@ export function parsePattern(text: string): string {
     throw refused('must not hold control characters; spell them as "%0A"');
   }
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) throw refused('must spell a literal "%" as "%25"');
-  if (text.includes('*') && text.length > WILDCARD_PATTERN_CHARACTERS_MAX) {
-    throw refused(`with wildcards may have at most ${WILDCARD_PATTERN_CHARACTERS_MAX} characters`);
+  if (text.includes('*') && text.length > wildcardPatternCharactersMax) {
+    throw refused(`with wildcards may have at most ${wildcardPatternCharactersMax} characters`);
   }
   const { service, arg } = segments;
   checkService(service);
   const action = parseAction(service, segments.action);
   if (arg === '') throw refused('needs an argument as its third segment; write * for any');
   const pattern = `${service}:${action}:${parseArgument(service, arg)}`;
-  if (pattern.length > KEY_CHARACTERS_MAX) {
-    throw refused(`may have at most ${KEY_CHARACTERS_MAX} characters once it is percent-encoded`);
+  if (pattern.length > keyCharactersMax) {
+    throw refused(`may have at most ${keyCharactersMax} characters once it is percent-encoded`);
   }
   return pattern;
 }

@@ -2,8 +2,8 @@ import type { JsonValue } from '#contracts/vocabulary';
 import type { Issue } from './invalid-call.ts';
 
 /** As `canonicalJson` has it. */
-const DEPTH_MAX = 64;
-const ISSUES_MAX = 20;
+const depthMax = 64;
+const issuesMax = 20;
 
 /**
  * What JSON can carry but nobody can approve for what it is: numbers that were changed when they
@@ -20,9 +20,9 @@ function visit(
   path: string,
   { issues, depth }: { issues: Issue[]; depth: number },
 ): void {
-  if (issues.length >= ISSUES_MAX) return;
-  if (depth > DEPTH_MAX) {
-    issues.push({ path, message: `is nested deeper than ${DEPTH_MAX} levels` });
+  if (issues.length >= issuesMax) return;
+  if (depth > depthMax) {
+    issues.push({ path, message: `is nested deeper than ${depthMax} levels` });
   } else if (typeof value === 'number') {
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
       issues.push({

@@ -14,7 +14,7 @@ interface PossibleOperations {
   readonly mayCarry: boolean;
 }
 
-const STEPS_PER_ACTION = 100;
+const stepsPerAction = 100;
 
 /** Found once for each template. */
 const possibleOperations = new WeakMap<CompiledTemplate, Map<string, PossibleOperations>>();
@@ -48,7 +48,7 @@ export function operationsFor(
       mayCarry: among.some(({ multiplex }) => multiplex === true),
     };
     known.set(asked, operations);
-    budget.left -= STEPS_PER_ACTION * all.length;
+    budget.left -= stepsPerAction * all.length;
   }
   return operations;
 }

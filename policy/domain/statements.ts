@@ -8,7 +8,7 @@ type Facts = Omit<
 >;
 
 /** How long a permit may be used to begin sending (docs/reference/identities.md#lifetimes). */
-export const PERMIT_LIFETIME_MS = 5_000;
+export const permitLifetimeMs = 5_000;
 
 /** Proof that this one call may be executed, until five seconds from now. */
 export function buildPermit(
@@ -39,7 +39,7 @@ export function buildPermit(
     approvalId: replay?.approvalId ?? null,
     executionId: replay?.executionId ?? null,
     requestDigest: replay?.requestDigest ?? null,
-    expiresAt: now + PERMIT_LIFETIME_MS,
+    expiresAt: now + permitLifetimeMs,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { DerivedKey, SuggestedTier } from '#contracts/permit';
-import { WHOLE_ACTION } from '#permission-key';
+import { wholeAction } from '#permission-key';
 
-const TIERS_MAX = 4;
-const SENTENCE_CHARACTERS_MAX = 500;
-const ARGUMENT_CHARACTERS_MAX = 120;
+const tiersMax = 4;
+const sentenceCharactersMax = 500;
+const argumentCharactersMax = 120;
 
 interface Step {
   readonly key: string;
@@ -19,7 +19,7 @@ export function suggestTiers(uncovered: readonly DerivedKey[]): SuggestedTier[] 
   const ladders = uncovered.map(ladderOf);
   const height = Math.max(...ladders.map((ladder) => ladder.length));
   const tiers: SuggestedTier[] = [];
-  for (let step = 0; step < height && tiers.length < TIERS_MAX; step += 1) {
+  for (let step = 0; step < height && tiers.length < tiersMax; step += 1) {
     const chosen = ladders.flatMap((ladder) => ladder[Math.min(step, ladder.length - 1)] ?? []);
     const keys = [...new Set(chosen.map(({ key }) => key))];
     if (tiers.at(-1)?.keys.join('\n') === keys.join('\n')) continue;
@@ -39,7 +39,7 @@ function ladderOf(key: DerivedKey): Step[] {
 
 function actionLadder({ key, service, action, arg }: DerivedKey): Step[] {
   const anyAction = { key: `${service}:*:*`, words: `any action of ${service}` };
-  if (arg === WHOLE_ACTION) return [{ key, words: `${action} of ${service}` }, anyAction];
+  if (arg === wholeAction) return [{ key, words: `${action} of ${service}` }, anyAction];
   return [
     { key, words: `${action} of ${service} for ${shown(arg)} only` },
     { key: `${service}:${action}:*`, words: `${action} of ${service} for anything` },
@@ -63,11 +63,11 @@ function withCredential(what: string, { action, arg }: DerivedKey): string {
 
 function sentence(words: readonly string[]): string {
   const text = `Allow ${words.join(', with ')}.`;
-  return text.length > SENTENCE_CHARACTERS_MAX
-    ? `${text.slice(0, SENTENCE_CHARACTERS_MAX - 2)}….`
+  return text.length > sentenceCharactersMax
+    ? `${text.slice(0, sentenceCharactersMax - 2)}….`
     : text;
 }
 
 function shown(arg: string): string {
-  return arg.length > ARGUMENT_CHARACTERS_MAX ? `${arg.slice(0, ARGUMENT_CHARACTERS_MAX)}…` : arg;
+  return arg.length > argumentCharactersMax ? `${arg.slice(0, argumentCharactersMax)}…` : arg;
 }

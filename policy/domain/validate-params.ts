@@ -19,11 +19,11 @@ export interface CheckBudget extends Budget {
 export type ParamCheck = (value: JsonValue, budget?: CheckBudget) => boolean;
 
 /** Some 20 checks of small schemas, or two of the largest. */
-const NEW_PARTS_MAX = 400;
-const PARTS_PER_CHECK = 15;
+const newPartsMax = 400;
+const partsPerCheck = 15;
 
 export function createCheckBudget(): CheckBudget {
-  return { ...createInlineBudget(), newParts: NEW_PARTS_MAX };
+  return { ...createInlineBudget(), newParts: newPartsMax };
 }
 
 /** A value of which finding out would take long is not known to satisfy it. The check is made when it is first needed. */
@@ -33,7 +33,7 @@ export function compileParamCheck(schema: CompiledParam['schema']): ParamCheck {
   let isValid: ReturnType<typeof compileTest> | undefined;
   return (value, budget = createCheckBudget()) => {
     if (isValid === undefined) {
-      budget.newParts -= parts + PARTS_PER_CHECK;
+      budget.newParts -= parts + partsPerCheck;
       if (budget.newParts < 0) return false;
       isValid = compileTest(schema);
     }

@@ -3,7 +3,7 @@ import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { AppError, nearestName } from '#errors';
-import { KEY_CHARACTERS_MAX, actionKey } from '#permission-key';
+import { keyCharactersMax, actionKey } from '#permission-key';
 import { canonicalJson } from '#signing';
 import {
   actionPath,
@@ -46,9 +46,9 @@ export async function establishActionFacts(
   const tooLong = () =>
     invalidParam(action.scopeParam ?? 'params', 'is too long to be part of a permission key');
   // Encoding makes no text shorter, and takes long for a long one.
-  if (arg !== undefined && arg.length > KEY_CHARACTERS_MAX) throw tooLong();
+  if (arg !== undefined && arg.length > keyCharactersMax) throw tooLong();
   const key = actionKey(service.name, action.key, arg);
-  if (key.key.length > KEY_CHARACTERS_MAX) throw tooLong();
+  if (key.key.length > keyCharactersMax) throw tooLong();
   const base = parseBaseUrl(service.baseUrl);
   const request = requestOf(action, params, {
     prefix: base.prefix,

@@ -27,11 +27,11 @@ export interface CallFacts {
   readonly request: SentRequest;
 }
 
-const DESCRIPTION_CHARACTERS_MAX = 2000;
+const descriptionCharactersMax = 2000;
 
 export function cutDescription(text: string): string {
-  return text.length > DESCRIPTION_CHARACTERS_MAX
-    ? `${text.slice(0, DESCRIPTION_CHARACTERS_MAX - 1)}…`
+  return text.length > descriptionCharactersMax
+    ? `${text.slice(0, descriptionCharactersMax - 1)}…`
     : text;
 }
 

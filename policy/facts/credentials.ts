@@ -111,12 +111,12 @@ export async function findCallSecrets(
   });
 }
 
-const INJECTIONS_MAX = 10;
+const injectionsMax = 10;
 
 /** Two credentials in one place would overwrite each other. */
 export function checkPlaces(injections: readonly Injection[]): void {
-  if (injections.length > INJECTIONS_MAX) {
-    throw invalidParam('secrets', `with the service's own may be at most ${INJECTIONS_MAX}`);
+  if (injections.length > injectionsMax) {
+    throw invalidParam('secrets', `with the service's own may be at most ${injectionsMax}`);
   }
   const places = new Set<string>();
   for (const { in: place, key } of injections) {

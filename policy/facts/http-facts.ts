@@ -1,6 +1,6 @@
 import type { HttpCall } from '#contracts/call';
 import type { CallTarget, Injection } from '#contracts/permit';
-import { KEY_CHARACTERS_MAX, connectionKey, httpKey, secretKey } from '#permission-key';
+import { keyCharactersMax, connectionKey, httpKey, secretKey } from '#permission-key';
 import { templateDigest } from '#templates';
 import { aliasKeys } from '../domain/deny-names.ts';
 import { checkHttpParts, parseHttpTarget } from '../domain/http-target.ts';
@@ -51,7 +51,7 @@ export async function establishHttpFacts(
   checkPlaces(injections);
 
   const key = httpKey(call.method, to.host, to.path);
-  if (key.key.length > KEY_CHARACTERS_MAX) {
+  if (key.key.length > keyCharactersMax) {
     throw invalidParam('path', 'is too long to be part of a permission key');
   }
   const risk = riskOfMethod(call.method);

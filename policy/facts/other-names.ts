@@ -31,9 +31,9 @@ interface Candidate {
 }
 
 /** Services and templates that a gap's names are looked up in at most. */
-const REMEMBERED_MAX = 40;
+const rememberedMax = 40;
 /** What a gap may hold of them: their arguments can be long. */
-const REMEMBERED_CHARACTERS_MAX = 16_000;
+const rememberedCharactersMax = 16_000;
 
 /** Patterns of every deny rule that is met. */
 export function deniesIn(standings: Standings): readonly Pattern[] {
@@ -92,7 +92,7 @@ export async function rememberOtherNames(
 ): Promise<OtherNames> {
   const { candidates } = await findCandidates(lookups, addressed);
   const { owner, request, method, budget } = addressed;
-  const neighbours = await loadAll(lookups, candidates.slice(0, REMEMBERED_MAX), {
+  const neighbours = await loadAll(lookups, candidates.slice(0, rememberedMax), {
     owner,
     checks: budget.checks,
   });
@@ -104,18 +104,18 @@ export async function rememberOtherNames(
 /** Of each name all arguments or none: what is not remembered is unknown again. */
 function knownIn(names: readonly RatedName[]): OtherNames['known'] {
   const known: OtherNames['known'] = [];
-  let left = REMEMBERED_CHARACTERS_MAX;
+  let left = rememberedCharactersMax;
   for (const { service, action, args } of names) {
     if (typeof action !== 'string' || service === undefined || args === undefined) continue;
     const size = args.reduce((sum, arg) => sum + arg.length + service.length + action.length, 0);
-    if (size > left || known.length + args.length > KNOWN_MAX) continue;
+    if (size > left || known.length + args.length > knownMax) continue;
     left -= size;
     known.push(...args.map((arg) => ({ service, action, arg })));
   }
   return known;
 }
 
-const KNOWN_MAX = 200;
+const knownMax = 200;
 
 /** Fills in arguments that were known when the gap was signed. */
 export function recallArguments(

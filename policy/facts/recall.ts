@@ -1,7 +1,7 @@
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { Gap } from '#contracts/permit';
 import { AppError } from '#errors';
-import { WHOLE_ACTION } from '#permission-key';
+import { wholeAction } from '#permission-key';
 import { createDecisionBudget } from '../domain/denials.ts';
 import type { DecisionBudget, WalkedCall } from '../domain/denials.ts';
 import { addressNames, aliasKeys, namesOf, ownNames } from '../domain/deny-names.ts';
@@ -35,7 +35,7 @@ function ownNamesOf(gap: Gap): RatedName[] {
   const [host] = hosts;
   if (target.kind !== 'action') return aliasKeys(injections, { host: host ?? '', risk });
   if (key === undefined) return [];
-  const keyArg = key.arg === WHOLE_ACTION ? undefined : key.arg;
+  const keyArg = key.arg === wholeAction ? undefined : key.arg;
   const names = namesOf(target.service, target.template.key);
   return [
     ...ownNames(names, { action: target.action, keyArg, risk }),

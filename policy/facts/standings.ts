@@ -4,7 +4,7 @@ import type { Standing, Standings } from '../domain/rules.ts';
 import type { Chain, Lookups } from '../lookups/lookups.ts';
 
 /** Rules of more agents than this, off the caller's chain, do not count. */
-const CREATORS_ELSEWHERE_MAX = 20;
+const creatorsElsewhereMax = 20;
 
 /** An identity, active and with all its ancestors active, as it stands now. */
 export async function loadStanding(
@@ -50,7 +50,7 @@ export async function withCreatorsElsewhere(
   const all = new Map(standings);
   const waiting = [...all.values()].flatMap(creatorsElsewhere);
   const seen = new Set<string>();
-  while (waiting.length > 0 && seen.size < CREATORS_ELSEWHERE_MAX) {
+  while (waiting.length > 0 && seen.size < creatorsElsewhereMax) {
     const id = waiting.pop();
     if (id === undefined || seen.has(id) || all.has(id)) continue;
     seen.add(id);

@@ -16,15 +16,15 @@ import type { Lookups, Owner } from '../lookups/lookups.ts';
 import { anyService, loadNeighbours } from './other-names.ts';
 
 /** Actions that are named to the person who makes a rule. */
-const NAMED_MAX = 100;
+const namedMax = 100;
 /** Steps of some 10 ns that looking for them may take, and those before other requests have their turn. */
-const STEPS_MAX = 30_000_000;
-const STEPS_AT_ONCE = 500_000;
-const STEPS_PER_ACTION = 500;
+const stepsMax = 30_000_000;
+const stepsAtOnce = 500_000;
+const stepsPerAction = 500;
 /** Services that are looked at, each with a few requests to the registry. */
-const SERVICES_MAX = 2_000;
+const servicesMax = 2_000;
 /** No more services are looked at when less than this is left of the time for the answer. */
-const LEFT_MS = 1_500;
+const leftMs = 1_500;
 
 export interface Stopped {
   readonly stops: { service: string; action: string }[];
@@ -49,11 +49,11 @@ export async function findStopped(
   { deadline, ...denied }: Denied & { deadline: Deadline },
 ): Promise<Stopped> {
   const stops: Stopped['stops'] = [];
-  const work = { left: STEPS_MAX, sinceYield: 0 };
-  let [ofOthers, left] = [0, SERVICES_MAX];
+  const work = { left: stepsMax, sinceYield: 0 };
+  let [ofOthers, left] = [0, servicesMax];
   for await (const service of services) {
     left -= 1;
-    if (left < 0 || deadline.remainingMs() < LEFT_MS) return { stops, ofOthers, isCut: true };
+    if (left < 0 || deadline.remainingMs() < leftMs) return { stops, ofOthers, isCut: true };
     const { orgId, userId } = owner;
     const isOthers = service.ownerId !== null && service.ownerId !== userId;
     const caller = { orgId, userId: service.ownerId ?? userId };
@@ -62,7 +62,7 @@ export async function findStopped(
         ofOthers += 1;
         break;
       }
-      if (stops.length === NAMED_MAX) return { stops, ofOthers, isCut: true };
+      if (stops.length === namedMax) return { stops, ofOthers, isCut: true };
       stops.push({ service: service.name, action });
     }
     if (work.left < 0) return { stops, ofOthers, isCut: true };
@@ -87,11 +87,11 @@ async function* stoppedOf(
     const budget = createNameBudget();
     const before = budget.left;
     const isFound = isStopped({ service, template, action, around, budget }, denied);
-    const steps = STEPS_PER_ACTION * (1 + around.neighbours.length) + before - budget.left;
+    const steps = stepsPerAction * (1 + around.neighbours.length) + before - budget.left;
     work.left -= steps;
     if (work.left < 0) return;
     work.sinceYield += steps;
-    if (work.sinceYield > STEPS_AT_ONCE) {
+    if (work.sinceYield > stepsAtOnce) {
       work.sinceYield = 0;
       await setImmediate();
     }

@@ -8,13 +8,13 @@ import { foldPattern } from '../domain/deny-patterns.ts';
 import type { Rule } from '../domain/rules.ts';
 
 /** Of patterns that are kept: compiled they take some fifty bytes for each character. */
-const KEPT_CHARACTERS_MAX = 1_000_000;
+const keptCharactersMax = 1_000_000;
 /** Before other requests have their turn: five milliseconds at most. */
-const CHARACTERS_AT_ONCE = 20_000;
+const charactersAtOnce = 20_000;
 
 /** The same rules are read again every second, for each chain that they hold for. */
 const compiled = new LRUCache<string, Pattern>({
-  maxSize: KEPT_CHARACTERS_MAX,
+  maxSize: keptCharactersMax,
   sizeCalculation: (_pattern, text) => text.length,
 });
 
@@ -38,7 +38,7 @@ export async function compilePatterns(stored: readonly StoredPattern[]): Promise
       since += key.length;
     }
     patterns.push(pattern);
-    if (since < CHARACTERS_AT_ONCE) continue;
+    if (since < charactersAtOnce) continue;
     since = 0;
     await setImmediate();
   }

@@ -8,7 +8,7 @@ import { recallCall } from '../facts/recall.ts';
 import { loadStanding, withCreatorsElsewhere } from '../facts/standings.ts';
 
 /** An agent hands on what it holds by the read allowance for a day at most (docs/reference/permissions.md#authority). */
-const READ_LIFETIME_MS = 24 * 60 * 60 * 1000;
+const readLifetimeMs = 24 * 60 * 60 * 1000;
 
 export interface Authority {
   readonly covers: boolean;
@@ -60,5 +60,5 @@ function needOf(gap: Gap, text: string): Need {
 
 function endOf(cover: Cover, now: number): number | null {
   if (cover === null) return null;
-  return cover.by === 'read' ? now + READ_LIFETIME_MS : cover.rule.expiresAtMs;
+  return cover.by === 'read' ? now + readLifetimeMs : cover.rule.expiresAtMs;
 }

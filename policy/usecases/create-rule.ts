@@ -14,7 +14,7 @@ import type { Owner } from '../lookups/lookups.ts';
 import { countLiveRules, insertRule } from '../repository/rules.ts';
 
 /** Rules that people keep on one identity or the org; each is read on every decision below it. */
-const RULES_PER_IDENTITY_MAX = 500;
+const rulesPerIdentityMax = 500;
 
 /** A rule by a person: on identities of the own subtree, or by an admin anywhere and on the org. */
 export async function createRule(
@@ -40,10 +40,10 @@ export async function createRule(
 
   const rule = await deps.db.transaction(async (tx) => {
     const place = { orgId: caller.orgId, identityId: body.identity_id };
-    if ((await countLiveRules(tx, place)) >= RULES_PER_IDENTITY_MAX) {
+    if ((await countLiveRules(tx, place)) >= rulesPerIdentityMax) {
       throw new AppError(
         'conflict',
-        `There are ${RULES_PER_IDENTITY_MAX} rules here already. Delete some, or write a broader one.`,
+        `There are ${rulesPerIdentityMax} rules here already. Delete some, or write a broader one.`,
       );
     }
     const inserted = await insertRule(tx, {

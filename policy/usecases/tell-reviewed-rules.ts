@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { changeMeanings } from '../domain/rule-changes.ts';
 import { takeReviewed } from '../repository/rule-review.ts';
 
-const BATCH = 500;
+const batch = 500;
 
 /** Says once, in the log, which rules mean something else since an upgrade. */
 export async function tellReviewedRules({
@@ -10,9 +10,9 @@ export async function tellReviewedRules({
   logger,
 }: Pick<Deps, 'db' | 'logger'>): Promise<void> {
   for (;;) {
-    const rules = await takeReviewed(db, BATCH);
+    const rules = await takeReviewed(db, batch);
     for (const { change, ...rule } of rules)
       logger.warn({ ...rule, change }, changeMeanings[change]);
-    if (rules.length < BATCH) return;
+    if (rules.length < batch) return;
   }
 }

@@ -1,5 +1,5 @@
 import type { BodyPart } from '#contracts/template';
-import { BASE64_CHARACTERS_MAX } from '#templates';
+import { base64CharactersMax } from '#templates';
 import type { BodyKind } from '#templates';
 import { isObject } from './context.ts';
 import type { Context, JsonObject, Place } from './context.ts';
@@ -14,7 +14,7 @@ const base64 = {
   format: 'byte',
   contentEncoding: 'base64',
   minLength: 1,
-  maxLength: BASE64_CHARACTERS_MAX,
+  maxLength: base64CharactersMax,
 };
 
 /** Bytes as callers give them: JSON carries none. */
@@ -22,7 +22,7 @@ export function base64Schema({ title, description }: JsonObject): JsonObject {
   const said = typeof description === 'string' ? `${description} ` : '';
   return {
     ...(title === undefined ? {} : { title }),
-    description: `${said}Base64 (RFC 4648 section 4) of at most ${BASE64_CHARACTERS_MAX} characters.`,
+    description: `${said}Base64 (RFC 4648 section 4) of at most ${base64CharactersMax} characters.`,
     ...base64,
   };
 }

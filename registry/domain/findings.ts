@@ -100,13 +100,13 @@ export interface Findings {
 export type Locate = (path: Path) => { pointer: string; line: number | null };
 
 /** A hopeless document stops adding findings here; the first ones are what an author mends first. */
-const FINDINGS_MAX = 100;
+const findingsMax = 100;
 
 export function createFindings(locate: Locate): Findings {
   const errors: Finding[] = [];
   const warnings: Finding[] = [];
   const add = (list: Finding[], finding: Finding) => {
-    if (list.length >= FINDINGS_MAX) return;
+    if (list.length >= findingsMax) return;
     const { path, message } = finding;
     if (list.some((found) => found.path === path && found.message === message)) return;
     list.push(finding);

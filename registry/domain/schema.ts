@@ -8,8 +8,8 @@ import type { Context, JsonObject, Place } from './context.ts';
 import { lookUpReference } from './references.ts';
 
 /** References repeat what they name, so few lines can unfold to very much. */
-export const SCHEMA_NODES_MAX = 50_000;
-const PATTERN_CHARACTERS_MAX = 500;
+export const schemaNodesMax = 50_000;
+const patternCharactersMax = 500;
 
 /** Keywords whose value is one schema, a list of schemas, or a map of schemas (JSON Schema 2020-12). */
 const schemaKeywords = new Set([
@@ -95,7 +95,7 @@ export function expandSchema(
   if (budget.schemaNodes < 0) {
     // Said once: every reference after it would say it again.
     if (budget.schemaNodes === -1) {
-      const message = `The schemas unfold to more than ${SCHEMA_NODES_MAX} parts. Describe only what callers need.`;
+      const message = `The schemas unfold to more than ${schemaNodesMax} parts. Describe only what callers need.`;
       findings.error('too_complex', at.path.slice(0, 3), message);
     }
     return undefined;
@@ -226,7 +226,7 @@ function problemOf(schema: JsonValue): string | undefined {
   const pattern = unusablePattern(schema);
   return pattern === undefined
     ? undefined
-    : `The pattern "${pattern.slice(0, 80)}" is no regular expression of at most ${PATTERN_CHARACTERS_MAX} characters.`;
+    : `The pattern "${pattern.slice(0, 80)}" is no regular expression of at most ${patternCharactersMax} characters.`;
 }
 
 /** Why a value does not meet a schema that `checkSchema` has passed; undefined when it does. */
@@ -284,7 +284,7 @@ function patternMap(schema: JsonObject): JsonObject {
 }
 
 function isPattern(pattern: string): boolean {
-  if (pattern.length > PATTERN_CHARACTERS_MAX) return false;
+  if (pattern.length > patternCharactersMax) return false;
   try {
     compilePattern(pattern);
     return true;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { DOCUMENT_BYTES_MAX, parseSource } from './source.ts';
+import { documentBytesMax, parseSource } from './source.ts';
 
 function codesOf(text: string): string[] {
   return parseSource(text)
@@ -41,8 +41,8 @@ describe('parseSource', () => {
     ['an alias without anchor', 'a: *nowhere\n', 'syntax'],
     ['a value that contains itself', 'a: &x\n  b: *x\n', 'too_complex'],
     ['nesting without end', '['.repeat(20_000) + ']'.repeat(20_000), 'too_complex'],
-    ['more than 1 MiB', `a: ${'x'.repeat(DOCUMENT_BYTES_MAX)}`, 'too_large'],
-    ['more than 1 MiB of two-byte characters', 'é'.repeat(DOCUMENT_BYTES_MAX / 2 + 1), 'too_large'],
+    ['more than 1 MiB', `a: ${'x'.repeat(documentBytesMax)}`, 'too_large'],
+    ['more than 1 MiB of two-byte characters', 'é'.repeat(documentBytesMax / 2 + 1), 'too_large'],
   ])('refuses %s', ([, text, code]) => {
     expect(codesOf(text)).toContain(code);
     expect(parseSource(text).value).toBeUndefined();

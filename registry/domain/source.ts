@@ -7,13 +7,13 @@ import { extensionName } from './extensions.ts';
 import { createFindings, pointerTo } from './findings.ts';
 import type { FindingCode, Findings, Locate, Path } from './findings.ts';
 
-export const DOCUMENT_BYTES_MAX = 1_048_576;
+export const documentBytesMax = 1_048_576;
 
 /** Aliases are allowed, but what they unfold to is limited: a few lines can otherwise unfold to gigabytes. */
-const ALIASES_MAX = 100;
-const NODES_MAX = 200_000;
-const DEPTH_MAX = 100;
-const NESTS_TOO_DEEP = `The document nests deeper than ${DEPTH_MAX} levels. Flatten it.`;
+const aliasesMax = 100;
+const nodesMax = 200_000;
+const depthMax = 100;
+const nestsTooDeep = `The document nests deeper than ${depthMax} levels. Flatten it.`;
 
 /** Keys that mean something to JavaScript objects; no template needs them. */
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
@@ -26,7 +26,7 @@ export interface Source {
 
 /** Reads YAML or JSON (which YAML 1.2 contains) into plain data, keeping track of lines. */
 export function parseSource(text: string): Source {
-  if (text.length > DOCUMENT_BYTES_MAX || Buffer.byteLength(text) > DOCUMENT_BYTES_MAX) {
+  if (text.length > documentBytesMax || Buffer.byteLength(text) > documentBytesMax) {
     return refused(
       'too_large',
       'The document is larger than 1 MiB. Keep only the operations you need.',
@@ -44,7 +44,7 @@ export function parseSource(text: string): Source {
     });
   } catch {
     // The parser recurses; text that nests thousands of levels deep exhausts the stack.
-    return refused('too_complex', NESTS_TOO_DEEP);
+    return refused('too_complex', nestsTooDeep);
   }
   const findings = createFindings(locator(document, lines));
   reportSyntax(document, findings);
@@ -62,7 +62,7 @@ function refused(code: FindingCode, message: string): Source {
 function reportSyntax(document: Document.Parsed, findings: Findings): void {
   const problems = [...document.errors, ...document.warnings];
   if (problems.some((problem) => problem.code === 'RESOURCE_EXHAUSTION')) {
-    findings.error('too_complex', [], NESTS_TOO_DEEP);
+    findings.error('too_complex', [], nestsTooDeep);
     return;
   }
   for (const problem of problems) {
@@ -90,7 +90,7 @@ function reportContents(document: Document.Parsed, findings: Findings): void {
 function toPlainData(document: Document.Parsed, findings: Findings): JsonValue | undefined {
   let value: unknown;
   try {
-    value = document.toJS({ maxAliasCount: ALIASES_MAX });
+    value = document.toJS({ maxAliasCount: aliasesMax });
   } catch {
     // The only thing toJS refuses is more aliases than it was told to follow.
     findings.error(
@@ -100,7 +100,7 @@ function toPlainData(document: Document.Parsed, findings: Findings): JsonValue |
     );
     return undefined;
   }
-  const budget = { nodes: NODES_MAX };
+  const budget = { nodes: nodesMax };
   return isPlain(value, [], { findings, budget }) ? value : undefined;
 }
 
@@ -113,11 +113,11 @@ interface Inspection {
 function isPlain(value: unknown, path: Path, inspection: Inspection): value is JsonValue {
   const { findings, budget } = inspection;
   budget.nodes -= 1;
-  if (budget.nodes < 0 || path.length > DEPTH_MAX) {
+  if (budget.nodes < 0 || path.length > depthMax) {
     findings.error(
       'too_complex',
       path.slice(0, 3),
-      `The document unfolds to more than ${NODES_MAX} values or nests deeper than ${DEPTH_MAX} levels. Keep only the operations you need.`,
+      `The document unfolds to more than ${nodesMax} values or nests deeper than ${depthMax} levels. Keep only the operations you need.`,
     );
     return false;
   }

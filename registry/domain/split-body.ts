@@ -26,7 +26,7 @@ export interface SplitBody {
 }
 
 /** Most properties that become parameters; an operation has 500 of those, with the ones elsewhere. */
-const PROPERTIES_MAX = 250;
+const propertiesMax = 250;
 
 /** The properties as parameters, or undefined where that would lose something. */
 export function splitBody(
@@ -41,7 +41,7 @@ export function splitBody(
   const names = Object.keys(properties);
   const needed = stringsIn(schema['required']);
   const isUsable = names.every((name) => name !== '' && name.length <= 180);
-  const isBounded = names.length > 0 && names.length <= PROPERTIES_MAX;
+  const isBounded = names.length > 0 && names.length <= propertiesMax;
   if (isOpen || !isUsable || !isBounded || !needed.every((name) => names.includes(name)))
     return undefined;
   const conditions = liftConditions(schema);

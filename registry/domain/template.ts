@@ -11,7 +11,7 @@ import type { Findings, Report } from './findings.ts';
 import { normalise } from './normalise.ts';
 import { checkPath } from './paths.ts';
 import { entriesOf, readObject, readText } from './reading.ts';
-import { SCHEMA_NODES_MAX } from './schema.ts';
+import { schemaNodesMax } from './schema.ts';
 import { compileMcpBlock } from './mcp-block.ts';
 import { compileSecuritySchemes, readRequirements } from './security.ts';
 import { compileServers } from './servers.ts';
@@ -31,9 +31,9 @@ const templateKey = /^[a-z][a-z0-9_-]{0,62}$/;
 /** What stands there in addresses: /v1/templates/validate. */
 const addressNames = ['validate', 'import', 'uploads'];
 const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
-export const ACTIONS_MAX = 1_000;
+export const actionsMax = 1_000;
 /** It crosses the bus in one message, whose limit is 4 MiB. */
-export const COMPILED_BYTES_MAX = 3_000_000;
+export const compiledBytesMax = 3_000_000;
 
 /** Reads, checks and compiles a template document, reporting everything that is wrong with it. */
 export function compileTemplate(text: string, options: CompileOptions): CompileResult {
@@ -64,7 +64,7 @@ function compileValue(
   { judged = new Map(), ...options }: CompileOptions & Partial<Pick<Context, 'judged'>>,
 ): CompileResult {
   const document = normalise(value, findings) as JsonObject;
-  const budget = { schemaNodes: SCHEMA_NODES_MAX };
+  const budget = { schemaNodes: schemaNodesMax };
   const compiled = compileDocument({ document, findings, options, budget, judged });
   if (compiled && findings.report().valid) checkLimits({ findings }, compiled);
   const report = findings.report();
@@ -240,8 +240,8 @@ function addAction(
     );
   } else if (action.key === 'constructor' || action.key === 'prototype') {
     findings.error('operation_id_invalid', path, 'Rename the action.');
-  } else if (actions.size === ACTIONS_MAX) {
-    findings.error('out_of_bounds', ['paths'], `Keep at most ${ACTIONS_MAX} actions.`);
+  } else if (actions.size === actionsMax) {
+    findings.error('out_of_bounds', ['paths'], `Keep at most ${actionsMax} actions.`);
   } else {
     actions.set(action.key, action);
   }
@@ -249,7 +249,7 @@ function addAction(
 
 /** The contract's own bounds, as a last check: what leaves the registry must parse elsewhere. */
 function checkLimits({ findings }: Pick<Context, 'findings'>, template: CompiledTemplate): void {
-  if (Buffer.byteLength(JSON.stringify(template)) > COMPILED_BYTES_MAX) {
+  if (Buffer.byteLength(JSON.stringify(template)) > compiledBytesMax) {
     const message =
       'The actions and schemas take more than 3 MB when unfolded. Keep only what you need.';
     findings.error('too_complex', [], message);

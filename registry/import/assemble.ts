@@ -2,9 +2,9 @@ import type { JsonValue } from '#contracts/vocabulary';
 import { isObject } from '../domain/context.ts';
 import type { JsonObject } from '../domain/context.ts';
 import type { Finding } from '../domain/findings.ts';
-import { SCHEMA_NODES_MAX } from '../domain/schema.ts';
-import { DOCUMENT_BYTES_MAX } from '../domain/source.ts';
-import { ACTIONS_MAX, COMPILED_BYTES_MAX, compileParsed } from '../domain/template.ts';
+import { schemaNodesMax } from '../domain/schema.ts';
+import { documentBytesMax } from '../domain/source.ts';
+import { actionsMax, compiledBytesMax, compileParsed } from '../domain/template.ts';
 import type { ImportedOperation } from './imported.ts';
 import type { ConvertedOperation } from './operations.ts';
 import { shapeOf } from './paths.ts';
@@ -41,7 +41,7 @@ export const doesNotFit: Skipped = {
 };
 
 /** So many in a row did not fit that looking for a smaller one is not worth it. */
-const MISSES_MAX = 20;
+const missesMax = 20;
 
 /** Why a template without operations would not compile; undefined when it does. */
 export function checkHead(head: Head): Finding | undefined {
@@ -56,11 +56,11 @@ export function createAssembly(head: Head): Assembly {
   const paths: Record<string, JsonObject> = {};
   const shapes = new Map<string, string>();
   const left = {
-    actions: ACTIONS_MAX,
+    actions: actionsMax,
     // The head and the punctuation between operations need room too.
-    documentBytes: DOCUMENT_BYTES_MAX - 4096 - bytesOf(head),
-    compiledBytes: COMPILED_BYTES_MAX - 64 * 1024 - bytesOf(head),
-    schemaNodes: SCHEMA_NODES_MAX,
+    documentBytes: documentBytesMax - 4096 - bytesOf(head),
+    compiledBytes: compiledBytesMax - 64 * 1024 - bytesOf(head),
+    schemaNodes: schemaNodesMax,
   };
   const judged = new Map<string, string | undefined>();
   let misses = 0;
@@ -96,7 +96,7 @@ export function createAssembly(head: Head): Assembly {
     add,
     document: () => ({ ...head, paths }),
     get isFull() {
-      return left.actions === 0 || misses >= MISSES_MAX;
+      return left.actions === 0 || misses >= missesMax;
     },
   };
 }

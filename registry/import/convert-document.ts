@@ -6,7 +6,7 @@ import type { Assembly } from './assemble.ts';
 import type { ImportRequest, Imported, ImportedOperation } from './imported.ts';
 import { inferRisk, inferSummary } from './infer.ts';
 import { createNotes } from './notes.ts';
-import { WORK_MAX, convertOperation, findOperations, namesOf } from './operations.ts';
+import { workMax, convertOperation, findOperations, namesOf } from './operations.ts';
 import type { FoundOperation } from './operations.ts';
 import { Skip, placeOfParameter } from './parameters.ts';
 import { readPath } from './paths.ts';
@@ -82,7 +82,7 @@ function convertChecked(source: Source, { request, title, key, onProgress }: Con
     notes.error(problem.code, [], problem.message);
     return { ok: false, findings: notes.list() };
   }
-  const inclusion = { assembly: createAssembly(head), schemes, servers, work: { left: WORK_MAX } };
+  const inclusion = { assembly: createAssembly(head), schemes, servers, work: { left: workMax } };
   const operations = found.map((operation, index) => {
     if (index % 100 === 0) onProgress?.(index, found.length);
     return isIncluded(operation)

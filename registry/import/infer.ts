@@ -160,7 +160,7 @@ export function inferResponseType(source: Source, operation: Place<JsonObject>):
   return types.length > 0 && types.every(isFile) ? 'binary' : 'json';
 }
 
-const SUMMARY_CHARACTERS_MAX = 200;
+const summaryCharactersMax = 200;
 
 /** One line for people, with what the path names filled in, so that whoever approves sees it. */
 export function inferSummary(
@@ -187,7 +187,7 @@ function firstSentence(text: string): string {
     .replaceAll(/\s+/g, ' ')
     .trim();
   const sentence = /^.{10,}?[.!?](?= )/.exec(line)?.[0] ?? line;
-  return shorten(sentence.replace(/\.$/, ''), SUMMARY_CHARACTERS_MAX);
+  return shorten(sentence.replace(/\.$/, ''), summaryCharactersMax);
 }
 
 function humanised(operationId: string): string {

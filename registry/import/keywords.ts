@@ -3,13 +3,13 @@ import { isObject } from '../domain/context.ts';
 import type { JsonObject } from '../domain/context.ts';
 import { shorten } from './source.ts';
 
-const PATTERN_CHARACTERS_MAX = 500;
+const patternCharactersMax = 500;
 /** The deeper a description stands, the less room it gets. */
 const descriptionCharactersMax = [1000, 500, 300, 150];
-const TITLE_CHARACTERS_MAX = 200;
+const titleCharactersMax = 200;
 /** Of lists of permitted values: `enum` with thousands of them helps nobody to choose. */
-const CHOICES_MAX = 500;
-const VALUE_DEPTH_MAX = 20;
+const choicesMax = 500;
+const valueDepthMax = 20;
 
 const isNumber = (value: JsonValue) => typeof value === 'number' && Number.isFinite(value);
 const isCount = (value: JsonValue) => Number.isInteger(value) && Number(value) >= 0;
@@ -76,7 +76,7 @@ export function fitsKeyword(keyword: string, value: JsonValue): boolean {
 
 /** Whether a pattern compiles as JSON Schema reads it (2020-12 §6.3.3: with Unicode). */
 export function isPattern(pattern: string): boolean {
-  if (pattern.length > PATTERN_CHARACTERS_MAX) return false;
+  if (pattern.length > patternCharactersMax) return false;
   try {
     RegExp(pattern, 'u');
     return true;
@@ -90,7 +90,7 @@ export function annotationsOf(schema: JsonObject, depth: number): JsonObject {
   const { title, description } = schema;
   const max = descriptionCharactersMax[depth] ?? descriptionCharactersMax.at(-1)!;
   return {
-    ...(typeof title === 'string' && { title: shorten(title, TITLE_CHARACTERS_MAX) }),
+    ...(typeof title === 'string' && { title: shorten(title, titleCharactersMax) }),
     ...(typeof description === 'string' && {
       description: shorten(description, max),
     }),
@@ -137,7 +137,7 @@ export function readChoices(values: JsonValue, schema: JsonObject): JsonValue[] 
     return fit === undefined ? [] : [fit];
   });
   const unique = [...new Map(fitting.map((value) => [JSON.stringify(value), value])).values()];
-  return unique.length > 0 && unique.length <= CHOICES_MAX ? unique : undefined;
+  return unique.length > 0 && unique.length <= choicesMax ? unique : undefined;
 }
 
 /** A value as the type of its schema has it, or undefined when it is not of that type. */
@@ -174,7 +174,7 @@ function isOfType(value: JsonValue, type: JsonValue): boolean {
 
 /** JSON that another process can read again: finite numbers, bearable depth, no odd keys. */
 function isPlainValue(value: JsonValue, depth = 0): boolean {
-  if (depth > VALUE_DEPTH_MAX) return false;
+  if (depth > valueDepthMax) return false;
   if (typeof value === 'number') return Number.isFinite(value);
   if (Array.isArray(value)) return value.every((item) => isPlainValue(item, depth + 1));
   if (!isObject(value)) return true;

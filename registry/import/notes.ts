@@ -3,8 +3,8 @@ import type { Path } from '../domain/findings.ts';
 import type { ImportFinding } from './imported.ts';
 
 /** Enough to see what is the matter; a large document would otherwise repeat itself for megabytes. */
-const PER_CODE_MAX = 50;
-const MESSAGE_CHARACTERS_MAX = 500;
+const perCodeMax = 50;
+const messageCharactersMax = 500;
 
 /** Collects what was inferred, changed and left out. */
 export interface Notes {
@@ -26,12 +26,12 @@ export function createNotes(): Notes {
       if (seen.has(identity)) return;
       const count = (counts.get(code) ?? 0) + 1;
       counts.set(code, count);
-      if (count > PER_CODE_MAX) return;
+      if (count > perCodeMax) return;
       seen.add(identity);
       findings.push({
         code,
         path,
-        message: message.slice(0, MESSAGE_CHARACTERS_MAX).toWellFormed(),
+        message: message.slice(0, messageCharactersMax).toWellFormed(),
         severity,
       });
     };
@@ -45,11 +45,11 @@ export function createNotes(): Notes {
 
 function leftOut(counts: ReadonlyMap<string, number>): ImportFinding[] {
   return [...counts]
-    .filter(([, count]) => count > PER_CODE_MAX)
+    .filter(([, count]) => count > perCodeMax)
     .map(([code, count]) => ({
       code: 'more_findings',
       path: '',
-      message: `There are ${count - PER_CODE_MAX} more findings like "${code}".`,
+      message: `There are ${count - perCodeMax} more findings like "${code}".`,
       severity: 'info',
     }));
 }

@@ -11,7 +11,7 @@ export interface NamedOperation {
 
 const usable = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 const reserved = new Set(['constructor', 'prototype']);
-const LENGTH_MAX = 100;
+const lengthMax = 100;
 
 /**
  * An id for every operation, in their order. Ids of the source stay where they can; others are made
@@ -75,7 +75,7 @@ function longName(operation: NamedOperation): string {
 
 function hashedName(operation: NamedOperation): string {
   const hash = createHash('sha256').update(identityOf(operation)).digest('hex').slice(0, 8);
-  return `${shortName(operation).slice(0, LENGTH_MAX)}_${hash}`;
+  return `${shortName(operation).slice(0, lengthMax)}_${hash}`;
 }
 
 function mend(givenId: string): string | undefined {
@@ -84,13 +84,13 @@ function mend(givenId: string): string | undefined {
     .replaceAll(/[^A-Za-z0-9_.-]+/g, '_')
     .replace(/^[^A-Za-z]+/, '')
     .replace(/[_.-]+$/, '')
-    .slice(0, LENGTH_MAX);
+    .slice(0, lengthMax);
   return name === '' || reserved.has(name) ? undefined : name;
 }
 
 function fromPath({ method, path }: NamedOperation, words: string[]): string {
   const name = [verbOf(method, path), ...words].join('_').replaceAll(/_{2,}/g, '_');
-  return name.slice(0, LENGTH_MAX).replace(/_+$/, '');
+  return name.slice(0, lengthMax).replace(/_+$/, '');
 }
 
 function wordsOfPath(path: string): string[] {

@@ -20,22 +20,22 @@ import type { Schemes } from './security.ts';
 import { follow, objectAt, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
-const PATH_CHARACTERS_MAX = 2000;
+const pathCharactersMax = 2000;
 const methods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete', 'trace'] as const;
 
 /** What the schemas of one operation may unfold to; beyond, the deepest levels are left open. */
-const NODES_MAX = 2_000;
-const OPERATION_BYTES_MAX = 64 * 1024;
+const nodesMax = 2_000;
+const operationBytesMax = 64 * 1024;
 /** Deeper than schemas are in earnest: none is cut there. */
-const DEPTH_MAX = 40;
+const unfoldDepthMax = 40;
 /** Where those that unfold too far are cut at most. */
-const CUT_DEPTH_MAX = 8;
+const cutDepthMax = 8;
 /** Below this there is nothing left to cut: every schema is no more than its type. */
-const CUT_DEPTH_MIN = -1;
+const cutDepthMin = -1;
 /** About two seconds. Operations after that get by with few levels. */
-export const WORK_MAX = 2_000_000;
+export const workMax = 2_000_000;
 /** Microsoft Graph, the largest document known, has 22,361. */
-const OPERATIONS_MAX = 30_000;
+const operationsMax = 30_000;
 
 /** An operation as it stands in the source. */
 export interface FoundOperation {
@@ -53,7 +53,7 @@ export function findOperations(source: Source): FoundOperation[] | undefined {
   const found = Object.entries(objectAt(source.document, 'paths')).flatMap(([path, value]) => {
     if (path.startsWith('x-')) return [];
     const pathItem =
-      path.length > PATH_CHARACTERS_MAX
+      path.length > pathCharactersMax
         ? undefined
         : follow(source, { value, path: ['paths', path] });
     if (pathItem === undefined) {
@@ -75,8 +75,8 @@ export function findOperations(source: Source): FoundOperation[] | undefined {
       ];
     });
   });
-  if (found.length > OPERATIONS_MAX) {
-    const message = `The document has more than ${OPERATIONS_MAX} operations. Cut it down.`;
+  if (found.length > operationsMax) {
+    const message = `The document has more than ${operationsMax} operations. Cut it down.`;
     source.notes.error('too_complex', ['paths'], message);
     return undefined;
   }
@@ -99,12 +99,12 @@ export function convertOperation(
 ): ConvertedOperation {
   const path = readPath(found.path);
   const attempt = (depthMax: number) => {
-    const budget = { nodes: NODES_MAX, depthMax, isCut: false, opened: 0, work };
+    const budget = { nodes: nodesMax, depthMax, isCut: false, opened: 0, work };
     const converted = convertWithin(source, found, { path, schemes, budget });
-    const fits = budget.nodes >= 0 && JSON.stringify(converted.value).length <= OPERATION_BYTES_MAX;
+    const fits = budget.nodes >= 0 && JSON.stringify(converted.value).length <= operationBytesMax;
     return { converted, fits, depthMax, isCut: budget.isCut };
   };
-  const whole = work.left > 0 ? attempt(DEPTH_MAX) : undefined;
+  const whole = work.left > 0 ? attempt(unfoldDepthMax) : undefined;
   const best = whole?.fits === true ? whole : deepestThatFits(attempt);
   if (best.isCut) {
     const message = `The schemas unfold very far; below level ${Math.max(0, best.depthMax)} any value is accepted.`;
@@ -117,9 +117,9 @@ export function convertOperation(
 function deepestThatFits<Attempt extends { readonly fits: boolean }>(
   attempt: (depthMax: number) => Attempt,
 ): Attempt {
-  let best = attempt(CUT_DEPTH_MIN);
-  let low = CUT_DEPTH_MIN + 1;
-  let high = CUT_DEPTH_MAX;
+  let best = attempt(cutDepthMin);
+  let low = cutDepthMin + 1;
+  let high = cutDepthMax;
   while (low <= high) {
     const middle = Math.ceil((low + high) / 2);
     const tried = attempt(middle);

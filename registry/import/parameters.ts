@@ -35,10 +35,10 @@ interface Owner {
   readonly schemes: Schemes;
 }
 
-const PARAMETERS_MAX = 200;
-const DESCRIPTION_CHARACTERS_MAX = 2000;
+const parametersMax = 200;
+const descriptionCharactersMax = 2000;
 /** More than the compiler takes, so that it says what is wrong with a longer one. */
-const NAME_CHARACTERS_MAX = 300;
+const nameCharactersMax = 300;
 
 /** The parameters of an operation and its path in one list, as a template declares them. */
 export function convertParameters(source: Source, owner: Owner, budget: SchemaBudget): Parameters {
@@ -88,7 +88,7 @@ function isCredential(parameter: Parameter, schemes: Schemes): boolean {
 function entriesOf(source: Source, owner: Place<JsonObject>): Place<JsonObject>[] {
   const { parameters } = owner.value;
   if (!Array.isArray(parameters)) return [];
-  return parameters.slice(0, 2 * PARAMETERS_MAX).flatMap((value, index) => {
+  return parameters.slice(0, 2 * parametersMax).flatMap((value, index) => {
     const place = follow(source, { value, path: [...owner.path, 'parameters', index] });
     return place === undefined ? [] : [place];
   });
@@ -131,11 +131,11 @@ function convertParameter(
   const style = textAt(at.value, 'style');
   const { explode, allowReserved, allowEmptyValue } = at.value;
   return {
-    name: shorten(name, NAME_CHARACTERS_MAX),
-    in: shorten(location, NAME_CHARACTERS_MAX),
+    name: shorten(name, nameCharactersMax),
+    in: shorten(location, nameCharactersMax),
     ...(isRequired && { required: true }),
-    ...(description !== '' && { description: shorten(description, DESCRIPTION_CHARACTERS_MAX) }),
-    ...(style !== undefined && { style: shorten(style, NAME_CHARACTERS_MAX) }),
+    ...(description !== '' && { description: shorten(description, descriptionCharactersMax) }),
+    ...(style !== undefined && { style: shorten(style, nameCharactersMax) }),
     ...(typeof explode === 'boolean' && { explode }),
     ...(allowReserved === true && location !== 'header' && { allowReserved }),
     ...(allowEmptyValue === true && { allowEmptyValue }),
@@ -181,17 +181,17 @@ function withConstant(parameter: Parameter, label: OperationPath['label']): Para
 }
 
 function withinLimit(source: Source, { operation }: Owner, list: Parameter[]): Parameter[] {
-  if (list.length <= PARAMETERS_MAX) return list;
+  if (list.length <= parametersMax) return list;
   const required = list.filter((parameter) => parameter['required'] === true);
-  if (required.length > PARAMETERS_MAX) {
+  if (required.length > parametersMax) {
     throw new Skip(
       'parameter_unsupported',
-      `It has more than ${PARAMETERS_MAX} required parameters.`,
+      `It has more than ${parametersMax} required parameters.`,
     );
   }
   const optional = list.filter((parameter) => parameter['required'] !== true);
-  const kept = new Set([...required, ...optional.slice(0, PARAMETERS_MAX - required.length)]);
-  const message = `Optional parameters are left out: there are more than ${PARAMETERS_MAX}.`;
+  const kept = new Set([...required, ...optional.slice(0, parametersMax - required.length)]);
+  const message = `Optional parameters are left out: there are more than ${parametersMax}.`;
   source.notes.warn('parameter_dropped', operation.path, message);
   return list.filter((parameter) => kept.has(parameter));
 }

@@ -7,15 +7,15 @@ import { countKeys, findDuplicateKey } from './json-keys.ts';
 import type { ImportCode, ImportFinding } from './imported.ts';
 
 const mebibyte = 1024 * 1024;
-export const JSON_BYTES_MAX = 64 * mebibyte;
+export const jsonBytesMax = 64 * mebibyte;
 /** Its parser keeps every token, at a hundred times the size of the text. */
-export const YAML_BYTES_MAX = 16 * mebibyte;
-const DEPTH_MAX = 500;
+export const yamlBytesMax = 16 * mebibyte;
+const depthMax = 500;
 /** Microsoft Graph, the largest document known, has 2.4 million. */
-const VALUES_MAX = 10_000_000;
-const ALIASES_MAX = 10_000;
+const valuesMax = 10_000_000;
+const aliasesMax = 10_000;
 
-const tooDeep = `The document nests deeper than ${DEPTH_MAX} levels.`;
+const tooDeep = `The document nests deeper than ${depthMax} levels.`;
 
 export type Reading =
   | { readonly ok: true; readonly document: JsonObject }
@@ -27,7 +27,7 @@ export function readText(given: string | Uint8Array): Reading {
   if (text === undefined) return refused('syntax', 'The document is not UTF-8. Save it as UTF-8.');
   const source = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   const isJson = looksLikeJson(source);
-  const bytesMax = isJson ? JSON_BYTES_MAX : YAML_BYTES_MAX;
+  const bytesMax = isJson ? jsonBytesMax : yamlBytesMax;
   if (source.length > bytesMax) {
     const kind = isJson ? 'JSON' : 'YAML';
     return refused(
@@ -53,7 +53,7 @@ function checked({ value, isJson }: Parsed, source: string): Reading {
   if (keys === undefined) {
     return refused(
       'too_complex',
-      `The document nests deeper than ${DEPTH_MAX} levels, or unfolds to too many values.`,
+      `The document nests deeper than ${depthMax} levels, or unfolds to too many values.`,
     );
   }
   // `JSON.parse` keeps the last of two equal keys and says nothing; then there are fewer than in the text.
@@ -91,7 +91,7 @@ function readJson(source: string): Parsed | { findings: ImportFinding[] } {
 
 function readYaml(source: string): Parsed | { findings: ImportFinding[] } {
   // The parser recurses: it would find out by exhausting its stack, which takes seconds.
-  if (flowDepth(source) > DEPTH_MAX) return refused('too_complex', tooDeep);
+  if (flowDepth(source) > depthMax) return refused('too_complex', tooDeep);
   const lines = new LineCounter();
   let document: Document.Parsed;
   try {
@@ -121,7 +121,7 @@ function readYaml(source: string): Parsed | { findings: ImportFinding[] } {
   });
   if (findings.length > 0) return { findings };
   try {
-    return { value: document.toJS({ maxAliasCount: ALIASES_MAX }) as unknown, isJson: false };
+    return { value: document.toJS({ maxAliasCount: aliasesMax }) as unknown, isJson: false };
   } catch {
     // It refuses an alias without anchor, and more aliases than it was told to follow.
     return refused('too_complex', 'The document has YAML aliases that cannot be followed.');
@@ -145,14 +145,14 @@ function measure(root: unknown): number | undefined {
   let values = 1;
   let keys = 0;
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > DEPTH_MAX) return undefined;
+    if (depth > depthMax) return undefined;
     const next: unknown[] = [];
     for (const value of level) {
       if (typeof value !== 'object' || value === null) continue;
       const inner: unknown[] = Array.isArray(value) ? value : Object.values(value);
       if (!Array.isArray(value)) keys += inner.length;
       values += inner.length;
-      if (values > VALUES_MAX) return undefined;
+      if (values > valuesMax) return undefined;
       for (const item of inner) if (typeof item === 'object' && item !== null) next.push(item);
     }
     level = next;

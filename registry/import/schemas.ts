@@ -13,7 +13,7 @@ import {
   readType,
 } from './keywords.ts';
 import { mergeAllOf } from './merge-all-of.ts';
-import { HOPS_MAX, isUnsafeName, lookUp } from './source.ts';
+import { hopsMax, isUnsafeName, lookUp } from './source.ts';
 import type { Source } from './source.ts';
 
 /** How far the schemas of one operation may still unfold. */
@@ -104,7 +104,7 @@ function convert(source: Source, at: Place, position: Position): JsonValue {
     return annotationsOf(at.value, depth);
   }
   const name = pointerTo(target.path);
-  if (open.includes(name) || open.length >= HOPS_MAX) {
+  if (open.includes(name) || open.length >= hopsMax) {
     const message = `#${name.slice(0, 200)} contains itself; from here on any value is accepted.`;
     source.notes.info('ref_cycle', path, message);
     budget.opened += 1;

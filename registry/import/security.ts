@@ -12,9 +12,9 @@ import { isHeaderName, isReservedHeader } from '../domain/headers.ts';
 import { follow, isUnsafeName, objectAt, shorten, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
-const SCHEMES_MAX = 20;
-const REQUIREMENTS_MAX = 20;
-const SCOPES_MAX = 500;
+const schemesMax = 20;
+const requirementsMax = 20;
+const scopesMax = 500;
 
 /** The ways of authenticating that a template can express, by their names in the document. */
 export type Schemes = ReadonlyMap<string, JsonObject>;
@@ -33,7 +33,7 @@ export function convertSchemes(source: Source, key: string): Schemes {
         place.path,
         `The scheme "${name}" is left out: ${scheme}.`,
       );
-    } else if (schemes.size < SCHEMES_MAX) schemes.set(name, scheme);
+    } else if (schemes.size < schemesMax) schemes.set(name, scheme);
   }
   return schemes;
 }
@@ -106,7 +106,7 @@ function convertFlow(given: JsonObject): JsonObject | undefined {
   if (authorizationUrl === undefined || tokenUrl === undefined) return undefined;
   const scopes = Object.entries(objectAt(flow, 'scopes'))
     .filter(([scope]) => isScope(scope))
-    .slice(0, SCOPES_MAX)
+    .slice(0, scopesMax)
     .map(([scope, text]) => [scope, typeof text === 'string' ? shorten(text, 500) : '']);
   const { provider, ...addresses } = providerOf({ authorizationUrl, tokenUrl });
   return {
@@ -179,7 +179,7 @@ export function convertRequirements(
   schemes: Schemes,
 ): JsonObject[] | undefined {
   if (!Array.isArray(value)) return undefined;
-  const alternatives = value.slice(0, REQUIREMENTS_MAX).flatMap((requirement, index) => {
+  const alternatives = value.slice(0, requirementsMax).flatMap((requirement, index) => {
     if (!isObject(requirement)) return [];
     const named = Object.entries(requirement);
     if (named.length > 5 || named.some(([name]) => !schemes.has(name))) return [];
@@ -205,7 +205,7 @@ function checkScopes(
   if (listed === 0) return scopes;
   return scopes.filter((scope) => {
     if (Object.hasOwn(known, scope)) return true;
-    if (Object.keys(known).length >= SCOPES_MAX) return false;
+    if (Object.keys(known).length >= scopesMax) return false;
     known[scope] = '';
     source.notes.info(
       'scope_added',

@@ -5,7 +5,7 @@ import { createNotes } from './notes.ts';
 import { isUnsafeName, objectAt, shorten, textAt } from './source.ts';
 import type { Source } from './source.ts';
 
-const SERVERS_MAX = 20;
+const serversMax = 20;
 const label = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 const placeholder = /\{([^{}]*)\}/g;
 /** Variables as labels in front of at least two fixed ones. */
@@ -17,7 +17,7 @@ export function convertServers(
   { value: servers, path }: Place,
   sourceUrl: string | undefined,
 ): JsonObject[] {
-  const given = Array.isArray(servers) ? servers.slice(0, SERVERS_MAX) : [];
+  const given = Array.isArray(servers) ? servers.slice(0, serversMax) : [];
   const converted = given.flatMap((value, index) => {
     const place = { value, path: [...path, index] };
     const server = convertServer(source, place, sourceUrl);

@@ -13,7 +13,7 @@ export interface Source {
 }
 
 /** Where references may lead to before the chain counts as endless. */
-export const HOPS_MAX = 20;
+export const hopsMax = 20;
 
 /** Keys that mean something to JavaScript objects; names of a document that are one of them are left out. */
 const unsafeNames = new Set(['__proto__', 'constructor', 'prototype']);
@@ -62,7 +62,7 @@ export function lookUp(source: Source, reference: JsonValue, at: Path): Place | 
 export function follow(source: Source, at: Place): Place<JsonObject> | undefined {
   let place: Place = at;
   for (let hops = 0; isObject(place.value) && Object.hasOwn(place.value, '$ref'); hops += 1) {
-    if (hops === HOPS_MAX) {
+    if (hops === hopsMax) {
       source.notes.warn('ref_cycle', at.path, 'The references go round in a circle.');
       return undefined;
     }

@@ -7,7 +7,7 @@ import type { Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import type { JsonObject } from '../domain/context.ts';
-import { DOCUMENT_BYTES_MAX } from '../domain/source.ts';
+import { documentBytesMax } from '../domain/source.ts';
 
 interface Authored {
   readonly openapi: z.infer<typeof openapiDocument>;
@@ -36,7 +36,7 @@ export async function readDocument(
 /** Readable for whoever edits it next, unless that makes it too large. */
 function textOf(document: JsonObject): string {
   const readable = JSON.stringify(document, null, 2);
-  const fits = Buffer.byteLength(readable) <= DOCUMENT_BYTES_MAX;
+  const fits = Buffer.byteLength(readable) <= documentBytesMax;
   return fits ? readable : JSON.stringify(document);
 }
 

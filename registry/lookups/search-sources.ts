@@ -7,7 +7,7 @@ import type { SearchSource } from '../domain/search-rank.ts';
 import { termsOf } from '../domain/search-terms.ts';
 import { namesInCalls } from '../domain/service.ts';
 import type { Service } from '../domain/service.ts';
-import { INDEXED_ACTIONS_MAX } from '../search-indexes.ts';
+import { indexedActionsMax } from '../search-indexes.ts';
 import { listServices } from '../repository/connected-service.ts';
 import { listNotConnected } from './not-connected.ts';
 import { getTemplateVersion } from './template-version.ts';
@@ -55,7 +55,7 @@ export async function listSearchSources(
     const load = () => getTemplateVersion(deps, { orgId, template });
     const index = await deps.searchIndexes.get(versionKey(orgId, template), load);
     actions += index.actions.length;
-    if (actions > INDEXED_ACTIONS_MAX) break;
+    if (actions > indexedActionsMax) break;
     const texts = [by?.service.name ?? '', index.title, template.key];
     const nameTerms = [...new Set(texts.flatMap(termsOf))];
     sources.push({ template, connected: by, index, nameTerms, isConnected: by !== null });

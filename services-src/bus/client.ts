@@ -17,7 +17,7 @@ import type { Contract, EndpointSpec } from '../contracts/define.ts';
 import { startSpan } from '../telemetry/span.ts';
 import type { Bus } from './connect.ts';
 import type { Deadline } from './deadline.ts';
-import { ERROR_HEADER, TIMEOUT_HEADER, traceSetter } from './headers.ts';
+import { errorHeader, timeoutHeader, traceSetter } from './headers.ts';
 
 export type Client<C extends Contract> = {
   readonly [Name in keyof C['endpoints']]: (
@@ -59,7 +59,7 @@ async function call(
   return startSpan(subject, { kind: SpanKind.CLIENT }, async (span) => {
     try {
       const headers = createHeaders();
-      headers.set(TIMEOUT_HEADER, String(timeoutMs));
+      headers.set(timeoutHeader, String(timeoutMs));
       propagation.inject(context.active(), headers, traceSetter);
 
       const reply = await bus.requests.request(subject, JSON.stringify(request), {
@@ -79,7 +79,7 @@ async function call(
 }
 
 function throwIfError(reply: Msg): void {
-  if (!reply.headers?.has(ERROR_HEADER)) return;
+  if (!reply.headers?.has(errorHeader)) return;
   const { code, message, details } = reply.json<{
     code: unknown;
     message: string;

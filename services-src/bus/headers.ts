@@ -2,11 +2,11 @@ import type { TextMapGetter, TextMapSetter } from '@opentelemetry/api';
 import type { MsgHdrs } from '@nats-io/transport-node';
 
 /** Time left when the request was sent, in milliseconds. Relative, as in gRPC, so that clocks need not agree. */
-export const TIMEOUT_HEADER = 'Timeout-Ms';
+export const timeoutHeader = 'Timeout-Ms';
 
 /** The two error headers every NATS service sets (NATS ADR-32). */
-export const ERROR_HEADER = 'Nats-Service-Error';
-export const ERROR_CODE_HEADER = 'Nats-Service-Error-Code';
+export const errorHeader = 'Nats-Service-Error';
+export const errorCodeHeader = 'Nats-Service-Error-Code';
 
 export const traceSetter: TextMapSetter<MsgHdrs> = {
   set: (headers, key, value) => headers.set(key, value),

@@ -16,7 +16,7 @@ import type { Bus } from './connect.ts';
 import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
 import { createInHand } from './in-hand.ts';
-import { ERROR_CODE_HEADER, ERROR_HEADER, TIMEOUT_HEADER, traceGetter } from './headers.ts';
+import { errorCodeHeader, errorHeader, timeoutHeader, traceGetter } from './headers.ts';
 
 export type Handlers<C extends Contract> = {
   readonly [Name in keyof C['endpoints']]: (
@@ -133,7 +133,7 @@ async function answer(
   const parent = propagation.extract(context.active(), message.headers, traceGetter);
   await startSpan(subject, { kind: SpanKind.SERVER, parent }, async (span) => {
     try {
-      const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER)) || endpoint.timeoutMs;
+      const timeoutMs = Number(message.headers?.get(timeoutHeader)) || endpoint.timeoutMs;
       const request = parseRequest(endpoint, message);
       const deadline = deadlineIn(Math.min(timeoutMs, endpoint.timeoutMs));
       const response = await handler(request, deadline, caller);
@@ -182,8 +182,8 @@ function parseJson(message: Msg): unknown {
 function respondError(bus: Bus, message: Msg, error: AppError): void {
   const headers = createHeaders();
   // Header values are one line; the full text is in the body.
-  headers.set(ERROR_HEADER, error.code);
-  headers.set(ERROR_CODE_HEADER, String(errorCodes[error.code].httpStatus));
+  headers.set(errorHeader, error.code);
+  headers.set(errorCodeHeader, String(errorCodes[error.code].httpStatus));
   const { code, message: text, details } = error;
   reply(bus, message, { body: JSON.stringify({ code, message: text, details }), headers });
 }

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { EmbeddedError } from './embedded-error.ts';
 
-const ANSWER_TIMEOUT_MS = 1_000;
-const POLL_MS = 50;
+const answerTimeoutMs = 1_000;
+const pollMs = 50;
 
 /**
  * Makes this process the only user of a data folder (created if missing) until disposed.
@@ -36,7 +36,7 @@ export async function lockDataDir(
   const until = performance.now() + waitMs;
   let server = await listen(address);
   while (!server && performance.now() < until) {
-    await sleep(POLL_MS);
+    await sleep(pollMs);
     server = await listen(address);
   }
   if (!server) {
@@ -83,7 +83,7 @@ async function listen(address: string): Promise<Server | undefined> {
 
 async function askOwner(address: string): Promise<string> {
   const socket = connect(address);
-  socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer')));
+  socket.setTimeout(answerTimeoutMs, () => socket.destroy(new Error('no answer')));
   try {
     return `process ${Number(await text(socket))}`;
   } catch {

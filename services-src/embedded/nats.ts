@@ -26,8 +26,8 @@ export interface EmbeddedNats extends AsyncDisposable {
   readonly exited: Promise<string>;
 }
 
-const STOP_STEPS: StopSteps = [{ signal: 'SIGTERM', waitMs: 10_000 }];
-const READY_TIMEOUT_MS = 30_000;
+const ownStopSteps: StopSteps = [{ signal: 'SIGTERM', waitMs: 10_000 }];
+const startTimeoutMs = 30_000;
 
 /**
  * Starts NATS with JetStream on a loopback port, with its streams below `dataDir`, and
@@ -52,8 +52,8 @@ export async function startNats(options: StartNatsOptions): Promise<EmbeddedNats
     // One thread at a time: on a small machine its idle threads would look for work that Node could do.
     // A heap of a few MiB would be collected all the time, so it may grow to five times of what lives.
     env: { GOMEMLIMIT: '64MiB', GOGC: '400', GOMAXPROCS: '1', TZ: 'UTC' },
-    readyTimeoutMs: READY_TIMEOUT_MS,
-    stopSteps: STOP_STEPS,
+    readyTimeoutMs: startTimeoutMs,
+    stopSteps: ownStopSteps,
     onLine: (line) => {
       logTrouble(line, logger);
       address = /Listening for client connections on (\S+)/.exec(line)?.[1] ?? address;
@@ -102,6 +102,6 @@ async function stopEarlierServers(home: string, logger: EmbeddedLogger): Promise
     (await readWorkingDirectory(pid)) === folder &&
     basename((await readCommandLine(pid))[0] ?? '').startsWith('nats-server');
   for (const pid of await findProcesses(isOurs)) {
-    await stopOrphan({ name: 'NATS', pid, isOurs, stopSteps: STOP_STEPS, logger });
+    await stopOrphan({ name: 'NATS', pid, isOurs, stopSteps: ownStopSteps, logger });
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedError } from './embedded-error.ts';
 import type { EmbeddedLogger, StopSteps } from './server-process.ts';
 
-const POLL_MS = 20;
+const pollMs = 20;
 
 export interface OrphanSearch {
   readonly name: string;
@@ -27,8 +27,8 @@ export async function stopOrphan(search: OrphanSearch): Promise<void> {
   logger.warn({ server: name, pid }, 'stopping a server left by a start that was killed');
   for (const { signal, waitMs } of [...stopSteps, { signal: 'SIGKILL', waitMs: 5_000 } as const]) {
     sendSignal(pid, signal);
-    for (let waitedMs = 0; waitedMs < waitMs; waitedMs += POLL_MS) {
-      await sleep(POLL_MS);
+    for (let waitedMs = 0; waitedMs < waitMs; waitedMs += pollMs) {
+      await sleep(pollMs);
       if (!(await isOurs(pid))) return;
     }
   }

@@ -9,10 +9,10 @@ import { runProgram } from './run-program.ts';
 import type { EmbeddedLogger, ServerUser } from './server-process.ts';
 
 /** Only root copies binaries. /var/cache is its own; /var/tmp is for images where that is read-only. */
-const CACHE_DIRS = ['/var/cache/agent-action-gateway', '/var/tmp/agent-action-gateway-root'];
+const cacheDirs = ['/var/cache/agent-action-gateway', '/var/tmp/agent-action-gateway-root'];
 
-const COPY_TIMEOUT_MS = 120_000;
-const VERSION_TIMEOUT_MS = 10_000;
+const copyTimeoutMs = 120_000;
+const versionTimeoutMs = 10_000;
 
 export interface PostgresBinaries {
   readonly binDir: string;
@@ -40,10 +40,10 @@ export async function findPostgresBinaries(
   if (problem === undefined) return { binDir: join(native, 'bin'), majorVersion };
   if (user === undefined) throw notRunnable(native, problem);
 
-  const cacheDir = await openCacheDir(CACHE_DIRS, { mode: 0o755 });
+  const cacheDir = await openCacheDir(cacheDirs, { mode: 0o755 });
   const copy = join(cacheDir, `postgres-${version}-${process.arch}`);
   // One at a time: another start may be putting the same copy there.
-  await using _lock = await lockDataDir(cacheDir, { waitMs: COPY_TIMEOUT_MS });
+  await using _lock = await lockDataDir(cacheDir, { waitMs: copyTimeoutMs });
   if ((await findProblem(copy, user)) !== undefined) {
     logger.info({ to: copy }, 'copying postgres to where its user can read it');
     await copyTree(native, copy);
@@ -78,7 +78,7 @@ async function findProblem(
       args: ['--version'],
       env: {},
       user,
-      timeoutMs: VERSION_TIMEOUT_MS,
+      timeoutMs: versionTimeoutMs,
     });
     if (!outcome.ok) return outcome.problem;
   }

@@ -18,12 +18,12 @@ import { runProgram } from './run-program.ts';
 import type { ServerUser } from './server-process.ts';
 
 /** Locale C: the same on every machine, and no message that we wait for is translated. */
-export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+export const postgresEnv = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
-export const SUPERUSER = 'postgres';
+export const superuser = 'postgres';
 
 /** Where a program finds the first folder that it inherits. */
-export const INHERITED_DATA = '/proc/self/fd/3';
+export const inheritedData = '/proc/self/fd/3';
 
 export interface ClusterOptions {
   /** Our folder: holds the cluster in `data`, and the superuser's password. */
@@ -38,9 +38,9 @@ export interface Cluster {
   readonly password: string;
 }
 
-const NOBODY: ServerUser = { uid: 65_534, gid: 65_534 };
-const UNFINISHED = 'unfinished-';
-const INITDB_TIMEOUT_MS = 120_000;
+const nobody: ServerUser = { uid: 65_534, gid: 65_534 };
+const unfinished = 'unfinished-';
+const initdbTimeoutMs = 120_000;
 
 /**
  * The user that Postgres runs as, or undefined for our own: it refuses to be root.
@@ -51,7 +51,7 @@ const INITDB_TIMEOUT_MS = 120_000;
 export async function chooseServerUser(home: string): Promise<ServerUser | undefined> {
   const owner = await stat(join(home, 'data')).catch(whenMissing);
   const ours = process.geteuid?.();
-  if (ours === 0) return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : NOBODY;
+  if (ours === 0) return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : nobody;
   if (owner === undefined || owner.uid === ours) return undefined;
   throw new EmbeddedError(
     `${join(home, 'data')} belongs to user ${owner.uid}, and this process runs as user ${ours}. ` +
@@ -100,7 +100,7 @@ async function createCluster(
   { home, binaries, user, durable }: ClusterOptions,
   password: string,
 ): Promise<void> {
-  const folderPath = join(home, `${UNFINISHED}${randomUUID()}`);
+  const folderPath = join(home, `${unfinished}${randomUUID()}`);
   const passwordPath = `${folderPath}-password`;
   await mkdir(folderPath, { mode: 0o700 });
   await writeFile(passwordPath, password, { mode: 0o600 });
@@ -115,9 +115,9 @@ async function createCluster(
     command: join(binaries.binDir, 'initdb'),
     args: [
       '-D',
-      INHERITED_DATA,
+      inheritedData,
       '-U',
-      SUPERUSER,
+      superuser,
       '--pwfile=/proc/self/fd/4',
       '--auth=scram-sha-256',
       '--encoding=UTF8',
@@ -125,14 +125,14 @@ async function createCluster(
       '--no-instructions',
       ...(durable ? [] : ['--no-sync']),
     ],
-    env: POSTGRES_ENV,
+    env: postgresEnv,
     user,
     inherit: [folder.fd, passwordFile.fd],
-    timeoutMs: INITDB_TIMEOUT_MS,
+    timeoutMs: initdbTimeoutMs,
   });
-  await rm(passwordPath, REMOVE);
+  await rm(passwordPath, remove);
   if (!outcome.ok) {
-    await rm(folderPath, REMOVE);
+    await rm(folderPath, remove);
     throw new EmbeddedError(`Postgres could not make its data folder: initdb ${outcome.problem}`);
   }
   await rename(folderPath, join(home, 'data'));
@@ -140,13 +140,13 @@ async function createCluster(
 
 async function removeUnfinished(home: string): Promise<void> {
   for (const name of await readdir(home)) {
-    if (!name.startsWith(UNFINISHED)) continue;
+    if (!name.startsWith(unfinished)) continue;
     // An initdb whose starter was killed may still write there: then the next start removes it.
-    await rm(join(home, name), REMOVE).catch(() => undefined);
+    await rm(join(home, name), remove).catch(() => undefined);
   }
 }
 
-const REMOVE = { recursive: true, force: true, maxRetries: 5 } as const;
+const remove = { recursive: true, force: true, maxRetries: 5 } as const;
 
 function whenMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;

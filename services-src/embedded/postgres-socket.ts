@@ -4,10 +4,10 @@ import { join } from 'node:path';
 
 import type { ServerUser } from './server-process.ts';
 
-const SOCKET_NAME = '.s.PGSQL.5432';
+const socketName = '.s.PGSQL.5432';
 /** `sockaddr_un` holds 108 bytes, one of them the closing zero. */
-const SOCKET_PATH_BYTES_MAX = 107;
-const SHORT_PREFIX = 'action-gateway-';
+const socketPathBytesMax = 107;
+const shortPrefix = 'action-gateway-';
 
 export interface SocketDir extends AsyncDisposable {
   readonly path: string;
@@ -34,14 +34,14 @@ export async function openSocketDir(
 
 async function makeShort(run: string): Promise<string> {
   const parent =
-    [tmpdir(), '/tmp'].find((dir) => fits(join(dir, `${SHORT_PREFIX}XXXXXX`))) ?? '/tmp';
-  const path = await mkdtemp(join(parent, SHORT_PREFIX)); // mode 0700
+    [tmpdir(), '/tmp'].find((dir) => fits(join(dir, `${shortPrefix}XXXXXX`))) ?? '/tmp';
+  const path = await mkdtemp(join(parent, shortPrefix)); // mode 0700
   await symlink(path, run);
   return path;
 }
 
 function fits(dir: string): boolean {
-  return Buffer.byteLength(join(dir, SOCKET_NAME)) <= SOCKET_PATH_BYTES_MAX;
+  return Buffer.byteLength(join(dir, socketName)) <= socketPathBytesMax;
 }
 
 async function removeSocketDir(run: string): Promise<void> {

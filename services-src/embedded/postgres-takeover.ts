@@ -13,9 +13,9 @@ import {
 import { startServerProcess } from './server-process.ts';
 import type { EmbeddedLogger, ServerCommand, ServerProcess, StopSteps } from './server-process.ts';
 
-const TAKEOVER_TIMEOUT_MS = 10_000;
-const SURVIVOR_STEPS: StopSteps = [{ signal: 'SIGQUIT', waitMs: 2_000 }];
-const OCCUPIED = /shared memory block|lock file "postmaster\.pid"/;
+const takeoverTimeoutMs = 10_000;
+const survivorSteps: StopSteps = [{ signal: 'SIGQUIT', waitMs: 2_000 }];
+const occupied = /shared memory block|lock file "postmaster\.pid"/;
 
 /**
  * Starts Postgres, for a while again and again: a start killed at its worst moment leaves a
@@ -26,13 +26,13 @@ export async function startAlone(
   command: ServerCommand,
   logger: EmbeddedLogger,
 ): Promise<ServerProcess> {
-  const until = performance.now() + TAKEOVER_TIMEOUT_MS;
+  const until = performance.now() + takeoverTimeoutMs;
   for (;;) {
     await stopEarlierServer(dataPath, command.stopSteps, logger);
     try {
       return await startServerProcess(command);
     } catch (error) {
-      const isOccupied = error instanceof EmbeddedError && OCCUPIED.test(error.message);
+      const isOccupied = error instanceof EmbeddedError && occupied.test(error.message);
       if (!isOccupied || performance.now() > until) throw error;
       await sleep(200);
     }
@@ -61,7 +61,7 @@ async function stopEarlierServer(
   const search = { name: 'Postgres', isOurs, logger };
   if (pid !== undefined) await stopOrphan({ ...search, pid, stopSteps: gently });
   for (const survivor of await findProcesses(isOurs)) {
-    await stopOrphan({ ...search, pid: survivor, stopSteps: SURVIVOR_STEPS });
+    await stopOrphan({ ...search, pid: survivor, stopSteps: survivorSteps });
   }
   await rm(pidFile, { force: true });
 }

@@ -7,7 +7,7 @@ import { needs } from '../../test/support/needs.ts';
 import { startPostgres } from './index.ts';
 import { isAlive } from './orphan.ts';
 import {
-  NOBODY,
+  nobody,
   copyCheckout,
   endStarter,
   openTemporaryDir,
@@ -148,16 +148,16 @@ const root = needs('root');
 
 describe.runIf(root.available)(`embedded Postgres as root${root.note}`, { timeout: 60_000 }, () => {
   test('runs for an ordinary user too, and for root on that user’s data', async () => {
-    await using dir = await openTemporaryDir({ mode: 0o755, owner: NOBODY });
+    await using dir = await openTemporaryDir({ mode: 0o755, owner: nobody });
     const checkout = await copyCheckout(dir.path);
     const dataDir = join(dir.path, 'data');
     {
-      await using asUser = await startInProcess(dataDir, { user: NOBODY, checkout });
+      await using asUser = await startInProcess(dataDir, { user: nobody, checkout });
       await query(asUser.server.url, 'create table kept as select 1 as x');
     }
     await (await start(dataDir))[Symbol.asyncDispose]();
 
-    await using again = await startInProcess(dataDir, { user: NOBODY, checkout });
+    await using again = await startInProcess(dataDir, { user: nobody, checkout });
     expect(await query(again.server.url, 'select x from kept')).toEqual([{ x: 1 }]);
   });
 
@@ -170,6 +170,6 @@ describe.runIf(root.available)(`embedded Postgres as root${root.note}`, { timeou
     expect(await query(started.server.url, 'select 1 as x')).toEqual([{ x: 1 }]);
     const program = await readlink(`/proc/${started.server.pid}/exe`);
     expect(program.startsWith(dir.path)).toBe(false);
-    expect((await stat(join(dataDir, 'postgres/data'))).uid).toBe(NOBODY.uid);
+    expect((await stat(join(dataDir, 'postgres/data'))).uid).toBe(nobody.uid);
   });
 });

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import { lockDataDir } from './data-dir-lock.ts';
 import { findPostgresBinaries } from './postgres-binaries.ts';
-import { INHERITED_DATA, POSTGRES_ENV, SUPERUSER } from './postgres-cluster.ts';
+import { inheritedData, postgresEnv, superuser } from './postgres-cluster.ts';
 import { chooseServerUser, openCluster } from './postgres-cluster.ts';
 import { openSocketDir } from './postgres-socket.ts';
 import { startAlone } from './postgres-takeover.ts';
@@ -28,12 +28,12 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 }
 
 /** SIGINT ends sessions and writes a checkpoint; SIGQUIT leaves the work to recovery. */
-const STOP_STEPS: StopSteps = [
+const ownStopSteps: StopSteps = [
   { signal: 'SIGINT', waitMs: 15_000 },
   { signal: 'SIGQUIT', waitMs: 5_000 },
 ];
 /** Recovery after a crash reads at most `max_wal_size`; slow disks take their time even so. */
-const READY_TIMEOUT_MS = 120_000;
+const startTimeoutMs = 120_000;
 
 /**
  * Starts Postgres on a Unix socket, with its data below `dataDir`, and stops what an
@@ -58,16 +58,16 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
       command: join(binaries.binDir, 'postgres'),
       args: [
         '-D',
-        INHERITED_DATA,
+        inheritedData,
         '-c',
         'unix_socket_directories=/proc/self/fd/4',
         ...settings({ durable, maxConnections }).flatMap((setting) => ['-c', setting]),
       ],
-      env: POSTGRES_ENV,
+      env: postgresEnv,
       user,
       inherit: [dataFolder.fd, socketFolder.fd],
-      readyTimeoutMs: READY_TIMEOUT_MS,
-      stopSteps: STOP_STEPS,
+      readyTimeoutMs: startTimeoutMs,
+      stopSteps: ownStopSteps,
       onLine: (line) => onLogLine(line, logger),
     },
     logger,
@@ -78,7 +78,7 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
   const running = startup.move();
   const urlFor = createUrlFor(socketDir.path);
   return {
-    adminUrl: urlFor({ user: SUPERUSER, password }),
+    adminUrl: urlFor({ user: superuser, password }),
     pid: server.pid,
     exited: server.exited,
     urlFor,

@@ -19,7 +19,7 @@ export type Outcome =
   | { readonly ok: true; readonly output: string }
   | { readonly ok: false; readonly problem: string };
 
-const OUTPUT_KEPT = 2_000;
+const outputKept = 2_000;
 
 /** Runs a program that ends by itself; that it cannot be run, fails or takes too long is a value. */
 export async function runProgram(program: Program): Promise<Outcome> {
@@ -46,7 +46,7 @@ export async function runProgram(program: Program): Promise<Outcome> {
     ended,
   ]);
   if (failure === undefined) return { ok: true, output };
-  return { ok: false, problem: `${failure} ${errors.slice(-OUTPUT_KEPT)}`.trim() };
+  return { ok: false, problem: `${failure} ${errors.slice(-outputKept)}`.trim() };
 }
 
 /** A stream that breaks off says less than the exit code that comes with it. */

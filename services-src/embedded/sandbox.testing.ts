@@ -8,12 +8,12 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
-const HERE = fileURLToPath(new URL('.', import.meta.url));
+const here = fileURLToPath(new URL('.', import.meta.url));
 
 export const silent = { info() {}, warn() {}, error() {} };
 
 /** An ordinary user, for tests that run as root. */
-export const NOBODY = { uid: 65_534, gid: 65_534 };
+export const nobody = { uid: 65_534, gid: 65_534 };
 
 export interface TemporaryDir extends AsyncDisposable {
   readonly path: string;
@@ -22,7 +22,7 @@ export interface TemporaryDir extends AsyncDisposable {
 export async function openTemporaryDir({
   mode = 0o700,
   owner,
-}: { mode?: number; owner?: typeof NOBODY | undefined } = {}): Promise<TemporaryDir> {
+}: { mode?: number; owner?: typeof nobody | undefined } = {}): Promise<TemporaryDir> {
   const path = await mkdtemp('/tmp/embedded-test-');
   if (owner) await chown(path, owner.uid, owner.gid);
   await chmod(path, mode);
@@ -42,7 +42,7 @@ export async function startInProcess(
   dataDir: string,
   { what = 'postgres', user, checkout }: StarterOptions = {},
 ): Promise<Starter> {
-  const file = join(checkout?.embedded ?? HERE, 'starter.testing.ts');
+  const file = join(checkout?.embedded ?? here, 'starter.testing.ts');
   const child = spawn(checkout?.node ?? process.execPath, [file, dataDir, what], {
     ...user,
     cwd: '/',
@@ -65,7 +65,7 @@ export async function startInProcess(
 
 interface StarterOptions {
   readonly what?: 'postgres' | 'nats';
-  readonly user?: typeof NOBODY | undefined;
+  readonly user?: typeof nobody | undefined;
   readonly checkout?: Checkout;
 }
 
@@ -83,7 +83,7 @@ export async function copyCheckout(to: string): Promise<Checkout> {
   const installed = fileURLToPath(new URL('..', import.meta.resolve(name)));
   const asIs = { recursive: true, verbatimSymlinks: true };
   await cp(installed, join(checkout, 'node_modules', name), asIs);
-  await cp(HERE, join(checkout, 'embedded'), asIs);
+  await cp(here, join(checkout, 'embedded'), asIs);
   await cp(process.execPath, join(checkout, 'node'));
   // The original may have been made under a umask that keeps all others out.
   execFileSync('chmod', ['-R', 'a+rX', checkout]);

@@ -46,8 +46,8 @@ export interface ServerProcess {
 }
 
 /** Enough to see why a server did not start. */
-const LINES_KEPT = 12;
-const LAST_WORDS_MS = 200;
+const linesKept = 12;
+const lastWordsMs = 200;
 
 /** Starts a server and waits until it says that it is ready. */
 export async function startServerProcess(server: ServerCommand): Promise<ServerProcess> {
@@ -74,7 +74,7 @@ export async function startServerProcess(server: ServerCommand): Promise<ServerP
   deadline.abort();
   if (failure !== undefined) {
     await stop();
-    await Promise.race([log.closed, sleep(LAST_WORDS_MS)]);
+    await Promise.race([log.closed, sleep(lastWordsMs)]);
     throw new EmbeddedError([`${server.name} ${failure}.`, ...log.lastLines].join('\n  '));
   }
 
@@ -106,7 +106,7 @@ function watchLog(stream: Readable, onLine: ServerCommand['onLine']) {
   const ready = new Promise<undefined>((settle) => {
     reader.on('line', (line) => {
       lastLines.push(line);
-      if (lastLines.length > LINES_KEPT) lastLines.shift();
+      if (lastLines.length > linesKept) lastLines.shift();
       if (onLine(line)) settle(undefined);
     });
   });

@@ -4,7 +4,7 @@ import { stepsOf } from './pattern-steps.ts';
 export class TooCostly extends Error {}
 
 /** What one test may take where nobody has set a budget: some 5 ms. */
-const STEPS_MAX = 1_000_000;
+const stepsMax = 1_000_000;
 let left: number | undefined;
 
 /**
@@ -24,7 +24,7 @@ export function withinSteps<Result>(budget: { steps: number }, work: () => Resul
 
 /** Takes steps from the budget. */
 export function spendSteps(steps: number): void {
-  if (steps > (left ?? STEPS_MAX)) throw new TooCostly();
+  if (steps > (left ?? stepsMax)) throw new TooCostly();
   if (left !== undefined) left -= steps;
 }
 

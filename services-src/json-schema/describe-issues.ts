@@ -11,10 +11,10 @@ export interface SchemaIssue {
   readonly did_you_mean?: string;
 }
 
-const ISSUES_MAX = 20;
-const EXPECTED_CHARACTERS_MAX = 500;
+const issuesMax = 20;
+const expectedCharactersMax = 500;
 /** Unknown names that a missing one is compared with: more are no typing errors. */
-const UNKNOWN_COMPARED_MAX = 20;
+const unknownComparedMax = 20;
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -32,7 +32,7 @@ export function describeIssues(
   for (const { keyword, instancePath, schemaPath, params: found } of errors) {
     if (keyword === 'anyOf' || keyword === 'oneOf') alternatives.add(schemaPath);
     const isUnknown = keyword === 'additionalProperties' && instancePath === '';
-    if (isUnknown && unknown.length < UNKNOWN_COMPARED_MAX) {
+    if (isUnknown && unknown.length < unknownComparedMax) {
       unknown.push(String(found['additionalProperty']));
     }
   }
@@ -40,7 +40,7 @@ export function describeIssues(
   const seen = new Set<string>();
   const issues: SchemaIssue[] = [];
   for (const error of errors) {
-    if (issues.length === ISSUES_MAX) break;
+    if (issues.length === issuesMax) break;
     if (isInsideAlternative(error, alternatives)) continue;
     const issue = describe(error, { schema, unknown, given });
     const text = `${issue.path} ${issue.message}`;
@@ -166,14 +166,14 @@ function listedValues(values: readonly unknown[]): string {
   let text = '';
   for (const value of values) {
     text += `${text === '' ? '' : ', '}${cut(JSON.stringify(value) ?? 'null')}`;
-    if (text.length > EXPECTED_CHARACTERS_MAX) break;
+    if (text.length > expectedCharactersMax) break;
   }
   return cut(text);
 }
 
 function cut(text: string): string {
-  return text.length > EXPECTED_CHARACTERS_MAX
-    ? `${text.slice(0, EXPECTED_CHARACTERS_MAX - 1)}…`
+  return text.length > expectedCharactersMax
+    ? `${text.slice(0, expectedCharactersMax - 1)}…`
     : text;
 }
 

@@ -16,7 +16,7 @@ export interface Budget {
 export type FindErrors = (value: unknown, budget: Budget) => readonly ErrorObject[];
 
 /** Beyond this many pairs the first error is all that is told. */
-const ALL_ERRORS_PAIRS_MAX = 20_000;
+const allErrorsPairsMax = 20_000;
 
 let validators: ReturnType<typeof createValidators> | undefined;
 
@@ -42,7 +42,7 @@ export function compileSchema(schema: Schema): FindErrors {
       const cost = spendPairs(value, size, budget);
       if (isValid(value)) return [];
       const found = isValid.errors ?? [];
-      if (cost > ALL_ERRORS_PAIRS_MAX) return found;
+      if (cost > allErrorsPairsMax) return found;
       isWhollyValid ??= compileOnce(all, schema);
       return isWhollyValid(value) ? found : (isWhollyValid.errors ?? found);
     });

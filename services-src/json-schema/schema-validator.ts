@@ -6,7 +6,7 @@ import { canonicalJson } from '../signing/index.ts';
 import { BoundedRegExp, spendSteps } from './bounded-regexp.ts';
 
 /** No format needs more; their own expressions are not all linear. */
-const FORMAT_CHARACTERS_MAX = 4096;
+const formatCharactersMax = 4096;
 const unboundedFormats = new Set(['binary', 'byte', 'password']);
 /** Read in one go; the expressions of the others may go back as often as there are characters. */
 const linearFormats = new Set(['date', 'date-time', 'ipv4', 'json-pointer', 'time', 'uuid']);
@@ -65,7 +65,7 @@ function bounded(name: string, test: Test | string): (text: string) => boolean {
   const matches = typeof test === 'function' ? test : (text: string) => new RegExp(test).test(text);
   const isLinear = linearFormats.has(name);
   return (text) => {
-    if (text.length > FORMAT_CHARACTERS_MAX) return false;
+    if (text.length > formatCharactersMax) return false;
     spendSteps(isLinear ? text.length : text.length ** 2);
     return matches(text);
   };

@@ -1,5 +1,5 @@
 /** Characters of text that take about as long to check as one value. */
-const CHARACTERS_PER_VALUE = 32;
+const charactersPerValue = 32;
 
 /**
  * What a JSON value weighs: one for itself and each item and member at any depth, more for long
@@ -11,7 +11,7 @@ export function weighJson(root: unknown, most = Infinity): number {
   while (open.length > 0 && weight < most) {
     const next = open.pop();
     weight += 1;
-    if (typeof next === 'string') weight += Math.floor(next.length / CHARACTERS_PER_VALUE);
+    if (typeof next === 'string') weight += Math.floor(next.length / charactersPerValue);
     if (next === null || typeof next !== 'object') continue;
     const inside: unknown[] = Array.isArray(next) ? next : Object.values(next);
     if (inside.length + open.length + weight >= most) return most;

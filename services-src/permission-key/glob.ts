@@ -21,7 +21,7 @@ export interface Glob {
 }
 
 /** Single states are counted; 0: as bits, because there are more of them than words. */
-const COUNTS = 1024;
+const counts = 1024;
 
 /** How many steps comparing may still take, each some 5 ns: rules are many, and each may be long. */
 export interface GlobBudget {
@@ -30,10 +30,10 @@ export interface GlobBudget {
 
 /** What `covers` reads instead of a character, where the other pattern has a wildcard. */
 type Token = number;
-const SEGMENT_RUN = -1;
-const ANY_RUN = -2;
-const SLASH = 0x2f;
-const ASTERISK = 0x2a;
+const segmentRun = -1;
+const anyRun = -2;
+const slash = 0x2f;
+const asterisk = 0x2a;
 
 /** `*` is a run without `/`, `**` (or more) any run. */
 export function compileGlob(pattern: string): Glob {
@@ -43,8 +43,8 @@ export function compileGlob(pattern: string): Glob {
   const segmentAt: number[] = [];
   let literals = 0;
   for (const token of tokens) {
-    if (token === ANY_RUN) anyAt.push(literals);
-    else if (token === SEGMENT_RUN) segmentAt.push(literals);
+    if (token === anyRun) anyAt.push(literals);
+    else if (token === segmentRun) segmentAt.push(literals);
     else {
       literals += 1;
       const states = statesOf.get(token);
@@ -57,10 +57,10 @@ export function compileGlob(pattern: string): Glob {
   const moves = new Uint32Array(sizeOf(statesOf, words));
   let at = 0;
   for (const [token, states] of statesOf) {
-    const isFew = states.length < Math.min(words, COUNTS);
+    const isFew = states.length < Math.min(words, counts);
     if (isFew) moves.set(states, at);
     else for (const state of states) setBit(moves, 32 * at + state);
-    movesOf.set(token, at * COUNTS + (isFew ? states.length : 0));
+    movesOf.set(token, at * counts + (isFew ? states.length : 0));
     at += Math.min(states.length, words);
   }
   const onAny = bitsOf(anyAt, words);
@@ -106,9 +106,9 @@ function run(
     if (budget !== undefined) budget.left -= words;
     const token = tokenAt(index);
     const into = movesOf.get(token) ?? -1;
-    const at = Math.floor(into / COUNTS);
-    const count = into % COUNTS;
-    const segmentMask = token === SLASH || token === ANY_RUN ? 0 : 0xffffffff;
+    const at = Math.floor(into / counts);
+    const count = into % counts;
+    const segmentMask = token === slash || token === anyRun ? 0 : 0xffffffff;
     let carry = 0;
     let alive = 0;
     for (let word = 0; word < words; word += 1) {
@@ -136,9 +136,9 @@ function tokensOf(pattern: string): Token[] {
   const tokens: Token[] = [];
   for (let at = 0; at < pattern.length; at += 1) {
     const code = pattern.charCodeAt(at);
-    if (code !== ASTERISK) tokens.push(code);
-    else if (pattern.charCodeAt(at - 1) !== ASTERISK) tokens.push(SEGMENT_RUN);
-    else tokens[tokens.length - 1] = ANY_RUN;
+    if (code !== asterisk) tokens.push(code);
+    else if (pattern.charCodeAt(at - 1) !== asterisk) tokens.push(segmentRun);
+    else tokens[tokens.length - 1] = anyRun;
   }
   return tokens;
 }

@@ -1,8 +1,8 @@
 export { compileGlob, matchesText } from './glob.ts';
 export type { Glob, GlobBudget } from './glob.ts';
 export {
-  KEY_CHARACTERS_MAX,
-  WHOLE_ACTION,
+  keyCharactersMax,
+  wholeAction,
   actionKey,
   connectionKey,
   encodeArgument,

@@ -2,10 +2,10 @@ import type { DerivedKey } from '#contracts/permit';
 import { hiddenCharacters } from '#hidden-characters';
 
 /** Longest permission key; the contracts refuse a longer one. */
-export const KEY_CHARACTERS_MAX = 4096;
+export const keyCharactersMax = 4096;
 
 /** `arg` of an action that has no `scope_param`, or was called without it: the whole action. */
-export const WHOLE_ACTION = '*';
+export const wholeAction = '*';
 
 /**
  * Derived text never holds what means something in a rule: `%`, `*`, control characters and those
@@ -35,7 +35,7 @@ export function actionKey(service: string, action: string, argument?: string): D
   return keyOf({
     service: encodeName(service),
     action: encodeName(action),
-    arg: argument === undefined ? WHOLE_ACTION : encodeArgument(argument),
+    arg: argument === undefined ? wholeAction : encodeArgument(argument),
   });
 }
 

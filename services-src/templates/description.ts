@@ -2,7 +2,7 @@ import type { DescriptionPart } from '../contracts/template.ts';
 import { visibleLine } from './hidden-text.ts';
 
 /** A value longer than this is cut: a description is one line that a person reads at a glance. */
-const VALUE_CHARACTERS_MAX = 120;
+const valueCharactersMax = 120;
 
 /**
  * What an action is about to do, in one line. Values come from agents: whatever
@@ -46,8 +46,8 @@ function isGiven(params: Readonly<Record<string, unknown>>, name: string): boole
 function renderValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   // Cut before splitting: of a long text only the beginning is ever looked at.
-  const characters = Array.from(text.slice(0, 2 * VALUE_CHARACTERS_MAX + 2));
-  const isCut = characters.length > VALUE_CHARACTERS_MAX;
-  const shown = characters.slice(0, VALUE_CHARACTERS_MAX).join('');
+  const characters = Array.from(text.slice(0, 2 * valueCharactersMax + 2));
+  const isCut = characters.length > valueCharactersMax;
+  const shown = characters.slice(0, valueCharactersMax).join('');
   return visibleLine(shown) + (isCut ? '…' : '');
 }

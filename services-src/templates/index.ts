@@ -4,7 +4,7 @@ export { renderDescription } from './description.ts';
 export { authoredDigest, templateDigest } from './digest.ts';
 export { shownName, visibleLine, visibleText } from './hidden-text.ts';
 export { normalisePath, normaliseText } from './http-path.ts';
-export { BASE64_CHARACTERS_MAX, bodyKindOf } from './media-types.ts';
+export { base64CharactersMax, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
 export { findOperations, isSameMethod } from './operations.ts';
 export type { FoundOperation, PathBudget } from './operations.ts';

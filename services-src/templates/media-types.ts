@@ -19,4 +19,4 @@ export function bodyKindOf(mediaType: string): BodyKind {
 }
 
 /** Most base64 characters of one binary body or part: 720,000 bytes, inside the 1 MiB of a request to us. */
-export const BASE64_CHARACTERS_MAX = 960_000;
+export const base64CharactersMax = 960_000;

@@ -19,10 +19,10 @@ interface Request {
 }
 
 /** For one template, where nobody has set a budget. */
-export const STEPS_MAX = 1_500_000;
-const STEPS_PER_COMPARISON = 4;
-const STEPS_PER_CELL = 2;
-const STEPS_PER_SEGMENT_READ = 50;
+export const stepsMax = 1_500_000;
+const stepsPerComparison = 4;
+const stepsPerCell = 2;
+const stepsPerSegmentRead = 50;
 
 /** A path can be read in several ways only where several parameters may hold `/`. */
 const readingsMax = 16;
@@ -37,7 +37,7 @@ export function findOperations(
   template: CompiledTemplate,
   { method, path }: Request,
 ): FoundOperation[] {
-  const budget = { left: STEPS_MAX };
+  const budget = { left: stepsMax };
   const segments = readWithin(path, budget);
   return lookUp(template, method, { segments, ignoresCase: false, budget }) ?? [];
 }
@@ -92,7 +92,7 @@ export interface Reading {
 
 export function readWithin(path: string, budget: PathBudget): Segment[] {
   const segments = budget.left < 0 ? [] : readSegments(path);
-  budget.left -= path.length + STEPS_PER_SEGMENT_READ * segments.length;
+  budget.left -= path.length + stepsPerSegmentRead * segments.length;
   return segments;
 }
 
@@ -137,10 +137,10 @@ function readingsOf(route: Route, reading: Reading): Values[] | undefined {
   if (route.steps === undefined) {
     route.steps = readSteps(route.action);
     route.fixed = route.steps.filter(({ isFixed }) => isFixed).length;
-    budget.left -= STEPS_PER_SEGMENT_READ * route.length;
+    budget.left -= stepsPerSegmentRead * route.length;
   }
   if (segments.length === route.length) return readInOrder(route.steps, reading);
-  const cost = STEPS_PER_CELL * route.length * segments.length;
+  const cost = stepsPerCell * route.length * segments.length;
   if (cost > budget.left) return undefined;
   budget.left -= cost;
   return readOpen(route.steps, reading);
@@ -153,7 +153,7 @@ function readInOrder(
 ): Values[] {
   const values: Record<string, string> = {};
   for (const [at, step] of expected.entries()) {
-    budget.left -= STEPS_PER_COMPARISON;
+    budget.left -= stepsPerComparison;
     const segment = segments[at];
     const matched = segment && matchSegment(step, segment, ignoresCase);
     if (matched === undefined) return [];
@@ -179,7 +179,7 @@ function readOpen(expected: readonly Step[], reading: Reading): Values[] | undef
       budget.left -= 1;
       if (budget.left < 0) return;
       if (!fits(at + 1, from + length)) continue;
-      budget.left -= STEPS_PER_COMPARISON * length;
+      budget.left -= stepsPerComparison * length;
       const found = segments.slice(from, from + length);
       const matched = matchSegment(step, joined(found), ignoresCase);
       if (matched) read(at + 1, from + length, { ...values, ...matched });

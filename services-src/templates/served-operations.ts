@@ -1,5 +1,5 @@
 import type { CompiledTemplate } from '../contracts/template.ts';
-import { STEPS_MAX, isSameMethod, lookUp, methodsOf, readWithin } from './operations.ts';
+import { stepsMax, isSameMethod, lookUp, methodsOf, readWithin } from './operations.ts';
 import type { FoundOperation, PathBudget } from './operations.ts';
 import { decodeText, segmentsOf } from './segments.ts';
 
@@ -17,7 +17,7 @@ export interface ServedOperations {
 export function findServedOperations(
   template: CompiledTemplate,
   { method, path }: { method: string; path: string },
-  budget: PathBudget = { left: STEPS_MAX },
+  budget: PathBudget = { left: stepsMax },
 ): ServedOperations | undefined {
   const plain = isReadAlike(path) ? [...new Set([path, withoutParameters(path)])] : [];
   const listed = findAll(template, [method], { paths: plain, ignoresCase: false, budget });

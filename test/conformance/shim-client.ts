@@ -22,9 +22,9 @@ const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
   client_secret?: string;
 };
 /** What the suite calls a client whose metadata document it knows. */
-const METADATA_DOCUMENT = 'https://conformance-test.local/client-metadata.json';
+const metadataDocument = 'https://conformance-test.local/client-metadata.json';
 /** A person would not try for ever either. */
-const MAX_ATTEMPTS = 3;
+const maxAttempts = 3;
 
 const url = process.argv.at(-1) ?? '';
 const folder = await mkdtemp(join(tmpdir(), 'shim-client-'));
@@ -70,7 +70,7 @@ async function persistently<T>(request: () => Promise<T>): Promise<T> {
       return await request();
     } catch (error) {
       const { data } = error as ShimError;
-      if (attempt === MAX_ATTEMPTS) throw error;
+      if (attempt === maxAttempts) throw error;
       if (data?.error === 'insufficient_scope') await login(data.scope);
       else if (data?.status === 401) await login();
       else if (data?.supported?.includes(version) !== true) throw error;
@@ -79,7 +79,7 @@ async function persistently<T>(request: () => Promise<T>): Promise<T> {
 }
 
 async function login(scope?: string): Promise<void> {
-  const clientId = scenario === 'auth/basic-cimd' ? METADATA_DOCUMENT : context.client_id;
+  const clientId = scenario === 'auth/basic-cimd' ? metadataDocument : context.client_id;
   const child = spawn(
     process.execPath,
     [

@@ -14,7 +14,7 @@ import { cpuBetween, measureUsage } from './processes.ts';
 import { percentile, printTable, tally } from './report.ts';
 
 const mebibyte = 1024 * 1024;
-const LARGE_BYTES = 16 * mebibyte;
+const largeBytes = 16 * mebibyte;
 const options = { tier: 'org', ownerId: null, version: 1, isDraft: true } as const;
 
 const targets = {
@@ -41,7 +41,7 @@ const word = process.argv[2] ?? '';
 const documents = (await listDocuments()).filter(({ name }) => name.includes(word));
 // A peak never shrinks, so the large ones come last.
 const bySize = documents.toSorted(
-  (a, b) => Number(a.bytes > LARGE_BYTES) - Number(b.bytes > LARGE_BYTES),
+  (a, b) => Number(a.bytes > largeBytes) - Number(b.bytes > largeBytes),
 );
 
 const preload = new URL('no-network.ts', import.meta.url).href;
@@ -55,7 +55,7 @@ const peaks = { residentMib: 0, residentLargeMib: 0 };
 for (const document of bySize) {
   const outcome = await judge(document);
   outcomes.push(outcome);
-  const peak = document.bytes > LARGE_BYTES ? 'residentLargeMib' : 'residentMib';
+  const peak = document.bytes > largeBytes ? 'residentLargeMib' : 'residentMib';
   peaks[peak] = Math.max(peaks[peak], outcome.peakMib);
 }
 report(outcomes);

@@ -6,7 +6,7 @@ import { operationsOf } from './operations.ts';
 import type { Operation } from './operations.ts';
 
 /** A template has a bounded number of actions and bytes; documents have more. */
-const OPERATIONS_PER_TEMPLATE = 300;
+const operationsPerTemplate = 300;
 
 /** Operations as the registry imports and compiles them, several templates long. */
 export async function compileOperations(
@@ -18,8 +18,8 @@ export async function compileOperations(
   const chosen = choose(operationsOf(document));
   const actions: CompiledAction[] = [];
   const refused: string[] = [];
-  for (let at = 0; at < chosen.length; at += OPERATIONS_PER_TEMPLATE) {
-    const selected = chosen.slice(at, at + OPERATIONS_PER_TEMPLATE);
+  for (let at = 0; at < chosen.length; at += operationsPerTemplate) {
+    const selected = chosen.slice(at, at + operationsPerTemplate);
     const includeOperations = selected.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     const imported = await importer.importDocument({ text, includeOperations, key: 'judged' });
     if (!imported.ok) throw new Error(JSON.stringify(imported.findings.slice(0, 5)));
