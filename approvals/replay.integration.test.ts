@@ -216,8 +216,8 @@ describe('the automatic replay', () => {
     ['a failure nobody foresaw', new AppError('internal', 'Oh.')],
   ])('after %s it asks again with the same execution id', async ([, error]) => {
     const { helper, ann, suspend, resolve, neighbours } = world;
-    neighbours.sends = async (_, askedBefore) => {
-      if (askedBefore < 2) throw error;
+    neighbours.sends = async (_, earlierAttempts) => {
+      if (earlierAttempts < 2) throw error;
       return answered;
     };
     const id = await suspend(helper);
@@ -231,8 +231,8 @@ describe('the automatic replay', () => {
 
   test('an executor that says outcome_unknown ends it', async () => {
     const { helper, ann, suspend, resolve, resume, neighbours } = world;
-    neighbours.sends = async (_, askedBefore) => {
-      throw askedBefore === 0
+    neighbours.sends = async (_, earlierAttempts) => {
+      throw earlierAttempts === 0
         ? unavailable({ component: 'executor', lost: true })
         : new AppError('outcome_unknown', 'Nobody knows.');
     };
@@ -245,10 +245,10 @@ describe('the automatic replay', () => {
 
   test('while an answer stays away, it is asked about again beside it', async () => {
     const { helper, ann, suspend, resolve, neighbours } = world;
-    neighbours.sends = async (_, askedBefore) => {
+    neighbours.sends = async (_, earlierAttempts) => {
       // The first request died with its executor; its dispatch row is found by the next.
-      if (askedBefore === 0) return noAnswer;
-      if (askedBefore === 1) throw new AppError('execution_in_progress', 'Under way.');
+      if (earlierAttempts === 0) return noAnswer;
+      if (earlierAttempts === 1) throw new AppError('execution_in_progress', 'Under way.');
       return answered;
     };
     const id = await suspend(helper);
@@ -312,8 +312,8 @@ describe('recovery', () => {
   test('a holder that was stopped past its lease changes nothing when it wakes', async () => {
     const { helper, ann, suspend, resolve, neighbours, sql, get } = world;
     let release: (result: CallResult) => void = () => undefined;
-    neighbours.sends = async (_, askedBefore) => {
-      if (askedBefore > 0) return answered;
+    neighbours.sends = async (_, earlierAttempts) => {
+      if (earlierAttempts > 0) return answered;
       return new Promise((resolve) => (release = resolve));
     };
     const id = await suspend(helper);
@@ -415,8 +415,8 @@ describe('resume', () => {
 
   test('when the executor cannot be reached, it says that the call is under way, and it is run later', async () => {
     const { helper, resume, neighbours } = world;
-    neighbours.sends = async (_, askedBefore) => {
-      if (askedBefore === 0) throw unavailable({ component: 'executor', busy: true });
+    neighbours.sends = async (_, earlierAttempts) => {
+      if (earlierAttempts === 0) throw unavailable({ component: 'executor', busy: true });
       return answered;
     };
     const id = await allowed();

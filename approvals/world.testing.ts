@@ -39,7 +39,7 @@ interface Person {
 }
 
 /** What `executeFrozen` does for a call; gets the execution id and how often it was asked about it before. */
-type Sends = (executionId: string, askedBefore: number) => Promise<CallResult>;
+type Sends = (executionId: string, earlierAttempts: number) => Promise<CallResult>;
 
 export const answered: CallResult = {
   status_code: 201,
@@ -273,10 +273,10 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
       },
       executeFrozen: async ({ permit }) => {
         const executionId = permit.replace('permit for ', '');
-        const askedBefore = state.asked.filter((id) => id === executionId).length;
+        const earlierAttempts = state.asked.filter((id) => id === executionId).length;
         state.asked.push(executionId);
-        const result = await state.sends(executionId, askedBefore);
-        return { kind: 'called', result, auditId: uuidv7(), replayed: askedBefore > 0 };
+        const result = await state.sends(executionId, earlierAttempts);
+        return { kind: 'called', result, auditId: uuidv7(), replayed: earlierAttempts > 0 };
       },
     } satisfies Partial<Handlers<typeof executor>>,
   };

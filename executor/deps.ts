@@ -16,7 +16,7 @@ import type { JqPool } from './jq/pool.ts';
 import type { LookUpNames } from './calls/look-up-names.ts';
 import type { Retries } from './retries.ts';
 import type { McpSessions } from './mcp/session.ts';
-import type { ToolNews } from './mcp/tool-news.ts';
+import type { ToolChanges } from './mcp/tool-changes.ts';
 import type { ConnectionDeps } from './connections/index.ts';
 import type { Owners } from './platform/ask.ts';
 import type { ListServiceHosts } from './usecases/known-hosts.ts';
@@ -57,12 +57,12 @@ export interface Deps extends ConnectionDeps {
   /** Of the gateway: where files are downloaded. */
   readonly baseUrl: string;
   readonly slots: Slots;
-  readonly clientsGone: ClientsGone;
+  readonly disconnects: Disconnects;
   readonly retries: Retries;
   readonly lookUpNames: LookUpNames;
   /** With MCP servers of the eras that have them. */
   readonly mcpSessions: McpSessions;
-  readonly toolNews: ToolNews;
+  readonly toolChanges: ToolChanges;
   /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */
   readPrincipal(signed: string): Principal;
   verifyPermit(signed: string): Permit;
@@ -78,7 +78,7 @@ export interface Deps extends ConnectionDeps {
 
 /** Calls under way are limited, so that a slow upstream cannot fill the executor's memory. */
 export interface Slots {
-  /** For a call that begins; throws as `goTo` does when too many are in hand. Dispose it when the call has ended. */
+  /** For a call that begins; throws as `enterUpstream` does when too many are in hand. Dispose it when the call has ended. */
   take(caller: CallerIds): Slot;
   /** Calls were refused just now because there was no slot for anybody, or soon will be. */
   isBusy(): boolean;
@@ -93,11 +93,11 @@ export interface Slot extends Disposable {
    * may take: a small part of that, and behind callers that hold fewer. Throws `unavailable`, or
    * `rate_limited` when it is only the caller's share that is used up (`busy` both).
    */
-  goTo(url: string, timeoutMs?: number): Promise<void>;
+  enterUpstream(url: string, timeoutMs?: number): Promise<void>;
 }
 
 /** Reads that end early when nobody waits for their answer any more. */
-export interface ClientsGone {
+export interface Disconnects {
   /** The read that will be recorded under this id; dispose it when the read has ended. */
   follow(auditId: string): Followed;
 }

@@ -478,7 +478,7 @@ test('an executor that stops ends its calls and lets go those that wait', async 
 });
 
 describe('a call whose client has gone', () => {
-  const tellGone = async (auditId: string) => {
+  const announceDisconnect = async (auditId: string) => {
     const { nats } = await world.environment.connect('gateway');
     nats.publish(clientGoneSubject, JSON.stringify({ auditId }));
   };
@@ -501,8 +501,8 @@ describe('a call whose client has gone', () => {
 
   test('ends when it is a read, and is recorded', async () => {
     const { auditId, ended, lost } = await hang(world.actionCall('get', { id: '1' }));
-    await tellGone(randomUUID());
-    await tellGone(auditId);
+    await announceDisconnect(randomUUID());
+    await announceDisconnect(auditId);
 
     await lost;
     expect(await ended).toMatchObject({
@@ -522,7 +522,7 @@ describe('a call whose client has gone', () => {
     const call = world.actionCall('get', { id: '1' });
     world.upstream.answer((_hit, reply) => {
       reply.writeHead(503, { 'retry-after': '30' }).end();
-      setTimeout(() => void tellGone(auditId), 200);
+      setTimeout(() => void announceDisconnect(auditId), 200);
     });
     const permit = world.permitOf(call, { jti: auditId });
     const more = { timeoutMs: 60_000 };
@@ -537,7 +537,7 @@ describe('a call whose client has gone', () => {
 
   test('goes on when it may have effects', async () => {
     const { auditId, ended, reply } = await hang(world.actionCall('create', { title: 'T' }));
-    await tellGone(auditId);
+    await announceDisconnect(auditId);
     // What the executor heard after that, it heard after the news as well.
     const { nats } = await world.environment.connect('gateway');
     await nats.flush();

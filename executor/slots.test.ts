@@ -26,7 +26,7 @@ function start(max: number) {
   const go = async (url: string, timeoutMs?: number, by = stranger()): Promise<Slot> => {
     const slot = slots.take(by);
     try {
-      await slot.goTo(url, timeoutMs);
+      await slot.enterUpstream(url, timeoutMs);
       return slot;
     } catch (error) {
       slot[Symbol.dispose]();

@@ -77,7 +77,7 @@ export function createSlots({ max, levels, now = () => performance.now() }: Slot
       if (refusal !== null) throw refuse(refusal, 'The executor has its hands full.');
       let held: Wanted | undefined;
       return {
-        async goTo(url, timeoutMs = 0) {
+        async enterUpstream(url, timeoutMs = 0) {
           const { origin } = parseAddress(url);
           const wanted = { origin, caller: path, path: [...path, origin] };
           const waitMs = Math.min(waitMsMax, timeoutMs * waitShare);

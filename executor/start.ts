@@ -25,8 +25,8 @@ import { createFileSpace } from './calls/file-space.ts';
 import { createLookUpNames } from './calls/look-up-names.ts';
 import { openConnections } from './connections/index.ts';
 import { createMcpSessions } from './mcp/session.ts';
-import { createToolNews } from './mcp/tool-news.ts';
-import { hearClientsGone } from './clients-gone.ts';
+import { createToolChanges } from './mcp/tool-changes.ts';
+import { watchDisconnects } from './disconnects.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
@@ -100,7 +100,7 @@ export async function startExecutor(
     publisher: openPublisher(bus, 'executor', logger),
     logger,
     slots,
-    clientsGone: startup.use(hearClientsGone(bus)),
+    disconnects: startup.use(watchDisconnects(bus)),
     ...limitsOf(config, db),
     files: openFileWriter(bus),
     cards,
@@ -108,7 +108,7 @@ export async function startExecutor(
     baseUrl: deriveBaseUrl(config),
     lookUpNames: createLookUpNames({ egress, vault, ...connections }),
     mcpSessions: createMcpSessions(egress),
-    toolNews: createToolNews(registryClient, logger),
+    toolChanges: createToolChanges(registryClient, logger),
     ...createVerifiers(config),
     getTemplate: templates.get,
     findSecretUses: registryClient.findSecretUses,

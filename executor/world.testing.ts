@@ -216,7 +216,7 @@ export async function createWorld({
   return {
     ...people,
     ...clients,
-    ...createPapers({
+    ...createStatementSigners({
       environment,
       people,
       template,
@@ -313,7 +313,7 @@ interface Named {
 type PermitParts = Partial<Permit> & { secrets?: Named[]; connections?: Named[] };
 
 /** Permits and gaps as policy would sign them for a call of the agent. */
-function createPapers({
+function createStatementSigners({
   environment,
   people,
   baseUrl,

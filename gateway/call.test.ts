@@ -538,7 +538,7 @@ function start(answers: Answers, { auditBytesPerMinute = 0 } = {}) {
       }),
       component: 'gateway',
     }),
-    tellGone: (id: string) => void told.push(id),
+    announceDisconnect: (id: string) => void told.push(id),
     stopping: stopping.signal,
   } as unknown as CallDeps;
   const incoming: IncomingCall = {

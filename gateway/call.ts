@@ -48,7 +48,7 @@ export type CallDeps = Pick<
   | 'refusals'
   | 'auditShare'
   | 'feed'
-  | 'tellGone'
+  | 'announceDisconnect'
   | 'stopping'
   | 'logger'
 >;
@@ -178,7 +178,14 @@ async function execute(
       try {
         const mayWait = attempt >= asksWithoutWaiting;
         return await deps.executor.execute(
-          { permit: decision.permit, call, options, context, ...behalfOf(call, caller), mayWait },
+          {
+            permit: decision.permit,
+            call,
+            options,
+            context,
+            ...platformCallerOf(call, caller),
+            mayWait,
+          },
           deadlineIn(options.timeoutMs + executorExtraMs),
         );
       } catch (thrown) {
@@ -210,9 +217,13 @@ async function execute(
 }
 
 /** Ends a read whose client has gone. What may have effects goes on, and ends with its outcome. */
-function followClient({ tellGone }: CallDeps, { signal }: IncomingCall, decision: Permitted) {
+function followClient(
+  { announceDisconnect }: CallDeps,
+  { signal }: IncomingCall,
+  decision: Permitted,
+) {
   const gone = decision.nonRead ? undefined : signal();
-  const tell = () => tellGone(decision.auditId);
+  const tell = () => announceDisconnect(decision.auditId);
   gone?.addEventListener('abort', tell);
   return {
     assertThere() {
@@ -224,7 +235,7 @@ function followClient({ tellGone }: CallDeps, { signal }: IncomingCall, decision
 }
 
 /** The platform's own actions are done in the caller's name by the components that own them. */
-function behalfOf({ service }: Call, { principal }: Caller): { principal?: string } {
+function platformCallerOf({ service }: Call, { principal }: Caller): { principal?: string } {
   return service === platformKey ? { principal } : {};
 }
 

@@ -10,7 +10,7 @@ import type { Publisher } from '#events';
 import type { AuditShare } from '#shares';
 import type { Macs } from '#signing';
 import type { Logger } from '#telemetry';
-import type { AuthNews } from './auth-news.ts';
+import type { AuthEvents } from './auth-events.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { CallLimits } from './domain/call-body.ts';
 import type { Site } from './domain/site.ts';
@@ -33,7 +33,7 @@ export interface Neighbours {
 export interface Deps extends Neighbours {
   readonly bus: Bus;
   readonly authenticator: Authenticator;
-  readonly authNews: AuthNews;
+  readonly authEvents: AuthEvents;
   /** What the cards of approvals are checked by. */
   readonly cards: Macs;
   readonly files: FileReader;
@@ -41,7 +41,7 @@ export interface Deps extends Neighbours {
   readonly refusals: Refusals;
   readonly feed: Feed;
   /** Ends the read that will be recorded under this id: its client has gone. */
-  readonly tellGone: (auditId: string) => void;
+  readonly announceDisconnect: (auditId: string) => void;
   readonly rates: RateLimits;
   readonly underWay: UnderWay;
   readonly auditShare: AuditShare;

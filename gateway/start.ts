@@ -16,14 +16,14 @@ import type { RunningComponent } from '#process';
 import { callerLevels, createAuditShare } from '#shares';
 import { createMacs } from '#signing';
 import { createLogger } from '#telemetry';
-import { hearAuth } from './auth-news.ts';
+import { subscribeToAuthEvents } from './auth-events.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Deps, Neighbours } from './deps.ts';
 import { describeSite } from './domain/site.ts';
 import type { Site } from './domain/site.ts';
 import { openFeed } from './feed.ts';
-import { excuseLateness } from './late.ts';
+import { retryableWhenExpired } from './retryable-when-expired.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { openRefusals } from './refusals.ts';
 import { joinReplicas } from './replicas.ts';
@@ -63,7 +63,7 @@ export async function startGateway(
     replicas: () => replicas.live(),
   });
   const authenticator = createAuthenticator(neighbours.auth, rates);
-  const authNews = startup.use(hearAuth(bus, () => authenticator.forget()));
+  const authEvents = startup.use(subscribeToAuthEvents(bus, () => authenticator.forget()));
   const stopping = new AbortController();
   const publisher = openPublisher(bus, 'gateway', logger);
   // Stopped after the server, so that nothing is refused that it does not count.
@@ -76,9 +76,9 @@ export async function startGateway(
       ...neighbours,
       bus,
       feed,
-      tellGone: createTellGone(bus),
+      announceDisconnect: createDisconnectAnnouncer(bus),
       authenticator,
-      authNews,
+      authEvents,
       cards: createMacs('card', config.CARD_KEY.reveal()),
       files: openFileReader(bus),
       publisher,
@@ -123,7 +123,7 @@ function limitsOf(config: GatewayConfig): Deps['limits'] {
   };
 }
 
-function createTellGone(bus: Bus): Deps['tellGone'] {
+function createDisconnectAnnouncer(bus: Bus): Deps['announceDisconnect'] {
   return (auditId) => {
     if (!bus.nats.isClosed()) bus.nats.publish(clientGoneSubject, JSON.stringify({ auditId }));
   };
@@ -132,12 +132,12 @@ function createTellGone(bus: Bus): Deps['tellGone'] {
 function createNeighbours(bus: Bus): Neighbours {
   return {
     auth: createClient(bus, auth),
-    registry: excuseLateness(createClient(bus, registry)),
-    policy: excuseLateness(createClient(bus, policy)),
-    executor: excuseLateness(createClient(bus, executor)),
-    approvals: excuseLateness(createClient(bus, approvals)),
-    notifier: excuseLateness(createClient(bus, notifier)),
-    audit: excuseLateness(createClient(bus, audit)),
+    registry: retryableWhenExpired(createClient(bus, registry)),
+    policy: retryableWhenExpired(createClient(bus, policy)),
+    executor: retryableWhenExpired(createClient(bus, executor)),
+    approvals: retryableWhenExpired(createClient(bus, approvals)),
+    notifier: retryableWhenExpired(createClient(bus, notifier)),
+    audit: retryableWhenExpired(createClient(bus, audit)),
   };
 }
 

@@ -17,11 +17,11 @@ import {
   options,
   soon,
 } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
-let ann: Being;
-let bot: Being;
+let ann: TestIdentity;
+let bot: TestIdentity;
 /** A version never changes, so each test has its own. */
 let version = 0;
 let connection: PolicyWorld['neighbours']['connections'][number];

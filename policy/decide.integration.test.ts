@@ -17,11 +17,11 @@ import {
   options,
   soon,
 } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
-let ann: Being;
-let bot: Being;
+let ann: TestIdentity;
+let bot: TestIdentity;
 
 beforeAll(async () => {
   world = await createPolicyWorld();

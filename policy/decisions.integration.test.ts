@@ -6,15 +6,15 @@ import type { Gap } from '#contracts/permit';
 import { createPublicSigner, createSigner } from '#signing';
 import { createDecisions } from '../test/support/decisions.ts';
 import { connectGithub, createIssue, createPolicyWorld, soon } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 // What somebody can do who has taken over approvals: its connection to the bus, its keys, and
 // every gap and decision that it was ever given.
 
 let world: PolicyWorld;
-let ann: Being;
-let bot: Being;
-let sub: Being;
+let ann: TestIdentity;
+let bot: TestIdentity;
+let sub: TestIdentity;
 
 beforeAll(async () => {
   world = await createPolicyWorld();
@@ -37,7 +37,7 @@ const to = (repo: string) => ({
   ...createIssue,
   params: { owner: 'acme', repo, title: 'Bug' },
 });
-const gapOf = async (being: Being, call = to('site')) =>
+const gapOf = async (being: TestIdentity, call = to('site')) =>
   world.gapIn(await world.decide(being, call));
 /** To remember the broadest tier of the gap. */
 const remembering = (gap: Gap, more: Partial<DecisionStatement> = {}) => ({
@@ -55,7 +55,7 @@ interface Claim {
 const replay = (claim: Claim, cascade: { approvalId: string; decidedGap: string } | null = null) =>
   world.approvals.permitReplay({ ...claim, executionId: newId(), cascade }, soon());
 const plant = (claim: Claim) => world.approvals.plantRules(claim, soon());
-const outcome = async (being: Being, call = to('site')) =>
+const outcome = async (being: TestIdentity, call = to('site')) =>
   (await world.decide(being, call)).outcome;
 
 /** Neither permitted nor planted, whichever is asked for. */
@@ -116,7 +116,7 @@ describe('nothing is permitted or planted by', () => {
     await expectNothing({ gap: world.signGap(gap), decision: abroad });
   });
 
-  test.for<[who: string, by: () => Being, more?: Partial<DecisionStatement>]>([
+  test.for<[who: string, by: () => TestIdentity, more?: Partial<DecisionStatement>]>([
     ['the requester', () => sub],
     ['the requester, saying it is another client’s switch', () => sub, { as: 'self' }],
     ['an ancestor as if it were the requester', () => ann, { as: 'self', clientId: 'editor' }],
@@ -210,7 +210,7 @@ describe('an old decision', () => {
     await expect(plant(claim(8 * 24 * 60))).rejects.toEqual(refused('approval_stale'));
   });
 
-  test.for<[what: string, change: (root: Being) => unknown]>([
+  test.for<[what: string, change: (root: TestIdentity) => unknown]>([
     ['is no admin any more', (root) => (root.role = 'member')],
     ['is archived', (root) => (root.active = false)],
   ])('of somebody who %s permits and plants nothing', async ([, change]) => {
@@ -264,7 +264,7 @@ describe('the decision on another call', () => {
   const cascadeFrom = async (
     decided: Gap,
     gap: Gap,
-    { by = ann, ...more }: Partial<DecisionStatement> & { by?: Being } = {},
+    { by = ann, ...more }: Partial<DecisionStatement> & { by?: TestIdentity } = {},
   ) => {
     const decision = world.decision(decided, by, { ...remembering(decided), ...more });
     const decidedGap = world.signGap(decided);
@@ -384,6 +384,6 @@ describe('the decision on another call', () => {
   });
 });
 
-function linkOf({ id, kind, name, inheritPermissions }: Being) {
+function linkOf({ id, kind, name, inheritPermissions }: TestIdentity) {
   return { id, kind, name, inheritPermissions };
 }

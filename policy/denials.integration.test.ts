@@ -12,7 +12,7 @@ import {
   listIssues,
   soon,
 } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
 beforeAll(async () => {
@@ -20,8 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-let ann: Being;
-let bot: Being;
+let ann: TestIdentity;
+let bot: TestIdentity;
 beforeEach(async () => {
   const { services, templates, secrets, connections } = world.neighbours;
   for (const list of [services, templates, secrets, connections]) list.length = 0;

@@ -15,11 +15,11 @@ import {
   options,
   soon,
 } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
-let ann: Being;
-let bot: Being;
+let ann: TestIdentity;
+let bot: TestIdentity;
 let honest: CompiledTemplate;
 let number = 0;
 
@@ -189,7 +189,7 @@ describe('what the registry says of a published template', () => {
 });
 
 describe('recording what was published', () => {
-  const record = (being: Being, tier: 'user' | 'org') =>
+  const record = (being: TestIdentity, tier: 'user' | 'org') =>
     world.gateway.recordTemplate(
       { principal: world.sign(being), key: 'github', tier, version: number },
       soon(),
@@ -263,7 +263,7 @@ describe('where the registry says that a service is', () => {
     if (service !== undefined) service.baseUrl = baseUrl;
     await world.settle();
   };
-  const give = (being: Being, baseUrl: string) =>
+  const give = (being: TestIdentity, baseUrl: string) =>
     world.gateway.recordAddress({ principal: world.sign(being), baseUrl }, soon());
   const outcomeOf = (call: Call) =>
     world.decide(bot, call).then(

@@ -4,13 +4,13 @@ import type { DecisionStatement } from '#contracts/decision';
 import type { Gap } from '#contracts/permit';
 import { splitKey } from '#permission-key';
 import { chainOf } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 interface Remembered {
   /** Where the rules go. */
-  readonly on: Being;
+  readonly on: TestIdentity;
   /** Who allowed. */
-  readonly by: Being;
+  readonly by: TestIdentity;
   /** Those that are to be exact are keys of the call. */
   readonly patterns: readonly { readonly pattern: string; readonly exact: boolean }[];
   readonly serviceId?: string | null;
@@ -81,7 +81,7 @@ function keyUnder(pattern: string): string {
   return pattern.replaceAll('*', 'x');
 }
 
-function linkOf({ id, kind, name, inheritPermissions }: Being) {
+function linkOf({ id, kind, name, inheritPermissions }: TestIdentity) {
   return { id, kind, name, inheritPermissions };
 }
 

@@ -6,11 +6,11 @@ import { policy } from '#contracts/bus/policy';
 import type { TemplateReference } from '#contracts/call';
 import type { CompiledTemplate } from '#contracts/template';
 import { connectGithub, createIssue, createPolicyWorld, soon } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
-let ann: Being;
-let bot: Being;
+let ann: TestIdentity;
+let bot: TestIdentity;
 let honest: CompiledTemplate;
 let number = 0;
 
@@ -36,12 +36,12 @@ async function save(
   await world.settle();
 }
 
-const record = (being: Being, tier: 'user' | 'org') =>
+const record = (being: TestIdentity, tier: 'user' | 'org') =>
   world.gateway.recordTemplate(
     { principal: world.sign(being), key: 'github', tier, version: number },
     soon(),
   );
-const forget = (being: Being, tier: 'user' | 'org') =>
+const forget = (being: TestIdentity, tier: 'user' | 'org') =>
   world.gateway.forgetTemplate({ principal: world.sign(being), key: 'github', tier }, soon());
 const digests = async (version: number) => {
   const rows = await world.db`

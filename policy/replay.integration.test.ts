@@ -20,12 +20,12 @@ import {
   options,
   soon,
 } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
-let ann: Being;
-let bot: Being;
-let sub: Being;
+let ann: TestIdentity;
+let bot: TestIdentity;
+let sub: TestIdentity;
 
 beforeAll(async () => {
   world = await createPolicyWorld();
@@ -47,11 +47,11 @@ beforeEach(async () => {
 
 const refused = (code: ErrorCode, details: object = {}) =>
   expect.objectContaining({ code, details: expect.objectContaining(details) });
-const gapOf = async (being: Being, call: Call, more: Partial<typeof options> = {}) =>
+const gapOf = async (being: TestIdentity, call: Call, more: Partial<typeof options> = {}) =>
   world.gapIn(await world.decide(being, call, more));
 const replay = (
   gap: Gap,
-  resolver: Being,
+  resolver: TestIdentity,
   { decided = {}, ...more }: { decided?: Partial<DecisionStatement>; executionId?: string } = {},
 ) =>
   world.approvals.permitReplay(
@@ -325,7 +325,7 @@ describe('permitReplay', () => {
 });
 
 describe('checkAuthority', () => {
-  const check = (gap: Gap, being: Being, keys: string[], orgId = being.orgId) =>
+  const check = (gap: Gap, being: TestIdentity, keys: string[], orgId = being.orgId) =>
     world.approvals.checkAuthority(
       { orgId, identityId: being.id, gap: world.signGap(gap), keys },
       soon(),
@@ -405,7 +405,7 @@ describe('checkAuthority', () => {
 });
 
 describe('explain', () => {
-  const explain = (being: Being, call: Call, as: Being | null = null) =>
+  const explain = (being: TestIdentity, call: Call, as: TestIdentity | null = null) =>
     world.gateway.explain(
       { principal: world.sign(being), call, options, asIdentityId: as?.id ?? null },
       soon(),

@@ -16,13 +16,13 @@ import {
   soon,
 } from './world.testing.ts';
 import type { RuleFilter } from './repository/rules.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
-let admin: Being;
-let ann: Being;
-let bob: Being;
-let bot: Being;
+let admin: TestIdentity;
+let ann: TestIdentity;
+let bob: TestIdentity;
+let bot: TestIdentity;
 
 beforeAll(async () => {
   world = await createPolicyWorld();
@@ -42,10 +42,10 @@ beforeEach(async () => {
 });
 
 const refused = (code: ErrorCode) => expect.objectContaining({ code });
-const remove = (being: Being, id: string) =>
+const remove = (being: TestIdentity, id: string) =>
   world.gateway.deleteRule({ principal: world.sign(being), id }, soon());
 const list = (
-  being: Being,
+  being: TestIdentity,
   more: Partial<RuleFilter> & { limit?: number; cursor?: string | null } = {},
 ) =>
   world.gateway.listRules(
@@ -59,7 +59,7 @@ const list = (
     },
     soon(),
   );
-const patternsOf = async (being: Being, identityId?: string) =>
+const patternsOf = async (being: TestIdentity, identityId?: string) =>
   (await list(being, identityId === undefined ? {} : { identityId })).items.map(
     ({ pattern }) => pattern,
   );
@@ -118,7 +118,9 @@ describe('creating rules', () => {
     });
   });
 
-  test.for<[name: string, maker: () => Being, on: () => Being | null, code: ErrorCode]>([
+  test.for<
+    [name: string, maker: () => TestIdentity, on: () => TestIdentity | null, code: ErrorCode]
+  >([
     ["on another user's agent", () => bob, () => bot, 'not_found'],
     ['on another user', () => bob, () => ann, 'not_found'],
     ['on the org by a member', () => ann, () => null, 'forbidden'],
@@ -239,7 +241,7 @@ describe('listing and deleting rules', () => {
       rememberedBy(world, { on: bot, by: ann, patterns, approvalId }),
       soon(),
     );
-    const named = async (being: Being, filter: Partial<RuleFilter>) =>
+    const named = async (being: TestIdentity, filter: Partial<RuleFilter>) =>
       (await list(being, filter)).items.map(({ pattern }) => pattern.at(-1)).join('');
 
     expect(await named(admin, { effect: 'deny' })).toBe('ed');

@@ -4,14 +4,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Gap } from '#contracts/permit';
 import { rememberedBy } from './planting.testing.ts';
 import { connectGithub, createIssue, createPolicyWorld, soon } from './world.testing.ts';
-import type { Being, PolicyWorld } from './world.testing.ts';
+import type { TestIdentity, PolicyWorld } from './world.testing.ts';
 
 let world: PolicyWorld;
-let ann: Being;
-let bot: Being;
-let other: Being;
-let heir: Being;
-let sub: Being;
+let ann: TestIdentity;
+let bot: TestIdentity;
+let other: TestIdentity;
+let heir: TestIdentity;
+let sub: TestIdentity;
 
 beforeAll(async () => {
   world = await createPolicyWorld();
@@ -35,14 +35,18 @@ beforeEach(async () => {
 
 const patterns = [{ pattern: 'github:issues.create:*', exact: false }];
 /** As its own decision by the client `editor`, unless another made it. */
-const plant = (on: Being, by: Being = on) => {
+const plant = (on: TestIdentity, by: TestIdentity = on) => {
   const self = by === on ? { selfClientId: 'editor' } : {};
   return world.approvals.plantRules(rememberedBy(world, { on, by, patterns, ...self }), soon());
 };
-const outcome = async (being: Being) => (await world.decide(being, createIssue)).outcome;
-const gapOf = async (being: Being) => world.gapIn(await world.decide(being, createIssue));
+const outcome = async (being: TestIdentity) => (await world.decide(being, createIssue)).outcome;
+const gapOf = async (being: TestIdentity) => world.gapIn(await world.decide(being, createIssue));
 /** As auth announces it: the connection alone, no identity. */
-const turn = async (being: Being, isOn: boolean, subject = 'evt.auth.mcp_connection.changed') => {
+const turn = async (
+  being: TestIdentity,
+  isOn: boolean,
+  subject = 'evt.auth.mcp_connection.changed',
+) => {
   being.selfApproving = isOn ? ['editor'] : [];
   const { nats } = await world.bus('auth');
   nats.publish(subject, '{}');
@@ -110,7 +114,7 @@ describe('a rule made by self-approval', () => {
 });
 
 describe('the replay of what a requester allowed itself', () => {
-  const replay = (gap: Gap, resolver: Being) =>
+  const replay = (gap: Gap, resolver: TestIdentity) =>
     world.approvals.permitReplay(
       {
         gap: world.signGap(gap),

@@ -33,9 +33,9 @@ import { startPolicy } from './start.ts';
 export const soon = () => deadlineIn(10_000);
 export const options: CallOptions = { timeoutMs: 30_000, maxRisk: null, idempotencyKey: null };
 
-export interface Being extends ChainLink {
+export interface TestIdentity extends ChainLink {
   orgId: string;
-  parent: Being | null;
+  parent: TestIdentity | null;
   active: boolean;
   role: Role | null;
   /** Its OAuth clients that decide their own approvals. */
@@ -44,7 +44,7 @@ export interface Being extends ChainLink {
 
 /** What the neighbours know; tests change it and `settle` makes policy forget what it has heard. */
 export interface Neighbours {
-  readonly beings: Map<string, Being>;
+  readonly beings: Map<string, TestIdentity>;
   readonly services: ServiceRecord[];
   /** Shipped or published, as policy was told. */
   readonly templates: CompiledTemplate[];
@@ -71,16 +71,16 @@ export interface PolicyWorld extends AsyncDisposable {
   /** Another process of the component; the test that starts it stops it. */
   startReplica(): Promise<AsyncDisposable>;
   bus(component: 'auth' | 'registry' | 'executor' | 'approvals' | 'audit'): Promise<Bus>;
-  user(name?: string, more?: Partial<Being>): Being;
-  below(parent: Being, name: string, more?: Partial<Being>): Being;
-  sign(being: Being, more?: Partial<Principal>): string;
+  user(name?: string, more?: Partial<TestIdentity>): TestIdentity;
+  below(parent: TestIdentity, name: string, more?: Partial<TestIdentity>): TestIdentity;
+  sign(being: TestIdentity, more?: Partial<Principal>): string;
   signGap(gap: Gap): string;
   /** That this being allows what the gap asks for, as auth signs it. */
-  decision(gap: Gap, by: Being, change?: Partial<DecisionStatement>): string;
+  decision(gap: Gap, by: TestIdentity, change?: Partial<DecisionStatement>): string;
   permitIn(reply: Decided): Permit;
   gapIn(reply: Decided): Gap;
-  decide(being: Being, call: Call, more?: Partial<CallOptions>): Promise<Decided>;
-  rule(maker: Being, on: Being | null, text: string): Promise<CreatedRule>;
+  decide(being: TestIdentity, call: Call, more?: Partial<CallOptions>): Promise<Decided>;
+  rule(maker: TestIdentity, on: TestIdentity | null, text: string): Promise<CreatedRule>;
   /** Announces, as its neighbours would, that everything may have changed. */
   settle(): Promise<void>;
 }
@@ -127,11 +127,11 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
   const permits = createVerifier('permit', keys.PERMIT_KEY, permitSchema);
   const decisions = createDecisions(environment);
   const orgId = newId();
-  const add = (being: Being): Being => {
+  const add = (being: TestIdentity): TestIdentity => {
     neighbours.beings.set(being.id, being);
     return being;
   };
-  const sign = (being: Being, more: Partial<Principal> = {}) =>
+  const sign = (being: TestIdentity, more: Partial<Principal> = {}) =>
     principals.sign({ ...principalOf(being), ...more });
 
   const running = startup.move();
@@ -196,7 +196,7 @@ const announcements = [
   ['executor', 'evt.executor.connection.changed'],
 ] as const;
 
-function beingOf(kind: IdentityKind, name: string, more: Partial<Being>): Being {
+function beingOf(kind: IdentityKind, name: string, more: Partial<TestIdentity>): TestIdentity {
   return {
     id: newId(),
     kind,
@@ -210,18 +210,18 @@ function beingOf(kind: IdentityKind, name: string, more: Partial<Being>): Being 
   };
 }
 
-export function chainOf(being: Being): Being[] {
+export function chainOf(being: TestIdentity): TestIdentity[] {
   return being.parent === null ? [being] : [...chainOf(being.parent), being];
 }
 
-const linkOf = ({ id, kind, name, inheritPermissions }: Being): ChainLink => ({
+const linkOf = ({ id, kind, name, inheritPermissions }: TestIdentity): ChainLink => ({
   id,
   kind,
   name,
   inheritPermissions,
 });
 
-function principalOf(being: Being): Principal {
+function principalOf(being: TestIdentity): Principal {
   return {
     orgId: being.orgId,
     identityId: being.id,
@@ -436,7 +436,7 @@ export const host = 'api.github.example';
 /** Connects the small GitHub of the tests for a user, with a token that may go to it. */
 export function connectGithub(
   { neighbours }: PolicyWorld,
-  owner: Being,
+  owner: TestIdentity,
   more: Partial<ServiceRecord> = {},
 ): ServiceRecord {
   if (neighbours.templates.every(({ key }) => key !== 'github')) {

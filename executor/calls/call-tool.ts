@@ -15,10 +15,10 @@ import { cancelRequest, sessionHeaders } from '../mcp/session.ts';
 import type { McpSession } from '../mcp/session.ts';
 import { findTool } from '../mcp/tools.ts';
 import { stale } from './frozen-call.ts';
-import { tellsOfOtherTools } from './tells-of-other-tools.ts';
+import { toolsMayHaveChanged } from './tools-may-have-changed.ts';
 import type { Sending, SentOnce } from './send.ts';
 
-type ToolDeps = Pick<Deps, 'egress' | 'mcpSessions' | 'toolNews'>;
+type ToolDeps = Pick<Deps, 'egress' | 'mcpSessions' | 'toolChanges'>;
 
 /** Of one answer, whose bytes are base64 in one piece of JSON: it is in memory several times while it is read. */
 const answerBytesMax = 8 * 1024 * 1024;
@@ -36,8 +36,8 @@ export async function callToolOnce(
   const heard = { isListChanged: false };
   const onListChanged = () => void (heard.isListChanged = true);
   const sent = await sendCall(deps, { ...sending, onListChanged, beforeSend });
-  const isChanged = heard.isListChanged || tellsOfOtherTools(sent);
-  deps.toolNews[isChanged ? 'changed' : 'used'](serviceOf(sending));
+  const isChanged = heard.isListChanged || toolsMayHaveChanged(sent);
+  deps.toolChanges[isChanged ? 'changed' : 'used'](serviceOf(sending));
   return sent;
 }
 
@@ -150,7 +150,7 @@ export async function requireSameTool(deps: ToolDeps, replay: Replay): Promise<v
     verified.set(dispatchId, true);
     return;
   }
-  deps.toolNews.changed(serviceOf(replay));
+  deps.toolChanges.changed(serviceOf(replay));
   throw stale(
     `The MCP server ${offered === undefined ? 'has no tool' : 'changed its tool'} ${tool.name} since it was accepted`,
   );

@@ -11,7 +11,7 @@ import type { CallFacts } from './facts.ts';
 import type { Answer, Sending } from './send.ts';
 
 /** On whose behalf an action of the platform is asked for. */
-export interface Behalf {
+export interface PlatformCaller {
   readonly principal: string;
   readonly context: CallContext;
 }
@@ -36,10 +36,10 @@ export function requireSameCaller(permit: Permit, principal: Principal): void {
  */
 export async function sendToOwner(
   { owners, baseUrl }: Pick<Deps, 'owners' | 'baseUrl'>,
-  { facts, prepared, behalf, timeoutMs }: Sending,
+  { facts, prepared, platformCaller, timeoutMs }: Sending,
 ): Promise<Answer> {
   const name = facts.target.kind === 'action' ? facts.target.action : '';
-  if (behalf === undefined || !isPlatformAction(name)) {
+  if (platformCaller === undefined || !isPlatformAction(name)) {
     throw new AppError('unauthenticated', 'The call is not one of the platform.');
   }
   const { url, projection } = prepared.request;
@@ -50,7 +50,7 @@ export async function sendToOwner(
     return answerOf(400, { error: 'invalid_params', message }, url);
   }
   const params = parsed.data;
-  const asked = { ...behalf, params, baseUrl, deadline: deadlineIn(timeoutMs) };
+  const asked = { ...platformCaller, params, baseUrl, deadline: deadlineIn(timeoutMs) };
   try {
     const body = await askOwner[name](owners, asked as never);
     return answerOf(200, body, url);

@@ -19,7 +19,7 @@ import type { Received } from '../domain/shape-body.ts';
 import type { RpcResponse } from '../mcp/message.ts';
 import type { CallFacts } from './facts.ts';
 import { isPlatformCall, sendToOwner } from './send-platform.ts';
-import type { Behalf } from './send-platform.ts';
+import type { PlatformCaller } from './send-platform.ts';
 import type { PreparedCall } from './prepare.ts';
 
 export interface Sending {
@@ -28,7 +28,7 @@ export interface Sending {
   readonly credentials: readonly Credential[];
   readonly timeoutMs: number;
   /** Of calls of the platform. */
-  readonly behalf?: Behalf | undefined;
+  readonly platformCaller?: PlatformCaller | undefined;
   /** Of reads: aborts when nobody waits for the answer. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -36,7 +36,7 @@ export async function discoverServerTools(
 ): Promise<Discovered> {
   const userId = owner ?? nobody;
   using slot = deps.slots.take({ orgId, userId, identityId: userId });
-  await slot.goTo(url);
+  await slot.enterUpstream(url);
   const injections =
     credential === null ? [] : [await bearerOf(deps, { orgId, userId, credential })];
   const facts = { orgId, userId, injections, target: { kind: 'raw' as const }, keys: [] };

@@ -42,7 +42,7 @@ export async function executeCall(
   const permit = deps.verifyPermit(signedPermit);
   using slot = deps.slots.take(permit);
   // Effects are waited for, since their outcome is recorded; a read is worth nothing without its client.
-  using read = permit.nonRead ? null : deps.clientsGone.follow(permit.jti);
+  using read = permit.nonRead ? null : deps.disconnects.follow(permit.jti);
   deps.auditShare.assertRoom(permit);
   if (permit.approvalId !== null || permit.executionId !== null) {
     throw new AppError(
@@ -50,12 +50,12 @@ export async function executeCall(
       'A permit of a replay runs only the frozen call it was given for.',
     );
   }
-  const behalf = principal === undefined ? undefined : { principal, context };
-  if (behalf) requireSameCaller(permit, deps.readPrincipal(behalf.principal));
+  const platformCaller = principal === undefined ? undefined : { principal, context };
+  if (platformCaller) requireSameCaller(permit, deps.readPrincipal(platformCaller.principal));
   const prepared = await prepareCall(deps, { facts: permit, call }, deadline);
   const { request } = prepared;
   // Before the credentials are read, so that none grows old while the call waits.
-  await slot.goTo(request.url, mayWait === true ? options.timeoutMs : 0);
+  await slot.enterUpstream(request.url, mayWait === true ? options.timeoutMs : 0);
   const [credentials, disclosed] = await Promise.all([
     loadCredentials(deps, { facts: permit, action: prepared.action, url: request.url }, deadline),
     discloseFields(deps, { prepared, userId: permit.userId, timeoutMs: discloseMs }),
@@ -66,7 +66,7 @@ export async function executeCall(
   const entry = auditEntryOf(permit, { prepared, context, disclosed });
   const timeoutMs = sendingTimeMs(options.timeoutMs, deadline);
   const facts = permit;
-  const run = { permit, facts, call, prepared, credentials, entry, timeoutMs, behalf };
+  const run = { permit, facts, call, prepared, credentials, entry, timeoutMs, platformCaller };
   const isWrite = isNonRead(request.method, permit.nonRead);
   // Intent and outcome, or the outcome alone.
   deps.auditShare.take(permit, entry, isWrite ? 2 : 1);

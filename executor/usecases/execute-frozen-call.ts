@@ -49,7 +49,7 @@ export async function executeFrozenCall(
   }
   const { request } = prepared;
   // Whoever replays asks again only after a while, so this may wait whenever it has to.
-  await slot.goTo(request.url, frozen.timeoutMs);
+  await slot.enterUpstream(request.url, frozen.timeoutMs);
   let credentials: readonly Credential[] = await loadCredentials(
     deps,
     { facts: permit, action: prepared.action, url: request.url },

@@ -3,7 +3,7 @@ import type { ServerEventBus } from '@modelcontextprotocol/server';
 import type { Event } from '#contracts/events';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import type { AuthNews } from '../auth-news.ts';
+import type { AuthEvents } from '../auth-events.ts';
 import type { Caller } from '../authenticate.ts';
 import type { Sink } from '../event-stream.ts';
 
@@ -26,7 +26,7 @@ const listChanged = `event: message\ndata: ${JSON.stringify({
  * `GET /mcp`: tells the client when its list of tools has changed, until the client, its
  * credential or the gateway is gone.
  */
-export async function streamNotifications(news: AuthNews, reader: Reader): Promise<void> {
+export async function streamNotifications(news: AuthEvents, reader: Reader): Promise<void> {
   const { sink, caller, signal } = reader;
   using access = watchAccess(news, reader);
   using _changes = onToolsChanged(news, caller.claims, () => {
@@ -48,7 +48,7 @@ export async function streamNotifications(news: AuthNews, reader: Reader): Promi
 }
 
 /** The same for `subscriptions/listen` of the revision without sessions, whose stream the SDK writes. */
-export function toolChangesFor(news: AuthNews, { claims }: Caller): ServerEventBus {
+export function toolChangesFor(news: AuthEvents, { claims }: Caller): ServerEventBus {
   return {
     publish() {},
     subscribe(listener) {
@@ -61,7 +61,7 @@ export function toolChangesFor(news: AuthNews, { claims }: Caller): ServerEventB
 }
 
 /** Which tools there are depends on one thing that can change: the connection's self-approval switch. */
-function onToolsChanged(news: AuthNews, claims: Principal, tell: () => void): Disposable {
+function onToolsChanged(news: AuthEvents, claims: Principal, tell: () => void): Disposable {
   const { clientId } = claims.credential;
   return news.subscribe((event) => {
     if (clientId === null) return;
@@ -80,7 +80,7 @@ function isOwnConnection({ type, org_id, data }: Event, claims: Principal): bool
 
 /** `lost` aborts when the credential no longer holds: asked each minute, and whenever auth changed something near the caller. */
 export function watchAccess(
-  news: AuthNews,
+  news: AuthEvents,
   { caller: { claims }, authenticate }: Pick<Reader, 'caller' | 'authenticate'>,
 ): Disposable & { readonly lost: AbortSignal } {
   const lost = new AbortController();

@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts';
 import { mayUse } from '#contracts/scopes';
 import { headersOf, statusOf, toAppError } from '../plugins/error-handler.ts';
 import { contextOf } from '../context.ts';
-import { admit, chargeBody, goneSignal, refuseOtherMethods } from '../plugins/routes.ts';
+import { admit, chargeBody, disconnectSignal, refuseOtherMethods } from '../plugins/routes.ts';
 import type { Admitted } from '../plugins/routes.ts';
 import { afterRecording, askedOfTool } from '../refused.ts';
 import { assertAcceptable, assertOwnOrigin, challengeOf, readBearer } from './admission.ts';
@@ -160,7 +160,7 @@ async function serveWithSession(
     request: message,
     owner: ownerOf(claims),
     clientRequests,
-    signal: goneSignal(reply),
+    signal: disconnectSignal(reply),
     openStream: () => hijack(reply),
   });
   if (answer !== null) return reply.send(answer);
@@ -180,10 +180,10 @@ async function openStream(
   assertVersion(one(request.headers['mcp-protocol-version']));
   using _stream = deps.underWay.stream(caller.claims);
   place[Symbol.dispose]();
-  const signal = AbortSignal.any([goneSignal(reply), deps.stopping]);
+  const signal = AbortSignal.any([disconnectSignal(reply), deps.stopping]);
   const sink = hijack(reply);
   const authenticate = () => deps.authenticator.authenticate(credential);
-  await streamNotifications(deps.authNews, { sink, caller, authenticate, signal });
+  await streamNotifications(deps.authEvents, { sink, caller, authenticate, signal });
 }
 
 function callOf({ deps }: Serving, request: FastifyRequest) {

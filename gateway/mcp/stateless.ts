@@ -3,7 +3,7 @@ import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Sink } from '../event-stream.ts';
-import { goneSignal } from '../plugins/routes.ts';
+import { disconnectSignal } from '../plugins/routes.ts';
 import type { Admitted } from '../plugins/routes.ts';
 import { toolChangesFor, watchAccess } from './notifications.ts';
 import { hijack } from './serving.ts';
@@ -24,16 +24,16 @@ export async function serveStateless(
   { served, request, reply }: StatelessRequest,
 ): Promise<unknown> {
   const { deps, createServer } = serving;
-  const gone = goneSignal(reply);
+  const gone = disconnectSignal(reply);
   const isListening = (request.body as JSONRPCRequest).method === 'subscriptions/listen';
   using _stream = isListening ? deps.underWay.stream(served.caller.claims) : null;
   if (isListening) (request.admitted as Admitted).place[Symbol.dispose]();
-  using access = isListening ? watchAccess(deps.authNews, served) : null;
+  using access = isListening ? watchAccess(deps.authEvents, served) : null;
   // A stream ends with the gateway and with its credential; a call that has begun is finished.
   const ended = access === null ? gone : AbortSignal.any([gone, deps.stopping, access.lost]);
   const handler = createMcpHandler(() => createServer(served), {
     legacy: 'reject',
-    bus: toolChangesFor(deps.authNews, served.caller),
+    bus: toolChangesFor(deps.authEvents, served.caller),
     onerror: (error) => deps.logger.debug({ err: error, requestId: request.id }, 'mcp refused'),
   });
   const response = await handler.fetch(toWebRequest(request, ended), { parsedBody: request.body });

@@ -8,7 +8,7 @@ import { parseEventTypes, parseLastEventId } from '../domain/event-filter.ts';
 import { validate } from '../domain/validate.ts';
 import { streamEvents } from '../event-stream.ts';
 import type { Admitted } from './routes.ts';
-import { admission, goneSignal, refuseOtherMethods } from './routes.ts';
+import { admission, disconnectSignal, refuseOtherMethods } from './routes.ts';
 
 export const eventsPath = '/v1/events';
 export const eventsQuery = z.strictObject({
@@ -36,7 +36,7 @@ export async function eventRoute(app: FastifyInstance, deps: Deps): Promise<void
       using _stream = deps.underWay.stream(caller.claims);
       place[Symbol.dispose]();
       // From here on the response is written by hand.
-      const signal = goneSignal(reply);
+      const signal = disconnectSignal(reply);
       reply.hijack();
       reply.raw.writeHead(200, {
         ...(reply.getHeaders() as OutgoingHttpHeaders),

@@ -192,7 +192,7 @@ function serveRoute(
         context: contextOf(request),
         deadline: deadlineIn(requestMsMax),
         get signal() {
-          return goneSignal(reply);
+          return disconnectSignal(reply);
         },
       });
       const { status, body, headers } = answered;
@@ -228,7 +228,7 @@ function checkedBody(schema: z.ZodType | undefined, body: unknown): unknown {
 }
 
 /** Aborts when the connection is gone before the answer was sent. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   if (reply.raw.destroyed && !reply.raw.writableFinished) gone.abort();
   reply.raw.once('close', () => {

@@ -10,7 +10,7 @@ export function identityHandlers({
   site,
 }: Deps): HandlersOf<typeof identityRoutes> {
   /** Here at once; on the other replicas with the event of auth. */
-  const thenForget = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
+  const dropCallersAfter = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     getMe: ({ caller: { principal }, deadline }) =>
       answer(200, auth.getMe({ principal }, deadline)),
@@ -23,20 +23,23 @@ export function identityHandlers({
     createSubagent: ({ caller: { principal }, body, context, deadline }) =>
       answer(201, auth.createSubagent({ principal, body, context }, deadline)),
     updateIdentity: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
-      answer(200, thenForget(auth.updateIdentity({ principal, id, body, context }, deadline))),
+      answer(
+        200,
+        dropCallersAfter(auth.updateIdentity({ principal, id, body, context }, deadline)),
+      ),
     archiveIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      answer(200, thenForget(auth.archiveIdentity({ principal, id, context }, deadline))),
+      answer(200, dropCallersAfter(auth.archiveIdentity({ principal, id, context }, deadline))),
     restoreIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      answer(200, thenForget(auth.restoreIdentity({ principal, id, context }, deadline))),
+      answer(200, dropCallersAfter(auth.restoreIdentity({ principal, id, context }, deadline))),
     revokeIdentity: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      answer(200, thenForget(auth.revokeIdentity({ principal, id, context }, deadline))),
+      answer(200, dropCallersAfter(auth.revokeIdentity({ principal, id, context }, deadline))),
     listAgentKeys: ({ caller: { principal }, params: { id }, query, deadline }) =>
       answer(200, auth.listAgentKeys({ principal, id, page: pageRequestOf(query) }, deadline)),
     createAgentKey: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
       answer(201, auth.createAgentKey({ principal, id, body, context }, deadline)),
     revokeAgentKey: ({ caller: { principal }, params, context, deadline }) =>
       done(
-        thenForget(
+        dropCallersAfter(
           auth.revokeAgentKey(
             { principal, id: params.id, keyId: params.key_id, context },
             deadline,
@@ -44,7 +47,7 @@ export function identityHandlers({
         ),
       ),
     async signOut({ caller: { principal, claims }, context, deadline }) {
-      const answered = await done(thenForget(auth.signOut({ principal, context }, deadline)));
+      const answered = await done(dropCallersAfter(auth.signOut({ principal, context }, deadline)));
       if (claims.credential.kind !== 'session') return answered;
       return { ...answered, headers: { 'set-cookie': sessionCookie(site(), '', 0) } };
     },

@@ -8,14 +8,16 @@ export function oauthClientHandlers({
   authenticator,
 }: Deps): HandlersOf<typeof oauthClientRoutes> {
   /** Here at once; on the other replicas with the event of auth. */
-  const thenForget = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
+  const dropCallersAfter = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     listOauthClients: ({ caller: { principal }, query, deadline }) =>
       answer(200, auth.listOauthClients({ principal, page: pageRequestOf(query) }, deadline)),
     revokeOauthClient: ({ caller: { principal }, params, context, deadline }) =>
       answer(
         200,
-        thenForget(auth.revokeOauthClient({ principal, clientId: params.id, context }, deadline)),
+        dropCallersAfter(
+          auth.revokeOauthClient({ principal, clientId: params.id, context }, deadline),
+        ),
       ),
     listMcpConnections: ({ caller: { principal }, params: { id }, query, deadline }) =>
       answer(200, auth.listMcpConnections({ principal, id, page: pageRequestOf(query) }, deadline)),
@@ -29,7 +31,7 @@ export function oauthClientHandlers({
       ),
     deleteMcpConnection: ({ caller: { principal }, params, context, deadline }) =>
       done(
-        thenForget(
+        dropCallersAfter(
           auth.deleteMcpConnection(
             { principal, id: params.id, clientId: params.client_id, context },
             deadline,

@@ -11,7 +11,7 @@ export function signInHandlers({
   authenticator,
   site,
 }: Deps): HandlersOf<typeof signInRoutes> {
-  const thenForget = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
+  const dropCallersAfter = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     async signIn({ body, headers, context, deadline }) {
       // Somebody else's page must not sign a person in as somebody else.
@@ -30,10 +30,10 @@ export function signInHandlers({
     listSessions: ({ caller: { principal }, query, deadline }) =>
       answer(200, auth.listSessions({ principal, page: pageRequestOf(query) }, deadline)),
     endOtherSessions: ({ caller: { principal }, context, deadline }) =>
-      done(thenForget(auth.endOtherSessions({ principal, context }, deadline))),
+      done(dropCallersAfter(auth.endOtherSessions({ principal, context }, deadline))),
     async endSession({ caller: { principal, claims }, params: { id }, context, deadline }) {
       const answered = await done(
-        thenForget(auth.endSession({ principal, id, context }, deadline)),
+        dropCallersAfter(auth.endSession({ principal, id, context }, deadline)),
       );
       if (claims.credential.id !== id) return answered;
       return { ...answered, headers: { 'set-cookie': sessionCookie(site(), '', 0) } };

@@ -1,10 +1,10 @@
 import type { Bus } from '#bus';
 import { clientGone, clientGoneSubject } from '#contracts/events';
 import { onEvents } from '#events';
-import type { ClientsGone, Followed } from './deps.ts';
+import type { Disconnects, Followed } from './deps.ts';
 
 /** Hears of clients that have gone, on one subscription for all reads under way here. */
-export function hearClientsGone(bus: Bus): ClientsGone & Disposable {
+export function watchDisconnects(bus: Bus): Disconnects & Disposable {
   const underWay = new Map<string, AbortController>();
   const listening = onEvents(bus, [clientGoneSubject], (message) => {
     const parsed = clientGone.safeParse(message?.body);

@@ -11,7 +11,7 @@ interface OfService {
 }
 
 /** What calls notice of the tools of their servers. Never fails, and keeps no call waiting. */
-export interface ToolNews {
+export interface ToolChanges {
   /** A call has used them: they may be due to be read again. */
   used(service: OfService): void;
   /** The server said or showed that they are not what they were. */
@@ -24,10 +24,10 @@ const servicesMax = 10_000;
 const followMs = 30_000;
 
 /** Tells the registry, which asks the server and keeps what it finds. What gets lost is found within the hour. */
-export function createToolNews(
+export function createToolChanges(
   { followTools }: Pick<Client<typeof registry>, 'followTools'>,
   logger: Logger,
-): ToolNews {
+): ToolChanges {
   const recent = new LRUCache<string, true>({ max: servicesMax, ttl: usedEveryMs });
   const tell = ({ orgId, serviceId }: OfService, isTold: boolean) => {
     recent.set(serviceId, true);

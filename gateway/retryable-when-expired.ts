@@ -8,7 +8,7 @@ import { AppError } from '#errors';
  * stood still: that is no failure of the caller's credential, which it would go and renew in vain.
  * Nothing was done, as a component looks at the principal first.
  */
-export function excuseLateness<C extends Contract>(client: Client<C>): Client<C> {
+export function retryableWhenExpired<C extends Contract>(client: Client<C>): Client<C> {
   type Method = (...given: unknown[]) => Promise<unknown>;
   const methods = Object.entries<Method>(client as Record<string, Method>).map(([name, ask]) => [
     name,

@@ -12,9 +12,9 @@ const statuses: readonly number[] = [400, 404, 405, 406, 410];
 
 /**
  * Whether what became of a call shows that its server's tools, or the revision it speaks, are not
- * what was found when it was last asked. Being wrong costs one more look at the list.
+ * what was found when it was last asked. TestIdentity wrong costs one more look at the list.
  */
-export function tellsOfOtherTools(sent: SentOnce): boolean {
+export function toolsMayHaveChanged(sent: SentOnce): boolean {
   if (sent.kind === 'unknown') return false;
   if (sent.kind === 'answered') {
     const { message, status } = sent.answer;

@@ -5,7 +5,7 @@ import { onEvents } from '#events';
 
 type Listener = (news: Event | null) => void;
 
-export interface AuthNews extends Disposable {
+export interface AuthEvents extends Disposable {
   /** Hears every event of auth from now on, of every org. `null`: some may have been missed, or one was not readable. */
   subscribe(listener: Listener): Disposable;
 }
@@ -14,7 +14,7 @@ export interface AuthNews extends Disposable {
  * Who lost a credential, or got another: one subscription for the whole gateway. `first` is told
  * before anybody else, so that whoever looks again does not look into an old cache.
  */
-export function hearAuth(bus: Bus, first: () => void): AuthNews {
+export function subscribeToAuthEvents(bus: Bus, first: () => void): AuthEvents {
   const listeners = new Set<Listener>();
   const listening = onEvents(bus, ['evt.auth.>'], (message) => {
     first();

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 
 import { AppError } from '#errors';
-import { excuseLateness } from './late.ts';
+import { retryableWhenExpired } from './retryable-when-expired.ts';
 
 const answering = (code: 'unauthenticated' | 'not_in_your_chain') =>
-  excuseLateness({
+  retryableWhenExpired({
     get: () => Promise.reject(new AppError(code, 'Because.')),
   } as never) as unknown as {
     get(): Promise<unknown>;
