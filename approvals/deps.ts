@@ -22,7 +22,7 @@ export interface Deps {
   readonly gaps: Verifier<Gap>;
   readonly decisions: Verifier<DecisionStatement>;
   /** At most a second old. */
-  readonly getOrgSettings: (orgId: string, deadline: Deadline) => Promise<OrgSettings>;
+  readonly getOrgSettings: (orgId: string) => Promise<OrgSettings>;
   /** Milliseconds since the epoch; for signatures alone, never for a state. */
   readonly now: () => number;
   readonly baseUrl: string;

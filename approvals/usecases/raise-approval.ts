@@ -146,7 +146,10 @@ async function store(
   },
   deadline: Deadline,
 ): Promise<Approval> {
-  const settings = await deps.getOrgSettings(gap.orgId, deadline);
+  const settings = await deps.getOrgSettings(gap.orgId);
+  if (deadline.remainingMs() === 0) {
+    throw new AppError('unavailable', 'The call could not be suspended in time; try again.');
+  }
   const frozen = frozenFrom(gap);
   const resolver = firstResolver(gap.ladder, { straightToUser: settings.autoBubbleSeconds === 0 });
   const { description, request: shown, disclosed, sealedCall, requestDigest, cardMac } = preview;

@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * A bounded cache in front of a lookup. It promises, for each key:
+ * A bounded cache in front of a lookup: of what another component, a provider or the database knows. It promises, for each key:
  *
- * 1. One lookup at a time: concurrent callers share it, and its failure.
+ * 1. One lookup at a time: concurrent callers share it, and its failure. One that takes longer than
+ *    `ttlMs` is left to those who wait for it.
  * 2. An answer is never used longer than `ttlMs` after its lookup *began*, so a change that the
  *    source already knew then is seen within that time.
  * 3. After `drop`, no caller gets an answer whose lookup began before it, and callers that waited
@@ -18,7 +19,7 @@ export interface LookupCache<At, Value> {
   get(key: string, at: At): Promise<Value>;
   /** Looks up even though an answer is kept, and keeps the new one. */
   refresh(key: string, at: At): Promise<Value>;
-  /** Returns a kept answer without looking up. */
+  /** Returns a kept answer without looking up; that counts as a use of it. */
   peek(key: string): NonNullable<Value> | undefined;
   /** Forgets the keys that match, or all of them. */
   drop(matches?: (key: string) => boolean): void;
@@ -35,6 +36,11 @@ export interface LookupCacheOptions<At, Value> {
   readonly clock?: { now(): number };
 }
 
+interface UnderWay<Value> {
+  readonly began: number;
+  readonly answer: Promise<Value>;
+}
+
 export function createLookupCache<At, Value extends object | undefined>({
   max,
   ttlMs,
@@ -47,34 +53,46 @@ export function createLookupCache<At, Value extends object | undefined>({
     // Reads the clock each time; otherwise an answer could be a timer's step older.
     ...(ttlMs === undefined ? {} : { ttl: ttlMs, ttlResolution: 0, perf: clock }),
   });
-  const underWay = new Map<string, Promise<Value>>();
+  const underWay = new Map<string, UnderWay<Value>>();
 
   const start = (key: string, at: At): Promise<Value> => {
     const began = clock.now();
-    const lookup: Promise<Value> = lookUp(at).then(
+    const end = (): boolean => {
+      const isCurrent = underWay.get(key) === started;
+      if (isCurrent) underWay.delete(key);
+      return isCurrent;
+    };
+    const answer = lookUp(at).then(
       (value) => {
-        if (underWay.get(key) !== lookup) return value;
-        underWay.delete(key);
-        if (value !== undefined) kept.set(key, value, ttlMs === undefined ? {} : { start: began });
+        const isCurrent = end();
+        if (isCurrent && value !== undefined) {
+          kept.set(key, value, ttlMs === undefined ? {} : { start: began });
+        }
         return value;
       },
       (error: unknown) => {
-        if (underWay.get(key) === lookup) underWay.delete(key);
+        end();
         throw error;
       },
     );
-    underWay.set(key, lookup);
-    return lookup;
+    const started = { began, answer };
+    underWay.set(key, started);
+    return answer;
+  };
+  const join = (key: string): Promise<Value> | undefined => {
+    const found = underWay.get(key);
+    if (found === undefined) return undefined;
+    return ttlMs === undefined || clock.now() - found.began <= ttlMs ? found.answer : undefined;
   };
 
   return {
     async get(key, at) {
-      return kept.get(key) ?? underWay.get(key) ?? start(key, at);
+      return kept.get(key) ?? join(key) ?? start(key, at);
     },
     async refresh(key, at) {
-      return underWay.get(key) ?? start(key, at);
+      return join(key) ?? start(key, at);
     },
-    peek: (key) => kept.peek(key),
+    peek: (key) => kept.get(key),
     drop(matches) {
       if (matches === undefined) {
         kept.clear();
