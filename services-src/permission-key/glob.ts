@@ -73,6 +73,8 @@ export function compileGlob(pattern: string): Glob {
 export function matchesText(glob: Glob, text: string, budget?: GlobBudget): boolean {
   if (budget !== undefined) budget.left -= 1;
   if (!text.startsWith(glob.head)) return false;
+  // A beginning and `**`: what most rules are, and what is suggested.
+  if (glob.literals === glob.head.length && isSet(glob.onAny, glob.literals)) return true;
   if (budget !== undefined) budget.left -= text.length >> 2;
   if (!text.includes(glob.longest)) return false;
   return run(glob, { length: text.length, tokenAt: (index) => text.charCodeAt(index), budget });

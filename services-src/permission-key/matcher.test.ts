@@ -39,8 +39,8 @@ describe('a matcher of a rule', () => {
       keys.every(createMatcher({ pattern: 'http:ANY:a.example/**', exact: false }));
 
     expect(look()).toBe(true);
-    // A millisecond for each before.
-    expect(cpuMsOf(look)).toBeLessThan(20);
+    // Less than reading the keys to their ends.
+    expect(cpuMsOf(look)).toBeLessThan(5);
   });
 
   test('a hostile pattern and key end quickly', () => {
