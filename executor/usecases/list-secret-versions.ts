@@ -19,7 +19,7 @@ export async function listSecretVersions(
     orgId,
     secretId: secret.id,
     limit: page.limit + 1,
-    before: parseSingleCursor(page.cursor, positions.number),
+    before: parseSingleCursor(page.cursor, positions.version),
   });
   const { items, next_cursor } = pageOf(found, page.limit, ({ version }) => [version]);
   return {

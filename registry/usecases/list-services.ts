@@ -5,7 +5,7 @@ import type { serviceList } from '#contracts/http/services';
 import type { Template } from '#contracts/http/templates';
 import { id as uuid } from '#contracts/vocabulary';
 import type { Principal } from '#contracts/vocabulary';
-import { pageOf, parseCursor } from '#database';
+import { pageOf, parseCursor, textValue } from '#database';
 import type { PageRequest } from '#database';
 import { newestVersionOf } from '../catalog.ts';
 import type { Deps } from '../deps.ts';
@@ -20,7 +20,7 @@ type ServiceList = z.infer<typeof serviceList>;
 
 const catalogMax = 200;
 /** The name and id of a service. */
-const position = z.tuple([z.string(), uuid]);
+const position = z.tuple([textValue, uuid]);
 
 interface ListServicesFields {
   readonly principal: string;

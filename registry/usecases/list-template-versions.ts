@@ -30,7 +30,7 @@ export async function listTemplateVersions(
   const rows = await listVersions(deps.db, {
     orgId: caller.orgId,
     template: { key, tier: outline.tier, ownerId: outline.ownerId },
-    before: parseSingleCursor(page.cursor, positions.number),
+    before: parseSingleCursor(page.cursor, positions.version),
     limit: limit + 1,
   });
   const { items: shown, next_cursor } = pageOf(rows, limit, ({ version }) => [version]);

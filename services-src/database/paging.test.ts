@@ -35,6 +35,7 @@ describe('a cursor', () => {
     ['of too many values', cursorOf([1, 2]), positions.number],
     ['of a fraction', cursorOf([1.5]), positions.number],
     ['of a number beyond exact ones', cursorOf([2 ** 60]), positions.number],
+    ['of a version beyond 32 bits', cursorOf([2 ** 31]), positions.version],
     ['with a NUL, which Postgres cannot hold', cursorOf(['a\0b']), positions.text],
     ['of empty text', cursorOf(['']), positions.text],
   ] as const)('%s is refused', ([, cursor, position]) => {

@@ -17,13 +17,16 @@ export interface Page<Item> {
 /** The values that a list is sorted by, of one row. */
 type Position = readonly (string | number)[];
 
+/** Any text that Postgres can hold. */
+export const textValue = z.string().regex(/^[^\0]+$/);
+
 /** Positions of lists that are sorted by one value. */
 export const positions = {
   id: z.tuple([z.uuid()]),
-  /** Whole and positive: a version or a sequence number. */
+  /** Whole and positive, beyond 32 bits: a sequence number. */
   number: z.tuple([z.int().positive()]),
-  /** Any text that Postgres can hold. */
-  text: z.tuple([z.string().regex(/^[^\0]+$/)]),
+  version: z.tuple([z.int32().positive()]),
+  text: z.tuple([textValue]),
 };
 
 /** Cuts the page from rows of which one more was read than it may hold; says where the next begins. */
