@@ -48,7 +48,9 @@ const failures: Record<StepFailure, JqResult> = {
   cancelled: failed('timeout', 'The call was cancelled.'),
   crashed: outOfMemory,
   out_of_memory: outOfMemory,
+  not_started: outOfMemory,
   busy: failed('busy', 'Too many filters are waiting. Try again.'),
+  closed: failed('busy', 'The executor is stopping.'),
 };
 
 export function createJqPool(options: JqPoolOptions = {}): JqPool {
@@ -56,6 +58,7 @@ export function createJqPool(options: JqPoolOptions = {}): JqPool {
   const script = new URL('worker.ts', import.meta.url);
   const pool = new WorkerPool<string, JqResult>({
     ...options,
+    replaces: true,
     prepare: async () => threadStarter(script, { workerData: await loadSettings(options) }),
     failed: (reason) => failures[reason],
   });
@@ -65,7 +68,7 @@ export function createJqPool(options: JqPoolOptions = {}): JqPool {
         steps,
         input,
         timeoutMs: () => call.timeoutMs ?? timeoutMs,
-        owner: call.owner ?? Symbol('nobody'),
+        owner: call.owner,
       },
       signal,
     );

@@ -53,8 +53,7 @@ interface CompilerOptions {
 
 const threadsMax = 2;
 const heapMib = 256;
-/** Beside those on the threads. */
-const waitingMax = 16;
+const waitingMax = 18;
 
 /**
  * Compiles documents on threads of their own: nobody trusts them, some take seconds to be
@@ -69,7 +68,7 @@ export function createCompiler({
   const workerData: ThreadData = { egressAllow };
   const pool = new WorkerPool<CompileJob | ToolsJob, CompileOutcome>({
     workers: threadsMax,
-    queueMax: waitingMax + threadsMax,
+    queueMax: waitingMax,
     idleMs,
     prepare: () => threadStarter(script, { heapMib, youngMib: 32, workerData }),
     failed: (reason, cause) => ({ kind: 'ended', reason, cause }),
@@ -79,7 +78,6 @@ export function createCompiler({
       steps: [job],
       input: '',
       timeoutMs: () => timeoutMs,
-      owner: Symbol('each document takes its own turn'),
     });
     return outcome!;
   };
@@ -105,6 +103,12 @@ function tooMuchOf(outcome: CompileOutcome): string {
   if (reason === 'timeout') return 'took too long';
   if (reason === 'out_of_memory') return 'took too much memory';
   if (reason === 'crashed') throw new Error('The compiler ended by itself.', { cause });
+  if (reason === 'closed') throw new AppError('unavailable', 'The registry is stopping.');
+  if (reason === 'not_started') {
+    throw new AppError('unavailable', 'Templates cannot be checked now; try again soon.', {
+      cause,
+    });
+  }
   throw new AppError('unavailable', 'Too many templates are being checked; try again soon.');
 }
 

@@ -53,7 +53,6 @@ export function createImportPool({
         steps: [{ request, wantsProgress: onProgress !== undefined }],
         input: '',
         timeoutMs: () => timeoutMs,
-        owner: Symbol('each import takes its own turn'),
         onStart,
         onProgress: onProgress && (({ done, total }) => onProgress(done, total)),
       });
@@ -79,7 +78,10 @@ function importedOf(outcome: ImportOutcome): Imported {
       'Reading the document took too much memory. Cut it down to the operations you need.',
     );
   }
-  if (reason === 'crashed') throw new Error('The importer ended by itself.', { cause });
+  if (reason === 'crashed' || reason === 'not_started') {
+    throw new Error('The importer ended by itself.', { cause });
+  }
+  if (reason === 'closed') throw new AppError('unavailable', 'The registry is stopping.');
   throw new AppError('unavailable', 'Too many documents are being imported. Try again soon.');
 }
 

@@ -52,6 +52,7 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
   const pool = new WorkerPool<CheckStep, CheckReport>({
     workers,
     queueMax: 128,
+    replaces: true,
     waitMs,
     prepare: () => threadStarter(new URL('worker.ts', import.meta.url), { heapMib: 192 }),
     failed: (reason) => ({ kind: 'failed', reason }),
@@ -104,7 +105,7 @@ function issuesOf(report: CheckReport): SchemaIssue[] {
 
 /** The schema or the value was too much for a thread; `busy` says that only the queue was full. */
 function isTooMuch(reason: StepFailure): boolean {
-  return reason === 'timeout' || reason === 'crashed' || reason === 'out_of_memory';
+  return ['timeout', 'crashed', 'out_of_memory'].includes(reason);
 }
 
 function unusable(): AppError {

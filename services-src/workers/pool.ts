@@ -4,7 +4,14 @@ import { Turns } from './turns.ts';
 import type { PooledWorker, StartWorker } from './worker.ts';
 
 /** Why a step has no result of its own. */
-export type StepFailure = 'timeout' | 'cancelled' | 'crashed' | 'out_of_memory' | 'busy';
+export type StepFailure =
+  | 'timeout'
+  | 'cancelled'
+  | 'crashed'
+  | 'out_of_memory'
+  | 'not_started'
+  | 'busy'
+  | 'closed';
 
 /** What a worker reports; the result of each step by itself, so that the pool can tell which one hangs. */
 export type WorkerReport<Result, Progress = never> =
@@ -19,8 +26,8 @@ export interface WorkerTask<Step, Progress = never> {
   readonly input: string;
   /** Wall time of a step, on a worker that is up and running. */
   readonly timeoutMs: (step: Step) => number;
-  /** Whom it is for: each takes its turn, and one worker stays free of whoever fills the others. */
-  readonly owner: unknown;
+  /** Whom it is for: each takes its turn, and one worker stays free of whoever fills the others. By itself if left out. */
+  readonly owner?: unknown;
   /** Its turn has come. */
   readonly onStart?: (() => void) | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
@@ -41,9 +48,12 @@ export interface WorkerPoolOptions<Result> {
   /** How long a task may wait for its turn, then it is `busy`: nobody needs its result any more. */
   readonly waitMs?: number | undefined;
   readonly idleMs?: number | undefined;
+  /** A worker that had to be ended is replaced at once: where one task ran, the next is soon to come. */
+  readonly replaces?: boolean;
 }
 
 interface Job<Step, Result, Progress> extends WorkerTask<Step, Progress> {
+  readonly owner: unknown;
   readonly results: Result[];
   finish(): void;
 }
@@ -84,9 +94,11 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     const all = (reason: StepFailure) => task.steps.map(() => this.#options.failed(reason));
     if (task.steps.length === 0) return [];
     if (signal?.aborted) return all('cancelled');
-    if (this.#closed || !this.#queue.hasRoomFor(task.owner)) return all('busy');
+    if (this.#closed) return all('closed');
+    if (!this.#queue.hasRoomFor(task.owner)) return all('busy');
     const { promise, resolve } = Promise.withResolvers<Result[]>();
-    const job = { ...task, results: [] as Result[], finish: () => resolve(job.results) };
+    const owner = task.owner ?? Symbol('a task of its own');
+    const job = { ...task, owner, results: [] as Result[], finish: () => resolve(job.results) };
     const onAbort = () => this.#cancel(job);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#queue.add(job);
@@ -104,9 +116,9 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    for (const job of this.#queue.removeAll()) this.#giveUp(job, 'busy');
+    for (const job of this.#queue.removeAll()) this.#giveUp(job, 'closed');
     for (const member of this.#members) {
-      if (member.job) this.#giveUp(member.job, 'busy');
+      if (member.job) this.#giveUp(member.job, 'closed');
       this.#stop(member);
     }
     await Promise.all(this.#stopping);
@@ -208,7 +220,7 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     const isStarting = member.state === 'starting';
     const job = member.job ?? (isStarting ? this.#queue.takeNext(this.#running()) : undefined);
     if (job === undefined) this.#stop(member);
-    else this.#end(member, job, reason, cause);
+    else this.#end(member, job, isStarting ? 'not_started' : reason, cause);
   }
 
   /** Ends the running step together with its worker. */
@@ -226,9 +238,10 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     this.#stop(member);
     if (job.results.length === job.steps.length) job.finish();
     else this.#queue.addFirst(job);
-    // A successor is started even without a queue: where one task ran, the next is soon to come.
     if (this.#queue.length > 0) this.#pump();
-    else if (!this.#closed && this.#startWorker !== undefined) this.#start(this.#startWorker);
+    else if (this.#options.replaces === true && member.state !== 'starting' && !this.#closed) {
+      if (this.#startWorker !== undefined) this.#start(this.#startWorker);
+    }
   }
 
   #release(member: Member<Job<Step, Result, Progress>>): void {
@@ -244,7 +257,10 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     clearTimeout(member.timer);
     member.job = undefined;
     if (!this.#members.delete(member)) return;
-    const stopped = member.worker.stop().finally(() => this.#stopping.delete(stopped));
+    const stopped = member.worker
+      .stop()
+      .catch(() => undefined)
+      .finally(() => this.#stopping.delete(stopped));
     this.#stopping.add(stopped);
   }
 

@@ -30,7 +30,7 @@ export function threadStarter(
     heapMib = 64,
     youngMib = 8,
     workerData,
-  }: { heapMib?: number | undefined; youngMib?: number; workerData?: unknown },
+  }: { heapMib?: number | undefined; youngMib?: number; workerData?: unknown } = {},
 ): StartWorker {
   return ({ onReport, onEnd }) => {
     const worker = new Worker(script, {
