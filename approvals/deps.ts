@@ -1,4 +1,4 @@
-import type { Client, Deadline } from '#bus';
+import type { Client } from '#bus';
 import type { auth, OrgSettings } from '#contracts/bus/auth';
 import type { executor } from '#contracts/bus/executor';
 import type { policy } from '#contracts/bus/policy';
