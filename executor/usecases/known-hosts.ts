@@ -6,7 +6,7 @@ import type { Principal } from '#contracts/vocabulary';
 
 export type ListServiceHosts = Client<typeof policy>['listServiceHosts'];
 
-/** What the registry asks for when somebody connects a service. */
+/** The registry's request when a user connects a service: let the credential go to these hosts. */
 export interface AllowHostsFields {
   readonly principal: string;
   /** To the credential. */
@@ -25,8 +25,8 @@ interface Asked {
 
 /**
  * Throws unless these are hosts of the service: of its template as it was shipped or published, or
- * of a base URL that an admin gave. That the registry asks for them with somebody's principal does
- * not say so.
+ * of a base URL that an admin gave. A principal in the registry's request is no proof of that: a
+ * stolen registry holds the principals of everyone who calls it.
  */
 export async function checkHostsAreKnown(
   { listServiceHosts }: { listServiceHosts: ListServiceHosts },

@@ -43,7 +43,7 @@ export function isMeant(template: CompiledTemplate, reference: TemplateReference
   );
 }
 
-/** A version of a release before there were records, or that somebody has put into the registry. */
+/** Either an earlier release published this version, before versions were recorded, or it was forged in the registry. */
 function notRecorded({ key, tier, version }: TemplateReference): AppError {
   const route = `POST /v1/templates/${key}/publish?tier=${tier} {"version": ${version}}`;
   return new AppError(

@@ -36,7 +36,7 @@ export async function isRecordedVersion(
 }
 
 /**
- * Of a version the first record counts, whatever is told later. `full` when the owner has `max`
+ * The first record of a version counts; later ones change nothing. `full` when the owner has `max`
  * versions already.
  */
 export async function insertKnownTemplate(

@@ -26,7 +26,7 @@ export interface WorkerTask<Step, Progress = never> {
   readonly input: string;
   /** Wall time of a step, on a worker that is up and running. */
   readonly timeoutMs: (step: Step) => number;
-  /** Whom it is for: each takes its turn, and one worker stays free of whoever fills the others. By itself if left out. */
+  /** Owners take turns, and no owner gets all workers. A task without one is an owner by itself. */
   readonly owner?: unknown;
   /** Its turn has come. */
   readonly onStart?: (() => void) | undefined;

@@ -1,10 +1,10 @@
 interface Owned {
-  /** Whoever the job is for; compared by identity. */
+  /** Compared by identity. */
   readonly owner: unknown;
 }
 
 interface Limits {
-  /** Jobs of one owner that run at a time; the rest of the threads is for others. */
+  /** Jobs of one owner that run at a time; the other workers are for other owners. */
   readonly runningMaxPerOwner: number;
   readonly waitingMax: number;
   readonly waitingMaxPerOwner: number;
