@@ -1,14 +1,11 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-
-import pg from 'pg';
 
 import { natsAccounts } from '#bus';
 import { ConfigError, defineConfig, keyNames, loadConfig } from '#config';
 import type { Config, ConfigSpec, Environment, SettingName } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
+import { startSampleBeside } from '#sample';
 import { publicKeyOf } from '#signing';
 import { createLogger } from '#telemetry';
 import type { RunningComponent } from '#process';
@@ -21,7 +18,8 @@ import { startAuth } from './auth/start.ts';
 import { executorConfig } from './executor/config.ts';
 import { startExecutor } from './executor/start.ts';
 import { gatewayConfig } from './gateway/config.ts';
-import { startGateway } from './gateway/start.ts';
+import type { ServerOptions } from './gateway/server.ts';
+import { checkCanListen, startGateway } from './gateway/start.ts';
 import { notifierConfig } from './notifier/config.ts';
 import { startNotifier } from './notifier/start.ts';
 import { policyConfig } from './policy/config.ts';
@@ -30,152 +28,229 @@ import { registryConfig } from './registry/config.ts';
 import { startRegistry } from './registry/start.ts';
 import { provisionBus, provisionDatabase, provisionTemplates, schemaOwners } from './provision.ts';
 import type { Role } from './provision.ts';
-import type { EmbeddedPostgres } from './services-src/embedded/index.ts';
+import type { EmbeddedNats, EmbeddedPostgres } from './services-src/embedded/index.ts';
 import {
+  createDatabase,
   databaseName,
+  lastingPort,
   lockDataDir,
   openKeyFile,
   startNats,
   startPostgres,
 } from './services-src/embedded/index.ts';
 
-/** Everything in one process: what `npm start` runs, and the demo, the benchmark and the end-to-end tests. */
+/**
+ * The whole product in one process: for `npm start`, the demo, the benchmark and the end-to-end
+ * tests.
+ */
 export interface Running extends AsyncDisposable {
-  /** Where the gateway listens. */
+  /** The URL at which the gateway listens. */
   readonly url: string;
-  /** One-time link of the first admin, a new one at each start; null when there is no active admin. */
+  /**
+   * The link with which the first admin signs in once. Each start makes a new one; null when an
+   * active admin exists.
+   */
   readonly firstSignInUrl: string | null;
-  /** Settles with a sentence when embedded Postgres or NATS ended by itself. */
+  /** Resolves with a sentence when embedded Postgres or NATS is down and cannot be started again. */
   readonly failed: Promise<string>;
 }
 
-/** The servers a set of components runs on, and the settings to reach them. */
-export interface Backing extends AsyncDisposable {
+/** Postgres and NATS, which the components need, and the settings for reaching them. */
+export interface BackingServers extends AsyncDisposable {
   readonly environment: Environment;
   readonly adminUrl: string;
   readonly failed: Promise<string>;
   readonly pids: readonly number[];
 }
 
+const gibibyte = 1_073_741_824;
+const storeBytesMin = 10 * gibibyte;
+/** The settings for which NATS sets room aside. */
+const storeSizes = ['AUDIT_BYTES_MAX', 'EVENTS_BYTES_MAX', 'CAP_FILES_BYTES'] as const;
+const provisionConfig = defineConfig('provision', [
+  'DATABASE_URL',
+  'NATS_URL',
+  'NATS_REPLICAS',
+  ...storeSizes,
+  'TEMPLATES_DIR',
+  'SAMPLE_URL',
+  'EGRESS_ALLOW',
+]);
+
+type Passwords = Readonly<
+  Record<`POSTGRES_${Component}` | `NATS_${Component | 'provision'}`, string>
+>;
+
 /**
- * Starts embedded Postgres and NATS where the environment names no others, makes missing keys,
- * migrates, and returns the environment with which components find it all.
+ * Starts embedded Postgres and NATS unless the environment names others, makes missing keys,
+ * migrates the database, and returns the environment for the components.
  */
 export async function startBacking(
   environment: Environment,
-  { dataDir, durable = true }: { dataDir: string; durable?: boolean },
-): Promise<Backing> {
+  options: { dataDir: string; durable?: boolean; beforeServers?: () => Promise<void> },
+): Promise<BackingServers> {
+  const { dataDir, durable = true, beforeServers } = options;
   await using startup = new AsyncDisposableStack();
   const home = resolve(dataDir);
   startup.use(await lockDataDir(home, { waitMs: 10_000 }));
-  const logger = createLogger({ component: 'embedded', level: environment['LOG_LEVEL'] ?? 'warn' });
+  await beforeServers?.();
   const passwords = await openKeyFile(home, [
     ...keyNames,
     ...components.map((component) => `POSTGRES_${component}` as const),
     ...[...components, 'provision' as const].map((user) => `NATS_${user}` as const),
   ]);
-  const made = missingKeys(environment, passwords);
+  const madeKeys = makeMissingKeys(environment, passwords);
 
-  const [postgres, nats] = await Promise.all([
+  const [postgres, nats] = await startServers(environment, {
+    startup,
+    home,
+    durable,
+    passwords,
+  });
+  if (postgres !== undefined) await createDatabase(postgres.adminUrl, databaseName);
+  const sample = postgres && startup.use(await startSampleBeside(environment, home));
+  const roles = Object.fromEntries(
+    schemaOwners.map((user) => [user, { user, password: passwords[`POSTGRES_${user}`] }]),
+  );
+  const all = {
+    ...environment,
+    ...madeKeys,
+    ...sample?.settings,
+    ...(postgres && makeDatabaseVariables(postgres, roles)),
+    ...(nats && makeBusVariables(nats.url, (user) => passwords[`NATS_${user}`])),
+  };
+  const adminUrl = await provision(all, postgres === undefined ? {} : roles);
+
+  const running = startup.move();
+  return {
+    environment: all,
+    adminUrl,
+    get pids() {
+      return [postgres?.pid, nats?.pid].filter((pid) => pid !== undefined);
+    },
+    failed: Promise.race([postgres?.exited, nats?.exited].map((each) => each ?? neverSettles)),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Migrates the database and the bus, and returns the URL of the database's owner. */
+async function provision(
+  environment: Environment,
+  roles: Parameters<typeof provisionDatabase>[0]['roles'],
+): Promise<string> {
+  const config = loadConfig(provisionConfig, environment);
+  const adminUrl = config.DATABASE_URL;
+  await Promise.all([
+    provisionDatabase({ adminUrl, roles }).then(() => provisionTemplates({ adminUrl, ...config })),
+    provisionBus({
+      natsUrl: config.NATS_URL,
+      replicas: config.NATS_REPLICAS,
+      auditBytesMax: config.AUDIT_BYTES_MAX,
+      eventsBytesMax: config.EVENTS_BYTES_MAX,
+      filesBytesMax: config.CAP_FILES_BYTES,
+    }),
+  ]);
+  return adminUrl;
+}
+
+/**
+ * How much the embedded NATS may store: enough for the sizes that are set, and for the single
+ * stream of an earlier version while its records are moved.
+ */
+function computeStoreBytes(environment: Environment): number {
+  const sizes = loadConfig({ component: 'provision', names: storeSizes }, environment);
+  const askedBytes = storeSizes.reduce((sum, name) => sum + sizes[name], 0);
+  return Math.max(storeBytesMin, askedBytes + 2 * gibibyte);
+}
+
+/** Starts the servers that the environment does not name. They are stopped with the stack. */
+async function startServers(
+  environment: Environment,
+  {
+    startup,
+    home,
+    durable,
+    passwords,
+  }: { startup: AsyncDisposableStack; home: string; durable: boolean; passwords: Passwords },
+): Promise<[EmbeddedPostgres | undefined, EmbeddedNats | undefined]> {
+  const logger = createLogger({ component: 'embedded', level: environment['LOG_LEVEL'] ?? 'warn' });
+  return Promise.all([
     isSet(environment, 'DATABASE_URL')
       ? undefined
-      : startPostgres({ dataDir: home, logger, durable }).then((server) => startup.use(server)),
+      : startPostgres({ dataDir: home, logger, durable, isWatched: true }).then((server) =>
+          startup.use(server),
+        ),
     isSet(environment, 'NATS_URL')
       ? undefined
       : startNats({
           dataDir: home,
           logger,
           config: natsAccounts((user) => JSON.stringify(passwords[`NATS_${user}`])),
+          storeBytesMax: computeStoreBytes(environment),
+          watchAs: { user: 'provision', password: passwords.NATS_provision },
         }).then((server) => startup.use(server)),
   ]);
-  if (postgres !== undefined) await createDatabase(postgres.adminUrl);
-  const roles = Object.fromEntries(
-    schemaOwners.map((user) => [user, { user, password: passwords[`POSTGRES_${user}`] }]),
-  );
-  const all = {
-    ...environment,
-    ...made,
-    ...(postgres && databaseVariables(postgres, roles)),
-    ...(nats && busVariables(nats.url, (user) => passwords[`NATS_${user}`])),
-  };
-  const owner = loadConfig(
-    {
-      component: 'provision',
-      names: [
-        'DATABASE_URL',
-        'NATS_URL',
-        'NATS_REPLICAS',
-        'CAP_FILES_BYTES',
-        'TEMPLATES_DIR',
-        'EGRESS_ALLOW',
-      ],
-    },
-    all,
-  );
-  await Promise.all([
-    provisionDatabase({
-      adminUrl: owner.DATABASE_URL,
-      roles: postgres === undefined ? {} : roles,
-    }).then(() => provisionTemplates({ adminUrl: owner.DATABASE_URL, ...owner })),
-    provisionBus({
-      natsUrl: owner.NATS_URL,
-      replicas: owner.NATS_REPLICAS,
-      filesBytesMax: owner.CAP_FILES_BYTES,
-    }),
-  ]);
-
-  const running = startup.move();
-  return {
-    environment: all,
-    adminUrl: owner.DATABASE_URL,
-    pids: [postgres?.pid, nats?.pid].filter((pid) => pid !== undefined),
-    failed: Promise.race([postgres?.exited, nats?.exited].map((each) => each ?? never)),
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
 }
 
-/** The keys that the environment does not set, from the key file, and the public half of what signs decisions. */
-function missingKeys(
+/**
+ * The keys that the environment lacks, taken from the key file, and the public half of the decision
+ * key.
+ */
+function makeMissingKeys(
   environment: Environment,
-  stored: Readonly<Record<(typeof keyNames)[number], string>>,
+  storedKeys: Readonly<Record<(typeof keyNames)[number], string>>,
 ): Record<string, string> {
-  const made: Record<string, string> = {};
+  const madeKeys: Record<string, string> = {};
   for (const name of keyNames) {
-    if (!isSet(environment, name)) made[name] = stored[name];
+    if (!isSet(environment, name)) madeKeys[name] = storedKeys[name];
   }
   if (!isSet(environment, 'DECISION_PUBLIC_KEY')) {
-    // It may be set as a file.
+    // Reads the decision key through its setting, because the environment may name a file instead
+    // of the key.
     const signer = defineConfig('auth', ['DECISION_KEY']);
-    const { DECISION_KEY } = loadConfig(signer, { ...environment, ...made });
-    made['DECISION_PUBLIC_KEY'] = publicKeyOf(DECISION_KEY.reveal());
+    const { DECISION_KEY } = loadConfig(signer, { ...environment, ...madeKeys });
+    madeKeys['DECISION_PUBLIC_KEY'] = publicKeyOf(DECISION_KEY.reveal());
   }
-  return made;
+  return madeKeys;
 }
 
-/** Starts all eight components on what `startBacking` gave: auth first, the gateway last. */
-export async function startComponents(environment: Environment): Promise<Omit<Running, 'failed'>> {
+/**
+ * Starts all eight components on the servers that `startBacking` has prepared: auth first, the
+ * gateway last.
+ */
+export async function startComponents(
+  environment: Environment,
+  { onCall }: Pick<ServerOptions, 'onCall'> = {},
+): Promise<Omit<Running, 'failed'>> {
   await using startup = new AsyncDisposableStack();
+  const settings = { SHUTDOWN_PAUSE_SECONDS: '0', ...environment };
   const start = async <N extends SettingName, R extends RunningComponent>(
     spec: ConfigSpec<N>,
     startComponent: (config: Config<N>) => Promise<R>,
-    known: Environment = {},
-  ) => startup.use(await startComponent(loadConfig(spec, { ...environment, ...known })));
+    extraEnvironment: Environment = {},
+  ) => startup.use(await startComponent(loadConfig(spec, { ...settings, ...extraEnvironment })));
 
-  // Where auth listens is known once it does; those that call out must not call it.
+  // auth starts first, because its address is known only once it listens. Components that send
+  // requests to the internet must not send any to that address.
   const auth = await start(authConfig, startAuth);
-  const known = { OAUTH_URL: auth.oauthUrl };
+  const oauthEnvironment = { OAUTH_URL: auth.oauthUrl };
   const starting = [
-    start(registryConfig, startRegistry, known),
-    start(executorConfig, startExecutor, known),
+    start(registryConfig, startRegistry, oauthEnvironment),
+    start(executorConfig, startExecutor, oauthEnvironment),
     start(policyConfig, startPolicy),
     start(approvalsConfig, startApprovals),
-    start(notifierConfig, startNotifier, known),
+    start(notifierConfig, startNotifier, oauthEnvironment),
     start(auditConfig, startAudit),
   ];
-  // When one cannot start, the others are stopped, which they can be only once they have started.
+  // When one component cannot start, the others must be stopped, which is possible only after they
+  // have started.
   await Promise.allSettled(starting);
   await Promise.all(starting);
-  const gateway = await start(gatewayConfig, startGateway, known);
+  const gateway = await start(
+    gatewayConfig,
+    (config) => startGateway(config, { onCall }),
+    oauthEnvironment,
+  );
 
   const running = startup.move();
   return {
@@ -185,31 +260,44 @@ export async function startComponents(environment: Environment): Promise<Omit<Ru
   };
 }
 
-/** Backing and components together. Disposing stops the components first. */
+/**
+ * Starts the servers and the components. Disposing the result stops the components before the
+ * servers.
+ */
 export async function launch(
   environment: Environment,
-  options: { dataDir: string; durable?: boolean },
+  options: { dataDir: string; durable?: boolean } & Pick<ServerOptions, 'onCall'>,
 ): Promise<Running & { pids: readonly number[] }> {
   checkSettings(environment);
   await using startup = new AsyncDisposableStack();
-  // Links are made before the gateway listens, so a free port is chosen first.
-  const known =
-    environment['PORT'] === '0' ? { ...environment, PORT: await freePort() } : environment;
-  const backing = startup.use(await startBacking(known, options));
-  const all = startup.use(await startComponents(backing.environment));
+  // Components make links to the gateway before it listens, so a free port is chosen first.
+  const knownEnvironment =
+    environment['PORT'] === '0'
+      ? { ...environment, PORT: String(await lastingPort()) }
+      : environment;
+  const address = loadConfig(defineConfig('gateway', ['HOST', 'PORT']), knownEnvironment);
+  // Asked when the data folder is locked, because a second start should name the folder, not the port.
+  const beforeServers = () => checkCanListen(address);
+  const backing = startup.use(await startBacking(knownEnvironment, { ...options, beforeServers }));
+  const all = startup.use(await startComponents(backing.environment, options));
   const running = startup.move();
   return {
     url: all.url,
     firstSignInUrl: all.firstSignInUrl,
     failed: backing.failed,
-    pids: backing.pids,
+    get pids() {
+      return backing.pids;
+    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-/** Refuses wrong settings before anything is started; what is made later is filled in with something valid. */
+/**
+ * Refuses wrong settings before anything starts. Settings that are made only later get a valid
+ * placeholder for this check.
+ */
 function checkSettings(environment: Environment): void {
-  const filled: Record<string, string | undefined> = {
+  const filledEnvironment: Record<string, string | undefined> = {
     DATABASE_URL: 'postgres://embedded',
     NATS_URL: 'nats://embedded',
     ...Object.fromEntries(keyNames.map((name) => [name, 'x'.repeat(43)])),
@@ -226,18 +314,19 @@ function checkSettings(environment: Environment): void {
     approvalsConfig,
     notifierConfig,
     auditConfig,
+    provisionConfig,
   ] as ConfigSpec<SettingName>[]) {
     try {
-      loadConfig(spec, filled);
-    } catch (thrown) {
-      if (!(thrown instanceof ConfigError)) throw thrown;
-      for (const line of thrown.message.split('\n')) problems.add(line);
+      loadConfig(spec, filledEnvironment);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      for (const line of error.message.split('\n')) problems.add(line);
     }
   }
   if (problems.size > 0) throw new ConfigError([...problems].join('\n'));
 }
 
-function databaseVariables(
+function makeDatabaseVariables(
   postgres: EmbeddedPostgres,
   roles: Record<string, Role>,
 ): Record<string, string> {
@@ -245,10 +334,10 @@ function databaseVariables(
     `${component.toUpperCase()}_DATABASE_URL`,
     postgres.urlFor({ ...role, database: databaseName }),
   ]);
-  return { DATABASE_URL: inDatabase(postgres.adminUrl), ...Object.fromEntries(urls) };
+  return { DATABASE_URL: withDatabase(postgres.adminUrl), ...Object.fromEntries(urls) };
 }
 
-function busVariables(
+function makeBusVariables(
   url: string,
   passwordOf: (user: Component | 'provision') => string,
 ): Record<string, string> {
@@ -261,36 +350,15 @@ function busVariables(
   );
 }
 
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('there is no free port');
-  return String(address.port);
+function withDatabase(url: string): string {
+  const changedUrl = new URL(url);
+  changedUrl.pathname = `/${databaseName}`;
+  return changedUrl.href;
 }
 
-async function createDatabase(adminUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query('select from pg_database where datname = $1', [
-      databaseName,
-    ]);
-    if (rows.length === 0) await client.query(`create database ${databaseName}`);
-  } finally {
-    await client.end();
-  }
-}
-
-function inDatabase(url: string): string {
-  const changed = new URL(url);
-  changed.pathname = `/${databaseName}`;
-  return changed.href;
-}
-
-/** Set by itself, as a file, or for any one component. */
+/**
+ * Whether the setting is given: as a variable, as a file, or as a variable for a single component.
+ */
 function isSet(environment: Environment, name: string): boolean {
   return Object.entries(environment).some(
     ([key, value]) =>
@@ -298,4 +366,4 @@ function isSet(environment: Environment, name: string): boolean {
   );
 }
 
-const never = new Promise<string>(() => undefined);
+const neverSettles = new Promise<string>(() => undefined);

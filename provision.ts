@@ -1,17 +1,23 @@
 import { randomUUIDv7 } from 'node:crypto';
 
+import { JetStreamApiError, RetentionPolicy, jetstreamManager } from '@nats-io/jetstream';
 import pg from 'pg';
 
 import { connectBus, provisionFiles } from '#bus';
+import type { Bus } from '#bus';
+import { ConfigError } from '#config';
+import { auditStream, eventsStream } from '#contracts/events';
+import { filesStream } from '#contracts/files';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { migrate } from '#database';
 import type { CompiledTemplate } from '#contracts/template';
-import { provisionStream } from '#events';
+import { provisionStreams } from '#events';
+import type { StreamSettings } from '#events';
 import { authoredDigest } from '#templates';
-import { compileShippedTemplates } from './registry/shipped-templates.ts';
+import { compileShippedTemplates } from './registry/templates/shipped-templates.ts';
 
-/** Components that own a schema; the gateway is stateless. */
+/** The components that own a database schema. The gateway has none. */
 export const schemaOwners = components.filter((component) => component !== 'gateway');
 export type SchemaOwner = Exclude<Component, 'gateway'>;
 
@@ -20,7 +26,10 @@ export interface Role {
   readonly password: string;
 }
 
-/** Append-only by privilege: audit may not change or delete what it wrote. */
+/**
+ * What each component's database role may do with its tables. audit may not change or delete the
+ * rows that it has written.
+ */
 const privileges: Record<SchemaOwner, string> = {
   auth: 'select, insert, update, delete',
   registry: 'select, insert, update, delete',
@@ -32,16 +41,16 @@ const privileges: Record<SchemaOwner, string> = {
 };
 
 /**
- * Migrates every schema, and gives each component's role the use of its own schema and of
- * nothing else. Safe to run at every start, and by many at once.
+ * Migrates every schema, and lets each component's role use its own schema and no other. This may
+ * run at every start, and several times at once.
  */
 export async function provisionDatabase({
   adminUrl,
   roles,
 }: {
-  /** The role that owns the schemas. */
+  /** The URL for the role that owns the schemas. */
   adminUrl: string;
-  /** Without an entry a component is expected to connect as the owner. */
+  /** The role of each component. A component without one connects as the owner of the schemas. */
   roles: Partial<Record<SchemaOwner, Role>>;
 }): Promise<void> {
   for (const schema of schemaOwners) {
@@ -55,11 +64,12 @@ export async function provisionDatabase({
   await client.connect();
   try {
     await client.query('begin');
-    // Roles are shared by all databases of a server: two provisioners must not make one twice.
+    // Roles belong to the whole Postgres server, so two provisioning processes could otherwise try
+    // to create one role twice.
     await client.query("select pg_advisory_xact_lock(hashtext('provision roles'))");
     for (const schema of schemaOwners) {
       const role = roles[schema];
-      if (role !== undefined) await grant(client, schema, role);
+      if (role !== undefined) await grantRole(client, schema, role);
     }
     await client.query('commit');
   } finally {
@@ -67,7 +77,7 @@ export async function provisionDatabase({
   }
 }
 
-async function grant(client: pg.Client, schema: SchemaOwner, role: Role): Promise<void> {
+async function grantRole(client: pg.Client, schema: SchemaOwner, role: Role): Promise<void> {
   const user = client.escapeIdentifier(role.user);
   const password = client.escapeLiteral(role.password);
   const { rows } = await client.query('select from pg_roles where rolname = $1', [role.user]);
@@ -80,9 +90,10 @@ async function grant(client: pg.Client, schema: SchemaOwner, role: Role): Promis
 }
 
 /**
- * Tells policy what the built-in templates of this release say, so that it need not believe the
- * registry. What was told at earlier releases stays, for services that were not upgraded. The first
- * time, what the registry has stored is taken as it is: nothing says yet what it should be.
+ * Records the digests of this release's built-in templates for policy, so that policy need not
+ * trust the registry. Records of earlier releases are kept, for services that were not upgraded.
+ * The first run records what the registry has stored, because there is nothing to compare that with
+ * yet.
  */
 export async function provisionTemplates({
   adminUrl,
@@ -90,7 +101,7 @@ export async function provisionTemplates({
 }: {
   adminUrl: string;
 } & Parameters<typeof compileShippedTemplates>[0]): Promise<void> {
-  const shipped = await compileShippedTemplates(settings);
+  const shippedTemplates = await compileShippedTemplates(settings);
   const client = new pg.Client({ connectionString: adminUrl, application_name: 'provision' });
   await client.connect();
   try {
@@ -98,18 +109,21 @@ export async function provisionTemplates({
     await client.query("select pg_advisory_xact_lock(hashtext('provision templates'))");
     const { rows } = await client.query('select from policy.known_template limit 1');
     if (rows.length === 0) {
-      await adoptStored(client);
+      await adoptStoredTemplates(client);
       await adoptAddresses(client);
     }
-    for (const template of shipped) await insertKnown(client, { orgId: null, template });
+    for (const template of shippedTemplates) await insertKnown(client, { orgId: null, template });
     await client.query('commit');
   } finally {
     await client.end();
   }
 }
 
-/** Every built-in version, and of those that people made what is published or in use. */
-async function adoptStored(client: pg.Client): Promise<void> {
+/**
+ * Records every stored version of built-in templates, and the versions of people's own templates
+ * that are published or in use.
+ */
+async function adoptStoredTemplates(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ id: string }>(`
     select version.id
       from registry.template_version as version
@@ -127,18 +141,19 @@ async function adoptStored(client: pg.Client): Promise<void> {
                           = (version.org_id, version.tier, version.owner_id, version.key,
                              version.version))`);
   for (const { id } of rows) {
-    const stored = await client.query<{ org_id: string | null; version: number; compiled: string }>(
-      'select org_id, version, compiled from registry.template_version where id = $1',
-      [id],
-    );
-    for (const { org_id: orgId, version, compiled } of stored.rows) {
+    const storedRows = await client.query<{
+      org_id: string | null;
+      version: number;
+      compiled: string;
+    }>('select org_id, version, compiled from registry.template_version where id = $1', [id]);
+    for (const { org_id: orgId, version, compiled } of storedRows.rows) {
       const template = { ...(JSON.parse(compiled) as CompiledTemplate), version };
       await insertKnown(client, { orgId, template });
     }
   }
 }
 
-/** Base URLs that admins gave for services. */
+/** Records the base URLs that admins gave for services. */
 async function adoptAddresses(client: pg.Client): Promise<void> {
   await client.query(`
     insert into policy.known_address (id, org_id, base_url)
@@ -170,17 +185,76 @@ async function insertKnown(
   );
 }
 
-/** Creates the event stream with its durable consumers and the bucket of files, as the NATS user `provision`. */
+/** Creates the streams with their durable consumers and the bucket of files, as the NATS user `provision`. */
 export async function provisionBus({
   natsUrl,
-  replicas,
   filesBytesMax,
+  ...settings
 }: {
   natsUrl: string;
-  replicas: number;
   filesBytesMax: number;
-}): Promise<void> {
+} & StreamSettings): Promise<void> {
   await using bus = await connectBus({ url: natsUrl, name: 'provision' });
-  await provisionStream(bus, { replicas });
-  await provisionFiles(bus, { replicas, bytesMax: filesBytesMax });
+  try {
+    await provisionStreams(bus, settings);
+    await provisionFiles(bus, { replicas: settings.replicas, bytesMax: filesBytesMax });
+  } catch (error) {
+    if (!isOutOfRoom(error)) throw error;
+    throw new ConfigError(await describeRoom(bus, { ...settings, filesBytesMax }));
+  }
+}
+
+/**
+ * The error codes of JetStream when its streams together would be larger than `max_file_store`: the
+ * first is that of a single server, the second that of a cluster, which also uses it for other
+ * errors.
+ */
+const insufficientStorage = 10047;
+const noPeers = 10005;
+
+function isOutOfRoom(error: unknown): boolean {
+  if (!(error instanceof JetStreamApiError)) return false;
+  if (error.code === insufficientStorage) return true;
+  return error.code === noPeers && error.message.includes('insufficient storage');
+}
+
+/** Says how much room the streams need. NATS does not tell how much it has. */
+async function describeRoom(
+  bus: Bus,
+  {
+    auditBytesMax,
+    eventsBytesMax,
+    filesBytesMax,
+  }: Pick<StreamSettings, 'auditBytesMax' | 'eventsBytesMax'> & { filesBytesMax: number },
+): Promise<string> {
+  const sizes = {
+    AUDIT_BYTES_MAX: auditBytesMax,
+    EVENTS_BYTES_MAX: eventsBytesMax,
+    CAP_FILES_BYTES: filesBytesMax,
+  };
+  const neededBytes = auditBytesMax + eventsBytesMax + filesBytesMax;
+  const otherBytes = await countOtherBytes(bus);
+  const besideText = otherBytes === 0 ? '' : `, beside the ${otherBytes} bytes of other streams`;
+  return (
+    `NATS has no room for its streams: ${Object.entries(sizes)
+      .map(([name, bytes]) => `${name}=${bytes}`)
+      .join(' + ')} is ${neededBytes} bytes${besideText}. ` +
+    `Set max_file_store of each NATS server to ${neededBytes + otherBytes} bytes or more, on a disk that has ` +
+    'them, or lower these settings by what is missing there. Then run migrate again.'
+  );
+}
+
+/**
+ * The bytes that streams of other programs may take, and the single stream of an earlier version
+ * while its records are moved.
+ */
+async function countOtherBytes({ nats }: Bus): Promise<number> {
+  const ownStreams: readonly string[] = [auditStream, eventsStream, filesStream];
+  const { streams } = await jetstreamManager(nats);
+  let bytes = 0;
+  for await (const { config } of streams.list()) {
+    const isMoved = config.name === eventsStream && config.retention !== RetentionPolicy.Interest;
+    if (isMoved || !ownStreams.includes(config.name)) bytes += Math.max(0, config.max_bytes);
+  }
+  return bytes;
 }

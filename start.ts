@@ -1,8 +1,9 @@
-/** `npm start`: everything embedded in one process. */
+/** `npm start`: the whole product in one process, on embedded servers. */
 import { defineConfig, loadConfig } from '#config';
 import { orExit, untilStopped } from '#process';
 import { startTelemetry } from '#telemetry';
 import { launch } from './launch.ts';
+import { createCallLines } from './terminal.ts';
 
 const startConfig = defineConfig('start', [
   'DATA_DIR',
@@ -11,8 +12,10 @@ const startConfig = defineConfig('start', [
 ]);
 
 await orExit(async () => {
-  // At a terminal the two lines below are what matters; LOG_LEVEL=info shows the rest.
-  const environment = { LOG_LEVEL: 'warn', ...process.env };
+  // A person at a terminal reads the lines that are printed below, so less is logged there.
+  // LOG_LEVEL=info shows everything else.
+  const { isTTY } = process.stdout;
+  const environment = { ...(isTTY && { LOG_LEVEL: 'warn' }), ...process.env };
   const config = loadConfig(startConfig, environment);
   await using running = new AsyncDisposableStack();
   running.use(
@@ -23,7 +26,12 @@ await orExit(async () => {
     }),
   );
   const stop = untilStopped();
-  const gateway = running.use(await launch(environment, { dataDir: config.DATA_DIR }));
+  const gateway = running.use(
+    await launch(environment, {
+      dataDir: config.DATA_DIR,
+      onCall: isTTY ? createCallLines(process.stdout) : undefined,
+    }),
+  );
 
   process.stdout.write(`Agent Action Gateway: ${gateway.url}\n`);
   if (gateway.firstSignInUrl !== null) process.stdout.write(`Sign in: ${gateway.firstSignInUrl}\n`);

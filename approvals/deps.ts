@@ -8,33 +8,56 @@ import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Verifier } from '#signing';
 import type { Logger } from '#telemetry';
-import type { Replays } from './replays.ts';
+import type { Actor } from './approval/domain/announcements.ts';
+import type { ReplayTrigger } from './approval/domain/approval.ts';
+import type { Outcome } from './executions/domain/outcome.ts';
 
-/** What the use cases are given. */
+/** The dependencies of every use case. */
 export interface Deps {
   readonly db: Database;
   readonly logger: Logger;
   readonly auth: Client<typeof auth>;
   readonly policy: Client<typeof policy>;
   readonly executor: Client<typeof executor>;
-  /** Refuses a principal that is not genuine or has expired. */
+  /** Verifies a signed principal; throws when it is forged or has expired. */
   readonly readPrincipal: (signed: string) => Principal;
-  readonly gaps: Verifier<Gap>;
+  readonly gapVerifier: Verifier<Gap>;
   readonly decisions: Verifier<DecisionStatement>;
-  /** At most a second old. */
+  /** The org's settings, at most a second old. */
   readonly getOrgSettings: (orgId: string) => Promise<OrgSettings>;
-  /** Milliseconds since the epoch; for signatures alone, never for a state. */
+  /**
+   * Milliseconds since the epoch, for checking signatures only. The states of approvals follow the
+   * clock of Postgres.
+   */
   readonly now: () => number;
   readonly baseUrl: string;
   readonly limits: {
-    readonly openPerRequester: number;
-    readonly openPerSubtree: number;
-    /** In one org; 0 = no limit. */
-    readonly raisedPerHour: number;
+    readonly openApprovalsPerRequesterMax: number;
+    readonly openApprovalsPerSubtreeMax: number;
+    /** The limit of each org; 0 means no limit. */
+    readonly approvalsRaisedPerHourMax: number;
   };
 }
 
-/** With the replays, for the use cases that start one. */
+/** The dependencies of the use cases that start a replay. */
 export interface DepsWithReplays extends Deps {
   readonly replays: Replays;
+}
+
+export interface Replays extends AsyncDisposable {
+  /**
+   * Looks now for executions to replay. Called when this replica has allowed an approval or has
+   * found an execution that is due.
+   */
+  wake(): void;
+  /**
+   * Runs an allowed call for a waiting caller; undefined when another process has started the call
+   * or the call has ended.
+   */
+  run(request: {
+    orgId: string;
+    approvalId: string;
+    trigger: ReplayTrigger;
+    actor: Actor;
+  }): Promise<Outcome | undefined>;
 }

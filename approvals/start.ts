@@ -12,25 +12,26 @@ import { startRelay } from '#events';
 import { createLookupCache } from '#cache';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
+import { busCheck, databaseChecks, watchReadiness } from '#readiness';
 import { createPrincipalReader, createPublicVerifier, createVerifier } from '#signing';
 import { createLogger } from '#telemetry';
+import { fillSearchTexts } from './approval/fill-search-texts.ts';
+import { denyRevokedOverdue } from './clocks/deny-revoked.ts';
+import { runClocks } from './clocks/run-clocks.ts';
 import type { ApprovalsConfig } from './config.ts';
-import { listen } from './consumers.ts';
+import { listenForIdentityChanges } from './consumers.ts';
 import type { Deps, DepsWithReplays } from './deps.ts';
+import { createReplays } from './executions/replays.ts';
 import { createHandlers } from './handlers.ts';
-import { createReplays } from './replays.ts';
-import { denyRevokedOverdue } from './usecases/deny-revoked.ts';
-import { runClocks } from './usecases/run-clocks.ts';
 
 const clockEveryMs = 1_000;
 const chainChecksMax = 100;
+const searchTextsMax = 500;
 
 /**
- * Wires the approvals component together and starts answering.
- *
- * Disposing the result stops it in the reverse order: no new requests, the requests in hand
- * finish, clocks stop, replays in hand finish or are left to another replica, then the relay,
- * the bus and the database close.
+ * Starts the approvals component. Disposing the result stops it in the reverse order: it takes no
+ * new requests, finishes the current requests, stops the clocks, finishes the running replays or
+ * leaves them to another replica, then closes the relay, the bus and the database.
  */
 export async function startApprovals(config: ApprovalsConfig): Promise<RunningComponent> {
   const logger = createLogger({ component: 'approvals', level: config.LOG_LEVEL });
@@ -44,50 +45,54 @@ export async function startApprovals(config: ApprovalsConfig): Promise<RunningCo
     }),
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'approvals' }));
-  startup.use(startRelay({ db, bus, owner: 'approvals', logger }));
+  const relay = startup.use(startRelay({ db, bus, owner: 'approvals', logger }));
 
   const authClient = createClient(bus, auth);
   const settings = createSettingsCache(authClient);
-  const base: Deps = {
+  const baseDeps: Deps = {
     db,
     logger,
     auth: authClient,
     policy: createClient(bus, policy),
     executor: createClient(bus, executor),
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_APPROVALS.reveal()),
-    gaps: createVerifier('gap', config.GAP_KEY_APPROVALS.reveal(), gap),
+    gapVerifier: createVerifier('gap', config.GAP_KEY_APPROVALS.reveal(), gap),
     decisions: createPublicVerifier('decision', config.DECISION_PUBLIC_KEY, decisionStatement),
     getOrgSettings: settings.get,
     now: Date.now,
     baseUrl: config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`,
     limits: {
-      openPerRequester: config.APPROVALS_OPEN_PER_REQUESTER,
-      openPerSubtree: config.APPROVALS_OPEN_PER_SUBTREE,
-      raisedPerHour: config.APPROVALS_RAISED_PER_HOUR,
+      openApprovalsPerRequesterMax: config.APPROVALS_OPEN_PER_REQUESTER,
+      openApprovalsPerSubtreeMax: config.APPROVALS_OPEN_PER_SUBTREE,
+      approvalsRaisedPerHourMax: config.APPROVALS_RAISED_PER_HOUR,
     },
   };
-  const deps: DepsWithReplays = { ...base, replays: startup.use(createReplays(base)) };
+  const deps: DepsWithReplays = { ...baseDeps, replays: startup.use(createReplays(baseDeps)) };
   startup.use(startClocks(deps));
-  startup.use(listen(bus, base, settings.drop));
-  startup.use(await serve(bus, approvals, createHandlers(deps), { logger }));
+  startup.use(listenForIdentityChanges(bus, baseDeps, settings.drop));
+  const readiness = startup.use(
+    await watchReadiness({ checks: [...databaseChecks(db), busCheck(bus)], logger }),
+  );
+  startup.use(await serve(bus, approvals, createHandlers(deps, relay), { logger, readiness }));
 
   logger.info('started');
-  const running = startup.move();
-  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const runningStack = startup.move();
+  return { logger, readiness, [Symbol.asyncDispose]: () => runningStack.disposeAsync() };
 }
 
 function startClocks(deps: DepsWithReplays): AsyncDisposable {
   return repeat(clockEveryMs, async () => {
     try {
-      const { chainChecks } = await runClocks(deps);
+      const { chainChecks, searchTexts } = await runClocks(deps);
       if (chainChecks) await denyRevokedOverdue(deps, chainChecksMax);
+      if (searchTexts) await fillSearchTexts(deps.db, searchTextsMax);
     } catch (error) {
       deps.logger.warn({ err: error }, 'clocks could not be looked at yet');
     }
   });
 }
 
-/** Org settings are at most a second old, and dropped when `auth` says that something changed. */
+/** Caches org settings for a second; drops them when `auth` announces a change. */
 function createSettingsCache(client: Client<typeof auth>) {
   const settings = createLookupCache<string, OrgSettings>({
     max: 1_000,

@@ -14,7 +14,6 @@ import type { Contract } from '#contracts/define';
 import type { Event } from '#contracts/events';
 import type { ResolveApprovalBody } from '#contracts/http/approvals';
 import type { Gap } from '#contracts/permit';
-import { readTtl } from '#contracts/ttl';
 import type { ChainLink, Principal, Role } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import type { Database } from '#database';
@@ -22,6 +21,7 @@ import { AppError } from '#errors';
 import type { RunningComponent } from '#process';
 import { createSigner, digestOf } from '#signing';
 import { createLogger } from '#telemetry';
+import { parseTtl } from '#ttl';
 import { createDecisions, readUnverified } from '../test/support/decisions.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
@@ -34,14 +34,14 @@ interface Person {
   readonly chain: ChainLink[];
   readonly role: Role | null;
   active: boolean;
-  /** Archived: not active, but it may be restored. */
+  /** An archived identity is not active, but may be restored. */
   archived?: boolean;
 }
 
-/** What `executeFrozen` does for a call; gets the execution id and how often it was asked about it before. */
-type Sends = (executionId: string, earlierAttempts: number) => Promise<CallResult>;
+/** Whether the identity is archived: not active, but it may be restored. */
+type SendCall = (executionId: string, earlierAttempts: number) => Promise<CallResult>;
 
-export const answered: CallResult = {
+export const sampleResult: CallResult = {
   status_code: 201,
   headers: { 'content-type': 'application/json' },
   body: { number: 7 },
@@ -49,11 +49,11 @@ export const answered: CallResult = {
 };
 
 const logger = createLogger({ component: 'test', level: 'silent' });
-export const soon = () => deadlineIn(15_000);
+export const testDeadline = () => deadlineIn(15_000);
 
 /**
- * Approvals on real Postgres and NATS, with stand-ins for its neighbours at their contracts:
- * what they answer is plain state that a test may change.
+ * Starts approvals on real Postgres and NATS, with stand-ins for the other components. A test may
+ * change the state from which the stand-ins answer.
  */
 export async function createWorld({
   replicas = 1,
@@ -62,25 +62,25 @@ export async function createWorld({
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
   const people = createPeople();
-  const neighbours = createNeighbours(people);
-  const neighbour = async <C extends Contract>(contract: C, handlers: Partial<Handlers<C>>) => {
+  const standIns = createStandIns(people);
+  const startStandIn = async <C extends Contract>(contract: C, handlers: Partial<Handlers<C>>) => {
     const bus = await environment.connect(contract.owner);
     startup.use(await serve(bus, contract, handlers as Handlers<C>, { logger }));
   };
-  await neighbour(auth, neighbours.auth);
-  await neighbour(policy, neighbours.policy);
-  await neighbour(executor, neighbours.executor);
+  await startStandIn(auth, standIns.auth);
+  await startStandIn(policy, standIns.policy);
+  await startStandIn(executor, standIns.executor);
 
   const config = loadConfig(approvalsConfig, {
     ...environment.variables,
     BASE_URL: 'https://gateway.test',
     ...variables,
   });
-  const started: RunningComponent[] = [];
-  const own = startup.use(new AsyncDisposableStack());
+  const startedComponents: RunningComponent[] = [];
+  const startedReplicas = startup.use(new AsyncDisposableStack());
   const startReplica = async () => {
-    const replica = own.use(await startApprovals(config));
-    started.push(replica);
+    const replica = startedReplicas.use(await startApprovals(config));
+    startedComponents.push(replica);
     return replica;
   };
   for (let count = 0; count < replicas; count += 1) await startReplica();
@@ -90,18 +90,18 @@ export async function createWorld({
   );
   const gateway = await environment.connect('gateway');
   const client = createClient(gateway, approvals);
-  const running = startup.move();
+  const runningStack = startup.move();
   return {
     ...people,
     environment,
-    neighbours: neighbours.state,
+    neighbours: standIns.state,
     sql,
     client,
     startReplica,
-    replicas: started,
+    replicas: startedComponents,
     ...createCallers({ client, environment }),
     ...createReaders(sql),
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    [Symbol.asyncDispose]: () => runningStack.disposeAsync(),
   };
 }
 export type World = Awaited<ReturnType<typeof createWorld>>;
@@ -155,7 +155,7 @@ function createPeople() {
   };
 }
 
-function createNeighbours(people: ReturnType<typeof createPeople>) {
+function createStandIns(people: ReturnType<typeof createPeople>) {
   const state = {
     settings: {
       approvalTtlSeconds: 86_400,
@@ -164,28 +164,38 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
       selfRememberMaxSeconds: 86_400,
       durableReadAudit: false,
     } as OrgSettings,
-    /** The switch of whoever asks. */
+    /** Whether self-approval is switched on for the caller. */
     selfApproval: false,
-    /** Agents hold these keys (prefixes) until then; null is for ever. */
+    /**
+     * The prefixes of the permission keys that an agent's authority covers, and the end of that
+     * authority; null means that it never ends.
+     */
     authority: new Map<string, { prefixes: string[]; untilMs: number | null }>(),
-    /** What policy was asked to plant, as it reads it. */
+    /** The gaps and decisions that policy was asked to plant rules from, parsed. */
+    /** The sentence of the calls that are shown. */
+    description: 'Create an issue',
+    /** The requesters as whom policy explained a call. */
+    explained: [] as string[],
     planted: [] as { gap: Gap; decision: DecisionStatement }[],
     plantingFails: false,
-    /** Throws, or answers with a denial, instead of permitting. */
+    /**
+     * Policy's answer to a request for a permit. A test may make it throw or deny; undefined
+     * permits.
+     */
     permits: async (
       _executionId: string,
     ): Promise<{ outcome: 'denied'; reason: string } | undefined> => undefined,
-    /** With the decision as policy reads it. */
+    /** The requests for permits, with the decision parsed. */
     permitRequests: [] as (Parameters<Client<typeof policy>['permitReplay']>[0] & {
       decided: DecisionStatement;
     })[],
-    sends: (async () => answered) as Sends,
-    /** Every `executeFrozen`, by execution id. */
+    sends: (async () => sampleResult) as SendCall,
+    /** The execution id of every `executeFrozen` request. */
     asked: [] as string[],
     previews: 0,
-    /** The executor shows no more than an outline of what is raised now. */
+    /** Whether the executor shows only an outline of new requests. */
     showsOutlines: false,
-    /** Idempotency keys as the executor keeps them. */
+    /** The approval ids by the idempotency keys that the executor has seen. */
     keys: new Map<string, string>(),
   };
   const unpermitted = (): never => {
@@ -195,11 +205,11 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
     state,
     auth: {
       getChain: async ({ orgId, identityId }) => {
-        const found = Object.values(people).find(
+        const person = Object.values(people).find(
           (each) => each.id === identityId && each.orgId === orgId,
         );
-        if (!found) return unpermitted();
-        const { chain, role } = found;
+        if (!person) return unpermitted();
+        const { chain, role } = person;
         const links = chain.map((link) => Object.values(people).find(({ id }) => id === link.id));
         const active = links.every((link) => link?.active && link.archived !== true);
         const standing = links.some((link) => !link?.active) ? 'revoked' : 'archived';
@@ -210,11 +220,17 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
     } satisfies Partial<Handlers<typeof auth>>,
     policy: {
       checkAuthority: async ({ identityId, keys }) => {
-        const held = state.authority.get(identityId) ?? { prefixes: [], untilMs: null };
+        const heldAuthority = state.authority.get(identityId) ?? { prefixes: [], untilMs: null };
         const uncovered = keys.filter(
-          (key) => !held.prefixes.some((prefix) => key.startsWith(prefix)),
+          (key) => !heldAuthority.prefixes.some((prefix) => key.startsWith(prefix)),
         );
-        return { covers: uncovered.length === 0, uncovered, untilMs: held.untilMs };
+        return { covers: uncovered.length === 0, uncovered, untilMs: heldAuthority.untilMs };
+      },
+      explainGap: async (request) => {
+        const { orgId, identityId, uncoveredKeys } = readUnverified<Gap>(request.gap);
+        if (orgId !== request.orgId) throw new AppError('not_found', 'There is no such approval.');
+        state.explained.push(identityId);
+        return { why: uncoveredKeys.map((key) => ({ key, effect: 'gap' as const })) };
       },
       plantRules: async (request) => {
         if (state.plantingFails) throw new AppError('unavailable', 'Not now.');
@@ -223,10 +239,10 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
         return { ruleIds: decision.patterns.map(() => uuidv7()) };
       },
       permitReplay: async (request) => {
-        const decided = readUnverified<DecisionStatement>(request.decision);
-        state.permitRequests.push({ ...request, decided });
-        const refused = await state.permits(request.executionId);
-        if (refused) return refused;
+        const decisionStatement = readUnverified<DecisionStatement>(request.decision);
+        state.permitRequests.push({ ...request, decided: decisionStatement });
+        const permitError = await state.permits(request.executionId);
+        if (permitError) return permitError;
         return {
           outcome: 'permit',
           permit: `permit for ${request.executionId}`,
@@ -237,10 +253,10 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
     executor: {
       preview: async ({ call, options, approvalId }) => {
         state.previews += 1;
-        const seen =
+        const seenApprovalId =
           options.idempotencyKey === null ? undefined : state.keys.get(options.idempotencyKey);
-        if (seen !== undefined && seen !== approvalId) {
-          return { kind: 'seen', outcome: { kind: 'suspended', approvalId: seen } };
+        if (seenApprovalId !== undefined && seenApprovalId !== approvalId) {
+          return { kind: 'seen', outcome: { kind: 'suspended', approvalId: seenApprovalId } };
         }
         if (options.idempotencyKey !== null) state.keys.set(options.idempotencyKey, approvalId);
         return {
@@ -265,10 +281,11 @@ function createNeighbours(people: ReturnType<typeof createPeople>) {
             ...(state.showsOutlines ? { too_large: true as const, shortened: [] } : {}),
           },
           disclosed: [{ label: 'Title', value: 'NUL \0 and \ud800', truncated: false }],
-          description: 'Create an issue',
+          description: state.description,
           sealedCall: `sealed ${digestOf(call)}`,
           requestDigest: digestOf(call),
           cardMac: `key:${'m'.repeat(43)}`,
+          serviceTitle: { title: 'GitHub', mac: `key:${'t'.repeat(43)}` },
         };
       },
       executeFrozen: async ({ permit }) => {
@@ -302,11 +319,11 @@ function createCallers({
   const principals = createSigner<Principal>('principal', ...environment.keys.principal);
   const gaps = createSigner<Gap>('gap', ...environment.keys.gap);
   const as = (person: Person, change: Partial<Principal> = {}) =>
-    principals.sign(principalOf(person, change));
+    principals.sign(createPrincipal(person, change));
   const context = { requestId: 'req-1', traceId: null, ip: '192.0.2.1' };
   const raiseRequest = (person: Person, spec: CallSpec = {}) => {
-    const call = callOf(spec);
-    const gap = gapOf(person, call, spec);
+    const call = createCall(spec);
+    const gap = createGap(person, call, spec);
     const options: CallOptions = {
       timeoutMs: 5_000,
       maxRisk: null,
@@ -315,10 +332,13 @@ function createCallers({
     return { principal: as(person), gap: gaps.sign(gap), call, options, context };
   };
   const raise = (person: Person, spec: CallSpec = {}) =>
-    client.raise(raiseRequest(person, spec), soon());
+    client.raise(raiseRequest(person, spec), testDeadline());
   const decisions = createDecisions(environment);
-  /** As the gateway has auth sign it; null for what is no allow, or where nothing can be read. */
-  const allowOf = async (
+  /**
+   * The signed decision for an `allow`, as auth signs it; null for other decisions and for
+   * approvals that cannot be read.
+   */
+  const signedAllowOf = async (
     person: Person,
     id: string,
     {
@@ -328,11 +348,10 @@ function createCallers({
     }: { as: 'ancestor' | 'self'; body: ResolveApprovalBody; clientId?: string | null },
   ): Promise<string | null> => {
     if (!body.resolution.startsWith('allow')) return null;
-    const read = await client.get({ principal: as(person), id }, soon()).catch(() => null);
+    const read = await client.get({ principal: as(person), id }, testDeadline()).catch(() => null);
     if (!read?.proof) return null;
     const isRemembered = body.resolution !== 'allow' && body.resolution !== 'allow_once';
-    const ttl = readTtl(body.ttl ?? '30d');
-    const ends = Date.now() + ('seconds' in ttl ? ttl.seconds * 1000 : 0);
+    const endsAtMs = Date.now() + secondsOrZero(body.ttl ?? '30d') * 1000;
     return decisions.signOn(
       '',
       { ...person, kind: (person.chain.at(-1) as ChainLink).kind },
@@ -347,7 +366,7 @@ function createCallers({
           resolution: 'allow_remember',
           patterns: body.remember_keys ?? read.suggested_tiers[0]?.keys ?? [],
           cascade: how === 'ancestor' && body.cascade !== false,
-          expiresAt: body.resolution === 'allow_always' && body.ttl === undefined ? null : ends,
+          expiresAt: body.resolution === 'allow_always' && body.ttl === undefined ? null : endsAtMs,
         }),
       },
     );
@@ -359,13 +378,13 @@ function createCallers({
     context,
     raiseRequest,
     raise,
-    /** The id of a newly raised approval. */
+    /** Raises an approval and returns its id. */
     suspend: async (person: Person, spec: CallSpec = {}): Promise<string> => {
       const state = await raise(person, spec);
       if (state.kind !== 'pending') throw new Error(`expected an envelope, got ${state.kind}`);
       return state.envelope.approval_id;
     },
-    allowOf,
+    allowOf: signedAllowOf,
     resolve: async (person: Person, id: string, body: ResolveApprovalBody) =>
       client.resolve(
         {
@@ -374,16 +393,19 @@ function createCallers({
           as: 'ancestor',
           body,
           context,
-          decision: await allowOf(person, id, { as: 'ancestor', body }),
+          decision: await signedAllowOf(person, id, { as: 'ancestor', body }),
         },
-        soon(),
+        testDeadline(),
       ),
     resume: (person: Person, id: string) =>
-      client.resume({ principal: as(person), id, context }, soon()),
-    run: (person: Person, id: string) => client.run({ principal: as(person), id, context }, soon()),
+      client.resume({ principal: as(person), id, context }, testDeadline()),
+    run: (person: Person, id: string) =>
+      client.run({ principal: as(person), id, context }, testDeadline()),
     cancel: (person: Person, id: string) =>
-      client.cancel({ principal: as(person), id, context }, soon()),
-    get: (person: Person, id: string) => client.get({ principal: as(person), id }, soon()),
+      client.cancel({ principal: as(person), id, context }, testDeadline()),
+    explain: (person: Person, id: string) =>
+      client.explain({ principal: as(person), id }, testDeadline()),
+    get: (person: Person, id: string) => client.get({ principal: as(person), id }, testDeadline()),
     list: (person: Person, query: Partial<Parameters<typeof client.list>[0]> = {}) =>
       client.list(
         {
@@ -395,20 +417,20 @@ function createCallers({
           service: null,
           ...query,
         },
-        soon(),
+        testDeadline(),
       ),
   };
 }
 
 function createReaders(sql: Database) {
   return {
-    /** Deletes rather than truncates: the clocks of running replicas hold locks of their own. */
+    /** Uses `delete` instead of `truncate`, because running replicas hold locks on the tables. */
     clear: async () => {
       await sql`delete from approvals.execution`;
       await sql`delete from approvals.approval`;
       await sql`delete from approvals.outbox`;
     },
-    /** The events of an approval in the order they were stored. */
+    /** The events of an approval in the order in which they were stored. */
     eventsOf: async (approvalId: string): Promise<Event[]> => {
       const rows = await sql<{ body: string }[]>`select body from approvals.outbox order by id`;
       return rows
@@ -416,17 +438,17 @@ function createReaders(sql: Database) {
         .filter((event) => (event.data['approval_id'] ?? event.data['id']) === approvalId);
     },
     until: async <T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> => {
-      for (let waited = 0; ; waited += 50) {
+      for (let waitedMs = 0; ; waitedMs += 50) {
         const value = await read();
         if (isDone(value)) return value;
-        if (waited > 15_000) throw new Error(`not reached: ${JSON.stringify(value)}`);
+        if (waitedMs > 60_000) throw new Error(`not reached: ${JSON.stringify(value)}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },
   };
 }
 
-function principalOf(person: Person, change: Partial<Principal>): Principal {
+function createPrincipal(person: Person, change: Partial<Principal>): Principal {
   const self = person.chain.at(-1) as ChainLink;
   return {
     orgId: person.orgId,
@@ -443,7 +465,7 @@ function principalOf(person: Person, change: Partial<Principal>): Principal {
   };
 }
 
-function callOf({ arg = 'acme/site' }: CallSpec): Call {
+function createCall({ arg = 'acme/site' }: CallSpec): Call {
   return {
     kind: 'action',
     service: 'github',
@@ -456,7 +478,7 @@ function callOf({ arg = 'acme/site' }: CallSpec): Call {
 const serviceId = uuidv7();
 const secretId = uuidv7();
 
-function gapOf(person: Person, call: Call, spec: CallSpec): Gap {
+function createGap(person: Person, call: Call, spec: CallSpec): Gap {
   const key = `github:issues.create:${spec.arg ?? 'acme/site'}`;
   const covering = new Set((spec.covering ?? []).map((each) => each.id));
   const placement = (spec.placement ?? person).chain.at(-1) as ChainLink;
@@ -513,4 +535,13 @@ function gapOf(person: Person, call: Call, spec: CallSpec): Gap {
     issuedAt: Date.now(),
     ...spec.change,
   };
+}
+
+/** Zero for an invalid `ttl`, which approvals must refuse although the decision is signed. */
+function secondsOrZero(ttl: string): number {
+  try {
+    return parseTtl(ttl);
+  } catch {
+    return 0;
+  }
 }

@@ -2,10 +2,13 @@ import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Logger } from '#telemetry';
 
-/** What the use cases are given. */
+/** The dependencies of the use cases. */
 export interface Deps {
   readonly db: Database;
   readonly logger: Logger;
-  /** The caller a signed principal vouches for; `unauthenticated` when it is not genuine or too old. */
+  /**
+   * Verifies a signed principal and returns its claims. Throws `unauthenticated` if the signature
+   * is wrong or the principal has expired.
+   */
   readonly readPrincipal: (signed: string) => Principal;
 }

@@ -2,17 +2,17 @@ import { connectBus, connectReader, serve } from '#bus';
 import { audit } from '#contracts/bus/audit';
 import { openDatabase } from '#database';
 import type { RunningComponent } from '#process';
+import { busCheck, consumerCheck, databaseChecks, watchReadiness } from '#readiness';
 import { createPrincipalReader } from '#signing';
 import { createLogger } from '#telemetry';
 import type { AuditConfig } from './config.ts';
 import { startConsumers } from './consumers.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
+import { startReadingAgain } from './unreadable/read-again.ts';
+import { startForgettingUsage } from './usage/forget-usage.ts';
 
-/**
- * Wires the audit component together, starts recording and answering. Disposing the result
- * stops it in the reverse order.
- */
+/** Starts the audit component. Disposing the result stops its parts in reverse order. */
 export async function startAudit(config: AuditConfig): Promise<RunningComponent> {
   const logger = createLogger({ component: 'audit', level: config.LOG_LEVEL });
 
@@ -29,10 +29,19 @@ export async function startAudit(config: AuditConfig): Promise<RunningComponent>
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'audit' }));
   const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());
   const deps: Deps = { db, logger, readPrincipal };
-  const reading = startup.use(startConsumers(deps, reader));
-  startup.use(await serve(bus, audit, createHandlers(deps, reading), { logger }));
+  const eventConsumers = startup.use(startConsumers(deps, reader));
+  const rereading = startup.use(startReadingAgain(deps));
+  startup.use(startForgettingUsage(deps));
+  const handlers = createHandlers(deps, eventConsumers, rereading);
+  const readiness = startup.use(
+    await watchReadiness({
+      checks: [...databaseChecks(db), busCheck(bus, reader), consumerCheck(eventConsumers)],
+      logger,
+    }),
+  );
+  startup.use(await serve(bus, audit, handlers, { logger, readiness }));
 
   logger.info('started');
-  const running = startup.move();
-  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const runningStack = startup.move();
+  return { logger, readiness, [Symbol.asyncDispose]: () => runningStack.disposeAsync() };
 }

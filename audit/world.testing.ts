@@ -9,7 +9,7 @@ import { loadConfig } from '#config';
 import { blankAuditEntry } from '#contracts/audit';
 import type { AuditEntry } from '#contracts/audit';
 import { audit } from '#contracts/bus/audit';
-import { eventSubject, ownerOf } from '#contracts/events';
+import { ownerOf, recordSubjectOf } from '#contracts/events';
 import type { Event } from '#contracts/events';
 import { components } from '#contracts/vocabulary';
 import type { Component, Principal, Role } from '#contracts/vocabulary';
@@ -24,25 +24,28 @@ import type { TestEnvironment } from '../test/support/environment.ts';
 import { auditConfig } from './config.ts';
 import { startAudit } from './start.ts';
 
-export const soon = () => deadlineIn(20_000);
+export const testDeadline = () => deadlineIn(20_000);
 export const firstPage = { limit: 200, cursor: null };
 
 export interface AuditWorld extends AsyncDisposable {
   readonly environment: TestEnvironment;
   readonly client: Client<typeof audit>;
-  /** As the component's own role, and as a superuser who tampers. */
+  /**
+   * `db` connects as the component's own role, `superuser` as a superuser that can tamper with
+   * records.
+   */
   readonly db: Database;
   readonly superuser: Database;
-  /** What `recordEvents` is given. */
+  /** The dependencies that `recordEvents` takes. */
   readonly recorder: { readonly db: Database; readonly logger: Logger };
   startReplica(): Promise<AsyncDisposable>;
   principal(fields: { orgId: string; role: Role | null; userId?: string }): string;
-  /** Publishes without a message id, so that JetStream lets a second one of the same event through. */
+  /** Publishes without a message id, so that JetStream accepts the same event twice. */
   publish(events: readonly Event[]): Promise<void>;
   countRecords(orgId: string): Promise<number>;
 }
 
-/** An event that asks for a record in the audit log of `orgId`. */
+/** Builds an event that asks for a record in the audit log of `orgId`. */
 export function eventOf(orgId: string, entry: Partial<AuditEntry> = {}): Event {
   return createEvent({
     type: 'action.outcome',
@@ -57,10 +60,10 @@ export async function createAuditWorld(): Promise<AuditWorld> {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
   const config = loadConfig(auditConfig, environment.variables);
-  const open = (url: string) =>
+  const openDatabaseAt = (url: string) =>
     startup.use(openDatabase({ url, schema: 'audit', connectionsMax: 2 }));
-  const db = open(config.DATABASE_URL);
-  const superuser = open(environment.adminUrl);
+  const db = openDatabaseAt(config.DATABASE_URL);
+  const superuser = openDatabaseAt(environment.adminUrl);
   startup.use(await startAudit(config));
   const client = createClient(await environment.connect('gateway'), audit);
   const streams = new Map<Component, JetStreamClient>();
@@ -96,7 +99,9 @@ export async function createAuditWorld(): Promise<AuditWorld> {
       await Promise.all(
         events.map(async (event) => {
           const owner = ownerOf(event.type);
-          await streams.get(owner)?.publish(eventSubject(owner, event.type), JSON.stringify(event));
+          await streams
+            .get(owner)
+            ?.publish(recordSubjectOf(owner, event.type), JSON.stringify(event));
         }),
       );
     },

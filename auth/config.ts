@@ -5,6 +5,7 @@ export const authConfig = defineConfig('auth', [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
+  'SHUTDOWN_PAUSE_SECONDS',
   ...principalKeyNames,
   'DECISION_KEY',
   'SIGN_IN_KEY',

@@ -2,10 +2,10 @@ import type { Bus } from '#bus';
 import { onEvents } from '#events';
 import type { LookupCache } from '#cache';
 
-/** Every replica drops what it keeps as soon as any of them has changed something. */
+/** Empties this replica's cache of credentials when any replica announces a change. */
 export function dropCredentialsOnChange(
   bus: Bus,
-  credentials: Pick<LookupCache<unknown, object>, 'drop'>,
+  credentialCache: Pick<LookupCache<unknown, object>, 'drop'>,
 ): Disposable {
-  return onEvents(bus, ['evt.auth.>'], () => credentials.drop());
+  return onEvents(bus, ['evt.auth.>'], () => credentialCache.drop());
 }

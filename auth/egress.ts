@@ -3,7 +3,10 @@ import { openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
 import type { Egress } from '#egress';
 import type { AuthConfig } from './config.ts';
 
-/** The guarded way to addresses that others name: providers of sign-in, documents of clients. */
+/**
+ * The guarded HTTP client for addresses that admins and OAuth clients choose: those of sign-in
+ * providers and of client metadata documents.
+ */
 export function openAuthEgress(config: AuthConfig): Egress {
   const { EGRESS_ALLOW, EGRESS_PROXY, EGRESS_CA_FILE } = config;
   try {

@@ -6,21 +6,21 @@ import { expect, test } from 'vitest';
 
 import { createTestEnvironment } from '../test/support/environment.ts';
 
-test('as a process of its own it prints the link once, as a plain line, and stops on a signal', async () => {
+test('the auth process prints the sign-in link once, as a plain line, and stops on SIGTERM', async () => {
   await using environment = await createTestEnvironment();
-  const main = fileURLToPath(new URL('main.ts', import.meta.url));
-  const child = spawn(process.execPath, [main], {
+  const mainPath = fileURLToPath(new URL('main.ts', import.meta.url));
+  const child = spawn(process.execPath, [mainPath], {
     env: { ...environment.variables, LOG_LEVEL: 'info', BASE_URL: 'https://gateway.example/' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const exited = once(child, 'exit');
+  const exitEvent = once(child, 'exit');
 
-  await expect.poll(() => output, { timeout: 15_000 }).toContain('Sign in: ');
+  await expect.poll(() => output).toContain('Sign in: ');
   child.kill('SIGTERM');
 
-  expect(await exited).toEqual([0, null]);
+  expect(await exitEvent).toEqual([0, null]);
   const lines = output.split('\n').filter((line) => line.includes('sil_'));
   expect(lines).toEqual([
     expect.stringMatching(/^Sign in: https:\/\/gateway\.example\/sign-in\?token=sil_\w{49}$/),

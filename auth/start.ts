@@ -9,9 +9,10 @@ import { openDatabase } from '#database';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
 import { repeat } from '#process';
+import { busCheck, databaseChecks, watchReadiness } from '#readiness';
 import { createPrincipalReader, createPublicSigner, createSigner } from '#signing';
 import { createLogger } from '#telemetry';
-import { startActivityLog } from './activity.ts';
+import { startActivityLog } from './authentication/activity-log.ts';
 import type { AuthConfig } from './config.ts';
 import { dropCredentialsOnChange } from './consumers.ts';
 import type { Deps } from './deps.ts';
@@ -19,26 +20,26 @@ import { openAuthEgress } from './egress.ts';
 import { createHandlers } from './handlers.ts';
 import { createClientDocuments } from './oauth/client-document.ts';
 import { startOauthListener } from './oauth/listener.ts';
-import { createOpenidProviders } from './openid.ts';
-import { createPasswordHasher } from './password-hasher.ts';
-import { createSignInProviders } from './sign-in-providers.ts';
-import { useDecisionKey } from './repository/decision-keys.ts';
-import { issueFirstSignInLink } from './usecases/issue-first-sign-in-link.ts';
-import { prune } from './usecases/prune.ts';
-import { createCredentialCache } from './usecases/authenticate.ts';
+import { createOpenidProviders } from './sign-in-providers/openid.ts';
+import { createPasswordHasher } from './passwords/password-hasher.ts';
+import { createSignInProviders } from './sign-in-providers/sign-in-providers.ts';
+import { useDecisionKey } from './decisions/decision-keys.sql.ts';
+import { issueFirstSignInLink } from './sign-in-links/issue-first-sign-in-link.ts';
+import { pruneEndedRows } from './prune.ts';
+import { createCredentialCache } from './authentication/credential-cache.ts';
 
 export type RunningAuth = RunningComponent & {
-  /** Where the gateway forwards OAuth requests. */
+  /** The address that the gateway forwards OAuth requests to. */
   readonly oauthUrl: string;
-  /** One-time link of the first admin; null once somebody has signed in. */
+  /** The one-time link of the first admin; null when this start made none. */
   readonly firstSignInUrl: string | null;
 };
 
 const pruneEveryMs = 3_600_000;
 
 /**
- * Wires the auth component together, makes a fresh deployment usable and starts answering.
- * Disposing the result stops it in the reverse order.
+ * Starts the auth component. In a new deployment it first creates the org and its admin.
+ * Disposing the result stops everything in the reverse order.
  */
 export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
   const logger = createLogger({ component: 'auth', level: config.LOG_LEVEL });
@@ -52,7 +53,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     }),
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'auth' }));
-  startup.use(startRelay({ db, bus, owner: 'auth', logger }));
+  const relay = startup.use(startRelay({ db, bus, owner: 'auth', logger }));
 
   const baseUrl = new URL(deriveBaseUrl(config)).origin;
   const egress = startup.use(openAuthEgress(config));
@@ -69,35 +70,44 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     decisionSigner,
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_AUTH.reveal()),
     credentials: createCredentialCache({ db, signer, now }),
-    activity: startup.use(startActivityLog({ db, logger })),
-    passwords: createPasswordHasher(),
+    activityLog: startup.use(startActivityLog({ db, logger })),
+    passwordHasher: createPasswordHasher(),
     providers: createSignInProviders({
       db,
       baseUrl,
       openid: createOpenidProviders(egress),
       signInKey: config.SIGN_IN_KEY,
-      ofEnvironment: config.SIGN_IN_PROVIDERS,
+      environmentSetting: config.SIGN_IN_PROVIDERS,
     }),
     baseUrl,
     logger,
     now,
     randomBytes,
   };
-  const documents = createClientDocuments({ db, egress, logger });
+  const clientDocuments = createClientDocuments({ db, egress, logger });
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
   const firstSignInUrl = await issueFirstSignInLink(deps, {
     always: config.SIGN_IN_LINK === 'always',
   });
-  startup.use(repeat(pruneEveryMs, () => prune(deps, logger)));
+  startup.use(repeat(pruneEveryMs, () => pruneEndedRows(deps, logger)));
   const { url: oauthUrl } = startup.use(
     await startOauthListener(
-      { ...deps, egress, documents, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
-      { host: config.OAUTH_HOST, port: config.OAUTH_PORT },
+      { ...deps, egress, clientDocuments, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
+      config,
     ),
   );
-  startup.use(await serve(bus, auth, createHandlers(deps), { logger }));
+  const readiness = startup.use(
+    await watchReadiness({ checks: [...databaseChecks(db), busCheck(bus)], logger }),
+  );
+  startup.use(await serve(bus, auth, createHandlers(deps, relay), { logger, readiness }));
 
   logger.info('started');
-  const running = startup.move();
-  return { logger, firstSignInUrl, oauthUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const runningStack = startup.move();
+  return {
+    logger,
+    readiness,
+    firstSignInUrl,
+    oauthUrl,
+    [Symbol.asyncDispose]: () => runningStack.disposeAsync(),
+  };
 }

@@ -13,18 +13,18 @@ import type { Database } from '#database';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { authConfig } from './config.ts';
-import { hashOf } from './domain/checked-token.ts';
-import { formatSessionToken } from './domain/dashboard-session.ts';
-import { insertUser } from './repository/identities.ts';
-import { insertOrg } from './repository/orgs.ts';
-import { insertSession } from './repository/sessions.ts';
+import { hashToken } from './credentials/domain/checked-token.ts';
+import { formatSessionToken } from './credentials/domain/session-token.ts';
+import { insertUser } from './identities/identities.sql.ts';
+import { insertOrg } from './orgs/orgs.sql.ts';
+import { insertSession } from './sessions/sessions.sql.ts';
 import { startAuth } from './start.ts';
 import type { RunningAuth } from './start.ts';
 
-export const soon = () => deadlineIn(10_000);
+export const testDeadline = () => deadlineIn(10_000);
 export const context: CallContext = { requestId: 'req-1', traceId: null, ip: '127.0.0.1' };
 
-/** Somebody with a credential: what a test acts as. */
+/** An identity with the credential that a test uses to act as it. */
 export interface Person {
   readonly id: string;
   readonly orgId: string;
@@ -35,23 +35,23 @@ export interface Person {
 
 export interface AuthWorld extends AsyncDisposable {
   readonly environment: TestEnvironment;
-  readonly running: RunningAuth;
+  readonly runningAuth: RunningAuth;
   readonly db: Database;
-  /** Logged in as the gateway, and as approvals for what only components may ask. */
+  /** A client with the NATS permissions of the gateway, and one with those of approvals. */
   readonly client: Client<typeof auth>;
-  readonly approvals: Client<typeof auth>;
+  readonly approvalsClient: Client<typeof auth>;
   startReplica(): Promise<RunningAuth>;
-  /** A user with an open session; in a new org when none is named. */
+  /** Creates a user with an open session, in a new org unless one is given. */
   user(fields: { name: string; role: Role; orgId?: string }): Promise<Person>;
-  /** The same person with a principal that is good for ten more seconds. */
+  /** Returns the person with a new principal, which is valid for ten seconds. */
   renew(person: Person): Promise<Person>;
-  /** The created identity with a key of its own. */
+  /** Creates a key for an identity. */
   withKey(creator: Person, identity: Identity): Promise<Person>;
   agent(owner: Person, name: string): Promise<Person>;
   subagent(creator: Person, name: string, parentId?: string): Promise<Person>;
 }
 
-/** A running auth component on its own Postgres and NATS, called like the gateway calls it. */
+/** Starts an auth component with its own database and NATS account, and clients to call it. */
 export async function createAuthWorld(settings: Record<string, string> = {}): Promise<AuthWorld> {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
@@ -64,13 +64,13 @@ export async function createAuthWorld(settings: Record<string, string> = {}): Pr
   const approvals = createClient(await environment.connect('approvals'), auth);
 
   const person = async (kind: 'bearer' | 'session', token: string): Promise<Person> => {
-    const { principal, claims } = await client.authenticate({ kind, token }, soon());
+    const { principal, claims } = await client.authenticate({ kind, token }, testDeadline());
     return { id: claims.identityId, orgId: claims.orgId, token, principal, claims };
   };
-  const withKey = async (creator: Person, identity: Identity): Promise<Person> => {
+  const createPersonWithKey = async (creator: Person, identity: Identity): Promise<Person> => {
     const { key } = await client.createAgentKey(
       { principal: creator.principal, id: identity.id, body: { name: 'first' }, context },
-      soon(),
+      testDeadline(),
     );
     return person('bearer', key);
   };
@@ -78,10 +78,10 @@ export async function createAuthWorld(settings: Record<string, string> = {}): Pr
   const stack = startup.move();
   return {
     environment,
-    running,
+    runningAuth: running,
     db,
     client,
-    approvals,
+    approvalsClient: approvals,
     startReplica: async () => stack.use(await startAuth(config)),
     async user({ name, role, orgId = uuidv7() }) {
       const id = uuidv7();
@@ -91,19 +91,19 @@ export async function createAuthWorld(settings: Record<string, string> = {}): Pr
       });
       await insertUser(db, { orgId, id, name, role });
       const session = { id: uuidv7(), orgId, identityId: id, ip: null, userAgent: null };
-      await insertSession(db, { ...session, hash: hashOf(token) });
+      await insertSession(db, { ...session, hash: hashToken(token) });
       return person('session', token);
     },
     renew: ({ token }) => person(token.startsWith('ses_') ? 'session' : 'bearer', token),
-    withKey,
+    withKey: createPersonWithKey,
     async agent(owner, name) {
       const request = { principal: owner.principal, body: { name }, context };
-      return withKey(owner, await client.createAgent(request, soon()));
+      return createPersonWithKey(owner, await client.createAgent(request, testDeadline()));
     },
     async subagent(creator, name, parentId) {
       const body = parentId === undefined ? { name } : { name, parent_id: parentId };
       const request = { principal: creator.principal, body, context };
-      return withKey(creator, await client.createSubagent(request, soon()));
+      return createPersonWithKey(creator, await client.createSubagent(request, testDeadline()));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { coversEndpoint, parseGatewayUrl, requireSafe } from './address.ts';
+import { coversEndpoint, parseGatewayUrl, parseSafeUrl } from './address.ts';
 
 test.each([
   [undefined, 'http://127.0.0.1:8080'],
@@ -9,14 +9,14 @@ test.each([
   ['https://gateway.example/mcp', 'https://gateway.example'],
   ['https://gateway.example/mcp/', 'https://gateway.example'],
   ['https://gateway.example/a/mcp', 'https://gateway.example/a'],
-])('the gateway of %s is %s', (given, url) => {
-  expect(parseGatewayUrl(given)).toBe(url);
+])('given the address %s, the shim uses the gateway at %s', (address, url) => {
+  expect(parseGatewayUrl(address)).toBe(url);
 });
 
 test.each(['https://a.example', 'http://localhost:1', 'http://127.8.9.1', 'http://[::1]:81'])(
   'a credential may go to %s',
   (url) => {
-    expect(requireSafe(url).href).toContain(url);
+    expect(parseSafeUrl(url).href).toContain(url);
   },
 );
 
@@ -32,7 +32,7 @@ test.each([
   '',
   'a.example',
 ])('a credential may not go to %j', (url) => {
-  expect(() => requireSafe(url)).toThrow(/is refused|is not a URL/);
+  expect(() => parseSafeUrl(url)).toThrow(/is refused|is not a URL/);
 });
 
 test.each([
@@ -47,6 +47,9 @@ test.each([
   ['http://a.example/mcp', false],
   ['https://a.example:8443/mcp', false],
   ['nonsense', false],
-])('whether %s speaks for https://a.example/mcp: %s', (resource, expected) => {
-  expect(coversEndpoint(resource, new URL('https://a.example/mcp'))).toBe(expected);
-});
+])(
+  'asked whether the resource %s covers the endpoint https://a.example/mcp, coversEndpoint answers %s',
+  (resource, expected) => {
+    expect(coversEndpoint(resource, new URL('https://a.example/mcp'))).toBe(expected);
+  },
+);

@@ -1,19 +1,19 @@
 import { Refusal } from './refusal.ts';
 
-/** Where the gateway listens when nobody says otherwise. */
+/** The gateway's default address. */
 const defaultUrl = 'http://127.0.0.1:8080';
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const loopbackHostPattern = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * The gateway's base URL, without a slash at the end. The address of its MCP endpoint is taken
- * too, because that is what people have at hand.
+ * The gateway's base URL, without a slash at the end. The URL of its MCP endpoint is accepted too,
+ * because people often have that URL at hand.
  *
- * @throws Refusal if it is no URL that a credential may be sent to.
+ * @throws Refusal if the text is not a URL to which a credential may be sent.
  */
-export function parseGatewayUrl(given: string = defaultUrl): string {
-  const url = requireSafe(given);
+export function parseGatewayUrl(address: string = defaultUrl): string {
+  const url = parseSafeUrl(address);
   if (url.search || url.hash || url.username || url.password) {
-    throw new Refusal(`${given} is not the address of a gateway: write it like ${defaultUrl}.`);
+    throw new Refusal(`${address} is not the address of a gateway: write it like ${defaultUrl}.`);
   }
   return url.href.replace(/\/+$/, '').replace(/\/mcp$/, '');
 }
@@ -23,10 +23,10 @@ export function mcpEndpoint(gateway: string): URL {
 }
 
 /**
- * Everything we send holds a credential or leads to one: it goes over TLS, or does not leave the
- * machine (RFC 8252 section 8.3, OAuth 2.1 section 1.5).
+ * Throws unless the address uses TLS or is on this machine: every request carries a credential or
+ * leads to one (RFC 8252 section 8.3, OAuth 2.1 section 1.5).
  */
-export function requireSafe(address: string): URL {
+export function parseSafeUrl(address: string): URL {
   const url = URL.parse(address);
   if (!url) throw new Refusal(`${JSON.stringify(address)} is not a URL.`);
   if (url.protocol === 'https:' || isLoopbackHttp(url)) return url;
@@ -34,16 +34,16 @@ export function requireSafe(address: string): URL {
 }
 
 export function isLoopbackHttp(url: URL): boolean {
-  return url.protocol === 'http:' && loopback.test(url.hostname);
+  return url.protocol === 'http:' && loopbackHostPattern.test(url.hostname);
 }
 
 /**
- * Whether a protected resource (RFC 9728) speaks for an endpoint: the same origin, and a path
- * that the endpoint's path is or is below.
+ * Whether a protected resource (RFC 9728) covers an endpoint: both have the same origin, and the
+ * resource's path equals the endpoint's path or is a parent of it.
  */
 export function coversEndpoint(resource: string, endpoint: URL): boolean {
   const url = URL.parse(resource);
   if (!url || url.origin !== endpoint.origin || url.hash) return false;
-  const folder = url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`;
-  return `${endpoint.pathname}/`.startsWith(folder);
+  const resourceFolder = url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`;
+  return `${endpoint.pathname}/`.startsWith(resourceFolder);
 }

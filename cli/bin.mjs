@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Runs the CLI with Node 24, whichever Node an editor or a shell has found. Plain JavaScript that
-// Node 20 understands; it installs nothing and writes nothing to stdout, which belongs to frames.
+// Runs the CLI with Node 24, whichever Node version the editor or shell has found. This file is
+// plain JavaScript that Node 20 understands. It installs nothing, and writes nothing to stdout,
+// because stdout carries only JSON-RPC frames.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -29,7 +30,9 @@ if (Number(process.versions.node.split('.', 1)[0]) >= nodeMajor) {
   }
 }
 
-/** The program has our stdin, stdout and stderr, and ends when we do, however that happens. */
+/**
+ * Runs the program, which inherits stdin, stdout and stderr and ends whenever this process ends.
+ */
 function runWith(node) {
   const follow = path.join(root, 'scripts/follow-starter.mjs');
   const main = path.join(root, 'cli/main.ts');

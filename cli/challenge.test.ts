@@ -16,6 +16,6 @@ test.each([
     { resource_metadata: 'https://a.example/.well-known/x?a=b' },
   ],
   [String.raw`Bearer scope="a\"b"`, { scope: 'a"b' }],
-])('%j', (header, challenge) => {
+])('the WWW-Authenticate header %j is read as the Bearer parameters %j', (header, challenge) => {
   expect(parseChallenge(header)).toEqual(challenge);
 });

@@ -1,17 +1,17 @@
-/** What a `WWW-Authenticate: Bearer …` says (RFC 6750, RFC 9728). */
+/** The parameters of a `WWW-Authenticate: Bearer …` header (RFC 6750, RFC 9728). */
 export interface Challenge {
   readonly error?: string;
   readonly scope?: string;
   readonly resource_metadata?: string;
 }
 
-const parameter = /([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
+const parameterPattern = /(?<![\w-])([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
 
-/** Empty if there is none. */
+/** Returns an empty challenge if the header has no Bearer challenge. */
 export function parseChallenge(header: string | null | undefined): Challenge {
-  const bearer = /(?:^|,\s*)bearer(?:\s+(.*))?$/is.exec(header ?? '')?.[1] ?? '';
+  const bearerParameters = /(?:^|,\s*)bearer(?:\s+(.*))?$/is.exec(header ?? '')?.[1] ?? '';
   const parameters = new Map<string, string>();
-  for (const [, name = '', quoted, plain] of bearer.matchAll(parameter)) {
+  for (const [, name = '', quoted, plain] of bearerParameters.matchAll(parameterPattern)) {
     parameters.set(name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '');
   }
   const pick = (name: keyof Challenge) =>

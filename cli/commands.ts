@@ -2,29 +2,32 @@ import type { ParseArgsOptionsConfig } from 'node:util';
 
 import type { Environment } from './settings.ts';
 
-/** What `parseArgs` has found, by the names in `options`. */
-type Values = Readonly<Record<string, unknown>>;
+/** The option values that `parseArgs` found, by the option names that `options` declares. */
+type OptionValues = Readonly<Record<string, unknown>>;
 
 export interface Command {
   readonly options: ParseArgsOptionsConfig;
   readonly help: string;
-  /** @throws Refusal for what a person can put right. */
-  readonly run: (values: Values, environment: Environment) => Promise<void>;
+  /** @throws Refusal for errors that a person can correct. */
+  readonly run: (values: OptionValues, environment: Environment) => Promise<void>;
 }
 
-const url = { url: { type: 'string' } } as const;
-const credentialFile = { 'credential-file': { type: 'string' } } as const;
+const urlOption = { url: { type: 'string' } } as const;
+const credentialFileOption = { 'credential-file': { type: 'string' } } as const;
 
-const variables = `
+const variablesHelp = `
   ACTION_GATEWAY_URL               address of the gateway (default: http://127.0.0.1:8080)
   ACTION_GATEWAY_CREDENTIAL_FILE   where the login is kept`;
 
-/** By the words that call them. Each loads its own code, so that none waits for the others'. */
+/**
+ * The commands, by the words that call them. Each command loads its code only when it runs, so that
+ * no command waits for the code of the others.
+ */
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   [
     'mcp',
     {
-      options: { ...url, ...credentialFile },
+      options: { ...urlOption, ...credentialFileOption },
       help: `action-gateway mcp [--url URL] [--credential-file FILE]
 
 Speaks MCP on stdin and stdout for an editor, and forwards it to the gateway.
@@ -32,7 +35,7 @@ Speaks MCP on stdin and stdout for an editor, and forwards it to the gateway.
   --url URL                address of the gateway (default: the one of the login)
   --credential-file FILE   use this login instead of the usual one
 
-Environment:${variables}
+Environment:${variablesHelp}
   ACTION_GATEWAY_KEY               an agent key, instead of a login
   ACTION_GATEWAY_KEY_FILE          a file that holds it
 `,
@@ -46,8 +49,8 @@ Environment:${variables}
     'mcp login',
     {
       options: {
-        ...url,
-        ...credentialFile,
+        ...urlOption,
+        ...credentialFileOption,
         scope: { type: 'string' },
         'client-id': { type: 'string' },
         'new-client': { type: 'boolean' },
@@ -65,7 +68,7 @@ Signs in through your browser, where you choose the agent that "action-gateway m
                            its metadata document
   --no-browser             print the address only
 
-Environment:${variables}
+Environment:${variablesHelp}
   ACTION_GATEWAY_CLIENT_SECRET     of --client-id, if it has one
 `,
       run: async (values, environment) => {
@@ -77,7 +80,7 @@ Environment:${variables}
   [
     'mcp logout',
     {
-      options: { ...credentialFile },
+      options: { ...credentialFileOption },
       help: `action-gateway mcp logout [--credential-file FILE]
 
 Revokes the login at the gateway and deletes it here.

@@ -4,7 +4,9 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** One request to `/mcp`, as it arrived. */
+import { lastingPort } from '../services-src/embedded/index.ts';
+
+/** One request to `/mcp`, as the stand-in received it. */
 export interface McpCall {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
@@ -12,48 +14,57 @@ export interface McpCall {
   readonly response: ServerResponse;
 }
 
-/** What plays the gateway: `/mcp` as a test wants it, and an authorization server that says yes. */
+/**
+ * A stand-in for the gateway in tests. `/mcp` answers as the test says, and the authorization
+ * server grants every request.
+ */
 export interface Gateway extends AsyncDisposable {
   readonly url: string;
   readonly calls: McpCall[];
   /** Bodies of the requests to each OAuth endpoint. */
-  readonly oauth: { path: string; body: URLSearchParams; json: Record<string, unknown> }[];
-  /** Access tokens that are good now. */
+  readonly oauthRequests: { path: string; body: URLSearchParams; json: Record<string, unknown> }[];
+  /** Access tokens that the stand-in accepts at the moment. */
   readonly accessTokens: Set<string>;
-  /** Refresh tokens that have not been used. Using another one revokes everything. */
+  /** Refresh tokens that nobody has used yet. Using any other refresh token revokes all tokens. */
   readonly refreshTokens: Set<string>;
-  /** Stops listening and cuts what is open; `restart` listens on the same port again. */
+  /** Stops listening and closes open connections; `restart` listens on the same port again. */
   readonly stop: () => Promise<void>;
   readonly restart: () => Promise<void>;
 }
 
 export interface GatewayBehaviour {
-  readonly mcp?: (call: McpCall) => void | Promise<void>;
-  /** Is waited for between using a refresh token up and answering. */
+  readonly answerMcp?: (call: McpCall) => void | Promise<void>;
+  /** The token endpoint awaits this after it has used a refresh token and before it answers. */
   readonly whileRefreshing?: () => Promise<void>;
-  /** Added to the answers of the token endpoint. */
-  readonly granted?: Record<string, unknown>;
-  /** Instead of consent. */
+  /** Members to add to the answers of the token endpoint. */
+  readonly addedTokenMembers?: Record<string, unknown>;
+  /** Answers authorization requests immediately, instead of showing a consent page. */
   readonly authorize?: (query: URLSearchParams) => Record<string, string>;
-  /** Instead of the usual documents. */
-  readonly documents?: Record<string, (url: string) => unknown>;
-  /** Which clients may revoke; all of them if that is not said. */
+  /** Replaces the usual metadata documents. */
+  readonly metadataDocuments?: Record<string, (url: string) => unknown>;
+  /**
+   * Which clients the authorization server knows and so lets revoke tokens; by default all clients.
+   */
   readonly knowsClient?: (id: string) => boolean;
-  /** No access token is needed. */
-  readonly open?: boolean;
+  /** Whether `/mcp` accepts requests without an access token. */
+  readonly acceptsAnyone?: boolean;
 }
 
 export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Gateway> {
-  const { mcp = answerWithEcho, granted = {}, open = false } = behaviour;
+  const {
+    answerMcp: mcp = answerWithEcho,
+    addedTokenMembers: granted = {},
+    acceptsAnyone: open = false,
+  } = behaviour;
   const calls: McpCall[] = [];
-  const oauth: Gateway['oauth'] = [];
+  const oauth: Gateway['oauthRequests'] = [];
   const accessTokens = new Set<string>();
   const refreshTokens = new Set<string>();
-  let lastToken = 0;
-  let clients = 0;
+  let tokenCount = 0;
+  let clientCount = 0;
   const issueTokens = () => {
-    const access_token = `CANARY-access-${++lastToken}`;
-    const refresh_token = `CANARY-refresh-${lastToken}`;
+    const access_token = `CANARY-access-${++tokenCount}`;
+    const refresh_token = `CANARY-refresh-${tokenCount}`;
     accessTokens.add(access_token);
     refreshTokens.add(refresh_token);
     return { access_token, refresh_token, token_type: 'Bearer', expires_in: 900, ...granted };
@@ -74,10 +85,11 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
       token_endpoint_auth_methods_supported: ['none'],
       authorization_response_iss_parameter_supported: true,
     }),
-    ...behaviour.documents,
+    ...behaviour.metadataDocuments,
   };
 
-  // As long as the gateway's own: five seconds are nothing on a machine that is busy.
+  // The gateway uses this timeout too. Node's default of five seconds is too short on a busy
+  // machine.
   const server = createServer({ keepAliveTimeout: 72_000 });
   let url = '';
   const json = (response: ServerResponse, status: number, body: unknown) =>
@@ -113,7 +125,7 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
 
   async function handleOAuth(path: string, form: URLSearchParams, response: ServerResponse) {
     if (path === '/oauth/register') {
-      json(response, 201, { client_id: `client-${++clients}` });
+      json(response, 201, { client_id: `client-${++clientCount}` });
     } else if (path === '/oauth/authorize') {
       const answer = behaviour.authorize?.(form) ?? { code: 'CANARY-code', iss: url };
       const target = new URL(form.get('redirect_uri') ?? '');
@@ -151,11 +163,11 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
     server.closeAllConnections();
     await once(server, 'close');
   };
-  await listen(0);
+  await listen(await lastingPort());
   return {
     url,
     calls,
-    oauth,
+    oauthRequests: oauth,
     accessTokens,
     refreshTokens,
     stop,
@@ -164,7 +176,7 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
   };
 }
 
-/** A result that holds the parameters; nothing for what needs no answer. */
+/** Answers a request with a result that repeats its parameters; a notification gets no answer. */
 export function answerWithEcho({ method, body, response }: McpCall): void {
   if (method === 'GET') return void response.writeHead(405).end();
   if (method === 'DELETE') return void response.writeHead(200).end();

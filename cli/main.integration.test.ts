@@ -11,13 +11,13 @@ import { makeFolder, startProgram } from './program.testing.ts';
 
 const bin = fileURLToPath(new URL('bin.mjs', import.meta.url));
 
-async function run(args: readonly string[], environment: Record<string, string> = {}) {
+async function runToEnd(args: readonly string[], environment: Record<string, string> = {}) {
   const program = startProgram(args, environment);
   const lines: string[] = [];
   for (let line = await program.nextLine(); line !== undefined; line = await program.nextLine()) {
     lines.push(line);
   }
-  return { code: await program.exited, stdout: lines.join('\n'), stderr: program.stderr() };
+  return { code: await program.exitCode, stdout: lines.join('\n'), stderr: program.stderr() };
 }
 
 test.each([
@@ -25,17 +25,17 @@ test.each([
   [['mcp', '--help']],
   [['mcp', 'login', '-h']],
   [['mcp', 'logout', '--help']],
-])('%j tells how to use it', async (args) => {
-  const { code, stdout, stderr } = await run(args);
+])('the program prints its usage for the arguments %j', async (args) => {
+  const { code, stdout, stderr } = await runToEnd(args);
   expect(code).toBe(0);
   expect(stdout).toContain(`action-gateway ${args.slice(0, -1).join(' ')}`.trim());
   expect(stderr).toBe('');
 });
 
-test('--version is the version of the package', async () => {
+test('--version prints the version of the package', async () => {
   const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
-  expect(await run(['--version'])).toEqual({ code: 0, stdout: version, stderr: '' });
+  expect(await runToEnd(['--version'])).toEqual({ code: 0, stdout: version, stderr: '' });
 });
 
 test.each([
@@ -46,41 +46,49 @@ test.each([
   [['mcp', 'start'], "Unexpected argument 'start'"],
   [['mcp', '--url'], "Option '--url <value>' argument missing"],
   [['mcp', 'login', '--no-browser=yes'], 'does not take an argument'],
-])('%j is wrong use, and nothing is done', async (args, message) => {
-  const { code, stdout, stderr } = await run(args);
-  expect(code).toBe(2);
-  expect(stdout).toBe('');
-  expect(stderr).toContain(message);
-});
+])(
+  'the program refuses the arguments %j as wrong usage, and does nothing',
+  async (args, message) => {
+    const { code, stdout, stderr } = await runToEnd(args);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(message);
+  },
+);
 
-test('a key that is none, or a file that is not there, is refused without being shown', async () => {
-  const wrong = await run(['mcp'], { ACTION_GATEWAY_KEY: 'CANARY-not-a-key' });
-  expect(wrong).toMatchObject({ code: 1, stdout: '' });
-  expect(wrong.stderr).toContain('ACTION_GATEWAY_KEY');
-  expect(wrong.stderr).not.toContain('CANARY');
-  const missing = await run(['mcp'], { ACTION_GATEWAY_KEY_FILE: '/nonexistent/key' });
-  expect(missing).toMatchObject({ code: 1, stdout: '' });
-  expect(missing.stderr).toContain('/nonexistent/key');
+test('a malformed key or a missing file is refused without being printed', async () => {
+  const runWithWrongKey = await runToEnd(['mcp'], { ACTION_GATEWAY_KEY: 'CANARY-not-a-key' });
+  expect(runWithWrongKey).toMatchObject({ code: 1, stdout: '' });
+  expect(runWithWrongKey.stderr).toContain('ACTION_GATEWAY_KEY');
+  expect(runWithWrongKey.stderr).not.toContain('CANARY');
+  const runWithMissingFile = await runToEnd(['mcp'], {
+    ACTION_GATEWAY_KEY_FILE: '/nonexistent/key',
+  });
+  expect(runWithMissingFile).toMatchObject({ code: 1, stdout: '' });
+  expect(runWithMissingFile.stderr).toContain('/nonexistent/key');
 });
 
 test.each([
   [['mcp', '--credential-file', '/dev/null/mcp.json'], 'cannot be read'],
   [['mcp', 'logout', '--credential-file', '/dev/null/mcp.json'], 'cannot be written'],
-])('a place where nothing can be kept is refused: %j', async (args, message) => {
-  const { code, stderr } = await run(args);
-  expect(code).toBe(1);
-  expect(stderr).toContain(message);
-});
+])(
+  'the program refuses a credential file that cannot be written, for the arguments %j',
+  async (args, message) => {
+    const { code, stderr } = await runToEnd(args);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  },
+);
 
-test('a login that is named goes before a key in the environment', async () => {
+test('a login file that an option names has precedence over a key in the environment', async () => {
   await using folder = await makeFolder();
-  const { stderr } = await run(['mcp', '--credential-file', join(folder.path, 'none.json')], {
+  const { stderr } = await runToEnd(['mcp', '--credential-file', join(folder.path, 'none.json')], {
     ACTION_GATEWAY_KEY: 'aak_CANARYkey',
   });
   expect(stderr).toContain('There is no login yet');
 });
 
-test('a key may be in a file, and the address of the endpoint may be given for that of the gateway', async () => {
+test('an agent key may be in a file, and the URL of the MCP endpoint may be given instead of the gateway’s URL', async () => {
   await using gateway = await startGateway();
   await using folder = await makeFolder();
   const file = join(folder.path, 'key');
@@ -89,12 +97,12 @@ test('a key may be in a file, and the address of the endpoint may be given for t
     ACTION_GATEWAY_KEY_FILE: file,
   });
   shim.send({ id: 1, method: 'x' });
-  expect(await shim.next()).toMatchObject({ id: 1, result: {} });
+  expect(await shim.nextFrame()).toMatchObject({ id: 1, result: {} });
   expect(gateway.calls[0]?.headers.authorization).toBe('Bearer aak_CANARYkey');
 });
 
-test('a key is not sent in the open', async () => {
-  const { code, stderr } = await run(['mcp', '--url', 'http://gateway.example'], {
+test('an agent key is not sent without TLS', async () => {
+  const { code, stderr } = await runToEnd(['mcp', '--url', 'http://gateway.example'], {
     ACTION_GATEWAY_KEY: 'aak_CANARYkey',
   });
   expect(code).toBe(1);
@@ -110,10 +118,10 @@ test('a loopback gateway is reached directly, whatever proxy the environment nam
     HTTPS_PROXY: proxy,
   });
   shim.send({ id: 1, method: 'x' });
-  expect(await shim.next()).toMatchObject({ id: 1, result: {} });
+  expect(await shim.nextFrame()).toMatchObject({ id: 1, result: {} });
 });
 
-test('it runs from anywhere, and by the link that npm makes', async () => {
+test('the program runs from any folder, and through npm’s link', async () => {
   await using folder = await makeFolder();
   const link = join(folder.path, 'action-gateway');
   await symlink(bin, link);

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 import { expect } from 'vitest';
 
+import { programEnv } from '../test/support/program-env.ts';
 import type { Credential } from './credential/file.ts';
 import { readLines } from './mcp/lines.ts';
 
@@ -21,70 +22,73 @@ export interface Message {
 
 export interface Program extends AsyncDisposable {
   readonly child: ReturnType<typeof spawn>;
-  /** Writes a line to stdin: text as it is, anything else as JSON-RPC. */
+  /** Writes a line to stdin. Text is written unchanged, an object as a JSON-RPC message. */
   readonly send: (frame: string | Readonly<Record<string, unknown>>) => void;
-  /** The next line of stdout as it is; undefined at its end. */
+  /** The next line of stdout; undefined when stdout has ended. */
   readonly nextLine: () => Promise<string | undefined>;
-  /** The next frame; fails at the end. */
-  readonly next: () => Promise<Message>;
+  /** The next frame on stdout; rejects when stdout has ended. */
+  readonly nextFrame: () => Promise<Message>;
   readonly stderr: () => string;
-  /** Closes stdin and waits; answers the exit code. */
-  readonly end: () => Promise<number | null>;
-  readonly exited: Promise<number | null>;
+  /** Closes stdin and waits until the program exits; returns the exit code. */
+  readonly closeAndWait: () => Promise<number | null>;
+  readonly exitCode: Promise<number | null>;
 }
 
-/** Starts the real program as a process. Disposing `mcp` asserts that stdout held nothing but frames. */
+/**
+ * Starts the real program as a process. Disposing an `mcp` program asserts that its stdout held
+ * nothing but frames.
+ */
 export function startProgram(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>> = {},
 ): Program {
   const child = spawn(process.execPath, [bin, ...args], {
-    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...environment },
+    env: { ...programEnv, HOME: '/nonexistent', ...environment },
   });
   const lines: string[] = [];
-  const unread: string[] = [];
-  const waiting: ((line: string | undefined) => void)[] = [];
+  const unreadLines: string[] = [];
+  const lineWaiters: ((line: string | undefined) => void)[] = [];
   let isEnded = false;
-  const collect = async () => {
+  const collectLines = async () => {
     for await (const line of readLines(child.stdout, 2 ** 30)) {
       const text = String(line);
       lines.push(text);
-      const waiter = waiting.shift();
+      const waiter = lineWaiters.shift();
       if (waiter) waiter(text);
-      else unread.push(text);
+      else unreadLines.push(text);
     }
   };
-  const finish = () => {
+  const releaseWaiters = () => {
     isEnded = true;
-    for (const waiter of waiting) waiter(undefined);
+    for (const waiter of lineWaiters) waiter(undefined);
   };
-  // A test that stops reading is its end too.
-  void collect().then(finish, finish);
-  let errors = '';
-  child.stderr.setEncoding('utf8').on('data', (part: string) => (errors += part));
-  child.stdin.on('error', () => {}); // a program that has ended reads no more
+  // The promise also settles when a test no longer reads the lines.
+  void collectLines().then(releaseWaiters, releaseWaiters);
+  let stderrText = '';
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (stderrText += part));
+  child.stdin.on('error', () => {}); // a program that has ended no longer reads its stdin
   const exited = once(child, 'close').then(([code]) => code as number | null);
 
   const nextLine = () => {
-    const line = unread.shift();
+    const line = unreadLines.shift();
     if (line !== undefined || isEnded) return Promise.resolve(line);
-    return new Promise<string | undefined>((resolve) => waiting.push(resolve));
+    return new Promise<string | undefined>((resolve) => lineWaiters.push(resolve));
   };
   return {
     child,
     nextLine,
-    exited,
+    exitCode: exited,
     send: (frame) => {
       const line = typeof frame === 'string' ? frame : JSON.stringify({ jsonrpc: '2.0', ...frame });
       child.stdin.write(`${line}\n`);
     },
-    next: async () => {
+    nextFrame: async () => {
       const line = await nextLine();
-      if (line === undefined) throw new Error(`stdout ended. stderr: ${errors}`);
+      if (line === undefined) throw new Error(`stdout ended. stderr: ${stderrText}`);
       return JSON.parse(line) as Message;
     },
-    stderr: () => errors,
-    end: () => {
+    stderr: () => stderrText,
+    closeAndWait: () => {
       child.stdin.end();
       return exited;
     },
@@ -98,13 +102,13 @@ export function startProgram(
   };
 }
 
-/** A folder of this test's own. */
+/** A new folder for one test. */
 export async function makeFolder(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'action-gateway-cli-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
-/** A login as `mcp login` would have left it. */
+/** Writes a login file as `mcp login` does. */
 export async function writeLogin(
   path: string,
   gateway: string,

@@ -3,16 +3,19 @@ import http from 'node:http';
 import type { Environment } from './settings.ts';
 
 /**
- * The usual variables that name a proxy, but for plain http: that is for this machine alone, and
- * a credential in the open must not travel to a proxy either.
+ * The usual proxy variables, except the one for plain http. Plain http is only used on this
+ * machine, and no proxy may see a credential in plain text.
  */
-export function proxyFor(environment: Environment): NodeJS.ProcessEnv {
-  const pick = (name: string) => environment[name.toLowerCase()] ?? environment[name];
-  return { https_proxy: pick('HTTPS_PROXY'), no_proxy: pick('NO_PROXY') };
+export function proxyVariablesOf(environment: Environment): NodeJS.ProcessEnv {
+  const pickVariable = (name: string) => environment[name.toLowerCase()] ?? environment[name];
+  return { https_proxy: pickVariable('HTTPS_PROXY'), no_proxy: pickVariable('NO_PROXY') };
 }
 
-/** For `fetch`. Node has it since 24.14; without it, `fetch` goes directly. */
+/**
+ * Makes `fetch` use the proxy. Node versions before 24.14 cannot do that; there `fetch` connects
+ * directly.
+ */
 export function useProxy(environment: Environment): void {
-  const proxy = proxyFor(environment);
+  const proxy = proxyVariablesOf(environment);
   if (proxy['https_proxy']) http.setGlobalProxyFromEnv?.(proxy);
 }

@@ -6,15 +6,15 @@ import { Refusal } from './refusal.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export function gatewayUrlSetting(
+export function readGatewayUrlSetting(
   option: string | undefined,
   environment: Environment,
 ): string | undefined {
   return option ?? readSetting('ACTION_GATEWAY_URL', environment);
 }
 
-/** An agent key. A variable, or a file that holds nothing else. */
-export function agentKeySetting(environment: Environment): string | undefined {
+/** An agent key, from an environment variable, or from a file that holds only the key. */
+export function readAgentKeySetting(environment: Environment): string | undefined {
   const key = readSecret('ACTION_GATEWAY_KEY', environment);
   if (key !== undefined && !/^aak_[0-9A-Za-z]{1,200}$/.test(key)) {
     throw new Refusal('ACTION_GATEWAY_KEY holds no agent key: one starts with "aak_".');
@@ -22,25 +22,28 @@ export function agentKeySetting(environment: Environment): string | undefined {
   return key;
 }
 
-/** Of a client that was registered beforehand, for authorization servers that want one. */
-export function clientSecretSetting(environment: Environment): string | undefined {
+/**
+ * The secret of an OAuth client that was registered by hand, for authorization servers that do not
+ * register clients themselves.
+ */
+export function readClientSecretSetting(environment: Environment): string | undefined {
   return readSecret('ACTION_GATEWAY_CLIENT_SECRET', environment);
 }
 
-/** Where `mcp login` keeps what `mcp` uses. */
-export function credentialFileSetting(
+/** The file in which `mcp login` stores the login, and from which `mcp` reads it. */
+export function readCredentialFileSetting(
   option: string | undefined,
   environment: Environment,
 ): string {
-  const given = option ?? readSetting('ACTION_GATEWAY_CREDENTIAL_FILE', environment);
-  return given === undefined ? usualCredentialFile(environment) : resolve(given);
+  const givenPath = option ?? readSetting('ACTION_GATEWAY_CREDENTIAL_FILE', environment);
+  return givenPath === undefined ? defaultCredentialPathOf(environment) : resolve(givenPath);
 }
 
-export function usualCredentialFile(environment: Environment): string {
-  return resolve(configFolder(environment), 'action-gateway', 'mcp.json');
+export function defaultCredentialPathOf(environment: Environment): string {
+  return resolve(findConfigFolder(environment), 'action-gateway', 'mcp.json');
 }
 
-function configFolder(environment: Environment): string {
+function findConfigFolder(environment: Environment): string {
   if (process.platform === 'win32') {
     return readSetting('APPDATA', environment) ?? join(homedir(), 'AppData', 'Roaming');
   }
@@ -58,7 +61,7 @@ function readSecret(name: string, environment: Environment): string | undefined 
   }
 }
 
-/** An empty variable is one that is not set. */
+/** An empty variable counts as not set. */
 function readSetting(name: string, environment: Environment): string | undefined {
   return environment[name] === '' ? undefined : environment[name];
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 
-import { printable, shellWord } from './words.ts';
+import { makePrintable, quoteForShell } from './words.ts';
 
-test('a terminal gets no control characters', () => {
-  expect(printable('a\u001B[2Jb\r\nc\u009Bd – é')).toBe('a [2Jb c d – é');
+test('text for a terminal is printed without its control characters', () => {
+  expect(makePrintable('a\u001B[2Jb\r\nc\u009Bd – é')).toBe('a [2Jb c d – é');
 });
 
 test.each([
@@ -12,6 +12,6 @@ test.each([
   ['$(id)', `'$(id)'`],
   [`it's`, `'it'\\''s'`],
   ['', `''`],
-])('%s is the word %s', (word, quoted) => {
-  expect(shellWord(word)).toBe(quoted);
+])('the word "%s" is quoted for a shell as %s', (word, quoted) => {
+  expect(quoteForShell(word)).toBe(quoted);
 });

@@ -1,9 +1,12 @@
-/** What goes to a terminal: others' words must not move its cursor, or worse. */
-export function printable(text: string): string {
+/**
+ * Makes untrusted text safe to print on a terminal, where its control characters could otherwise
+ * take effect.
+ */
+export function makePrintable(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ');
 }
 
-/** One word of a command that a person is to copy into a shell. */
-export function shellWord(word: string): string {
+/** Quotes one word of a command that a person will copy into a shell. */
+export function quoteForShell(word: string): string {
   return /^[\w.:/@~+-]+$/.test(word) ? word : `'${word.replaceAll(`'`, `'\\''`)}'`;
 }

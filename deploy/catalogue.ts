@@ -1,21 +1,26 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import { compileTemplate } from '../registry/domain/template.ts';
+import { builtInProviders } from '#providers';
+import { compileTemplate } from '../registry/compiler/domain/template.ts';
+import { buildScopePresets } from '../registry/templates/domain/scope-presets.ts';
 
-const folder = new URL('../service-templates/', import.meta.url);
+const templatesFolder = new URL('../service-templates/', import.meta.url);
 
-/** `docs/services.md`: the built-in templates, how each authenticates, its actions and their risk. */
+/**
+ * Writes `docs/services.md`: the built-in templates, with how each authenticates, its actions and
+ * their risk.
+ */
 export function renderCatalogue(): string {
-  const templates = readdirSync(folder)
+  const templates = readdirSync(templatesFolder)
     .filter((name) => /\.ya?ml$/.test(name))
     .map((name) => compile(name))
     .toSorted((left, right) => left.title.localeCompare(right.title, 'en'));
-  const amount = templates.reduce((sum, { actions }) => sum + Object.keys(actions).length, 0);
+  const actionCount = templates.reduce((sum, { actions }) => sum + Object.keys(actions).length, 0);
   const lines = [
     '# Built-in services',
     '',
-    `${templates.length} templates with ${amount} actions. Made from [service-templates](../service-templates) by \`npm run generate\`;`,
+    `${templates.length} templates with ${actionCount} actions. Made from [service-templates](../service-templates) by \`npm run generate\`;`,
     '[writing-templates.md](writing-templates.md) says how to write one.',
     '',
     '| Template | Category | Authentication | Actions |',
@@ -24,13 +29,22 @@ export function renderCatalogue(): string {
       (template) =>
         `| [${template.title}](#${anchorOf(template)}) \`${template.key}\` | ${template.category} | ${authOf(template)} | ${countsOf(template)} |`,
     ),
+    '',
+    '## Accounts',
+    '',
+    'The ways to connect by an account. The scopes are the fewest for all reads, and the further ones for all',
+    'actions; [what a scope implies](reference/credentials.md#scopes) is left out.',
+    '',
+    '| Template | Way | Acts as | Scopes for reads | Further scopes for all actions |',
+    '|---|---|---|---|---|',
+    ...templates.flatMap(accountRowsOf),
     ...templates.flatMap(sectionOf),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 function compile(name: string): CompiledTemplate {
-  const text = readFileSync(new URL(name, folder), 'utf8');
+  const text = readFileSync(new URL(name, templatesFolder), 'utf8');
   const { template, report } = compileTemplate(text, { tier: 'global', ownerId: null, version: 1 });
   if (!template) throw new Error(`${name} does not compile: ${JSON.stringify(report.errors)}`);
   return template;
@@ -46,15 +60,18 @@ function sectionOf(template: CompiledTemplate): string[] {
     '',
     '| Action | Risk | What it does | Permission is for |',
     '|---|---|---|---|',
-    ...Object.values(template.actions).map(rowOf),
+    ...Object.values(template.actions).map(actionRowOf),
   ];
 }
 
-/** What an MCP server offers is found when it is connected; what we say of it beforehand is this. */
+/**
+ * The section of an MCP server. Its tools are known only after it is connected, so the section
+ * lists what the template fixes beforehand.
+ */
 function serverSectionOf({ title, description, mcp }: CompiledTemplate): string[] {
-  const named = Object.entries(mcp?.overrides ?? {});
+  const namedOverrides = Object.entries(mcp?.overrides ?? {});
   const namesOf = (risk: string) =>
-    named.filter(([, tool]) => tool.risk === risk).map(([name]) => `\`${name}\``);
+    namedOverrides.filter(([, tool]) => tool.risk === risk).map(([name]) => `\`${name}\``);
   return [
     '',
     `## ${title}`,
@@ -65,14 +82,21 @@ function serverSectionOf({ title, description, mcp }: CompiledTemplate): string[
   ];
 }
 
-function rowOf({ key, risk, summary, scopeParam }: CompiledAction): string {
-  const cells = [
-    `\`${key}\``,
-    risk,
-    summary,
-    scopeParam === null ? 'the action' : `one \`${scopeParam}\``,
-  ];
+function actionRowOf({ key, risk, summary, scopeParam }: CompiledAction): string {
+  const cells = [`\`${key}\``, risk, summary, scopeOfRow(scopeParam)];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+/** What a rule for the action can be limited to. */
+function scopeOfRow(scopeParam: CompiledAction['scopeParam']): string {
+  if (scopeParam === null) return 'the action';
+  if (typeof scopeParam === 'string') return `one \`${scopeParam}\``;
+  return scopeParam
+    .map(
+      ({ params, label }) =>
+        `one ${label ?? 'value'} (${params.map((p) => `\`${p}\``).join(', ')})`,
+    )
+    .join(' and ');
 }
 
 function authOf(template: CompiledTemplate): string {
@@ -82,11 +106,31 @@ function authOf(template: CompiledTemplate): string {
   return kinds.length === 0 ? 'none' : [...new Set(kinds)].join(', ');
 }
 
+function accountRowsOf(template: CompiledTemplate): string[] {
+  return template.auth.flatMap((method) => {
+    if (method.type !== 'oauth2') return [];
+    const { read_only: reads, read_and_change: all } = buildScopePresets(template, method);
+    const cells = [
+      `\`${template.key}\``,
+      method.label ??
+        `An account at ${builtInProviders().get(method.provider)?.title ?? method.provider}`,
+      method.actsAs ?? 'user',
+      codesOf(reads),
+      codesOf(all.filter((scope) => !reads.includes(scope))),
+    ];
+    return [`| ${cells.join(' | ')} |`];
+  });
+}
+
+function codesOf(scopes: readonly string[]): string {
+  return scopes.length === 0 ? '–' : scopes.map((scope) => `\`${scope}\``).join(' ');
+}
+
 function countsOf({ actions, runtime }: CompiledTemplate): string {
   if (runtime === 'mcp') return 'found when connected';
-  const count = (risk: CompiledAction['risk']) =>
+  const countActions = (risk: CompiledAction['risk']) =>
     Object.values(actions).filter((action) => action.risk === risk).length;
-  return `${count('read')} read, ${count('write')} write, ${count('delete')} delete`;
+  return `${countActions('read')} read, ${countActions('write')} write, ${countActions('delete')} delete`;
 }
 
 function anchorOf({ title }: CompiledTemplate): string {

@@ -4,35 +4,37 @@ import { describe, expect, test } from 'vitest';
 
 import { components } from '#contracts/vocabulary';
 import { publicKeyOf } from '#signing';
-import { composeSecrets, missingLines } from './compose-secrets.ts';
+import { makeComposeSecrets, listMissingLines } from './compose-secrets.ts';
 
-const random = () => randomBytes(32);
+const createRandomKey = () => randomBytes(32);
 
 describe('the lines that an .env lacks', () => {
-  test('are all of them where there is none', () => {
-    const names = missingLines('', components, random).map((line) => line.split('=')[0]);
+  test('are all lines when there is no .env', () => {
+    const names = listMissingLines('', components, createRandomKey).map(
+      (line) => line.split('=')[0],
+    );
 
-    expect(names).toEqual(Object.keys(composeSecrets(components, random)));
+    expect(names).toEqual(Object.keys(makeComposeSecrets(components, createRandomKey)));
   });
 
-  test('are none where it is complete', () => {
-    const env = missingLines('', components, random).join('');
+  test('are none when the .env is complete', () => {
+    const envText = listMissingLines('', components, createRandomKey).join('');
 
-    expect(missingLines(env, components, random)).toEqual([]);
+    expect(listMissingLines(envText, components, createRandomKey)).toEqual([]);
   });
 
-  test('are those of an upgrade, and what is there stays', () => {
-    const env = 'MASTER_KEY=old\nPRINCIPAL_KEY=old\n';
-    const added = missingLines(env, components, random).join('');
+  test('are those that an upgrade needs, without any that the .env already has', () => {
+    const envText = 'MASTER_KEY=old\nPRINCIPAL_KEY=old\n';
+    const addedLines = listMissingLines(envText, components, createRandomKey).join('');
 
-    expect(added).toMatch(/^PRINCIPAL_KEY_AUTH=/m);
-    expect(added).not.toMatch(/^(MASTER_KEY|PRINCIPAL_KEY)=/m);
+    expect(addedLines).toMatch(/^PRINCIPAL_KEY_AUTH=/m);
+    expect(addedLines).not.toMatch(/^(MASTER_KEY|PRINCIPAL_KEY)=/m);
   });
 
-  test('have the public key of the decision key that is there', () => {
+  test('contain the public key of the decision key that the .env has', () => {
     const key = randomBytes(32).toString('base64url');
 
-    expect(missingLines(`DECISION_KEY="${key}"`, components, random)).toContain(
+    expect(listMissingLines(`DECISION_KEY="${key}"`, components, createRandomKey)).toContain(
       `DECISION_PUBLIC_KEY=${publicKeyOf(key)}\n`,
     );
   });

@@ -3,43 +3,44 @@ import { publicKeyOf } from '#signing';
 import { natsPasswordVariable } from './generated.ts';
 
 /**
- * Every `${NAME:?}` of docker-compose.yml, with a fresh value each. The public key is that of
- * `decisionKey` where an installation has one already.
+ * A new value for every `${NAME:?}` of docker-compose.yml. The public key is made from
+ * `decisionKey` if the installation has a decision key already.
  */
-export function composeSecrets(
+export function makeComposeSecrets(
   components: readonly string[],
   random: () => Buffer,
   decisionKey?: string,
 ): Record<string, string> {
-  // nats.conf reads an unquoted value by its first character: a letter makes it text.
-  const password = () => `p${random().toString('hex')}`;
-  const made = Object.fromEntries(
+  // A random password. It begins with a letter, because nats.conf would read an unquoted value that
+  // begins with a digit as a number.
+  const makePassword = () => `p${random().toString('hex')}`;
+  const madeSecrets = Object.fromEntries(
     keyNames.map((name) => [name, random().toString('base64url')]),
   ) as Record<(typeof keyNames)[number], string>;
   return Object.fromEntries([
-    ...Object.entries(made),
-    ['DECISION_PUBLIC_KEY', publicKeyOf(decisionKey ?? made.DECISION_KEY)],
-    ['POSTGRES_PASSWORD', password()],
+    ...Object.entries(madeSecrets),
+    ['DECISION_PUBLIC_KEY', publicKeyOf(decisionKey ?? madeSecrets.DECISION_KEY)],
+    ['POSTGRES_PASSWORD', makePassword()],
     ...components
       .filter((component) => component !== 'gateway')
-      .map((component) => [`POSTGRES_PASSWORD_${component.toUpperCase()}`, password()]),
-    ...[...components, 'provision'].map((user) => [natsPasswordVariable(user), password()]),
+      .map((component) => [`POSTGRES_PASSWORD_${component.toUpperCase()}`, makePassword()]),
+    ...[...components, 'provision'].map((user) => [natsPasswordVariable(user), makePassword()]),
   ]);
 }
 
-/** The lines that a `.env` lacks: all of them for an empty text, none for a complete one. */
-export function missingLines(
-  env: string,
+/** The lines that a `.env` file lacks: all lines for an empty file, none for a complete one. */
+export function listMissingLines(
+  envText: string,
   components: readonly string[],
   random: () => Buffer,
 ): string[] {
-  const present = new Map(
-    [...env.matchAll(/^(?:export )?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [
+  const existingSecrets = new Map(
+    [...envText.matchAll(/^(?:export )?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [
       name,
       value.trim().replace(/^(['"])(.*)\1$/, '$2'),
     ]),
   );
-  return Object.entries(composeSecrets(components, random, present.get('DECISION_KEY')))
-    .filter(([name]) => !present.has(name))
+  return Object.entries(makeComposeSecrets(components, random, existingSecrets.get('DECISION_KEY')))
+    .filter(([name]) => !existingSecrets.has(name))
     .map(([name, value]) => `${name}=${value}\n`);
 }

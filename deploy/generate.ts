@@ -1,7 +1,7 @@
-/** `npm run generate`: writes the files that are made from the contracts and the settings. */
+/** `npm run generate`: writes the files that are generated from the contracts and the settings. */
 import { writeFile } from 'node:fs/promises';
 
-import { createOpenapiDocument } from '../gateway/openapi.ts';
+import { createOpenapiDocument } from '../gateway/http/openapi.ts';
 import { renderCatalogue } from './catalogue.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
 

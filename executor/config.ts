@@ -24,8 +24,8 @@ export const executorConfig = defineConfig('executor', [
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',
-  // Where this installation listens: never called from here, or a call could come back to us; and
-  // where files are downloaded.
+  // The address where this installation listens, and from which files are downloaded. The executor
+  // never sends calls to it, because a call could come back to the gateway.
   'HOST',
   'PORT',
   'BASE_URL',

@@ -1,29 +1,31 @@
+import type { CallsInHand } from '#beats';
 import type { Client, Deadline, FileWriter } from '#bus';
 import type { OrgSettings } from '#contracts/bus/auth';
 import type { registry } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
 import type { Gap, Permit } from '#contracts/permit';
-import type { CompiledTemplate } from '#contracts/template';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Egress } from '#egress';
-import type { Publisher } from '#events';
+import type { Publisher, Relay } from '#events';
 import type { AuditShare, CallerIds } from '#shares';
 import type { Macs } from '#signing';
 import type { Logger } from '#telemetry';
-import type { FileSpace } from './calls/file-space.ts';
+import type { DerivedTokens } from './derived-credentials/derived-tokens.ts';
+import type { FileSpace } from './limits/file-space.ts';
 import type { JqPool } from './jq/pool.ts';
-import type { LookUpNames } from './calls/look-up-names.ts';
-import type { Retries } from './retries.ts';
+import type { Retries } from './limits/retries.ts';
 import type { McpSessions } from './mcp/session.ts';
 import type { ToolChanges } from './mcp/tool-changes.ts';
-import type { ConnectionDeps } from './connections/index.ts';
-import type { Owners } from './platform/ask.ts';
-import type { ListServiceHosts } from './usecases/known-hosts.ts';
+import type { ConnectionDeps } from './connections/open-connections.ts';
+import type { Owners } from './sending/ask-owner.ts';
+import type { ListServiceHosts } from './credentials/check-known-hosts.ts';
+import type { Params } from './request/domain/built-request.ts';
+import type { PermitOrGap } from './request/permit.ts';
 import type { Vault } from './vault/vault.ts';
 
-/** What the use cases are given. */
-/** The template that policy decided a call by. */
+/** The template version that policy decided a call with. */
 export interface DecidedTemplate {
   readonly orgId: string;
   readonly template: TemplateReference;
@@ -35,74 +37,121 @@ export interface Deps extends ConnectionDeps {
   readonly egress: Egress;
   readonly jq: JqPool;
   readonly vault: Vault;
-  /** Straight to the stream, for reads, which have no row of their own. */
+  readonly derivedTokens: DerivedTokens;
+  /**
+   * Publishes an event to the stream without the outbox. Reads need it, because they write no
+   * database row.
+   */
   readonly publisher: Publisher;
-  /** The operator lets this host be reached by plain http (setting EGRESS_ALLOW). */
+  readonly relay: Pick<Relay, 'backlog' | 'isAuditBlocked'>;
+  /** Whether the operator allows plain http to this host (setting EGRESS_ALLOW). */
   readonly isPlainHttpAllowed: (host: string) => boolean;
   readonly describeTemplateOauth: Client<typeof registry>['describeTemplateOauth'];
-  /** Asked of policy, which knows templates and given base URLs without the registry. */
+  /**
+   * Asks policy, which knows the hosts from the templates and the base URLs that it was given
+   * itself, so the registry cannot lie about them.
+   */
   readonly listServiceHosts: ListServiceHosts;
   readonly logger: Logger;
-  /** Upstream bodies up to this size are part of the answer. */
+  /** Upstream bodies up to this size are part of the result. */
   readonly inlineBytesMax: number;
-  /** Larger ones, up to this size, are kept as files. */
+  /** Larger bodies up to this size are kept as files. */
   readonly storedBytesMax: number;
   readonly files: FileWriter;
   readonly fileSpace: FileSpace;
   readonly auditShare: AuditShare;
-  /** To people, in one org: for accounts and for secrets; 0 = no limit. */
+  /**
+   * The limit of requests to people (for accounts and secrets) per org and hour. 0 means no limit.
+   */
   readonly requestsPerHour: number;
-  /** Of the actions of the service `platform`. */
+  /** The components that own the actions of the service `platform`. */
   readonly owners: Owners;
-  /** Of the gateway: where files are downloaded. */
+  /** The address of the gateway, from which files are downloaded. */
   readonly baseUrl: string;
   readonly slots: Slots;
   readonly disconnects: Disconnects;
+  /** Tells the gateways which calls this executor has in hand. */
+  readonly callsInHand: CallsInHand;
+  readonly recordIds: RecordIds;
   readonly retries: Retries;
   readonly lookUpNames: LookUpNames;
-  /** With MCP servers of the eras that have them. */
+  /** Sessions with MCP servers that use a protocol revision with sessions. */
   readonly mcpSessions: McpSessions;
   readonly toolChanges: ToolChanges;
-  /** Throw `unauthenticated` for what was not signed by its owner, or has run out. */
+  /**
+   * `readPrincipal`, `verifyPermit` and `verifyGap` throw `unauthenticated` when the signature is
+   * wrong or the statement has expired.
+   */
   readPrincipal(signed: string): Principal;
   verifyPermit(signed: string): Permit;
   verifyGap(signed: string): Gap;
-  /** What approvals show of a call, for the gateway to check. */
+  /**
+   * Makes the message authentication codes by which the gateway checks that the executor made an
+   * approval card.
+   */
   readonly cards: Macs;
   getTemplate(at: DecidedTemplate, deadline: Deadline): Promise<CompiledTemplate>;
-  /** Asked of the registry, which alone knows services. */
+  /** Asks the registry, because no other component knows services. */
   readonly findSecretUses: Client<typeof registry>['findSecretUses'];
-  /** Undefined when auth does not answer: the stricter way then. */
+  /** Undefined when auth does not answer. A caller must then use the stricter setting. */
   findOrgSettings(orgId: string): Promise<OrgSettings | undefined>;
 }
 
-/** Calls under way are limited, so that a slow upstream cannot fill the executor's memory. */
+/**
+ * Looks up readable names for opaque ids, for the description on the approval card. Never throws: a
+ * name that cannot be found is left out (docs/reference/approvals.md#the-card).
+ */
+export type LookUpNames = (lookUp: {
+  permit: PermitOrGap;
+  action: CompiledAction;
+  params: Params;
+  baseUrl: string;
+}) => Promise<Record<string, string>>;
+
+/**
+ * Limits how many calls are under way, so that a slow upstream cannot fill the executor's memory.
+ */
 export interface Slots {
-  /** For a call that begins; throws as `enterUpstream` does when too many are in hand. Dispose it when the call has ended. */
+  /**
+   * Admits a call that begins. When too many calls are admitted, throws the errors of
+   * `enterUpstream`. Dispose the slot when the call has ended.
+   */
   take(caller: CallerIds): Slot;
-  /** Calls were refused just now because there was no slot for anybody, or soon will be. */
+  /** True while all slots are taken, and for some seconds after a call found no slot. */
   isBusy(): boolean;
-  /** From now on nobody waits: other executors have room, or the caller is told at once. */
+  /**
+   * Lets no call wait from now on, because this executor is stopping. Other executors may have free
+   * slots.
+   */
   stopWaiting(): void;
 }
 
 export interface Slot extends Disposable {
   /**
-   * Holds a slot from here on, once it is known whose upstream the call is of. When there is none for
-   * that upstream, or the caller's share is used up, it waits, if `timeoutMs` says how long the call
-   * may take: a small part of that, and behind callers that hold fewer. Throws `unavailable`, or
-   * `rate_limited` when it is only the caller's share that is used up (`busy` both).
+   * Takes a slot once the upstream of the call is known. If the upstream or the caller has used up
+   * its share, the call waits for a small part of `timeoutMs`; when a slot becomes free, the caller
+   * that holds the fewest gets it. Throws `rate_limited` when only the caller's share is used up,
+   * and otherwise `unavailable`; both have the detail `busy`.
    */
   enterUpstream(url: string, timeoutMs?: number): Promise<void>;
 }
 
-/** Reads that end early when nobody waits for their answer any more. */
-export interface Disconnects {
-  /** The read that will be recorded under this id; dispose it when the read has ended. */
-  follow(auditId: string): Followed;
+/** Gives the record of a read the same id at every executor that runs the read. */
+export interface RecordIds {
+  /** The id of the event that records the outcome of the read with this audit id. */
+  ofRead(auditId: string): string;
 }
 
-export interface Followed extends Disposable {
-  /** Aborts when the gateway says that the client has gone. */
+/** Ends reads whose client has disconnected. */
+export interface Disconnects {
+  /**
+   * Watches for the client of one read, named by the id of its audit record, to disconnect. Dispose
+   * the result when the read has ended.
+   */
+  follow(auditId: string): FollowedRead;
+}
+
+export interface FollowedRead extends Disposable {
+  /** Aborts when the gateway reports that the client has disconnected. */
   readonly signal: AbortSignal;
 }

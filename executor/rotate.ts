@@ -1,6 +1,6 @@
 /**
- * `npm run vault:rotate`: puts every data key under the newest MASTER_KEY, while the executors go
- * on serving. Where the environment names no database, it is that of the `npm start` which runs.
+ * `npm run vault:rotate`: wraps every data key with the newest MASTER_KEY while the executors keep
+ * running. If the environment names no database, it uses the database of the running `npm start`.
  */
 import { defineConfig, loadConfig } from '#config';
 import type { Environment } from '#config';
@@ -13,7 +13,7 @@ const rotateConfig = defineConfig('executor', ['DATABASE_URL', 'MASTER_KEY']);
 const placeConfig = defineConfig('executor', ['DATA_DIR']);
 
 await orExit(async () => {
-  const config = loadConfig(rotateConfig, await completed(process.env));
+  const config = loadConfig(rotateConfig, await completeEnvironment(process.env));
   const masterKeys = readMasterKeys(config.MASTER_KEY);
   await using db = openDatabase({
     url: config.DATABASE_URL,
@@ -26,15 +26,15 @@ await orExit(async () => {
   );
 });
 
-async function completed(environment: Environment): Promise<Environment> {
-  const names = (setting: string) =>
+async function completeEnvironment(environment: Environment): Promise<Environment> {
+  const isSettingNamed = (setting: string) =>
     Object.keys(environment).some((name) => name.replace(/^EXECUTOR_/, '').startsWith(setting));
-  if (names('DATABASE_URL')) return environment;
-  const running = await findRunning(loadConfig(placeConfig, environment).DATA_DIR);
-  if (running === undefined) return environment;
+  if (isSettingNamed('DATABASE_URL')) return environment;
+  const runningGateway = await findRunning(loadConfig(placeConfig, environment).DATA_DIR);
+  if (runningGateway === undefined) return environment;
   return {
     ...environment,
-    DATABASE_URL: running.databaseUrl('executor'),
-    ...(names('MASTER_KEY') ? {} : { MASTER_KEY: running.key('MASTER_KEY') }),
+    DATABASE_URL: runningGateway.databaseUrl('executor'),
+    ...(isSettingNamed('MASTER_KEY') ? {} : { MASTER_KEY: runningGateway.key('MASTER_KEY') }),
   };
 }

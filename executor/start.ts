@@ -1,3 +1,4 @@
+import { startExecutorBeats } from '#beats';
 import { connectBus, createClient, openFileWriter, serve } from '#bus';
 import type { Bus, Handlers } from '#bus';
 import { ConfigError, deriveBaseUrl } from '#config';
@@ -7,7 +8,7 @@ import { executor } from '#contracts/bus/executor';
 import { notifier } from '#contracts/bus/notifier';
 import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
-import { eventSubject } from '#contracts/events';
+import { eventSubjectOf } from '#contracts/events';
 import { gap, permit } from '#contracts/permit';
 import { openDatabase } from '#database';
 import type { Database } from '#database';
@@ -16,24 +17,28 @@ import type { EgressAllow, EgressOptions } from '#egress';
 import { onEvents, openPublisher, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
+import { busCheck, databaseChecks, watchReadiness } from '#readiness';
 import { callerLevels, createAuditShare } from '#shares';
 import { createMacs, createPrincipalReader, createVerifier } from '#signing';
 import type { Macs } from '#signing';
 import { createLogger } from '#telemetry';
-import { createOrgSettingsCache, createTemplateCache } from './caches.ts';
-import { createFileSpace } from './calls/file-space.ts';
-import { createLookUpNames } from './calls/look-up-names.ts';
-import { openConnections } from './connections/index.ts';
+import { createOrgSettingsCache, createTemplateCache } from './calls/caches.ts';
+import { createFileSpace } from './limits/file-space.ts';
+import { createRecordIds } from './calls/record-ids.ts';
+import { createLookUpNames } from './sending/look-up-names.ts';
+import { openConnections } from './connections/open-connections.ts';
 import { createMcpSessions } from './mcp/session.ts';
 import { createToolChanges } from './mcp/tool-changes.ts';
-import { watchDisconnects } from './disconnects.ts';
+import { watchDisconnects } from './calls/disconnects.ts';
+import { createDerivedTokens } from './derived-credentials/derived-tokens.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createHandlers } from './handlers.ts';
 import { createJqPool } from './jq/pool.ts';
-import { createRetries } from './retries.ts';
-import type { Owners } from './platform/ask.ts';
-import { createSlots } from './slots.ts';
-import { sweepDispatches } from './usecases/sweep-dispatches.ts';
+import { createRetries } from './limits/retries.ts';
+import { listenForRequests } from './person-requests/listen.ts';
+import type { Owners } from './sending/ask-owner.ts';
+import { createSlots } from './limits/slots.ts';
+import { sweepDispatches } from './calls/sweep-dispatches.ts';
 import { readMasterKeys } from './vault/master-keys.ts';
 import { openVault } from './vault/vault.ts';
 import type { Vault } from './vault/vault.ts';
@@ -41,14 +46,17 @@ import type { Vault } from './vault/vault.ts';
 const sweepEveryMs = 5_000;
 
 /**
- * Wires the executor together and starts answering.
+ * Builds the executor's dependencies and starts to answer requests.
  *
- * Disposing the result stops it in the reverse order: no new requests, the calls under way
- * finish, their events are relayed, then the sockets, the bus and the database close.
+ * Disposing the result stops the executor in the reverse order: it accepts no new requests, the
+ * calls under way finish, their events are published, and then the sockets, the bus and the
+ * database close.
  */
 export async function startExecutor(
   config: ExecutorConfig,
-  /** For tests: when an upstream that does not answer is left alone, and for how long. */
+  /**
+   * For tests: after how many failures the circuit breaker opens for an upstream, and for how long.
+   */
   { breaker }: Pick<EgressOptions, 'breaker'> = {},
 ): Promise<RunningComponent> {
   const logger = createLogger({ component: 'executor', level: config.LOG_LEVEL });
@@ -61,7 +69,7 @@ export async function startExecutor(
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor' }));
   const egress = startup.use(openEgress({ allow, breaker, ...egressSettingsOf(config) }));
   const jq = startup.use(createJqPool());
-  startup.use(startRelay({ db, bus, owner: 'executor', logger }));
+  const relay = startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
   const { forget: forgetTokens, ...connections } = openConnections({
     db,
@@ -72,26 +80,23 @@ export async function startExecutor(
     ofEnvironment: config.OAUTH_APPS,
   });
 
+  const derivedTokens = createDerivedTokens({ egress });
+
   const registryClient = createClient(bus, registry);
-  const templates = createTemplateCache(registryClient, logger);
-  startup.use(dropOnChange(bus, { templates, vault, forgetTokens }));
-  startup.use(
-    repeat(sweepEveryMs, async () => {
-      try {
-        await sweepDispatches({ db, logger });
-      } catch (error) {
-        logger.warn({ err: error }, 'what is over could not be swept yet');
-      }
-    }),
-  );
+  const templateCache = createTemplateCache(registryClient, logger);
+  startup.use(dropOnChange(bus, { templates: templateCache, vault, forgetTokens }));
+  startup.use(startSweeping({ db, logger }));
+  startup.use(listenForRequests(bus, { db, logger }));
 
   const slots = createSlots({ max: config.EXECUTOR_IN_FLIGHT_MAX, levels: callerLevels(config) });
   const cards = createMacs('card', config.CARD_KEY.reveal());
   const handlers: Handlers<typeof executor> = createHandlers({
+    relay,
     db,
     egress,
     jq,
     vault,
+    derivedTokens,
     ...connections,
     isPlainHttpAllowed: createPlainHttpCheck(allow),
     describeTemplateOauth: (request, deadline) =>
@@ -101,25 +106,40 @@ export async function startExecutor(
     logger,
     slots,
     disconnects: startup.use(watchDisconnects(bus)),
+    callsInHand: startup.use(startExecutorBeats(bus)),
+    recordIds: createRecordIds(config.PERMIT_KEY.reveal()),
     ...limitsOf(config, db),
     files: openFileWriter(bus),
     cards,
     owners: createOwners(bus, { cards, own: () => handlers }),
     baseUrl: deriveBaseUrl(config),
-    lookUpNames: createLookUpNames({ egress, vault, ...connections }),
+    lookUpNames: createLookUpNames({ egress, vault, derivedTokens, ...connections }),
     mcpSessions: createMcpSessions(egress),
     toolChanges: createToolChanges(registryClient, logger),
     ...createVerifiers(config),
-    getTemplate: templates.get,
+    getTemplate: templateCache.get,
     findSecretUses: registryClient.findSecretUses,
     findOrgSettings: createOrgSettingsCache(createClient(bus, auth), logger),
   });
-  startup.use(await serve(bus, executor, handlers, { logger }));
+  const readiness = startup.use(
+    await watchReadiness({ checks: [...databaseChecks(db), busCheck(bus)], logger }),
+  );
+  startup.use(await serve(bus, executor, handlers, { logger, readiness }));
   startup.defer(() => slots.stopWaiting());
 
   logger.info('started');
   const running = startup.move();
-  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { logger, readiness, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function startSweeping(deps: Parameters<typeof sweepDispatches>[0]): AsyncDisposable {
+  return repeat(sweepEveryMs, async () => {
+    try {
+      await sweepDispatches(deps);
+    } catch (error) {
+      deps.logger.warn({ err: error }, 'what is over could not be swept yet');
+    }
+  });
 }
 
 function openOwnDatabase(config: ExecutorConfig): Database {
@@ -153,7 +173,10 @@ function createVerifiers(config: ExecutorConfig) {
   };
 }
 
-/** The other components over the bus, and this one itself. */
+/**
+ * The components that own actions of the service `platform`: clients of the other components over
+ * the bus, and the executor's own handlers.
+ */
 function createOwners(
   bus: Bus,
   { cards, own }: { cards: Macs; own: () => Handlers<typeof executor> },
@@ -184,12 +207,13 @@ function egressSettingsOf(config: ExecutorConfig): Omit<EgressOptions, 'allow' |
     proxy: config.EGRESS_PROXY,
     caFile: config.EGRESS_CA_FILE,
     ownAddresses: ownAddressesOf(config),
-    // A call that has a slot must not wait for the connection of another.
+    // As many connections per upstream as there are slots, so that a call with a slot never waits
+    // for the connection of another call.
     connectionsPerOrigin: config.EXECUTOR_IN_FLIGHT_MAX,
   };
 }
 
-/** What is kept for a moment goes as soon as somebody says that it changed. */
+/** Drops cached values when an event says that they have changed. */
 function dropOnChange(
   bus: Bus,
   {
@@ -204,18 +228,19 @@ function dropOnChange(
 ): Disposable {
   const subjects = ['evt.registry.>', 'evt.executor.secret.>', 'evt.executor.connection.>'];
   return onEvents(bus, subjects, (message) => {
-    const concerns = (beginning: string) =>
+    const hasSubjectPrefix = (beginning: string) =>
       message === null || message.subject.startsWith(beginning);
-    if (concerns('evt.registry.')) templates.clear();
-    // A request changes no secret, and must not cost anybody the cache.
-    const isRequest = message?.subject === eventSubject('executor', 'secret.requested');
-    if (concerns('evt.executor.secret.') && !isRequest)
-      vault.forget(idOf(message?.body, 'secret_id'));
-    if (concerns('evt.executor.connection.')) forgetTokens(idOf(message?.body, 'connection_id'));
+    if (hasSubjectPrefix('evt.registry.')) templates.clear();
+    // A secret request changes no secret, so cached secrets stay valid.
+    const isRequest = message?.subject === eventSubjectOf('executor', 'secret.requested');
+    if (hasSubjectPrefix('evt.executor.secret.') && !isRequest)
+      vault.forget(readEventId(message?.body, 'secret_id'));
+    if (hasSubjectPrefix('evt.executor.connection.'))
+      forgetTokens(readEventId(message?.body, 'connection_id'));
   });
 }
 
-function idOf(body: unknown, field: string): string | null {
+function readEventId(body: unknown, field: string): string | null {
   const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : null;
   const id =
     typeof data === 'object' && data !== null ? (data as Record<string, unknown>)[field] : null;

@@ -15,7 +15,8 @@ import { registry } from '#contracts/bus/registry';
 import type { ActionCall, Call, CallOptions, HttpCall } from '#contracts/call';
 import type { Event } from '#contracts/events';
 import type { Gap, Permit } from '#contracts/permit';
-import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import { platformService } from '#contracts/platform';
+import type { AuthMethod, CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Principal, Role } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { openDatabase } from '#database';
@@ -23,17 +24,17 @@ import { onEvents } from '#events';
 import { createSigner, digestOf } from '#signing';
 import { createLogger } from '#telemetry';
 import { templateDigest } from '#templates';
-import { canary } from '../test/support/canaries.ts';
+import { createCanary } from '../test/support/canaries.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { executorConfig } from './config.ts';
-import { actionOf, templateOf } from './domain/action.testing.ts';
+import { actionOf, templateOf } from './request/domain/action.testing.ts';
 import { startExecutor } from './start.ts';
 import { requireMarkedCredentials } from './vault/marked.testing.ts';
 
 const logger = createLogger({ component: 'test', level: 'silent' });
-export const soon = () => deadlineIn(15_000);
-export { canary };
+export const testDeadline = () => deadlineIn(15_000);
+export { createCanary as canary };
 export const context = { requestId: 'req-1', traceId: null, ip: '192.0.2.1' };
 export const options: CallOptions = { timeoutMs: 10_000, maxRisk: null, idempotencyKey: null };
 
@@ -45,7 +46,7 @@ export interface Hit {
 }
 export type Answers = (hit: Hit, reply: ServerResponse) => unknown;
 
-/** A third-party API that keeps its own log of what reached it. */
+/** A third-party API that logs the requests that it receives. */
 export async function startUpstream() {
   const hits: Hit[] = [];
   const ok: Answers = (_hit, reply) => {
@@ -110,18 +111,75 @@ export const actions = [
   }),
 ];
 
-interface Genuine {
-  /** As policy knows them. */
+interface StandInAnswers {
+  /** The hosts that policy's stand-in knows for the service. */
   hosts: string[];
-  /** What policy was asked. */
+  /** The requests that policy's stand-in received. */
   readonly asked: Parameters<Client<typeof policy>['listServiceHosts']>[0][];
-  /** What the registry says of a template that takes a connection. */
+  /** What the registry's stand-in says about a template with OAuth. */
   oauth?: Omit<Awaited<ReturnType<Client<typeof registry>['describeTemplateOauth']>>, 'template'>;
+  /** The templates for whose services nobody may ask, as policy's stand-in says. */
+  readonly deniedTemplates: Set<string>;
+  /** The services that the registry's stand-in has: `github` of the user, `org/github` of the org. */
+  readonly connectedNames: Set<string>;
+  /** The secrets of those services by their schemes. */
+  secretsOfServices: Record<string, string>;
+  /** The keys of templates that only a user has. */
+  readonly ownTemplates: Set<string>;
+  /** The identities that auth's stand-in says are revoked. */
+  readonly revoked: Set<string>;
+}
+
+function neededSecretOf(method: Extract<AuthMethod, { type: 'apiKey' }>) {
+  const { scheme, parts } = method;
+  return {
+    kind: 'secret' as const,
+    scheme,
+    default_secret_name: method.defaultSecretName,
+    sent_as: method.name,
+    encoding: method.encoding === 'derived' ? ('raw' as const) : method.encoding,
+    ...(parts === undefined ? {} : { parts: [...parts] }),
+  };
+}
+
+/** The answer of the registry's stand-in for the template `tpl`, which every org has built in. */
+function shownTemplateOf(template: CompiledTemplate) {
+  return {
+    key: template.key,
+    tier: 'global' as const,
+    owner_id: null,
+    status: 'published' as const,
+    version: 1,
+    published_version: 1,
+    latest_version: 1,
+    title: template.title,
+    description: '',
+    category: '',
+    runtime: template.runtime,
+    hosts: template.hosts,
+    variables: [],
+    base_url_allowed: false,
+    auth: [],
+    ways: template.auth.flatMap((method) =>
+      method.type === 'apiKey' ? [[neededSecretOf(method)]] : [],
+    ),
+    actions_count: 0,
+    updated_at: null,
+    actions: Object.values(template.actions).map(({ key, method, path, risk }) => ({
+      action: key,
+      summary: key,
+      method,
+      path,
+      risk,
+      params_schema: {},
+    })),
+  };
 }
 
 /**
- * The executor on real Postgres and NATS, with an upstream on loopback, and stand-ins for auth,
- * policy and registry at their contracts. The test signs permits and gaps as policy does.
+ * An executor on a real Postgres and NATS, with an upstream on loopback. Auth, policy and registry
+ * are stand-ins that follow their contracts. The test signs permits and permission gaps as policy
+ * does.
  */
 export async function createWorld({
   variables = {},
@@ -134,7 +192,15 @@ export async function createWorld({
   const upstream = startup.use(await startUpstream());
   const template: { current: CompiledTemplate } = { current: templateOf(actions) };
   const settings = { durableReadAudit: false, asked: 0 };
-  const genuine: Genuine = { hosts: [], asked: [] };
+  const genuine: StandInAnswers = {
+    hosts: [],
+    asked: [],
+    deniedTemplates: new Set(),
+    connectedNames: new Set(),
+    secretsOfServices: {},
+    ownTemplates: new Set(),
+    revoked: new Set(),
+  };
 
   const registryBus = await environment.connect('registry');
   const uses: Awaited<ReturnType<Client<typeof registry>['findSecretUses']>>['services'] = [];
@@ -149,6 +215,19 @@ export async function createWorld({
       if (genuine.oauth === undefined)
         throw new AppError('not_found', 'There is no such template.');
       return { ...genuine.oauth, template: { key, tier: 'global', ownerId: null, version: 1 } };
+    },
+    getTemplate: async ({ key, tier }) => {
+      const isOwn = genuine.ownTemplates.has(key);
+      if (tier === null || tier === (isOwn ? 'user' : 'global'))
+        return { ...shownTemplateOf(template.current), key };
+      throw new AppError('not_found', 'There is no such template.');
+    },
+    resolveService: async ({ name }) => {
+      if (!genuine.connectedNames.has(name)) {
+        throw new AppError('unknown_service', 'There is no such service.');
+      }
+      const tier = name.startsWith('org/') ? 'org' : 'user';
+      return { ...platformService, name, tier, secrets: genuine.secretsOfServices };
     },
     findSecretUses: async ({ references }) => ({
       services: uses.filter((service) =>
@@ -165,12 +244,42 @@ export async function createWorld({
       genuine.asked.push(request);
       return { hosts: genuine.hosts };
     },
+    explain: async ({ call }) => {
+      const wantedTemplate = call.kind === 'action' ? call.params['template'] : undefined;
+      const isDenied =
+        typeof wantedTemplate === 'string' && genuine.deniedTemplates.has(wantedTemplate);
+      return {
+        outcome: isDenied ? 'denied' : 'allowed',
+        why: [],
+        permission_keys: [],
+        uncovered_keys: [],
+        grantors: [],
+        risk: 'write',
+        action_description: '',
+        request: {
+          method: 'POST',
+          url: 'https://platform.invalid/',
+          params: {},
+          headers: {},
+          content_type: null,
+          body: null,
+          credentials: [],
+        },
+      };
+    },
   };
   startup.use(
     await serve(policyBus, policy, policyHandlers as Handlers<typeof policy>, { logger }),
   );
   const authBus = await environment.connect('auth');
   const authHandlers: Partial<Handlers<typeof auth>> = {
+    getChain: async ({ identityId }) => ({
+      active: !genuine.revoked.has(identityId),
+      standing: genuine.revoked.has(identityId) ? 'revoked' : 'active',
+      chain: createPeople(environment.keys).chain,
+      role: null,
+      selfApproving: [],
+    }),
     getOrgSettings: async () => {
       settings.asked += 1;
       return {
@@ -189,8 +298,8 @@ export async function createWorld({
     EGRESS_ALLOW: '127.0.0.1/32',
     ...variables,
   };
-  const start = () => startExecutor(loadConfig(executorConfig, allVariables), starting);
-  const first = await start();
+  const startInstance = () => startExecutor(loadConfig(executorConfig, allVariables), starting);
+  const first = await startInstance();
   startup.use(first);
   const sql = startup.use(
     openDatabase({ url: environment.adminUrl, schema: 'executor', connectionsMax: 3 }),
@@ -199,9 +308,20 @@ export async function createWorld({
     createClient(await environment.connect(component), executor);
   const auditBus = await environment.connect('policy');
   const announced: Event[] = [];
+  // An event travels without its audit record, which is in the same row of the outbox.
+  const addRecord = async (event: Event): Promise<Event> => {
+    const [row] = await sql<{ body: string }[]>`
+      select body from executor.outbox where id = ${event.id ?? null}
+    `;
+    return { ...event, audit: (JSON.parse(row?.body ?? '{"audit":null}') as Event).audit };
+  };
+  // One look-up after another, so that `announced` keeps the order of the events.
+  let pendingAdditions: Promise<unknown> = Promise.resolve();
   startup.use(
     onEvents(auditBus, ['evt.executor.secret.>'], (message) => {
-      if (message) announced.push(message.body as Event);
+      if (!message) return;
+      const body = message.body as Event;
+      pendingAdditions = pendingAdditions.then(async () => announced.push(await addRecord(body)));
     }),
   );
 
@@ -228,17 +348,17 @@ export async function createWorld({
     upstream,
     template,
     settings,
-    /** What policy knows of the service that is being connected, and what the registry says of it. */
+    /** What the stand-ins know about the service that is being connected. */
     genuine,
-    /** What the registry answers about services that use secrets. */
+    /** What the registry's stand-in says about the services that use secrets. */
     uses,
-    /** What the executor told the registry about the tools of services. */
+    /** The executor's reports to the registry about the tools of services. */
     followed,
     sql,
     announced,
-    start,
+    start: startInstance,
     stopExecutor: () => first[Symbol.asyncDispose](),
-    /** Audit events of calls, from the outbox: what non-reads leave. */
+    /** The audit events of calls in the outbox. Only non-reads write events to the outbox. */
     async outbox(type: string): Promise<Event[]> {
       const rows = await sql<{ body: string }[]>`
         select body from executor.outbox where type = ${type} order by id
@@ -249,19 +369,19 @@ export async function createWorld({
   };
 }
 type Gateway = Client<typeof executor>;
-type ContextLess<Name extends 'createSecret' | 'deleteSecret'> = Omit<
+type WithoutContext<Name extends 'createSecret' | 'deleteSecret'> = Omit<
   Parameters<Gateway[Name]>[0],
   'context'
 > &
   Partial<Pick<Parameters<Gateway[Name]>[0], 'context'>>;
 
-/** Most tests do not care which request a secret was made by. */
+/** Adds the context of the request to each call, because most tests do not care about it. */
 function withContext(client: Gateway) {
   return {
     ...client,
-    createSecret: (request: ContextLess<'createSecret'>, deadline: Deadline) =>
+    createSecret: (request: WithoutContext<'createSecret'>, deadline: Deadline) =>
       client.createSecret({ context, ...request }, deadline),
-    deleteSecret: (request: ContextLess<'deleteSecret'>, deadline: Deadline) =>
+    deleteSecret: (request: WithoutContext<'deleteSecret'>, deadline: Deadline) =>
       client.deleteSecret({ context, ...request }, deadline),
   };
 }
@@ -273,15 +393,15 @@ function createPeople(keys: TestEnvironment['keys']) {
   const signer = createSigner<Principal>('principal', ...keys.principal);
   const userId = uuidv7();
   const agentId = uuidv7();
-  const link = (id: string, kind: 'user' | 'agent', name: string) => ({
+  const createLink = (id: string, kind: 'user' | 'agent', name: string) => ({
     id,
     kind,
     name,
     inheritPermissions: false,
   });
   const credential = { kind: 'agent_key' as const, id: uuidv7(), clientId: null };
-  const userLink = link(userId, 'user', 'ann');
-  const chain = [userLink, link(agentId, 'agent', 'bot')];
+  const userLink = createLink(userId, 'user', 'ann');
+  const chain = [userLink, createLink(agentId, 'agent', 'bot')];
   const principalOf = (parts: Partial<Principal> & { role: Role | null }): string =>
     signer.sign({
       orgId,
@@ -306,13 +426,16 @@ function createPeople(keys: TestEnvironment['keys']) {
   };
 }
 
-interface Named {
+interface NamedCredential {
   readonly id: string;
   readonly name: string;
 }
-type PermitParts = Partial<Permit> & { secrets?: Named[]; connections?: Named[] };
+type PermitParts = Partial<Permit> & {
+  secrets?: NamedCredential[];
+  connections?: NamedCredential[];
+};
 
-/** Permits and gaps as policy would sign them for a call of the agent. */
+/** Signs permits and permission gaps for calls of the agent, as policy would. */
 function createStatementSigners({
   environment,
   people,
@@ -321,7 +444,10 @@ function createStatementSigners({
   template: registryTemplate,
 }: {
   environment: Pick<TestEnvironment, 'keys'>;
-  /** What the stand-in for the registry gives, by which policy decided. */
+  /**
+   * The template that the registry's stand-in returns, and whose digest is in permits and
+   * permission gaps.
+   */
   template: { readonly current: CompiledTemplate };
   people: ReturnType<typeof createPeople>;
   baseUrl: string;
@@ -367,8 +493,11 @@ function createStatementSigners({
       target,
       templateDigest: target.kind === 'raw' ? null : templateDigest(current),
       injections: [
-        ...secrets.map((named) => ({ kind: 'secret' as const, ...named })),
-        ...connections.map((named) => ({ kind: 'connection' as const, ...named })),
+        ...secrets.map((namedCredential) => ({ kind: 'secret' as const, ...namedCredential })),
+        ...connections.map((namedCredential) => ({
+          kind: 'connection' as const,
+          ...namedCredential,
+        })),
       ].map(({ kind, id, name }) => ({
         kind,
         credentialId: id,

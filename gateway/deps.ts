@@ -1,4 +1,5 @@
-import type { Bus, Client, FileReader } from '#bus';
+import type { ExecutorFollower } from '#beats';
+import type { Bus, Client, FileReader, RepetitionBudget } from '#bus';
 import type { approvals } from '#contracts/bus/approvals';
 import type { audit } from '#contracts/bus/audit';
 import type { auth } from '#contracts/bus/auth';
@@ -6,21 +7,24 @@ import type { executor } from '#contracts/bus/executor';
 import type { notifier } from '#contracts/bus/notifier';
 import type { policy } from '#contracts/bus/policy';
 import type { registry } from '#contracts/bus/registry';
-import type { Publisher } from '#events';
+import type { Publisher, StreamWatch } from '#events';
+import type { Readiness } from '#readiness';
 import type { AuditShare } from '#shares';
 import type { Macs } from '#signing';
 import type { Logger } from '#telemetry';
-import type { AuthEvents } from './auth-events.ts';
-import type { Authenticator } from './authenticate.ts';
-import type { CallLimits } from './domain/call-body.ts';
-import type { Site } from './domain/site.ts';
-import type { Feed } from './feed.ts';
-import type { RateLimits } from './rate-limits.ts';
-import type { Refusals } from './refusals.ts';
-import type { UnderWay } from './under-way.ts';
+import type { AuthEvents } from './events/auth-events.ts';
+import type { Authenticator } from './authentication/authenticator.ts';
+import type { CallLimits } from './calls/domain/call-body.ts';
+import type { CallReport } from './records/call-report.ts';
+import type { Site } from './authentication/domain/site.ts';
+import type { Feed } from './events/feed.ts';
+import type { RateLimits } from './limits/rate-limits.ts';
+import type { AccessLog } from './records/access-log.ts';
+import type { Refusals } from './records/refusals.ts';
+import type { RequestSlots } from './limits/request-slots.ts';
 
-/** The components behind the edge. */
-export interface Neighbours {
+/** Clients of the other components. */
+export interface ComponentClients {
   readonly auth: Client<typeof auth>;
   readonly registry: Client<typeof registry>;
   readonly policy: Client<typeof policy>;
@@ -30,26 +34,40 @@ export interface Neighbours {
   readonly audit: Client<typeof audit>;
 }
 
-export interface Deps extends Neighbours {
+export interface Deps extends ComponentClients {
   readonly bus: Bus;
+  readonly readiness: Pick<Readiness, 'failing'>;
   readonly authenticator: Authenticator;
   readonly authEvents: AuthEvents;
-  /** What the cards of approvals are checked by. */
+  /** Verifies the approval cards, which show the call that an approval would run. */
   readonly cards: Macs;
   readonly files: FileReader;
   readonly publisher: Publisher;
+  readonly streams: Pick<StreamWatch, 'states'>;
   readonly refusals: Refusals;
   readonly feed: Feed;
-  /** Ends the read that will be recorded under this id: its client has gone. */
+  /**
+   * Tells the executors to end the read with this audit id, because its client has disconnected.
+   */
   readonly announceDisconnect: (auditId: string) => void;
+  /** Passes on what became of a call, for the log and for a person at a terminal. */
+  readonly reportCall: (report: CallReport) => void;
+  /** Notices when the executor of a call is dead. */
+  readonly executors: ExecutorFollower;
+  /** Limits how many calls are asked of a second executor. */
+  readonly secondExecutions: RepetitionBudget;
   readonly rates: RateLimits;
-  readonly underWay: UnderWay;
+  readonly slots: RequestSlots;
   readonly auditShare: AuditShare;
-  /** What the JSON of a request may hold. */
+  /** Limits on the JSON of a request. */
   readonly limits: CallLimits;
-  /** Known once the port is. */
+  /** Returns the gateway's own address, which is known once its port is. */
   readonly site: () => Site;
-  /** Aborted when the gateway begins to stop: streams end, waiting calls answer what they know. */
+  /**
+   * Aborts when the gateway begins to stop. Streams then end, and waiting calls answer with their
+   * current state.
+   */
   readonly stopping: AbortSignal;
   readonly logger: Logger;
+  readonly accessLog: AccessLog;
 }

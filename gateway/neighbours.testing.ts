@@ -10,30 +10,34 @@ import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { createSigner } from '#signing';
 import { createLogger } from '#telemetry';
+import { checkDeclared } from '../test/support/declared-errors.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { gatewayConfig } from './config.ts';
-import { agent } from './principals.testing.ts';
+import { createAgentPrincipal } from './principals.testing.ts';
 import type { ServerOptions } from './server.ts';
 import { startGateway } from './start.ts';
 import type { RunningGateway } from './start.ts';
 
 type Contracts = typeof busContracts;
 type Mutable<T> = { -readonly [K in keyof T]?: T[K] };
-export type Neighbours = { [Name in keyof Contracts]: Mutable<Handlers<Contracts[Name]>> };
+export type ComponentStandIns = { [Name in keyof Contracts]: Mutable<Handlers<Contracts[Name]>> };
 
-/** The components behind the edge, answered at their contracts by what each test puts here. */
+/**
+ * Runs stand-ins for the other components. Each test sets the answers of the endpoints that it
+ * needs.
+ */
 export interface Stage extends AsyncDisposable {
   readonly environment: TestEnvironment;
-  readonly neighbours: Neighbours;
+  readonly standIns: ComponentStandIns;
   readonly buses: Readonly<Record<keyof Contracts, Bus>>;
-  /** Makes a token that authenticates as these claims; more is taken from a fresh agent. */
+  /** Creates a token for an agent with these claims. */
   tokenFor(claims?: Partial<Principal>): string;
-  /** Tokens of sessions stand in a cookie, all others in the Authorization header. */
-  readonly accounts: Map<string, Principal>;
-  /** How often auth was asked. */
+  /** Callers by their token, for bearer tokens and session cookies alike. */
+  readonly claimsByToken: Map<string, Principal>;
+  /** How often the gateway has asked auth to authenticate a credential. */
   readonly lookUps: { count: number };
-  /** Announces a feed item as the notifier would. */
+  /** Publishes a feed item as the notifier would. */
   announce(item: FeedItem): Promise<void>;
   gateway(settings?: Record<string, string>, options?: ServerOptions): Promise<RunningGateway>;
 }
@@ -45,7 +49,7 @@ export async function createStage(): Promise<Stage> {
   const accounts = new Map<string, Principal>();
   const lookUps = { count: 0 };
   const signer = createSigner<Principal>('principal', ...environment.keys.principal);
-  const neighbours: Neighbours = {
+  const standInsByComponent: ComponentStandIns = {
     auth: {
       async authenticate({ token }) {
         lookUps.count += 1;
@@ -54,6 +58,7 @@ export async function createStage(): Promise<Stage> {
         const claims = { ...account, expiresAt: Date.now() + 10_000 };
         return { principal: signer.sign(claims), claims };
       },
+      checkSignInLink: async () => ({ works: true }),
     },
     registry: {},
     policy: {},
@@ -67,30 +72,33 @@ export async function createStage(): Promise<Stage> {
     const component = name as keyof Contracts;
     const bus = await environment.connect(component);
     buses[component] = bus;
-    const table = neighbours[component] as Record<string, (...given: unknown[]) => unknown>;
+    const handlersOfStandIn = standInsByComponent[component] as Record<
+      string,
+      (...given: unknown[]) => unknown
+    >;
     const handlers = Object.fromEntries(
       Object.keys(contract.endpoints).map((endpoint) => [
         endpoint,
-        async (...given: unknown[]) => {
-          const handler = table[endpoint];
+        async (...requestArguments: unknown[]) => {
+          const handler = handlersOfStandIn[endpoint];
           if (handler === undefined) throw new Error(`${component}.${endpoint} is not on stage`);
-          return handler(...given);
+          return handler(...requestArguments);
         },
       ]),
     );
     startup.use(await serve(bus, contract, handlers as never, { logger }));
   }
 
-  const running = startup.move();
+  const stageResources = startup.move();
   return {
     environment,
-    neighbours,
+    standIns: standInsByComponent,
     buses: buses as Record<keyof Contracts, Bus>,
-    accounts,
+    claimsByToken: accounts,
     lookUps,
     tokenFor(claims = {}) {
       const token = `token-${randomUUID()}`;
-      accounts.set(token, { ...agent(), ...claims });
+      accounts.set(token, { ...createAgentPrincipal(), ...claims });
       return token;
     },
     async announce(item) {
@@ -102,7 +110,7 @@ export async function createStage(): Promise<Stage> {
       const config = loadConfig(gatewayConfig, { ...environment.variables, ...settings });
       return startGateway(config, { checkAnswers: true, ...options });
     },
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    [Symbol.asyncDispose]: () => stageResources.disposeAsync(),
   };
 }
 
@@ -112,31 +120,37 @@ export interface Reply {
   readonly body: Record<string, unknown>;
 }
 
-interface Ask {
+interface SendOptions {
   readonly method?: string;
   readonly token?: string;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }
 
-/** One request; objects are sent as JSON, strings and bytes as they are. */
-export async function ask(url: string, path: string, options: Ask = {}): Promise<Reply> {
+/**
+ * Sends one request. Objects are sent as JSON, strings and bytes unchanged. Throws if the answer has
+ * an error code that the route does not declare.
+ */
+export async function sendRequest(
+  url: string,
+  path: string,
+  options: SendOptions = {},
+): Promise<Reply> {
   const { token, body, headers = {} } = options;
-  const isPlain = typeof body === 'string' || body instanceof Uint8Array;
+  const isSentUnchanged = typeof body === 'string' || body instanceof Uint8Array;
+  const method = options.method ?? (body === undefined ? 'GET' : 'POST');
   const response = await fetch(new URL(path, url), {
-    method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+    method,
     redirect: 'manual',
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: isPlain ? body : JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: isSentUnchanged ? body : JSON.stringify(body) }),
   } as RequestInit);
   const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-  };
+  const parsedAnswer = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+  checkDeclared({ method, url: new URL(path, url) }, parsedAnswer);
+  return { status: response.status, headers: response.headers, body: parsedAnswer };
 }

@@ -5,8 +5,8 @@ import type { Principal, Scope } from '#contracts/vocabulary';
 
 const agentScopes: Scope[] = ['actions:call', 'approvals', 'agents'];
 
-/** An agent of a user, with an agent key. */
-export function agent(): Principal {
+/** Returns the principal of a user's agent with an agent key. */
+export function createAgentPrincipal(): Principal {
   const [orgId, userId, identityId] = [randomUUID(), randomUUID(), randomUUID()];
   return {
     orgId,
@@ -25,9 +25,9 @@ export function agent(): Principal {
   };
 }
 
-/** A user in the dashboard. */
-export function user(role: Principal['role'] = 'member'): Principal {
-  const base = agent();
+/** Returns the principal of a user with a dashboard session. */
+export function createUserPrincipal(role: Principal['role'] = 'member'): Principal {
+  const base = createAgentPrincipal();
   return {
     ...base,
     identityId: base.userId,
@@ -39,7 +39,7 @@ export function user(role: Principal['role'] = 'member'): Principal {
   };
 }
 
-export function feedItemOf(
+export function createFeedItem(
   claims: Principal,
   position: number,
   event: Partial<Omit<Event, 'audit'>> = {},

@@ -9,79 +9,92 @@ import { ConfigError } from '#config';
 import { clientIdCharactersMax } from '#contracts/vocabulary';
 import { errorCodes } from '#errors';
 import type { GatewayConfig } from './config.ts';
-import { limitConnections } from './connections.ts';
+import { limitConnections } from './limits/limit-connections.ts';
+import type { CallReport } from './records/call-report.ts';
 import type { Deps } from './deps.ts';
-import { mcpRoute } from './mcp/route.ts';
-import type { ProtocolServerFactory } from './mcp/serving.ts';
-import { connectPages } from './plugins/connect.ts';
-import { dashboardPages } from './plugins/dashboard.ts';
-import { registerEdge } from './plugins/edge.ts';
-import { notFound, registerErrorHandler, sendError, toAppError } from './plugins/error-handler.ts';
-import { eventRoute } from './plugins/event-route.ts';
-import { oauthForward } from './plugins/oauth-forward.ts';
-import { publicKeys } from './plugins/public-keys.ts';
-import { openapiRoute } from './plugins/openapi-route.ts';
-import { registerRoutes } from './plugins/routes.ts';
-import { signInPages } from './plugins/sign-in.ts';
+import { createHandlers } from './handlers.ts';
+import { serveMcp } from './mcp/serve-mcp.ts';
+import type { ProtocolServerFactory } from './mcp/endpoint.ts';
+import { serveConnectPages } from './pages/connect.ts';
+import { serveDashboard } from './pages/dashboard.ts';
+import { registerRequestChecks } from './http/check-request.ts';
+import { notFound, registerErrorHandler, sendNoAddress, toAppError } from './http/error-handler.ts';
+import { serveEvents } from './http/serve-events.ts';
+import { forwardOauth } from './http/forward-oauth.ts';
+import { servePublicKeys } from './http/serve-public-keys.ts';
+import { serveOpenapi } from './http/serve-openapi.ts';
+import { registerRoutes } from './http/serve-routes.ts';
+import { serveSignInPages } from './pages/sign-in.ts';
 
 export interface ServerOptions {
-  /** Parse every answer with its route's schema; for tests. */
+  /** Whether every answer is parsed with the schema of its route; for tests. */
   readonly checkAnswers?: boolean;
+  /** Hears of each call once it is answered, and of each execution once it has ended. */
+  readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly dashboardDist?: string;
-  /** Speaks MCP instead of our own tools, behind the same transport; for conformance suites. */
-  readonly mcpServer?: ProtocolServerFactory;
+  /** Replaces the gateway's MCP server behind the same transport, for conformance suites. */
+  readonly createMcpServer?: ProtocolServerFactory;
 }
 
-/** Names every limit of the HTTP server, so that no default decides (docs/reference/limits.md#requests). */
-const limits = {
+/**
+ * Sets every limit of the HTTP server explicitly, so that none depends on a default
+ * (docs/reference/limits.md#requests).
+ */
+const httpServerLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
-  /** Longer than the idle time of common load balancers, so that they close first. */
+  /**
+   * This is longer than the idle timeout of common load balancers, so that they close idle
+   * connections first.
+   */
   keepAliveTimeout: 72_000,
   maxRequestsPerSocket: 100_000,
   maxHeaderSize: 16_384,
   connections: 10_000,
-  /** An OAuth client's id may be a URL, percent-encoded: three characters for one. */
+  /** An OAuth client id may be a percent-encoded URL, which takes three characters for one. */
   pathParameterCharacters: 3 * clientIdCharactersMax,
 };
 
-/** The HTTP server with everything it answers, not yet listening. */
+/** Creates the HTTP server with all of its routes; it does not listen yet. */
 export async function createServer(
   config: GatewayConfig,
   deps: Deps,
-  { checkAnswers = false, dashboardDist, mcpServer }: ServerOptions = {},
+  { checkAnswers = false, dashboardDist, createMcpServer: mcpServer }: ServerOptions = {},
 ): Promise<FastifyInstance> {
   const app = Fastify({
     http: {
-      headersTimeout: limits.headersTimeout,
-      connectionsCheckingInterval: limits.connectionsCheckingInterval,
-      maxHeaderSize: limits.maxHeaderSize,
-      // Our own check answers a missing Host, with a sentence.
+      headersTimeout: httpServerLimits.headersTimeout,
+      connectionsCheckingInterval: httpServerLimits.connectionsCheckingInterval,
+      maxHeaderSize: httpServerLimits.maxHeaderSize,
+      // Another check of the gateway refuses a missing Host with a helpful message.
       requireHostHeader: false,
       insecureHTTPParser: false,
     },
-    requestTimeout: limits.requestTimeout,
-    keepAliveTimeout: limits.keepAliveTimeout,
-    maxRequestsPerSocket: limits.maxRequestsPerSocket,
-    // Streams and held calls are quiet for long; idle connections end by keepAliveTimeout.
+    requestTimeout: httpServerLimits.requestTimeout,
+    keepAliveTimeout: httpServerLimits.keepAliveTimeout,
+    maxRequestsPerSocket: httpServerLimits.maxRequestsPerSocket,
+    // Streams and waiting calls can be silent for a long time. Idle connections are ended by
+    // keepAliveTimeout instead.
     connectionTimeout: 0,
-    // A call may take up to its timeout_ms; every handler has a deadline of its own.
+    // A call may take as long as its timeout_ms, and every handler has its own deadline.
     handlerTimeout: 0,
     pluginTimeout: 10_000,
     bodyLimit: config.CAP_REQUEST_BODY_BYTES,
     forceCloseConnections: 'idle',
-    // While stopping, what still comes in on an open connection is served, with Connection: close.
+    // While the server stops, requests on open connections are still served, with Connection:
+    // close.
     return503OnClosing: false,
     trustProxy: parseTrustedProxies(config.TRUSTED_PROXIES),
     requestIdHeader: false,
     genReqId: () => randomUUIDv7(),
     logger: false,
-    routerOptions: { maxParamLength: limits.pathParameterCharacters },
+    routerOptions: { maxParamLength: httpServerLimits.pathParameterCharacters },
     clientErrorHandler: answerClientError,
-    // Before any hook ran, so the edge's headers are set here.
-    frameworkErrors: (thrown, request, reply) =>
-      sendError(toAppError(thrown), {
+    // At this point no hook has set the standard headers, so they are set here.
+    frameworkErrors: (error, request, reply) => {
+      deps.accessLog.watch(request, reply);
+      sendNoAddress(toAppError(error), {
         request,
         reply: reply.headers({
           'x-request-id': request.id,
@@ -89,48 +102,49 @@ export async function createServer(
           'cache-control': 'no-store',
         }),
         logger: deps.logger,
-      }),
+      });
+    },
   });
-  app.server.maxConnections = limits.connections;
+  app.server.maxConnections = httpServerLimits.connections;
   limitConnections(app.server, {
     perAddressMax: config.CONNECTIONS_PER_ADDRESS_MAX,
     trustedProxies: parseTrustedProxies(config.TRUSTED_PROXIES) || [],
   });
 
   registerErrorHandler(app, deps);
-  registerEdge(app, deps);
+  registerRequestChecks(app, deps);
   app.setNotFoundHandler((request, reply) =>
-    sendError(notFound(), { request, reply, logger: deps.logger }),
+    sendNoAddress(notFound(), { request, reply, logger: deps.logger }),
   );
-  registerRoutes(app, deps, { checkAnswers });
-  await app.register(openapiRoute);
-  await app.register(publicKeys, deps);
-  await app.register(eventRoute, deps);
-  await app.register(mcpRoute, { deps, createServer: mcpServer });
-  await app.register(signInPages, deps);
-  await app.register(connectPages, deps);
-  await app.register(oauthForward, { ...deps, oauthUrl: config.OAUTH_URL });
-  await app.register(dashboardPages, { dist: dashboardDist });
+  registerRoutes(app, deps, { handlers: createHandlers(deps), checkAnswers });
+  await app.register(serveOpenapi);
+  await app.register(servePublicKeys, deps);
+  await app.register(serveEvents, deps);
+  await app.register(serveMcp, { deps, createServer: mcpServer });
+  await app.register(serveSignInPages, deps);
+  await app.register(serveConnectPages, deps);
+  await app.register(forwardOauth, { ...deps, oauthUrl: config.OAUTH_URL });
+  await app.register(serveDashboard, { dist: dashboardDist });
   await app.ready();
   return app;
 }
 
-function parseTrustedProxies(given: string): string[] | false {
-  const proxies = given
+function parseTrustedProxies(setting: string): string[] | false {
+  const proxies = setting
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
   return proxies.length === 0 ? false : proxies;
 }
 
-/** Fastify compiles the list when it is created, and throws what it does not understand. */
-export function explainTrustedProxies(thrown: unknown, config: GatewayConfig): unknown {
-  if (thrown instanceof TypeError && config.TRUSTED_PROXIES !== '') {
+/** Turns Fastify's error about TRUSTED_PROXIES into a configuration error. */
+export function explainTrustedProxies(error: unknown, config: GatewayConfig): unknown {
+  if (error instanceof TypeError && config.TRUSTED_PROXIES !== '') {
     return new ConfigError(
       `TRUSTED_PROXIES must be a comma list of addresses and CIDRs (it is ${JSON.stringify(config.TRUSTED_PROXIES)}).`,
     );
   }
-  return thrown;
+  return error;
 }
 
 const clientErrors: Readonly<Record<string, { status: string; error: string; message: string }>> = {
@@ -145,25 +159,29 @@ const clientErrors: Readonly<Record<string, { status: string; error: string; mes
     message: 'The request did not arrive in time; send it again, faster.',
   },
 };
-const malformed = {
+const malformedRequestAnswer = {
   status: `${errorCodes.invalid_request.httpStatus} Bad Request`,
   error: 'invalid_request',
   message: 'The request is not valid HTTP.',
 };
 
-/** What Node's parser refuses never becomes a request, so the answer is written on the socket itself. */
+/**
+ * Answers requests that Node's parser rejects. They never reach Fastify, so the answer is written
+ * to the socket.
+ */
 function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
-  const pending = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
-  const isAnswering = pending?.headersSent === true;
+  const pendingResponse = (socket as Duplex & { _httpMessage?: ServerResponse | null })
+    ._httpMessage;
+  const isAnswering = pendingResponse?.headersSent === true;
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) {
     socket.destroy();
     return;
   }
-  const { status, ...rest } = clientErrors[error.code ?? ''] ?? malformed;
+  const { status, ...rest } = clientErrors[error.code ?? ''] ?? malformedRequestAnswer;
   const body = JSON.stringify({ ...rest, request_id: randomUUIDv7() });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
-    // A client that never reads must not hold the socket.
+    // The connection is destroyed even if the client never reads the answer.
     () => socket.destroy(),
   );
 }

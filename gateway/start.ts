@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import { createServer as createTcpServer } from 'node:net';
+
 import type { FastifyInstance } from 'fastify';
 
-import { connectBus, createClient, openFileReader } from '#bus';
+import { followExecutors } from '#beats';
+import { connectBus, createClient, createRepetitionBudget, openFileReader } from '#bus';
 import type { Bus } from '#bus';
 import { ConfigError, deriveBaseUrl } from '#config';
 import { approvals } from '#contracts/bus/approvals';
@@ -11,50 +15,142 @@ import { notifier } from '#contracts/bus/notifier';
 import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import { clientGoneSubject } from '#contracts/events';
-import { openPublisher } from '#events';
+import { openPublisher, watchStreams } from '#events';
+import { prepareStop } from '#process';
 import type { RunningComponent } from '#process';
+import { watchReadiness } from '#readiness';
 import { callerLevels, createAuditShare } from '#shares';
 import { createMacs } from '#signing';
 import { createLogger } from '#telemetry';
-import { subscribeToAuthEvents } from './auth-events.ts';
-import { createAuthenticator } from './authenticate.ts';
+import { subscribeToAuthEvents } from './events/auth-events.ts';
+import { createAuthenticator } from './authentication/authenticator.ts';
 import type { GatewayConfig } from './config.ts';
-import type { Deps, Neighbours } from './deps.ts';
-import { describeSite } from './domain/site.ts';
-import type { Site } from './domain/site.ts';
-import { openFeed } from './feed.ts';
-import { retryableWhenExpired } from './retryable-when-expired.ts';
-import { createRateLimits } from './rate-limits.ts';
-import { openRefusals } from './refusals.ts';
-import { joinReplicas } from './replicas.ts';
+import type { Deps, ComponentClients } from './deps.ts';
+import { describeSite } from './authentication/domain/site.ts';
+import type { Site } from './authentication/domain/site.ts';
+import { createCallChecks } from './health/call-checks.ts';
+import { openFeed } from './events/feed.ts';
+import { makeExpiryRetryable } from './authentication/retryable-when-expired.ts';
+import { createRateLimits } from './limits/rate-limits.ts';
+import type { RateLimits } from './limits/rate-limits.ts';
+import { createAccessLog } from './records/access-log.ts';
+import { reportOfExecution } from './records/call-report.ts';
+import { openRefusals } from './records/refusals.ts';
+import { joinReplicas } from './limits/replicas.ts';
+import type { Replicas } from './limits/replicas.ts';
 import { createServer, explainTrustedProxies } from './server.ts';
 import type { ServerOptions } from './server.ts';
-import { prepareStop } from './stop-server.ts';
-import { createUnderWay } from './under-way.ts';
+import { createRequestSlots } from './limits/request-slots.ts';
 
 export interface RunningGateway extends RunningComponent {
-  /** What it calls itself; with PORT=0 the port it was given. */
+  /** The base URL; with PORT=0 it contains the assigned port. */
   readonly url: string;
 }
 
 /**
- * Starts the edge. Disposing it ends streams and waiting calls, says `Connection: close` for a
- * moment, finishes what is under way, and then lets go of the bus.
+ * Starts the gateway. Disposing the result ends streams and waiting calls, answers with
+ * `Connection: close` for a moment, finishes open requests and then closes the bus.
  */
 export async function startGateway(
   config: GatewayConfig,
   options: ServerOptions = {},
 ): Promise<RunningGateway> {
   const logger = createLogger({ component: 'gateway', level: config.LOG_LEVEL });
-  // A wrong address is found before anything is opened.
+  // Checks BASE_URL before anything is opened.
   if (config.PORT !== 0) siteOf(config, config.PORT);
 
   await using startup = new AsyncDisposableStack();
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'gateway' }));
-  const neighbours = createNeighbours(bus);
+  const componentClients = createClients(bus);
+  const readiness = startup.use(
+    await watchReadiness({ checks: createCallChecks(bus, componentClients), logger }),
+  );
   const feed = startup.use(openFeed(bus, logger));
   const replicas = startup.use(joinReplicas(bus));
-  const rates = createRateLimits({
+  const executors = startup.use(followExecutors(bus));
+  const rates = createRates(config, replicas);
+  const authenticator = createAuthenticator(componentClients.auth, rates);
+  const authEvents = startup.use(subscribeToAuthEvents(bus, () => authenticator.forget()));
+  const stopController = new AbortController();
+  const publisher = openPublisher(bus, 'gateway', logger);
+  // The refusals are disposed after the server, so that the last ones are counted too.
+  const refusals = startup.use(openRefusals({ publisher, logger }));
+
+  let site: Site | undefined;
+  const app: FastifyInstance = await createServer(
+    config,
+    {
+      ...componentClients,
+      bus,
+      readiness,
+      feed,
+      announceDisconnect: createDisconnectAnnouncer(bus),
+      executors,
+      secondExecutions: createRepetitionBudget(),
+      authenticator,
+      authEvents,
+      cards: createMacs('card', config.CARD_KEY.reveal()),
+      files: openFileReader(bus),
+      publisher,
+      streams: startup.use(watchStreams({ bus, logger })),
+      refusals,
+      rates,
+      ...createShares(config),
+      limits: limitsOf(config),
+      // By the time a request arrives, the port is known.
+      site: (): Site => (site ??= siteOf(config, portOf(app))),
+      stopping: stopController.signal,
+      logger,
+      ...openReports(config, { logger, feed, onCall: options.onCall }),
+    },
+    options,
+  ).catch((error: unknown) => {
+    throw explainTrustedProxies(error, config);
+  });
+  startup.defer(() => app.close());
+  startup.defer(
+    prepareStop(app.server, {
+      pauseMs: config.SHUTDOWN_PAUSE_SECONDS * 1_000,
+      endStreams: () => stopController.abort(),
+    }),
+  );
+  startup.defer(() => readiness.leave());
+  await listen(app, config);
+  site = siteOf(config, portOf(app));
+
+  logger.info({ url: site.baseUrl }, 'started');
+  const startedResources = startup.move();
+  return {
+    logger,
+    readiness,
+    url: site.baseUrl,
+    [Symbol.asyncDispose]: () => startedResources.disposeAsync(),
+  };
+}
+
+/** Opens the log of requests, and tells `onCall` what becomes of calls and executions. */
+function openReports(
+  config: GatewayConfig,
+  { logger, feed, onCall }: Pick<Deps, 'logger' | 'feed'> & Pick<ServerOptions, 'onCall'>,
+): Pick<Deps, 'accessLog' | 'reportCall'> {
+  const accessLog = createAccessLog(config.LOG_REQUESTS, logger);
+  if (onCall !== undefined) {
+    feed.subscribe((item) => {
+      const report = item === null ? null : reportOfExecution(item);
+      if (report !== null) onCall(report);
+    });
+  }
+  return {
+    accessLog,
+    reportCall(report) {
+      if (report.requestId !== null) accessLog.note(report.requestId, report.outcome);
+      onCall?.(report);
+    },
+  };
+}
+
+function createRates(config: GatewayConfig, replicas: Pick<Replicas, 'live'>): RateLimits {
+  return createRateLimits({
     identityPerMinute: config.RATE_IDENTITY_PER_MINUTE,
     userPerMinute: config.RATE_USER_PER_MINUTE,
     signInPerMinute: config.RATE_SIGN_IN_PER_MINUTE,
@@ -62,55 +158,22 @@ export async function startGateway(
     publicPerMinute: config.RATE_PUBLIC_PER_MINUTE,
     replicas: () => replicas.live(),
   });
-  const authenticator = createAuthenticator(neighbours.auth, rates);
-  const authEvents = startup.use(subscribeToAuthEvents(bus, () => authenticator.forget()));
-  const stopping = new AbortController();
-  const publisher = openPublisher(bus, 'gateway', logger);
-  // Stopped after the server, so that nothing is refused that it does not count.
-  const refusals = startup.use(openRefusals({ publisher, logger }));
+}
 
-  let site: Site | undefined;
-  const app: FastifyInstance = await createServer(
-    config,
-    {
-      ...neighbours,
-      bus,
-      feed,
-      announceDisconnect: createDisconnectAnnouncer(bus),
-      authenticator,
-      authEvents,
-      cards: createMacs('card', config.CARD_KEY.reveal()),
-      files: openFileReader(bus),
-      publisher,
-      refusals,
-      rates,
-      auditShare: createAuditShare({
-        bytesPerMinute: config.AUDIT_BYTES_PER_MINUTE,
-        levels: callerLevels(config),
-        component: 'gateway',
-      }),
-      underWay: createUnderWay({
-        requestsMax: config.GATEWAY_IN_FLIGHT_MAX,
-        streamsMax: config.GATEWAY_STREAMS_MAX,
-        levels: callerLevels(config),
-      }),
-      limits: limitsOf(config),
-      // The port is known when the first request is.
-      site: (): Site => (site ??= siteOf(config, portOf(app))),
-      stopping: stopping.signal,
-      logger,
-    },
-    options,
-  ).catch((thrown: unknown) => {
-    throw explainTrustedProxies(thrown, config);
-  });
-  startup.defer(prepareStop(app, stopping));
-  await listen(app, config);
-  site = siteOf(config, portOf(app));
-
-  logger.info({ url: site.baseUrl }, 'started');
-  const running = startup.move();
-  return { logger, url: site.baseUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+function createShares(config: GatewayConfig): Pick<Deps, 'auditShare' | 'slots'> {
+  const levels = callerLevels(config);
+  return {
+    auditShare: createAuditShare({
+      bytesPerMinute: config.AUDIT_BYTES_PER_MINUTE,
+      levels,
+      component: 'gateway',
+    }),
+    slots: createRequestSlots({
+      requestsMax: config.GATEWAY_IN_FLIGHT_MAX,
+      streamsMax: config.GATEWAY_STREAMS_MAX,
+      levels,
+    }),
+  };
 }
 
 function limitsOf(config: GatewayConfig): Deps['limits'] {
@@ -129,15 +192,15 @@ function createDisconnectAnnouncer(bus: Bus): Deps['announceDisconnect'] {
   };
 }
 
-function createNeighbours(bus: Bus): Neighbours {
+function createClients(bus: Bus): ComponentClients {
   return {
     auth: createClient(bus, auth),
-    registry: retryableWhenExpired(createClient(bus, registry)),
-    policy: retryableWhenExpired(createClient(bus, policy)),
-    executor: retryableWhenExpired(createClient(bus, executor)),
-    approvals: retryableWhenExpired(createClient(bus, approvals)),
-    notifier: retryableWhenExpired(createClient(bus, notifier)),
-    audit: retryableWhenExpired(createClient(bus, audit)),
+    registry: makeExpiryRetryable(createClient(bus, registry)),
+    policy: makeExpiryRetryable(createClient(bus, policy)),
+    executor: makeExpiryRetryable(createClient(bus, executor)),
+    approvals: makeExpiryRetryable(createClient(bus, approvals)),
+    notifier: makeExpiryRetryable(createClient(bus, notifier)),
+    audit: makeExpiryRetryable(createClient(bus, audit)),
   };
 }
 
@@ -154,17 +217,39 @@ function portOf(app: FastifyInstance): number {
   return address.port;
 }
 
-async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Promise<void> {
+async function listen(app: FastifyInstance, config: ListenConfig): Promise<void> {
   try {
-    await app.listen({ host: HOST, port: PORT });
-  } catch (thrown) {
-    const code = (thrown as NodeJS.ErrnoException).code;
-    if (code === 'EADDRINUSE') {
-      throw new ConfigError(`PORT ${PORT} on ${HOST} is taken by another program; choose another.`);
-    }
-    if (code === 'EACCES' || code === 'EADDRNOTAVAIL') {
-      throw new ConfigError(`The gateway cannot listen on HOST ${HOST}, PORT ${PORT} (${code}).`);
-    }
-    throw thrown;
+    await app.listen({ host: config.HOST, port: config.PORT });
+  } catch (error) {
+    throw explainListenError(error, config);
   }
+}
+
+/**
+ * Refuses an address at which the gateway could not listen. A start that ends with the gateway asks
+ * this first, because everything before it can take a minute.
+ */
+export async function checkCanListen(config: ListenConfig): Promise<void> {
+  const server = createTcpServer();
+  try {
+    server.listen({ host: config.HOST, port: config.PORT });
+    await once(server, 'listening');
+  } catch (error) {
+    throw explainListenError(error, config);
+  }
+  server.close();
+  await once(server, 'close');
+}
+
+type ListenConfig = Pick<GatewayConfig, 'HOST' | 'PORT'>;
+
+function explainListenError(error: unknown, { HOST, PORT }: ListenConfig): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return new ConfigError(`PORT ${PORT} on ${HOST} is taken by another program; choose another.`);
+  }
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+    return new ConfigError(`The gateway cannot listen on HOST ${HOST}, PORT ${PORT} (${code}).`);
+  }
+  return error;
 }

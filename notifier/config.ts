@@ -1,7 +1,7 @@
 import { defineConfig } from '#config';
 import type { Config } from '#config';
 
-const names = [
+const settingNames = [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
   'NATS_URL',
@@ -19,5 +19,5 @@ const names = [
   'OAUTH_URL',
 ] as const;
 
-export const notifierConfig = defineConfig('notifier', names);
-export type NotifierConfig = Config<(typeof names)[number]>;
+export const notifierConfig = defineConfig('notifier', settingNames);
+export type NotifierConfig = Config<(typeof settingNames)[number]>;

@@ -4,17 +4,20 @@ import type { Database } from '#database';
 import type { Egress } from '#egress';
 import type { Logger } from '#telemetry';
 
-/** What the use cases are given. */
+/** The dependencies of the use cases. */
 export interface Deps {
   readonly db: Database;
   readonly logger: Logger;
   readonly egress: Egress;
-  /** Throws `unauthenticated` for a principal that is not genuine or no longer fresh. */
+  /**
+   * Verifies a signed principal and returns its claims. Throws `unauthenticated` if the signature
+   * is wrong or the principal has expired.
+   */
   readonly readPrincipal: (signed: string) => Principal;
-  /** The signing secret of a subscription: derived, never stored. */
-  readonly webhookSecret: (webhookId: string) => string;
-  /** Announces feed items to the gateways that hold readers. */
-  readonly announce: (items: readonly FeedItem[]) => void;
-  /** Lets due deliveries be sent now instead of at the next turn. */
+  /** Derives the signing secret of a subscription, which is stored nowhere. */
+  readonly webhookSecretOf: (webhookId: string) => string;
+  /** Publishes feed items to every gateway. */
+  readonly announceItems: (items: readonly FeedItem[]) => void;
+  /** Starts the next round of deliveries now instead of at the next poll. */
   readonly wakeDeliveries: () => void;
 }

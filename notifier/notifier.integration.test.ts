@@ -3,41 +3,46 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { pino } from 'pino';
+import { jetstream } from '@nats-io/jetstream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { v7 as uuidv7 } from 'uuid';
 
 import { createClient, deadlineIn } from '#bus';
-import type { Client } from '#bus';
+import type { Bus, Client } from '#bus';
 import { loadConfig } from '#config';
 import { notifier } from '#contracts/bus/notifier';
+import { eventSubjectOf } from '#contracts/events';
 import type { Event } from '#contracts/events';
 import type { Principal } from '#contracts/vocabulary';
-import { createEvent, openPublisher } from '#events';
-import type { Publisher } from '#events';
+import { openDatabase } from '#database';
+import { createEvent } from '#events';
 import { createSigner } from '#signing';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { notifierConfig } from './config.ts';
 import { startNotifier } from './start.ts';
 
-interface Hit {
+interface ReceivedRequest {
   headers: Record<string, string | string[] | undefined>;
   body: string;
 }
 
-/** An endpoint as a customer would run it: its log is the judge. */
+/** Starts an HTTP endpoint that logs the requests it receives; tests assert on the log. */
 async function startReceiver(
-  answer: (hit: Hit) => { status: number; body: string; headers?: Record<string, string> },
+  answer: (receivedRequest: ReceivedRequest) => {
+    status: number;
+    body: string;
+    headers?: Record<string, string>;
+  },
 ) {
-  const hits: Hit[] = [];
+  const hits: ReceivedRequest[] = [];
   const server = createServer((request, reply) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const hit = { headers: request.headers, body: Buffer.concat(chunks).toString() };
-      hits.push(hit);
-      const { status, body, headers } = answer(hit);
+      const receivedRequest = { headers: request.headers, body: Buffer.concat(chunks).toString() };
+      hits.push(receivedRequest);
+      const { status, body, headers } = answer(receivedRequest);
       reply.writeHead(status, headers).end(body);
     });
   });
@@ -54,30 +59,33 @@ async function startReceiver(
   };
 }
 
-const echo = (hit: Hit) => {
-  const { type, data } = JSON.parse(hit.body) as { type: string; data: { challenge?: string } };
+const answerChallenge = (receivedRequest: ReceivedRequest) => {
+  const { type, data } = JSON.parse(receivedRequest.body) as {
+    type: string;
+    data: { challenge?: string };
+  };
   return { status: 200, body: type === 'webhook.verification' ? (data.challenge ?? '') : '' };
 };
 
-async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> {
-  for (let round = 0; round < 400; round += 1) {
+async function readUntil<T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> {
+  for (let round = 0; round < 4_000; round += 1) {
     const value = await read();
     if (isDone(value)) return value;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
-  throw new Error('did not come true within ten seconds');
+  throw new Error('did not come true within 100 s');
 }
 
-describe('notifier', () => {
+describe('the notifier', () => {
   const orgId = uuidv7();
   const userId = uuidv7();
   let environment: TestEnvironment;
   let components: AsyncDisposableStack;
   let client: Client<typeof notifier>;
-  let publisher: Publisher;
-  const soon = () => deadlineIn(5_000);
+  let approvals: Bus;
+  const testDeadline = () => deadlineIn(5_000);
 
-  function principalOf(changes: Partial<Principal> = {}): string {
+  function signPrincipal(changes: Partial<Principal> = {}): string {
     const id = changes.identityId ?? userId;
     return createSigner<Principal>('principal', ...environment.keys.principal).sign({
       orgId,
@@ -94,7 +102,7 @@ describe('notifier', () => {
     });
   }
 
-  function raised(audience: string[] = [userId]): Event {
+  function createRaisedEvent(audience: string[] = [userId]): Event {
     return createEvent({
       type: 'approval.raised',
       orgId,
@@ -108,43 +116,46 @@ describe('notifier', () => {
     environment = await createTestEnvironment();
     components = new AsyncDisposableStack();
     const variables = { ...environment.variables, EGRESS_ALLOW: '127.0.0.0/8' };
-    // Two replicas: everything below must happen once all the same.
+    // Two replicas run, and every effect below must still happen only once.
     for (let replica = 0; replica < 2; replica += 1) {
       components.use(await startNotifier(loadConfig(notifierConfig, variables)));
     }
     client = createClient(await environment.connect('gateway'), notifier);
-    publisher = openPublisher(
-      await environment.connect('approvals'),
-      'approvals',
-      pino({ enabled: false }),
-    );
+    approvals = await environment.connect('approvals');
   });
   afterAll(async () => {
     await components?.disposeAsync();
     await environment?.[Symbol.asyncDispose]();
   });
 
-  const subscribe = (url: string, principal = principalOf()) =>
-    client.createWebhook({ principal, body: { url, events: ['approval.*'] } }, soon());
-  const statusOf = (id: string) => client.getWebhook({ principal: principalOf(), id }, soon());
+  /** Publishes an event as the relay of approvals does. */
+  const publishEvent = (event: Event) =>
+    jetstream(approvals.nats).publish(
+      eventSubjectOf('approvals', event.type),
+      JSON.stringify(event),
+    );
+  const subscribe = (url: string, principal = signPrincipal()) =>
+    client.createWebhook({ principal, body: { url, events: ['approval.*'] } }, testDeadline());
+  const webhookStatusOf = (id: string) =>
+    client.getWebhook({ principal: signPrincipal(), id }, testDeadline());
   const deliveriesOf = (id: string) =>
     client.listDeliveries(
-      { principal: principalOf(), id, page: { limit: 50, cursor: null } },
-      soon(),
+      { principal: signPrincipal(), id, page: { limit: 50, cursor: null } },
+      testDeadline(),
     );
 
-  test('verifies a new endpoint, then delivers each event once and signed', async () => {
-    using receiver = await startReceiver(echo);
+  test('verifies a new endpoint, and then delivers each event once, with a signature', async () => {
+    using receiver = await startReceiver(answerChallenge);
     const { id, secret, status } = await subscribe(receiver.url);
     expect(status).toBe('pending_verification');
 
-    await until(
-      () => statusOf(id),
+    await readUntil(
+      () => webhookStatusOf(id),
       (webhook) => webhook.status === 'active',
     );
-    const event = raised();
-    await publisher.publish(event);
-    await until(
+    const event = createRaisedEvent();
+    await publishEvent(event);
+    await readUntil(
       async () => receiver.hits,
       (hits) => hits.length === 2,
     );
@@ -159,8 +170,8 @@ describe('notifier', () => {
       expect(headers['x-service-event']).toBe(envelope['type']);
       expect(headers['x-service-org']).toBe(orgId);
     }
-    const delivered = JSON.parse(receiver.hits[1]?.body ?? '') as Record<string, unknown>;
-    expect(delivered).toMatchObject({
+    const deliveredBody = JSON.parse(receiver.hits[1]?.body ?? '') as Record<string, unknown>;
+    expect(deliveredBody).toMatchObject({
       type: 'approval.raised',
       created_at: event.created_at,
       data: event.data,
@@ -169,18 +180,20 @@ describe('notifier', () => {
 
   test('holds deliveries until the endpoint is verified', async () => {
     let ready = false;
-    using receiver = await startReceiver((hit) => (ready ? echo(hit) : { status: 503, body: '' }));
+    using receiver = await startReceiver((receivedRequest) =>
+      ready ? answerChallenge(receivedRequest) : { status: 503, body: '' },
+    );
     const { id } = await subscribe(receiver.url);
-    await publisher.publish(raised());
-    await until(
+    await publishEvent(createRaisedEvent());
+    await readUntil(
       () => deliveriesOf(id),
       ({ items }) => items.some((row) => row.status === 'held'),
     );
 
     ready = true;
-    await client.verifyWebhook({ principal: principalOf(), id }, soon());
+    await client.verifyWebhook({ principal: signPrincipal(), id }, testDeadline());
 
-    const { items } = await until(
+    const { items } = await readUntil(
       () => deliveriesOf(id),
       (page) =>
         page.items.some((row) => row.type === 'approval.raised' && row.status === 'delivered'),
@@ -188,199 +201,229 @@ describe('notifier', () => {
     expect(items.filter((row) => row.type === 'approval.raised')).toHaveLength(1);
   });
 
-  test('keeps the body and signs again when it retries', async () => {
-    const answers = [500, 200];
-    using receiver = await startReceiver((hit) =>
-      hit.headers['x-service-event'] === 'webhook.verification'
-        ? echo(hit)
-        : { status: answers.shift() ?? 200, body: '' },
+  test('sends the same body with a new signature when it retries', async () => {
+    const answerStatuses = [500, 200];
+    using receiver = await startReceiver((receivedRequest) =>
+      receivedRequest.headers['x-service-event'] === 'webhook.verification'
+        ? answerChallenge(receivedRequest)
+        : { status: answerStatuses.shift() ?? 200, body: '' },
     );
     const { id } = await subscribe(receiver.url);
-    await until(
-      () => statusOf(id),
+    await readUntil(
+      () => webhookStatusOf(id),
       (webhook) => webhook.status === 'active',
     );
-    await publisher.publish(raised());
+    await publishEvent(createRaisedEvent());
 
-    const { items } = await until(
+    const { items } = await readUntil(
       () => deliveriesOf(id),
       (page) => page.items.some((row) => row.attempts === 1 && row.last_status_code === 500),
     );
     const failed = items.find((row) => row.last_status_code === 500);
     expect(failed).toMatchObject({ status: 'pending' });
-    await client.redeliver({ principal: principalOf(), id, deliveryId: failed?.id ?? '' }, soon());
+    await client.redeliver(
+      { principal: signPrincipal(), id, deliveryId: failed?.id ?? '' },
+      testDeadline(),
+    );
 
-    await until(
+    await readUntil(
       async () => receiver.hits,
       (hits) => hits.length === 3,
     );
     expect(receiver.hits[2]?.body).toBe(receiver.hits[1]?.body);
   });
 
-  test('a 410 disables the subscription and says so in an event', async () => {
-    using receiver = await startReceiver((hit) =>
-      hit.headers['x-service-event'] === 'webhook.verification'
-        ? echo(hit)
+  test('disables a subscription whose endpoint answers 410, and emits an event', async () => {
+    using receiver = await startReceiver((receivedRequest) =>
+      receivedRequest.headers['x-service-event'] === 'webhook.verification'
+        ? answerChallenge(receivedRequest)
         : { status: 410, body: '' },
     );
     const { id } = await subscribe(receiver.url);
-    await until(
-      () => statusOf(id),
+    await readUntil(
+      () => webhookStatusOf(id),
       (webhook) => webhook.status === 'active',
     );
-    const { position } = await client.feedPosition({ principal: principalOf() }, soon());
-    await publisher.publish(raised());
+    const { position } = await client.feedPosition({ principal: signPrincipal() }, testDeadline());
+    await publishEvent(createRaisedEvent());
 
-    const webhook = await until(
-      () => statusOf(id),
+    const webhook = await readUntil(
+      () => webhookStatusOf(id),
       ({ status }) => status === 'disabled',
     );
     expect(webhook.disabled_reason).toContain('410');
-    await until(
+    await readUntil(
       () =>
         client.listFeed(
-          { principal: principalOf(), after: position, types: ['webhook.disabled'], limit: 10 },
-          soon(),
+          { principal: signPrincipal(), after: position, types: ['webhook.disabled'], limit: 10 },
+          testDeadline(),
         ),
       ({ items }) => items.length === 1,
     );
   });
 
-  test('an endpoint that does not echo the challenge stays unverified', async () => {
+  test('does not verify an endpoint that does not return the challenge', async () => {
     using receiver = await startReceiver(() => ({ status: 200, body: 'ok' }));
     const { id } = await subscribe(receiver.url);
 
-    const { items } = await until(
+    const { items } = await readUntil(
       () => deliveriesOf(id),
       (page) => page.items.some((row) => row.last_error !== null),
     );
     expect(items[0]?.last_error).toContain('challenge');
-    expect((await statusOf(id)).status).toBe('pending_verification');
+    expect((await webhookStatusOf(id)).status).toBe('pending_verification');
   });
 
-  test('an event read twice is in the feed once and delivered once', async () => {
-    using receiver = await startReceiver(echo);
+  test('records and delivers an event once, even if it receives the event twice', async () => {
+    using receiver = await startReceiver(answerChallenge);
     const { id } = await subscribe(receiver.url);
-    await until(
-      () => statusOf(id),
+    await readUntil(
+      () => webhookStatusOf(id),
       (webhook) => webhook.status === 'active',
     );
-    const { position } = await client.feedPosition({ principal: principalOf() }, soon());
+    const { position } = await client.feedPosition({ principal: signPrincipal() }, testDeadline());
 
-    // Without a message id JetStream does not de-duplicate: the inbox has to.
-    const bus = await environment.connect('approvals');
-    const event = raised();
+    // Without a message id JetStream does not remove duplicates, so the inbox must.
+    const event = createRaisedEvent();
     for (let copy = 0; copy < 20; copy += 1) {
-      bus.nats.publish('evt.approvals.approval.raised', JSON.stringify(event));
+      approvals.nats.publish('evt.approvals.approval.raised', JSON.stringify(event));
     }
-    const last = raised();
-    await publisher.publish(last);
+    const last = createRaisedEvent();
+    await publishEvent(last);
 
-    const feed = await until(
+    const feed = await readUntil(
       () =>
         client.listFeed(
-          { principal: principalOf(), after: position, types: ['approval.raised'], limit: 100 },
-          soon(),
+          { principal: signPrincipal(), after: position, types: ['approval.raised'], limit: 100 },
+          testDeadline(),
         ),
       ({ items }) => items.some((item) => item.event.id === last.id),
     );
     expect(feed.items.filter((item) => item.event.id === event.id)).toHaveLength(1);
-    await until(
+    await readUntil(
       async () => receiver.hits,
       (hits) => hits.length >= 3,
     );
-    const ofEvent = receiver.hits.filter(({ body }) =>
+    const requestsOfEvent = receiver.hits.filter(({ body }) =>
       body.includes(String(event.data['approval_id'])),
     );
-    expect(ofEvent).toHaveLength(1);
+    expect(requestsOfEvent).toHaveLength(1);
   });
 
-  test('members see and receive their own subtree only, other orgs nothing', async () => {
+  test('announces to the audit log, once, that an event was forged', async () => {
+    await using db = openDatabase({
+      url: environment.variables['NOTIFIER_DATABASE_URL'] ?? '',
+      schema: 'notifier',
+      connectionsMax: 1,
+    });
+    const forgedSubject = 'evt.approvals.approval.resolved';
+    for (const event of [createRaisedEvent(), createRaisedEvent()]) {
+      for (let copy = 0; copy < 3; copy += 1) {
+        await jetstream(approvals.nats).publish(forgedSubject, JSON.stringify(event));
+      }
+    }
+    const rows = await readUntil(
+      () => db<{ body: string }[]>`
+        select body from outbox where type = 'event.refused' and published_at is not null
+      `,
+      ({ length }) => length >= 2,
+    );
+    expect(rows).toHaveLength(2);
+    expect(JSON.parse(rows[0]?.body ?? '')).toMatchObject({
+      org_id: orgId,
+      data: {},
+      audit: {
+        description: `approval.raised was announced as ${forgedSubject} and was not believed.`,
+      },
+    });
+  });
+
+  test('sends a member only events of the member and its agents, and sends another org none of them', async () => {
     const memberId = uuidv7();
-    const member = principalOf({ identityId: memberId, role: 'member' });
-    const stranger = principalOf({ orgId: uuidv7(), identityId: uuidv7() });
-    const { position } = await client.feedPosition({ principal: member }, soon());
-    await publisher.publish(raised([userId]));
-    await publisher.publish(raised([memberId]));
+    const member = signPrincipal({ identityId: memberId, role: 'member' });
+    const stranger = signPrincipal({ orgId: uuidv7(), identityId: uuidv7() });
+    const { position } = await client.feedPosition({ principal: member }, testDeadline());
+    await publishEvent(createRaisedEvent([userId]));
+    await publishEvent(createRaisedEvent([memberId]));
 
     const read = (principal: string) =>
-      client.listFeed({ principal, after: position, types: null, limit: 50 }, soon());
-    await until(
-      () => read(principalOf()),
+      client.listFeed({ principal, after: position, types: null, limit: 50 }, testDeadline());
+    await readUntil(
+      () => read(signPrincipal()),
       ({ items }) => items.length >= 2,
     );
-    const own = await read(member);
-    expect(own.items).toHaveLength(1);
-    expect(own.items[0]?.event.audience).toEqual([memberId]);
+    const ownFeed = await read(member);
+    expect(ownFeed.items).toHaveLength(1);
+    expect(ownFeed.items[0]?.event.audience).toEqual([memberId]);
     expect((await read(stranger)).items).toHaveLength(0);
   });
 
-  test('one that is being delivered to can be deleted at any moment', async () => {
+  test('deletes a webhook while a delivery to the webhook is running', async () => {
     using receiver = await startReceiver(() => ({ status: 500, body: '' }));
     const subscribeAndDelete = async () => {
       const { id } = await subscribe(receiver.url);
-      await until(
+      await readUntil(
         () => deliveriesOf(id),
         ({ items }) => (items[0]?.attempts ?? 0) > 0,
       );
-      await client.deleteWebhook({ principal: principalOf(), id }, soon());
-      await expect(statusOf(id)).rejects.toMatchObject({ code: 'not_found' });
+      await client.deleteWebhook({ principal: signPrincipal(), id }, testDeadline());
+      await expect(webhookStatusOf(id)).rejects.toMatchObject({ code: 'not_found' });
     };
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(Array.from({ length: 30 }, subscribeAndDelete));
     }
-  }, 30_000);
+  });
 
   test.for<[what: string, changes: Partial<Principal>, code: string]>([
-    ['an auditor', { role: 'auditor' }, 'forbidden'],
-    ['an expired principal', { expiresAt: Date.now() - 60_000 }, 'unauthenticated'],
-  ])('%s cannot subscribe', async ([, changes, code]) => {
+    ['a webhook of an auditor', { role: 'auditor' }, 'forbidden'],
+    ['a webhook for an expired principal', { expiresAt: Date.now() - 60_000 }, 'unauthenticated'],
+  ])('refuses to create %s', async ([, changes, code]) => {
     await expect(
       client.createWebhook(
-        { principal: principalOf(changes), body: { url: 'https://example.com/' } },
-        soon(),
+        { principal: signPrincipal(changes), body: { url: 'https://example.com/' } },
+        testDeadline(),
       ),
     ).rejects.toMatchObject({ code });
   });
 
-  test("another org's webhook is not found, and a member's is not another member's", async () => {
+  test('hides webhooks of another org and of another member', async () => {
     const { id } = await subscribe('https://receiver.invalid/');
     for (const principal of [
-      principalOf({ orgId: uuidv7() }),
-      principalOf({ identityId: uuidv7(), role: 'member' }),
+      signPrincipal({ orgId: uuidv7() }),
+      signPrincipal({ identityId: uuidv7(), role: 'member' }),
     ]) {
-      await expect(client.getWebhook({ principal, id }, soon())).rejects.toMatchObject({
+      await expect(client.getWebhook({ principal, id }, testDeadline())).rejects.toMatchObject({
         code: 'not_found',
       });
-      await expect(client.deleteWebhook({ principal, id }, soon())).rejects.toMatchObject({
+      await expect(client.deleteWebhook({ principal, id }, testDeadline())).rejects.toMatchObject({
         code: 'not_found',
       });
     }
   });
 
-  test('a member takes a quarter of the places of its org, however many are asked for at once', async () => {
+  test("lets a member create at most a quarter of the org's webhooks, even with concurrent requests", async () => {
     const otherOrg = uuidv7();
-    const member = () => principalOf({ orgId: otherOrg, role: 'member', identityId });
+    const member = () => signPrincipal({ orgId: otherOrg, role: 'member', identityId });
     const identityId = uuidv7();
-    const tries = await Promise.allSettled(
+    const creations = await Promise.allSettled(
       Array.from({ length: 30 }, () => subscribe('https://receiver.invalid/', member())),
     );
-    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(25);
-    for (const failed of tries.filter((each) => each.status === 'rejected')) {
+    expect(creations.filter(({ status }) => status === 'fulfilled')).toHaveLength(25);
+    for (const failed of creations.filter((each) => each.status === 'rejected')) {
       expect(failed.reason).toMatchObject({ code: 'conflict' });
     }
 
     const others = [
-      principalOf({ orgId: otherOrg, role: 'member', identityId: uuidv7() }),
-      principalOf({ orgId: otherOrg }),
+      signPrincipal({ orgId: otherOrg, role: 'member', identityId: uuidv7() }),
+      signPrincipal({ orgId: otherOrg }),
     ];
     for (const principal of others) await subscribe('https://receiver.invalid/', principal);
     const { items } = await client.listWebhooks(
       { principal: member(), page: { limit: 50, cursor: null } },
-      soon(),
+      testDeadline(),
     );
     const [one] = items;
-    await client.deleteWebhook({ principal: member(), id: one?.id ?? '' }, soon());
+    await client.deleteWebhook({ principal: member(), id: one?.id ?? '' }, testDeadline());
     await subscribe('https://receiver.invalid/', member());
   });
 
@@ -388,15 +431,17 @@ describe('notifier', () => {
     [{ url: 'ftp://example.com/' }, 'invalid_params'],
     [{ url: 'https://user:CANARY-pw@example.com/' }, 'invalid_params'],
     [{ url: 'https://example.com/', events: ['session.*'] }, 'invalid_params'],
-  ])('refuses %j', async ([body, code]) => {
+  ])('refuses to create a webhook from the body %j', async ([body, code]) => {
     await expect(
-      client.createWebhook({ principal: principalOf(), body }, soon()),
+      client.createWebhook({ principal: signPrincipal(), body }, testDeadline()),
     ).rejects.toMatchObject({ code });
   });
 
-  test('a forged principal is refused', async () => {
-    const forged = `${principalOf().split('.')[0]}.${randomUUID()}`;
-    await expect(client.feedPosition({ principal: forged }, soon())).rejects.toMatchObject({
+  test('refuses a forged principal', async () => {
+    const forgedPrincipal = `${signPrincipal().split('.')[0]}.${randomUUID()}`;
+    await expect(
+      client.feedPosition({ principal: forgedPrincipal }, testDeadline()),
+    ).rejects.toMatchObject({
       code: 'unauthenticated',
     });
   });

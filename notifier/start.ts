@@ -6,23 +6,25 @@ import { openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
 import { consumeEvents, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
+import { busCheck, consumerCheck, databaseChecks, watchReadiness } from '#readiness';
 import { createPrincipalReader } from '#signing';
 import { createLogger } from '#telemetry';
 import type { NotifierConfig } from './config.ts';
 import { createConsumer } from './consumers.ts';
 import type { Deps } from './deps.ts';
-import { deriveWebhookSecret } from './domain/signature.ts';
+import { deriveWebhookSecret } from './webhooks/domain/signature.ts';
 import { createHandlers } from './handlers.ts';
-import { pruneDeliveries } from './repository/delivery.ts';
-import { pruneFeed, pruneInbox } from './repository/feed-item.ts';
-import { sendDeliveries } from './usecases/send-deliveries.ts';
+import { pruneDeliveries } from './webhooks/delivery.sql.ts';
+import { pruneFeed } from './feed/feed-item.sql.ts';
+import { pruneInbox } from './feed/inbox.sql.ts';
+import { sendDeliveries } from './webhooks/send-deliveries.ts';
 
-/** How soon a due retry is noticed; fresh deliveries are sent at once. */
+/** The interval at which due retries are looked for. New deliveries are sent at once. */
 const pollEveryMs = 1_000;
 const retentionDays = 7;
 const deliveryRetentionDays = 30;
 
-/** Wires the notifier together: consumes events, feeds SSE, delivers webhooks. */
+/** Starts the notifier: it consumes events, writes the feed and delivers webhooks. */
 export async function startNotifier(config: NotifierConfig): Promise<RunningComponent> {
   const logger = createLogger({ component: 'notifier', level: config.LOG_LEVEL });
 
@@ -44,7 +46,7 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
       ownAddresses: ownAddressesOf(config),
     }),
   );
-  startup.use(startRelay({ db, bus, owner: 'notifier', logger }));
+  const relay = startup.use(startRelay({ db, bus, owner: 'notifier', logger }));
 
   const webhookKey = config.WEBHOOK_KEY.reveal();
   const deps: Deps = {
@@ -52,8 +54,8 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
     logger,
     egress,
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_NOTIFIER.reveal()),
-    webhookSecret: (id) => deriveWebhookSecret(webhookKey, id),
-    announce: (items) => {
+    webhookSecretOf: (id) => deriveWebhookSecret(webhookKey, id),
+    announceItems: (items) => {
       for (const item of items) bus.nats.publish(feedSubject, JSON.stringify(item));
     },
     wakeDeliveries: () => delivering.wake(),
@@ -67,23 +69,39 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
       }
     }),
   );
-  startup.use(
-    repeat(3_600_000, async () => {
-      try {
-        await pruneFeed(db, { days: retentionDays });
-        await pruneInbox(db, { days: retentionDays + 1 });
-        await pruneDeliveries(db, { days: deliveryRetentionDays });
-      } catch (error) {
-        logger.warn({ err: error }, 'old rows could not be pruned yet');
-      }
+  startup.use(startPruning(deps));
+  const consumer = startup.use(
+    consumeEvents({
+      bus: reader,
+      durable: 'notifier',
+      recordsRefusals: true,
+      handle: createConsumer(deps),
+      logger,
     }),
   );
-  const reading = startup.use(
-    consumeEvents({ bus: reader, durable: 'notifier', handle: createConsumer(deps), logger }),
+  const readiness = startup.use(
+    await watchReadiness({
+      checks: [...databaseChecks(db), busCheck(bus, reader), consumerCheck(consumer)],
+      logger,
+    }),
   );
-  startup.use(await serve(bus, notifier, createHandlers(deps, reading), { logger }));
+  startup.use(
+    await serve(bus, notifier, createHandlers(deps, consumer, relay), { logger, readiness }),
+  );
 
   logger.info('started');
-  const running = startup.move();
-  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const runningStack = startup.move();
+  return { logger, readiness, [Symbol.asyncDispose]: () => runningStack.disposeAsync() };
+}
+
+function startPruning({ db, logger }: Pick<Deps, 'db' | 'logger'>): AsyncDisposable {
+  return repeat(3_600_000, async () => {
+    try {
+      await pruneFeed(db, { days: retentionDays });
+      await pruneInbox(db, { days: retentionDays + 1 });
+      await pruneDeliveries(db, { days: deliveryRetentionDays });
+    } catch (error) {
+      logger.warn({ err: error }, 'old rows could not be pruned yet');
+    }
+  });
 }

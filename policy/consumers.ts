@@ -8,19 +8,19 @@ import { AppError } from '#errors';
 import type { ErrorCode } from '#errors';
 import { consumeEvents, onEvents } from '#events';
 import type { Reader } from '#events';
-import type { Deps } from './deps.ts';
-import type { Lookups, Topic } from './lookups/lookups.ts';
-import { plantRules } from './usecases/plant-rules.ts';
+import { plantRules } from './decisions/plant-rules.ts';
+import type { Deps, Lookups, LookupTopic } from './deps.ts';
 
-const planting = policy.endpoints.plantRules.request.shape;
-/** What of `approval.remembered` counts here. */
-const remembered = z.object({ gap: planting.gap, decision: planting.decision });
+const plantingShape = policy.endpoints.plantRules.request.shape;
+/** Those fields of the event `approval.remembered` that policy uses. */
+const rememberedRule = z.object({ gap: plantingShape.gap, decision: plantingShape.decision });
 
 const plantTimeoutMs = 10_000;
 
 /**
- * Plants what was remembered even if whoever resolved the approval died before it could say so.
- * Needs no inbox: planting is idempotent by approval and pattern, for longer than events live.
+ * Plants the rules of remembered approvals from their events, even if approvals died before it
+ * could call policy. Repeated events need no record of their own, because a rule is planted only
+ * once for each approval and pattern, for longer than events are kept.
  */
 export function plantRememberedRules(bus: Bus, deps: Deps): Reader {
   return consumeEvents({
@@ -34,32 +34,40 @@ export function plantRememberedRules(bus: Bus, deps: Deps): Reader {
 }
 
 async function plantRemembered(deps: Deps, event: Event): Promise<void> {
-  const parsed = remembered.safeParse(event.data);
-  if (!parsed.success) {
-    // It will never be anything else: let it go, and have somebody look.
-    const { issues } = parsed.error;
+  const parseResult = rememberedRule.safeParse(event.data);
+  if (!parseResult.success) {
+    // The event would be as malformed when it is delivered again, so it is acknowledged and an
+    // error is logged.
+    const { issues } = parseResult.error;
     deps.logger.error({ eventId: event.id, issues }, 'remembered approval is malformed');
     return;
   }
   try {
-    await plantRules(deps, parsed.data, deadlineIn(plantTimeoutMs));
+    await plantRules(deps, parseResult.data, deadlineIn(plantTimeoutMs));
   } catch (error) {
     if (!(error instanceof AppError) || !finalRefusals.has(error.code)) throw error;
     deps.logger.warn({ eventId: event.id, err: error }, 'remembered approval plants nothing');
   }
 }
 
-/** The identity is gone, or the decision holds no longer, or never did: asking again changes nothing. */
+/**
+ * Errors after which another attempt would be refused too: the identity no longer exists, or the
+ * decision is not valid.
+ */
 const finalRefusals: ReadonlySet<string> = new Set<ErrorCode>([
   'not_found',
   'unauthenticated',
   'approval_stale',
 ]);
 
-/** Which answers an event makes old. Sessions and keys are no part of any of them. */
-const topics: readonly (readonly [prefix: string, topic: Topic])[] = [
+/**
+ * Which cached answers each event invalidates. Events about sessions and agent keys invalidate
+ * none.
+ */
+const topicsByPrefix: readonly (readonly [prefix: string, topic: LookupTopic])[] = [
   ['evt.auth.identity.', 'chains'],
-  // Whose clients decide for themselves is part of a chain's answer.
+  // The answer about a chain of identities also says which OAuth clients may approve their own
+  // calls.
   ['evt.auth.mcp_connection.', 'chains'],
   ['evt.auth.oauth_client.', 'chains'],
   ['evt.registry.', 'services'],
@@ -68,7 +76,10 @@ const topics: readonly (readonly [prefix: string, topic: Topic])[] = [
   ['evt.policy.rule.', 'rules'],
 ];
 
-/** Forgets answers as soon as they change; after a reconnect all of them, because events may have been missed. */
+/**
+ * Drops cached answers when an event says that they changed. Drops all of them after a reconnect,
+ * because events may have been missed.
+ */
 export function dropLookupsOnChange(bus: Bus, lookups: Lookups): Disposable {
   const subjects = [
     'evt.auth.>',
@@ -78,7 +89,7 @@ export function dropLookupsOnChange(bus: Bus, lookups: Lookups): Disposable {
     'evt.executor.connection.>',
   ];
   return onEvents(bus, subjects, (message) => {
-    for (const [prefix, topic] of topics) {
+    for (const [prefix, topic] of topicsByPrefix) {
       if (message === null || message.subject.startsWith(prefix)) lookups.drop(topic);
     }
   });

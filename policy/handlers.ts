@@ -1,34 +1,44 @@
+import { bind } from '#bus';
 import type { Handlers } from '#bus';
 import type { policy } from '#contracts/bus/policy';
-import type { Reader } from '#events';
+import type { Reader, Relay } from '#events';
+import { permitReplay } from './decisions/permit-replay.ts';
+import { plantRules } from './decisions/plant-rules.ts';
 import type { Deps } from './deps.ts';
-import { checkAuthority } from './usecases/check-authority.ts';
-import { createRule } from './usecases/create-rule.ts';
-import { decideCall } from './usecases/decide-call.ts';
-import { deleteRule } from './usecases/delete-rule.ts';
-import { explainCall } from './usecases/explain-call.ts';
-import { listServiceHosts } from './usecases/list-service-hosts.ts';
-import { listRules } from './usecases/list-rules.ts';
-import { permitReplay } from './usecases/permit-replay.ts';
-import { plantRules } from './usecases/plant-rules.ts';
-import { recordAddress } from './usecases/record-address.ts';
-import { forgetTemplate, recordTemplate } from './usecases/record-template.ts';
+import { createRule } from './rules/create-rule.ts';
+import { deleteRule } from './rules/delete-rule.ts';
+import { listRules } from './rules/list-rules.ts';
+import { listServiceHosts } from './services/list-service-hosts.ts';
+import { recordAddress } from './services/record-address.ts';
+import { forgetTemplate, recordTemplate } from './services/record-template.ts';
+import { checkAuthority } from './walk/check-authority.ts';
+import { decideCall } from './walk/decide-call.ts';
+import { explainCall } from './walk/explain-call.ts';
+import { explainGap } from './walk/explain-gap.ts';
 
-/** Endpoint → use case. */
-export function createHandlers(deps: Deps, reader: Pick<Reader, 'state'>): Handlers<typeof policy> {
-  return {
-    decide: (request) => decideCall(deps, request),
-    explain: (request, deadline) => explainCall(deps, request, deadline),
-    permitReplay: (request, deadline) => permitReplay(deps, request, deadline),
-    checkAuthority: (request) => checkAuthority(deps, request),
-    plantRules: (request, deadline) => plantRules(deps, request, deadline),
-    listRules: (request, deadline) => listRules(deps, request, deadline),
-    createRule: (request, deadline) => createRule(deps, request, deadline),
-    deleteRule: (request, deadline) => deleteRule(deps, request, deadline),
-    recordAddress: (request) => recordAddress(deps, request),
-    recordTemplate: (request, deadline) => recordTemplate(deps, request, deadline),
-    forgetTemplate: (request) => forgetTemplate(deps, request),
-    listServiceHosts: (request) => listServiceHosts(deps, request),
-    ping: () => Promise.resolve({ reading: reader.state() }),
-  };
+export function createHandlers(
+  deps: Deps,
+  reader: Pick<Reader, 'state'>,
+  relay: Pick<Relay, 'backlog'>,
+): Handlers<typeof policy> {
+  return bind(deps, {
+    decide: decideCall,
+    explain: explainCall,
+    explainGap,
+    permitReplay,
+    checkAuthority,
+    plantRules,
+    listRules,
+    createRule,
+    deleteRule,
+    recordAddress,
+    recordTemplate,
+    forgetTemplate,
+    listServiceHosts,
+    ping: async ({ now }) => ({
+      reading: reader.state(),
+      outbox: relay.backlog(),
+      time: now(),
+    }),
+  });
 }

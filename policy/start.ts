@@ -13,6 +13,7 @@ import { createSchemaChecker } from '#json-schema';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
+import { busCheck, consumerCheck, databaseChecks, watchReadiness } from '#readiness';
 import {
   createPrincipalReader,
   createPublicVerifier,
@@ -20,24 +21,27 @@ import {
   createVerifier,
 } from '#signing';
 import { createLogger } from '#telemetry';
+import { createLookups } from './answers/lookups.ts';
 import type { PolicyConfig } from './config.ts';
 import { dropLookupsOnChange, plantRememberedRules } from './consumers.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
-import { createLookups } from './lookups/lookups.ts';
-import { startRuleUse } from './rule-use.ts';
-import { pruneRules } from './usecases/prune-rules.ts';
-import { tellReviewedRules } from './usecases/tell-reviewed-rules.ts';
+import { logReviewedRules } from './rules/log-reviewed-rules.ts';
+import { pruneRules } from './rules/prune-rules.ts';
+import { startRuleUse } from './rules/rule-use.ts';
 
 const pruneEveryMs = 3_600_000;
 
 /**
- * Wires the policy component together and starts answering.
- *
- * Disposing the result stops it in the reverse order: no new requests, the requests in hand
- * finish, uses of rules are written down, then the bus and the database close.
+ * Starts the policy component. Disposing the result stops it in the reverse order: it accepts no
+ * new requests, finishes the current requests, stores how often each rule was used, then closes the
+ * bus and the database.
  */
-export async function startPolicy(config: PolicyConfig): Promise<RunningComponent> {
+export async function startPolicy(
+  config: PolicyConfig,
+  /** For tests: a clock that is wrong. */
+  { now = Date.now }: { now?: () => number } = {},
+): Promise<RunningComponent> {
   const logger = createLogger({ component: 'policy', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
@@ -50,10 +54,10 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'policy' }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'policy' }));
-  startup.use(startRelay({ db, bus, owner: 'policy', logger }));
+  const relay = startup.use(startRelay({ db, bus, owner: 'policy', logger }));
 
-  const schemas = startup.use(createSchemaChecker());
-  const clients = {
+  const schemaChecker = startup.use(createSchemaChecker());
+  const componentClients = {
     auth: createClient(bus, auth),
     registry: createClient(bus, registry),
     executor: createClient(bus, executor),
@@ -61,8 +65,8 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
   const deps: Deps = {
     db,
     logger,
-    ...clients,
-    lookups: createLookups({ db, schemas, logger, ...clients }),
+    ...componentClients,
+    lookups: createLookups({ db, schemas: schemaChecker, logger, ...componentClients }),
     readPrincipal: createPrincipalReader(config.PRINCIPAL_KEY_POLICY.reveal()),
     permitSigner: createSigner('permit', config.PERMIT_KEY.reveal()),
     gapSigner: createSigner('gap', ...revealKeys(config, gapKeyNames)),
@@ -73,16 +77,24 @@ export async function startPolicy(config: PolicyConfig): Promise<RunningComponen
       decisionStatement,
     ),
     ruleUse: startup.use(startRuleUse({ db, logger })),
-    now: Date.now,
+    now,
     newId: () => randomUUIDv7(),
   };
   startup.use(dropLookupsOnChange(bus, deps.lookups));
-  const reading = startup.use(plantRememberedRules(reader, deps));
+  const ruleConsumer = startup.use(plantRememberedRules(reader, deps));
   startup.use(repeat(pruneEveryMs, () => pruneRules(deps)));
-  await tellReviewedRules(deps);
-  startup.use(await serve(bus, policy, createHandlers(deps, reading), { logger }));
+  await logReviewedRules(deps);
+  const readiness = startup.use(
+    await watchReadiness({
+      checks: [...databaseChecks(db, now), busCheck(bus, reader), consumerCheck(ruleConsumer)],
+      logger,
+    }),
+  );
+  startup.use(
+    await serve(bus, policy, createHandlers(deps, ruleConsumer, relay), { logger, readiness }),
+  );
 
   logger.info('started');
   const running = startup.move();
-  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { logger, readiness, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -25,38 +25,47 @@ import { authoredDigest } from '#templates';
 import { createDecisions } from '../test/support/decisions.ts';
 import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
+import { github, templateOf } from './action.testing.ts';
 import { policyConfig } from './config.ts';
-import { github, templateOf } from './domain/action.testing.ts';
-import type { ConnectionDescription } from './lookups/lookups.ts';
+import type { ConnectionDescription } from './deps.ts';
 import { startPolicy } from './start.ts';
 
-export const soon = () => deadlineIn(10_000);
-export const options: CallOptions = { timeoutMs: 30_000, maxRisk: null, idempotencyKey: null };
+export const testDeadline = () => deadlineIn(10_000);
+export const callOptions: CallOptions = { timeoutMs: 30_000, maxRisk: null, idempotencyKey: null };
 
 export interface TestIdentity extends ChainLink {
   orgId: string;
   parent: TestIdentity | null;
   active: boolean;
   role: Role | null;
-  /** Its OAuth clients that decide their own approvals. */
+  /** The OAuth clients for which self-approval is switched on for this identity. */
   selfApproving?: readonly string[];
 }
 
-/** What the neighbours know; tests change it and `settle` makes policy forget what it has heard. */
+/**
+ * The state from which the stand-ins for other components answer. Tests change it; `settle` makes
+ * policy drop its cached answers.
+ */
 export interface Neighbours {
   readonly beings: Map<string, TestIdentity>;
   readonly services: ServiceRecord[];
-  /** Shipped or published, as policy was told. */
+  /** The templates that are recorded with policy as shipped or published. */
   readonly templates: CompiledTemplate[];
-  /** What the registry gives instead of any of them; policy was not told of it. */
-  lie: CompiledTemplate | null;
-  /** Whether admins gave the base URLs of services, as policy was told. */
+  /**
+   * A template that the registry returns instead of the requested one, and that policy has no
+   * record of.
+   */
+  forgedTemplate: CompiledTemplate | null;
+  /** Whether policy's records say that admins gave the base URLs of the services. */
   areAddressesGiven: boolean;
   readonly secrets: { reference: string; orgId: string; id: string; allowedHosts: string[] }[];
   readonly connections: (Omit<ConnectionDescription, 'asked'> & { orgId: string })[];
-  /** Of what is on a host, the registry does not name all. */
+  /** Whether the registry says that it has left out some services of a host. */
   isCut: boolean;
-  /** Of each request of a dry run that the executor was to show: whether somebody would be asked about it. */
+  /**
+   * The dry runs whose request the executor was asked to show, each with whether a person would be
+   * asked about the call.
+   */
   readonly dryRuns: { isAskedAbout: boolean }[];
 }
 
@@ -66,27 +75,30 @@ export interface PolicyWorld extends AsyncDisposable {
   readonly gateway: Client<typeof policy>;
   readonly approvals: Client<typeof policy>;
   readonly neighbours: Neighbours;
-  /** How often each endpoint of a neighbour was asked. */
-  readonly asked: Map<string, number>;
-  /** Another process of the component; the test that starts it stops it. */
+  /** The number of requests that policy sent to each endpoint of the stand-ins. */
+  readonly requestCounts: Map<string, number>;
+  /** Starts another replica. The test that starts it must dispose it. */
   startReplica(): Promise<AsyncDisposable>;
   bus(component: 'auth' | 'registry' | 'executor' | 'approvals' | 'audit'): Promise<Bus>;
   user(name?: string, more?: Partial<TestIdentity>): TestIdentity;
   below(parent: TestIdentity, name: string, more?: Partial<TestIdentity>): TestIdentity;
   sign(being: TestIdentity, more?: Partial<Principal>): string;
   signGap(gap: Gap): string;
-  /** That this being allows what the gap asks for, as auth signs it. */
+  /** The signed decision with which this identity allows the call of a permission gap. */
   decision(gap: Gap, by: TestIdentity, change?: Partial<DecisionStatement>): string;
-  permitIn(reply: Decided): Permit;
-  gapIn(reply: Decided): Gap;
-  decide(being: TestIdentity, call: Call, more?: Partial<CallOptions>): Promise<Decided>;
+  permitIn(reply: DecideReply): Permit;
+  gapIn(reply: DecideReply): Gap;
+  decide(being: TestIdentity, call: Call, more?: Partial<CallOptions>): Promise<DecideReply>;
   rule(maker: TestIdentity, on: TestIdentity | null, text: string): Promise<CreatedRule>;
-  /** Announces, as its neighbours would, that everything may have changed. */
+  /**
+   * Announces for every kind of cached answer that it may have changed, as the other components
+   * would.
+   */
   settle(): Promise<void>;
 }
-export type Decided = Awaited<ReturnType<Client<typeof policy>['decide']>>;
+export type DecideReply = Awaited<ReturnType<Client<typeof policy>['decide']>>;
 
-/** A running policy on its own Postgres and NATS, with stand-ins that answer its neighbours' contracts. */
+/** Starts policy on real Postgres and NATS, with stand-ins for the other components. */
 export async function createPolicyWorld(): Promise<PolicyWorld> {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
@@ -98,7 +110,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     beings: new Map(),
     services: [],
     templates: [],
-    lie: null,
+    forgedTemplate: null,
     areAddressesGiven: true,
     secrets: [],
     connections: [],
@@ -113,9 +125,11 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     approvals: await environment.connect('approvals'),
     audit: await environment.connect('audit'),
   };
-  startup.use(await standIn(buses.auth, auth, authHandlers(neighbours), asked));
-  startup.use(await standIn(buses.registry, registry, registryHandlers(neighbours, db), asked));
-  startup.use(await standIn(buses.executor, executor, executorHandlers(neighbours), asked));
+  startup.use(await serveStandIn(buses.auth, auth, authHandlers(neighbours), asked));
+  startup.use(
+    await serveStandIn(buses.registry, registry, registryHandlers(neighbours, db), asked),
+  );
+  startup.use(await serveStandIn(buses.executor, executor, executorHandlers(neighbours), asked));
   startup.use(await startPolicy(config));
   const gateway = createClient(await environment.connect('gateway'), policy);
   const approvals = createClient(buses.approvals, policy);
@@ -127,11 +141,11 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
   const permits = createVerifier('permit', keys.PERMIT_KEY, permitSchema);
   const decisions = createDecisions(environment);
   const orgId = newId();
-  const add = (being: TestIdentity): TestIdentity => {
+  const addIdentity = (being: TestIdentity): TestIdentity => {
     neighbours.beings.set(being.id, being);
     return being;
   };
-  const sign = (being: TestIdentity, more: Partial<Principal> = {}) =>
+  const signPrincipal = (being: TestIdentity, more: Partial<Principal> = {}) =>
     principals.sign({ ...principalOf(being), ...more });
 
   const running = startup.move();
@@ -141,20 +155,20 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     gateway,
     approvals,
     neighbours,
-    asked,
+    requestCounts: asked,
     startReplica: () => startPolicy(config),
     bus: (component) => Promise.resolve(buses[component]),
     user: (name = 'ann', more = {}) =>
-      add(beingOf('user', name, { orgId, role: 'member', ...more })),
+      addIdentity(beingOf('user', name, { orgId, role: 'member', ...more })),
     below: (parent, name, more = {}) =>
-      add(
+      addIdentity(
         beingOf(parent.kind === 'user' ? 'agent' : 'subagent', name, {
           orgId: parent.orgId,
           parent,
           ...more,
         }),
       ),
-    sign,
+    sign: signPrincipal,
     signGap: (gap) => gaps.sign(gap),
     decision: (gap, by, change) => decisions.signOn(gaps.sign(gap), by, change),
     permitIn(reply) {
@@ -166,7 +180,10 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
       return gapVerifier.verify(reply.gap);
     },
     decide: (being, call, more = {}) =>
-      gateway.decide({ principal: sign(being), call, options: { ...options, ...more } }, soon()),
+      gateway.decide(
+        { principal: signPrincipal(being), call, options: { ...callOptions, ...more } },
+        testDeadline(),
+      ),
     rule(maker, on, text) {
       const [effect, pattern = ''] = text.split(' ');
       const body = {
@@ -174,7 +191,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
         effect: effect === 'deny' ? ('deny' as const) : ('allow' as const),
         pattern,
       };
-      return gateway.createRule({ principal: sign(maker), body }, soon());
+      return gateway.createRule({ principal: signPrincipal(maker), body }, testDeadline());
     },
     async settle() {
       for (const [component, subject] of announcements) {
@@ -182,8 +199,9 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
         nats.publish(subject, '{}');
         await nats.flush();
       }
-      // Policy has its own connection: a round trip through it comes after what was sent before.
-      await gateway.ping({}, soon());
+      // Policy receives events and requests over one connection of its own, so when it has answered
+      // this request it has received all earlier events.
+      await gateway.ping({}, testDeadline());
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -236,14 +254,14 @@ function principalOf(being: TestIdentity): Principal {
   };
 }
 
-/** Answers the endpoints that policy asks, and no others. */
-function standIn<C extends Contract>(
+/** A stand-in for a component. It answers only the endpoints that policy calls. */
+function serveStandIn<C extends Contract>(
   bus: Bus,
   contract: C,
   handlers: Partial<Handlers<C>>,
   asked: Map<string, number>,
 ): Promise<AsyncDisposable> {
-  const counted = Object.entries(handlers).map(([name, handler]) => [
+  const countingHandlers = Object.entries(handlers).map(([name, handler]) => [
     name,
     (...given: never[]) => {
       asked.set(name, (asked.get(name) ?? 0) + 1);
@@ -254,11 +272,13 @@ function standIn<C extends Contract>(
     Object.entries(contract.endpoints).filter(([name]) => name in handlers),
   );
   const logger = createLogger({ component: 'stand-in', level: 'silent' });
-  return serve(bus, { ...contract, endpoints }, Object.fromEntries(counted) as never, { logger });
+  return serve(bus, { ...contract, endpoints }, Object.fromEntries(countingHandlers) as never, {
+    logger,
+  });
 }
 
 function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
-  const get = (orgId: string | null, id: string) => {
+  const getIdentityInOrg = (orgId: string | null, id: string) => {
     const being = beings.get(id);
     if (being === undefined || (orgId !== null && being.orgId !== orgId)) {
       throw new AppError('not_found', 'There is no such identity.');
@@ -267,7 +287,7 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
   };
   return {
     async getChain({ orgId, identityId }) {
-      const chain = chainOf(get(orgId, identityId));
+      const chain = chainOf(getIdentityInOrg(orgId, identityId));
       return {
         active: chain.every(({ active }) => active),
         standing: chain.every(({ active }) => active) ? 'active' : 'archived',
@@ -281,7 +301,7 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
     async getIdentity({ principal: signed, id }) {
       const payload = signed.split('.')[0] ?? '';
       const caller = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Principal;
-      const being = get(caller.orgId, id);
+      const being = getIdentityInOrg(caller.orgId, id);
       const isOwn = chainOf(being).some((link) => link.id === caller.identityId);
       if (!isOwn && caller.role !== 'admin' && caller.role !== 'auditor') {
         throw new AppError('not_found', 'There is no such identity.');
@@ -307,8 +327,14 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
   };
 }
 
-/** What policy was told before: of built-in templates as the files were recorded. */
-async function makeKnown(db: Database, orgId: string, template: CompiledTemplate): Promise<void> {
+/**
+ * Records templates with policy: built-in ones as their files are recorded, others as published.
+ */
+async function recordTemplate(
+  db: Database,
+  orgId: string,
+  template: CompiledTemplate,
+): Promise<void> {
   const { tier, ownerId, key, version } = template;
   const isBuiltIn = tier === 'global';
   await db`
@@ -326,11 +352,11 @@ function registryHandlers(
   const { services, templates } = neighbours;
   return {
     async resolveService({ orgId, userId, name }) {
-      const own = services.find((each) => each.ownerId === userId && each.name === name);
-      const found =
-        own ??
+      const ownService = services.find((each) => each.ownerId === userId && each.name === name);
+      const foundSecrets =
+        ownService ??
         services.find((each) => [name, `org/${name}`].includes(each.name) && each.tier === 'org');
-      if (found === undefined) {
+      if (foundSecrets === undefined) {
         throw new AppError('unknown_service', 'There is no such service.', {
           details: { available: services.map((each) => each.name) },
         });
@@ -338,39 +364,39 @@ function registryHandlers(
       if (neighbours.areAddressesGiven) {
         await db`
           insert into policy.known_address (id, org_id, base_url)
-          values (${newId()}, ${orgId}, ${found.baseUrl})
+          values (${newId()}, ${orgId}, ${foundSecrets.baseUrl})
               on conflict on constraint known_address_key do nothing
         `;
       }
-      return found;
+      return foundSecrets;
     },
     async getCompiledTemplate({ orgId, template: { key, tier, version } }) {
-      if (neighbours.lie !== null) return neighbours.lie;
-      const found = templates.find(
+      if (neighbours.forgedTemplate !== null) return neighbours.forgedTemplate;
+      const foundSecrets = templates.find(
         (each) => each.key === key && each.tier === tier && each.version === version,
       );
-      if (found === undefined) throw new AppError('not_found', 'There is no such template.');
-      await makeKnown(db, orgId, found);
-      return found;
+      if (foundSecrets === undefined) throw new AppError('not_found', 'There is no such template.');
+      await recordTemplate(db, orgId, foundSecrets);
+      return foundSecrets;
     },
     async findByHost({ userId, host }) {
-      const found = services.filter(
+      const foundSecrets = services.filter(
         (each) => each.hosts.includes(host) && (each.ownerId === userId || each.tier === 'org'),
       );
       return {
-        services: found.slice(0, 200),
+        services: foundSecrets.slice(0, 200),
         templates: templates
           .filter((each) => each.hosts.includes(host))
           .map(({ key, tier, ownerId, version }) => ({ key, tier, ownerId, version })),
-        isCut: neighbours.isCut || found.length > 200,
+        isCut: neighbours.isCut || foundSecrets.length > 200,
       };
     },
     async listConnected({ userId, whose, after }) {
       const isCallable = (each: ServiceRecord) => each.ownerId === userId || each.tier === 'org';
-      const listed = services.filter((each) => isCallable(each) === (whose === 'callable'));
-      const from = after === null ? 0 : listed.findIndex(({ id }) => id === after) + 1;
-      const page = listed.slice(from, from + 200);
-      const isLast = from + page.length === listed.length;
+      const listedServices = services.filter((each) => isCallable(each) === (whose === 'callable'));
+      const from = after === null ? 0 : listedServices.findIndex(({ id }) => id === after) + 1;
+      const page = listedServices.slice(from, from + 200);
+      const isLast = from + page.length === listedServices.length;
       return { services: page, next: isLast ? null : (page.at(-1)?.id ?? null) };
     },
   };
@@ -383,15 +409,15 @@ function executorHandlers({
 }: Neighbours): Partial<Handlers<typeof executor>> {
   return {
     async describeSecrets({ orgId, names }) {
-      const found = names.flatMap((name) => {
-        const mine = secrets.filter((each) => each.orgId === orgId);
+      const foundSecrets = names.flatMap((name) => {
+        const orgSecrets = secrets.filter((each) => each.orgId === orgId);
         const secret =
-          mine.find((each) => each.reference === name) ??
-          mine.find((each) => each.reference === `org/${name}`);
+          orgSecrets.find((each) => each.reference === name) ??
+          orgSecrets.find((each) => each.reference === `org/${name}`);
         return secret === undefined ? [] : [{ ...secret, asked: name }];
       });
       return {
-        secrets: found.map(({ asked, reference, id, allowedHosts }) => ({
+        secrets: foundSecrets.map(({ asked, reference, id, allowedHosts }) => ({
           asked,
           reference,
           id,
@@ -401,23 +427,29 @@ function executorHandlers({
       };
     },
     async describeConnections({ orgId, names }) {
-      const mine = connections.filter((each) => each.orgId === orgId);
-      const found = names.flatMap((asked) => {
+      const orgSecrets = connections.filter((each) => each.orgId === orgId);
+      const foundSecrets = names.flatMap((asked) => {
         const connection =
-          mine.find((each) => each.reference === asked) ??
-          mine.find((each) => each.reference === `org/${asked}`);
+          orgSecrets.find((each) => each.reference === asked) ??
+          orgSecrets.find((each) => each.reference === `org/${asked}`);
         if (connection === undefined) return [];
         const { orgId: _, ...description } = connection;
         return [{ asked, ...description }];
       });
-      return { connections: found };
+      return { connections: foundSecrets };
     },
     async showRequest({ call, isAskedAbout }) {
       dryRuns.push({ isAskedAbout });
       const url = call.kind === 'http' ? call.target : `https://shown.example/${call.action}`;
       const method = call.kind === 'http' ? call.method : 'GET';
-      const none = { params: {}, headers: {}, content_type: null, body: null, credentials: [] };
-      return { request: { method, url, ...none } };
+      const emptyRequest = {
+        params: {},
+        headers: {},
+        content_type: null,
+        body: null,
+        credentials: [],
+      };
+      return { request: { method, url, ...emptyRequest } };
     },
   };
 }
@@ -433,7 +465,7 @@ const bearer: AuthMethod = {
 };
 export const host = 'api.github.example';
 
-/** Connects the small GitHub of the tests for a user, with a token that may go to it. */
+/** Connects the tests' small GitHub template for a user, with a token that may go to its host. */
 export function connectGithub(
   { neighbours }: PolicyWorld,
   owner: TestIdentity,

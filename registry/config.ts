@@ -7,6 +7,7 @@ export const registryConfig = defineConfig('registry', [
   'NATS_URL',
   'PRINCIPAL_KEY_REGISTRY',
   'TEMPLATES_DIR',
+  'SAMPLE_URL',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
   'EGRESS_CA_FILE',

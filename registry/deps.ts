@@ -4,13 +4,13 @@ import type { Principal } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { Egress } from '#egress';
 import type { Logger } from '#telemetry';
-import type { Catalog } from './catalog.ts';
-import type { Compile, ReadTools } from './compile/index.ts';
-import type { ImportSlots } from './import-slots.ts';
-import type { ImportPool } from './import/index.ts';
-import type { SearchIndexes } from './search-indexes.ts';
+import type { Catalog } from './templates/catalog.ts';
+import type { Compile, ReadTools } from './compiler/compiler.ts';
+import type { ImportSlots } from './import/import-slots.ts';
+import type { ImportPool } from './import/pool.ts';
+import type { SearchIndexes } from './search/search-indexes.ts';
 
-/** What the use cases are given. */
+/** The dependencies of the use cases. */
 export interface Deps {
   readonly db: Database;
   readonly executor: Pick<
@@ -20,19 +20,27 @@ export interface Deps {
     | 'describeConnections'
     | 'allowConnectionHosts'
     | 'discoverTools'
+    | 'checkRequest'
+    | 'finishRequest'
   >;
   readonly catalog: Catalog;
   readonly searchIndexes: SearchIndexes;
-  /** Reads and checks a document of an author, away from the event loop. */
+  /** Compiles a document that an author wrote, on another thread. */
   readonly compile: Compile;
   readonly readTools: ReadTools;
   readonly importDocument: ImportPool['importDocument'];
   readonly importSlots: ImportSlots;
-  /** The only way out: fetches documents that are imported by URL. */
+  /**
+   * The guarded HTTP client, for imports by URL. The registry makes no other requests to the
+   * outside.
+   */
   readonly egress: Egress;
   readonly logger: Logger;
-  /** Throws `unauthenticated` when the text was not signed by auth, or too long ago. */
+  /**
+   * Verifies a signed principal and returns its claims. Throws `unauthenticated` if the signature
+   * is wrong or the principal has expired.
+   */
   readonly readPrincipal: (signed: string) => Principal;
-  /** The operator lets services be reached at this host by plain http (setting EGRESS_ALLOW). */
+  /** Whether the operator allows calls by plain http to this host (setting EGRESS_ALLOW). */
   readonly isPlainHttpAllowed: (host: string) => boolean;
 }

@@ -6,31 +6,35 @@ import { createPlainHttpCheck, openEgress, ownAddressesOf, parseEgressAllow } fr
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
+import { busCheck, databaseChecks, watchReadiness } from '#readiness';
 import { createPrincipalReader } from '#signing';
 import { createLogger } from '#telemetry';
-import { createCatalog } from './catalog.ts';
-import { createCompiler } from './compile/index.ts';
+import { createCatalog } from './templates/catalog.ts';
+import { createCompiler } from './compiler/compiler.ts';
 import type { RegistryConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
-import { createImportSlots } from './import-slots.ts';
-import { createImporter } from './import/index.ts';
+import { createImportSlots } from './import/import-slots.ts';
+import { createImporter } from './import/importer.ts';
 
-import { createSearchIndexes } from './search-indexes.ts';
-import { compiledHere } from './shipped-templates.ts';
-import { openTemplateFolder, signatureOf } from './template-folder.ts';
-import { loadBuiltInTemplates } from './usecases/load-built-in-templates.ts';
-import type { LoadedFiles } from './usecases/load-built-in-templates.ts';
-import { refreshTools } from './usecases/refresh-tools.ts';
+import { createSearchIndexes } from './search/search-indexes.ts';
+import { compiledInThisProcess } from './templates/shipped-templates.ts';
+import { openTemplateFolder, signatureOf } from './templates/template-folder.ts';
+import { loadBuiltInTemplates } from './templates/load-built-in-templates.ts';
+import type { LoadedFiles } from './templates/load-built-in-templates.ts';
+import { refreshTools } from './tools/refresh-tools.ts';
 
-/** A changed template is in use this much later, without a restart. */
+/**
+ * How often the folder of templates is read: a changed template takes effect after at most this
+ * time, without a restart.
+ */
 const pollEveryMs = 2_000;
-/** How often it is looked whether an MCP server is due to be asked for its tools. */
+/** How often the registry looks for MCP servers that are due to be asked for their tools. */
 const refreshEveryMs = 10_000;
 
 /**
- * Wires the registry together, loads the built-in templates and starts answering.
- * Disposing the result stops it in the reverse order.
+ * Builds the dependencies, loads the built-in templates and starts to answer requests. Disposing
+ * the result stops everything in reverse order.
  */
 export async function startRegistry(config: RegistryConfig): Promise<RunningComponent> {
   const logger = createLogger({ component: 'registry', level: config.LOG_LEVEL });
@@ -44,7 +48,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
     }),
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'registry' }));
-  startup.use(startRelay({ db, bus, owner: 'registry', logger }));
+  const relay = startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 
   const { compile, readTools } = startup.use(createCompiler({ egressAllow: config.EGRESS_ALLOW }));
   const importer = startup.use(createImporter());
@@ -82,25 +86,28 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
       }
     }),
   );
-  startup.use(await serve(bus, registry, createHandlers(deps), { logger }));
+  const readiness = startup.use(
+    await watchReadiness({ checks: [...databaseChecks(db), busCheck(bus)], logger }),
+  );
+  startup.use(await serve(bus, registry, createHandlers(deps, relay), { logger, readiness }));
 
   logger.info('started');
   const running = startup.move();
-  return { logger, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { logger, readiness, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** Loads the folder now, and again whenever something in it has changed. */
+/** Loads the templates of the folder now, and again whenever a file in the folder changes. */
 async function followTemplates(deps: Deps, config: RegistryConfig): Promise<AsyncDisposable> {
-  const folder = openTemplateFolder(config.TEMPLATES_DIR);
-  let known = await signatureOf(folder);
-  const loaded: LoadedFiles = new Map(compiledHere(config));
-  await loadBuiltInTemplates(deps, await folder.read(), loaded);
+  const folder = openTemplateFolder(config);
+  let knownSignature = await signatureOf(folder);
+  const loadedFiles: LoadedFiles = new Map(compiledInThisProcess(config));
+  await loadBuiltInTemplates(deps, await folder.readFiles(), loadedFiles);
   return repeat(pollEveryMs, async () => {
     try {
-      const signature = await folder.signature();
-      if (signature === known) return;
-      await loadBuiltInTemplates(deps, await folder.read(), loaded);
-      known = signature;
+      const signature = await folder.readSignature();
+      if (signature === knownSignature) return;
+      await loadBuiltInTemplates(deps, await folder.readFiles(), loadedFiles);
+      knownSignature = signature;
     } catch (error) {
       deps.logger.warn({ err: error }, 'templates could not be read again yet');
     }

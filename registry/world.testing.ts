@@ -21,15 +21,15 @@ import type { TestEnvironment } from '../test/support/environment.ts';
 import { registryConfig } from './config.ts';
 import { startRegistry } from './start.ts';
 
-export const soon = () => deadlineIn(10_000);
+export const testDeadline = () => deadlineIn(10_000);
 
-/** The one private address that documents may be imported from. */
+/** The only private address from which tests may import documents. */
 export const importHost = '127.0.0.1:4012';
 
 export interface Person {
   readonly id: string;
   readonly orgId: string;
-  /** The user at the root of its chain. */
+  /** The id of the user to whom the caller belongs: the root of its chain of identities. */
   readonly userId: string;
   readonly principal: string;
 }
@@ -38,37 +38,51 @@ export interface FakeConnection {
   readonly provider: string;
   readonly status: 'pending' | 'active' | 'needs_reauth' | 'revoked';
   readonly allowedHosts: string[];
+  readonly actsAs?: 'user' | 'bot' | 'app' | null;
+  readonly refusedAt?: string;
 }
 
-/** The part of the executor that the registry asks, with secrets that tests put into it. */
+/** Answers the registry's questions about secrets and connections in place of the executor. */
 export interface FakeVault {
-  /** References that exist, by user or org id. */
+  /** The existing secret references, by the id of the user or org that owns them. */
   readonly secrets: Map<string, Set<string>>;
-  /** Hosts that were let in by the registry or by `store`, by `owner reference`. */
+  /** The hosts to which each credential may go; the map key is `<owner id> <reference>`. */
   readonly hosts: Map<string, Set<string>>;
-  readonly allowed: { reference: string; hosts: string[] }[];
-  /** Connections that exist, by `owner reference`. */
+  readonly allowRequests: { reference: string; hosts: string[] }[];
+  /** The existing connections; the map key is `<owner id> <reference>`. */
   readonly connections: Map<string, FakeConnection>;
-  /** References whose hosts the caller may not change. */
-  readonly fixed: Set<string>;
+  /**
+   * The ids of the requests that count as open, and the requests that the registry has reported as
+   * answered.
+   */
+  readonly openRequests: Set<string>;
+  readonly finishedRequests: { id: string; serviceId: string }[];
+  /** References of credentials whose hosts the caller may not change. */
+  readonly fixedReferences: Set<string>;
 }
 
 export interface RegistryWorld extends AsyncDisposable {
   readonly environment: TestEnvironment;
   readonly db: Database;
   readonly vault: FakeVault;
-  /** Logged in as the gateway, and as policy for what only components may ask. */
+  /**
+   * A client of the registry with the bus account of the gateway. `policy` is a client with the
+   * account of policy, for internal endpoints.
+   */
   readonly client: Client<typeof registry>;
   readonly policy: Client<typeof registry>;
   person(fields?: { kind?: IdentityKind; role?: Role; orgId?: string; userId?: string }): Person;
-  /** Stops the registry that the world began with; replicas go on. */
+  /** Stops the first registry; the other replicas continue. */
   stopFirst(): Promise<void>;
-  /** Another process on the same database, with a folder of its own when one is named. */
+  /** Starts another replica on the same database. It uses the given folder of templates, if any. */
   startReplica(templatesDir?: string): Promise<RunningComponent>;
   folder(): Promise<string>;
 }
 
-/** A running registry on its own Postgres and NATS, called like its neighbours call it. */
+/**
+ * Starts a registry with its own Postgres and NATS, and clients with the bus accounts of other
+ * components.
+ */
 export async function createRegistryWorld(templatesDir?: string): Promise<RegistryWorld> {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
@@ -86,7 +100,7 @@ export async function createRegistryWorld(templatesDir?: string): Promise<Regist
     openDatabase({ url: config.DATABASE_URL, schema: 'registry', connectionsMax: 2 }),
   );
   const vault = startup.use(await serveVault(environment));
-  const first = startup.use(await startRegistry(config));
+  const firstRegistry = startup.use(await startRegistry(config));
   const client = createClient(await environment.connect('gateway'), registry);
   const policy = createClient(await environment.connect('policy'), registry);
   const signer = createSigner<Principal>('principal', ...environment.keys.principal);
@@ -116,7 +130,7 @@ export async function createRegistryWorld(templatesDir?: string): Promise<Regist
       });
       return { id, orgId, userId, principal };
     },
-    stopFirst: async () => first[Symbol.asyncDispose](),
+    stopFirst: async () => firstRegistry[Symbol.asyncDispose](),
     startReplica: async (directory) => stack.use(await startRegistry(configFor(directory))),
     async folder() {
       const path = await mkdtemp(join(tmpdir(), 'aag-templates-'));
@@ -131,65 +145,99 @@ async function serveVault(environment: TestEnvironment): Promise<FakeVault & Asy
   const vault: FakeVault = {
     secrets: new Map(),
     hosts: new Map(),
-    allowed: [],
+    allowRequests: [],
     connections: new Map(),
-    fixed: new Set(),
+    fixedReferences: new Set(),
+    openRequests: new Set(),
+    finishedRequests: [],
   };
-  const { describeSecrets, allowSecretHosts, describeConnections, allowConnectionHosts } =
-    executor.endpoints;
+  const {
+    describeSecrets,
+    allowSecretHosts,
+    describeConnections,
+    allowConnectionHosts,
+    checkRequest,
+    finishRequest,
+  } = executor.endpoints;
   const secretEndpoints = { describeSecrets, allowSecretHosts };
   const connectionEndpoints = { describeConnections, allowConnectionHosts };
-  const part = { ...executor, endpoints: { ...secretEndpoints, ...connectionEndpoints } };
+  const requestEndpoints = { checkRequest, finishRequest };
+  const contractPart = {
+    ...executor,
+    endpoints: { ...secretEndpoints, ...connectionEndpoints, ...requestEndpoints },
+  };
   const bus = await environment.connect('executor');
-  const has = (owner: string, reference: string) =>
+  const hasSecret = (owner: string, reference: string) =>
     vault.secrets.get(owner)?.has(reference) === true;
-  const serving = await serve(
+  const vaultServer = await serve(
     bus,
-    part,
+    contractPart,
     {
       async describeSecrets({ orgId, userId, names }) {
-        const secrets = names.flatMap((asked) => {
-          const own = has(userId, asked) ? asked : undefined;
-          const inOrg = asked.startsWith('org/') ? asked : `org/${asked}`;
-          const reference = own ?? (has(orgId, inOrg) ? inOrg : undefined);
+        const secrets = names.flatMap((askedReference) => {
+          const ownReference = hasSecret(userId, askedReference) ? askedReference : undefined;
+          const orgReference = askedReference.startsWith('org/')
+            ? askedReference
+            : `org/${askedReference}`;
+          const reference =
+            ownReference ?? (hasSecret(orgId, orgReference) ? orgReference : undefined);
           if (reference === undefined) return [];
-          const owner = reference === own ? userId : orgId;
+          const owner = reference === ownReference ? userId : orgId;
           const allowedHosts = [...(vault.hosts.get(`${owner} ${reference}`) ?? [])];
-          return [{ asked, reference, id: uuidv7(), allowedHosts, version: 1 }];
+          return [{ asked: askedReference, reference, id: uuidv7(), allowedHosts, version: 1 }];
         });
         return { secrets };
       },
       async allowSecretHosts({ reference, hosts }) {
-        if (vault.fixed.has(reference)) throw new AppError('host_not_allowed', 'Not there.');
-        vault.allowed.push({ reference, hosts });
+        if (vault.fixedReferences.has(reference))
+          throw new AppError('host_not_allowed', 'Not there.');
+        vault.allowRequests.push({ reference, hosts });
         return {};
       },
       async describeConnections({ orgId, userId, names }) {
-        const connections = names.flatMap((asked) => {
-          const inOrg = asked.startsWith('org/') ? asked : `org/${asked}`;
-          const own = vault.connections.get(`${userId} ${asked}`);
-          const connection = own ?? vault.connections.get(`${orgId} ${inOrg}`);
+        const connections = names.flatMap((askedReference) => {
+          const orgReference = askedReference.startsWith('org/')
+            ? askedReference
+            : `org/${askedReference}`;
+          const ownReference = vault.connections.get(`${userId} ${askedReference}`);
+          const connection = ownReference ?? vault.connections.get(`${orgId} ${orgReference}`);
           if (connection === undefined) return [];
-          const reference = own === undefined ? inOrg : asked;
+          const reference = ownReference === undefined ? orgReference : askedReference;
           return [
-            { asked, reference, id: uuidv7(), grantedScopes: [], authUrl: '', ...connection },
+            {
+              asked: askedReference,
+              reference,
+              id: uuidv7(),
+              grantedScopes: [],
+              authUrl: '',
+              ...connection,
+            },
           ];
         });
         return { connections };
       },
       async allowConnectionHosts({ reference, hosts }) {
-        if (vault.fixed.has(reference)) throw new AppError('host_not_allowed', 'Not there.');
-        vault.allowed.push({ reference, hosts });
+        if (vault.fixedReferences.has(reference))
+          throw new AppError('host_not_allowed', 'Not there.');
+        vault.allowRequests.push({ reference, hosts });
+        return {};
+      },
+      async checkRequest({ id }) {
+        if (!vault.openRequests.has(id)) throw new AppError('conflict', 'The request is closed.');
+        return {};
+      },
+      async finishRequest({ id, serviceId }) {
+        vault.finishedRequests.push({ id, serviceId });
         return {};
       },
     },
-    { logger: silent },
+    { logger: silentLogger },
   );
-  return { ...vault, [Symbol.asyncDispose]: () => serving[Symbol.asyncDispose]() };
+  return { ...vault, [Symbol.asyncDispose]: () => vaultServer[Symbol.asyncDispose]() };
 }
 
-/** Puts a secret of a user or an org into the vault. */
-export function store(
+/** Puts a secret of a user or an org into the fake vault. */
+export function storeSecret(
   vault: FakeVault,
   owner: string,
   reference: string,
@@ -199,4 +247,4 @@ export function store(
   vault.hosts.set(`${owner} ${reference}`, new Set(hosts));
 }
 
-const silent = createLogger({ component: 'executor', level: 'silent' });
+const silentLogger = createLogger({ component: 'executor', level: 'silent' });

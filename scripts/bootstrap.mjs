@@ -2,8 +2,8 @@
 //
 //   node scripts/bootstrap.mjs [--dev] [--no-dashboard] <entry.ts> [arguments]
 //
-// It is what the npm scripts call. Nothing may be installed yet, and Node may be as old as
-// 20: so it is plain JavaScript and uses nothing but Node.
+// The npm scripts call it. No package may be installed yet, and Node may be as old as 20, so it is
+// plain JavaScript and uses nothing but Node.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -16,13 +16,17 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const oldestNodeHere = 20;
 const nodeMajor = 24;
 const knownOptions = new Set(['--dev', '--no-dashboard']);
-/** Within this time a second signal is the first one again: npm repeats what the terminal sends. */
+/**
+ * A second signal within this time counts as a repetition of the first, because npm repeats signals
+ * that the terminal has already sent.
+ */
 const signalRepeatMs = 1_000;
 const parentPollMs = 500;
 /**
- * Without the sizes the heap takes 250 MiB more on a large machine, for nothing: V8 lets its young
- * generation, and garbage in the old one, grow with the memory it sees. Helpers of the scavenger
- * cost more than they save: little survives, and Postgres and NATS want the other processors.
+ * On a large machine, the heap would take 250 MiB more without these sizes, for no benefit: V8 lets
+ * its young generation, and garbage in the old one, grow with the machine's memory. The scavenger
+ * runs without helper threads, because they cost more than they save: little survives a scavenge,
+ * and Postgres and NATS need the other processors.
  */
 const nodeFlags = [
   '--no-parallel-scavenge',
@@ -31,7 +35,7 @@ const nodeFlags = [
   '--max-old-space-size=960',
 ];
 
-/** A foreseen reason to stop: printed as a sentence, without a stack. */
+/** A foreseen reason to stop. It is printed as a sentence, without a stack trace. */
 class Refusal extends Error {}
 
 async function main() {
@@ -55,7 +59,10 @@ function parseArguments(given) {
   return { options: new Set(options), entry: given[end], args: given.slice(end + 1) };
 }
 
-/** One at a time per checkout, on Linux; the kernel releases the lock of whoever is killed. */
+/**
+ * Runs `work` under a lock, so that one process per checkout installs or builds at a time. This
+ * works on Linux; the kernel releases the lock of a killed process.
+ */
 async function withLock(work) {
   if (process.platform !== 'linux') return work();
   const name = createHash('sha256').update(realpathSync(root)).digest('hex').slice(0, 32);
@@ -80,24 +87,30 @@ function listen(address) {
   });
 }
 
-/** Installs exactly the lockfile, unless that is what is there. */
+/** Installs exactly the packages of the lockfile, unless they are already installed. */
 async function installPackages({ dev }) {
   if (isInstalled({ dev })) return;
-  say('Installing packages (npm ci), which takes about a minute the first time …');
+  // `npm ci` first deletes all packages, and with them what a gateway that runs in this checkout
+  // has not loaded yet. Packages for development are therefore added to those of the product.
+  const command = isInstalled({ dev: false }) ? ['install', '--no-save'] : ['ci'];
+  const said = `npm ${command.join(' ')}`;
+  say(`Installing packages (${said}), which takes about a minute the first time …`);
   const omitted = dev ? '--include=dev' : '--omit=dev';
-  const args = ['ci', omitted, '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  const args = [...command, omitted, '--include=optional', ...quiet];
   const npm = process.env.npm_execpath;
   const { code } = npm?.endsWith('.js')
     ? await run(process.execPath, [npm, ...args])
     : await run('npm', args);
   if (code !== 0) {
-    throw new Refusal('npm ci failed, as it says above: correct that, then start again.');
+    throw new Refusal(`${said} failed, as it says above: correct that, then start again.`);
   }
 }
 
 /**
- * Compares the lockfile with npm's own note of what it has installed, which it writes last.
- * Optional packages are npm's to judge: most are for other platforms.
+ * Whether the packages of the lockfile are installed, according to the record that npm writes at
+ * the end of an installation. Optional packages are not compared, because most of them are for
+ * other platforms.
  */
 function isInstalled({ dev }) {
   const wanted = readJson('package-lock.json')?.packages;
@@ -113,11 +126,14 @@ function readJson(name) {
   try {
     return JSON.parse(readFileSync(path.join(root, name), 'utf8'));
   } catch {
-    return undefined; // missing or cut off: what is not known is installed again
+    return undefined; // without a readable record, the packages are installed again
   }
 }
 
-/** Node 24: the one from npm, or else the one that runs this, if it is new enough. */
+/**
+ * Finds a Node to run the product with: Node 24 from npm, or else the Node that runs this script,
+ * if that is new enough.
+ */
 function findNode() {
   const platform = `${process.platform}-${process.arch}`;
   const installed = path.join(root, `node_modules/node-${platform}/bin/node`);
@@ -133,7 +149,7 @@ function majorOf(version) {
   return Number(version.split('.', 1)[0]);
 }
 
-/** Builds the dashboard if anything that goes into it has changed since. */
+/** Builds the dashboard if any of its sources have changed since the last build. */
 async function buildDashboard(node) {
   if (!existsSync(path.join(root, 'dashboard/index.html'))) return;
   const stampFile = path.join(root, 'dashboard/dist/.built-from');
@@ -189,10 +205,11 @@ async function runEntry(node, entry, args) {
 }
 
 /**
- * Runs a program in a session of its own, and hands on the signals that we get.
+ * Runs a program in a separate session, and passes on the signals that this process receives.
  *
- * So each Ctrl-C arrives once. In our own process group it would come from the terminal,
- * from npm and from us, and programs take a second one for impatience.
+ * A Ctrl-C therefore reaches the program once. In the process group of this script, the program
+ * would get it from the terminal, from npm and from this script, and programs treat a second Ctrl-C
+ * as a demand to stop immediately.
  */
 function run(command, args, { ipc = false } = {}) {
   return new Promise((resolve, reject) => {
@@ -229,8 +246,9 @@ function handOnSignals(send) {
   };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of signals) process.on(signal, handOn);
-  // An npm that was killed cannot tell us to stop. (The npm scripts say `exec`, so that npm is
-  // our parent, and no shell that would outlive it.)
+  // Watches for the end of npm, because npm cannot send a signal when it is killed. (The npm
+  // scripts begin with `exec`, so that npm itself is the parent process and no shell remains in
+  // between.)
   const watch = setInterval(() => {
     if (process.env.npm_lifecycle_event && process.ppid !== startedBy) handOn('SIGTERM');
   }, parentPollMs);

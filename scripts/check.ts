@@ -1,10 +1,10 @@
-/** `npm run check`: every check without a test, to the end even if one fails. */
-import { checks, runStep } from './steps.ts';
+/** `npm run check`: runs every check that is not a test, and all of them even if one fails. */
+import { checkSteps, runStep } from './steps.ts';
 
-const failed: string[] = [];
-for (const check of checks) {
+const failedSteps: string[] = [];
+for (const check of checkSteps) {
   console.log(`# ${check.name}`);
-  if ((await runStep(check)) !== 0) failed.push(check.name);
+  if ((await runStep(check)) !== 0) failedSteps.push(check.name);
 }
-console.log(failed.length === 0 ? 'All checks pass.' : `Failed: ${failed.join(', ')}.`);
-process.exitCode = failed.length === 0 ? 0 : 1;
+console.log(failedSteps.length === 0 ? 'All checks pass.' : `Failed: ${failedSteps.join(', ')}.`);
+process.exitCode = failedSteps.length === 0 ? 0 : 1;

@@ -5,31 +5,40 @@ export interface Step {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** Variables to add to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What is checked without running the product; all programs are npm's, first on our path. */
-export const checks: readonly Step[] = [
+/**
+ * The checks that do not run the product. All their programs come from npm packages, whose folder
+ * is first on the path.
+ */
+export const checkSteps: readonly Step[] = [
   { name: 'types', command: 'tsc', args: ['-p', '.'] },
   { name: 'types of the dashboard', command: 'tsc', args: ['-p', 'dashboard'] },
   { name: 'lint and boundaries', command: 'oxlint', args: [] },
+  { name: 'structure', command: 'node', args: ['scripts/structure.ts'] },
   { name: 'format', command: 'oxfmt', args: ['--check', '.'] },
   { name: 'dead code', command: 'knip', args: [] },
 ];
 
-/** Runs one program in the open; answers its exit code. Ctrl-C ends it, and us after it. */
-export async function runStep({ command, args }: Step): Promise<number> {
-  const child = spawn(command, args, { stdio: 'inherit' });
-  const stop = (signal: NodeJS.Signals) => {
+/**
+ * Runs one program with the output of this process; returns its exit code. Ctrl-C ends the program,
+ * then this process.
+ */
+export async function runStep({ command, args, env }: Step): Promise<number> {
+  const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  const passOnSignal = (signal: NodeJS.Signals) => {
     child.kill(signal);
     child.once('exit', () => process.exit(128 + constants.signals[signal]));
   };
-  process.on('SIGINT', stop).on('SIGTERM', stop);
+  process.on('SIGINT', passOnSignal).on('SIGTERM', passOnSignal);
   try {
     return await new Promise<number>((settle, fail) => {
       child.once('error', fail);
       child.once('exit', (code) => settle(code ?? 1));
     });
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
+    process.off('SIGINT', passOnSignal).off('SIGTERM', passOnSignal);
   }
 }

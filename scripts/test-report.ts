@@ -1,12 +1,12 @@
 export interface TestResults {
   readonly passed: number;
-  /** By name. */
+  /** The names of the failed tests. */
   readonly failed: readonly string[];
-  /** One line each: `skipped: needs …`. */
+  /** One line for each skipped test: `skipped: needs …`. */
   readonly skipped: readonly string[];
 }
 
-/** The part of vitest's JSON report that we read. */
+/** Those parts of vitest's JSON report that are used. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
@@ -15,43 +15,49 @@ interface Report {
   }[];
 }
 
-export function addResults(one: TestResults, other: TestResults): TestResults {
+export function addResults(left: TestResults, right: TestResults): TestResults {
   return {
-    passed: one.passed + other.passed,
-    failed: [...one.failed, ...other.failed],
-    skipped: [...one.skipped, ...other.skipped],
+    passed: left.passed + right.passed,
+    failed: [...left.failed, ...right.failed],
+    skipped: [...left.skipped, ...right.skipped],
   };
 }
 
 /**
- * Counts one suite by its report. A file that breaks before its first test counts as a failure,
- * and so does a run that fails although no test does, by an unhandled error for example.
+ * Counts the tests of one run from its report. A file that breaks before its first test counts as a
+ * failure. So does a run that fails although no test fails, by an unhandled error for example.
  */
-export function parseReport(
-  suite: string,
-  exitCode: number,
-  written: string | undefined,
-): TestResults {
-  const { testResults } = JSON.parse(written ?? '{ "testResults": [] }') as Report;
-  let passed = 0;
-  const failed: string[] = [];
+export function parseReport(exitCode: number, reportText: string | undefined): TestResults {
+  const { testResults } = JSON.parse(reportText ?? '{ "testResults": [] }') as Report;
+  let passedCount = 0;
+  const failedNames: string[] = [];
   const skipped: string[] = [];
   for (const file of testResults) {
+    const suite = suiteOf(file.name);
     const isBroken = file.status === 'failed';
     if (isBroken && file.assertionResults.every(({ status }) => status !== 'failed')) {
-      failed.push(`${suite}: ${file.name}`);
+      failedNames.push(`${suite}: ${file.name}`);
     }
     for (const { status, fullName } of file.assertionResults) {
-      if (status === 'passed') passed += 1;
-      else if (status === 'failed') failed.push(`${suite}: ${fullName}`);
+      if (status === 'passed') passedCount += 1;
+      else if (status === 'failed') failedNames.push(`${suite}: ${fullName}`);
       else skipped.push(describeSkip(fullName));
     }
   }
-  if (exitCode !== 0 && failed.length === 0) failed.push(`${suite}: the run itself, see above`);
-  return { passed, failed, skipped };
+  if (exitCode !== 0 && failedNames.length === 0)
+    failedNames.push('tests: the run itself, see above');
+  return { passed: passedCount, failed: failedNames, skipped };
 }
 
-/** Tests that need a part of the machine have the reason in their name. */
+/** The suite of a test file, by the suffix of the file's name, as in `vitest.config.ts`. */
+function suiteOf(file: string): string {
+  return /\.(integration|e2e)\.test\.ts$/.exec(file)?.[1] ?? 'unit';
+}
+
+/**
+ * The reason why a test was skipped. A test that needs something special of the machine says so in
+ * its name.
+ */
 function describeSkip(fullName: string): string {
   const reason = fullName.indexOf('skipped: needs ');
   return reason === -1 ? `skipped: ${fullName}` : fullName.slice(reason);

@@ -2,64 +2,65 @@ import { errors } from 'oidc-provider';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { v7 as uuidv7 } from 'uuid';
 
-import { hashOf } from '../domain/checked-token.ts';
-import { formatScopedId, parseScopedId } from '../domain/scoped-id.ts';
-import type { ScopedId } from '../domain/scoped-id.ts';
-import { findLiveOauthGrant } from '../repository/oauth-grants.ts';
-import type { OauthGrant } from '../repository/oauth-grants.ts';
-import {
-  deleteInteraction,
-  findInteraction,
-  insertInteraction,
-} from '../repository/oauth-interactions.ts';
-import { consumeOauthToken, findOauthToken, insertOauthToken } from '../repository/oauth-tokens.ts';
-import type { OauthTokenKind } from '../repository/oauth-tokens.ts';
-import { revokeAccessToken, revokeOauthGrant } from '../usecases/revoke-oauth-grant.ts';
-import { findClientMetadata } from './clients.ts';
+import { hashToken } from '../credentials/domain/checked-token.ts';
+import { formatScopedId, parseScopedId } from './domain/scoped-id.ts';
+import type { ScopedId } from './domain/scoped-id.ts';
+import { findLiveOauthGrant } from '../oauth-clients/oauth-grants.sql.ts';
+import type { OauthGrant } from '../oauth-clients/oauth-grants.sql.ts';
+import { deleteInteraction, findInteraction, insertInteraction } from './oauth-interactions.sql.ts';
+import { consumeOauthToken, findOauthToken, insertOauthToken } from './oauth-tokens.sql.ts';
+import type { OauthTokenKind } from './oauth-tokens.sql.ts';
+import { revokeAccessToken, revokeOauthGrant } from './revoke-oauth-grant.ts';
+import { findClientMetadata } from './find-client.ts';
 import type { OauthDeps } from './deps.ts';
-import { requestScope } from './request-scope.ts';
+import { getRequestScope } from './request-scope.ts';
 
 /**
- * The library's storage (its models by name), on our tables. What it does not store is as
- * important: the session is the dashboard's, and clients are registered by ourselves.
+ * Returns the storage that the library `oidc-provider` uses for the model of this name. Codes,
+ * tokens, grants and waiting authorizations are stored in auth's tables. The library only reads
+ * sessions and clients: the session is that of the dashboard, and `register-client.ts` registers
+ * clients.
  */
 export function createAdapter(deps: OauthDeps): (name: string) => Adapter {
   const adapters: Readonly<Record<string, Adapter>> = {
-    AuthorizationCode: tokenAdapter(deps, 'code'),
-    AccessToken: tokenAdapter(deps, 'access'),
-    RefreshToken: tokenAdapter(deps, 'refresh'),
-    Grant: grantAdapter(deps),
-    Interaction: interactionAdapter(deps),
+    AuthorizationCode: createTokenAdapter(deps, 'code'),
+    AccessToken: createTokenAdapter(deps, 'access'),
+    RefreshToken: createTokenAdapter(deps, 'refresh'),
+    Grant: createGrantAdapter(deps),
+    Interaction: createInteractionAdapter(deps),
     Session: sessionAdapter,
-    Client: { ...unused, find: (id) => findClientMetadata(deps, id) },
+    Client: { ...unusedAdapter, find: (id) => findClientMetadata(deps, id) },
   };
-  return (name) => adapters[name] ?? unused;
+  return (name) => adapters[name] ?? unusedAdapter;
 }
 
-const neverCalled = async (): Promise<never> => {
+const rejectCall = async (): Promise<never> => {
   throw new Error('the authorization server asked for storage that it has no use for');
 };
-const unused: Adapter = {
-  upsert: neverCalled,
-  find: neverCalled,
-  findByUserCode: neverCalled,
-  findByUid: neverCalled,
-  consume: neverCalled,
-  destroy: neverCalled,
-  revokeByGrantId: neverCalled,
+const unusedAdapter: Adapter = {
+  upsert: rejectCall,
+  find: rejectCall,
+  findByUserCode: rejectCall,
+  findByUid: rejectCall,
+  consume: rejectCall,
+  destroy: rejectCall,
+  revokeByGrantId: rejectCall,
 };
 
-/** Codes and tokens. Their value is the library's id: only its hash is kept. */
-function tokenAdapter(deps: OauthDeps, kind: OauthTokenKind): Adapter {
+/**
+ * Stores codes and tokens. The library uses the code or token itself as the id; the table stores
+ * only its hash.
+ */
+function createTokenAdapter(deps: OauthDeps, kind: OauthTokenKind): Adapter {
   const { db, reuseGraceSeconds: graceSeconds } = deps;
-  const findStored = (value: string) =>
-    findOauthToken(db, { hash: hashOf(value), kind, graceSeconds });
+  const findStoredToken = (value: string) =>
+    findOauthToken(db, { hash: hashToken(value), kind, graceSeconds });
   return {
-    ...unused,
+    ...unusedAdapter,
     async upsert(value, { jti: _value, grantId, ...payload }, ttlSeconds) {
-      const { orgId, id } = scoped(grantId);
+      const { orgId, id } = parseGrantId(grantId);
       await insertOauthToken(db, {
-        hash: hashOf(value),
+        hash: hashToken(value),
         id: uuidv7(),
         kind,
         orgId,
@@ -70,56 +71,57 @@ function tokenAdapter(deps: OauthDeps, kind: OauthTokenKind): Adapter {
       });
     },
     async find(value) {
-      const found = await findStored(value);
-      if (found === undefined) return undefined;
-      const { orgId, grantId, payload, consumedAt } = found;
+      const storedRow = await findStoredToken(value);
+      if (storedRow === undefined) return undefined;
+      const { orgId, grantId, payload, consumedAt } = storedRow;
       return {
         ...payload,
         jti: value,
         grantId: formatScopedId({ orgId, id: grantId }),
-        ...(consumedAt === null ? {} : { consumed: seconds(consumedAt) }),
+        ...(consumedAt === null ? {} : { consumed: epochSecondsOf(consumedAt) }),
       };
     },
     async consume(value) {
-      const found = await findStored(value);
-      if (found === undefined) throw new errors.InvalidGrant();
-      const { orgId } = found;
-      if (await consumeOauthToken(db, { orgId, hash: hashOf(value), graceSeconds })) return;
-      // Two presented it at once: whoever came second may be a thief, or the first may (D1).
-      await endGrant(deps, { orgId, id: found.grantId }, `${labels[kind]} used twice`);
+      const storedRow = await findStoredToken(value);
+      if (storedRow === undefined) throw new errors.InvalidGrant();
+      const { orgId } = storedRow;
+      if (await consumeOauthToken(db, { orgId, hash: hashToken(value), graceSeconds })) return;
+      // Two requests used the token at once, and either may come from a thief, so the grant ends.
+      await endGrant(deps, { orgId, id: storedRow.grantId }, `${tokenKindLabels[kind]} used twice`);
       throw new errors.InvalidGrant();
     },
     async destroy(value) {
-      const found = await findStored(value);
-      // A refresh token ends with its grant, which the library destroys as well.
-      if (found === undefined || kind !== 'access') return;
-      await revokeAccessToken(deps, { orgId: found.orgId, hash: hashOf(value) });
+      const storedRow = await findStoredToken(value);
+      // A refresh token ends together with its grant, which the library destroys in a separate
+      // call.
+      if (storedRow === undefined || kind !== 'access') return;
+      await revokeAccessToken(deps, { orgId: storedRow.orgId, hash: hashToken(value) });
     },
-    // Nothing of a revoked grant is good for anything: see `grantAdapter`.
+    // Revoking the grant ends all its tokens (`createGrantAdapter`), so this method has nothing to do.
     revokeByGrantId: async () => undefined,
   };
 }
 
-const labels: Readonly<Record<OauthTokenKind, string>> = {
+const tokenKindLabels: Readonly<Record<OauthTokenKind, string>> = {
   code: 'An authorization code was',
   access: 'An access token was',
   refresh: 'A refresh token was',
 };
 
-function grantAdapter(deps: OauthDeps): Adapter {
+function createGrantAdapter(deps: OauthDeps): Adapter {
   return {
-    ...unused,
+    ...unusedAdapter,
     async find(grantId) {
       const key = parseScopedId(grantId);
       const grant = key && (await findLiveOauthGrant(deps.db, key));
-      return grant && grantPayload(grant);
+      return grant && grantPayloadOf(grant);
     },
-    destroy: (grantId) => endGrant(deps, scoped(grantId), whyDestroyed()),
+    destroy: (grantId) => endGrant(deps, parseGrantId(grantId), getDestroyReason()),
   };
 }
 
-/** Ours as the library reads it. */
-function grantPayload(grant: OauthGrant): AdapterPayload {
+/** Converts a grant to the form of the library. */
+function grantPayloadOf(grant: OauthGrant): AdapterPayload {
   const { orgId, id, userId, clientId, resource, scopes, createdAt, expiresAt } = grant;
   return {
     jti: formatScopedId({ orgId, id }),
@@ -127,78 +129,94 @@ function grantPayload(grant: OauthGrant): AdapterPayload {
     accountId: formatScopedId({ orgId, id: userId }),
     clientId,
     resources: { [resource]: scopes.join(' ') },
-    iat: seconds(createdAt),
-    exp: seconds(expiresAt),
+    iat: epochSecondsOf(createdAt),
+    exp: epochSecondsOf(expiresAt),
   };
 }
 
-/** The library destroys a grant for two reasons only. */
-function whyDestroyed(): string {
-  return requestScope().revoking
+/**
+ * Returns the reason that the audit log states. The library destroys a grant for two reasons only.
+ */
+function getDestroyReason(): string {
+  return getRequestScope().revoking
     ? 'A client gave its refresh token back'
     : 'A code or refresh token was used twice';
 }
 
-async function endGrant(deps: OauthDeps, { orgId, id }: ScopedId, why: string): Promise<void> {
-  await revokeOauthGrant(deps, { orgId, grantId: id, why, context: requestScope().context });
+async function endGrant(deps: OauthDeps, { orgId, id }: ScopedId, reason: string): Promise<void> {
+  await revokeOauthGrant(deps, {
+    orgId,
+    grantId: id,
+    revocationReason: reason,
+    context: getRequestScope().context,
+  });
 }
 
-/** Authorizations that wait for the consent screen: of one session, and unusable outside it. */
-function interactionAdapter({ db }: OauthDeps): Adapter {
+/**
+ * Stores authorizations that wait for the consent screen. Only the session that started one can use
+ * it.
+ */
+function createInteractionAdapter({ db }: OauthDeps): Adapter {
   const key = (uid: string) => {
-    const { caller } = requestScope();
-    return caller && { orgId: caller.orgId, sessionId: caller.credential.id, hash: hashOf(uid) };
+    const { caller } = getRequestScope();
+    return caller && { orgId: caller.orgId, sessionId: caller.credential.id, hash: hashToken(uid) };
   };
   return {
-    ...unused,
+    ...unusedAdapter,
     async upsert(uid, payload, ttlSeconds) {
-      const own = key(uid);
-      // Nobody is signed in: the browser will ask again once somebody is, so nothing waits.
-      if (own === null) return;
+      const ownKey = key(uid);
+      // Without a signed-in user nothing is stored: the browser repeats the request after sign-in.
+      if (ownKey === null) return;
       const { jti: _uid, returnTo: _withUid, cid: _cid, ...rest } = payload;
       const clientId = String(payload.params?.['client_id']);
-      await insertInteraction(db, { ...own, clientId, payload: rest, ttlSeconds: ttlSeconds ?? 0 });
+      await insertInteraction(db, {
+        ...ownKey,
+        clientId,
+        payload: rest,
+        ttlSeconds: ttlSeconds ?? 0,
+      });
     },
     async find(uid) {
-      const own = key(uid);
-      const payload = own === null ? undefined : await findInteraction(db, own);
+      const ownKey = key(uid);
+      const payload = ownKey === null ? undefined : await findInteraction(db, ownKey);
       return payload && { ...payload, jti: uid };
     },
     async destroy(uid) {
-      const own = key(uid);
-      if (own !== null && (await deleteInteraction(db, own))) return;
+      const ownKey = key(uid);
+      if (ownKey !== null && (await deleteInteraction(db, ownKey))) return;
       throw new errors.SessionNotFound('This request was answered before.');
     },
   };
 }
 
 /**
- * The library's session is a view of the dashboard's: it begins and ends with it, and nothing of
- * it is stored. Its id is the row's, which the fence puts where the library looks for a cookie.
+ * Presents the dashboard session as a session of the library, which stores none of its own. The
+ * fence (fence.ts) puts the id of the dashboard session into the cookie that the library reads.
  */
 const sessionAdapter: Adapter = {
-  ...unused,
+  ...unusedAdapter,
   upsert: async () => undefined,
   destroy: async () => undefined,
   async find(sessionId) {
-    const { caller } = requestScope();
+    const { caller } = getRequestScope();
     if (caller === null || caller.credential.id !== sessionId) return undefined;
-    const now = Math.floor(Date.now() / 1000);
+    const nowSeconds = Math.floor(Date.now() / 1000);
     return {
       jti: sessionId,
       uid: sessionId,
       kind: 'Session',
       accountId: formatScopedId({ orgId: caller.orgId, id: caller.userId }),
-      iat: now,
-      exp: now + 600,
+      iat: nowSeconds,
+      exp: nowSeconds + 600,
     };
   },
 };
 
-function scoped(grantId: string | undefined): ScopedId {
-  const parsed = parseScopedId(grantId ?? '');
-  if (parsed === undefined) throw new Error('the authorization server named no grant of ours');
-  return parsed;
+function parseGrantId(grantId: string | undefined): ScopedId {
+  const scopedId = parseScopedId(grantId ?? '');
+  if (scopedId === undefined)
+    throw new Error('the authorization server named a grant in an unknown format');
+  return scopedId;
 }
 
-const seconds = (moment: Date) => Math.floor(moment.getTime() / 1000);
+const epochSecondsOf = (moment: Date) => Math.floor(moment.getTime() / 1000);

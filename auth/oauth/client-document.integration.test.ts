@@ -9,36 +9,41 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createCertificate } from '../../services-src/egress/certificate.testing.ts';
-import { withKey } from '../../test/support/http.ts';
-import { authorization, redirectUri, startOauthWorld } from '../../test/support/oauth-world.ts';
+import { createCallerWithKey } from '../../test/support/http.ts';
+import {
+  createAuthorizationRequest,
+  redirectUri,
+  startOauthWorld,
+} from '../../test/support/oauth-world.ts';
 import type { OauthWorld, SignedIn } from '../../test/support/oauth-world.ts';
 
 const stack = new AsyncDisposableStack();
 let world: OauthWorld;
 let person: SignedIn;
 let origin: string;
-/** What the client's own site answers, and how often it was asked for what. */
-const answers = new Map<string, (reply: ServerResponse, request: IncomingMessage) => void>();
-const asked: string[] = [];
+/** `answersByPath` holds what the client's site answers at each path. */
+const answersByPath = new Map<string, (reply: ServerResponse, request: IncomingMessage) => void>();
+/** The paths that were requested from the client's site, in order. */
+const requestedPaths: string[] = [];
 
 beforeAll(async () => {
   const certificate = createCertificate('localhost');
-  const folder = await mkdtemp(join(tmpdir(), 'aag-documents-'));
-  stack.defer(() => rm(folder, { recursive: true }));
-  const caFile = join(folder, 'ca.pem');
+  const certificateFolder = await mkdtemp(join(tmpdir(), 'aag-documents-'));
+  stack.defer(() => rm(certificateFolder, { recursive: true }));
+  const caFile = join(certificateFolder, 'ca.pem');
   await writeFile(caFile, certificate.cert);
-  const site = createServer(certificate, (request, reply) => {
-    asked.push(request.url ?? '');
-    const answer = answers.get(request.url ?? '');
+  const siteServer = createServer(certificate, (request, reply) => {
+    requestedPaths.push(request.url ?? '');
+    const answer = answersByPath.get(request.url ?? '');
     if (answer === undefined) reply.writeHead(404).end();
     else answer(reply, request);
   }).listen(0, '127.0.0.1');
-  await once(site, 'listening');
+  await once(siteServer, 'listening');
   stack.defer(() => {
-    site.close();
-    site.closeAllConnections();
+    siteServer.close();
+    siteServer.closeAllConnections();
   });
-  const host = `localhost:${(site.address() as AddressInfo).port}`;
+  const host = `localhost:${(siteServer.address() as AddressInfo).port}`;
   origin = `https://${host}`;
   world = stack.use(
     await startOauthWorld({
@@ -50,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-function publish(path: string, change: Record<string, unknown> = {}, headers = {}): string {
+function publishDocument(path: string, change: Record<string, unknown> = {}, headers = {}): string {
   const url = `${origin}${path}`;
   const document = {
     client_id: url,
@@ -58,23 +63,30 @@ function publish(path: string, change: Record<string, unknown> = {}, headers = {
     redirect_uris: ['http://127.0.0.1/callback'],
     ...change,
   };
-  answers.set(path, (reply) => {
+  answersByPath.set(path, (reply) => {
     reply.writeHead(200, { 'content-type': 'application/json', ...headers });
     reply.end(JSON.stringify(document));
   });
   return url;
 }
-const start = (clientId: string) => authorization(world.url, { client_id: clientId }).url;
+const authorizationUrl = (clientId: string) =>
+  createAuthorizationRequest(world.url, { client_id: clientId }).url;
 
-describe('a client that is known by its document', () => {
-  test('is let in like any other, and its document is read once for all replicas', async () => {
-    const clientId = publish('/client.json', {}, { 'cache-control': 'public, max-age=3600' });
-    const page = await person.browser.open(start(clientId));
-    expect(page.html).toContain('Let Documented client act for you?');
+describe('an OAuth client whose client_id is the URL of a metadata document', () => {
+  test('signs in like any other client, and its document is fetched once for all replicas', async () => {
+    const clientId = publishDocument(
+      '/client.json',
+      {},
+      { 'cache-control': 'public, max-age=3600' },
+    );
+    const page = await person.browser.open(authorizationUrl(clientId));
+    expect(page.html).toContain('Let “\u2068Documented client\u2069” act for you?');
 
     const tokens = await world.signInClient(person, { clientId });
-    const again = await world.signInClient(person, { clientId });
-    const me = await withKey(world.url, again.access_token).get('/v1/identities/me');
+    const secondSignIn = await world.signInClient(person, { clientId });
+    const me = await createCallerWithKey(world.url, secondSignIn.access_token).get(
+      '/v1/identities/me',
+    );
     expect(me.body).toMatchObject({ kind: 'agent', name: 'documented-client' });
     const refreshed = await world.post('/oauth/token', {
       grant_type: 'refresh_token',
@@ -82,37 +94,37 @@ describe('a client that is known by its document', () => {
       refresh_token: tokens.refresh_token,
     });
     expect(refreshed.status).toBe(200);
-    expect(asked.filter((path) => path === '/client.json')).toHaveLength(1);
+    expect(requestedPaths.filter((path) => path === '/client.json')).toHaveLength(1);
   });
 
-  test('is read again when its time is over, and counts as it is then', async () => {
-    const clientId = publish('/moved.json');
+  test('has its document fetched again after the stored copy expired, and follows the new content', async () => {
+    const clientId = publishDocument('/moved.json');
     await world.signInClient(person, { clientId });
     await world.db`update auth.oauth_client set document_expires_at = now() where id = ${clientId}`;
-    publish('/moved.json', { redirect_uris: ['https://elsewhere.example/cb'] });
+    publishDocument('/moved.json', { redirect_uris: ['https://elsewhere.example/cb'] });
 
-    const page = await person.browser.open(start(clientId));
+    const page = await person.browser.open(authorizationUrl(clientId));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
   });
 
-  test('is not even asked for before somebody is signed in', async () => {
-    const clientId = publish('/stranger.json');
-    const page = await fetch(start(clientId), { redirect: 'manual' });
+  test('has its document fetched only for a signed-in user', async () => {
+    const clientId = publishDocument('/stranger.json');
+    const page = await fetch(authorizationUrl(clientId), { redirect: 'manual' });
     expect(page.headers.get('location')).toMatch(/^\/sign-in\?return_to=/);
     const tokens = await world.post('/oauth/token', { grant_type: 'x', client_id: clientId });
     expect(tokens.body.error).toBe('invalid_client');
-    expect(asked).not.toContain('/stranger.json');
+    expect(requestedPaths).not.toContain('/stranger.json');
   });
 
-  test('comes back only to the addresses of its document', async () => {
-    const clientId = publish('/strict.json', { redirect_uris: ['https://app.example/cb'] });
-    const page = await person.browser.open(start(clientId));
+  test('may use only the redirect URIs of its document', async () => {
+    const clientId = publishDocument('/strict.json', { redirect_uris: ['https://app.example/cb'] });
+    const page = await person.browser.open(authorizationUrl(clientId));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
     expect(redirectUri).not.toContain('app.example');
   });
 });
 
-describe('a document is not accepted', () => {
+describe('a client metadata document', () => {
   test.for<[why: string, path: string, answer: (reply: ServerResponse) => void]>([
     [
       'that redirects',
@@ -120,8 +132,8 @@ describe('a document is not accepted', () => {
       (reply) => void reply.writeHead(302, { location: '/client.json' }).end(),
     ],
     ['that is missing', '/missing', (reply) => void reply.writeHead(404).end()],
-    ['that is no JSON', '/html', (reply) => void reply.end('<html>')],
-    ['that is no object', '/list', (reply) => void reply.end('[]')],
+    ['that is not JSON', '/html', (reply) => void reply.end('<html>')],
+    ['that is not an object', '/list', (reply) => void reply.end('[]')],
     [
       'that is larger than 5 KB',
       '/large',
@@ -133,25 +145,30 @@ describe('a document is not accepted', () => {
       (reply) =>
         void reply.writeHead(200, { 'content-length': '100' }).write('{', () => reply.destroy()),
     ],
-  ])('%s', async ([, path, answer]) => {
-    answers.set(path, answer);
-    const page = await person.browser.open(start(`${origin}${path}`));
+  ])('%s is refused', async ([, path, answer]) => {
+    answersByPath.set(path, answer);
+    const page = await person.browser.open(authorizationUrl(`${origin}${path}`));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
     expect(page.html).toContain('The client metadata document cannot be used');
 
-    // Asked for once a replica, however often a page sends the browser here.
-    for (let n = 0; n < 6; n += 1) await person.browser.open(start(`${origin}${path}`));
-    expect(asked.filter((each) => each === path).length).toBeLessThanOrEqual(2);
+    // Each replica requests the document once, although the browser opens the same address six
+    // times.
+    for (let n = 0; n < 6; n += 1) await person.browser.open(authorizationUrl(`${origin}${path}`));
+    expect(requestedPaths.filter((each) => each === path).length).toBeLessThanOrEqual(2);
   });
 
   test.for<[why: string, path: string, change: Record<string, unknown>]>([
-    ['that names another address', '/other', { client_id: 'https://app.example/client.json' }],
-    ['that names none', '/none', { client_id: undefined }],
-    ['with a secret', '/secret', { client_secret: 'CANARY-secret' }],
-    ['with a foreign http address', '/foreign', { redirect_uris: ['http://evil.example/cb'] }],
-    ['without addresses', '/without', { redirect_uris: [] }],
-  ])('%s', async ([, path, change]) => {
-    const page = await person.browser.open(start(publish(path, change)));
+    ['with another client_id', '/other', { client_id: 'https://app.example/client.json' }],
+    ['without client_id', '/none', { client_id: undefined }],
+    ['with a client secret', '/secret', { client_secret: 'CANARY-secret' }],
+    [
+      'with an http redirect URI on another host',
+      '/foreign',
+      { redirect_uris: ['http://evil.example/cb'] },
+    ],
+    ['without redirect URIs', '/without', { redirect_uris: [] }],
+  ])('%s is refused', async ([, path, change]) => {
+    const page = await person.browser.open(authorizationUrl(publishDocument(path, change)));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
   });
 
@@ -163,8 +180,8 @@ describe('a document is not accepted', () => {
     'https://localhost:9/client.json',
     'http://localhost/client.json',
     'https://user@localhost/client.json',
-  ])('from %s, which is not even asked', async (clientId) => {
-    const page = await person.browser.open(start(clientId));
+  ])('at %s is refused without a request to that address', async (clientId) => {
+    const page = await person.browser.open(authorizationUrl(clientId));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
     expect(page.html).not.toMatch(/10\.0\.0\.1|169\.254/);
   });

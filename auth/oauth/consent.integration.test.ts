@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { cliClientId, cliRedirectUri } from '#contracts/oauth';
-import { withKey } from '../../test/support/http.ts';
+import { createCallerWithKey } from '../../test/support/http.ts';
 import { openBrowser } from '../../test/support/oauth-browser.ts';
-import { authorization, redirectUri, startOauthWorld } from '../../test/support/oauth-world.ts';
+import {
+  createAuthorizationRequest,
+  redirectUri,
+  startOauthWorld,
+} from '../../test/support/oauth-world.ts';
 import type { OauthWorld, SignedIn } from '../../test/support/oauth-world.ts';
 
 let world: OauthWorld;
@@ -12,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const start = (clientId: string, parameters: Record<string, string> = {}) =>
-  authorization(world.url, { client_id: clientId, ...parameters }).url;
+const authorizationUrlOf = (clientId: string, parameters: Record<string, string> = {}) =>
+  createAuthorizationRequest(world.url, { client_id: clientId, ...parameters }).url;
 
-async function agentOf(person: SignedIn, name: string): Promise<string> {
+async function createAgentOf(person: SignedIn, name: string): Promise<string> {
   return (await person.post('/v1/identities/agents', { name })).body.id;
 }
 const agentsOf = async (person: SignedIn) =>
@@ -23,47 +27,49 @@ const agentsOf = async (person: SignedIn) =>
     .filter(({ kind }: { kind: string }) => kind === 'agent')
     .map(({ name }: { name: string }) => name);
 
-describe('without a session', () => {
-  test('a client is sent through sign-in, to where it began', async () => {
+describe('an authorization request without a session', () => {
+  test('leads to the sign-in page, which then returns to the authorization request', async () => {
     const clientId = await world.register();
-    const page = await fetch(start(clientId), { redirect: 'manual' });
+    const page = await fetch(authorizationUrlOf(clientId), { redirect: 'manual' });
 
     expect(page.status).toBe(303);
     const to = new URL(page.headers.get('location') ?? '', world.url);
     expect(to.pathname).toBe('/sign-in');
-    const back = new URL(to.searchParams.get('return_to') ?? '', world.url);
-    expect(back.origin + back.pathname).toBe(`${world.url}/oauth/authorize`);
-    expect(back.searchParams.get('client_id')).toBe(clientId);
-    expect(back.searchParams.get('state')).toBe('client-state');
+    const returnUrl = new URL(to.searchParams.get('return_to') ?? '', world.url);
+    expect(returnUrl.origin + returnUrl.pathname).toBe(`${world.url}/oauth/authorize`);
+    expect(returnUrl.searchParams.get('client_id')).toBe(clientId);
+    expect(returnUrl.searchParams.get('state')).toBe('client-state');
     expect(await world.db`select from auth.oauth_interaction`).toHaveLength(0);
   });
 
-  test('an application that no person has let in gets no redirect for prompt=none', async () => {
+  test('with prompt=none does not redirect to a client that no user has authorized', async () => {
     const uris = ['https://phish.example/cb', 'com.example.app:/cb', redirectUri];
     for (const uri of uris) {
       const clientId = await world.register({ redirect_uris: [uri] });
-      const url = start(clientId, { prompt: 'none', redirect_uri: uri });
+      const url = authorizationUrlOf(clientId, { prompt: 'none', redirect_uri: uri });
       const page = await fetch(url, { redirect: 'manual' });
       expect([page.status, page.headers.get('location')], uri).toEqual([400, null]);
       expect(await page.text(), uri).toContain('This link does not work');
     }
   });
 
-  test('prompt=none of a known application is answered login_required at its URI', async () => {
+  test('with prompt=none redirects to a client that a user has authorized, with login_required', async () => {
     const clientId = await world.register();
     await world.signInClient(await world.person(), { clientId });
-    const page = await fetch(start(clientId, { prompt: 'none' }), { redirect: 'manual' });
+    const page = await fetch(authorizationUrlOf(clientId, { prompt: 'none' }), {
+      redirect: 'manual',
+    });
     const to = new URL(page.headers.get('location') ?? '');
     expect(to.origin + to.pathname).toBe(redirectUri);
     expect(to.searchParams.get('error')).toBe('login_required');
     expect(to.searchParams.get('iss')).toBe(world.url);
   });
 
-  test('a session that has ended is none', async () => {
+  test('leads to the sign-in page when the session has ended', async () => {
     const person = await world.person();
     await person.post('/v1/sign-out');
-    const url = start(await world.register());
-    // Within a second on every replica.
+    const url = authorizationUrlOf(await world.register());
+    // A revocation takes up to a second on every replica.
     await expect
       .poll(async () => {
         const headers = { cookie: `gateway_session=${person.sessionToken}` };
@@ -74,15 +80,15 @@ describe('without a session', () => {
 });
 
 describe('the consent screen', () => {
-  test('says who asks, for what, and where the answer goes; without script or frames', async () => {
+  test('shows the client, the scopes and the redirect target, and allows no script and no frame', async () => {
     const person = await world.person({ name: 'ann' });
-    await agentOf(person, 'deploy-bot');
+    await createAgentOf(person, 'deploy-bot');
     const clientId = await world.register({
       client_name: '<b>Evil</b> & Sons',
       redirect_uris: ['https://evil.example/cb'],
     });
     const page = await person.browser.open(
-      start(clientId, { redirect_uri: 'https://evil.example/cb' }),
+      authorizationUrlOf(clientId, { redirect_uri: 'https://evil.example/cb' }),
     );
 
     expect(page.status).toBe(200);
@@ -92,24 +98,24 @@ describe('the consent screen', () => {
       expect(page.html).toContain(shown);
     }
     expect(page.html).not.toMatch(/<script|onclick|javascript:/i);
-    const policy = page.headers.get('content-security-policy') ?? '';
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("frame-ancestors 'none'");
-    expect(policy).toContain("form-action 'self' https://evil.example;");
+    const securityPolicy = page.headers.get('content-security-policy') ?? '';
+    expect(securityPolicy).toContain("default-src 'none'");
+    expect(securityPolicy).toContain("frame-ancestors 'none'");
+    expect(securityPolicy).toContain("form-action 'self' https://evil.example;");
     expect(page.headers.get('set-cookie')).toBeNull();
     expect(page.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('is shown once: the binding is remembered, and tokens are of the same agent', async () => {
+  test('is shown once to a user: later authorizations of the client use the same agent', async () => {
     const person = await world.person();
     const clientId = await world.register();
     const first = await world.signInClient(person, { clientId, name: 'chosen' });
-    const again = await person.browser.open(start(clientId));
+    const secondPage = await person.browser.open(authorizationUrlOf(clientId));
     const second = await world.signInClient(person, { clientId });
 
-    expect(again.leavesTo?.searchParams.get('code')).toBeTruthy();
+    expect(secondPage.leavesTo?.searchParams.get('code')).toBeTruthy();
     for (const { access_token: token } of [first, second]) {
-      const me = await withKey(world.url, token).get('/v1/identities/me');
+      const me = await createCallerWithKey(world.url, token).get('/v1/identities/me');
       expect(me.body.name).toBe('chosen');
     }
     expect(await agentsOf(person)).toEqual(['chosen']);
@@ -120,91 +126,122 @@ describe('the consent screen', () => {
     const clientId = await world.register();
     await world.signInClient(ann, { clientId });
 
-    expect((await ann.browser.open(start(await world.register()))).leavesTo).toBeNull();
-    expect((await bob.browser.open(start(clientId))).leavesTo).toBeNull();
+    expect(
+      (await ann.browser.open(authorizationUrlOf(await world.register()))).leavesTo,
+    ).toBeNull();
+    expect((await bob.browser.open(authorizationUrlOf(clientId))).leavesTo).toBeNull();
   });
 
-  test('is shown again for more than was agreed to, and not for less', async () => {
+  test('is shown again for more scopes than the user agreed to, and not for fewer scopes', async () => {
     const person = await world.person();
     const clientId = await world.register();
     await world.signInClient(person, { clientId, scope: 'actions:call' });
 
-    const less = await person.browser.open(start(clientId, { scope: 'actions:read' }));
-    const more = await person.browser.open(start(clientId, { scope: 'mcp' }));
-    expect(less.leavesTo?.searchParams.get('code')).toBeTruthy();
-    expect(more.leavesTo).toBeNull();
+    const pageOfFewerScopes = await person.browser.open(
+      authorizationUrlOf(clientId, { scope: 'actions:read' }),
+    );
+    const pageOfMoreScopes = await person.browser.open(
+      authorizationUrlOf(clientId, { scope: 'mcp' }),
+    );
+    expect(pageOfFewerScopes.leavesTo?.searchParams.get('code')).toBeTruthy();
+    expect(pageOfMoreScopes.leavesTo).toBeNull();
   });
 
-  test('is shown again when asked for, and when the agent is gone', async () => {
+  test('is shown again when the prompt asks for it, and when the agent was archived or revoked', async () => {
     const person = await world.person();
     const clientId = await world.register();
     await world.signInClient(person, { clientId, name: 'gone' });
     for (const prompt of ['consent', 'login', 'select_account']) {
-      expect((await person.browser.open(start(clientId, { prompt }))).leavesTo, prompt).toBeNull();
+      expect(
+        (await person.browser.open(authorizationUrlOf(clientId, { prompt }))).leavesTo,
+        prompt,
+      ).toBeNull();
     }
-    const silent = await person.browser.open(start(clientId, { prompt: 'none' }));
-    expect(silent.leavesTo?.searchParams.get('code')).toBeTruthy();
+    const silentPage = await person.browser.open(authorizationUrlOf(clientId, { prompt: 'none' }));
+    expect(silentPage.leavesTo?.searchParams.get('code')).toBeTruthy();
 
     for (const status of ['archived', 'revoked']) {
       await world.db`update auth.identity set status = ${status} where name = 'gone'`;
-      const page = await person.browser.open(start(clientId));
+      const page = await person.browser.open(authorizationUrlOf(clientId));
       expect(page.leavesTo, status).toBeNull();
-      const none = await person.browser.open(start(clientId, { prompt: 'none' }));
-      expect(none.leavesTo?.searchParams.get('error'), status).toBe('consent_required');
+      const promptNonePage = await person.browser.open(
+        authorizationUrlOf(clientId, { prompt: 'none' }),
+      );
+      expect(promptNonePage.leavesTo?.searchParams.get('error'), status).toBe('consent_required');
     }
   });
 
-  test('offers a name that is still free, and says what is wrong with another', async () => {
+  test('suggests an agent name that is not taken, and explains why another name is refused', async () => {
     const person = await world.person();
-    await agentOf(person, 'test-client');
-    const page = await person.browser.open(start(await world.register()));
+    await createAgentOf(person, 'test-client');
+    const page = await person.browser.open(authorizationUrlOf(await world.register()));
     expect(page.html).toContain('value="test-client-2"');
 
-    const taken = await person.browser.press(page, 'allow', { agent: 'new', name: 'test-client' });
-    expect(taken.status).toBe(400);
-    expect(taken.html).toContain('already have an agent named test-client');
-    const wrong = await person.browser.press(taken, 'allow', { agent: 'new', name: 'Not valid' });
-    expect(wrong.status).toBe(400);
-    expect(wrong.html).toContain('role="alert"');
-    const right = await person.browser.press(wrong, 'allow', { agent: 'new', name: 'valid' });
-    expect(right.leavesTo?.searchParams.get('code')).toBeTruthy();
+    const takenAnswer = await person.browser.press(page, 'allow', {
+      agent: 'new',
+      name: 'test-client',
+    });
+    expect(takenAnswer.status).toBe(400);
+    expect(takenAnswer.html).toContain('already have an agent named test-client');
+    const wrongNameAnswer = await person.browser.press(takenAnswer, 'allow', {
+      agent: 'new',
+      name: 'Not valid',
+    });
+    expect(wrongNameAnswer.status).toBe(400);
+    expect(wrongNameAnswer.html).toContain('role="alert"');
+    const rightNameAnswer = await person.browser.press(wrongNameAnswer, 'allow', {
+      agent: 'new',
+      name: 'valid',
+    });
+    expect(rightNameAnswer.leavesTo?.searchParams.get('code')).toBeTruthy();
   });
 
-  test('lets nobody be bound but one’s own live agents', async () => {
+  test('binds a client only to an active agent of the user', async () => {
     const [ann, bob] = [await world.person(), await world.person()];
-    const own = await agentOf(ann, 'own');
-    const sub = (await ann.post('/v1/identities/subagents', { name: 'sub', parent_id: own })).body;
-    const others = await agentOf(bob, 'others');
-    const archived = await agentOf(ann, 'archived');
-    await world.db`update auth.identity set status = 'archived' where id = ${archived}`;
+    const ownAgent = await createAgentOf(ann, 'own');
+    const sub = (await ann.post('/v1/identities/subagents', { name: 'sub', parent_id: ownAgent }))
+      .body;
+    const othersAgent = await createAgentOf(bob, 'others');
+    const archivedAgent = await createAgentOf(ann, 'archived');
+    await world.db`update auth.identity set status = 'archived' where id = ${archivedAgent}`;
     const clientId = await world.register();
 
-    for (const agent of [others, sub.id, ann.id, archived, 'x', '', world.environment.adminUrl]) {
-      const page = await ann.browser.open(start(clientId));
-      const refused = await ann.browser.press(page, 'allow', { agent });
-      expect([refused.status, refused.leavesTo], agent).toEqual([400, null]);
+    for (const agent of [
+      othersAgent,
+      sub.id,
+      ann.id,
+      archivedAgent,
+      'x',
+      '',
+      world.environment.adminUrl,
+    ]) {
+      const page = await ann.browser.open(authorizationUrlOf(clientId));
+      const refusedAnswer = await ann.browser.press(page, 'allow', { agent });
+      expect([refusedAnswer.status, refusedAnswer.leavesTo], agent).toEqual([400, null]);
     }
     expect(await world.db`select from auth.oauth_grant where client_id = ${clientId}`).toEqual([]);
-    const answer = await ann.browser.authorize(start(clientId), { agent: own });
+    const answer = await ann.browser.authorize(authorizationUrlOf(clientId), { agent: ownAgent });
     expect(answer.searchParams.get('code')).toBeTruthy();
   });
 
-  test('leads nowhere when an application that no person has let in is turned down', async () => {
+  test('shows an error page after cancel if no user has authorized the client, and does not redirect', async () => {
     const person = await world.person();
     const clientId = await world.register();
-    const screen = await person.browser.open(start(clientId));
-    const answer = await person.browser.press(screen, 'cancel');
+    const consentScreen = await person.browser.open(authorizationUrlOf(clientId));
+    const answer = await person.browser.press(consentScreen, 'cancel');
 
     expect([answer.status, answer.leavesTo]).toEqual([400, null]);
     expect(answer.html).toContain('Nothing was allowed');
     expect(await agentsOf(person)).toEqual([]);
   });
 
-  test('sends access_denied to the redirect URI of a known application', async () => {
+  test('redirects with access_denied after cancel if a user has authorized the client before', async () => {
     const person = await world.person();
     const clientId = await world.register();
     await world.signInClient(await world.person(), { clientId });
-    const answer = await person.browser.authorize(start(clientId), { decision: 'cancel' });
+    const answer = await person.browser.authorize(authorizationUrlOf(clientId), {
+      decision: 'cancel',
+    });
 
     expect(answer.origin + answer.pathname).toBe(redirectUri);
     expect(Object.fromEntries(answer.searchParams)).toMatchObject({
@@ -215,28 +252,28 @@ describe('the consent screen', () => {
     expect(await agentsOf(person)).toEqual([]);
   });
 
-  test('tells an auditor what to do, who makes no agents', async () => {
+  test('explains to an auditor why they cannot allow a client', async () => {
     const auditor = await world.person({ role: 'auditor' });
-    const page = await auditor.browser.open(start(await world.register()));
+    const page = await auditor.browser.open(authorizationUrlOf(await world.register()));
 
     expect(page.html).toContain('As an auditor');
     expect(page.html).not.toContain('value="allow"');
     const form = { token: /name="token" value="([^"]*)"/.exec(page.html)?.[1] ?? '' };
-    const forced = await post(page.url, auditor, {
+    const forcedAnswer = await post(page.url, auditor, {
       ...form,
       decision: 'allow',
       agent: 'new',
       name: 'x',
     });
-    expect(forced.status).toBe(400);
+    expect(forcedAnswer.status).toBe(400);
     expect(await agentsOf(auditor)).toEqual([]);
   });
 });
 
-describe('a decision', () => {
-  test('counts once', async () => {
+describe('a consent decision', () => {
+  test('is accepted only once', async () => {
     const person = await world.person();
-    const page = await person.browser.open(start(await world.register()));
+    const page = await person.browser.open(authorizationUrlOf(await world.register()));
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
         person.browser.press(page, 'allow', { agent: 'new', name: `agent-${n}` }),
@@ -249,13 +286,16 @@ describe('a decision', () => {
   });
 
   test.for<[what: string, headers: Record<string, string>]>([
-    ['a page elsewhere', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
-    ['a neighbouring subdomain', { origin: 'https://evil.example', 'sec-fetch-site': 'same-site' }],
-    ['an opaque page', { origin: 'null' }],
-    ['a program that says nothing', {}],
-  ])('from %s is refused', async ([, headers]) => {
+    ['another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+    [
+      'another subdomain of the same site',
+      { origin: 'https://evil.example', 'sec-fetch-site': 'same-site' },
+    ],
+    ['a page without an origin', { origin: 'null' }],
+    ['a program that sends neither Origin nor Sec-Fetch-Site', {}],
+  ])('that comes from %s is refused', async ([, headers]) => {
     const person = await world.person();
-    const page = await person.browser.open(start(await world.register()));
+    const page = await person.browser.open(authorizationUrlOf(await world.register()));
     const token = /name="token" value="([^"]*)"/.exec(page.html)?.[1] ?? '';
     const form = { token, decision: 'allow', agent: 'new', name: 'x' };
     const reply = await post(page.url, person, form, headers);
@@ -264,10 +304,10 @@ describe('a decision', () => {
     expect(await agentsOf(person)).toEqual([]);
   });
 
-  test('needs the token of the very form, shown to the very session', async () => {
+  test('requires the form token of the same authorization and the same session', async () => {
     const [ann, bob] = [await world.person(), await world.person()];
-    const page = await ann.browser.open(start(await world.register()));
-    const other = await ann.browser.open(start(await world.register()));
+    const page = await ann.browser.open(authorizationUrlOf(await world.register()));
+    const other = await ann.browser.open(authorizationUrlOf(await world.register()));
     const tokenIn = (html: string) => /name="token" value="([^"]*)"/.exec(html)?.[1] ?? '';
     const form = { decision: 'allow', agent: 'new', name: 'x' };
 
@@ -280,43 +320,43 @@ describe('a decision', () => {
     expect(await agentsOf(ann)).toEqual([]);
   });
 
-  test('cannot be taken over by another session at the last step', async () => {
+  test('can be completed only in the session that made it', async () => {
     const [ann, bob] = [await world.person(), await world.person()];
-    const page = await ann.browser.open(start(await world.register()));
+    const page = await ann.browser.open(authorizationUrlOf(await world.register()));
     const token = /name="token" value="([^"]*)"/.exec(page.html)?.[1] ?? '';
-    const decided = await post(page.url, ann, {
+    const consentAnswer = await post(page.url, ann, {
       token,
       decision: 'allow',
       agent: 'new',
       name: 'x',
     });
-    const last = new URL(decided.headers.get('location') ?? '', world.url);
+    const lastUrl = new URL(consentAnswer.headers.get('location') ?? '', world.url);
 
-    const byBob = await bob.browser.open(last.href);
+    const byBob = await bob.browser.open(lastUrl.href);
     expect([byBob.status, byBob.leavesTo]).toEqual([400, null]);
-    const byNobody = await openBrowser(world.url).open(last.href);
-    expect([byNobody.status, byNobody.leavesTo]).toEqual([400, null]);
-    const byAnn = await ann.browser.open(last.href);
-    expect(byAnn.leavesTo?.searchParams.get('code')).toBeTruthy();
-    expect((await ann.browser.open(last.href)).leavesTo).toBeNull();
+    const anonymousPage = await openBrowser(world.url).open(lastUrl.href);
+    expect([anonymousPage.status, anonymousPage.leavesTo]).toEqual([400, null]);
+    const annsPage = await ann.browser.open(lastUrl.href);
+    expect(annsPage.leavesTo?.searchParams.get('code')).toBeTruthy();
+    expect((await ann.browser.open(lastUrl.href)).leavesTo).toBeNull();
   });
 });
 
-describe('the seeded client', () => {
-  const cli = (parameters: Record<string, string> = {}) =>
-    authorization(world.url, {
+describe('the built-in OAuth client of the command line', () => {
+  const cliAuthorizationUrl = (parameters: Record<string, string> = {}) =>
+    createAuthorizationRequest(world.url, {
       client_id: cliClientId,
       redirect_uri: cliRedirectUri.replace('127.0.0.1', '127.0.0.1:40123'),
       ...parameters,
     });
 
-  test('acts as the user, who says so with a click every time', async () => {
+  test('acts as the user, who must consent every time', async () => {
     const person = await world.person({ name: 'ann', role: 'admin' });
     for (let round = 0; round < 2; round += 1) {
-      const { url, verifier } = cli();
+      const { url, verifier } = cliAuthorizationUrl();
       const page = await person.browser.open(url);
       expect(page.leavesTo).toBeNull();
-      expect(page.html).toContain('Sign Action Gateway CLI in as you?');
+      expect(page.html).toContain('Sign “\u2068Action Gateway CLI\u2069” in as you?');
       const answer = (await person.browser.press(page, 'allow')).leavesTo;
       const tokens = await world.post('/oauth/token', {
         grant_type: 'authorization_code',
@@ -325,7 +365,9 @@ describe('the seeded client', () => {
         code: answer?.searchParams.get('code') ?? '',
         code_verifier: verifier,
       });
-      const me = await withKey(world.url, tokens.body.access_token).get('/v1/identities/me');
+      const me = await createCallerWithKey(world.url, tokens.body.access_token).get(
+        '/v1/identities/me',
+      );
       expect(me.body).toMatchObject({
         id: person.id,
         kind: 'user',
@@ -336,20 +378,20 @@ describe('the seeded client', () => {
     expect(await world.db`select from auth.oauth_binding where user_id = ${person.id}`).toEqual([]);
   });
 
-  test('never answers prompt=none, and gets no other scope', async () => {
+  test('gets consent_required for prompt=none, and may request only the scope user', async () => {
     const person = await world.person();
-    const none = await person.browser.open(cli({ prompt: 'none' }).url);
-    expect(none.leavesTo?.searchParams.get('error')).toBe('consent_required');
-    const other = await person.browser.open(cli({ scope: 'mcp' }).url);
+    const promptNonePage = await person.browser.open(cliAuthorizationUrl({ prompt: 'none' }).url);
+    expect(promptNonePage.leavesTo?.searchParams.get('error')).toBe('consent_required');
+    const other = await person.browser.open(cliAuthorizationUrl({ scope: 'mcp' }).url);
     expect(other.leavesTo?.searchParams.get('error')).toBe('invalid_scope');
   });
 
-  test('is the only one that may act as the user', async () => {
+  test('is the only client that may act as the user', async () => {
     const person = await world.person();
     const clientId = await world.register({ client_name: 'Action Gateway CLI' });
     await world.signInClient(person, { clientId });
     for (const scope of ['user', 'mcp user']) {
-      const page = await person.browser.open(start(clientId, { scope }));
+      const page = await person.browser.open(authorizationUrlOf(clientId, { scope }));
       expect(page.leavesTo?.searchParams.get('error')).toBe('invalid_scope');
     }
   });

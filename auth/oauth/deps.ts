@@ -3,12 +3,12 @@ import type { Logger } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import type { ClientDocuments } from './client-document.ts';
 
-/** What the authorization server needs beside what every use case is given. */
+/** The dependencies of the authorization server, in addition to those of all use cases. */
 export interface OauthDeps extends Deps {
-  /** What the deployment calls itself: issuer and audience. */
+  /** The public URL of the gateway, which tokens have as their issuer and audience. */
   readonly baseUrl: string;
   readonly egress: Egress;
-  readonly documents: ClientDocuments;
+  readonly clientDocuments: ClientDocuments;
   readonly logger: Logger;
   readonly reuseGraceSeconds: number;
 }

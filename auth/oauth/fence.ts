@@ -3,85 +3,99 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Provider } from 'oidc-provider';
 
+import { findChosenTheme, themeCookieName } from '#contracts/http/theme';
 import type { Principal } from '#contracts/vocabulary';
 import { mcpPath } from '#contracts/oauth';
 import { AppError } from '#errors';
-import { isClientDocumentUrl } from '../domain/oauth-client.ts';
-import { requestedScopes } from '../domain/oauth-scopes.ts';
-import { callerOf, contextOf } from './callers.ts';
+import { isClientDocumentUrl } from '../oauth-clients/domain/oauth-client.ts';
+import { requestedScopes } from './domain/oauth-scopes.ts';
+import { callerOf, contextOf } from './session-caller.ts';
 import type { OauthDeps } from './deps.ts';
-import { paths, signInPath } from './paths.ts';
-import { inRequest } from './request-scope.ts';
+import { oauthPaths, signInPathTo } from './paths.ts';
+import { runInRequestScope } from './request-scope.ts';
 
 /**
- * The only way to the library. It never sees a request as it came: each is written anew from the
- * few parameters and headers that mean something here, so that nothing else can switch anything on.
+ * Every request to the library `oidc-provider` passes this fence. The fence builds a new request
+ * from the few parameters and headers that the gateway supports, so that no other parameter can
+ * switch on a feature of the library.
  */
 export function registerFence(app: FastifyInstance, deps: OauthDeps, provider: Provider): void {
-  const handle = provider.callback();
+  const handleByLibrary = provider.callback();
 
-  const pass = (request: FastifyRequest, reply: FastifyReply, stand: StandIn) => {
+  const forward = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    rewrittenRequest: RewrittenRequest,
+  ) => {
     const scope = {
-      caller: stand.caller,
+      caller: rewrittenRequest.caller,
       context: contextOf(request),
-      revoking: stand.path === paths.revoke,
+      revoking: rewrittenRequest.path === oauthPaths.revoke,
     };
     reply.hijack();
-    // What the edge of this listener has set so far.
+    // Copies the headers that hooks of this listener have set, because the library writes the reply
+    // itself.
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) reply.raw.setHeader(name, value);
     }
-    return inRequest(scope, () => handle(writeAnew(request, deps.baseUrl, stand), reply.raw));
+    return runInRequestScope(scope, () =>
+      handleByLibrary(buildRequest(request, deps.baseUrl, rewrittenRequest), reply.raw),
+    );
   };
 
-  app.get(paths.authorize, async (request, reply) => {
+  app.get(oauthPaths.authorize, async (request, reply) => {
     const caller = await callerOf(deps, request);
-    const query = authorizeParameters(new URLSearchParams(queryOf(request)), deps.baseUrl);
-    const path = `${paths.authorize}?${query.toString()}`;
-    // Whether that is a client is found out only for somebody who is signed in.
-    const isDocumented = isClientDocumentUrl(query.get('client_id') ?? '');
-    if (isDocumented && caller === null && query.get('prompt') !== 'none') {
-      return reply.redirect(signInPath(path), 303);
+    const query = toAuthorizeParameters(new URLSearchParams(queryOf(request)), deps.baseUrl);
+    const path = `${oauthPaths.authorize}?${query.toString()}`;
+    // A metadata document is fetched only for a signed-in user.
+    const isDocumentClient = isClientDocumentUrl(query.get('client_id') ?? '');
+    if (isDocumentClient && caller === null && query.get('prompt') !== 'none') {
+      return reply.redirect(signInPathTo(path), 303);
     }
-    await pass(request, reply, { path, caller, body: null });
+    await forward(request, reply, { path, caller, body: null });
     return reply;
   });
 
-  app.get<{ Params: { uid: string } }>(`${paths.authorize}/:uid`, async (request, reply) => {
+  app.get<{ Params: { uid: string } }>(`${oauthPaths.authorize}/:uid`, async (request, reply) => {
     const caller = await callerOf(deps, request);
     const { uid } = request.params;
-    const path = `${paths.authorize}/${encodeURIComponent(uid)}`;
-    await pass(request, reply, { path, caller, body: null, resumes: uid });
+    const path = `${oauthPaths.authorize}/${encodeURIComponent(uid)}`;
+    await forward(request, reply, { path, caller, body: null, resumedId: uid });
   });
 
-  for (const path of [paths.token, paths.revoke]) {
+  for (const path of [oauthPaths.token, oauthPaths.revoke]) {
     app.post(path, async (request, reply) => {
-      const body = tokenParameters(request.body, deps.baseUrl);
-      await pass(request, reply, { path, caller: null, body });
+      const body = toTokenParameters(request.body, deps.baseUrl);
+      await forward(request, reply, { path, caller: null, body });
     });
   }
 }
 
-interface StandIn {
+interface RewrittenRequest {
   readonly path: string;
   readonly caller: Principal | null;
   /** Form parameters; null for a GET. */
   readonly body: URLSearchParams | null;
-  /** The waiting authorization that goes on. */
-  readonly resumes?: string;
+  /** The id of the waiting authorization that this request resumes. */
+  readonly resumedId?: string;
 }
 
-/** The library reads a stream with a few properties of a request. */
-function writeAnew(
+/**
+ * Builds the request that the library reads: a stream with the few properties of a request that it
+ * needs.
+ */
+function buildRequest(
   request: FastifyRequest,
   baseUrl: string,
-  { path, caller, body, resumes }: StandIn,
+  { path, caller, body, resumedId: resumes }: RewrittenRequest,
 ): FastifyRequest['raw'] {
   const { host } = new URL(baseUrl);
   const bytes = body === null ? null : Buffer.from(body.toString());
-  // Cookies of the library's own that no browser ever gets: the session is the dashboard's, and a
-  // waiting authorization is told by its address.
+  // The library reads cookies of its own, which it never set in a browser. They hold the id of the
+  // dashboard session, and the path names the waiting authorization. Pages of errors read the theme.
+  const theme = findChosenTheme(request.headers.cookie);
   const cookies = [
+    ...(theme === null ? [] : [`${themeCookieName}=${theme}`]),
     ...(caller === null ? [] : [`_session=${caller.credential.id}`]),
     ...(resumes === undefined ? [] : [`_interaction_resume=${encodeURIComponent(resumes)}`]),
   ];
@@ -110,7 +124,7 @@ function writeAnew(
   }) as unknown as FastifyRequest['raw'];
 }
 
-const authorizeNames = new Set([
+const authorizeParameterNames = new Set([
   'client_id',
   'redirect_uri',
   'response_type',
@@ -121,20 +135,24 @@ const authorizeNames = new Set([
   'prompt',
   'code_challenge',
   'code_challenge_method',
-  // Refused by name, so that nobody believes they had an effect.
+  // The library refuses these three parameters by name, so that a client learns that they have no
+  // effect.
   'request',
   'request_uri',
   'registration',
 ]);
 
-/** Signing in anew and choosing an account mean, to us, that the person shall be asked. */
-const promptMeans: Readonly<Record<string, string>> = {
+/** These values of `prompt` are treated as a request for consent. */
+const promptSynonyms: Readonly<Record<string, string>> = {
   login: 'consent',
   select_account: 'consent',
 };
 
-function authorizeParameters(given: URLSearchParams, baseUrl: string): URLSearchParams {
-  const parameters = keep(given, authorizeNames);
+function toAuthorizeParameters(
+  requestParameters: URLSearchParams,
+  baseUrl: string,
+): URLSearchParams {
+  const parameters = keepNamedParameters(requestParameters, authorizeParameterNames);
   if (parameters.values().some((value) => value.includes('\0'))) {
     throw new AppError('invalid_request', 'The request holds characters that mean nothing.');
   }
@@ -142,23 +160,24 @@ function authorizeParameters(given: URLSearchParams, baseUrl: string): URLSearch
   if (parameters.has('code_challenge') && !parameters.has('code_challenge_method')) {
     parameters.set('code_challenge_method', 'S256');
   }
-  // The others put the answer where pages would have to run a script to read it.
-  const mode = parameters.get('response_mode');
-  if (mode !== null && mode !== 'query') parameters.set('response_mode', 'unsupported');
+  // With any other response mode, a page would have to run a script to pass the answer on.
+  const responseMode = parameters.get('response_mode');
+  if (responseMode !== null && responseMode !== 'query')
+    parameters.set('response_mode', 'unsupported');
   if (parameters.getAll('scope').length < 2) {
     const scopes = requestedScopes(parameters.get('scope') ?? undefined, clientId);
     if (scopes !== undefined) parameters.set('scope', scopes.join(' '));
   }
   const prompt = parameters.get('prompt');
   if (prompt !== null && parameters.getAll('prompt').length === 1) {
-    const meant = prompt.split(' ').map((each) => promptMeans[each] ?? each);
-    parameters.set('prompt', [...new Set(meant)].join(' '));
+    const prompts = prompt.split(' ').map((each) => promptSynonyms[each] ?? each);
+    parameters.set('prompt', [...new Set(prompts)].join(' '));
   }
-  nameAudience(parameters, baseUrl);
+  normalizeAudience(parameters, baseUrl);
   return parameters;
 }
 
-const tokenNames = new Set([
+const tokenParameterNames = new Set([
   'grant_type',
   'code',
   'redirect_uri',
@@ -171,48 +190,62 @@ const tokenNames = new Set([
   'token_type_hint',
 ]);
 
-function tokenParameters(given: unknown, baseUrl: string): URLSearchParams {
-  const parameters = keep(
-    given instanceof URLSearchParams ? given : new URLSearchParams(),
-    tokenNames,
+function toTokenParameters(body: unknown, baseUrl: string): URLSearchParams {
+  const parameters = keepNamedParameters(
+    body instanceof URLSearchParams ? body : new URLSearchParams(),
+    tokenParameterNames,
   );
   const scope = parameters.get('scope');
   if (scope !== null && parameters.getAll('scope').length === 1) {
-    const named = scope.split(' ').filter((each) => !ignoredOnRefresh.has(each));
-    if (named.length === 0) parameters.delete('scope');
-    else parameters.set('scope', named.join(' '));
+    const namedScopes = scope.split(' ').filter((each) => !scopesIgnoredOnRefresh.has(each));
+    if (namedScopes.length === 0) parameters.delete('scope');
+    else parameters.set('scope', namedScopes.join(' '));
   }
-  nameAudience(parameters, baseUrl);
+  normalizeAudience(parameters, baseUrl);
   return parameters;
 }
 
-const ignoredOnRefresh = new Set(['', 'offline_access', 'openid', 'profile', 'email']);
+const scopesIgnoredOnRefresh = new Set(['', 'offline_access', 'openid', 'profile', 'email']);
 
-/** Twice is enough for the library to refuse a parameter; of `resource` there may be several (RFC 8707 §2). */
-function keep(given: URLSearchParams, names: ReadonlySet<string>): URLSearchParams {
-  const counts = new Map<string, number>();
-  const kept = [...given].filter(([name]) => {
-    if (!names.has(name)) return false;
-    const count = (counts.get(name) ?? 0) + 1;
-    counts.set(name, count);
+/**
+ * Keeps at most two values of a parameter, enough for the library to refuse a duplicate. `resource`
+ * may occur more often (RFC 8707 §2).
+ */
+function keepNamedParameters(
+  parameters: URLSearchParams,
+  allowedNames: ReadonlySet<string>,
+): URLSearchParams {
+  const countByName = new Map<string, number>();
+  const namedParameters = [...parameters].filter(([name]) => {
+    if (!allowedNames.has(name)) return false;
+    const count = (countByName.get(name) ?? 0) + 1;
+    countByName.set(name, count);
     return count <= 2 || name === 'resource';
   });
-  return new URLSearchParams(kept);
+  return new URLSearchParams(namedParameters);
 }
 
-/** The base URL and the MCP endpoint are one audience (docs/reference/identities.md#scopes). */
-function nameAudience(parameters: URLSearchParams, baseUrl: string): void {
+/**
+ * Replaces the URL of the MCP endpoint by the base URL: both name the same audience
+ * (docs/reference/identities.md#scopes).
+ */
+function normalizeAudience(parameters: URLSearchParams, baseUrl: string): void {
   const resources = parameters.getAll('resource');
   parameters.delete('resource');
-  const names = new Set([baseUrl, `${baseUrl}/`, `${baseUrl}${mcpPath}`, `${baseUrl}${mcpPath}/`]);
-  const meant = resources.map((resource) => {
-    const plain = URL.parse(resource)?.href ?? resource;
-    return names.has(plain) ? baseUrl : resource;
+  const resourceUrls = new Set([
+    baseUrl,
+    `${baseUrl}/`,
+    `${baseUrl}${mcpPath}`,
+    `${baseUrl}${mcpPath}/`,
+  ]);
+  const audiences = resources.map((resource) => {
+    const normalizedResource = URL.parse(resource)?.href ?? resource;
+    return resourceUrls.has(normalizedResource) ? baseUrl : resource;
   });
-  for (const resource of new Set(meant)) parameters.append('resource', resource);
+  for (const resource of new Set(audiences)) parameters.append('resource', resource);
 }
 
 function queryOf(request: FastifyRequest): string {
-  const start = request.url.indexOf('?');
-  return start === -1 ? '' : request.url.slice(start + 1);
+  const queryStart = request.url.indexOf('?');
+  return queryStart === -1 ? '' : request.url.slice(queryStart + 1);
 }

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { withKey } from '../../test/support/http.ts';
-import { authorization, redirectUri, startOauthWorld } from '../../test/support/oauth-world.ts';
+import { createCallerWithKey } from '../../test/support/http.ts';
+import {
+  createAuthorizationRequest,
+  redirectUri,
+  startOauthWorld,
+} from '../../test/support/oauth-world.ts';
 import type { OauthWorld } from '../../test/support/oauth-world.ts';
 
 let world: OauthWorld;
@@ -10,11 +14,11 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('a client', () => {
-  test('registers, is let in, calls, refreshes and revokes', async () => {
+describe('an OAuth client', () => {
+  test('can register, be authorized, call, refresh its tokens and revoke them', async () => {
     const person = await world.person();
     const clientId = await world.register({ client_name: 'Claude Code' });
-    const { url, verifier } = authorization(world.url, { client_id: clientId });
+    const { url, verifier } = createAuthorizationRequest(world.url, { client_id: clientId });
 
     const answer = await person.browser.authorize(url);
     expect(answer.origin + answer.pathname).toBe(redirectUri);
@@ -37,7 +41,7 @@ describe('a client', () => {
     });
     expect(headers.get('cache-control')).toBe('no-store');
 
-    const me = await withKey(world.url, tokens.access_token).get('/v1/identities/me');
+    const me = await createCallerWithKey(world.url, tokens.access_token).get('/v1/identities/me');
     expect(me.body).toMatchObject({
       kind: 'agent',
       name: 'claude-code',
@@ -59,8 +63,8 @@ describe('a client', () => {
     expect(revoked.status).toBe(200);
     await expect
       .poll(async () => {
-        const again = withKey(world.url, refreshed.body.access_token);
-        return (await again.get('/v1/identities/me')).status;
+        const refreshedCaller = createCallerWithKey(world.url, refreshed.body.access_token);
+        return (await refreshedCaller.get('/v1/identities/me')).status;
       })
       .toBe(401);
   });

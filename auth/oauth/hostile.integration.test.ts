@@ -1,11 +1,17 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { authorization, redirectUri, startOauthWorld } from '../../test/support/oauth-world.ts';
+import {
+  createAuthorizationRequest,
+  redirectUri,
+  startOauthWorld,
+} from '../../test/support/oauth-world.ts';
 import type { OauthWorld, SignedIn } from '../../test/support/oauth-world.ts';
 
-/** `OAUTH_HOSTILE_RUNS=5000 npx vitest run --project integration auth/oauth/hostile` for a long look. */
-const numRuns = Number(process.env['OAUTH_HOSTILE_RUNS'] ?? 150);
+/**
+ * A longer run: `OAUTH_HOSTILE_RUNS=5000 npx vitest run --project integration auth/oauth/hostile`.
+ */
+const runsCount = Number(process.env['OAUTH_HOSTILE_RUNS'] ?? 150);
 
 let world: OauthWorld;
 let person: SignedIn;
@@ -17,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const names = [
+const hostileNames = [
   'client_id',
   'redirect_uri',
   'response_type',
@@ -51,7 +57,7 @@ const names = [
   'web_message_uri',
   'login_hint',
 ];
-const nasty = [
+const hostileValues = [
   '',
   ' ',
   '\0',
@@ -89,72 +95,82 @@ const nasty = [
   '-1',
   '1e99',
 ];
-const value = fc.oneof(fc.constantFrom(...nasty), fc.string(), fc.string({ unit: 'binary' }));
-const parameters = fc.array(fc.tuple(fc.constantFrom(...names), value), { maxLength: 8 });
+const arbitraryValue = fc.oneof(
+  fc.constantFrom(...hostileValues),
+  fc.string(),
+  fc.string({ unit: 'binary' }),
+);
+const arbitraryParameters = fc.array(fc.tuple(fc.constantFrom(...hostileNames), arbitraryValue), {
+  maxLength: 8,
+});
 
-/** A foreseen answer: never a failure of ours, never a way elsewhere, nothing of the inside. */
-async function expectForeseen(reply: Response): Promise<void> {
+/** Expects no server error, no redirect to another site, and no internal details in the answer. */
+async function expectWellDefined(reply: Response): Promise<void> {
   const text = await reply.text();
   expect([reply.status, text]).toSatisfy(([status]) => status < 500);
   expect(text).not.toMatch(/node_modules|at .+\.(js|ts):\d|select |insert |<script/i);
   const location = reply.headers.get('location');
   if (location === null) return;
-  const isOwn = new URL(location, world.url).origin === world.url;
-  expect(isOwn || location.startsWith('http://127.0.0.1'), location).toBe(true);
+  const isOwnOrigin = new URL(location, world.url).origin === world.url;
+  expect(isOwnOrigin || location.startsWith('http://127.0.0.1'), location).toBe(true);
 }
 
 test(
-  'whatever an authorization request holds, its answer is foreseen',
+  'an authorization request with arbitrary parameters gets a well-defined answer',
   { timeout: 600_000 },
   async () => {
-    const sane = new URL(authorization(world.url, { client_id: clientId }).url).searchParams;
+    const validParameters = new URL(
+      createAuthorizationRequest(world.url, { client_id: clientId }).url,
+    ).searchParams;
     await fc.assert(
       fc.asyncProperty(
-        parameters,
+        arbitraryParameters,
         fc.boolean(),
         fc.boolean(),
-        async (given, isSane, isSignedIn) => {
-          const query = new URLSearchParams(isSane ? [...sane] : []);
-          for (const [name, each] of given) {
+        async (parameters, isSane, isSignedIn) => {
+          const query = new URLSearchParams(isSane ? [...validParameters] : []);
+          for (const [name, each] of parameters) {
             if (isSane) query.set(name, each);
             else query.append(name, each);
           }
           const headers = isSignedIn ? { cookie: `gateway_session=${person.sessionToken}` } : {};
           for (const path of ['/oauth/authorize', '/oauth/consent']) {
             const url = `${world.url}${path}?${query.toString()}`;
-            await expectForeseen(await fetch(url, { redirect: 'manual', headers }));
+            await expectWellDefined(await fetch(url, { redirect: 'manual', headers }));
           }
         },
       ),
-      { numRuns },
+      { numRuns: runsCount },
     );
   },
 );
 
 test(
-  'whatever a token or revocation request holds, its answer is foreseen',
+  'a token or revocation request with arbitrary parameters gets a well-defined answer',
   { timeout: 600_000 },
   async () => {
-    const sane = {
+    const validParameters = {
       client_id: clientId,
       redirect_uri: redirectUri,
       grant_type: 'authorization_code',
     };
     await fc.assert(
-      fc.asyncProperty(parameters, fc.boolean(), async (given, isSane) => {
-        const form = new URLSearchParams(isSane ? sane : {});
-        for (const [name, each] of given) form.append(name, each);
+      fc.asyncProperty(arbitraryParameters, fc.boolean(), async (parameters, isSane) => {
+        const form = new URLSearchParams(isSane ? validParameters : {});
+        for (const [name, each] of parameters) form.append(name, each);
         for (const path of ['/oauth/token', '/oauth/revoke']) {
-          await expectForeseen(await fetch(`${world.url}${path}`, { method: 'POST', body: form }));
+          await expectWellDefined(
+            await fetch(`${world.url}${path}`, { method: 'POST', body: form }),
+          );
         }
       }),
-      { numRuns },
+      { numRuns: runsCount },
     );
   },
 );
 
 test(
-  'whatever a registration holds, its answer is foreseen and holds no secret',
+  'a registration with arbitrary metadata gets a well-defined answer without a secret',
   { timeout: 600_000 },
   async () => {
     const metadata = fc.dictionary(
@@ -167,8 +183,8 @@ test(
         'jwks',
       ),
       fc.oneof(
-        value,
-        fc.array(value, { maxLength: 3 }),
+        arbitraryValue,
+        fc.array(arbitraryValue, { maxLength: 3 }),
         fc.jsonValue(),
         fc.constant([redirectUri]),
       ),
@@ -181,9 +197,9 @@ test(
           body: JSON.stringify(body),
         });
         expect(await reply.clone().text()).not.toContain('client_secret');
-        await expectForeseen(reply);
+        await expectWellDefined(reply);
       }),
-      { numRuns },
+      { numRuns: runsCount },
     );
   },
 );

@@ -5,28 +5,30 @@ import type { FastifyError, FastifyInstance } from 'fastify';
 
 import { ConfigError } from '#config';
 import { AppError, errorCodes } from '#errors';
-import { messagePage, pageHeaders } from '#pages';
-import { consentPages } from './consent.ts';
+import { createMessagePage, showPage } from '#pages';
+import { prepareStop } from '#process';
+import type { AuthConfig } from '../config.ts';
+import { registerConsentPages } from './consent.ts';
 import type { OauthDeps } from './deps.ts';
 import { registerFence } from './fence.ts';
 import { registerMetadata } from './metadata.ts';
-import { paths } from './paths.ts';
+import { oauthPaths } from './paths.ts';
 import { createProvider } from './provider.ts';
-import { registerRegistration } from './register.ts';
+import { registerRegistrationRoute } from './register-client.ts';
 
 const bodyBytesMax = 64 * 1024;
 
-/** What programs in browsers ask: nothing there rides on a cookie, so any page may. */
-const openToBrowsers = /^(\/\.well-known\/|\/oauth\/(register|token|revoke)$)/;
+/** Paths that scripts of any page may request. None of them reads a cookie. */
+const pathsOpenToBrowsers = /^(\/\.well-known\/|\/oauth\/(register|token|revoke)$)/;
 
 export interface OauthListener extends AsyncDisposable {
   readonly url: string;
 }
 
-/** The authorization server's own HTTP, for the gateway alone: it is never exposed itself. */
+/** Starts the HTTP server of the authorization server. Only the gateway connects to it. */
 export async function startOauthListener(
   deps: OauthDeps,
-  { host, port }: { host: string; port: number },
+  config: Pick<AuthConfig, 'OAUTH_HOST' | 'OAUTH_PORT' | 'SHUTDOWN_PAUSE_SECONDS'>,
 ): Promise<OauthListener> {
   const app = Fastify({
     bodyLimit: bodyBytesMax,
@@ -40,26 +42,30 @@ export async function startOauthListener(
     genReqId: () => randomUUIDv7(),
     routerOptions: { maxParamLength: 200 },
   });
-  readForms(app);
+  registerFormParser(app);
   allowBrowsers(app);
   answerErrors(app, deps);
   registerMetadata(app, deps.baseUrl);
-  registerRegistration(app, deps);
+  registerRegistrationRoute(app, deps);
   registerFence(app, deps, createProvider(deps));
-  app.register(consentPages, deps);
+  app.register(registerConsentPages, deps);
 
-  await listen(app, { host, port });
+  const stop = prepareStop(app.server, { pauseMs: config.SHUTDOWN_PAUSE_SECONDS * 1_000 });
+  await listenOn(app, { host: config.OAUTH_HOST, port: config.OAUTH_PORT });
   const address = app.server.address();
   if (address === null || typeof address === 'string')
     throw new Error('the server does not listen');
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
   return {
     url: `http://${name}:${address.port}`,
-    [Symbol.asyncDispose]: () => app.close(),
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await app.close();
+    },
   };
 }
 
-function readForms(app: FastifyInstance): void {
+function registerFormParser(app: FastifyInstance): void {
   app.removeContentTypeParser('text/plain');
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -72,7 +78,7 @@ function allowBrowsers(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, next) => {
     void reply.header('cache-control', 'no-store');
     const path = request.url.split('?', 1)[0] ?? '';
-    if (!openToBrowsers.test(path)) return next();
+    if (!pathsOpenToBrowsers.test(path)) return next();
     void reply.header('access-control-allow-origin', '*');
     if (request.method !== 'OPTIONS') return next();
     return reply
@@ -86,29 +92,30 @@ function allowBrowsers(app: FastifyInstance): void {
   });
 }
 
-/** Programs get the bodies of their RFCs (RFC 6749 §5.2, RFC 7591 §3.2.2). */
+/**
+ * Answers errors with the bodies of RFC 6749 §5.2 and RFC 7591 §3.2.2, or with a page when a person
+ * made the request.
+ */
 function answerErrors(app: FastifyInstance, { logger }: OauthDeps): void {
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).send({ error: 'not_found', error_description: 'There is nothing here.' }),
   );
   app.setErrorHandler((thrown: Partial<FastifyError>, request, reply) => {
-    if (thrown instanceof AppError && pathOf(request.url).startsWith(paths.authorize)) {
-      // A person in front of a browser, whose user cannot act or whose gateway is not whole.
+    if (thrown instanceof AppError && pathOf(request.url).startsWith(oauthPaths.authorize)) {
+      // An authorization request comes from a browser, so a person reads the answer.
       const status = errorCodes[thrown.code].httpStatus;
-      return reply
-        .code(status)
-        .headers(pageHeaders())
-        .send(messagePage('Nothing was allowed', thrown.message));
+      const page = createMessagePage('Nothing was allowed', thrown.message);
+      return showPage(reply.code(status), page);
     }
-    const isTheirs = (thrown.statusCode ?? 500) < 500;
+    const isClientError = (thrown.statusCode ?? 500) < 500;
     const error = AppError.from(thrown);
-    const status = isTheirs ? (thrown.statusCode ?? 400) : errorCodes[error.code].httpStatus;
+    const status = isClientError ? (thrown.statusCode ?? 400) : errorCodes[error.code].httpStatus;
     if (status >= 500)
       logger.error({ err: error.cause ?? error, url: pathOf(request.url) }, 'failed');
-    if (isTheirs) {
-      const isMetadata = pathOf(request.url) === paths.register;
+    if (isClientError) {
+      const isRegistration = pathOf(request.url) === oauthPaths.register;
       return reply.code(status).send({
-        error: isMetadata ? 'invalid_client_metadata' : 'invalid_request',
+        error: isRegistration ? 'invalid_client_metadata' : 'invalid_request',
         error_description: 'The request cannot be read: too large, malformed, or of another type.',
       });
     }
@@ -120,22 +127,22 @@ function answerErrors(app: FastifyInstance, { logger }: OauthDeps): void {
   });
 }
 
-/** Without what an authorization request carries. */
+/** The path without the query, because the query of an authorization request may hold secrets. */
 const pathOf = (url: string) => url.split('?', 1)[0] ?? '';
 
-async function listen(
+async function listenOn(
   app: FastifyInstance,
   { host, port }: { host: string; port: number },
 ): Promise<void> {
   try {
     await app.listen({ host, port });
-  } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
       throw new ConfigError(
         `auth cannot listen on OAUTH_HOST ${host}, OAUTH_PORT ${port} (${code}).`,
       );
     }
-    throw thrown;
+    throw error;
   }
 }

@@ -5,30 +5,35 @@ import {
   mcpPath,
   protectedResourceMetadataPath,
 } from '#contracts/oauth';
-import { agentScopes } from '../domain/oauth-scopes.ts';
-import { paths } from './paths.ts';
+import { agentScopes } from './domain/oauth-scopes.ts';
+import { oauthPaths } from './paths.ts';
 
-/** What clients discover, made from the base URL alone: no request has a say in it. */
+/** Serves the discovery documents. They depend on the base URL alone, never on the request. */
 export function registerMetadata(app: FastifyInstance, baseUrl: string): void {
-  const cached = { 'cache-control': 'public, max-age=300' };
-  const server = authorizationServerMetadata(baseUrl);
-  app.get(authorizationServerMetadataPath, (_request, reply) => reply.headers(cached).send(server));
+  const cacheHeaders = { 'cache-control': 'public, max-age=300' };
+  const server = authorizationServerMetadataOf(baseUrl);
+  app.get(authorizationServerMetadataPath, (_request, reply) =>
+    reply.headers(cacheHeaders).send(server),
+  );
   for (const path of ['', mcpPath]) {
-    const resource = protectedResourceMetadata(baseUrl, path);
+    const resource = protectedResourceMetadataOf(baseUrl, path);
     app.get(`${protectedResourceMetadataPath}${path}`, (_request, reply) =>
-      reply.headers(cached).send(resource),
+      reply.headers(cacheHeaders).send(resource),
     );
   }
 }
 
-/** RFC 8414 §2. There is no OpenID Connect here, so no document of that name either. */
-function authorizationServerMetadata(baseUrl: string) {
+/**
+ * The document of RFC 8414 §2. OpenID Connect is not supported, so there is no
+ * openid-configuration.
+ */
+function authorizationServerMetadataOf(baseUrl: string) {
   return {
     issuer: baseUrl,
-    authorization_endpoint: `${baseUrl}${paths.authorize}`,
-    token_endpoint: `${baseUrl}${paths.token}`,
-    registration_endpoint: `${baseUrl}${paths.register}`,
-    revocation_endpoint: `${baseUrl}${paths.revoke}`,
+    authorization_endpoint: `${baseUrl}${oauthPaths.authorize}`,
+    token_endpoint: `${baseUrl}${oauthPaths.token}`,
+    registration_endpoint: `${baseUrl}${oauthPaths.register}`,
+    revocation_endpoint: `${baseUrl}${oauthPaths.revoke}`,
     scopes_supported: agentScopes,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
@@ -41,8 +46,11 @@ function authorizationServerMetadata(baseUrl: string) {
   };
 }
 
-/** RFC 9728 §2: the API as a whole, and the MCP endpoint; tokens for one are good for the other. */
-function protectedResourceMetadata(baseUrl: string, path: string) {
+/**
+ * The document of RFC 9728 §2, for the API and for the MCP endpoint. A token for one is valid for
+ * the other.
+ */
+function protectedResourceMetadataOf(baseUrl: string, path: string) {
   return {
     resource: `${baseUrl}${path}`,
     authorization_servers: [baseUrl],

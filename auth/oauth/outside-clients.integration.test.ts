@@ -2,11 +2,14 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { withKey } from '../../test/support/http.ts';
+import { createCallerWithKey } from '../../test/support/http.ts';
 import { startOauthWorld } from '../../test/support/oauth-world.ts';
 import type { OauthWorld, SignedIn } from '../../test/support/oauth-world.ts';
 
-/** Client libraries that nobody here wrote, each all the way and with all the checks it has. */
+/**
+ * These tests run third-party OAuth client libraries, with all their checks, through the whole
+ * flow.
+ */
 
 let world: OauthWorld;
 let person: SignedIn;
@@ -17,27 +20,27 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const redirectUri = 'http://127.0.0.1:7777/callback';
-const status = async (token: string) =>
-  (await withKey(world.url, token).get('/v1/identities/me')).status;
+const callStatusOf = async (token: string) =>
+  (await createCallerWithKey(world.url, token).get('/v1/identities/me')).status;
 
-test('oauth4webapi discovers, registers, signs in, calls, refreshes and revokes', async () => {
-  const insecure = { [oauth.allowInsecureRequests]: true };
+test('the library oauth4webapi can discover the server, register, sign in, call, refresh its tokens and revoke them', async () => {
+  const insecureOptions = { [oauth.allowInsecureRequests]: true };
   const issuer = new URL(world.url);
   const resource = new URL('/mcp', world.url);
-  const described = await oauth.processResourceDiscoveryResponse(
+  const discoveredResource = await oauth.processResourceDiscoveryResponse(
     resource,
-    await oauth.resourceDiscoveryRequest(resource, insecure),
+    await oauth.resourceDiscoveryRequest(resource, insecureOptions),
   );
-  expect(described.authorization_servers).toEqual([world.url]);
+  expect(discoveredResource.authorization_servers).toEqual([world.url]);
   const server = await oauth.processDiscoveryResponse(
     issuer,
-    await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure }),
+    await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecureOptions }),
   );
   const client = await oauth.processDynamicClientRegistrationResponse(
     await oauth.dynamicClientRegistrationRequest(
       server,
       { redirect_uris: ['http://127.0.0.1/callback'], client_name: 'oauth4webapi' },
-      insecure,
+      insecureOptions,
     ),
   );
   expect(client).not.toHaveProperty('client_secret');
@@ -67,10 +70,10 @@ test('oauth4webapi discovers, registers, signs in, calls, refreshes and revokes'
       parameters,
       redirectUri,
       verifier,
-      { additionalParameters: { resource: resource.href }, ...insecure },
+      { additionalParameters: { resource: resource.href }, ...insecureOptions },
     ),
   );
-  expect(await status(tokens.access_token)).toBe(200);
+  expect(await callStatusOf(tokens.access_token)).toBe(200);
 
   const refreshed = await oauth.processRefreshTokenResponse(
     server,
@@ -80,23 +83,23 @@ test('oauth4webapi discovers, registers, signs in, calls, refreshes and revokes'
       client,
       oauth.None(),
       tokens.refresh_token ?? '',
-      insecure,
+      insecureOptions,
     ),
   );
-  expect(await status(refreshed.access_token)).toBe(200);
+  expect(await callStatusOf(refreshed.access_token)).toBe(200);
   await oauth.processRevocationResponse(
     await oauth.revocationRequest(
       server,
       client,
       oauth.None(),
       refreshed.refresh_token ?? '',
-      insecure,
+      insecureOptions,
     ),
   );
-  await expect.poll(() => status(refreshed.access_token)).toBe(401);
+  await expect.poll(() => callStatusOf(refreshed.access_token)).toBe(401);
 });
 
-test('openid-client discovers, registers, signs in, calls, refreshes and revokes', async () => {
+test('the library openid-client can discover the server, register, sign in, call, refresh its tokens and revoke them', async () => {
   const options = { algorithm: 'oauth2' as const, execute: [openid.allowInsecureRequests] };
   const configuration = await openid.dynamicClientRegistration(
     new URL(world.url),
@@ -121,10 +124,10 @@ test('openid-client discovers, registers, signs in, calls, refreshes and revokes
     pkceCodeVerifier: verifier,
     expectedState: state,
   });
-  expect(await status(tokens.access_token)).toBe(200);
+  expect(await callStatusOf(tokens.access_token)).toBe(200);
 
   const refreshed = await openid.refreshTokenGrant(configuration, tokens.refresh_token ?? '');
-  expect(await status(refreshed.access_token)).toBe(200);
+  expect(await callStatusOf(refreshed.access_token)).toBe(200);
   await openid.tokenRevocation(configuration, refreshed.refresh_token ?? '');
-  await expect.poll(() => status(refreshed.access_token)).toBe(401);
+  await expect.poll(() => callStatusOf(refreshed.access_token)).toBe(401);
 });

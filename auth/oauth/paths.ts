@@ -1,5 +1,5 @@
-/** Addresses of the authorization server, the same here and at the gateway. */
-export const paths = {
+/** The paths of the authorization server. The gateway uses the same paths. */
+export const oauthPaths = {
   authorize: '/oauth/authorize',
   consent: '/oauth/consent',
   register: '/oauth/register',
@@ -7,7 +7,7 @@ export const paths = {
   revoke: '/oauth/revoke',
 } as const;
 
-/** Where the gateway signs a person in, and sends the browser back to `path` afterwards. */
-export function signInPath(path: string): string {
+/** The sign-in page of the gateway, which sends the browser back to `path` afterwards. */
+export function signInPathTo(path: string): string {
   return `/sign-in?return_to=${encodeURIComponent(path)}`;
 }

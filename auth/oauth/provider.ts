@@ -3,71 +3,72 @@ import { generateKeyPairSync } from 'node:crypto';
 import { Provider, errors, interactionPolicy } from 'oidc-provider';
 import type { Configuration, ErrorOut, JWK, KoaContextWithOIDC } from 'oidc-provider';
 
-import { messagePage, pageHeaders } from '#pages';
+import { answerWithPage, createMessagePage } from '#pages';
+import type { Page } from '#pages';
 import { cliClientId } from '#contracts/oauth';
-import { requestedScopes } from '../domain/oauth-scopes.ts';
-import { formatScopedId, parseScopedId } from '../domain/scoped-id.ts';
-import { isClientLetIn, wasClientEverLetIn } from '../repository/oauth-clients.ts';
-import { renewOauthGrant } from '../usecases/issue-oauth-grant.ts';
-import type { AuthorizationRequest } from '../usecases/issue-oauth-grant.ts';
+import { requestedScopes } from './domain/oauth-scopes.ts';
+import { formatScopedId, parseScopedId } from './domain/scoped-id.ts';
+import { isClientAllowed, wasClientEverAuthorized } from '../oauth-clients/oauth-clients.sql.ts';
+import { renewOauthGrant } from './issue-oauth-grant.ts';
+import type { AuthorizationRequest } from './issue-oauth-grant.ts';
 import { createAdapter } from './adapter.ts';
 import type { OauthDeps } from './deps.ts';
-import { paths, signInPath } from './paths.ts';
-import { requestScope } from './request-scope.ts';
+import { oauthPaths, signInPathTo } from './paths.ts';
+import { getRequestScope } from './request-scope.ts';
 
-/** In seconds (docs/reference/identities.md#lifetimes). */
-const lifetimes = {
+/** Lifetimes in seconds (docs/reference/identities.md#lifetimes). */
+const lifetimesSeconds = {
   accessToken: 15 * 60,
   refreshToken: 30 * 86_400,
-  chain: 180 * 86_400,
+  grant: 180 * 86_400,
   code: 60,
   interaction: 10 * 60,
 };
 
 /**
- * The library, with everything off that we do not use. It decides the protocol of authorization,
- * token and revocation requests; registration, metadata and the pages are ours. Nothing reaches it
- * but by the fence, and it holds nothing: no keys, no cookies, no clients.
+ * Configures the library `oidc-provider` with all unused features off. It handles authorization,
+ * token and revocation requests; this folder implements registration, metadata and the pages. All
+ * requests reach it through the fence, and it holds no state: no keys, cookies or clients.
  */
 export function createProvider(deps: OauthDeps): Provider {
   const provider = new Provider(deps.baseUrl, {
     adapter: createAdapter(deps),
     routes: {
-      authorization: paths.authorize,
-      token: paths.token,
-      revocation: paths.revoke,
-      // Always there in the library; the fence has no way to them.
+      authorization: oauthPaths.authorize,
+      token: oauthPaths.token,
+      revocation: oauthPaths.revoke,
+      // The library always serves these routes, but the fence forwards no request to them.
       jwks: '/oauth/unused/jwks',
       end_session: '/oauth/unused/end-session',
     },
     features: {
-      ...switchedOff,
-      resourceIndicators: resourceIndicators(deps),
+      ...disabledFeatures,
+      resourceIndicators: createResourceIndicators(deps),
       revocation: {
         enabled: true,
         allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
       },
     },
-    ...tokens,
-    jwks: { keys: [keyThatSignsNothing()] },
+    ...tokenConfiguration,
+    jwks: { keys: [createUnusedKey()] },
     interactions: {
       policy: createPolicy(),
       url: (ctx, interaction) =>
         interaction.prompt.name === 'login'
-          ? signInPath(ctx.originalUrl)
-          : `${paths.consent}?id=${encodeURIComponent(interaction.uid)}`,
+          ? signInPathTo(ctx.originalUrl)
+          : `${oauthPaths.consent}?id=${encodeURIComponent(interaction.uid)}`,
     },
     loadExistingGrant: (ctx) => loadGrant(deps, ctx),
-    // Whether the user may still act is in the statement that finds the grant.
+    // `findLiveOauthGrant` checks whether the user may still act, so this function checks nothing.
     findAccount: (_ctx, accountId) =>
       parseScopedId(accountId) && { accountId, claims: async () => ({ sub: accountId }) },
     renderError,
   });
-  // Its cookies are read where the fence wrote them, and set nowhere.
+  // The library must set no cookie in a browser.
   provider.use(async (ctx, next) => {
     await next();
     ctx.remove('set-cookie');
-    await keepErrorsOfStrangers(deps, ctx as KoaContextWithOIDC);
+    await showErrorsOfUnknownClients(deps, ctx as KoaContextWithOIDC);
   });
   provider.on('server_error', (_ctx, error) => {
     deps.logger.error({ err: error }, 'the authorization server failed');
@@ -75,7 +76,7 @@ export function createProvider(deps: OauthDeps): Provider {
   return provider;
 }
 
-const switchedOff: Configuration['features'] = {
+const disabledFeatures: Configuration['features'] = {
   devInteractions: { enabled: false },
   dPoP: { enabled: false },
   pushedAuthorizationRequests: { enabled: false },
@@ -83,12 +84,15 @@ const switchedOff: Configuration['features'] = {
   userinfo: { enabled: false },
 };
 
-/** The library insists on a key for ID tokens, of which there are none: nobody ever needs the same one. */
-function keyThatSignsNothing(): JWK {
+/**
+ * The library requires a key to sign ID tokens. It issues no ID tokens, so every start may use
+ * another key.
+ */
+function createUnusedKey(): JWK {
   return generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
 }
 
-const tokens: Partial<Configuration> = {
+const tokenConfiguration: Partial<Configuration> = {
   responseTypes: ['code'],
   scopes: [],
   claims: {},
@@ -96,23 +100,29 @@ const tokens: Partial<Configuration> = {
   clientDefaults: { id_token_signed_response_alg: 'Ed25519' },
   pkce: { required: () => true },
   allowOmittingSingleRegisteredRedirectUri: false,
-  // Clients do not ask for it, and could not work without it.
+  // Clients need a refresh token although they do not ask for one.
   issueRefreshToken: async () => true,
   rotateRefreshToken: true,
   expiresWithSession: async () => false,
   ttl: {
-    AccessToken: lifetimes.accessToken,
-    AuthorizationCode: lifetimes.code,
-    Grant: lifetimes.chain,
-    Interaction: lifetimes.interaction,
+    AccessToken: lifetimesSeconds.accessToken,
+    AuthorizationCode: lifetimesSeconds.code,
+    Grant: lifetimesSeconds.grant,
+    Interaction: lifetimesSeconds.interaction,
     RefreshToken: (_ctx, token) =>
-      Math.max(1, Math.min(lifetimes.refreshToken, lifetimes.chain - token.totalLifetime())),
-    Session: lifetimes.interaction,
+      Math.max(
+        1,
+        Math.min(lifetimesSeconds.refreshToken, lifetimesSeconds.grant - token.totalLifetime()),
+      ),
+    Session: lifetimesSeconds.interaction,
   },
 };
 
-/** One audience, whatever of its names a client uses: the fence has already made them one. */
-function resourceIndicators({ baseUrl }: OauthDeps) {
+/**
+ * Accepts the base URL as the only audience. The fence has already replaced the other name of this
+ * audience, the URL of the MCP endpoint.
+ */
+function createResourceIndicators({ baseUrl }: OauthDeps) {
   return {
     enabled: true,
     defaultResource: (_ctx: unknown, _client: unknown, oneOf?: readonly string[]) =>
@@ -120,7 +130,7 @@ function resourceIndicators({ baseUrl }: OauthDeps) {
     async getResourceServerInfo(ctx: KoaContextWithOIDC, resource: string) {
       if (resource !== baseUrl) throw new errors.InvalidTarget();
       const { client, params, route } = ctx.oidc;
-      const scope = optional(params?.['scope']);
+      const scope = toOptionalText(params?.['scope']);
       if (
         route === 'authorization' &&
         requestedScopes(scope, client?.clientId ?? '') === undefined
@@ -131,13 +141,15 @@ function resourceIndicators({ baseUrl }: OauthDeps) {
         audience: baseUrl,
         scope: 'mcp actions:read actions:call approvals agents user',
         accessTokenFormat: 'opaque' as const,
-        accessTokenTTL: lifetimes.accessToken,
+        accessTokenTTL: lifetimesSeconds.accessToken,
       };
     },
   };
 }
 
-/** Sign in first; then ask, unless what was agreed to before (or just now) gave a grant. */
+/**
+ * Requires that the user signs in first, and then consents, unless the user has already consented.
+ */
 function createPolicy() {
   const { Check, Prompt, base } = interactionPolicy;
   const policy = base();
@@ -159,27 +171,30 @@ function createPolicy() {
 
 async function loadGrant(deps: OauthDeps, ctx: KoaContextWithOIDC) {
   const { provider, result, prompts, client } = ctx.oidc;
-  const { caller, context } = requestScope();
+  const { caller, context } = getRequestScope();
   if (caller === null || client === undefined) return undefined;
   const clientId = client.clientId;
-  if (!(await isClientLetIn(deps.db, { orgId: caller.orgId, clientId }))) {
+  if (!(await isClientAllowed(deps.db, { orgId: caller.orgId, clientId }))) {
     throw new errors.AccessDenied('The admins of the org do not let this client in.');
   }
-  const agreed = result?.consent?.grantId;
-  if (agreed !== undefined) return provider.Grant.find(agreed);
-  // The seeded client acts as the user, who says so each time.
+  const consentedGrantId = result?.consent?.grantId;
+  if (consentedGrantId !== undefined) return provider.Grant.find(consentedGrantId);
+  // The seeded client acts as the user itself, so the user must consent each time.
   if (prompts.has('consent') || clientId === cliClientId) return undefined;
 
   const request = describeRequest(deps, {
     clientId,
     clientName: client.clientName ?? clientId,
-    scope: optional(ctx.oidc.params?.['scope']),
+    scope: toOptionalText(ctx.oidc.params?.['scope']),
   });
   const grant = await renewOauthGrant(deps, { caller, context, request });
   return grant && provider.Grant.find(formatScopedId(grant));
 }
 
-/** What the person is asked, from the parameters as the fence and the library left them. */
+/**
+ * Describes what the user is asked to allow, from parameters that the fence and the library have
+ * checked.
+ */
 export function describeRequest(
   { baseUrl }: Pick<OauthDeps, 'baseUrl'>,
   {
@@ -193,36 +208,39 @@ export function describeRequest(
 }
 
 /**
- * Registration is open, so a redirect URI may be anybody's. An error is sent to one only for a
- * client that a person of this deployment has let in before; for any other the browser stays here
- * (RFC 9700 §4.11.2: no automatic redirect to a URI that is not trusted).
+ * Shows an error on a page of the gateway instead of redirecting the browser to the client, unless
+ * a user of this deployment has authorized the client before. Registration is open, so anybody may
+ * register a redirect URI, and RFC 9700 §4.11.2 forbids an automatic redirect to an untrusted one.
  */
-async function keepErrorsOfStrangers(
+async function showErrorsOfUnknownClients(
   { db }: Pick<OauthDeps, 'db'>,
   ctx: KoaContextWithOIDC,
 ): Promise<void> {
   const { oidc, response } = ctx;
-  const error = errorSentTo(response.get('location'));
+  const error = errorInRedirect(response.get('location'));
   if (error === null || oidc?.client === undefined) return;
-  if (await wasClientEverLetIn(db, { id: oidc.client.clientId })) return;
+  if (await wasClientEverAuthorized(db, { id: oidc.client.clientId })) return;
 
   ctx.remove('location');
   ctx.status = 400;
-  ctx.set(pageHeaders());
-  ctx.body =
+  const page =
     error.code === 'access_denied'
-      ? messagePage(
+      ? createMessagePage(
           'Nothing was allowed',
           'The application was not let in. You can close this page.',
         )
-      : messagePage('This link does not work', `${sentence(error.description)} ${goBack}`);
+      : createMessagePage(
+          'This link does not work',
+          `${sentenceOf(error.description)} ${goBackSentence}`,
+        );
+  showPage(ctx, page);
 }
 
-/** The error that a redirect carries to a client (RFC 6749 §4.1.2.1); null for any other redirect. */
-function errorSentTo(location: string): { code: string; description: string } | null {
+/** The error in a redirect to a client (RFC 6749 §4.1.2.1); null for any other redirect. */
+function errorInRedirect(location: string): { code: string; description: string } | null {
   if (!URL.canParse(location)) return null;
   const { search, hash } = new URL(location);
-  // Clients that ask for a flow that does not exist here are answered where that flow answers.
+  // An unsupported response type may put the error into the fragment instead of the query.
   for (const text of [search, hash]) {
     const parameters = new URLSearchParams(text.slice(1));
     const code = parameters.get('error');
@@ -231,15 +249,21 @@ function errorSentTo(location: string): { code: string; description: string } | 
   return null;
 }
 
-/** Errors that only the person can be told: there is no client, or no redirect URI of its. */
-function renderError(ctx: KoaContextWithOIDC, out: ErrorOut, thrown: Error): void {
-  ctx.set(pageHeaders());
-  ctx.body = messagePage('This link does not work', `${explain(out, thrown)} ${goBack}`);
+/** Shows an error to the person, because no valid client or redirect URI is known. */
+function renderError(ctx: KoaContextWithOIDC, errorOutput: ErrorOut, error: Error): void {
+  const message = `${explainError(errorOutput, error)} ${goBackSentence}`;
+  showPage(ctx, createMessagePage('This link does not work', message));
 }
 
-const goBack = 'Go back to the application that sent you here and connect again.';
+function showPage(ctx: KoaContextWithOIDC, page: Page): void {
+  const { headers, html } = answerWithPage(page, { cookies: ctx.get('cookie') });
+  ctx.set(headers);
+  ctx.body = html;
+}
 
-function explain({ error, error_description: description }: ErrorOut, thrown: Error): string {
+const goBackSentence = 'Go back to the application that sent you here and connect again.';
+
+function explainError({ error, error_description: description }: ErrorOut, thrown: Error): string {
   if (thrown instanceof errors.SessionNotFound) {
     return 'This request was answered before, waited too long, or began in another sign-in.';
   }
@@ -249,13 +273,13 @@ function explain({ error, error_description: description }: ErrorOut, thrown: Er
   if (description === undefined || description === 'client is invalid') {
     return 'The gateway does not know this application, or no longer.';
   }
-  return sentence(description);
+  return sentenceOf(description);
 }
 
-function sentence(text: string): string {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
-  return begun.endsWith('.') ? begun : `${begun}.`;
+function sentenceOf(text: string): string {
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  return capitalized.endsWith('.') ? capitalized : `${capitalized}.`;
 }
 
-const optional = (value: unknown): string | undefined =>
+const toOptionalText = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '#telemetry';
 import { startOauthWorld } from '../../test/support/oauth-world.ts';
 import type { OauthWorld } from '../../test/support/oauth-world.ts';
-import { prune } from '../usecases/prune.ts';
+import { pruneEndedRows } from '../prune.ts';
 
 let world: OauthWorld;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const logger = createLogger({ component: 'auth', level: 'silent' });
-const age = (clientId: string, days: number) => world.db`
+const makeClientOlder = (clientId: string, days: number) => world.db`
   update auth.oauth_client
      set created_at = created_at - make_interval(days => ${days}),
          last_authorized_at = last_authorized_at - make_interval(days => ${days})
@@ -20,38 +20,39 @@ const age = (clientId: string, days: number) => world.db`
 const isKnown = async (clientId: string) =>
   (await world.db`select from auth.oauth_client where id = ${clientId}`).length === 1;
 
-test('clients go when nobody let them in within a day, or nobody has used them for 90 days', async () => {
+test('pruning deletes clients that nobody authorized within a day or used for 90 days', async () => {
   const person = await world.person();
-  const [fresh, neverLetIn, used, shutOut] = await Promise.all(
+  const [fresh, neverAuthorized, used, revoked] = await Promise.all(
     Array.from({ length: 4 }, () => world.register()),
   );
   const live = await world.signInClient(person, { clientId: used ?? '' });
-  await world.signInClient(person, { clientId: shutOut ?? '' });
+  await world.signInClient(person, { clientId: revoked ?? '' });
   await world.db`
     insert into auth.oauth_client_revocation (org_id, client_id, revoked_by)
-    values (${person.orgId}, ${shutOut ?? ''}, ${person.id})`;
-  await age(neverLetIn ?? '', 2);
-  for (const clientId of [used, shutOut, 'action-gateway-cli']) await age(clientId ?? '', 91);
+    values (${person.orgId}, ${revoked ?? ''}, ${person.id})`;
+  await makeClientOlder(neverAuthorized ?? '', 2);
+  for (const clientId of [used, revoked, 'action-gateway-cli'])
+    await makeClientOlder(clientId ?? '', 91);
 
-  await prune(world, logger);
+  await pruneEndedRows(world, logger);
   expect(await isKnown(fresh ?? '')).toBe(true);
-  expect(await isKnown(neverLetIn ?? '')).toBe(false);
-  // Somebody may still refresh: it is used.
+  expect(await isKnown(neverAuthorized ?? '')).toBe(false);
+  // The refresh token of this client is still valid, so the client counts as used.
   expect(await isKnown(live.clientId)).toBe(true);
 
   await world.db`update auth.oauth_token set expires_at = now() - interval '2 hours'`;
-  await prune(world, logger);
+  await pruneEndedRows(world, logger);
   expect(await isKnown(live.clientId)).toBe(false);
-  // Or its metadata document could come back as if nothing had been decided.
-  expect(await isKnown(shutOut ?? '')).toBe(true);
+  // The revoked client is kept, because without its row it could come back under the same id.
+  expect(await isKnown(revoked ?? '')).toBe(true);
   expect(await isKnown('action-gateway-cli')).toBe(true);
 });
 
-test('what has expired goes, and what a live chain needs stays', async () => {
+test('pruning deletes expired tokens and grants, and keeps grants with a valid refresh token', async () => {
   const person = await world.person();
   const chain = await world.signInClient(person);
   await world.db`update auth.oauth_grant set created_at = now() - interval '100 days'`;
-  await prune(world, logger);
+  await pruneEndedRows(world, logger);
   const refreshed = await world.post('/oauth/token', {
     grant_type: 'refresh_token',
     client_id: chain.clientId,
@@ -61,7 +62,7 @@ test('what has expired goes, and what a live chain needs stays', async () => {
 
   await world.db`update auth.oauth_token set expires_at = now() - interval '2 hours'`;
   await world.db`update auth.oauth_grant set created_at = now() - interval '2 days'`;
-  await prune(world, logger);
+  await pruneEndedRows(world, logger);
   expect(await world.db`select from auth.oauth_token`).toHaveLength(0);
   expect(await world.db`select from auth.oauth_grant`).toHaveLength(0);
 });

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-/** One GET with any headers, `Host` included, which `fetch` does not let a test choose. */
+/** Sends one GET with any headers. Unlike `fetch`, it can set `Host`. */
 export async function requestRaw(
   port: string,
   path: string,

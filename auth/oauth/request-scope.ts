@@ -2,23 +2,26 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 import type { CallContext, Principal } from '#contracts/vocabulary';
 
-/** What the library's callbacks must know about the request they are called for. */
+/** What the callbacks of the library need to know about the current request. */
 export interface RequestScope {
-  /** Who is signed in to the dashboard in this browser; null for requests that need nobody. */
+  /**
+   * The user who is signed in to the dashboard in this browser; null for requests without a user.
+   */
   readonly caller: Principal | null;
   readonly context: CallContext;
-  /** The client gives a token back (RFC 7009). */
+  /** Whether this is a revocation request (RFC 7009). */
   readonly revoking: boolean;
 }
 
-const scopes = new AsyncLocalStorage<RequestScope>();
+const scopeStorage = new AsyncLocalStorage<RequestScope>();
 
-export function inRequest<T>(scope: RequestScope, work: () => T): T {
-  return scopes.run(scope, work);
+/** Runs `work`; within it, `requestScope()` returns this scope. */
+export function runInRequestScope<T>(scope: RequestScope, work: () => T): T {
+  return scopeStorage.run(scope, work);
 }
 
-export function requestScope(): RequestScope {
-  const scope = scopes.getStore();
+export function getRequestScope(): RequestScope {
+  const scope = scopeStorage.getStore();
   if (scope === undefined) throw new Error('the authorization server was called around its fence');
   return scope;
 }

@@ -4,13 +4,13 @@ import type { Role } from '#contracts/vocabulary';
 import type { Transaction } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
-import { identityCreated } from '../domain/identity-events.ts';
-import type { Change } from '../domain/identity-events.ts';
-import type { Identity } from '../domain/identity.ts';
-import { numberedName, suggestUserName } from '../domain/user-name.ts';
-import { getIdentity } from '../repository/identities.ts';
-import { insertLocalAccount } from '../repository/local-accounts.ts';
-import { insertNamedUser } from '../repository/users.ts';
+import { identityCreatedEvent } from '../identities/domain/identity-events.ts';
+import type { ChangeOrigin } from '../callers/domain/change-event.ts';
+import type { Identity } from '../identities/domain/identity.ts';
+import { toNumberedName, suggestUserName } from './domain/user-name.ts';
+import { getIdentity } from '../identities/identities.sql.ts';
+import { insertLocalAccount } from './local-accounts.sql.ts';
+import { insertNamedUser } from './users.sql.ts';
 
 export interface NewUser {
   readonly email: string;
@@ -18,7 +18,7 @@ export interface NewUser {
   readonly name?: string | undefined;
 }
 
-interface UserFields {
+interface NewUserFields {
   readonly orgId: string;
   readonly role: Role;
   readonly email: string | null;
@@ -27,10 +27,10 @@ interface UserFields {
 
 const nameAttemptsMax = 50;
 
-/** A user with an account that has no password yet. */
-export async function insertLocalUser(
+/** Inserts a user with an account that has no password yet. */
+export async function insertUserWithAccount(
   tx: Transaction,
-  change: Change,
+  change: ChangeOrigin,
   { email, role, name }: NewUser,
 ): Promise<Identity> {
   const { orgId, identityId: createdBy } = change.caller;
@@ -45,18 +45,21 @@ export async function insertLocalUser(
   if (!(await insertLocalAccount(tx, { orgId, identityId: user.id, email }))) {
     throw new AppError('conflict', 'This e-mail address is a user already.');
   }
-  await appendEvent(tx, identityCreated(change, user));
+  await appendEvent(tx, identityCreatedEvent(change, user));
   return user;
 }
 
-/** A user named like its e-mail address, or like that and a number. */
+/** Inserts a user whose name derives from `source`, with a number when the name is taken. */
 export async function insertUserNamedAfter(
   tx: Transaction,
-  { source, ...fields }: UserFields & { readonly source: string },
+  { source, ...fields }: NewUserFields & { readonly source: string },
 ): Promise<Identity | undefined> {
-  const wanted = suggestUserName(source);
+  const suggestedName = suggestUserName(source);
   for (let attempt = 1; attempt <= nameAttemptsMax; attempt += 1) {
-    const user = await insertUserNamed(tx, { ...fields, name: numberedName(wanted, attempt) });
+    const user = await insertUserNamed(tx, {
+      ...fields,
+      name: toNumberedName(suggestedName, attempt),
+    });
     if (user !== undefined) return user;
   }
   return insertUserNamed(tx, { ...fields, name: `user-${uuidv7()}` });
@@ -64,7 +67,7 @@ export async function insertUserNamedAfter(
 
 async function insertUserNamed(
   tx: Transaction,
-  fields: UserFields & { readonly name: string },
+  fields: NewUserFields & { readonly name: string },
 ): Promise<Identity | undefined> {
   const id = uuidv7();
   if (!(await insertNamedUser(tx, { id, ...fields }))) return undefined;

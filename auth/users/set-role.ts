@@ -2,16 +2,16 @@ import type { Principal, Role } from '#contracts/vocabulary';
 import type { Transaction } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
-import { identityChanged } from '../domain/identity-events.ts';
-import type { Change } from '../domain/identity-events.ts';
-import type { Identity } from '../domain/identity.ts';
-import { findIdentity, getIdentity } from '../repository/identities.ts';
-import { lockOrg } from '../repository/orgs.ts';
-import { changeRole } from '../repository/users.ts';
-import { keepOneAdmin } from '../usecases/manage-identity.ts';
+import { identityChangedEvent } from '../identities/domain/identity-events.ts';
+import type { ChangeOrigin } from '../callers/domain/change-event.ts';
+import type { Identity } from '../identities/domain/identity.ts';
+import { findIdentity, getIdentity } from '../identities/identities.sql.ts';
+import { lockOrg } from '../orgs/orgs.sql.ts';
+import { changeRole } from './users.sql.ts';
+import { checkNotLastAdmin } from '../identities/manage-identity.ts';
 
-/** A user of the caller's org who was not revoked. */
-export async function getLiveUser(
+/** Reads a user of the caller's org; `not_found` when there is none or they are revoked. */
+export async function getUnrevokedUser(
   tx: Transaction,
   { orgId }: Principal,
   id: string,
@@ -21,18 +21,25 @@ export async function getLiveUser(
   throw new AppError('not_found', 'There is no such user in your org.');
 }
 
-/** Announces the new role; an org keeps its last admin. */
+/**
+ * Sets a user's role and announces the change. Refuses to take the admin role from the last admin
+ * of the org.
+ */
 export async function setRole(
   tx: Transaction,
-  change: Change,
+  change: ChangeOrigin,
   { user: { orgId, id }, role }: { user: Identity; role: Role },
 ): Promise<Identity> {
-  // Roles change one after another, so that the one before is known for sure.
+  // With this lock, role changes happen one after another, so that `before` holds the role that
+  // this change replaces.
   await lockOrg(tx, { orgId });
-  const before = await getIdentity(tx, { orgId, id });
-  if (role !== 'admin') await keepOneAdmin(tx, before);
-  if (!(await changeRole(tx, { orgId, id, role }))) return before;
+  const identityBefore = await getIdentity(tx, { orgId, id });
+  if (role !== 'admin') await checkNotLastAdmin(tx, identityBefore);
+  if (!(await changeRole(tx, { orgId, id, role }))) return identityBefore;
   const after = await getIdentity(tx, { orgId, id });
-  await appendEvent(tx, identityChanged(change, { before, after, verb: 'changed' }));
+  await appendEvent(
+    tx,
+    identityChangedEvent(change, { before: identityBefore, after, verb: 'changed' }),
+  );
   return after;
 }

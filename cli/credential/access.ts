@@ -7,117 +7,129 @@ import type { Credential } from './file.ts';
 import { withFileLock } from './lock.ts';
 import { refreshCredential, refuseUserScope } from './oauth.ts';
 
-/** The one credential a shim holds. */
+/** The only credential that a shim holds. */
 export interface Access {
-  /** Base URL: the only address the credential is sent to. */
+  /** The gateway's base URL, which is the only address that the credential is sent to. */
   readonly gateway: string;
-  /** What to tell a person to run when a login would help; undefined if it would not. */
+  /** The command that a person should run when logging in would help; otherwise undefined. */
   readonly loginCommand: string | undefined;
   readonly token: () => string;
-  /** As granted, if that is known. */
+  /** The granted scope, if known. */
   readonly scope: () => string | undefined;
   /**
-   * A token other than the refused one: what somebody else has stored meanwhile, or a refreshed
-   * one; undefined if there is none.
+   * Returns a token other than the refused one: a token that another process has stored in the
+   * meantime, or a refreshed token. Undefined if there is none.
    *
    * @throws Refusal if refreshing was tried and failed.
    */
-  readonly renew: (refused: string) => Promise<string | undefined>;
-  /** Whatever is stored now, if it is not the refused one: a person may have logged in again. */
-  readonly reread: (refused: string) => Promise<string | undefined>;
+  readonly renewToken: (refused: string) => Promise<string | undefined>;
+  /**
+   * Returns the stored token if it is not the refused one, because a person may have logged in
+   * again.
+   */
+  readonly rereadToken: (refused: string) => Promise<string | undefined>;
 }
 
 export function accessWithKey(key: string, gateway: string | undefined): Access {
-  const none = () => Promise.resolve(undefined);
+  const findNoToken = () => Promise.resolve(undefined);
   return {
     gateway: parseGatewayUrl(gateway),
     loginCommand: undefined,
     token: () => key,
     scope: () => undefined,
-    renew: none,
-    reread: none,
+    renewToken: findNoToken,
+    rereadToken: findNoToken,
   };
 }
 
 /**
- * A login kept in a file that several shims share.
+ * Creates access from a login that is stored in a file. Several shims may share the file.
  *
- * @throws Refusal if there is none, it is another gateway's, or it acts as the user.
+ * @throws Refusal if the file holds no login, a login at another gateway, or a login that acts as
+ * the user.
  */
 export async function accessWithLogin(
   file: string,
   { gateway, loginCommand }: { gateway: string | undefined; loginCommand: string },
 ): Promise<Access> {
   const path = await settleCredentialPath(file);
-  let held = await load(path, loginCommand);
-  if (gateway !== undefined && held.gateway !== parseGatewayUrl(gateway)) {
+  let credential = await loadCredential(path, loginCommand);
+  if (gateway !== undefined && credential.gateway !== parseGatewayUrl(gateway)) {
     throw new Refusal(
-      `${path} is a login at ${held.gateway}: for another gateway use another --credential-file.`,
+      `${path} is a login at ${credential.gateway}: for another gateway use another --credential-file.`,
     );
   }
-  const origin = held.gateway;
-  let renewing: Promise<string | undefined> | undefined;
-  /** Presenting it again could only revoke what came after it. */
+  const origin = credential.gateway;
+  let pendingRenewal: Promise<string | undefined> | undefined;
+  /**
+   * A refresh token that the server has already refused. Presenting it again could only revoke its
+   * successors.
+   */
   let deadRefreshToken: string | undefined;
 
-  const reread = async (refused: string) => {
-    const stored = await load(path, loginCommand);
-    if (stored.gateway !== origin || stored.access_token === refused) return undefined;
-    held = stored;
-    return held.access_token;
+  const reread = async (refusedToken: string) => {
+    const storedCredential = await loadCredential(path, loginCommand);
+    if (storedCredential.gateway !== origin || storedCredential.access_token === refusedToken)
+      return undefined;
+    credential = storedCredential;
+    return credential.access_token;
   };
-  const renewLocked = async (refused: string) => {
-    const stored = await reread(refused);
-    if (stored !== undefined) return stored;
-    const refreshToken = held.refresh_token;
+  const renewUnderLock = async (refusedToken: string) => {
+    const storedCredential = await reread(refusedToken);
+    if (storedCredential !== undefined) return storedCredential;
+    const refreshToken = credential.refresh_token;
     if (refreshToken === undefined || refreshToken === deadRefreshToken) return undefined;
     try {
-      // Held before it is stored: should that fail, this process at least has what there is.
-      held = await refreshCredential(held, refreshToken);
-      await store(path, held);
+      // The new tokens are kept in memory first, so that this process can use them even if storing
+      // them fails.
+      credential = await refreshCredential(credential, refreshToken);
+      await storeCredential(path, credential);
     } catch (error) {
-      if (hasEnded(error)) deadRefreshToken = refreshToken;
+      if (hasLoginEnded(error)) deadRefreshToken = refreshToken;
       throw refusalOf(error, loginCommand);
     }
-    return held.access_token;
+    return credential.access_token;
   };
 
   return {
     gateway: origin,
     loginCommand,
-    token: () => held.access_token,
-    scope: () => held.scope,
-    reread,
-    renew: (refused) => {
-      if (held.access_token !== refused) return Promise.resolve(held.access_token);
-      renewing ??= withFileLock(path, () => renewLocked(refused)).finally(() => {
-        renewing = undefined;
+    token: () => credential.access_token,
+    scope: () => credential.scope,
+    rereadToken: reread,
+    renewToken: (refusedToken) => {
+      if (credential.access_token !== refusedToken) return Promise.resolve(credential.access_token);
+      pendingRenewal ??= withFileLock(path, () => renewUnderLock(refusedToken)).finally(() => {
+        pendingRenewal = undefined;
       });
-      return renewing;
+      return pendingRenewal;
     },
   };
 }
 
-async function load(path: string, loginCommand: string): Promise<Credential> {
+async function loadCredential(path: string, loginCommand: string): Promise<Credential> {
   const { credential } = await readCredentialFile(path);
   if (!credential) throw new Refusal(`There is no login yet: run "${loginCommand}".`);
   refuseUserScope(credential);
   return credential;
 }
 
-async function store(path: string, credential: Credential): Promise<void> {
+async function storeCredential(path: string, credential: Credential): Promise<void> {
   await writeCredentialFile(path, { ...(await readCredentialFile(path)), credential });
 }
 
-/** As opposed to a refusal that may pass, such as one for too many requests. */
-function hasEnded(error: unknown): error is oauth.ResponseBodyError {
-  const final = ['invalid_grant', 'invalid_client', 'unauthorized_client'];
-  return error instanceof oauth.ResponseBodyError && final.includes(error.error);
+/**
+ * Whether the login has ended for good. A temporary refusal, such as one for too many requests, is
+ * no end.
+ */
+function hasLoginEnded(error: unknown): error is oauth.ResponseBodyError {
+  const finalErrorCodes = ['invalid_grant', 'invalid_client', 'unauthorized_client'];
+  return error instanceof oauth.ResponseBodyError && finalErrorCodes.includes(error.error);
 }
 
 function refusalOf(error: unknown, loginCommand: string): Refusal {
   if (error instanceof Refusal) return error;
-  return hasEnded(error)
+  return hasLoginEnded(error)
     ? new Refusal(`The login has ended (${error.error}): run "${loginCommand}".`, { cause: error })
     : new Refusal(`The login could not be refreshed (${reasonOf(error)}).`, { cause: error });
 }

@@ -12,7 +12,7 @@ export const oauthClient = z.strictObject({
 });
 export type OAuthClient = z.infer<typeof oauthClient>;
 
-/** A login: which gateway it is for, its tokens, and what refreshing and revoking them needs. */
+/** A login: its gateway, its tokens, and the data for refreshing and revoking them. */
 const credential = z.strictObject({
   gateway: z.url(),
   resource: z.url(),
@@ -22,60 +22,64 @@ const credential = z.strictObject({
   client: oauthClient,
   access_token: z.string().min(1).max(16_384),
   refresh_token: z.string().min(1).max(16_384).optional(),
-  /** Space-separated, as granted. */
+  /** The scopes that the server granted, separated by spaces. */
   scope: z.string().max(4_096).optional(),
 });
 export type Credential = z.infer<typeof credential>;
 
 /**
- * The file as it is: one credential and the clients we have registered, by issuer. They outlive
- * a logout, so that the next login is the same client and acts as the same agent.
+ * The content of the file: one credential, and the OAuth clients that this program has registered,
+ * by issuer. The clients are kept after a logout, so that the next login uses the same client and
+ * acts as the same agent.
  */
-const contents = z.strictObject({
+const credentialFile = z.strictObject({
   version: z.literal(1),
   credential: credential.optional(),
   clients: z.record(z.string().max(2_048), oauthClient),
 });
-export type CredentialFile = z.infer<typeof contents>;
+export type CredentialFile = z.infer<typeof credentialFile>;
 
-const maxBytes = 256 * 1_024;
-const nobodyElse = 0o077;
+const fileBytesMax = 256 * 1_024;
+const otherUsersBits = 0o077;
 
 /**
- * What is stored, or nothing yet.
+ * Reads the file. A missing file is read as empty.
  *
- * @throws Refusal if others may read it, or if it is not ours.
+ * @throws Refusal if other users may read the file, or if another user owns it.
  */
 export async function readCredentialFile(path: string): Promise<CredentialFile> {
-  const text = await readPrivate(path);
+  const text = await readPrivateFile(path);
   if (text === undefined) return { version: 1, clients: {} };
-  const parsed = contents.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
+  const parseResult = credentialFile.safeParse(parseJson(text));
+  if (parseResult.success) return parseResult.data;
   throw new Refusal(`${path} is not a credential file of action-gateway: choose another one.`);
 }
 
-/** All or nothing, whenever the process dies; only its owner can read it. Hold the file's lock. */
+/** Writes the file atomically. Only its owner can read it. The caller must hold the file's lock. */
 export async function writeCredentialFile(path: string, file: CredentialFile): Promise<void> {
-  const unfinished = `${path}.new`;
-  await rm(unfinished, { force: true });
-  const handle = await open(unfinished, 'wx', 0o600);
+  const temporaryPath = `${path}.new`;
+  await rm(temporaryPath, { force: true });
+  const handle = await open(temporaryPath, 'wx', 0o600);
   try {
     await handle.writeFile(`${JSON.stringify(file, null, 2)}\n`);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(unfinished, path);
+  await rename(temporaryPath, path);
   await syncFolder(dirname(path));
 }
 
-/** Its one name, whatever links lead to it: for locking and renaming. */
+/**
+ * The real path of the file. Locking and renaming need it when the given path is a symbolic link.
+ */
 export async function settleCredentialPath(path: string): Promise<string> {
-  // What is not there yet has no other name; what cannot be reached is refused when it is opened.
+  // A file that does not exist yet is no link. A file that cannot be reached is refused when it is
+  // opened.
   return realpath(path).catch(() => path);
 }
 
-async function readPrivate(path: string): Promise<string | undefined> {
+async function readPrivateFile(path: string): Promise<string | undefined> {
   let handle;
   try {
     handle = await open(path, 'r');
@@ -86,18 +90,21 @@ async function readPrivate(path: string): Promise<string | undefined> {
   }
   try {
     const { mode, size } = await handle.stat();
-    if (process.platform !== 'win32' && (mode & nobodyElse) !== 0) {
+    if (process.platform !== 'win32' && (mode & otherUsersBits) !== 0) {
       throw new Refusal(
         `${path} can be read by others: run "chmod 600 ${path}", then log in again.`,
       );
     }
-    return size > maxBytes ? '' : await handle.readFile('utf8');
+    return size > fileBytesMax ? '' : await handle.readFile('utf8');
   } finally {
     await handle.close();
   }
 }
 
-/** Makes the rename itself last; Windows does that without being asked, and cannot be. */
+/**
+ * Makes the rename survive a power failure. Windows ensures that by itself and does not allow
+ * syncing a folder.
+ */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(path, 'r');

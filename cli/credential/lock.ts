@@ -4,27 +4,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Refusal, reasonOf } from '../refusal.ts';
 
-const waitMs = 60_000;
+const lockWaitMsMax = 60_000;
 const pollMs = 50;
-const sqliteBusy = 5;
+const sqliteBusyCode = 5;
 
 /**
- * Runs `work` while no other process of this user does so for the same file.
+ * Runs `work` under a lock, so that no other process of this user runs `work` for this file at the
+ * same time.
  *
- * Two shims must never present the same refresh token: the second one would count as a thief, and
- * both would lose their login. The lock is SQLite's, on an empty database beside the file: Node
- * has no other lock that works on every system and that the kernel drops when its holder is
- * killed. A file made as a lock would outlive that, and nobody could take it over without a race.
+ * Two shims must never present the same refresh token: the server would take the second shim for a
+ * thief, and both would lose their login. The lock is SQLite's lock on an empty database beside the
+ * file. Node has no other lock that works on every system and that the kernel releases when the
+ * process that holds it is killed. A plain lock file would stay after a kill, and taking it over
+ * would be a race.
  */
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const path = `${file}.lock`;
-  await createPrivate(path);
+  await createPrivateFile(path);
   const { DatabaseSync } = await import('node:sqlite');
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
-    const until = performance.now() + waitMs;
-    while (!isTaken(() => lock.exec('begin exclusive'))) {
-      if (performance.now() > until) {
+    const waitEndsAtMs = performance.now() + lockWaitMsMax;
+    // A journal on disk would stay beside the file if the process is killed while it takes the lock.
+    while (!tryToTakeLock(() => lock.exec('pragma journal_mode = memory; begin exclusive'))) {
+      if (performance.now() > waitEndsAtMs) {
         throw new Refusal(`Another action-gateway has held ${path} for a minute: stop it first.`);
       }
       await sleep(pollMs);
@@ -35,7 +38,7 @@ export async function withFileLock<T>(file: string, work: () => Promise<T>): Pro
   }
 }
 
-async function createPrivate(path: string): Promise<void> {
+async function createPrivateFile(path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await (await open(path, 'a', 0o600)).close();
@@ -44,12 +47,12 @@ async function createPrivate(path: string): Promise<void> {
   }
 }
 
-function isTaken(take: () => void): boolean {
+function tryToTakeLock(takeLock: () => void): boolean {
   try {
-    take();
+    takeLock();
     return true;
   } catch (error) {
-    if ((error as { errcode?: number }).errcode === sqliteBusy) return false;
+    if ((error as { errcode?: number }).errcode === sqliteBusyCode) return false;
     throw error;
   }
 }

@@ -1,35 +1,41 @@
 import * as oauth from 'oauth4webapi';
 
-import { isLoopbackHttp, requireSafe } from '../address.ts';
+import { isLoopbackHttp, parseSafeUrl } from '../address.ts';
 import { Refusal } from '../refusal.ts';
 import type { Credential, OAuthClient } from './file.ts';
 
 const timeoutMs = 20_000;
-/** Acts as the person, not as an agent: nothing that an agent holds may have it. */
+/** The scope of acting as the person. A credential of an agent must not have it. */
 const userScope = 'user';
 
-/** For one request of oauth4webapi: a time limit, and plain http only where `requireSafe` allows it. */
-export function requestOptions(endpoint: string) {
+/**
+ * Options for one request of oauth4webapi: a time limit, and permission to use plain http for
+ * addresses where `parseSafeUrl` allows it.
+ */
+export function createRequestOptions(endpoint: string) {
   return {
     signal: AbortSignal.timeout(timeoutMs),
-    [oauth.allowInsecureRequests]: isLoopbackHttp(requireSafe(endpoint)),
+    [oauth.allowInsecureRequests]: isLoopbackHttp(parseSafeUrl(endpoint)),
   };
 }
 
-/** How a client says who it is at the token endpoint; ours is public and only names itself. */
+/**
+ * How the client authenticates at the token endpoint. This program usually is a public client,
+ * which only sends its id.
+ */
 export function authenticationOf(client: OAuthClient): oauth.ClientAuth {
   const { client_secret: secret, token_endpoint_auth_method: method } = client;
   if (secret === undefined || method === 'none') return oauth.None();
   return method === 'client_secret_post'
     ? oauth.ClientSecretPost(secret)
-    : basicAuthentication(secret);
+    : createBasicAuthentication(secret);
 }
 
 /**
- * RFC 6749 section 2.3.1. The library's own escapes `-`, `_` and `.` too, which servers that do
- * not decode take for another name.
+ * HTTP Basic authentication as RFC 6749 section 2.3.1 describes it. The library's own version also
+ * escapes `-`, `_` and `.`, and servers that do not decode these would read a different client id.
  */
-function basicAuthentication(secret: string): oauth.ClientAuth {
+function createBasicAuthentication(secret: string): oauth.ClientAuth {
   return (_server, { client_id }, _body, headers) => {
     const pair = [client_id, secret].map((each) =>
       String(new URLSearchParams([['', each]])).slice(1),
@@ -38,7 +44,10 @@ function basicAuthentication(secret: string): oauth.ClientAuth {
   };
 }
 
-/** Exchanges the refresh token. The old one is used up from here on, whatever comes back. */
+/**
+ * Exchanges the refresh token for new tokens. From this request on, the old refresh token counts as
+ * used, even if no answer comes.
+ */
 export async function refreshCredential(
   credential: Credential,
   refreshToken: string,
@@ -50,25 +59,29 @@ export async function refreshCredential(
     client,
     authenticationOf(client),
     refreshToken,
-    { ...requestOptions(token_endpoint), additionalParameters: { resource } },
+    { ...createRequestOptions(token_endpoint), additionalParameters: { resource } },
   );
   const tokens = await oauth.processRefreshTokenResponse(server, client, answer);
   return withTokens(credential, tokens);
 }
 
-/** @throws Refusal if they act as the user: this program is for agents. */
+/**
+ * The credential with new tokens.
+ *
+ * @throws Refusal if the tokens act as the user: this program is for agents.
+ */
 export function withTokens(
   credential: Omit<Credential, 'access_token'>,
   { access_token, refresh_token, scope }: oauth.TokenEndpointResponse,
 ): Credential {
-  const updated = {
+  const updatedCredential = {
     ...credential,
     access_token,
     ...(refresh_token !== undefined && { refresh_token }),
     ...(scope !== undefined && { scope }),
   };
-  refuseUserScope(updated);
-  return updated;
+  refuseUserScope(updatedCredential);
+  return updatedCredential;
 }
 
 export function refuseUserScope({ scope }: { readonly scope?: string | undefined }): void {
@@ -78,14 +91,14 @@ export function refuseUserScope({ scope }: { readonly scope?: string | undefined
   );
 }
 
-/** The scopes to ask for: never the user's own. */
-export function agentScopes(scope: string): string {
+/** The scopes to request: all of these scopes but the one of acting as the user. */
+export function withoutUserScope(scope: string): string {
   return scopesOf(scope)
     .filter((each) => each !== userScope)
     .join(' ');
 }
 
-/** Both, each scope once. */
+/** The union of several scope strings. */
 export function joinScopes(...scopes: readonly (string | undefined)[]): string {
   return [...new Set(scopes.flatMap(scopesOf))].join(' ');
 }

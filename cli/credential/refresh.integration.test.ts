@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
+import { lastingPort } from '../../services-src/embedded/index.ts';
 import { startGateway } from '../gateway.testing.ts';
 import type { GatewayBehaviour } from '../gateway.testing.ts';
 import { makeFolder, startProgram, writeLogin } from '../program.testing.ts';
@@ -22,18 +23,18 @@ async function startWorld(behaviour: GatewayBehaviour = {}, credential: Partial<
     file,
     folder: folder.path,
     startShim: () => stack.use(startProgram(['mcp', '--credential-file', file])),
-    refreshes: () => gateway.oauth.filter(({ path }) => path === '/oauth/token'),
+    refreshes: () => gateway.oauthRequests.filter(({ path }) => path === '/oauth/token'),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-test('an expired token is refreshed, the frame sent again, and the login kept for the next time', async () => {
+test('the shim refreshes an expired token, sends the message again, and stores the new login', async () => {
   await using world = await startWorld();
   const shim = world.startShim();
   shim.send({ id: 1, method: 'x', params: { a: 1 } });
-  expect(await shim.next()).toMatchObject({ id: 1, result: { echo: { a: 1 } } });
+  expect(await shim.nextFrame()).toMatchObject({ id: 1, result: { echo: { a: 1 } } });
   shim.send({ id: 2, method: 'x' });
-  await shim.next();
+  await shim.nextFrame();
 
   expect(world.gateway.calls.map(({ headers }) => headers.authorization)).toEqual([
     'Bearer CANARY-access-0',
@@ -61,60 +62,61 @@ test('twenty shims with one expired login refresh it once', async () => {
   const shims = Array.from({ length: 20 }, () => world.startShim());
   for (const shim of shims) for (const id of [1, 2, 3]) shim.send({ id, method: 'x' });
   for (const shim of shims) {
-    for (const _ of [1, 2, 3]) expect(await shim.next(), shim.stderr()).toHaveProperty('result');
+    for (const _ of [1, 2, 3])
+      expect(await shim.nextFrame(), shim.stderr()).toHaveProperty('result');
   }
   expect(world.refreshes()).toHaveLength(1);
   expect(world.gateway.refreshTokens).toEqual(new Set(['CANARY-refresh-1']));
-}, 60_000);
+});
 
-test('killed in the middle of a refresh, it leaves a whole file and no lock', async () => {
-  const begun = Promise.withResolvers<void>();
-  const never = new Promise<void>(() => {});
+test('a shim killed during a refresh leaves a complete file and no lock', async () => {
+  const renewalStarted = Promise.withResolvers<void>();
+  const neverSettles = new Promise<void>(() => {});
   await using world = await startWorld({
     whileRefreshing: () => {
-      begun.resolve();
-      return never;
+      renewalStarted.resolve();
+      return neverSettles;
     },
   });
   const before = await readFile(world.file, 'utf8');
   const shim = world.startShim();
   const other = world.startShim();
   shim.send({ id: 1, method: 'x' });
-  await begun.promise;
+  await renewalStarted.promise;
   other.send({ id: 1, method: 'x' });
   shim.child.kill('SIGKILL');
-  await shim.exited;
+  await shim.exitCode;
 
   expect(await readFile(world.file, 'utf8')).toBe(before);
-  // The lock has gone with its holder; the token that it used up has not come back.
-  expect((await other.next()).error?.message).toContain('action-gateway mcp login');
+  // The killed process released the lock, but it had already used the refresh token.
+  expect((await other.nextFrame()).error?.message).toContain('action-gateway mcp login');
 });
 
-test('killed at any moment, it leaves a login that can be read', async () => {
+test('a shim killed at any moment leaves a readable login', async () => {
   await using world = await startWorld();
   for (let round = 0; round < 12; round++) {
     const shim = world.startShim();
-    const keepExpiring = setInterval(() => world.gateway.accessTokens.clear(), 1);
+    const expiryInterval = setInterval(() => world.gateway.accessTokens.clear(), 1);
     for (let id = 0; id < 200; id++) shim.send({ id, method: 'x' });
-    await shim.next();
+    await shim.nextFrame();
     await sleep(round * 4);
     shim.child.kill('SIGKILL');
-    await shim.exited;
-    clearInterval(keepExpiring);
+    await shim.exitCode;
+    clearInterval(expiryInterval);
     const { credential } = await readCredentialFile(world.file);
     expect(credential?.access_token).toMatch(/^CANARY-access-\d+$/);
   }
   const names = await readdir(join(world.folder, 'config'));
   expect(names.every((name) => /^mcp\.json(\.lock|\.new)?$/.test(name))).toBe(true);
-}, 60_000);
+});
 
-test('a refused refresh token is presented once, and a new login is picked up', async () => {
+test('a refresh token that was refused is not sent again, and a new login is used once it is stored', async () => {
   await using world = await startWorld();
   world.gateway.refreshTokens.clear();
   const shim = world.startShim();
   for (const id of [1, 2, 3]) {
     shim.send({ id, method: 'x' });
-    const { error } = await shim.next();
+    const { error } = await shim.nextFrame();
     expect(error?.message).toContain(`action-gateway mcp login --credential-file ${world.file}`);
   }
   expect(world.refreshes()).toHaveLength(1);
@@ -123,46 +125,46 @@ test('a refused refresh token is presented once, and a new login is picked up', 
   world.gateway.accessTokens.add('CANARY-access-new');
   await writeLogin(world.file, world.gateway.url, { access_token: 'CANARY-access-new' });
   shim.send({ id: 4, method: 'x' });
-  expect(await shim.next()).toMatchObject({ id: 4, result: {} });
+  expect(await shim.nextFrame()).toMatchObject({ id: 4, result: {} });
 });
 
 test('without a refresh token, a person is asked to log in', async () => {
   await using world = await startWorld({}, { refresh_token: undefined });
   const shim = world.startShim();
   shim.send({ id: 1, method: 'x' });
-  const { error } = await shim.next();
+  const { error } = await shim.nextFrame();
   expect(error?.message).toContain('action-gateway mcp login');
   expect(shim.stderr()).toContain('action-gateway mcp login');
   expect(world.refreshes()).toHaveLength(0);
 });
 
-test('while the token endpoint is away, the login stays as it is', async () => {
+test('the shim keeps its login while the token endpoint is unreachable', async () => {
   await using world = await startWorld(
     {},
-    { token_endpoint: 'http://127.0.0.1:59999/oauth/token' },
+    { token_endpoint: `http://127.0.0.1:${await lastingPort()}/oauth/token` },
   );
   const before = await readFile(world.file, 'utf8');
   const shim = world.startShim();
   for (const id of [1, 2]) {
     shim.send({ id, method: 'x' });
-    expect((await shim.next()).error?.message).toContain('ECONNREFUSED');
+    expect((await shim.nextFrame()).error?.message).toContain('ECONNREFUSED');
   }
   expect(await readFile(world.file, 'utf8')).toBe(before);
 });
 
-test('a missing scope is named with the command that asks for it, and the new login used', async () => {
+test('a missing scope is reported with the command that requests it, and the new login is used', async () => {
   const challenge = 'Bearer error="insufficient_scope", scope="approvals"';
   await using world = await startWorld({
-    mcp: ({ headers, response }) => {
+    answerMcp: ({ headers, response }) => {
       if (headers.authorization === 'Bearer CANARY-access-wide') {
         response.end('{"jsonrpc":"2.0","id":2,"result":{}}');
       } else response.writeHead(403, { 'www-authenticate': challenge }).end();
     },
-    open: true,
+    acceptsAnyone: true,
   });
   const shim = world.startShim();
   shim.send({ id: 1, method: 'x' });
-  const { error } = await shim.next();
+  const { error } = await shim.nextFrame();
   expect(error?.message).toContain(`--scope 'mcp approvals'`);
   expect(error?.data).toEqual({
     status: 403,
@@ -171,25 +173,25 @@ test('a missing scope is named with the command that asks for it, and the new lo
   });
   await writeLogin(world.file, world.gateway.url, { access_token: 'CANARY-access-wide' });
   shim.send({ id: 2, method: 'x' });
-  expect(await shim.next()).toMatchObject({ id: 2, result: {} });
+  expect(await shim.nextFrame()).toMatchObject({ id: 2, result: {} });
 });
 
-test('a refresh that would act as the user is refused and not kept', async () => {
-  await using world = await startWorld({ granted: { scope: 'mcp user' } });
+test('a refreshed token that would act as the user is refused and not stored', async () => {
+  await using world = await startWorld({ addedTokenMembers: { scope: 'mcp user' } });
   const shim = world.startShim();
   shim.send({ id: 1, method: 'x' });
-  expect((await shim.next()).error?.message).toContain('acts as the user');
+  expect((await shim.nextFrame()).error?.message).toContain('acts as the user');
   expect(world.gateway.calls).toHaveLength(1);
 });
 
-test('two names of one file are one login', async () => {
+test('two paths to one file share one login', async () => {
   await using world = await startWorld({ whileRefreshing: () => sleep(100) });
   const link = join(world.folder, 'link.json');
   await symlink(world.file, link);
   const shim = world.startShim();
-  await using linked = startProgram(['mcp', '--credential-file', link]);
-  for (const each of [shim, linked]) each.send({ id: 1, method: 'x' });
-  for (const each of [shim, linked]) expect(await each.next()).toHaveProperty('result');
+  await using shimOfLink = startProgram(['mcp', '--credential-file', link]);
+  for (const each of [shim, shimOfLink]) each.send({ id: 1, method: 'x' });
+  for (const each of [shim, shimOfLink]) expect(await each.nextFrame()).toHaveProperty('result');
   expect(world.refreshes()).toHaveLength(1);
   const { credential } = await readCredentialFile(world.file);
   expect(credential?.access_token).toBe('CANARY-access-1');
@@ -199,7 +201,7 @@ test('a login that others can read is refused', async () => {
   await using world = await startWorld();
   await chmod(world.file, 0o640);
   const shim = world.startShim();
-  expect(await shim.exited).toBe(1);
+  expect(await shim.exitCode).toBe(1);
   expect(shim.stderr()).toContain('chmod 600');
   expect(world.gateway.calls).toHaveLength(0);
 });
@@ -207,47 +209,47 @@ test('a login that others can read is refused', async () => {
 test('a login that acts as the user is refused', async () => {
   await using world = await startWorld({}, { scope: 'mcp user' });
   const shim = world.startShim();
-  expect(await shim.exited).toBe(1);
+  expect(await shim.exitCode).toBe(1);
   expect(shim.stderr()).toContain('acts as the user');
   expect(world.gateway.calls).toHaveLength(0);
 });
 
-test('a login at one gateway is not sent to another', async () => {
+test('a login at one gateway is not sent to another gateway', async () => {
   await using world = await startWorld();
   await using other = await startGateway();
   await using shim = startProgram(['mcp', '--url', other.url, '--credential-file', world.file]);
-  expect(await shim.exited).toBe(1);
+  expect(await shim.exitCode).toBe(1);
   expect(shim.stderr()).toContain(world.gateway.url);
   expect(other.calls).toHaveLength(0);
 });
 
 test.each([
   ['no JSON', 'hello'],
-  ['something else', '{"token":"x"}'],
-  ['nothing', ''],
-])('a file with %s is refused by its name', async (_, text) => {
+  ['JSON of another form', '{"token":"x"}'],
+  ['no content', ''],
+])('a login file with %s is refused, and the message names the file', async (_, text) => {
   await using world = await startWorld();
   await writeFile(world.file, text);
   const shim = world.startShim();
-  expect(await shim.exited).toBe(1);
+  expect(await shim.exitCode).toBe(1);
   expect(shim.stderr()).toContain(`${world.file} is not a credential file`);
 });
 
-test('without any credential, it says what to run, whole', async () => {
+test('without a credential, the shim prints the full command to run', async () => {
   await using folder = await makeFolder();
-  const usual = { XDG_CONFIG_HOME: folder.path };
+  const usualEnvironment = { XDG_CONFIG_HOME: folder.path };
   const file = join(folder.path, 'a b.json');
   const url = 'https://gateway.example';
   for (const [environment, command] of [
-    [usual, 'action-gateway mcp login'],
-    [{ ...usual, ACTION_GATEWAY_URL: url }, `action-gateway mcp login --url ${url}`],
+    [usualEnvironment, 'action-gateway mcp login'],
+    [{ ...usualEnvironment, ACTION_GATEWAY_URL: url }, `action-gateway mcp login --url ${url}`],
     [
-      { ...usual, ACTION_GATEWAY_CREDENTIAL_FILE: file },
+      { ...usualEnvironment, ACTION_GATEWAY_CREDENTIAL_FILE: file },
       `action-gateway mcp login --credential-file '${file}'`,
     ],
   ] as const) {
     await using shim = startProgram(['mcp'], environment);
-    expect(await shim.exited).toBe(1);
+    expect(await shim.exitCode).toBe(1);
     expect(shim.stderr()).toContain(`run "${command}"`);
   }
 });

@@ -2,44 +2,44 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { messagePage, pageHeaders } from '#pages';
+import { answerWithPage, createMessagePage } from '#pages';
 
-/** The answer that the browser has brought, and the page it waits for. */
+/** The query of the browser's redirect, and a function that sends the page to show. */
 export interface Callback {
   readonly url: URL;
-  readonly show: (title: string, message: string) => void;
+  readonly showPage: (title: string, message: string) => void;
 }
 
 export interface CallbackServer extends AsyncDisposable {
   readonly redirectUri: string;
-  /** Resolves with the first request that carries our `state`. Others are turned away. */
-  readonly answer: Promise<Callback>;
+  /**
+   * Resolves with the first request that carries the right `state`. All other requests are refused.
+   */
+  readonly firstCallback: Promise<Callback>;
 }
 
-/** Waits on a free port of this machine for the browser to come back (RFC 8252 section 7.3). */
+/** Waits on a free port of this machine for the browser's redirect (RFC 8252 section 7.3). */
 export async function openCallbackServer(path: string, state: string): Promise<CallbackServer> {
   const { promise, resolve } = Promise.withResolvers<Callback>();
   let isAnswered = false;
   const server = createServer((request, response) => {
     const show = (status: number, title: string, message: string) => {
-      response.writeHead(status, {
-        ...pageHeaders(),
-        'cache-control': 'no-store',
-        connection: 'close',
-      });
-      response.end(messagePage(title, message));
+      const { cookie: cookies } = request.headers;
+      const { headers, html } = answerWithPage(createMessagePage(title, message), { cookies });
+      response.writeHead(status, { ...headers, 'cache-control': 'no-store', connection: 'close' });
+      response.end(html);
     };
     const url = URL.parse(request.url ?? '', redirectUri);
-    const isOurs =
+    const isExpectedCallback =
       request.method === 'GET' &&
       request.headers.host === new URL(redirectUri).host &&
       url?.pathname === path &&
       url.searchParams.get('state') === state;
-    if (!isOurs || !url || isAnswered) {
+    if (!isExpectedCallback || !url || isAnswered) {
       return show(400, 'Not the answer', 'This is not the answer to the login that is under way.');
     }
     isAnswered = true;
-    resolve({ url, show: (title, message) => show(200, title, message) });
+    resolve({ url, showPage: (title, message) => show(200, title, message) });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -47,7 +47,7 @@ export async function openCallbackServer(path: string, state: string): Promise<C
   const redirectUri = `http://127.0.0.1:${port}${path}`;
   return {
     redirectUri,
-    answer: promise,
+    firstCallback: promise,
     [Symbol.asyncDispose]: async () => {
       server.close();
       server.closeIdleConnections();

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import { z } from 'zod';
 
-import { authenticationOf, requestOptions } from '../credential/oauth.ts';
+import { authenticationOf, createRequestOptions } from '../credential/oauth.ts';
 import { oauthClient } from '../credential/file.ts';
 import type { OAuthClient } from '../credential/file.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
@@ -12,16 +12,16 @@ import type { AuthorizationServer } from './discover.ts';
 export const redirectPath = '/callback';
 const clientName = 'action-gateway mcp';
 const softwareId = 'agent-action-gateway-cli';
-const knownMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+const supportedAuthMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
-const registered = z.looseObject({
+const registrationAnswer = z.looseObject({
   client_id: oauthClient.shape.client_id,
   client_secret: oauthClient.shape.client_secret,
   token_endpoint_auth_method: oauthClient.shape.token_endpoint_auth_method.optional(),
 });
 
-/** A client that somebody has made for us: registered by hand, or by its metadata document. */
-export function givenClient(
+/** The OAuth client that the person has named: one registered by hand or by a metadata document. */
+export function createGivenClient(
   server: AuthorizationServer,
   { id, secret }: { id: string; secret: string | undefined },
 ): OAuthClient {
@@ -33,11 +33,14 @@ export function givenClient(
   return {
     client_id: id,
     ...(secret !== undefined && { client_secret: secret }),
-    token_endpoint_auth_method: chooseMethod(server, secret),
+    token_endpoint_auth_method: chooseAuthenticationMethod(server, secret),
   };
 }
 
-/** Registers this program (RFC 7591): a public client, unless the server wants it otherwise. */
+/**
+ * Registers this program as an OAuth client (RFC 7591): as a public client, unless the server
+ * supports none.
+ */
 export async function registerClient(server: AuthorizationServer): Promise<OAuthClient> {
   const endpoint = server.registration_endpoint;
   if (endpoint === undefined) {
@@ -45,42 +48,44 @@ export async function registerClient(server: AuthorizationServer): Promise<OAuth
       `${server.issuer} registers nobody: name a client it knows with --client-id.`,
     );
   }
-  const methods = server.token_endpoint_auth_methods_supported ?? knownMethods;
+  const methods = server.token_endpoint_auth_methods_supported ?? supportedAuthMethods;
   const metadata = {
     client_name: clientName,
     software_id: softwareId,
     application_type: 'native',
-    // Any port of it (RFC 8252 section 7.3): each login takes a free one.
+    // A URI without a port stands for any port (RFC 8252 section 7.3), because each login takes a
+    // free port.
     redirect_uris: [`http://127.0.0.1${redirectPath}`],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    token_endpoint_auth_method: knownMethods.find((method) => methods.includes(method)) ?? 'none',
+    token_endpoint_auth_method:
+      supportedAuthMethods.find((method) => methods.includes(method)) ?? 'none',
   };
   const answer = await oauth
-    .dynamicClientRegistrationRequest(server, metadata, requestOptions(endpoint))
+    .dynamicClientRegistrationRequest(server, metadata, createRequestOptions(endpoint))
     .catch((error: unknown) => {
       throw new Refusal(`${endpoint} does not answer (${reasonOf(error)}).`, { cause: error });
     });
   const body: unknown = await answer.json().catch(() => undefined);
-  const parsed = registered.safeParse(body);
-  if (answer.status !== 201 || !parsed.success) {
-    const { error_description: why = `status ${answer.status}` } = Object(body) as {
+  const parseResult = registrationAnswer.safeParse(body);
+  if (answer.status !== 201 || !parseResult.success) {
+    const { error_description: reason = `status ${answer.status}` } = Object(body) as {
       error_description?: unknown;
     };
-    throw new Refusal(`${server.issuer} does not register this program: ${String(why)}.`);
+    throw new Refusal(`${server.issuer} does not register this program: ${String(reason)}.`);
   }
-  const { client_id, client_secret: secret, token_endpoint_auth_method: method } = parsed.data;
+  const { client_id, client_secret: secret, token_endpoint_auth_method: method } = parseResult.data;
   return {
     client_id,
     ...(secret !== undefined && { client_secret: secret }),
-    token_endpoint_auth_method: method ?? chooseMethod(server, secret),
+    token_endpoint_auth_method: method ?? chooseAuthenticationMethod(server, secret),
   };
 }
 
 /**
- * Whether the server still knows a client of ours: it forgets those that nobody uses, and would
- * tell only the browser. It is asked to revoke a token that does not exist, which it grants to
- * everybody whom it knows (RFC 7009 section 2.2).
+ * Whether the server still knows a registered client. Servers forget clients that nobody uses, and
+ * would report that only in the browser. So this function asks the server to revoke a token that
+ * does not exist, which succeeds for every client that the server knows (RFC 7009 section 2.2).
  */
 export async function isStillKnown(
   server: AuthorizationServer,
@@ -92,7 +97,7 @@ export async function isStillKnown(
     const answer = await oauth.revocationRequest(
       ...([server, client, authenticationOf(client)] as const),
       randomUUID(),
-      requestOptions(endpoint),
+      createRequestOptions(endpoint),
     );
     await oauth.processRevocationResponse(answer);
     return true;
@@ -101,12 +106,12 @@ export async function isStillKnown(
   }
 }
 
-function chooseMethod(
+function chooseAuthenticationMethod(
   server: AuthorizationServer,
   secret: string | undefined,
 ): OAuthClient['token_endpoint_auth_method'] {
   if (secret === undefined) return 'none';
-  // RFC 8414: what is not said means Basic.
+  // Without this list, RFC 8414 says that the server supports HTTP Basic.
   const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   return methods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post';
 }

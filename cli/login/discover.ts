@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import { z } from 'zod';
 
-import { coversEndpoint, mcpEndpoint, requireSafe } from '../address.ts';
+import { coversEndpoint, mcpEndpoint, parseSafeUrl } from '../address.ts';
 import { parseChallenge } from '../challenge.ts';
 import type { Challenge } from '../challenge.ts';
 import { joinScopes } from '../credential/oauth.ts';
@@ -16,12 +16,15 @@ const resourceMetadata = z.looseObject({
   scopes_supported: z.array(z.string().max(200)).max(100).optional(),
 });
 
-/** What a login needs to know. */
-export interface Discovered {
-  /** As published, which is how it must be sent (RFC 8707). */
+/** What discovery finds for a login. */
+export interface DiscoveryResult {
+  /**
+   * The resource identifier as the metadata has it. It must be sent in exactly this form (RFC
+   * 8707).
+   */
   readonly resource: string;
   readonly server: AuthorizationServer;
-  /** Empty if neither the endpoint nor its metadata names any. */
+  /** The scopes to request; empty if neither the endpoint nor its metadata names any. */
   readonly scope: string;
 }
 export type AuthorizationServer = oauth.AuthorizationServer & {
@@ -30,12 +33,13 @@ export type AuthorizationServer = oauth.AuthorizationServer & {
 };
 
 /**
- * Follows the trail from the endpoint: its refusal, the resource's metadata (RFC 9728), the
- * authorization server's (RFC 8414), as MCP's authorization chapter orders them.
+ * Finds the authorization server of the endpoint in the steps of MCP's authorization chapter: the
+ * endpoint's 401 challenge, the resource's metadata (RFC 9728), and the authorization server's
+ * metadata (RFC 8414).
  *
- * @throws Refusal if the trail breaks, or leads to somebody who does not speak for the endpoint.
+ * @throws Refusal if a step fails, or if the metadata does not cover the endpoint.
  */
-export async function discover(gateway: string): Promise<Discovered> {
+export async function discoverAuthorizationServer(gateway: string): Promise<DiscoveryResult> {
   const endpoint = mcpEndpoint(gateway);
   const challenge = await askForChallenge(endpoint);
   const metadata = await findResourceMetadata(endpoint, challenge);
@@ -46,16 +50,16 @@ export async function discover(gateway: string): Promise<Discovered> {
   }
   const server = await findServer(metadata.authorization_servers[0] ?? '');
   const scope = challenge.scope ?? metadata.scopes_supported?.join(' ') ?? '';
-  // Where the server offers it, this is what a refresh token is asked for with.
-  const offersOffline = server.scopes_supported?.includes('offline_access') === true;
+  // If the server offers this scope, a login gets a refresh token only by requesting it.
+  const offersOfflineAccess = server.scopes_supported?.includes('offline_access') === true;
   return {
     resource: metadata.resource,
     server,
-    scope: offersOffline && scope !== '' ? joinScopes(scope, 'offline_access') : scope,
+    scope: offersOfflineAccess && scope !== '' ? joinScopes(scope, 'offline_access') : scope,
   };
 }
 
-/** What the endpoint answers to somebody without a credential. */
+/** The challenge with which the endpoint answers a request without a credential. */
 async function askForChallenge(endpoint: URL): Promise<Challenge> {
   const answer = await fetchSafely(endpoint, {
     method: 'POST',
@@ -71,16 +75,18 @@ async function askForChallenge(endpoint: URL): Promise<Challenge> {
 
 async function findResourceMetadata(
   endpoint: URL,
-  { resource_metadata: named }: Challenge,
+  { resource_metadata: metadataUrl }: Challenge,
 ): Promise<z.infer<typeof resourceMetadata>> {
-  const wellKnown = '/.well-known/oauth-protected-resource';
+  const wellKnownPath = '/.well-known/oauth-protected-resource';
   const candidates =
-    named === undefined
-      ? [`${wellKnown}${endpoint.pathname}`, wellKnown].map((path) => new URL(path, endpoint))
-      : [requireSafe(named)];
+    metadataUrl === undefined
+      ? [`${wellKnownPath}${endpoint.pathname}`, wellKnownPath].map(
+          (path) => new URL(path, endpoint),
+        )
+      : [parseSafeUrl(metadataUrl)];
   for (const url of candidates) {
-    const parsed = resourceMetadata.safeParse(await fetchJson(url));
-    if (parsed.success) return parsed.data;
+    const parseResult = resourceMetadata.safeParse(await fetchJson(url));
+    if (parseResult.success) return parseResult.data;
   }
   throw new Refusal(
     `${endpoint.href} does not say where to sign in: is it the address of a gateway?`,
@@ -88,7 +94,7 @@ async function findResourceMetadata(
 }
 
 async function findServer(issuer: string): Promise<AuthorizationServer> {
-  const url = requireSafe(issuer);
+  const url = parseSafeUrl(issuer);
   const path = url.pathname.replace(/\/$/, '');
   const candidates = [
     `/.well-known/oauth-authorization-server${path}`,
@@ -97,7 +103,7 @@ async function findServer(issuer: string): Promise<AuthorizationServer> {
   ];
   for (const candidate of candidates) {
     const answer = await fetchSafely(new URL(candidate, url));
-    if (answer.status === 200) return requireUsable(issuer, answer);
+    if (answer.status === 200) return parseServerMetadata(issuer, answer);
     await answer.body?.cancel();
   }
   throw new Refusal(
@@ -105,7 +111,7 @@ async function findServer(issuer: string): Promise<AuthorizationServer> {
   );
 }
 
-async function requireUsable(issuer: string, answer: Response): Promise<AuthorizationServer> {
+async function parseServerMetadata(issuer: string, answer: Response): Promise<AuthorizationServer> {
   let server;
   try {
     server = await oauth.processDiscoveryResponse(new URL(issuer), answer);
@@ -126,12 +132,12 @@ async function requireUsable(issuer: string, answer: Response): Promise<Authoriz
     server.registration_endpoint,
     server.revocation_endpoint,
   ]) {
-    if (endpoint !== undefined) requireSafe(endpoint);
+    if (endpoint !== undefined) parseSafeUrl(endpoint);
   }
   return { ...server, authorization_endpoint, token_endpoint };
 }
 
-/** Undefined if it is not there or no JSON. */
+/** The document; undefined if it is missing or is not JSON. */
 async function fetchJson(url: URL): Promise<unknown> {
   const answer = await fetchSafely(url);
   if (answer.status === 200) return answer.json().catch(() => undefined);
@@ -139,9 +145,9 @@ async function fetchJson(url: URL): Promise<unknown> {
   return undefined;
 }
 
-/** @throws Refusal if nobody answers. */
+/** @throws Refusal if the server does not answer. */
 async function fetchSafely(url: URL, init: RequestInit = {}): Promise<Response> {
-  requireSafe(url.href);
+  parseSafeUrl(url.href);
   try {
     return await fetch(url, {
       ...init,

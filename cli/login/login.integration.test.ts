@@ -20,27 +20,30 @@ async function startWorld(behaviour: GatewayBehaviour = {}) {
   const gateway = stack.use(await startGateway(behaviour));
   const folder = stack.use(await makeFolder());
   const file = join(folder.path, 'new', 'folder', 'mcp.json');
-  const base = ['--url', gateway.url, '--credential-file', file];
-  return { gateway, file, base, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const commonArgs = ['--url', gateway.url, '--credential-file', file];
+  return { gateway, file, base: commonArgs, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** Runs the login with a browser that follows redirects; answers what everybody saw. */
+/**
+ * Runs the login with a stand-in browser that follows redirects; returns what the browser, the
+ * terminal and the gateway received.
+ */
 async function runLogin(
   args: readonly string[],
   browse: (address: string) => Promise<Visit> = visit,
 ) {
   const program = startProgram(['mcp', 'login', '--no-browser', ...args]);
   const stdout: string[] = [];
-  let visited: Visit | undefined;
+  let lastVisit: Visit | undefined;
   for (let line = await program.nextLine(); line !== undefined; line = await program.nextLine()) {
     stdout.push(line);
-    if (URL.canParse(line.trim())) visited = await browse(line.trim());
+    if (URL.canParse(line.trim())) lastVisit = await browse(line.trim());
   }
   return {
-    code: await program.exited,
+    code: await program.exitCode,
     stdout: stdout.join('\n'),
     stderr: program.stderr(),
-    visited,
+    visited: lastVisit,
   };
 }
 
@@ -49,9 +52,9 @@ async function visit(address: string): Promise<Visit> {
   return { address: new URL(address), page: await answer.text(), status: answer.status };
 }
 
-const pathsOf = ({ oauth }: Gateway) => oauth.map(({ path }) => path);
+const pathsOf = ({ oauthRequests: oauth }: Gateway) => oauth.map(({ path }) => path);
 
-test('the whole flow: discovery, registration, consent, tokens, stored', async () => {
+test('a login finds the authorization server, registers a client, asks for consent, and stores the tokens', async () => {
   await using world = await startWorld();
   const { code, stdout, visited } = await runLogin(world.base);
   expect(code).toBe(0);
@@ -60,7 +63,7 @@ test('the whole flow: discovery, registration, consent, tokens, stored', async (
   expect(visited).toMatchObject({ status: 200, page: expect.stringContaining('Logged in') });
 
   expect(pathsOf(world.gateway)).toEqual(['/oauth/register', '/oauth/authorize', '/oauth/token']);
-  const [registration, , token] = world.gateway.oauth;
+  const [registration, , token] = world.gateway.oauthRequests;
   expect(registration?.json).toEqual({
     client_name: 'action-gateway mcp',
     software_id: 'agent-action-gateway-cli',
@@ -70,8 +73,8 @@ test('the whole flow: discovery, registration, consent, tokens, stored', async (
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
   });
-  const asked = Object.fromEntries(visited?.address.searchParams ?? []);
-  expect(asked).toMatchObject({
+  const authorizationParameters = Object.fromEntries(visited?.address.searchParams ?? []);
+  expect(authorizationParameters).toMatchObject({
     response_type: 'code',
     client_id: 'client-1',
     scope: 'mcp',
@@ -79,16 +82,16 @@ test('the whole flow: discovery, registration, consent, tokens, stored', async (
     resource: world.gateway.url,
     redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
   });
-  const given = Object.fromEntries(token?.body ?? []);
-  expect(given).toMatchObject({
+  const tokenParameters = Object.fromEntries(token?.body ?? []);
+  expect(tokenParameters).toMatchObject({
     grant_type: 'authorization_code',
     code: 'CANARY-code',
     client_id: 'client-1',
     resource: world.gateway.url,
-    redirect_uri: asked['redirect_uri'],
+    redirect_uri: authorizationParameters['redirect_uri'],
   });
-  expect(await calculatePKCECodeChallenge(given['code_verifier'] ?? '')).toBe(
-    asked['code_challenge'],
+  expect(await calculatePKCECodeChallenge(tokenParameters['code_verifier'] ?? '')).toBe(
+    authorizationParameters['code_challenge'],
   );
 
   const { credential } = await readCredentialFile(world.file);
@@ -105,23 +108,23 @@ test('the whole flow: discovery, registration, consent, tokens, stored', async (
   }
 });
 
-test('what it stores is what the shim uses', async () => {
+test('the shim uses the login that the login command stores', async () => {
   await using world = await startWorld();
   await runLogin(world.base);
   await using shim = startProgram(['mcp', '--credential-file', world.file]);
   shim.send({ id: 1, method: 'x' });
-  expect(await shim.next()).toMatchObject({ id: 1, result: {} });
+  expect(await shim.nextFrame()).toMatchObject({ id: 1, result: {} });
 });
 
-test('a second login is the same client, and a new one where that is wanted or needed', async () => {
-  const forgotten = new Set<string>();
-  await using world = await startWorld({ knowsClient: (id) => !forgotten.has(id) });
+test('a second login reuses the client, and registers a new client when an option asks for one or the server no longer knows the client', async () => {
+  const forgottenClientIds = new Set<string>();
+  await using world = await startWorld({ knowsClient: (id) => !forgottenClientIds.has(id) });
   await runLogin(world.base);
   await runLogin(world.base);
   await runLogin([...world.base, '--new-client']);
-  forgotten.add('client-2');
+  forgottenClientIds.add('client-2');
   await runLogin(world.base);
-  const used = world.gateway.oauth
+  const used = world.gateway.oauthRequests
     .filter(({ path }) => path === '/oauth/authorize')
     .map(({ body }) => body.get('client_id'));
   expect(used).toEqual(['client-1', 'client-1', 'client-2', 'client-3']);
@@ -129,8 +132,8 @@ test('a second login is the same client, and a new one where that is wanted or n
 
 test.each([
   ['another issuer', { iss: 'https://evil.example' }],
-  ['no issuer, though one was announced', {}],
-])('an answer with %s is not taken', async (_, issuer) => {
+  ['a missing issuer that the server’s metadata promises', {}],
+])('an authorization answer with %s is refused', async (_, issuer) => {
   await using world = await startWorld({ authorize: () => ({ code: 'CANARY-code', ...issuer }) });
   const { code, stderr, visited } = await runLogin(world.base);
   expect(code).toBe(1);
@@ -140,7 +143,7 @@ test.each([
   expect((await readCredentialFile(world.file)).credential).toBeUndefined();
 });
 
-test('a refusal is said in the browser and in the terminal', async () => {
+test('a refusal of consent is reported in the browser and in the terminal', async () => {
   await using world = await startWorld({
     authorize: (query) => ({
       error: 'access_denied',
@@ -153,7 +156,7 @@ test('a refusal is said in the browser and in the terminal', async () => {
   expect(visited?.page).toContain('it was not allowed');
 });
 
-test('what comes with another state, path or host is turned away, and the login goes on', async () => {
+test('a callback with another state, path or host is refused, and the login continues', async () => {
   await using world = await startWorld();
   const { code } = await runLogin(world.base, async (address) => {
     const redirect = new URL(address).searchParams.get('redirect_uri') ?? '';
@@ -169,10 +172,10 @@ test('what comes with another state, path or host is turned away, and the login 
     return visit(address);
   });
   expect(code).toBe(0);
-  expect(world.gateway.oauth.at(-1)?.body.get('code')).toBe('CANARY-code');
+  expect(world.gateway.oauthRequests.at(-1)?.body.get('code')).toBe('CANARY-code');
 });
 
-test('the page in the browser runs nothing and is framed by nobody', async () => {
+test('the page in the browser runs no script and cannot be framed', async () => {
   await using world = await startWorld();
   let headers = new Headers();
   await runLogin(world.base, async (address) => {
@@ -186,8 +189,8 @@ test('the page in the browser runs nothing and is framed by nobody', async () =>
   expect(headers.get('cache-control')).toBe('no-store');
 });
 
-test('a credential that acts as the user is neither asked for nor kept', async () => {
-  await using world = await startWorld({ granted: { scope: 'mcp user' } });
+test('a credential that acts as the user is neither requested nor stored', async () => {
+  await using world = await startWorld({ addedTokenMembers: { scope: 'mcp user' } });
   const { code, stderr, visited } = await runLogin([...world.base, '--scope', 'user mcp']);
   expect(visited?.address.searchParams.get('scope')).toBe('mcp');
   expect(code).toBe(1);
@@ -197,11 +200,11 @@ test('a credential that acts as the user is neither asked for nor kept', async (
 
 test.each([
   ['for another address', { resource: 'https://evil.example/mcp' }],
-  ['that names no server', { authorization_servers: [] }],
-  ['whose server is reached in the open', { authorization_servers: ['http://auth.example'] }],
-])('resource metadata %s ends the login', async (_, change) => {
+  ['that names no authorization server', { authorization_servers: [] }],
+  ['whose authorization server has no TLS', { authorization_servers: ['http://auth.example'] }],
+])('a login fails because of resource metadata %s', async (_, change) => {
   await using world = await startWorld({
-    documents: {
+    metadataDocuments: {
       '/.well-known/oauth-protected-resource/mcp': (url) => ({
         resource: url,
         authorization_servers: [url],
@@ -219,12 +222,15 @@ test.each([
 test.each([
   ['of another issuer', { issuer: 'https://evil.example' }],
   ['without PKCE', { code_challenge_methods_supported: ['plain'] }],
-  ['with a token endpoint in the open', { token_endpoint: 'http://auth.example/token' }],
-  ['with a script for a page', { authorization_endpoint: 'javascript:alert(1)' }],
+  ['with a token endpoint without TLS', { token_endpoint: 'http://auth.example/token' }],
+  [
+    'with a javascript: URL as its authorization endpoint',
+    { authorization_endpoint: 'javascript:alert(1)' },
+  ],
   ['without a token endpoint', { token_endpoint: undefined }],
-])('server metadata %s ends the login', async (_, change) => {
+])('a login fails because of authorization server metadata %s', async (_, change) => {
   await using world = await startWorld({
-    documents: {
+    metadataDocuments: {
       '/.well-known/oauth-authorization-server': (url) => ({
         issuer: url,
         authorization_endpoint: `${url}/oauth/authorize`,
@@ -248,14 +254,14 @@ test.each([
   ['gateway', 'is not a URL'],
   ['https://me:secret@gateway.example', 'not the address of a gateway'],
   ['http://127.0.0.1:1', 'does not answer'],
-])('nothing is sent to %s', async (url, message) => {
+])('a login fails before anything is sent to the address %s', async (url, message) => {
   await using world = await startWorld();
   const { code, stderr } = await runLogin(['--url', url, '--credential-file', world.file]);
   expect(code).toBe(1);
   expect(stderr).toContain(message);
 });
 
-test('a login at another gateway is not written over', async () => {
+test('a stored login at another gateway is not overwritten', async () => {
   await using world = await startWorld();
   await using other = await startGateway();
   await runLogin(world.base);
@@ -266,29 +272,29 @@ test('a login at another gateway is not written over', async () => {
   expect(await readFile(world.file, 'utf8')).toBe(before);
 });
 
-test('logging out revokes the login, and the next one is the same client', async () => {
+test('logging out revokes the login, and the next login reuses the client', async () => {
   await using world = await startWorld();
   await runLogin(world.base);
   await using program = startProgram(['mcp', 'logout', '--credential-file', world.file]);
-  expect(await program.exited).toBe(0);
-  const revoked = world.gateway.oauth.findLast(({ path }) => path === '/oauth/revoke');
-  expect(revoked?.body.get('token')).toBe('CANARY-refresh-1');
+  expect(await program.exitCode).toBe(0);
+  const revocation = world.gateway.oauthRequests.findLast(({ path }) => path === '/oauth/revoke');
+  expect(revocation?.body.get('token')).toBe('CANARY-refresh-1');
   expect(await readFile(world.file, 'utf8')).not.toContain('CANARY');
   await runLogin(world.base);
   expect(pathsOf(world.gateway).filter((path) => path === '/oauth/register')).toHaveLength(1);
 });
 
-test('logging out forgets the login even if the gateway is away', async () => {
+test('logging out deletes the login even if the gateway is unreachable', async () => {
   await using world = await startWorld();
   await runLogin(world.base);
   await world.gateway.stop();
   await using program = startProgram(['mcp', 'logout', '--credential-file', world.file]);
-  expect(await program.exited).toBe(1);
+  expect(await program.exitCode).toBe(1);
   expect(program.stderr()).toContain('could not be told');
   expect(await readFile(world.file, 'utf8')).not.toContain('CANARY');
 });
 
-test('a file that is something else is not written over', async () => {
+test('a file that is no credential file is not overwritten', async () => {
   await using world = await startWorld();
   await using folder = await makeFolder();
   const file = join(folder.path, 'notes.json');

@@ -10,19 +10,31 @@ import {
 } from '../credential/file.ts';
 import type { Credential, CredentialFile, OAuthClient } from '../credential/file.ts';
 import { withFileLock } from '../credential/lock.ts';
-import { agentScopes, authenticationOf, requestOptions, withTokens } from '../credential/oauth.ts';
+import {
+  withoutUserScope,
+  authenticationOf,
+  createRequestOptions,
+  withTokens,
+} from '../credential/oauth.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
-import { clientSecretSetting, credentialFileSetting, gatewayUrlSetting } from '../settings.ts';
+import {
+  readClientSecretSetting,
+  readCredentialFileSetting,
+  readGatewayUrlSetting,
+} from '../settings.ts';
 import type { Environment } from '../settings.ts';
 import { openBrowser } from './browser.ts';
 import { openCallbackServer } from './callback.ts';
 import type { Callback } from './callback.ts';
-import { redirectPath, givenClient, isStillKnown, registerClient } from './client.ts';
-import { discover } from './discover.ts';
-import type { AuthorizationServer, Discovered } from './discover.ts';
+import { redirectPath, createGivenClient, isStillKnown, registerClient } from './client.ts';
+import { discoverAuthorizationServer } from './discover.ts';
+import type { AuthorizationServer, DiscoveryResult } from './discover.ts';
 
-/** As long as the gateway keeps a sign-in that somebody has begun. */
-const patienceMs = 10 * 60_000;
+/**
+ * How long to wait for the person. The gateway keeps an unfinished sign-in for the same ten
+ * minutes.
+ */
+const consentTimeoutMs = 10 * 60_000;
 
 export interface LoginOptions {
   readonly url?: string;
@@ -33,71 +45,82 @@ export interface LoginOptions {
   readonly 'no-browser'?: boolean;
 }
 
-/** `action-gateway mcp login`: discovery, registration, consent in the browser, tokens, stored. */
+/**
+ * `action-gateway mcp login`: finds the authorization server, registers a client, asks for consent
+ * in the browser, gets the tokens and stores them.
+ */
 export async function login(options: LoginOptions, environment: Environment): Promise<void> {
-  const gateway = parseGatewayUrl(gatewayUrlSetting(options.url, environment));
+  const gateway = parseGatewayUrl(readGatewayUrlSetting(options.url, environment));
   const path = await settleCredentialPath(
-    credentialFileSetting(options['credential-file'], environment),
+    readCredentialFileSetting(options['credential-file'], environment),
   );
-  const stored = await readCredentialFile(path);
-  if (stored.credential && stored.credential.gateway !== gateway) {
+  const storedCredential = await readCredentialFile(path);
+  if (storedCredential.credential && storedCredential.credential.gateway !== gateway) {
     throw new Refusal(
-      `${path} is a login at ${stored.credential.gateway}: log out there first, or choose another --credential-file.`,
+      `${path} is a login at ${storedCredential.credential.gateway}: log out there first, or choose another --credential-file.`,
     );
   }
-  const discovered = await discover(gateway);
-  const client = await chooseClient(options, { environment, stored, server: discovered.server });
-  // Kept before anybody consents, so that a second attempt is the same client.
+  const discovered = await discoverAuthorizationServer(gateway);
+  const client = await chooseClient(options, {
+    environment,
+    stored: storedCredential,
+    server: discovered.server,
+  });
+  // The client is stored before the person consents, so that a second attempt uses the same client.
   const { issuer } = discovered.server;
-  await update(path, (file) => ({ ...file, clients: { ...file.clients, [issuer]: client } }));
+  await updateCredentialFile(path, (file) => ({
+    ...file,
+    clients: { ...file.clients, [issuer]: client },
+  }));
 
-  const scope = agentScopes(options.scope ?? discovered.scope);
+  const scope = withoutUserScope(options.scope ?? discovered.scope);
   const credential = await authorize({ gateway, discovered, client, scope }, async (address) => {
     const isOpened = options['no-browser'] !== true && (await openBrowser(address));
-    say(isOpened ? 'Your browser opens this address:' : 'Open this address in your browser:');
-    say(`\n  ${address}\n`);
+    printLine(isOpened ? 'Your browser opens this address:' : 'Open this address in your browser:');
+    printLine(`\n  ${address}\n`);
   });
-  await update(path, (file) => ({ ...file, credential }));
-  say(`Logged in at ${gateway}. The login is kept in ${path}.`);
+  await updateCredentialFile(path, (file) => ({ ...file, credential }));
+  printLine(`Logged in at ${gateway}. The login is kept in ${path}.`);
 }
 
 async function chooseClient(
   options: LoginOptions,
-  known: { environment: Environment; stored: CredentialFile; server: AuthorizationServer },
+  context: { environment: Environment; stored: CredentialFile; server: AuthorizationServer },
 ): Promise<OAuthClient> {
-  const { environment, stored, server } = known;
+  const { environment, stored, server } = context;
   const id = options['client-id'];
   if (id !== undefined) {
-    return givenClient(server, { id, secret: clientSecretSetting(environment) });
+    return createGivenClient(server, { id, secret: readClientSecretSetting(environment) });
   }
-  const remembered = options['new-client'] === true ? undefined : stored.clients[server.issuer];
-  if (remembered && (await isStillKnown(server, remembered))) return remembered;
+  const rememberedClient =
+    options['new-client'] === true ? undefined : stored.clients[server.issuer];
+  if (rememberedClient && (await isStillKnown(server, rememberedClient))) return rememberedClient;
   return registerClient(server);
 }
 
-interface Request {
+interface AuthorizationRequest {
   readonly gateway: string;
-  readonly discovered: Discovered;
+  readonly discovered: DiscoveryResult;
   readonly client: OAuthClient;
   readonly scope: string;
 }
 
-/** Authorization code with PKCE, and the page that ends it in the browser. */
+/** Runs the authorization code flow with PKCE, up to the final page in the browser. */
 async function authorize(
-  request: Request,
-  present: (address: string) => Promise<void>,
+  request: AuthorizationRequest,
+  showAddress: (address: string) => Promise<void>,
 ): Promise<Credential> {
   const { client, scope } = request;
   const { server, resource } = request.discovered;
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
-  await using callbacks = await openCallbackServer(redirectPath, state);
+  await using callbackServer = await openCallbackServer(redirectPath, state);
 
   const address = new URL(server.authorization_endpoint);
   const parameters = {
     response_type: 'code',
     client_id: client.client_id,
-    redirect_uri: callbacks.redirectUri,
+    redirect_uri: callbackServer.redirectUri,
     ...(scope !== '' && { scope }),
     state,
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
@@ -105,27 +128,27 @@ async function authorize(
     resource,
   };
   for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
-  await present(address.href);
+  await showAddress(address.href);
 
   const callback = await Promise.race([
-    callbacks.answer,
-    sleep(patienceMs, undefined, { ref: false }),
+    callbackServer.firstCallback,
+    sleep(consentTimeoutMs, undefined, { ref: false }),
   ]);
   if (!callback) throw new Refusal('Nobody signed in for ten minutes: run the login again.');
   try {
-    const { redirectUri } = callbacks;
+    const { redirectUri } = callbackServer;
     const credential = await exchangeCode(request, { callback, verifier, state, redirectUri });
-    callback.show('Logged in', 'You can close this page and go back to your editor.');
+    callback.showPage('Logged in', 'You can close this page and go back to your editor.');
     return credential;
   } catch (error) {
     const refusal = refusalOf(error, server.issuer);
-    callback.show('Not logged in', refusal.message);
+    callback.showPage('Not logged in', refusal.message);
     throw refusal;
   }
 }
 
 async function exchangeCode(
-  { gateway, discovered: { server, resource }, client, scope }: Request,
+  { gateway, discovered: { server, resource }, client, scope }: AuthorizationRequest,
   answer: { callback: Callback; verifier: string; state: string; redirectUri: string },
 ): Promise<Credential> {
   const { callback, verifier, state, redirectUri } = answer;
@@ -133,7 +156,7 @@ async function exchangeCode(
   const response = await oauth.authorizationCodeGrantRequest(
     ...([server, client, authenticationOf(client)] as const),
     ...([parameters, redirectUri, verifier] as const),
-    { ...requestOptions(server.token_endpoint), additionalParameters: { resource } },
+    { ...createRequestOptions(server.token_endpoint), additionalParameters: { resource } },
   );
   const tokens = await oauth.processAuthorizationCodeResponse(server, client, response);
   return withTokens(
@@ -146,7 +169,8 @@ async function exchangeCode(
         revocation_endpoint: server.revocation_endpoint,
       }),
       client,
-      // What is granted need not be said if it is what was asked for (RFC 6749 section 5.1).
+      // The server may omit the scope when it granted exactly what was requested (RFC 6749 section
+      // 5.1).
       ...(scope !== '' && { scope }),
     },
     tokens,
@@ -165,13 +189,16 @@ function refusalOf(error: unknown, issuer: string): Refusal {
         : `${error.error_description ?? 'the gateway refused it'} (${error.error})`;
     return new Refusal(`The login did not happen: ${reason}.`, { cause: error });
   }
-  const isProtocol = error instanceof oauth.OperationProcessingError;
-  const problem = isProtocol ? error.message : reasonOf(error);
+  const isProtocolError = error instanceof oauth.OperationProcessingError;
+  const problem = isProtocolError ? error.message : reasonOf(error);
   return new Refusal(`The login at ${issuer} failed: ${problem}.`, { cause: error });
 }
 
-/** Under the lock, from what is stored by then: shims may have refreshed meanwhile. */
-async function update(
+/**
+ * Changes the file under its lock, and reads it again first, because shims may have refreshed the
+ * login in the meantime.
+ */
+async function updateCredentialFile(
   path: string,
   change: (file: CredentialFile) => CredentialFile,
 ): Promise<void> {
@@ -180,6 +207,6 @@ async function update(
   });
 }
 
-function say(text: string): void {
+function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }

@@ -7,24 +7,26 @@ import {
 } from '../credential/file.ts';
 import type { Credential } from '../credential/file.ts';
 import { withFileLock } from '../credential/lock.ts';
-import { authenticationOf, requestOptions } from '../credential/oauth.ts';
+import { authenticationOf, createRequestOptions } from '../credential/oauth.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
-import { credentialFileSetting } from '../settings.ts';
+import { readCredentialFileSetting } from '../settings.ts';
 import type { Environment } from '../settings.ts';
 
 export interface LogoutOptions {
   readonly 'credential-file'?: string;
 }
 
-/** `action-gateway mcp logout`: the login ends at the gateway first, then here. */
+/**
+ * `action-gateway mcp logout`: revokes the login at the gateway, then deletes it from this machine.
+ */
 export async function logout(options: LogoutOptions, environment: Environment): Promise<void> {
   const path = await settleCredentialPath(
-    credentialFileSetting(options['credential-file'], environment),
+    readCredentialFileSetting(options['credential-file'], environment),
   );
   await withFileLock(path, async () => {
     const { credential, ...others } = await readCredentialFile(path);
     if (!credential) throw new Refusal('There is no login.');
-    // What cannot be revoked is forgotten all the same: it ends by itself.
+    // Tokens are deleted even if they cannot be revoked; they expire by themselves.
     const problem = await revoke(credential);
     await writeCredentialFile(path, others);
     process.stdout.write(`Logged out of ${credential.gateway}.\n`);
@@ -35,7 +37,7 @@ export async function logout(options: LogoutOptions, environment: Environment): 
   });
 }
 
-/** Undefined if it worked, else why not. */
+/** Revokes the tokens. Returns undefined on success, otherwise the reason of the failure. */
 async function revoke(credential: Credential): Promise<string | undefined> {
   const { issuer, client, revocation_endpoint, refresh_token, access_token } = credential;
   if (revocation_endpoint === undefined) return 'it has no address for that';
@@ -43,7 +45,7 @@ async function revoke(credential: Credential): Promise<string | undefined> {
     const answer = await oauth.revocationRequest(
       ...([{ issuer, revocation_endpoint }, client, authenticationOf(client)] as const),
       refresh_token ?? access_token,
-      requestOptions(revocation_endpoint),
+      createRequestOptions(revocation_endpoint),
     );
     await oauth.processRevocationResponse(answer);
     return undefined;

@@ -5,14 +5,14 @@ import { readEvents } from './event-stream.ts';
 import type { StreamEvent } from './event-stream.ts';
 import { readLines } from './lines.ts';
 
-async function* inPieces(text: string, size: number): AsyncGenerator<Buffer> {
+async function* splitIntoPieces(text: string, size: number): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length; start += size)
     yield bytes.subarray(start, start + size);
 }
 
 async function eventsOf(text: string, size = 7, limit = 1_000): Promise<StreamEvent[]> {
-  return Array.fromAsync(readEvents(inPieces(text, size), limit));
+  return Array.fromAsync(readEvents(splitIntoPieces(text, size), limit));
 }
 
 test.each([
@@ -26,11 +26,11 @@ test.each([
   ['data: a\n\ndata: unfinished\n', [{ data: 'a' }]],
   ['id: a\0b\ndata: x\n\n', [{ data: 'x' }]],
   ['unknown: a\ndata: x:y\n\n', [{ data: 'x:y' }]],
-])('%j', async (text, events) => {
+])('the event stream %j contains the events %j', async (text, events) => {
   for (const size of [1, 2, 3, 1_000]) expect(await eventsOf(text, size)).toEqual(events);
 });
 
-test('an event is the same in whatever pieces it arrives', async () => {
+test('an event is parsed into equal data, however the stream is split into chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'binary' }),
@@ -45,16 +45,16 @@ test('an event is the same in whatever pieces it arrives', async () => {
 });
 
 test.each([`data: ${'a'.repeat(2_000)}\n\n`, 'data: aaaaaaaaa\n'.repeat(200)])(
-  'an event that is too large ends the reading',
+  'reading a stream fails at an event that is too large',
   async (text) => {
     await expect(eventsOf(text)).rejects.toThrow('more than 1000');
   },
 );
 
-test('lines come whole, whatever pieces they arrive in, and too long ones as nothing', async () => {
+test('lines are read whole from any chunks, and a line that is too long is dropped', async () => {
   const text = 'one\r\n\n  two \nlöng-löng-löng\nthree';
   for (const size of [1, 2, 5, 100]) {
-    const lines = await Array.fromAsync(readLines(inPieces(text, size), 10));
+    const lines = await Array.fromAsync(readLines(splitIntoPieces(text, size), 10));
     expect(lines.map((line) => line?.toString())).toEqual(['one', '  two ', undefined, 'three']);
   }
 });

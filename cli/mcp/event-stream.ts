@@ -1,17 +1,18 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** One event of a `text/event-stream`, with what stands in it. */
+/** One event of a `text/event-stream`. */
 export interface StreamEvent {
   readonly id?: string;
-  /** Milliseconds to wait before connecting again. */
+  /** Milliseconds to wait before connecting to the stream again. */
   readonly retry?: number;
-  /** Empty for an event that only sets the id. */
+  /** The text of the event; empty for an event that only sets the id. */
   readonly data: string;
 }
 
 /**
- * The events of a stream (HTML Living Standard, server-sent events), each as soon as it is
- * complete. What a broken stream leaves unfinished is dropped, as the standard says.
+ * The events of a stream (HTML Living Standard, server-sent events). Each event is yielded as soon
+ * as it is complete. An unfinished event at the end of a broken stream is dropped, as the standard
+ * says.
  *
  * @throws if one event has more than `limit` characters.
  */
@@ -19,19 +20,19 @@ export async function* readEvents(
   stream: AsyncIterable<Buffer>,
   limit: number,
 ): AsyncGenerator<StreamEvent> {
-  let event = new EventLines(limit);
+  let eventLines = new EventLines(limit);
   for await (const line of readTextLines(stream, limit)) {
     if (line !== '') {
-      event.add(line);
+      eventLines.add(line);
       continue;
     }
-    const complete = event.finish();
-    event = new EventLines(limit);
-    if (complete) yield complete;
+    const completeEvent = eventLines.finish();
+    eventLines = new EventLines(limit);
+    if (completeEvent) yield completeEvent;
   }
 }
 
-/** Looks at each chunk once: a large event comes in thousands of them. */
+/** Scans each chunk only once, because a large event arrives in thousands of chunks. */
 async function* readTextLines(
   stream: AsyncIterable<Buffer>,
   limit: number,
@@ -42,7 +43,8 @@ async function* readTextLines(
   let heldBack = '';
   for await (const chunk of stream) {
     let text = heldBack + decoder.write(chunk);
-    // A return at the end may be the first half of a line end.
+    // A carriage return at the end of the chunk may be the first half of a line end, so it waits
+    // for the next chunk.
     heldBack = text.endsWith('\r') ? '\r' : '';
     if (heldBack) text = text.slice(0, -1);
     const [first = '', ...more] = text.split(/\r\n|\n|\r/);
@@ -83,7 +85,10 @@ class EventLines {
     if (name === 'retry' && /^\d{1,9}$/.test(value)) this.#retry = Number(value);
   }
 
-  /** Undefined if it is for nobody: only comments, or another type than `message`. */
+  /**
+   * The finished event; undefined for one to ignore, which has only comments or a type other than
+   * `message`.
+   */
   finish(): StreamEvent | undefined {
     const isMessage = this.#type === '' || this.#type === 'message';
     const data = isMessage ? this.#data.join('\n') : '';

@@ -3,78 +3,85 @@ import type { IncomingMessage } from 'node:http';
 import type { Access } from '../credential/access.ts';
 import { joinScopes } from '../credential/oauth.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
-import { shellWord } from '../words.ts';
-import { missingScope } from './transport.ts';
+import { quoteForShell } from '../words.ts';
+import { missingScopeOf } from './transport.ts';
 import type { FrameId } from './frame.ts';
-import { isGood } from './http.ts';
+import { isSuccess } from './http.ts';
 
-/** JSON-RPC's code for "the server, for reasons of its own". */
-const serverError = -32_000;
+/** The first of the codes that JSON-RPC reserves for server errors. */
+const serverErrorCode = -32_000;
 
-/** Why a frame has no answer: for its sender as a JSON-RPC error, and for a person as a sentence. */
+/**
+ * The reason why a frame gets no answer from the gateway: a JSON-RPC error for the sender of the
+ * frame, and a sentence for a person.
+ */
 export interface Failure {
   readonly code: number;
   readonly message: string;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-export const notAFrame: Failure = {
+export const notAFrameFailure: Failure = {
   code: -32_700,
   message: 'This line is not a JSON-RPC message.',
 };
-export const tooLong: Failure = {
+export const tooLongFailure: Failure = {
   code: -32_600,
   message: 'This message is larger than 16 MiB and was not sent.',
 };
-export const noAnswer: Failure = {
-  code: serverError,
+export const noAnswerFailure: Failure = {
+  code: serverErrorCode,
   message:
     'The gateway ended its answer without a result. The call may have been made all the same.',
 };
 
-export function failureLine(id: FrameId | null, { code, message, data }: Failure): string {
+export function toFailureLine(id: FrameId | null, { code, message, data }: Failure): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data && { data }) } });
 }
 
-/** What a refusal of the gateway means for the person at the editor. */
+/** Translates a refusal of the gateway for the person at the editor. */
 export function failureOfAnswer(answer: IncomingMessage, body: string, access: Access): Failure {
   const status = answer.statusCode ?? 0;
   const { error, message } = parseRefusal(body);
   const data = { status, ...(error !== undefined && { error }) };
-  const scope = missingScope(answer);
+  const scope = missingScopeOf(answer);
   if (status === 401) {
-    return { code: serverError, message: refusedCredential(access), data };
+    return { code: serverErrorCode, message: describeRefusedCredential(access), data };
   }
   if (scope !== undefined) {
-    const wanted = joinScopes(access.scope(), scope);
+    const wantedScopes = joinScopes(access.scope(), scope);
     return {
-      code: serverError,
-      message: missingScopeMessage({ scope, wanted, loginCommand: access.loginCommand }),
-      data: { ...data, error: 'insufficient_scope', scope: wanted },
+      code: serverErrorCode,
+      message: describeMissingScope({
+        scope,
+        wanted: wantedScopes,
+        loginCommand: access.loginCommand,
+      }),
+      data: { ...data, error: 'insufficient_scope', scope: wantedScopes },
     };
   }
-  const otherwise = isGood(answer)
+  const fallbackMessage = isSuccess(answer)
     ? 'The gateway sent something that is no answer to this request.'
     : `The gateway answered with status ${status}.`;
-  return { code: serverError, message: message ?? otherwise, data };
+  return { code: serverErrorCode, message: message ?? fallbackMessage, data };
 }
 
-/** For what never became an answer. */
+/** Translates the error of a request that the gateway did not answer. */
 export function failureOfError(error: unknown, { gateway }: Access): Failure {
-  if (error instanceof Refusal) return { code: serverError, message: error.message };
+  if (error instanceof Refusal) return { code: serverErrorCode, message: error.message };
   return {
-    code: serverError,
+    code: serverErrorCode,
     message: `The gateway at ${gateway} did not answer (${reasonOf(error)}).`,
   };
 }
 
-function refusedCredential({ loginCommand }: Access): string {
+function describeRefusedCredential({ loginCommand }: Access): string {
   return loginCommand === undefined
     ? 'The gateway refuses this agent key: put a valid one into ACTION_GATEWAY_KEY and start again.'
     : `The gateway refuses this login: run "${loginCommand}".`;
 }
 
-function missingScopeMessage(missing: {
+function describeMissingScope(missing: {
   scope: string;
   wanted: string;
   loginCommand: string | undefined;
@@ -82,18 +89,18 @@ function missingScopeMessage(missing: {
   const { scope, wanted, loginCommand } = missing;
   return loginCommand === undefined
     ? `This agent key lacks the scope "${scope}".`
-    : `This needs the scope "${scope}": run "${loginCommand} --scope ${shellWord(wanted)}".`;
+    : `This needs the scope "${scope}": run "${loginCommand} --scope ${quoteForShell(wanted)}".`;
 }
 
-/** The gateway's own sentence, from its REST envelope or from a JSON-RPC error. */
+/** The gateway's own error code and message, from a REST error body or from a JSON-RPC error. */
 function parseRefusal(body: string): { error?: string; message?: string } {
   try {
     const { error, message } = JSON.parse(body) as Record<string, unknown>;
     if (typeof error === 'string') {
       return { error, ...(typeof message === 'string' && { message }) };
     }
-    const inner = (error as { message?: unknown } | undefined)?.message;
-    return typeof inner === 'string' ? { message: inner } : {};
+    const innerMessage = (error as { message?: unknown } | undefined)?.message;
+    return typeof innerMessage === 'string' ? { message: innerMessage } : {};
   } catch {
     return {};
   }

@@ -6,7 +6,7 @@ import { answerWithEcho, startGateway } from '../gateway.testing.ts';
 import type { GatewayBehaviour, McpCall } from '../gateway.testing.ts';
 import { startProgram } from '../program.testing.ts';
 
-const key = 'aak_CANARYkey';
+const agentKey = 'aak_CANARYkey';
 const initialize = {
   id: 0,
   method: 'initialize',
@@ -17,11 +17,11 @@ const initialize = {
   },
 };
 
-async function startBoth(behaviour: GatewayBehaviour = {}) {
+async function startGatewayAndShim(behaviour: GatewayBehaviour = {}) {
   const stack = new AsyncDisposableStack();
   const gateway = stack.use(await startGateway(behaviour));
   const shim = stack.use(
-    startProgram(['mcp'], { ACTION_GATEWAY_KEY: key, ACTION_GATEWAY_URL: gateway.url }),
+    startProgram(['mcp'], { ACTION_GATEWAY_KEY: agentKey, ACTION_GATEWAY_URL: gateway.url }),
   );
   return { gateway, shim, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -31,32 +31,32 @@ function sendEvents(response: McpCall['response'], ...events: string[]): void {
   for (const event of events) response.write(event);
 }
 
-function reply(id: unknown, result: unknown): string {
+function toReplyText(id: unknown, result: unknown): string {
   return JSON.stringify({ jsonrpc: '2.0', id, result });
 }
 
-async function until(condition: () => boolean): Promise<void> {
+async function waitUntil(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(10);
 }
 
-test('a frame arrives byte for byte, with the credential', async () => {
-  await using world = await startBoth();
+test('a message of the editor arrives at the gateway byte for byte, with the credential', async () => {
+  await using world = await startGatewayAndShim();
   const line =
     '{ "id":"a",  "jsonrpc":"2.0","method":"x","params":{"big":12345678901234567890,"é":"\\u00e9"}}';
   world.shim.send(line);
-  expect(await world.shim.next()).toMatchObject({ id: 'a' });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 'a' });
   expect(world.gateway.calls[0]?.body).toBe(line);
   expect(world.gateway.calls[0]?.headers).toMatchObject({
-    authorization: `Bearer ${key}`,
+    authorization: `Bearer ${agentKey}`,
     accept: 'application/json, text/event-stream',
     'content-type': 'application/json',
   });
-  expect(await world.shim.end()).toBe(0);
+  expect(await world.shim.closeAndWait()).toBe(0);
 });
 
-test('an answer comes back as it is, in one line', async () => {
-  await using world = await startBoth({
-    mcp: ({ response }) => {
+test('an answer of the gateway is returned to the editor unchanged, in one line', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(
         '{\r\n  "jsonrpc": "2.0",\n  "id": 1,\n  "result": {"n": 1.0, "t": "a\\nb"}\n}\n',
@@ -69,22 +69,22 @@ test('an answer comes back as it is, in one line', async () => {
   );
 });
 
-test('the session and the revision that initialize settles go with everything after it', async () => {
-  await using world = await startBoth({
-    mcp: (call) => {
+test('the session id and the MCP version that initialize negotiates are sent with every later request', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: (call) => {
       const { id, method } = JSON.parse(call.body || '{}') as { id?: unknown; method?: string };
       if (method !== 'initialize') return answerWithEcho(call);
       call.response.setHeader('mcp-session-id', 'session-1');
       call.response.writeHead(200, { 'content-type': 'application/json' });
-      call.response.end(reply(id, { protocolVersion: '2025-06-18' }));
+      call.response.end(toReplyText(id, { protocolVersion: '2025-06-18' }));
     },
   });
   world.shim.send(initialize);
   world.shim.send({ method: 'notifications/initialized' });
   world.shim.send({ id: 1, method: 'tools/list' });
-  await world.shim.next();
-  await world.shim.next();
-  expect(await world.shim.end()).toBe(0);
+  await world.shim.nextFrame();
+  await world.shim.nextFrame();
+  expect(await world.shim.closeAndWait()).toBe(0);
   const [first, ...others] = world.gateway.calls;
   expect(first?.headers['mcp-session-id']).toBeUndefined();
   expect(others.map(({ method }) => method).toSorted()).toEqual(['DELETE', 'GET', 'POST', 'POST']);
@@ -96,14 +96,14 @@ test('the session and the revision that initialize settles go with everything af
   }
 });
 
-test('a frame of revision 2026-07-28 is repeated in headers and has no session', async () => {
-  await using world = await startBoth();
+test('a message of MCP version 2026-07-28 has its method and tool name in headers, and no session id', async () => {
+  await using world = await startGatewayAndShim();
   const params = {
     name: 'größe',
     _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' },
   };
   world.shim.send({ id: 1, method: 'tools/call', params });
-  await world.shim.next();
+  await world.shim.nextFrame();
   expect(world.gateway.calls[0]?.headers).toMatchObject({
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': 'tools/call',
@@ -111,13 +111,13 @@ test('a frame of revision 2026-07-28 is repeated in headers and has no session',
   });
 });
 
-test('a session that the gateway has forgotten is left out from then on', async () => {
-  await using world = await startBoth({
-    mcp: (call) => {
+test('the id of a session that the gateway has ended is no longer sent', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: (call) => {
       if (call.body.includes('"initialize"')) {
         call.response.setHeader('mcp-session-id', 'gone');
         call.response.writeHead(200, { 'content-type': 'application/json' });
-        call.response.end(reply(0, { protocolVersion: '2025-11-25' }));
+        call.response.end(toReplyText(0, { protocolVersion: '2025-11-25' }));
       } else if (call.headers['mcp-session-id'] === 'gone') {
         call.response.writeHead(404).end();
       } else answerWithEcho(call);
@@ -125,14 +125,14 @@ test('a session that the gateway has forgotten is left out from then on', async 
   });
   world.shim.send(initialize);
   world.shim.send({ id: 1, method: 'x', params: { a: 1 } });
-  await world.shim.next();
-  expect(await world.shim.next()).toMatchObject({ id: 1, result: { echo: { a: 1 } } });
+  await world.shim.nextFrame();
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 1, result: { echo: { a: 1 } } });
 });
 
-test('messages of a streamed answer come one by one, before its end', async () => {
+test('each message of a streamed answer is written at once, before the stream ends', async () => {
   let finish = () => {};
-  await using world = await startBoth({
-    mcp: ({ response }) => {
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) => {
       const progress = '{"jsonrpc":"2.0","method":"notifications/progress"}';
       sendEvents(
         response,
@@ -143,69 +143,76 @@ test('messages of a streamed answer come one by one, before its end', async () =
     },
   });
   world.shim.send({ id: 7, method: 'x' });
-  expect(await world.shim.next()).toMatchObject({ method: 'notifications/progress' });
+  expect(await world.shim.nextFrame()).toMatchObject({ method: 'notifications/progress' });
   finish();
   expect(await world.shim.nextLine()).toBe('{"jsonrpc":"2.0", "id":7,"result":{}}');
 });
 
-test('a stream that breaks is taken up again where it was', async () => {
-  await using world = await startBoth({
-    mcp: ({ method, headers, response }) => {
+test('a stream that breaks is resumed after its last event', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ method, headers, response }) => {
       if (method === 'POST') {
         sendEvents(response, 'id: e-1\nretry: 20\ndata:\n\n');
         setTimeout(() => response.destroy(), 20);
       } else if (headers['last-event-id'] === 'e-1') {
-        sendEvents(response, `id: e-2\ndata: ${reply(1, { late: true })}\n\n`);
+        sendEvents(response, `id: e-2\ndata: ${toReplyText(1, { late: true })}\n\n`);
       } else response.writeHead(405).end();
     },
   });
   world.shim.send({ id: 1, method: 'x' });
-  expect(await world.shim.next()).toMatchObject({ id: 1, result: { late: true } });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 1, result: { late: true } });
 });
 
-test('a stream that breaks after the answer has been given changes nothing about it', async () => {
-  await using world = await startBoth({
-    mcp: ({ response }) => {
-      sendEvents(response, `data: ${reply(1, {})}\n\n`);
+test('the break of a stream after its answer has no effect', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) => {
+      sendEvents(response, `data: ${toReplyText(1, {})}\n\n`);
       setTimeout(() => response.destroy(), 20);
     },
   });
   world.shim.send({ id: 1, method: 'x' });
-  expect(await world.shim.next()).toMatchObject({ id: 1, result: {} });
-  expect(await world.shim.end()).toBe(0);
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 1, result: {} });
+  expect(await world.shim.closeAndWait()).toBe(0);
   expect(await world.shim.nextLine()).toBeUndefined();
 });
 
-test('what the gateway says by itself arrives, over a stream that is opened again', async () => {
-  let opened = 0;
-  await using world = await startBoth({
-    mcp: (call) => {
+test('messages that the gateway sends unasked arrive over a stream that the shim reopens', async () => {
+  let openedCount = 0;
+  await using world = await startGatewayAndShim({
+    answerMcp: (call) => {
       if (call.method !== 'GET') return answerWithEcho(call);
-      const changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
-      sendEvents(call.response, `id: ${++opened}\nretry: 20\ndata: ${changed}\n\n`);
-      if (opened === 1) call.response.end();
+      const changedNotification = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+      sendEvents(
+        call.response,
+        `id: ${++openedCount}\nretry: 20\ndata: ${changedNotification}\n\n`,
+      );
+      if (openedCount === 1) call.response.end();
     },
   });
   world.shim.send({ method: 'notifications/initialized' });
-  expect(await world.shim.next()).toMatchObject({ method: 'notifications/tools/list_changed' });
-  expect(await world.shim.next()).toMatchObject({ method: 'notifications/tools/list_changed' });
+  expect(await world.shim.nextFrame()).toMatchObject({
+    method: 'notifications/tools/list_changed',
+  });
+  expect(await world.shim.nextFrame()).toMatchObject({
+    method: 'notifications/tools/list_changed',
+  });
   const streams = world.gateway.calls.filter(({ method }) => method === 'GET');
   expect(streams[1]?.headers['last-event-id']).toBe('1');
-  expect(await world.shim.end()).toBe(0);
+  expect(await world.shim.closeAndWait()).toBe(0);
 });
 
-test('requests go side by side, and answers come in their own order', async () => {
-  const held: McpCall[] = [];
-  await using world = await startBoth({
-    mcp: (call) => {
-      held.push(call);
-      if (held.length === 100) for (const each of held.toReversed()) answerWithEcho(each);
+test('requests run concurrently, and answers come in the order of completion', async () => {
+  const heldCalls: McpCall[] = [];
+  await using world = await startGatewayAndShim({
+    answerMcp: (call) => {
+      heldCalls.push(call);
+      if (heldCalls.length === 100) for (const each of heldCalls.toReversed()) answerWithEcho(each);
     },
   });
   for (let id = 1; id <= 100; id++) world.shim.send({ id, method: 'x', params: { id } });
   const ids = new Set<unknown>();
   for (let count = 0; count < 100; count++) {
-    const { id, result } = await world.shim.next();
+    const { id, result } = await world.shim.nextFrame();
     expect(result?.echo).toEqual({ id });
     ids.add(id);
   }
@@ -213,10 +220,10 @@ test('requests go side by side, and answers come in their own order', async () =
   expect(world.shim.stderr()).toBe('');
 });
 
-test('nothing overtakes initialize or a notification', async () => {
+test('no later message overtakes initialize or a notification', async () => {
   const order: string[] = [];
-  await using world = await startBoth({
-    mcp: async (call) => {
+  await using world = await startGatewayAndShim({
+    answerMcp: async (call) => {
       if (call.method !== 'POST') return answerWithEcho(call);
       const { method } = JSON.parse(call.body) as { method: string };
       order.push(`${method} begins`);
@@ -228,8 +235,8 @@ test('nothing overtakes initialize or a notification', async () => {
   world.shim.send(initialize);
   world.shim.send({ method: 'notifications/initialized' });
   world.shim.send({ id: 1, method: 'x' });
-  await world.shim.next();
-  await world.shim.next();
+  await world.shim.nextFrame();
+  await world.shim.nextFrame();
   expect(order).toEqual(
     ['initialize', 'notifications/initialized', 'x'].flatMap((name) => [
       `${name} begins`,
@@ -238,20 +245,20 @@ test('nothing overtakes initialize or a notification', async () => {
   );
 });
 
-test('a cancelled request ends at the gateway, and is not answered', async () => {
-  let closed = false;
-  await using world = await startBoth({
-    mcp: (call) => {
+test('a request that the editor cancels is cancelled at the gateway, and the editor gets no answer', async () => {
+  let isConnectionClosed = false;
+  await using world = await startGatewayAndShim({
+    answerMcp: (call) => {
       if (!call.body.includes('"method":"slow"')) return answerWithEcho(call);
-      call.response.once('close', () => (closed = true));
+      call.response.once('close', () => (isConnectionClosed = true));
     },
   });
   world.shim.send({ id: 'slow', method: 'slow' });
-  await until(() => world.gateway.calls.length === 1);
+  await waitUntil(() => world.gateway.calls.length === 1);
   world.shim.send({ method: 'notifications/cancelled', params: { requestId: 'slow' } });
-  await until(() => closed);
+  await waitUntil(() => isConnectionClosed);
   world.shim.send({ id: 2, method: 'x' });
-  expect(await world.shim.next()).toMatchObject({ id: 2 });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 2 });
   expect(world.gateway.calls.map(({ body }) => JSON.parse(body).method)).toEqual([
     'slow',
     'notifications/cancelled',
@@ -259,32 +266,32 @@ test('a cancelled request ends at the gateway, and is not answered', async () =>
   ]);
 });
 
-test('a cancelled request of revision 2026-07-28 ends by closing its connection alone', async () => {
-  let closed = false;
-  await using world = await startBoth({
-    mcp: ({ response }) => void response.once('close', () => (closed = true)),
+test('a request of MCP version 2026-07-28 is cancelled at the gateway only by closing its connection', async () => {
+  let isConnectionClosed = false;
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) => void response.once('close', () => (isConnectionClosed = true)),
   });
   const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
   world.shim.send({ id: 1, method: 'x', params: { _meta } });
-  await until(() => world.gateway.calls.length === 1);
+  await waitUntil(() => world.gateway.calls.length === 1);
   world.shim.send({ method: 'notifications/cancelled', params: { requestId: 1, _meta } });
-  await until(() => closed);
-  expect(await world.shim.end()).toBe(0);
+  await waitUntil(() => isConnectionClosed);
+  expect(await world.shim.closeAndWait()).toBe(0);
   expect(world.gateway.calls).toHaveLength(1);
 });
 
-test('a frame of megabytes passes in both directions', async () => {
-  await using world = await startBoth();
+test('a message of several megabytes is forwarded in both directions', async () => {
+  await using world = await startGatewayAndShim();
   const big = 'ä'.repeat(4_000_000);
   world.shim.send({ id: 1, method: 'x', params: { big } });
-  expect((await world.shim.next()).result?.echo).toEqual({ big });
+  expect((await world.shim.nextFrame()).result?.echo).toEqual({ big });
 });
 
-test('a streamed answer of megabytes passes', async () => {
+test('a streamed answer of several megabytes is forwarded', async () => {
   const big = 'b'.repeat(10_000_000);
-  await using world = await startBoth({
-    mcp: ({ response }) => {
-      sendEvents(response, `data: ${reply(1, { big })}\n\n`);
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) => {
+      sendEvents(response, `data: ${toReplyText(1, { big })}\n\n`);
       response.end();
     },
   });
@@ -292,42 +299,45 @@ test('a streamed answer of megabytes passes', async () => {
   expect((await world.shim.nextLine())?.length).toBeGreaterThan(big.length);
 });
 
-test('a frame that is too long is refused, and the next one passes', async () => {
-  await using world = await startBoth();
+test('a message that is too long is refused, and the next message is forwarded', async () => {
+  await using world = await startGatewayAndShim();
   world.shim.send({ id: 1, method: 'x', params: { big: 'a'.repeat(17 * 1_048_576) } });
-  expect(await world.shim.next()).toMatchObject({ id: null, error: { code: -32_600 } });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: null, error: { code: -32_600 } });
   world.shim.send({ id: 2, method: 'x' });
-  expect(await world.shim.next()).toMatchObject({ id: 2, result: {} });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 2, result: {} });
   expect(world.gateway.calls).toHaveLength(1);
 });
 
 test.each([
-  ['what is no JSON', 'hello'],
-  ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"x"}]'],
-  ['another protocol', '{"id":1,"method":"x"}'],
-])('%s is not sent', async (_, line) => {
-  await using world = await startBoth();
+  ['a line that is no JSON', 'hello'],
+  ['a JSON-RPC batch', '[{"jsonrpc":"2.0","id":1,"method":"x"}]'],
+  ['a JSON object that is no JSON-RPC message', '{"id":1,"method":"x"}'],
+])('%s is refused and not sent to the gateway', async (_, line) => {
+  await using world = await startGatewayAndShim();
   world.shim.send(line);
-  expect(await world.shim.next()).toMatchObject({ id: null, error: { code: -32_700 } });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: null, error: { code: -32_700 } });
   expect(world.gateway.calls).toHaveLength(0);
 });
 
 test.each([
-  ['a page', 'text/html', '<h1>Welcome</h1>'],
+  ['an HTML page', 'text/html', '<h1>Welcome</h1>'],
   ['plain text', 'text/plain', 'ok'],
-  ['an answer to somebody else', 'application/json', reply(99, {})],
-  ['nothing', 'application/json', ''],
+  ['an answer with the id of another request', 'application/json', toReplyText(99, {})],
+  ['an empty body', 'application/json', ''],
   ['a stream without an answer', 'text/event-stream', 'data: {"jsonrpc":"2.0","method":"n"}\n\n'],
-  ['a stream of something else', 'text/event-stream', 'data: hello\n\n'],
-])('for %s the request gets an error, and the editor no garbage', async (_, type, body) => {
-  await using world = await startBoth({
-    mcp: ({ response }) => void response.writeHead(200, { 'content-type': type }).end(body),
-  });
-  world.shim.send({ id: 5, method: 'x' });
-  let message = await world.shim.next();
-  if (message.method !== undefined) message = await world.shim.next();
-  expect(message).toMatchObject({ id: 5, error: { code: -32_000 } });
-});
+  ['a stream of events that are no JSON-RPC', 'text/event-stream', 'data: hello\n\n'],
+])(
+  'when the gateway answers a request with %s, the editor gets a JSON-RPC error',
+  async (_, type, body) => {
+    await using world = await startGatewayAndShim({
+      answerMcp: ({ response }) => void response.writeHead(200, { 'content-type': type }).end(body),
+    });
+    world.shim.send({ id: 5, method: 'x' });
+    let message = await world.shim.nextFrame();
+    if (message.method !== undefined) message = await world.shim.nextFrame();
+    expect(message).toMatchObject({ id: 5, error: { code: -32_000 } });
+  },
+);
 
 test.each([
   [503, { error: 'unavailable', message: 'Try again.' }, 'Try again.'],
@@ -336,134 +346,142 @@ test.each([
   [502, '<html>', 'The gateway answered with status 502.'],
   [302, '', 'The gateway answered with status 302.'],
   [200, '{"jsonrpc":"2.0","id":9,"result":{}}', 'The gateway sent something'],
-])('status %i is told to the editor and to the person', async (status, body, message) => {
-  await using world = await startBoth({
-    mcp: ({ response }) => {
-      response.writeHead(status, { location: 'http://127.0.0.1:1/' });
-      response.end(typeof body === 'string' ? body : JSON.stringify(body));
-    },
-  });
-  world.shim.send({ id: 1, method: 'x' });
-  const { id, error } = await world.shim.next();
-  expect({ id, data: error?.data }).toMatchObject({ id: 1, data: { status } });
-  expect(error?.message).toContain(message);
-  expect(world.shim.stderr()).toContain(message);
-});
+])(
+  'an answer with the status %i is reported to the editor and on stderr',
+  async (status, body, message) => {
+    await using world = await startGatewayAndShim({
+      answerMcp: ({ response }) => {
+        response.writeHead(status, { location: 'http://127.0.0.1:1/' });
+        response.end(typeof body === 'string' ? body : JSON.stringify(body));
+      },
+    });
+    world.shim.send({ id: 1, method: 'x' });
+    const { id, error } = await world.shim.nextFrame();
+    expect({ id, data: error?.data }).toMatchObject({ id: 1, data: { status } });
+    expect(error?.message).toContain(message);
+    expect(world.shim.stderr()).toContain(message);
+  },
+);
 
-test('a JSON-RPC error with a status of refusal is the answer itself', async () => {
+test('a JSON-RPC error with an error status is passed on as the answer', async () => {
   const line = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"m","data":[1]}}';
-  await using world = await startBoth({
-    mcp: ({ response }) => void response.writeHead(400).end(line),
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) => void response.writeHead(400).end(line),
   });
   world.shim.send({ id: 1, method: 'x' });
   expect(await world.shim.nextLine()).toBe(line);
 });
 
-test('an agent key that is refused is said so once, and asked about no more than once a frame', async () => {
-  await using world = await startBoth({
-    mcp: ({ response }) => void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
+test('an agent key that the gateway refuses is reported once, and sent at most once per message', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) =>
+      void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
   });
   for (const id of [1, 2]) {
     world.shim.send({ id, method: 'x' });
-    const { error } = await world.shim.next();
+    const { error } = await world.shim.nextFrame();
     expect(error?.message).toContain('ACTION_GATEWAY_KEY');
   }
   expect(world.gateway.calls).toHaveLength(2);
   expect(world.shim.stderr()).not.toContain('CANARY');
 });
 
-test('requests fail while the gateway is away, and pass when it is back', async () => {
-  await using world = await startBoth();
+test('requests fail while the gateway is unreachable, and succeed once the gateway is reachable again', async () => {
+  await using world = await startGatewayAndShim();
   world.shim.send({ id: 1, method: 'x' });
-  expect(await world.shim.next()).toMatchObject({ id: 1, result: {} });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 1, result: {} });
   await world.gateway.stop();
   for (const id of [2, 3]) {
     world.shim.send({ id, method: 'x' });
-    expect((await world.shim.next()).error?.message).toMatch(/did not answer/);
+    expect((await world.shim.nextFrame()).error?.message).toMatch(/did not answer/);
   }
   await world.gateway.restart();
   world.shim.send({ id: 4, method: 'x' });
-  expect(await world.shim.next()).toMatchObject({ id: 4, result: {} });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 4, result: {} });
 });
 
-test('an answer that breaks off is an error with the id of its request', async () => {
-  await using world = await startBoth({
-    mcp: ({ response }) => {
+test('a truncated answer becomes an error with the id of its request', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 });
       response.write('{"jsonrpc":"2.0",');
       setTimeout(() => response.destroy(), 20);
     },
   });
   world.shim.send({ id: 'a', method: 'x' });
-  expect(await world.shim.next()).toMatchObject({ id: 'a', error: { code: -32_000 } });
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 'a', error: { code: -32_000 } });
 });
 
-test('at the end of the input, what is under way is answered first', async () => {
-  await using world = await startBoth({
-    mcp: async (call) => {
+test('at the end of its input, the shim answers the requests under way before it exits', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: async (call) => {
       await sleep(200);
       answerWithEcho(call);
     },
   });
   world.shim.send({ id: 1, method: 'x' });
-  const code = world.shim.end();
-  expect(await world.shim.next()).toMatchObject({ id: 1, result: {} });
+  const code = world.shim.closeAndWait();
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 1, result: {} });
   expect(await code).toBe(0);
 });
 
-test('a last frame without a line end is sent too', async () => {
-  await using world = await startBoth();
+test('a last message without a line end is sent too', async () => {
+  await using world = await startGatewayAndShim();
   world.shim.child.stdin?.write('{"jsonrpc":"2.0","id":1,"method":"x"}');
-  void world.shim.end();
-  expect(await world.shim.next()).toMatchObject({ id: 1, result: {} });
+  void world.shim.closeAndWait();
+  expect(await world.shim.nextFrame()).toMatchObject({ id: 1, result: {} });
 });
 
-test('a subscription does not keep it after the end of the input', async () => {
-  await using world = await startBoth({
-    mcp: ({ response }) => sendEvents(response, 'data: {"jsonrpc":"2.0","method":"hello"}\n\n'),
+test('a subscription does not keep the shim running after the end of the input', async () => {
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ response }) =>
+      sendEvents(response, 'data: {"jsonrpc":"2.0","method":"hello"}\n\n'),
   });
   world.shim.send({ id: 1, method: 'subscriptions/listen' });
-  expect(await world.shim.next()).toMatchObject({ method: 'hello' });
-  expect(await world.shim.end()).toBe(0);
+  expect(await world.shim.nextFrame()).toMatchObject({ method: 'hello' });
+  expect(await world.shim.closeAndWait()).toBe(0);
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it at once, and its session', async (signal) => {
-  await using world = await startBoth({
-    mcp: (call) => {
-      if (call.body.includes('"never"')) return;
-      call.response.setHeader('mcp-session-id', 's');
-      if (!call.body.includes('"initialize"')) return answerWithEcho(call);
-      call.response.writeHead(200, { 'content-type': 'application/json' });
-      call.response.end(reply(0, { protocolVersion: '2025-11-25' }));
-    },
-  });
-  world.shim.send(initialize);
-  await world.shim.next();
-  world.shim.send({ id: 1, method: 'never' });
-  await until(() => world.gateway.calls.length === 2);
-  world.shim.child.kill(signal);
-  expect(await world.shim.exited).toBe(0);
-  expect(world.gateway.calls.at(-1)?.method).toBe('DELETE');
-  expect(await world.shim.nextLine()).toBeUndefined();
-});
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s ends the shim and its session immediately',
+  async (signal) => {
+    await using world = await startGatewayAndShim({
+      answerMcp: (call) => {
+        if (call.body.includes('"never"')) return;
+        call.response.setHeader('mcp-session-id', 's');
+        if (!call.body.includes('"initialize"')) return answerWithEcho(call);
+        call.response.writeHead(200, { 'content-type': 'application/json' });
+        call.response.end(toReplyText(0, { protocolVersion: '2025-11-25' }));
+      },
+    });
+    world.shim.send(initialize);
+    await world.shim.nextFrame();
+    world.shim.send({ id: 1, method: 'never' });
+    await waitUntil(() => world.gateway.calls.length === 2);
+    world.shim.child.kill(signal);
+    expect(await world.shim.exitCode).toBe(0);
+    expect(world.gateway.calls.at(-1)?.method).toBe('DELETE');
+    expect(await world.shim.nextLine()).toBeUndefined();
+  },
+);
 
-test('it ends when nobody reads its answers any more', async () => {
-  await using world = await startBoth();
+test('the shim ends when its output is closed', async () => {
+  await using world = await startGatewayAndShim();
   world.shim.send({ id: 1, method: 'x' });
-  await world.shim.next();
+  await world.shim.nextFrame();
   world.shim.child.stdout?.destroy();
   world.shim.send({ id: 2, method: 'x' });
   world.shim.send({ id: 3, method: 'x' });
-  expect(await world.shim.exited).toBe(0);
+  expect(await world.shim.exitCode).toBe(0);
   expect(world.shim.stderr()).toBe('');
 });
 
-test('a slow reader gets everything, and stops the reading of more', async () => {
+test('an editor that reads slowly gets every answer, and the shim pauses reading its input meanwhile', async () => {
   const answer = 'c'.repeat(50_000);
-  await using world = await startBoth({
-    mcp: ({ body, response }) => {
+  await using world = await startGatewayAndShim({
+    answerMcp: ({ body, response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(reply(JSON.parse(body).id, { answer }));
+      response.end(toReplyText(JSON.parse(body).id, { answer }));
     },
   });
   world.shim.child.stdout?.pause();
@@ -472,6 +490,6 @@ test('a slow reader gets everything, and stops the reading of more', async () =>
   expect(world.gateway.calls.length).toBeLessThan(300);
   world.shim.child.stdout?.resume();
   for (let count = 0; count < 300; count++)
-    expect(await world.shim.next()).toHaveProperty('result');
+    expect(await world.shim.nextFrame()).toHaveProperty('result');
   expect(world.shim.stderr()).toBe('');
 });

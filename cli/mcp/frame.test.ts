@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { frameHeaders, parseFrame, parseReply } from './frame.ts';
+import { headersOfFrame, parseFrame, parseReply } from './frame.ts';
 
 const parse = (message: unknown) => parseFrame(Buffer.from(JSON.stringify(message)));
 
@@ -10,19 +10,19 @@ test.each([
   [{ method: 'a' }, 'notification'],
   [{ id: 1, result: {} }, 'response'],
   [{ id: 1, error: { code: 1, message: 'm' } }, 'response'],
-])('%j is a %s', (message, kind) => {
+])('the JSON-RPC message %j is a %s', (message, kind) => {
   expect(parse({ jsonrpc: '2.0', ...message })?.kind).toBe(kind);
 });
 
 test.each([[null], [1], ['a'], [[]], [{}], [{ jsonrpc: '1.0', id: 1, method: 'a' }]])(
-  '%j is no frame, in either direction',
+  '%j is no JSON-RPC message, whether the editor or the gateway sends it',
   (message) => {
     expect(parse(message)).toBeUndefined();
     expect(parseReply(JSON.stringify(message))).toBeUndefined();
   },
 );
 
-const version = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+const versionParams = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
 test.each([
   ['tools/call', { name: 'a_b' }, 'a_b'],
   ['prompts/get', { name: 'p' }, 'p'],
@@ -34,16 +34,19 @@ test.each([
   ['tools/call', { name: '=?base64?YQ==?=' }, '=?base64?PT9iYXNlNjQ/WVE9PT89?='],
   ['tools/call', { name: 7 }, undefined],
   ['tools/list', { name: 'a' }, undefined],
-])('%s of %j is about %j', (method, params, name) => {
-  const frame = parse({ jsonrpc: '2.0', id: 1, method, params: { ...params, ...version } });
-  expect(frame && frameHeaders(frame)).toEqual({
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': method,
-    ...(name !== undefined && { 'mcp-name': name }),
-  });
-});
+])(
+  'in MCP version 2026-07-28, the method %s with the params %j has the Mcp-Name header %j',
+  (method, params, name) => {
+    const frame = parse({ jsonrpc: '2.0', id: 1, method, params: { ...params, ...versionParams } });
+    expect(frame && headersOfFrame(frame)).toEqual({
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(name !== undefined && { 'mcp-name': name }),
+    });
+  },
+);
 
-test('a frame of an earlier revision adds no headers', () => {
+test('a message of an MCP version before 2026-07-28 adds no headers', () => {
   const frame = parse({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a' } });
-  expect(frame && frameHeaders(frame)).toEqual({});
+  expect(frame && headersOfFrame(frame)).toEqual({});
 });

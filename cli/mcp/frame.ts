@@ -1,25 +1,31 @@
-/** Larger than anything the gateway takes or gives. In bytes, or in characters of a stream. */
-export const maxFrame = 16 * 1_048_576;
+/**
+ * The largest frame, in bytes, or in characters of a stream. No message that the gateway accepts or
+ * sends is as large.
+ */
+export const frameSizeMax = 16 * 1_048_576;
 
-/** A JSON-RPC message, and what the HTTP transport of MCP needs to know about it. */
+/** A JSON-RPC message, with the parts of it that MCP's HTTP transport needs. */
 export interface Frame {
-  /** Exactly as it came. */
+  /** The message exactly as the editor sent it. */
   readonly bytes: Buffer;
   readonly kind: 'request' | 'notification' | 'response';
   readonly method: string | undefined;
-  /** Of a request: what its answer will carry. */
+  /** The id of a request, which its answer repeats. */
   readonly id: FrameId | undefined;
-  /** Revision 2026-07-28 and later say it in every frame; earlier ones once, in `initialize`. */
+  /**
+   * The protocol version that the frame carries. Since revision 2026-07-28 every frame carries one;
+   * in earlier revisions only `initialize` does.
+   */
   readonly ownVersion: string | undefined;
-  /** What the frame is about, for `Mcp-Name`. */
-  readonly name: string | undefined;
-  /** Of `notifications/cancelled`. */
-  readonly cancels: FrameId | undefined;
+  /** The name of the tool, prompt or resource, for the header `Mcp-Name`. */
+  readonly targetName: string | undefined;
+  /** The id of the request that this `notifications/cancelled` cancels. */
+  readonly cancelledId: FrameId | undefined;
 }
 export type FrameId = string | number;
 
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
-/** Which parameter `Mcp-Name` repeats (SEP-2243, SEP-2663). */
+/** The parameter that the header `Mcp-Name` repeats, for each method (SEP-2243, SEP-2663). */
 const nameParameters = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -29,7 +35,10 @@ const nameParameters = new Map([
   ['tasks/cancel', 'taskId'],
 ]);
 
-/** Undefined if it is no JSON-RPC message. A batch is not one: MCP has none since 2025-06-18. */
+/**
+ * The frame; undefined if the bytes are not a JSON-RPC message. A batch is not one either, because
+ * MCP has had no batches since 2025-06-18.
+ */
 export function parseFrame(bytes: Buffer): Frame | undefined {
   const message = parseMessage(bytes.toString('utf8'));
   if (!message) return undefined;
@@ -42,39 +51,52 @@ export function parseFrame(bytes: Buffer): Frame | undefined {
     method,
     id,
     ownVersion: stringOf(objectOf(params['_meta'])[versionKey]),
-    name: stringOf(params[nameParameters.get(method ?? '') ?? '']),
-    cancels: method === 'notifications/cancelled' ? idOf(params['requestId']) : undefined,
+    targetName: stringOf(params[nameParameters.get(method ?? '') ?? '']),
+    cancelledId: method === 'notifications/cancelled' ? idOf(params['requestId']) : undefined,
   };
 }
 
-/** A message of the gateway, as it goes to the editor. */
+/** A message of the gateway for the editor. */
 export interface Reply {
-  /** In one line, otherwise as it came. */
+  /** The message on one line, otherwise unchanged. */
   readonly line: string;
-  /** A message that asks or tells something by itself is not an answer. */
+  /** Whether the message is an answer. Requests and notifications of the gateway are not. */
   readonly isAnswer: boolean;
-  /** Of an answer: which request it is for; undefined if the gateway could not tell. */
-  readonly answers: FrameId | undefined;
-  /** What the answer to `initialize` settles on. */
+  /**
+   * The id of the request that this message answers; undefined if the gateway could not tell which
+   * one it was.
+   */
+  readonly answeredId: FrameId | undefined;
+  /** The protocol version that an answer to `initialize` names. */
   readonly protocolVersion: string | undefined;
 }
 
-/** Undefined if it is no JSON-RPC message: it must not reach an editor. */
+/**
+ * The message; undefined if the text is not a JSON-RPC message, because nothing else may reach an
+ * editor.
+ */
 export function parseReply(text: string): Reply | undefined {
   const message = parseMessage(text);
   if (!message) return undefined;
   const isAnswer = message['method'] === undefined;
   return {
-    // JSON has line ends between its tokens only: strings write them as \n.
+    // Replacing line ends changes no value, because JSON strings write a line end as `\n`.
     line: text.replaceAll(/[\r\n]+/g, ' ').trim(),
     isAnswer,
-    answers: isAnswer ? idOf(message['id']) : undefined,
+    answeredId: isAnswer ? idOf(message['id']) : undefined,
     protocolVersion: stringOf(objectOf(message['result'])['protocolVersion']),
   };
 }
 
-/** The headers that repeat a frame of revision 2026-07-28 or later, and must equal it. */
-export function frameHeaders({ ownVersion, method, name }: Frame): Record<string, string> {
+/**
+ * The headers that repeat parts of a frame. Since revision 2026-07-28 they are required and must
+ * equal those parts.
+ */
+export function headersOfFrame({
+  ownVersion,
+  method,
+  targetName: name,
+}: Frame): Record<string, string> {
   if (ownVersion === undefined || method === undefined) return {};
   return {
     'mcp-protocol-version': encodeHeader(ownVersion),
@@ -83,7 +105,10 @@ export function frameHeaders({ ownVersion, method, name }: Frame): Record<string
   };
 }
 
-/** As it is where HTTP can carry it, else in base64 between the marks of SEP-2243. */
+/**
+ * The header's value: unchanged if HTTP allows it, otherwise in base64 between the markers of
+ * SEP-2243.
+ */
 function encodeHeader(value: string): string {
   const isPlain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
   const isMarked = value.startsWith('=?base64?') && value.endsWith('?=');

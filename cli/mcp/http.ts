@@ -2,49 +2,58 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
-import { proxyFor } from '../proxy.ts';
+import { proxyVariablesOf } from '../proxy.ts';
 
 const connectTimeoutMs = 15_000;
-/** Longer than any call may take at the gateway; a stream that has begun may be silent for ever. */
+/**
+ * How long to wait until an answer begins. No call may take as long at the gateway. A stream that
+ * has begun may stay silent without limit.
+ */
 const answerTimeoutMs = 10 * 60_000;
 
-export interface Exchange {
+export interface OutgoingRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
   readonly headers: OutgoingHttpHeaders;
   readonly body?: Buffer;
   readonly signal: AbortSignal;
 }
 
-/** HTTP to one address. Redirects are not followed: the credential goes nowhere else. */
+/**
+ * An HTTP client for one origin. It follows no redirects, so that the credential reaches no other
+ * origin.
+ */
 export interface HttpClient extends Disposable {
-  /** Resolves with the head; the body is read as fast as the reader takes it. */
-  readonly send: (exchange: Exchange) => Promise<IncomingMessage>;
+  /**
+   * Resolves with the status and headers of the answer. The body is received only as fast as the
+   * caller reads it.
+   */
+  readonly send: (outgoingRequest: OutgoingRequest) => Promise<IncomingMessage>;
 }
 
 export function openHttp(url: URL): HttpClient {
   const isTls = url.protocol === 'https:';
-  const options = { keepAlive: true, proxyEnv: proxyFor(process.env) };
+  const options = { keepAlive: true, proxyEnv: proxyVariablesOf(process.env) };
   const agent = isTls ? new HttpsAgent(options) : new HttpAgent(options);
   const request = isTls ? httpsRequest : httpRequest;
   return {
     send: ({ method, headers, body, signal }) =>
       new Promise((resolve, reject) => {
         const outgoing = request(url, { agent, method, headers, signal });
-        const limit = (ms: number, what: string) =>
-          setTimeout(() => outgoing.destroy(new Error(what)), ms);
-        const connecting = limit(connectTimeoutMs, 'no connection in time');
-        const answering = limit(answerTimeoutMs, 'no answer in time');
+        const startTimeout = (ms: number, description: string) =>
+          setTimeout(() => outgoing.destroy(new Error(description)), ms);
+        const connectTimer = startTimeout(connectTimeoutMs, 'no connection in time');
+        const answerTimer = startTimeout(answerTimeoutMs, 'no answer in time');
         outgoing.once('socket', (socket) => {
-          if (!socket.connecting) return clearTimeout(connecting);
-          socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+          if (!socket.connecting) return clearTimeout(connectTimer);
+          socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connectTimer));
         });
         outgoing.once('close', () => {
-          clearTimeout(connecting);
-          clearTimeout(answering);
+          clearTimeout(connectTimer);
+          clearTimeout(answerTimer);
         });
         outgoing.on('error', reject);
         outgoing.once('response', (answer) => {
-          clearTimeout(answering);
+          clearTimeout(answerTimer);
           resolve(answer);
         });
         outgoing.end(body);
@@ -53,7 +62,7 @@ export function openHttp(url: URL): HttpClient {
   };
 }
 
-export function isGood({ statusCode = 0 }: IncomingMessage): boolean {
+export function isSuccess({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
@@ -61,7 +70,11 @@ export function isEventStream({ headers }: IncomingMessage): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
 
-/** @throws if it is longer than `limit` bytes, or breaks off. */
+/**
+ * The whole body as text.
+ *
+ * @throws if the body is longer than `limit` bytes, or if the connection breaks off.
+ */
 export async function readBody(answer: IncomingMessage, limit: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -2,10 +2,11 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * The lines of a stream, without their ends and without the empty ones. A line of more than
- * `limit` bytes comes as undefined, without ever being held whole.
+ * The non-empty lines of a stream, without line ends. A line of more than `limit` bytes is yielded
+ * as undefined and is never held in memory whole.
  *
- * What the reader does not take is not read: a slow gateway makes a fast editor wait.
+ * The stream is read only as fast as the lines are consumed, so a slow gateway slows a fast editor
+ * down.
  */
 export async function* readLines(
   input: AsyncIterable<Buffer>,
@@ -13,8 +14,8 @@ export async function* readLines(
 ): AsyncGenerator<Buffer | undefined> {
   let parts: Buffer[] = [];
   let size = 0;
-  const take = (): Buffer | undefined => {
-    const line = size > limit ? undefined : withoutReturn(Buffer.concat(parts));
+  const takeLine = (): Buffer | undefined => {
+    const line = size > limit ? undefined : withoutCarriageReturn(Buffer.concat(parts));
     parts = [];
     size = 0;
     return line;
@@ -23,13 +24,13 @@ export async function* readLines(
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
       add(chunk.subarray(start, end));
-      const line = take();
+      const line = takeLine();
       if (line?.length !== 0) yield line;
       start = end + 1;
     }
     add(chunk.subarray(start));
   }
-  const last = take();
+  const last = takeLine();
   if (last?.length !== 0) yield last;
 
   function add(part: Buffer): void {
@@ -39,6 +40,6 @@ export async function* readLines(
   }
 }
 
-function withoutReturn(line: Buffer): Buffer {
+function withoutCarriageReturn(line: Buffer): Buffer {
   return line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
 }

@@ -3,71 +3,83 @@ import { once } from 'node:events';
 import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
 import {
-  agentKeySetting,
-  credentialFileSetting,
-  gatewayUrlSetting,
-  usualCredentialFile,
+  readAgentKeySetting,
+  readCredentialFileSetting,
+  readGatewayUrlSetting,
+  defaultCredentialPathOf,
 } from '../settings.ts';
 import type { Environment } from '../settings.ts';
-import { printable, shellWord } from '../words.ts';
+import { makePrintable, quoteForShell } from '../words.ts';
 import { openTransport } from './transport.ts';
 import { runShim } from './shim.ts';
-import type { Editor } from './shim.ts';
+import type { Editor } from './shim-state.ts';
 
 export interface McpOptions {
   readonly url?: string | undefined;
   readonly 'credential-file'?: string | undefined;
 }
 
-/** `action-gateway mcp`: stands between an editor's stdio and the gateway until either is gone. */
+/**
+ * `action-gateway mcp`: connects an editor's stdin and stdout with the gateway until one side ends.
+ */
 export async function runMcp(options: McpOptions, environment: Environment): Promise<void> {
   const access = await openAccess(options, environment);
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort()).once('SIGTERM', () => stop.abort());
-  stop.signal.addEventListener('abort', () => process.stdin.destroy());
+  const stopController = new AbortController();
+  process
+    .once('SIGINT', () => stopController.abort())
+    .once('SIGTERM', () => stopController.abort());
+  stopController.signal.addEventListener('abort', () => process.stdin.destroy());
   await using transport = openTransport(access);
-  await runShim({ access, transport, editor: openEditor(stop), stopped: stop.signal });
-  stop.abort();
+  await runShim({
+    access,
+    transport,
+    editor: openEditor(stopController),
+    stopped: stopController.signal,
+  });
+  stopController.abort();
 }
 
 async function openAccess(options: McpOptions, environment: Environment): Promise<Access> {
-  const gateway = gatewayUrlSetting(options.url, environment);
-  const chosen = options['credential-file'];
-  const key = chosen === undefined ? agentKeySetting(environment) : undefined;
+  const gateway = readGatewayUrlSetting(options.url, environment);
+  const chosenPath = options['credential-file'];
+  const key = chosenPath === undefined ? readAgentKeySetting(environment) : undefined;
   if (key !== undefined) return accessWithKey(key, gateway);
-  const file = credentialFileSetting(chosen, environment);
-  // Whole, because a person types it where the editor's environment is not.
+  const file = readCredentialFileSetting(chosenPath, environment);
+  // The command names every setting, because a person types it in a shell that lacks the editor's
+  // environment.
   const loginCommand = [
     'action-gateway mcp login',
-    ...(gateway === undefined ? [] : ['--url', shellWord(gateway)]),
-    ...(file === usualCredentialFile(environment) ? [] : ['--credential-file', shellWord(file)]),
+    ...(gateway === undefined ? [] : ['--url', quoteForShell(gateway)]),
+    ...(file === defaultCredentialPathOf(environment)
+      ? []
+      : ['--credential-file', quoteForShell(file)]),
   ].join(' ');
   return accessWithLogin(file, { gateway, loginCommand });
 }
 
-function openEditor(stop: AbortController): Editor {
+function openEditor(stopController: AbortController): Editor {
   const { stdin, stdout, stderr } = process;
   let lastSaid = '';
-  let full: Promise<unknown> | undefined;
-  // Whoever started us has gone, and so has the reason to go on.
-  stdout.on('error', () => stop.abort());
+  let untilDrained: Promise<unknown> | undefined;
+  // The editor has closed the output, so the shim ends too.
+  stdout.on('error', () => stopController.abort());
   stderr.on('error', () => {});
   return {
     input: stdin,
     write: async (line) => {
-      while (full) await full;
+      while (untilDrained) await untilDrained;
       lastSaid = '';
-      if (stop.signal.aborted || stdout.write(`${line}\n`)) return;
-      full = once(stdout, 'drain', { signal: stop.signal })
-        .catch(() => undefined) // stopped or broken: nobody waits for room any more
+      if (stopController.signal.aborted || stdout.write(`${line}\n`)) return;
+      untilDrained = once(stdout, 'drain', { signal: stopController.signal })
+        .catch(() => undefined) // the output was closed or broke, so no frame waits to be written any more
         .finally(() => {
-          full = undefined;
+          untilDrained = undefined;
         });
     },
-    say: (sentence) => {
+    showSentence: (sentence) => {
       if (sentence === lastSaid) return;
       lastSaid = sentence;
-      stderr.write(`action-gateway: ${printable(sentence)}\n`);
+      stderr.write(`action-gateway: ${makePrintable(sentence)}\n`);
     },
   };
 }

@@ -4,28 +4,30 @@ import { mcpEndpoint } from '../address.ts';
 import { parseChallenge } from '../challenge.ts';
 import type { Access } from '../credential/access.ts';
 import { openHttp, readBody } from './http.ts';
-import { frameHeaders } from './frame.ts';
+import { headersOfFrame } from './frame.ts';
 import type { Frame } from './frame.ts';
 
-const goodbyeMs = 2_000;
-const maxRefusalBytes = 1_048_576;
+const endSessionTimeoutMs = 2_000;
+const refusalBytesMax = 1_048_576;
 const versionHeader = 'mcp-protocol-version';
 const sessionHeader = 'mcp-session-id';
 
 /**
- * MCP's Streamable HTTP, seen from a client: the credential, the session and the headers that go
- * with each request. It knows nothing of what frames mean.
+ * The client's side of MCP's Streamable HTTP: it adds the credential, the session and the other
+ * headers to each request. It does not interpret frames.
  */
 export interface Transport extends AsyncDisposable {
-  /** The answer to a frame, or the last refusal where trying again did not help. */
+  /**
+   * Resolves with the answer to a frame, or with the last refusal if no further attempt succeeded.
+   */
   readonly post: (frame: Frame, signal: AbortSignal) => Promise<IncomingMessage>;
-  /** The stream of what the gateway says by itself, or the rest of one that broke. */
+  /** Opens the stream of messages that the gateway sends by itself, or resumes one that broke. */
   readonly listen: (
     from: { readonly lastEventId: string | undefined },
     signal: AbortSignal,
   ) => Promise<IncomingMessage>;
-  /** What the answer to `initialize` settles. */
-  readonly settle: (session: { id?: string | undefined; version: string | undefined }) => void;
+  /** Sets the session that the answer to `initialize` has opened, for all later requests. */
+  readonly setSession: (session: { id?: string | undefined; version: string | undefined }) => void;
 }
 
 export function openTransport(access: Access): Transport {
@@ -37,22 +39,26 @@ export function openTransport(access: Access): Transport {
     ...(session.version !== undefined && { [versionHeader]: session.version }),
   });
 
-  /** Tries again, each way once: with another token, and without a session that has ended. */
+  /**
+   * Sends a request and tries again at most twice: with another token after a refusal, and without
+   * a session after the session has ended.
+   */
   async function send(
-    attempt: (headers: Record<string, string>) => Promise<IncomingMessage>,
+    sendWithHeaders: (headers: Record<string, string>) => Promise<IncomingMessage>,
   ): Promise<IncomingMessage> {
-    let hasOtherToken = false;
+    let wasTokenReplaced = false;
     for (;;) {
       const token = access.token();
-      const withSession = sessionHeaders();
-      const answer = await attempt({ ...withSession, authorization: `Bearer ${token}` });
-      if (!hasOtherToken && (await findOtherToken(access, { answer, token }))) {
-        hasOtherToken = true;
-        await discard(answer);
-      } else if (answer.statusCode === 404 && withSession[sessionHeader] !== undefined) {
-        // The gateway also answers clients without a session (docs/reference/calling.md#mcp).
-        if (session.id === withSession[sessionHeader]) session.id = undefined;
-        await discard(answer);
+      const usedSession = sessionHeaders();
+      const answer = await sendWithHeaders({ ...usedSession, authorization: `Bearer ${token}` });
+      if (!wasTokenReplaced && (await canUseOtherToken(access, { answer, token }))) {
+        wasTokenReplaced = true;
+        await discardBody(answer);
+      } else if (answer.statusCode === 404 && usedSession[sessionHeader] !== undefined) {
+        // Continues without a session, because the gateway also answers clients that have none
+        // (docs/reference/calling.md#mcp).
+        if (session.id === usedSession[sessionHeader]) session.id = undefined;
+        await discardBody(answer);
       } else {
         return answer;
       }
@@ -68,7 +74,7 @@ export function openTransport(access: Access): Transport {
           body: frame.bytes,
           headers: {
             ...headersFor(frame, headers),
-            ...frameHeaders(frame),
+            ...headersOfFrame(frame),
             accept: 'application/json, text/event-stream',
             'content-type': 'application/json',
             'content-length': frame.bytes.length,
@@ -87,52 +93,57 @@ export function openTransport(access: Access): Transport {
           },
         }),
       ),
-    settle: ({ id, version }) => {
+    setSession: ({ id, version }) => {
       session.id = id;
       session.version = version;
     },
     [Symbol.asyncDispose]: async () => {
       if (session.id !== undefined) {
         const headers = { ...sessionHeaders(), authorization: `Bearer ${access.token()}` };
-        const signal = AbortSignal.timeout(goodbyeMs);
-        // A session that is not ended runs out by itself.
-        await http.send({ method: 'DELETE', headers, signal }).then(discard, () => undefined);
+        const signal = AbortSignal.timeout(endSessionTimeoutMs);
+        // A session that could not be ended expires by itself.
+        await http.send({ method: 'DELETE', headers, signal }).then(discardBody, () => undefined);
       }
       http[Symbol.dispose]();
     },
   };
 }
 
-/** `initialize` begins a session; a frame that names its own revision has none. */
+/**
+ * `initialize` opens a session, so it is sent without one. A frame that carries its own version
+ * belongs to a revision without sessions.
+ */
 function headersFor(frame: Frame, headers: Record<string, string>): Record<string, string> {
   if (frame.method !== 'initialize' && frame.ownVersion === undefined) return headers;
   const { [sessionHeader]: _session, [versionHeader]: _version, ...others } = headers;
   return others;
 }
 
-/** Whether a refused token has a successor: by refreshing, or because a person logged in again. */
-async function findOtherToken(
+/**
+ * Whether another token can be tried, because refreshing gave one or a person has logged in again.
+ */
+async function canUseOtherToken(
   access: Access,
   { answer, token }: { answer: IncomingMessage; token: string },
 ): Promise<boolean> {
   try {
-    if (answer.statusCode === 401) return (await access.renew(token)) !== undefined;
-    const isScopeMissing = missingScope(answer) !== undefined;
-    return isScopeMissing && (await access.reread(token)) !== undefined;
+    if (answer.statusCode === 401) return (await access.renewToken(token)) !== undefined;
+    const isScopeMissing = missingScopeOf(answer) !== undefined;
+    return isScopeMissing && (await access.rereadToken(token)) !== undefined;
   } catch (error) {
-    answer.destroy(); // nobody will read it
+    answer.destroy(); // the body of this refusal is not needed, because the request is sent again
     throw error;
   }
 }
 
 /** The scope that a 403 asks for (RFC 6750 section 3.1). */
-export function missingScope(answer: IncomingMessage): string | undefined {
+export function missingScopeOf(answer: IncomingMessage): string | undefined {
   if (answer.statusCode !== 403) return undefined;
   const { error, scope } = parseChallenge(answer.headers['www-authenticate']);
   return error === 'insufficient_scope' ? (scope ?? '') : undefined;
 }
 
-/** Reads what nobody wants, so that the connection can be used again. */
-async function discard(answer: IncomingMessage): Promise<void> {
-  await readBody(answer, maxRefusalBytes).catch(() => answer.destroy());
+/** Reads an unused body to its end, so that the connection can be used again. */
+async function discardBody(answer: IncomingMessage): Promise<void> {
+  await readBody(answer, refusalBytesMax).catch(() => answer.destroy());
 }

@@ -5,17 +5,17 @@ import type { Permit } from '#contracts/permit';
 import type { CallContext } from '#contracts/vocabulary';
 import type { ErrorCode } from '#errors';
 import type { createEvent } from '#events';
-import { parseAddress } from '../domain/base-url.ts';
-import { showBesideBody } from '../domain/redact.ts';
-import { requestDigestOf } from '../domain/request.ts';
-import type { BuiltRequest } from '../domain/request.ts';
-import { isNonRead } from '../domain/retry.ts';
-import { toShownCredential } from '../domain/shown-credential.ts';
-import type { PreparedCall } from './prepare.ts';
+import { parseAddress } from '../request/domain/base-url.ts';
+import { showWithoutBody } from '../previews/domain/redact.ts';
+import { requestDigestOf } from '../request/domain/built-request.ts';
+import type { BuiltRequest } from '../request/domain/built-request.ts';
+import { isNonRead } from '../sending/domain/retry.ts';
+import { toShownCredential } from '../previews/domain/shown-credential.ts';
+import type { PreparedCall } from '../request/prepare-call.ts';
 
 type NewEvent = Parameters<typeof createEvent>[0];
 
-/** Everything an audit row says of a call before anybody knows how it ends. */
+/** The fields of an audit record that are known before the call ends. */
 export function auditEntryOf(
   permit: Permit,
   {
@@ -36,7 +36,7 @@ export function auditEntryOf(
     credential: { kind: credential.kind, id: credential.id, client_id: credential.clientId },
     service: target.kind === 'raw' ? 'http' : target.service,
     template: target.kind === 'raw' ? 'http' : target.template.key,
-    action: target.kind === 'action' ? target.action : verbOf(request),
+    action: target.kind === 'action' ? target.action : methodAndUrlOf(request),
     permission_keys: permit.keys,
     risk: permit.risk,
     decision: permit.decision,
@@ -48,18 +48,25 @@ export function auditEntryOf(
     ip: context.ip,
     call_id: permit.jti,
     request_digest: isNonRead(request.method, permit.nonRead) ? requestDigestOf(request) : null,
-    // An action's headers are made of its parameters; of other calls nothing else would tell.
-    request: target.kind === 'action' ? null : besideBodyOf(prepared, permit),
+    // The headers of an action come from its parameters, which the record contains already. Other
+    // calls set headers directly, so the record must contain them here.
+    request: target.kind === 'action' ? null : requestWithoutBodyOf(prepared, permit),
   };
 }
 
-function besideBodyOf(prepared: PreparedCall, { injections }: Permit): AuditEntry['request'] {
+function requestWithoutBodyOf(
+  preparedCall: PreparedCall,
+  { injections }: Permit,
+): AuditEntry['request'] {
   const credentials = injections.map((injection) => toShownCredential(injection));
-  return toAuditedRequest(showBesideBody(prepared, credentials));
+  return toAuditedRequest(showWithoutBody(preparedCall, credentials));
 }
 
-/** Leaves the query out, where raw calls carry credentials (docs/reference/audit.md#what-a-record-holds). */
-function verbOf({ method, url }: BuiltRequest): string {
+/**
+ * The method and URL without the query, because the query of a raw call may contain credentials
+ * (docs/reference/audit.md#what-a-record-holds).
+ */
+function methodAndUrlOf({ method, url }: BuiltRequest): string {
   const { host, pathname } = parseAddress(url);
   return `${method} ${host}${pathname}`.slice(0, 300);
 }
@@ -71,8 +78,8 @@ interface EventParts {
   readonly entry: AuditEntry;
 }
 
-/** A non-read is about to leave. */
-export function intentEvent({ orgId, auditId, audience, entry }: EventParts): NewEvent {
+/** The event that announces that a non-read is about to be sent. */
+export function createIntentEvent({ orgId, auditId, audience, entry }: EventParts): NewEvent {
   return {
     type: 'action.intent',
     orgId,
@@ -86,7 +93,7 @@ export type AuditedOutcome =
   | { readonly kind: 'called'; readonly result: CallResult }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly durationMs: number | null };
 
-export function outcomeEvent(
+export function createOutcomeEvent(
   { orgId, auditId, audience, entry }: EventParts,
   outcome: AuditedOutcome,
 ): NewEvent {
@@ -106,6 +113,7 @@ export function outcomeEvent(
       outcome: isCalled || outcome.code !== 'outcome_unknown' ? outcome.kind : outcome.code,
       error: isCalled ? null : outcome.code,
       http_status: isCalled ? outcome.result.status_code : null,
+      failure: isCalled ? (outcome.result.failure?.kind ?? null) : null,
       duration_ms: isCalled ? outcome.result.duration_ms : outcome.durationMs,
     },
   };

@@ -5,20 +5,24 @@ import { call } from '#contracts/call';
 import { callTarget, injection } from '#contracts/permit';
 import type { Permit } from '#contracts/permit';
 import type { Database } from '#database';
-import { AppError } from '#errors';
+import { unreadable } from '#errors';
 import { canonicalJson } from '#signing';
-import type { OrgBinding, Vault } from '../vault/vault.ts';
+import { approvalStaleError } from '../request/approval-stale.ts';
+import type { OrgSealContext, Vault } from '../vault/vault.ts';
 
-/** All that the replay needs to build the approved request again. Credentials stand in it by id, never by value. */
+/**
+ * Everything that a replay needs to rebuild the approved request. It names credentials by id and
+ * never contains their values.
+ */
 const frozenCall = z.strictObject({
   call,
   timeoutMs: z.int(),
   target: callTarget,
   injections: z.array(injection),
   requestDigest: z.string(),
-  /** What the approver saw, for the audit row of the execution. */
+  /** The disclosed fields that the approver saw, for the audit record of the execution. */
   disclosed: z.array(disclosedField),
-  /** That the approver was shown an outline of it. */
+  /** True when the request was too large to be shown whole, so that the approver saw an outline. */
   isTooLarge: z.boolean(),
 });
 export type FrozenCall = z.infer<typeof frozenCall>;
@@ -27,37 +31,50 @@ export async function freezeCall(
   { db, vault }: { db: Database; vault: Vault },
   { orgId, approvalId, frozen }: { orgId: string; approvalId: string; frozen: FrozenCall },
 ): Promise<string> {
-  const sealed = await vault.seal(db, bindingOf({ orgId, approvalId }), JSON.stringify(frozen));
-  return sealed.toString('base64url');
+  const sealedBytes = await vault.seal(
+    db,
+    sealContextOf({ orgId, approvalId }),
+    JSON.stringify(frozen),
+  );
+  return sealedBytes.toString('base64url');
 }
 
-/** Opens what `freezeCall` sealed for this very approval; the vault answers `approval_stale` for anything else. */
+/**
+ * Opens a call that `freezeCall` sealed for this approval. For any other ciphertext the vault
+ * throws `approval_stale`.
+ */
 export async function thawCall(
   { db, vault }: { db: Database; vault: Vault },
   { orgId, approvalId, sealedCall }: { orgId: string; approvalId: string; sealedCall: string },
 ): Promise<FrozenCall> {
-  const sealed = Buffer.from(sealedCall, 'base64url');
-  const text = await vault.unseal(db, bindingOf({ orgId, approvalId }), sealed);
-  return frozenCall.parse(JSON.parse(text));
+  const sealedBytes = Buffer.from(sealedCall, 'base64url');
+  const text = await vault.unseal(db, sealContextOf({ orgId, approvalId }), sealedBytes);
+  const result = frozenCall.safeParse(JSON.parse(text));
+  // Unknown members make this fail, because the approved call must be replayed exactly. An executor
+  // of the later release can replay it.
+  if (!result.success) throw unreadable('sealed call', result.error);
+  return result.data;
 }
 
 /**
- * Refuses a permit that names another template version, service or credential than was approved
- * (docs/reference/approvals.md#the-frozen-call).
+ * Refuses a permit whose template version, service or credentials differ from those of the approved
+ * call (docs/reference/approvals.md#the-frozen-call).
  */
-export function requireUnchanged(frozen: FrozenCall, { target, injections }: Permit): void {
-  if (canonicalJson(frozen.target) !== canonicalJson(target)) {
-    throw stale('The service or its template changed since the approval');
+export function requireUnchanged(frozenCall: FrozenCall, { target, injections }: Permit): void {
+  if (canonicalJson(frozenCall.target) !== canonicalJson(target)) {
+    throw approvalStaleError('The service or its template changed since the approval');
   }
-  if (canonicalJson(frozen.injections) !== canonicalJson(injections)) {
-    throw stale('Another credential would be used than when it was approved');
+  if (canonicalJson(frozenCall.injections) !== canonicalJson(injections)) {
+    throw approvalStaleError('Another credential would be used than when it was approved');
   }
 }
 
-export function stale(what: string): AppError {
-  return new AppError('approval_stale', `${what}; nothing was sent. Ask for approval again.`);
-}
-
-function bindingOf({ orgId, approvalId }: { orgId: string; approvalId: string }): OrgBinding {
+function sealContextOf({
+  orgId,
+  approvalId,
+}: {
+  orgId: string;
+  approvalId: string;
+}): OrgSealContext {
   return { orgId, recordId: approvalId, version: 1, purpose: 'frozen_call' };
 }

@@ -1,23 +1,26 @@
 import { AppError } from '#errors';
-import { leaseSeconds } from '../repository/dispatch.ts';
+import { leaseSeconds } from './dispatch.sql.ts';
 
-const renewEveryMs = 5_000;
+const renewIntervalMs = 5_000;
 
 /**
- * The right to send one dispatch, for as long as its row says so. When it has passed, somebody
- * else may already have called the outcome unknown: then nothing may leave any more.
+ * The right to send one dispatch. When the lease has ended, another executor may already have
+ * decided that the outcome is unknown, so nothing may be sent any more.
  */
 export class Lease implements Disposable {
   #aliveUntil: number;
   readonly #timer: NodeJS.Timeout;
 
-  /** `claimedAt`: `performance.now()` from before the row was written, so that we never think longer than it. */
+  /**
+   * `claimedAt` is the value of `performance.now()` before the row was written. So this lease never
+   * ends later than the lease in the row.
+   */
   constructor(claimedAt: number, renew: () => Promise<boolean>) {
     this.#aliveUntil = claimedAt + leaseSeconds * 1_000;
-    this.#timer = setInterval(() => void this.#renew(renew), renewEveryMs);
+    this.#timer = setInterval(() => void this.#renew(renew), renewIntervalMs);
   }
 
-  /** Throws when the lease has passed; the caller of it then sends nothing. */
+  /** Throws when the lease has ended. The caller then must not send anything. */
   requireAlive(): void {
     if (performance.now() < this.#aliveUntil) return;
     throw new AppError(
@@ -38,7 +41,8 @@ export class Lease implements Disposable {
     try {
       this.#aliveUntil = (await renew()) ? startedAt + leaseSeconds * 1_000 : 0;
     } catch {
-      // The database is away for the moment: the lease runs on, and out if it stays away.
+      // The database cannot be reached at the moment. The lease goes on until its end, and the next
+      // renewal may succeed.
     }
   }
 }

@@ -4,12 +4,12 @@ import type { ErrorDetails } from '#errors';
 import { appendEvent } from '#events';
 import type { AuditEntry } from '#contracts/audit';
 import type { Database } from '#database';
-import { findDispatch, settleAbandonedDispatch } from '../repository/dispatch.ts';
-import { outcomeEvent } from './audit-entry.ts';
-import { outcomeUnknown } from './run.ts';
-import type { Executed } from './run.ts';
+import { findDispatch, settleAbandonedDispatch } from './dispatch.sql.ts';
+import { createOutcomeEvent } from './audit-entry.ts';
+import { outcomeUnknownError } from './run.ts';
+import type { RunOutcome } from './run.ts';
 
-/** What became of a dispatch, as it is stored for whoever asks again. */
+/** The outcome of a dispatch, as it is stored for later attempts. */
 export type StoredOutcome =
   | { readonly kind: 'called'; readonly result: CallResult }
   | {
@@ -24,55 +24,63 @@ interface SecondAttempt {
   readonly orgId: string;
   readonly dispatchId: string;
   readonly callDigest: string;
-  /** What to say when the dispatch was of another call. */
+  /** The error code for an attempt whose dispatch id belongs to another call. */
   readonly otherCall: 'idempotency_key_reused' | 'approval_stale';
 }
 
-/** Answers a second attempt of a dispatch with what became of the first one. Never sends anything. */
+/**
+ * Answers a second attempt of a call with the outcome of the first attempt. Never sends anything.
+ */
 export async function answerSecondAttempt(
   db: Database,
   { orgId, dispatchId, callDigest, otherCall }: SecondAttempt,
-): Promise<Executed> {
-  const found = await findDispatch(db, { orgId, dispatchId });
-  if (found === undefined) throw inProgress(); // It has just been taken back, because nothing left.
-  if (found.callDigest !== callDigest) throw differentCall(otherCall);
-  if (found.outcome === null) {
-    if (found.isLeaseAlive || found.mayRepeat) throw inProgress();
-    await settleAbandoned(db, { orgId, dispatchId });
-    throw outcomeUnknown(found.auditId);
+): Promise<RunOutcome> {
+  const dispatch = await findDispatch(db, { orgId, dispatchId });
+  if (dispatch === undefined) throw inProgressError(); // The first attempt sent nothing.
+  if (dispatch.callDigest !== callDigest) throw differentCallError(otherCall);
+  if (dispatch.outcome === null) {
+    if (dispatch.isLeaseAlive || dispatch.mayRepeat) throw inProgressError();
+    await settleAsUnknown(db, { orgId, dispatchId });
+    throw outcomeUnknownError(dispatch.auditId);
   }
-  const outcome = JSON.parse(found.outcome) as StoredOutcome;
+  const outcome = JSON.parse(dispatch.outcome) as StoredOutcome;
   if (outcome.kind === 'called') {
-    return { kind: 'called', result: outcome.result, auditId: found.auditId, replayed: true };
+    return { kind: 'called', result: outcome.result, auditId: dispatch.auditId, replayed: true };
   }
-  if (outcome.kind === 'unknown') throw outcomeUnknown(found.auditId);
+  if (outcome.kind === 'unknown') throw outcomeUnknownError(dispatch.auditId);
   throw new AppError(isErrorCode(outcome.code) ? outcome.code : 'internal', outcome.message, {
-    details: { ...outcome.details, audit_id: found.auditId },
+    details: { ...outcome.details, audit_id: dispatch.auditId },
   });
 }
 
-/** Calls the outcome of a silent executor's dispatch unknown, and says so in the audit log; exactly once, whoever tries. */
-export async function settleAbandoned(
+/**
+ * Sets the outcome of a dispatch whose executor has died to unknown, and records that in the audit
+ * log exactly once.
+ */
+export async function settleAsUnknown(
   db: Database,
   { orgId, dispatchId }: { orgId: string; dispatchId: string },
 ): Promise<boolean> {
   const outcome: StoredOutcome = { kind: 'unknown' };
   return db.transaction(async (tx) => {
-    const settled = await settleAbandonedDispatch(tx, {
+    const settledDispatch = await settleAbandonedDispatch(tx, {
       orgId,
       dispatchId,
       outcome: JSON.stringify(outcome),
     });
-    if (settled === undefined) return false;
-    const { auditId, audience } = settled;
-    const entry = JSON.parse(settled.audit) as AuditEntry;
-    const unknown = { kind: 'failed', code: 'outcome_unknown', durationMs: null } as const;
-    await appendEvent(tx, outcomeEvent({ orgId, auditId, audience, entry }, unknown));
+    if (settledDispatch === undefined) return false;
+    const { auditId, audience } = settledDispatch;
+    const auditEntry = JSON.parse(settledDispatch.audit) as AuditEntry;
+    const unknownOutcome = { kind: 'failed', code: 'outcome_unknown', durationMs: null } as const;
+    await appendEvent(
+      tx,
+      createOutcomeEvent({ orgId, auditId, audience, entry: auditEntry }, unknownOutcome),
+    );
     return true;
   });
 }
 
-export function differentCall(code: 'idempotency_key_reused' | 'approval_stale'): AppError {
+export function differentCallError(code: 'idempotency_key_reused' | 'approval_stale'): AppError {
   return code === 'idempotency_key_reused'
     ? new AppError(
         code,
@@ -84,7 +92,7 @@ export function differentCall(code: 'idempotency_key_reused' | 'approval_stale')
       );
 }
 
-export function inProgress(): AppError {
+export function inProgressError(): AppError {
   return new AppError(
     'execution_in_progress',
     'This call is under way; ask again shortly for its outcome.',

@@ -1,168 +1,268 @@
+import type { Deadline } from '#bus';
 import type { CallResult } from '#contracts/call';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
-import { deleteUnsentDispatch, findDispatch, finishDispatch } from '../repository/dispatch.ts';
-import { releaseIdempotency } from '../repository/idempotency.ts';
-import { outcomeEvent } from './audit-entry.ts';
+import { deleteUnsentDispatch, findDispatch, finishDispatch } from './dispatch.sql.ts';
+import { releaseIdempotencyKey } from './idempotency.sql.ts';
+import { createOutcomeEvent } from './audit-entry.ts';
 import type { AuditedOutcome } from './audit-entry.ts';
-import { callToolOnce } from './call-tool.ts';
-import { claimDispatch, keyDigestOf } from './claim.ts';
+import { callToolOnce } from '../sending/call-tool.ts';
+import { claimDispatch, keyDigestOf } from './claim-dispatch.ts';
+import type { Claim } from './claim-dispatch.ts';
+import { awaitInTime, unsentError } from './in-time.ts';
+import { noteCredentials, noteRefused } from './note-credentials.ts';
+import { inProgressError } from './outcome.ts';
 import type { StoredOutcome } from './outcome.ts';
-import { renewRefused } from './refused-token.ts';
-import { audienceOf, outcomeUnknown, withAuditId } from './run.ts';
-import type { Executed, Run } from './run.ts';
-import { sendOnce } from './send.ts';
-import type { Answer } from './send.ts';
-import { shapeResult } from './shape-result.ts';
-import { shapeToolResult } from './shape-tool-result.ts';
+import { renewCredentials } from '../sending/renew-credentials.ts';
+import { audienceOf, outcomeUnknownError, withAuditId } from './run.ts';
+import type { RunOutcome, Run } from './run.ts';
+import { sendOnce } from '../sending/send.ts';
+import type { Answer } from '../sending/sending.ts';
+import { findFailureByStatus } from '../results/find-failure.ts';
+import { shapeResult } from '../results/shape-result.ts';
+import { shapeToolResult } from '../results/shape-tool-result.ts';
 
-/** For asking the provider for another token, while the caller waits for an answer that is stored already. */
-const replaceMsMax = 3_000;
-/** How often a lost database is asked again to take an outcome, 250 ms apart. */
+/**
+ * The longest time for getting a new token while the caller waits for an answer that is already
+ * stored.
+ */
+const renewMsMax = 3_000;
+/**
+ * The maximum number of attempts to store an outcome while the database is unreachable, 250 ms
+ * apart.
+ */
 const recordAttemptsMax = 12;
+/** Less than the time that the gateway grants the executor beside the upstream's. */
+const claimMsMax = 4_000;
 
-interface Ended {
+interface EndedCall {
   readonly stored: StoredOutcome;
   readonly audited: AuditedOutcome;
-  /** Nothing left, and the same id may be used for another attempt. */
+  /** True when nothing was sent, so that the dispatch id may be used for another attempt. */
   readonly release: boolean;
   readonly error?: AppError;
 }
 
 /**
- * Runs a non-read at most once. Its dispatch row and intent are committed before the first byte, its
- * outcome before the answer; what cannot be known stays `outcome_unknown`
- * (docs/reference/approvals.md#at-most-once).
+ * Runs a non-read at most once. The dispatch row and the intent event are committed before the
+ * first byte is sent, and the outcome before the caller gets its answer. An outcome that cannot be
+ * known stays `outcome_unknown` (docs/reference/approvals.md#at-most-once).
  */
-export async function runNonRead(deps: Deps, run: Run): Promise<Executed> {
-  const claim = await claimDispatch(deps, run);
+export async function runNonRead(deps: Deps, run: Run, deadline: Deadline): Promise<RunOutcome> {
+  const claim = await claimInTime(deps, run, deadline);
   if (claim.kind === 'answered') return claim.executed;
   using lease = claim.lease;
-  const ended = await inSpan('execution', {}, () => perform(deps, run, () => lease.requireAlive()));
-  await inSpan('audit', {}, () => record(deps, run, { leaseToken: claim.leaseToken, ended }));
+  const outcome = await inSpan('execution', {}, () =>
+    performCall(deps, run, () => lease.requireAlive()),
+  );
+  await inSpan('audit', {}, () =>
+    recordOutcome(deps, run, { leaseToken: claim.leaseToken, ended: outcome }),
+  );
 
   const auditId = run.permit.jti;
-  if (ended.stored.kind === 'called') {
-    await replaceRefused(deps, run, ended.stored.result);
-    return { kind: 'called', result: ended.stored.result, auditId, replayed: false };
+  if (outcome.stored.kind === 'called') {
+    const { result } = outcome.stored;
+    if (!(await renewRefusedToken(deps, run, result))) {
+      await noteCredentials(deps, run, { credentials: run.credentials, failure: result.failure });
+    }
+    return { kind: 'called', result: outcome.stored.result, auditId, replayed: false };
   }
-  if (ended.stored.kind === 'unknown' || !ended.error) throw outcomeUnknown(auditId, ended.error);
-  if (ended.error.details['status_code'] === 401 && run.prepared.tool !== undefined) {
-    // Refused before the tool was called; says so where only the owner can help.
-    await renewRefused(deps, run, { status: 401, leftMs: replaceMsMax });
+  if (outcome.stored.kind === 'unknown' || !outcome.error)
+    throw outcomeUnknownError(auditId, outcome.error);
+  if (outcome.error.details['status_code'] === 401 && run.prepared.tool !== undefined) {
+    // The server refused the token before it called the tool. `renewCredentials` throws when only
+    // the owner of the connection can solve the problem.
+    const renewed = await renew(deps, run, 401);
+    if (renewed === undefined) {
+      const failure = { kind: 'credential_refused' } as const;
+      await noteCredentials(deps, run, { credentials: run.credentials, failure });
+    }
   }
-  throw withAuditId(ended.error, auditId);
+  throw withAuditId(outcome.error, auditId);
 }
 
-/** It is never sent again; but the next call shall not fail on the token that this one failed on. */
-async function replaceRefused(deps: Deps, run: Run, { status_code }: CallResult): Promise<void> {
+/**
+ * Claims the dispatch, or throws an error that says that nothing was sent. That is true of every
+ * failure here, also where nobody knows whether the row was committed.
+ */
+async function claimInTime(deps: Deps, run: Run, deadline: Deadline): Promise<Claim> {
+  const pendingClaim = claimDispatch(deps, run);
   try {
-    await renewRefused(deps, run, { status: status_code, leftMs: replaceMsMax });
-  } catch {
-    // The connection says so itself by now, and this call has its answer.
+    return await awaitInTime(pendingClaim, deadline, claimMsMax);
+  } catch (thrown) {
+    const error = AppError.from(thrown);
+    const { dispatchId } = run.permit;
+    if (error.code === 'internal') {
+      deps.logger.error({ err: error.cause ?? error, dispatchId }, 'call could not be recorded');
+    }
+    void releaseLateClaim(deps, run, pendingClaim);
+    const isMarkedUnsent = error.details['unsent'] === true;
+    throw !isMarkedUnsent && ['internal', 'unavailable'].includes(error.code)
+      ? unsentError(error)
+      : error;
   }
 }
 
-async function perform(deps: Deps, run: Run, beforeSend: () => void): Promise<Ended> {
+/** Releases a dispatch that was claimed only after the caller had already got a refusal. */
+async function releaseLateClaim(deps: Deps, run: Run, pendingClaim: Promise<Claim>): Promise<void> {
+  try {
+    const claim = await pendingClaim;
+    if (claim.kind !== 'claimed') return;
+    claim.lease[Symbol.dispose]();
+    const { code, message, details } = unsentError();
+    const ended: EndedCall = {
+      stored: { kind: 'failed', code, message, details },
+      audited: { kind: 'failed', code, durationMs: 0 },
+      release: true,
+    };
+    await recordOutcome(deps, run, { leaseToken: claim.leaseToken, ended });
+  } catch {
+    // Without a row there is nothing to release; a row that stays is settled when its lease ends.
+  }
+}
+
+/**
+ * Gets a new token after the upstream refused the current one. This call is never sent again, but
+ * the next call must not fail for the same reason. False when the next call would carry the same
+ * token.
+ */
+async function renewRefusedToken(
+  deps: Deps,
+  run: Run,
+  { status_code }: CallResult,
+): Promise<boolean> {
+  try {
+    return (await renew(deps, run, status_code)) !== undefined;
+  } catch {
+    // The state of the credential already shows the problem, and this call already has its answer.
+    return true;
+  }
+}
+
+function renew(deps: Deps, run: Run, status: number): ReturnType<typeof renewCredentials> {
+  const refusedRun = { ...run, onRefused: noteRefused(deps, run) };
+  return renewCredentials(deps, refusedRun, { status, leftMs: renewMsMax });
+}
+
+async function performCall(deps: Deps, run: Run, beforeSend: () => void): Promise<EndedCall> {
   const startedAt = performance.now();
   const send = run.prepared.tool === undefined ? sendOnce : callToolOnce;
-  const sent = await send(deps, run, beforeSend);
+  const sendOutcome = await send(deps, run, beforeSend);
   const durationMs = performance.now() - startedAt;
-  if (sent.kind === 'answered') {
-    const result = await shape(deps, run, { answer: sent.answer, durationMs });
+  if (sendOutcome.kind === 'answered') {
+    const result = await shapeAnswer(deps, run, { answer: sendOutcome.answer, durationMs });
     return {
       stored: { kind: 'called', result },
       audited: { kind: 'called', result },
       release: false,
     };
   }
-  const { error } = sent;
-  if (sent.kind === 'unknown') {
-    const audited = { kind: 'failed', code: 'outcome_unknown', durationMs } as const;
-    return { stored: { kind: 'unknown' }, audited, release: false, error };
+  const { error } = sendOutcome;
+  if (sendOutcome.kind === 'unknown') {
+    const failureForAudit = { kind: 'failed', code: 'outcome_unknown', durationMs } as const;
+    return { stored: { kind: 'unknown' }, audited: failureForAudit, release: false, error };
   }
   const { code, message, details } = error;
   return {
     stored: { kind: 'failed', code, message, details },
     audited: { kind: 'failed', code, durationMs },
-    // An execution's failure is final; a key may be used again, and `unavailable` is no end of anything.
+    // A call with an idempotency key may be made again, and so may any call after `unavailable`.
+    // Any other failure of an approved call is final.
     release: run.permit.idempotencyKey !== null || code === 'unavailable',
     error,
   };
 }
 
-/** Whatever the answer looks like, it has been given: the call is `called`, if need be without its body. */
-async function shape(
+/**
+ * Shapes the upstream's answer. The upstream has acted, so the outcome is `called` even if shaping
+ * fails, but without a body.
+ */
+async function shapeAnswer(
   deps: Deps,
   run: Run,
   { answer, durationMs }: { answer: Answer; durationMs: number },
 ): Promise<CallResult> {
   try {
-    const shaping = { ...run, answer, durationMs };
-    return await (run.prepared.tool === undefined ? shapeResult : shapeToolResult)(deps, shaping);
-  } catch (thrown) {
+    const answerToShape = { ...run, answer, durationMs };
+    return await (run.prepared.tool === undefined ? shapeResult : shapeToolResult)(
+      deps,
+      answerToShape,
+    );
+  } catch (error) {
     deps.logger.error(
-      { err: thrown, dispatchId: run.permit.dispatchId },
+      { err: error, dispatchId: run.permit.dispatchId },
       'answer could not be shaped',
     );
-    const omitted = { reason: 'incomplete', content_type: '', size: null } as const;
+    const omittedBody = { reason: 'incomplete', content_type: '', size: null } as const;
     const { status } = answer;
+    const failure = findFailureByStatus({ ...run, answer });
     return {
       status_code: status,
       headers: {},
       body: null,
       duration_ms: durationMs,
-      body_omitted: omitted,
+      body_omitted: omittedBody,
+      ...(failure ? { failure } : {}),
     };
   }
 }
 
-/** Commits the outcome, or leaves it to whoever finds the lease passed; then it is unknown to us as well. */
-async function record(
+/**
+ * Commits the outcome, or throws. If the database stays unreachable, the commit may have succeeded
+ * all the same. Approvals then asks again for an approved call and gets what the row says; a direct
+ * call is not asked for again, so its answer is `outcome_unknown`.
+ */
+async function recordOutcome(
   deps: Deps,
   run: Run,
-  { leaseToken, ended }: { leaseToken: string; ended: Ended },
+  { leaseToken, ended }: { leaseToken: string; ended: EndedCall },
 ): Promise<void> {
   const { jti, orgId, dispatchId } = run.permit;
   const outcome = JSON.stringify(ended.stored);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      if (await commit(deps, run, { leaseToken, ended, outcome })) return;
-      // An earlier attempt may have committed although its answer was lost.
-      const found = attempt > 1 ? await findDispatch(deps.db, { orgId, dispatchId }) : undefined;
-      if (attempt > 1 && (found === undefined ? ended.release : found.outcome === outcome)) return;
+      if (await commitOutcome(deps, run, { leaseToken, ended, outcome })) return;
+      // An earlier attempt may have been committed although the database's reply to it was lost.
+      const earlierDispatch =
+        attempt > 1 ? await findDispatch(deps.db, { orgId, dispatchId }) : undefined;
+      if (
+        attempt > 1 &&
+        (earlierDispatch === undefined ? ended.release : earlierDispatch.outcome === outcome)
+      )
+        return;
       deps.logger.warn({ dispatchId, reason: 'fence_lost' }, 'outcome was decided by another');
-    } catch (thrown) {
-      if (AppError.from(thrown).code === 'unavailable' && attempt < recordAttemptsMax) {
+    } catch (error) {
+      if (AppError.from(error).code === 'unavailable' && attempt < recordAttemptsMax) {
         await new Promise((resolve) => setTimeout(resolve, 250));
         continue;
       }
-      deps.logger.error({ err: thrown, dispatchId }, 'outcome could not be recorded');
+      deps.logger.error({ err: error, dispatchId }, 'outcome could not be recorded');
+      if (run.permit.approvalId !== null) throw inProgressError();
     }
-    throw outcomeUnknown(jti);
+    throw outcomeUnknownError(jti);
   }
 }
 
-async function commit(
+async function commitOutcome(
   { db }: Deps,
   { permit, entry }: Run,
-  { leaseToken, ended, outcome }: { leaseToken: string; ended: Ended; outcome: string },
+  { leaseToken, ended, outcome }: { leaseToken: string; ended: EndedCall; outcome: string },
 ): Promise<boolean> {
   const { orgId, dispatchId, identityId, idempotencyKey, callDigest, approvalId } = permit;
   const parts = { orgId, auditId: permit.jti, audience: audienceOf(permit), entry };
   return db.transaction(async (tx) => {
-    const isMine = ended.release
+    const isOwnDispatch = ended.release
       ? await deleteUnsentDispatch(tx, { orgId, dispatchId, leaseToken })
       : await finishDispatch(tx, { orgId, dispatchId, leaseToken, outcome });
-    if (!isMine) return false;
-    const keepsKey = approvalId !== null && ended.error?.code === 'unavailable';
-    if (ended.release && idempotencyKey !== null && !keepsKey) {
+    if (!isOwnDispatch) return false;
+    const keepsIdempotencyKey = approvalId !== null && ended.error?.code === 'unavailable';
+    if (ended.release && idempotencyKey !== null && !keepsIdempotencyKey) {
       const keyDigest = keyDigestOf(idempotencyKey);
-      await releaseIdempotency(tx, { orgId, identityId, keyDigest, callDigest, approvalId });
+      await releaseIdempotencyKey(tx, { orgId, identityId, keyDigest, callDigest, approvalId });
     }
-    await appendEvent(tx, outcomeEvent(parts, ended.audited));
+    await appendEvent(tx, createOutcomeEvent(parts, ended.audited));
     return true;
   });
 }

@@ -4,124 +4,157 @@ import type { ErrorCode } from '#errors';
 import { appendEvent, createEvent } from '#events';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
-import type { Credential } from '../domain/inject.ts';
-import { deleteUnsentDispatch, finishDispatch } from '../repository/dispatch.ts';
-import { outcomeEvent } from './audit-entry.ts';
+import type { Credential } from '../request/domain/inject.ts';
+import { deleteUnsentDispatch, finishDispatch } from './dispatch.sql.ts';
+import { createOutcomeEvent } from './audit-entry.ts';
 import type { AuditedOutcome } from './audit-entry.ts';
-import { claimRead } from './claim.ts';
+import { claimRead } from './claim-dispatch.ts';
+import { noteCredentials, noteRefused } from './note-credentials.ts';
 import type { StoredOutcome } from './outcome.ts';
-import { renewRefused } from './refused-token.ts';
+import { renewCredentials } from '../sending/renew-credentials.ts';
+import { requireAudit } from './require-audit.ts';
 import { audienceOf, withAuditId } from './run.ts';
-import type { Executed, Run } from './run.ts';
-import { sendRead } from './send.ts';
-import type { Answer } from './send.ts';
-import { shapeResult } from './shape-result.ts';
+import type { RunOutcome, Run } from './run.ts';
+import { sendRead } from '../sending/send.ts';
+import type { Answer } from '../sending/sending.ts';
+import { shapeResult } from '../results/shape-result.ts';
 
 type ReadOutcome =
   | { kind: 'called'; result: CallResult }
   | { kind: 'failed'; error: AppError; durationMs: number };
 
 /**
- * Runs a read. No row is written for it: its audit event goes straight to the stream, and the
- * answer waits until the stream has it. No audit, no answer.
+ * Runs a read. It has no dispatch row: its audit event is published to the stream directly, and the
+ * caller gets its answer only after the stream has stored the event, or the outbox where the stream
+ * does not. If storing fails, the call fails.
  */
-export async function runRead(deps: Deps, run: Run): Promise<Executed> {
+export async function runRead(deps: Deps, run: Run): Promise<RunOutcome> {
+  requireAudit(deps);
   const auditId = run.permit.jti;
   const settings = deps.findOrgSettings(run.permit.orgId);
-  const outcome = await inSpan('execution', {}, () => perform(deps, run));
-  const audited = auditedOf(outcome);
-  await inSpan('audit', {}, async () => record(deps, run, { audited, settings: await settings }));
+  const outcome = await inSpan('execution', {}, () => performRead(deps, run));
+  const outcomeForAudit = auditedOutcomeOf(outcome);
+  await inSpan('audit', {}, async () =>
+    recordRead(deps, run, { audited: outcomeForAudit, settings: await settings }),
+  );
   if (outcome.kind === 'failed') throw withAuditId(outcome.error, auditId);
   return { kind: 'called', result: outcome.result, auditId, replayed: false };
 }
 
 /**
- * Runs an approved read. The executor that inserts the dispatch row sends it; later requests for the
- * same replay get the stored outcome. It is sent again only by an executor that takes over the row
- * of one that died.
+ * Runs an approved read. The executor that inserts the dispatch row sends the read; later requests
+ * for the same replay get the stored outcome. If that executor dies, another one may take over its
+ * row and send the read again.
  */
-export async function runApprovedRead(deps: Deps, run: Run): Promise<Executed> {
+export async function runApprovedRead(deps: Deps, run: Run): Promise<RunOutcome> {
+  requireAudit(deps);
   const claim = await claimRead(deps, run);
   if (claim.kind === 'answered') return claim.executed;
   using _lease = claim.lease;
-  const outcome = await inSpan('execution', {}, () => perform(deps, run));
-  await inSpan('audit', {}, () => finish(deps, run, { leaseToken: claim.leaseToken, outcome }));
+  const outcome = await inSpan('execution', {}, () => performRead(deps, run));
+  await inSpan('audit', {}, () => finishCall(deps, run, { leaseToken: claim.leaseToken, outcome }));
   const auditId = run.permit.jti;
   if (outcome.kind === 'failed') throw withAuditId(outcome.error, auditId);
   return { kind: 'called', result: outcome.result, auditId, replayed: false };
 }
 
-/** These are no end: they are asked about again. */
-const passingCodes: readonly ErrorCode[] = ['unavailable', 'rate_limited'];
+/** After one of these codes the approved read may be repeated under the same dispatch id. */
+const retryableCodes: readonly ErrorCode[] = ['unavailable', 'rate_limited'];
 
-/** Commits what became of it with its audit event, also where another executor has taken it over by now. */
-async function finish(
+/**
+ * Commits the outcome with its audit event. The event is written even when another executor has
+ * taken over the dispatch, because this executor has sent the read too.
+ */
+async function finishCall(
   { db }: Deps,
   { permit, entry }: Run,
   { leaseToken, outcome }: { leaseToken: string; outcome: ReadOutcome },
 ): Promise<void> {
   const { orgId, dispatchId, jti: auditId } = permit;
-  const mine = { orgId, dispatchId, leaseToken };
+  const ownDispatch = { orgId, dispatchId, leaseToken };
   const parts = { orgId, auditId, audience: audienceOf(permit), entry };
-  const stored = JSON.stringify(storedOf(outcome));
+  const storedOutcome = JSON.stringify(storedOutcomeOf(outcome));
   await db.transaction(async (tx) => {
-    if (outcome.kind === 'failed' && passingCodes.includes(outcome.error.code)) {
-      await deleteUnsentDispatch(tx, mine);
+    if (outcome.kind === 'failed' && retryableCodes.includes(outcome.error.code)) {
+      await deleteUnsentDispatch(tx, ownDispatch);
     } else {
-      await finishDispatch(tx, { ...mine, outcome: stored });
+      await finishDispatch(tx, { ...ownDispatch, outcome: storedOutcome });
     }
-    await appendEvent(tx, outcomeEvent(parts, auditedOf(outcome)));
+    await appendEvent(tx, createOutcomeEvent(parts, auditedOutcomeOf(outcome)));
   });
 }
 
-function storedOf(outcome: ReadOutcome): StoredOutcome {
+function storedOutcomeOf(outcome: ReadOutcome): StoredOutcome {
   if (outcome.kind === 'called') return outcome;
   const { code, message, details } = outcome.error;
   return { kind: 'failed', code, message, details };
 }
 
-function auditedOf(outcome: ReadOutcome): AuditedOutcome {
+function auditedOutcomeOf(outcome: ReadOutcome): AuditedOutcome {
   if (outcome.kind === 'called') return outcome;
   return { kind: 'failed', code: outcome.error.code, durationMs: outcome.durationMs };
 }
 
-async function perform(deps: Deps, run: Run): Promise<ReadOutcome> {
+async function performRead(deps: Deps, run: Run): Promise<ReadOutcome> {
   const startedAt = performance.now();
   try {
-    const { answer, credentials } = await sendWithLiveToken(deps, run);
+    const { answer, credentials, carriedCredentials: carried } = await sendWithLiveToken(deps, run);
     const durationMs = performance.now() - startedAt;
-    const shaping = { ...run, credentials, answer, durationMs };
-    return { kind: 'called', result: await shapeResult(deps, shaping) };
-  } catch (thrown) {
+    const result = await shapeResult(deps, { ...run, credentials, answer, durationMs });
+    // A download that was redirected to another origin goes there without credentials.
+    const isRedirectedElsewhere =
+      new URL(answer.url).origin !== new URL(run.prepared.request.url).origin;
+    if (result.failure === undefined || !isRedirectedElsewhere) {
+      await noteCredentials(deps, run, { credentials: carried, failure: result.failure });
+    }
+    return { kind: 'called', result };
+  } catch (error) {
     return {
       kind: 'failed',
-      error: AppError.from(thrown),
+      error: AppError.from(error),
       durationMs: performance.now() - startedAt,
     };
   }
 }
 
-/** Sends it once more when the upstream refused its access token and there is another one. */
+/**
+ * Sends the read once more when the upstream refused its access token and another token is
+ * available.
+ */
 async function sendWithLiveToken(
   deps: Deps,
   run: Run,
-): Promise<{ answer: Answer; credentials: readonly Credential[] }> {
+): Promise<{
+  answer: Answer;
+  /** All that the answer may repeat. */
+  credentials: readonly Credential[];
+  /** Those of the request that was answered. */
+  carriedCredentials: readonly Credential[];
+}> {
   const endsAt = performance.now() + run.timeoutMs;
   const leftMs = () => endsAt - performance.now();
   const answer = await sendRead(deps, run);
-  const refused = { status: answer.status, leftMs: leftMs() };
-  const renewed = await renewRefused(deps, run, refused).catch((thrown: unknown) => {
-    answer.stream?.destroy();
-    throw thrown;
-  });
-  if (renewed === undefined) return { answer, credentials: run.credentials };
+  const refusedAnswer = { status: answer.status, leftMs: leftMs() };
+  const refusedRun = { ...run, onRefused: noteRefused(deps, run) };
+  const renewedCredentials = await renewCredentials(deps, refusedRun, refusedAnswer).catch(
+    (error: unknown) => {
+      answer.stream?.destroy();
+      throw error;
+    },
+  );
+  if (renewedCredentials === undefined)
+    return { answer, credentials: run.credentials, carriedCredentials: run.credentials };
   answer.stream?.destroy();
-  const again = { ...run, credentials: renewed, timeoutMs: Math.max(1, leftMs()) };
-  // Whichever of the tokens the upstream repeats is removed.
-  return { answer: await sendRead(deps, again), credentials: [...run.credentials, ...renewed] };
+  const repeatedRun = { ...run, credentials: renewedCredentials, timeoutMs: Math.max(1, leftMs()) };
+  // The upstream may repeat the old or the new token, so both are removed from the answer.
+  return {
+    answer: await sendRead(deps, repeatedRun),
+    credentials: [...run.credentials, ...renewedCredentials],
+    carriedCredentials: renewedCredentials,
+  };
 }
 
-async function record(
+async function recordRead(
   deps: Deps,
   { permit, entry }: Run,
   {
@@ -130,11 +163,20 @@ async function record(
   }: { audited: AuditedOutcome; settings: { durableReadAudit: boolean } | undefined },
 ): Promise<void> {
   const parts = { orgId: permit.orgId, auditId: permit.jti, audience: audienceOf(permit), entry };
-  const event = outcomeEvent(parts, audited);
-  // Not knowing the org's wish, we take the way that would satisfy either.
+  // Another executor may run the same read, when this one is taken for dead.
+  const id = deps.recordIds.ofRead(permit.jti);
+  const event = { ...createOutcomeEvent(parts, audited), id };
+  // When auth does not answer, the event is written durably, which every org's setting permits.
   if (settings === undefined || settings.durableReadAudit) {
     await deps.db.transaction((tx) => appendEvent(tx, event));
     return;
   }
-  await deps.publisher.publish(createEvent(event));
+  try {
+    await deps.publisher.publish(createEvent(event));
+  } catch {
+    // The read has left, so its record must not be lost with the attempt to publish it. From the
+    // outbox the relay learns that AUDIT is full, and then no further read leaves. A stream that has
+    // the event after all recognises its id.
+    await deps.db.transaction((tx) => appendEvent(tx, event));
+  }
 }

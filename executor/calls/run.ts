@@ -2,25 +2,43 @@ import type { AuditEntry } from '#contracts/audit';
 import type { Call, CallResult } from '#contracts/call';
 import type { Permit } from '#contracts/permit';
 import { AppError } from '#errors';
-import type { Sending } from './send.ts';
+import type { Deps } from '../deps.ts';
+import { isNonRead } from '../sending/domain/retry.ts';
+import type { Sending } from '../sending/sending.ts';
 
-/** A call that is ready to leave: permitted, built, with its credentials read. */
+/** A call that is ready to be sent: permitted, built, and with its credentials read. */
 export interface Run extends Sending {
   readonly permit: Permit;
   readonly call: Call;
   readonly entry: AuditEntry;
 }
 
-export type Executed =
+export type RunOutcome =
   | { kind: 'called'; result: CallResult; auditId: string; replayed: boolean }
   | { kind: 'suspended'; approvalId: string };
 
-/** Whom a call concerns: its chain, the user first. */
+/**
+ * Takes the room for the audit records of a call from its caller's share: two for a non-read, which
+ * records intent and outcome, and one for a read. Says which of the two the call is.
+ */
+export function takeAuditShare(
+  { auditShare }: Pick<Deps, 'auditShare'>,
+  { permit, entry, prepared }: Pick<Run, 'permit' | 'entry' | 'prepared'>,
+): { isWrite: boolean } {
+  const isWrite = isNonRead(prepared.request.method, permit.nonRead);
+  auditShare.take(permit, entry, isWrite ? 2 : 1);
+  return { isWrite };
+}
+
+/** The identities that the event of a call is for: the caller and its ancestors, the user first. */
 export function audienceOf({ chain }: Permit): string[] {
   return chain.map(({ id }) => id);
 }
 
-/** The same failure with the id of the audit row that tells of it: whoever sees the id need not record it again. */
+/**
+ * Adds the id of the audit record to an error. A component that gets an error with this id need not
+ * record it again.
+ */
 export function withAuditId(error: AppError, auditId: string): AppError {
   return new AppError(error.code, error.message, {
     details: { ...error.details, audit_id: auditId },
@@ -28,7 +46,7 @@ export function withAuditId(error: AppError, auditId: string): AppError {
   });
 }
 
-export function outcomeUnknown(auditId: string, cause?: unknown): AppError {
+export function outcomeUnknownError(auditId: string, cause?: unknown): AppError {
   return new AppError(
     'outcome_unknown',
     'The call may have reached the upstream, and its answer was lost. Do not retry it; look at the upstream first.',

@@ -1,13 +1,13 @@
 import type { ShownCredential } from '#contracts/audit';
 import type { Deps } from '../deps.ts';
-import { toShownCredential } from '../domain/shown-credential.ts';
-import { findConnection } from '../repository/connection.ts';
-import type { CallFacts } from './facts.ts';
+import { toShownCredential } from '../previews/domain/shown-credential.ts';
+import { findConnection } from '../connections/connection.sql.ts';
+import type { PermitOrGap } from '../request/permit.ts';
 
-/** Where each credential of a call will be put, and on which account it acts. */
+/** Describes where each credential of a call is injected and which account it acts on. */
 export async function showCredentials(
   { db }: Pick<Deps, 'db'>,
-  { orgId, injections }: Pick<CallFacts, 'orgId' | 'injections'>,
+  { orgId, injections }: Pick<PermitOrGap, 'orgId' | 'injections'>,
 ): Promise<ShownCredential[]> {
   return Promise.all(
     injections.map(async (injection) => {

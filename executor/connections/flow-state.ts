@@ -2,15 +2,18 @@ import { createHash } from 'node:crypto';
 
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import type { OrgBinding } from '../vault/vault.ts';
+import type { OrgSealContext } from '../vault/vault.ts';
 
-/** What is stored of a state. */
+/** The hash of a `state` parameter. Only the hash is stored. */
 export function hashOfState(state: string): Buffer {
   return createHash('sha256').update(state).digest();
 }
 
-/** The verifier of one beginning: of a flow that is begun once more, the earlier one opens no more. */
-export function flowBinding({
+/**
+ * The seal context of the sealed PKCE verifier of a flow. It contains the `state`: when a flow begins
+ * again with a new `state`, the earlier verifier cannot be opened.
+ */
+export function flowSealContextOf({
   orgId,
   id,
   stateHash,
@@ -18,13 +21,16 @@ export function flowBinding({
   orgId: string;
   id: string;
   stateHash: Buffer;
-}): OrgBinding {
+}): OrgSealContext {
   const recordId = `${id} ${stateHash.toString('hex')}`;
   return { orgId, recordId, version: 1, purpose: 'connection_flow' };
 }
 
-/** A flow is begun and finished in one browser session; no other credential stands for a browser. */
-export function sessionOf({ credential, kind }: Principal): string {
+/**
+ * The browser session of the caller. Throws for any other credential, because a flow must begin and
+ * end in one browser session.
+ */
+export function sessionIdOf({ credential, kind }: Principal): string {
   if (kind === 'user' && credential.kind === 'session') return credential.id;
   throw new AppError('forbidden', 'Open the link in a browser in which you are signed in.');
 }

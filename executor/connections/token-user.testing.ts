@@ -1,4 +1,6 @@
-/** A process that uses the token of a connection many times at once, and says what became of it. */
+/**
+ * A program that uses the token of a connection many times concurrently, and prints each result.
+ */
 import { deadlineIn } from '#bus';
 import { loadConfig } from '#config';
 import { openDatabase } from '#database';
@@ -7,7 +9,7 @@ import { createLogger } from '#telemetry';
 import { executorConfig } from '../config.ts';
 import { readMasterKeys } from '../vault/master-keys.ts';
 import { openVault } from '../vault/vault.ts';
-import { openConnections } from './index.ts';
+import { openConnections } from './open-connections.ts';
 
 const [orgId = '', connectionId = '', times = '1'] = process.argv.slice(2);
 const config = loadConfig(executorConfig, process.env);

@@ -1,7 +1,7 @@
 import { createRandom } from '../../test/e2e/kill/random.ts';
 
-/** What never ends, or grows until something gives. */
-const cores = [
+/** Programs that never end, or that grow until a limit stops them. */
+const hostileCores = [
   'def f: f; f',
   'def f: [f]; f',
   'def f: f | f; f',
@@ -29,8 +29,8 @@ const cores = [
   '[range(1e6)] | sort_by(-.) | group_by(.) | map(add)',
   '[range(3e5) | tostring] | unique | join(",") * 100',
 ];
-/** Around a core, as another program would hold it. */
-const frames = [
+/** Programs that contain a hostile core in various positions. */
+const filterFrames = [
   '#',
   '[#]',
   '(#) as $x | $x',
@@ -53,14 +53,18 @@ const frames = [
   'debug | stderr | (#)',
 ];
 
-/** Different hostile filters, the same for the same seed: a core in one or two frames. */
-export function hostileFilters(count: number, seed: number): string[] {
+/**
+ * Generates different hostile filters: a core inside one or two frames. One seed always gives the
+ * same filters.
+ */
+export function generateHostileFilters(count: number, seed: number): string[] {
   const random = createRandom(seed);
-  const pick = (from: readonly string[]) => from[Math.floor(random() * from.length)] ?? '';
+  const pickOne = (choices: readonly string[]) =>
+    choices[Math.floor(random() * choices.length)] ?? '';
   const filters = new Set<string>();
   while (filters.size < count) {
-    const inner = pick(frames).replaceAll('#', pick(cores));
-    filters.add(random() < 0.5 ? inner : pick(frames).replaceAll('#', inner));
+    const framedCore = pickOne(filterFrames).replaceAll('#', pickOne(hostileCores));
+    filters.add(random() < 0.5 ? framedCore : pickOne(filterFrames).replaceAll('#', framedCore));
   }
   return [...filters];
 }

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 
 import type { JsonValue } from '#contracts/vocabulary';
-import { parsePlainFilter, plainBudget, runPlainFilter } from '../domain/plain-filter.ts';
+import { parsePlainFilter, createPlainBudget, runPlainFilter } from './domain/plain-filter.ts';
 import { createJqPool } from './pool.ts';
 
 const pool = createJqPool({ workers: 1, timeoutMs: 5_000 });
 afterAll(() => pool[Symbol.asyncDispose]());
 
-/** Few names, so that paths often lead somewhere. */
-const name = fc.constantFrom('a', 'b', 'if', 'x-y', '0', '', 'é', '__proto__');
-const leaf = fc.oneof(
+/** A few names for keys and for paths, so that paths often lead to a value. */
+const someName = fc.constantFrom('a', 'b', 'if', 'x-y', '0', '', 'é', '__proto__');
+const someLeaf = fc.oneof(
   fc.constant(null),
   fc.boolean(),
   fc.integer(),
@@ -19,27 +19,27 @@ const leaf = fc.oneof(
   fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
   fc.constantFrom('', '\u007F', '"\\', '\0', '\u2028'),
 );
-const document = fc.letrec<{ value: JsonValue }>((tie) => ({
+const someDocument = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
-    leaf as fc.Arbitrary<JsonValue>,
+    someLeaf as fc.Arbitrary<JsonValue>,
     fc.array(tie('value'), { maxLength: 4 }),
-    fc.dictionary(name, tie('value'), { maxKeys: 4 }) as fc.Arbitrary<JsonValue>,
+    fc.dictionary(someName, tie('value'), { maxKeys: 4 }) as fc.Arbitrary<JsonValue>,
   ),
 })).value;
 
 const isIdentifier = (text: string) => /^[A-Za-z_]\w*$/.test(text);
-const step = fc.oneof(
-  name.map((text) => (isIdentifier(text) ? `.${text}` : `["${text}"]`)),
-  name.map((text) => `."${text}"`),
+const someStep = fc.oneof(
+  someName.map((text) => (isIdentifier(text) ? `.${text}` : `["${text}"]`)),
+  someName.map((text) => `."${text}"`),
   fc.integer({ min: -3, max: 3 }).map((at) => `[${at}]`),
   fc.constant('[]'),
 );
-const path = fc.array(step, { minLength: 1, maxLength: 4 }).map((steps) => {
+const somePath = fc.array(someStep, { minLength: 1, maxLength: 4 }).map((steps) => {
   const text = steps.join('');
   return text.startsWith('.') ? text : `.${text}`;
 });
-const tail = fc.constantFrom(
+const someTail = fc.constantFrom(
   '',
   '',
   '',
@@ -48,19 +48,19 @@ const tail = fc.constantFrom(
   ' | tostring',
   ' // empty|tostring',
 );
-const filter = fc.oneof(
-  fc.tuple(path, tail).map((parts) => parts.join('')),
+const someFilter = fc.oneof(
+  fc.tuple(somePath, someTail).map((parts) => parts.join('')),
   fc.constantFrom('"cannot be undone"', ' "é" // "x" '),
 );
 
 describe('a filter that is evaluated without jq', () => {
   test(
-    'gives what jq gives, and leaves to jq whatever jq refuses',
+    'gives the outputs that jq gives, and is passed to jq when jq would refuse the filter',
     { timeout: 120_000 },
     async () => {
       const counts = { answered: 0, failed: 0, left: 0 };
       await fc.assert(
-        fc.asyncProperty(filter, document, async (text, value) => {
+        fc.asyncProperty(someFilter, someDocument, async (text, value) => {
           const plain = parsePlainFilter(text);
           expect(plain, text).toBeDefined();
           const outputs = plain && runPlainFilter(plain, value);
@@ -70,7 +70,8 @@ describe('a filter that is evaluated without jq', () => {
             expect(byJq).toEqual({ ok: true, outputs });
           } else if (byJq.ok) {
             counts.left += 1;
-            // Only numbers are a reason to ask jq for what it can answer.
+            // A plain path may be left to jq only because of a number that is written with an
+            // exponent.
             expect(JSON.stringify(value)).toMatch(/\de[+-]?\d/);
           } else counts.failed += 1;
         }),
@@ -101,20 +102,20 @@ describe('a filter that is evaluated without jq', () => {
     '.a\u00A0',
     '.["\uD800"]',
     '.a # the rest',
-  ])('is not %j', (text) => {
+  ])('cannot be %j, which is passed to jq', (text) => {
     expect(parsePlainFilter(text)).toBeUndefined();
   });
 
-  test('has the same limit on output as jq', () => {
+  test('has an output limit equal to that of jq', () => {
     const plain = parsePlainFilter('.[]');
     const half = 'é'.repeat(64 * 1024);
     expect(plain && runPlainFilter(plain, [half])).toEqual([JSON.stringify(half)]);
     expect(plain && runPlainFilter(plain, [half, half])).toBeUndefined();
   });
 
-  test('leaves to jq, on its own thread, what takes long', () => {
+  test('is passed to jq on another thread when it would take long', () => {
     const [all, each] = ['.', '.[]'].map((text) => parsePlainFilter(text));
-    const budget = plainBudget();
+    const budget = createPlainBudget();
     const values = Array.from({ length: 50_000 }, () => null);
     expect(each && runPlainFilter(each, values, budget)).toHaveLength(50_000);
     expect(each && runPlainFilter(each, values, budget)).toHaveLength(50_000);
@@ -123,7 +124,7 @@ describe('a filter that is evaluated without jq', () => {
     expect(all && runPlainFilter(all, { ['x'.repeat(300_000)]: 1 })).toBeUndefined();
   });
 
-  test('shows what it is asked for even if half a surrogate pair stands elsewhere', () => {
+  test('is not affected by half of a surrogate pair elsewhere in the input', () => {
     const plain = parsePlainFilter('.a');
     expect(plain && runPlainFilter(plain, { a: 'shown', b: '\uD800' })).toEqual(['"shown"']);
   });

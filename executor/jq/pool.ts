@@ -8,33 +8,39 @@ import type { JqFailure, JqResult, WorkerSettings } from './protocol.ts';
 export type { JqResult };
 
 export interface JqPoolOptions {
-  /** Threads at most, by default two to four. Each is started when needed and stopped when idle. */
+  /**
+   * The maximum number of threads. The default depends on the machine, from two to four. A thread
+   * starts when it is needed and stops when it has been idle.
+   */
   readonly workers?: number;
-  /** Wall time of one filter, on a thread that is up and running. */
+  /** The time limit of one filter, counted from the moment when its thread is ready. */
   readonly timeoutMs?: number;
   readonly outputBytesMax?: number;
-  /** Calls that wait for a thread; more are refused as `busy`. */
+  /** The maximum number of waiting calls. Further calls get the result `busy`. */
   readonly queueMax?: number;
   readonly memoryBytesMax?: number;
   readonly idleMs?: number;
 }
 
 export interface JqCall {
-  /** JSON text, not a value: numbers keep all their digits. */
+  /** The input as JSON text, because parsing it would round long numbers. */
   readonly input: string;
   /**
-   * Whom it is for: each takes its turn, and one thread stays free of whoever fills the others.
-   * Undefined: nobody's in particular.
+   * The user for whom the filter runs; undefined when there is none. Users take turns, and a user
+   * whose filters fill the other threads cannot use the last one.
    */
   readonly owner?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
-/** Runs jq filters that nobody trusts, away from the event loop, with a deadline that holds. */
+/** Runs untrusted jq filters on threads, outside the event loop, with an enforced time limit. */
 export interface JqPool extends AsyncDisposable {
   run(call: JqCall & { readonly filter: string }): Promise<JqResult>;
-  /** Several filters over one input; each has its own deadline and its own result, in their order. */
+  /**
+   * Runs several filters over one input. Each filter has its own time limit and result. The results
+   * have the order of the filters.
+   */
   runMany(call: JqCall & { readonly filters: readonly { filter: string }[] }): Promise<JqResult[]>;
   /** Compiles a filter without giving it any data. */
   checkSyntax(filter: string, owner?: string): Promise<JqResult>;
@@ -42,25 +48,25 @@ export interface JqPool extends AsyncDisposable {
 
 const mebibyte = 1024 * 1024;
 
-const outOfMemory = failed('memory', 'The filter needs too much memory.');
-const failures: Record<StepFailure, JqResult> = {
-  timeout: failed('timeout', 'The filter took too long.'),
-  cancelled: failed('timeout', 'The call was cancelled.'),
-  crashed: outOfMemory,
-  out_of_memory: outOfMemory,
-  not_started: outOfMemory,
-  busy: failed('busy', 'Too many filters are waiting. Try again.'),
-  closed: failed('busy', 'The executor is stopping.'),
+const outOfMemoryResult = createFailureResult('memory', 'The filter needs too much memory.');
+const resultsOfStepFailures: Record<StepFailure, JqResult> = {
+  timeout: createFailureResult('timeout', 'The filter took too long.'),
+  cancelled: createFailureResult('timeout', 'The call was cancelled.'),
+  crashed: outOfMemoryResult,
+  out_of_memory: outOfMemoryResult,
+  not_started: outOfMemoryResult,
+  busy: createFailureResult('busy', 'Too many filters are waiting. Try again.'),
+  closed: createFailureResult('busy', 'The executor is stopping.'),
 };
 
 export function createJqPool(options: JqPoolOptions = {}): JqPool {
   const { timeoutMs = 250 } = options;
-  const script = new URL('worker.ts', import.meta.url);
+  const workerUrl = new URL('worker.ts', import.meta.url);
   const pool = new WorkerPool<string, JqResult>({
     ...options,
     replaces: true,
-    prepare: async () => threadStarter(script, { workerData: await loadSettings(options) }),
-    failed: (reason) => failures[reason],
+    prepare: async () => threadStarter(workerUrl, { workerData: await loadSettings(options) }),
+    createFailedResult: (reason) => resultsOfStepFailures[reason],
   });
   const runMany = (steps: readonly string[], { input, signal, ...call }: JqCall) =>
     pool.run(
@@ -79,13 +85,14 @@ export function createJqPool(options: JqPoolOptions = {}): JqPool {
         filters.map(({ filter }) => filter),
         call,
       ),
-    // jq compiles first and then runs once for each value of the input, of which there is none here.
+    // jq compiles the filter and then runs it once for each input value. The input is empty, so jq
+    // only compiles.
     checkSyntax: async (filter, owner) => (await runMany([filter], { input: '', owner }))[0]!,
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }
 
-/** The interpreter is compiled once; every thread gets the same machine code. */
+/** Compiles the interpreter once for all threads. */
 async function loadSettings(options: JqPoolOptions): Promise<WorkerSettings> {
   const path = createRequire(import.meta.url).resolve('jq-wasm/jq.wasm');
   return {
@@ -96,6 +103,6 @@ async function loadSettings(options: JqPoolOptions): Promise<WorkerSettings> {
   };
 }
 
-function failed(reason: JqFailure, message: string): JqResult {
+function createFailureResult(reason: JqFailure, message: string): JqResult {
   return { ok: false, reason, message };
 }

@@ -1,4 +1,7 @@
-/** The little of WebAssembly that we use: its types come with TypeScript's `dom` library only. */
+/**
+ * The part of the WebAssembly types that this component uses. TypeScript declares them only in its
+ * `dom` library, which a server does not load.
+ */
 declare namespace WebAssembly {
   type Module = object;
   class Instance {

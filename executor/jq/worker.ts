@@ -4,7 +4,8 @@ import type { WorkerJob, WorkerReport } from '#workers';
 import { createInterpreter } from './interpreter.ts';
 import type { JqResult, WorkerSettings } from './protocol.ts';
 
-// Its language would otherwise become the interpreter's $ENV.LANG.
+// Emscripten would read the language of the process from `navigator`, and a filter could read it as
+// `$ENV.LANG`.
 Reflect.deleteProperty(globalThis, 'navigator');
 
 const port = parentPort!;
@@ -15,13 +16,14 @@ const interpreter = await createInterpreter(settings);
 port.on('message', ({ steps, input }: WorkerJob<string>) => {
   for (const filter of steps) {
     const result = interpreter.run(filter, input);
-    const retire = interpreter.isSpent;
-    // Sent one by one, so that the pool can tell which of several filters hangs.
-    report({ kind: 'result', result, retire });
-    if (retire) return port.close();
+    const mustRetire = interpreter.isSpent;
+    // Results are sent one by one, so that the pool can tell which of several filters hangs.
+    report({ kind: 'result', result, retire: mustRetire });
+    if (mustRetire) return port.close();
   }
 });
 
-// The first run compiles and optimises; no caller's deadline should pay for that.
+// Runs a filter before the thread reports that it is ready: the first run compiles and optimises
+// the interpreter, and no caller's time limit should include that.
 interpreter.run('[.. | numbers] | add | tojson | test("[0-9]")', '[1, {"a": 2}]');
 report({ kind: 'ready' });

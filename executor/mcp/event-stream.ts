@@ -1,15 +1,16 @@
 import type { JsonValue } from '#contracts/vocabulary';
-import { parseBoundedJson } from '../domain/shape-body.ts';
-import { isListChanged, isResponseTo } from './message.ts';
-import type { RpcResponse } from './message.ts';
+import { parseBoundedJson } from '../answers/domain/shape-body.ts';
+import { isListChanged, isResponseTo } from './domain/message.ts';
+import type { RpcResponse } from './domain/message.ts';
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Looks through a stream of events (WHATWG HTML §9.2) for the answer to one request, piece by
- * piece as it arrives: a server may keep the stream open after it. Costs what the stream is long,
- * however small its pieces are. What is no stream of events has no line that begins with `data:`.
+ * Searches a stream of events (WHATWG HTML §9.2) for the answer to one request while the stream
+ * arrives, because a server may keep the stream open after the answer. The cost is proportional to
+ * the length of the stream, however small the pieces are. In a body that is not an event stream it
+ * finds nothing, because no line begins with `data:`.
  */
 export class AnswerFinder {
   readonly #id: string;
@@ -27,7 +28,7 @@ export class AnswerFinder {
     return this.#found;
   }
 
-  /** True once the answer is there. */
+  /** True when the answer has been found. */
   feed(piece: Uint8Array): boolean {
     let from = 0;
     while (this.#found === undefined) {
@@ -51,32 +52,43 @@ export class AnswerFinder {
     }
   }
 
-  /** Progress, logs and requests of the server are passed over: we offered to answer none. */
+  /**
+   * Reads one event. Ignores progress, logs and requests from the server, because the client has
+   * declared no capability to handle them.
+   */
   #readEvent(message: JsonValue | undefined): void {
     if (isResponseTo(message, this.#id)) this.#found = message;
     else if (isListChanged(message)) this.#onListChanged();
   }
 }
 
-/** One line as it grows. A buffer that doubles, because a million pieces of one byte must not cost a million objects. */
+/**
+ * A line that grows piece by piece. Its buffer doubles when it is full, because a line of a million
+ * one-byte pieces must not cost a million objects.
+ */
 class GrowingText {
   #bytes = Buffer.alloc(1024);
   #length = 0;
 
   append(piece: Uint8Array): void {
-    const needed = this.#length + piece.length;
-    if (needed > this.#bytes.length) {
-      const larger = Buffer.alloc(Math.max(needed, this.#bytes.length * 2));
-      this.#bytes.copy(larger, 0, 0, this.#length);
-      this.#bytes = larger;
+    const neededBytes = this.#length + piece.length;
+    if (neededBytes > this.#bytes.length) {
+      const largerBuffer = Buffer.alloc(Math.max(neededBytes, this.#bytes.length * 2));
+      this.#bytes.copy(largerBuffer, 0, 0, this.#length);
+      this.#bytes = largerBuffer;
     }
     this.#bytes.set(piece, this.#length);
-    this.#length = needed;
+    this.#length = neededBytes;
   }
 
   take(): string {
-    const isBroken = this.#length > 0 && this.#bytes[this.#length - 1] === carriageReturn;
-    const line = this.#bytes.toString('utf8', 0, isBroken ? this.#length - 1 : this.#length);
+    const endsInCarriageReturn =
+      this.#length > 0 && this.#bytes[this.#length - 1] === carriageReturn;
+    const line = this.#bytes.toString(
+      'utf8',
+      0,
+      endsInCarriageReturn ? this.#length - 1 : this.#length,
+    );
     this.#length = 0;
     return line;
   }

@@ -1,44 +1,48 @@
 import type { Egress } from '#egress';
 import { AppError } from '#errors';
-import { inject } from '../domain/inject.ts';
-import type { Credential } from '../domain/inject.ts';
-import type { HeaderPair } from '../domain/request.ts';
-import { parseBoundedJson } from '../domain/shape-body.ts';
-import type { Received } from '../domain/shape-body.ts';
+import { injectCredential } from '../request/domain/inject.ts';
+import type { Credential } from '../request/domain/inject.ts';
+import type { HeaderPair } from '../request/domain/built-request.ts';
+import { parseBoundedJson } from '../answers/domain/shape-body.ts';
+import type { ReceivedAnswer } from '../answers/domain/shape-body.ts';
 import { AnswerFinder } from './event-stream.ts';
-import { isResponseTo } from './message.ts';
-import type { RpcResponse } from './message.ts';
+import { isResponseTo } from './domain/message.ts';
+import type { RpcResponse } from './domain/message.ts';
 
-/** Where an MCP server is, and what opens it. */
+/** The address of an MCP server, and the credentials for it. */
 export interface McpServer {
   readonly url: string;
   readonly credentials: readonly Credential[];
-  /** It said, in whatever exchange, that its tools are others than they were. */
+  /** Called when the server announces, in any exchange, that its tools have changed. */
   readonly onListChanged?: () => void;
 }
 
 export interface RpcRequest {
-  /** Unique within its session. Null: a notification, which has no answer. */
+  /**
+   * The id of the request, unique within the session. Null for a notification, which gets no
+   * answer.
+   */
   readonly id: string | null;
-  /** The message as a JSON object without its id, from the `{` on. */
+  /** The message as a JSON object without its id, beginning with `{`. */
   readonly body: Uint8Array;
   readonly headers: readonly HeaderPair[];
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** The last moment to refuse, by throwing. */
+  /** Called immediately before the message is sent. It may throw to prevent the sending. */
   readonly beforeSend?: () => void;
 }
 
-export interface RpcAnswer extends Omit<Received, 'stream'> {
-  /** Undefined when what came back is no answer of JSON-RPC to this request. */
+export interface RpcAnswer extends Omit<ReceivedAnswer, 'stream'> {
+  /** Undefined when the body is not a JSON-RPC answer to this request. */
   readonly message: RpcResponse | undefined;
   readonly isEventStream: boolean;
 }
 
 /**
- * Sends one message of JSON-RPC, once, and waits for its answer (MCP, Streamable HTTP): a JSON
- * body, or the event that holds it, after which the stream is given up. Bounded by bytes and by
- * one deadline for everything. Throws what egress throws, so that `mayHaveLeft` can be asked.
+ * Sends one JSON-RPC message, once, and waits for its answer (MCP, Streamable HTTP). The answer is
+ * a JSON body, or an event in a stream, which is closed after that event. Size and time are
+ * limited. Throws the errors of `#egress`, so that the caller can ask `mayHaveLeft` whether the
+ * message may have been sent.
  */
 export async function exchangeRpc(
   egress: Egress,
@@ -46,11 +50,15 @@ export async function exchangeRpc(
   { id, body, headers, timeoutMs, maxBytes, beforeSend }: RpcRequest,
 ): Promise<RpcAnswer> {
   const finder = id === null ? undefined : new AnswerFinder(id, onListChanged);
-  const addressed = inject({ url, headers: [...headers, ...transportHeaders] }, credentials);
+  const sentBody = id === null ? body : addId(body, id);
+  const requestWithCredentials = injectCredential(
+    { method: 'POST', url, headers: [...headers, ...transportHeaders], body: sentBody },
+    credentials,
+  );
   const response = await egress.request({
     method: 'POST',
-    ...addressed,
-    body: id === null ? body : withId(body, id),
+    ...requestWithCredentials,
+    body: sentBody,
     connectTimeoutMs: Math.min(5_000, timeoutMs),
     firstByteTimeoutMs: timeoutMs,
     totalTimeoutMs: timeoutMs,
@@ -60,31 +68,37 @@ export async function exchangeRpc(
     beforeSend,
   });
   const isEventStream = /^text\/event-stream\s*(;|$)/i.test(
-    headerOf(response.headers, 'content-type') ?? '',
+    headerValueOf(response.headers, 'content-type') ?? '',
   );
-  const whole = response.truncated ? null : response.body;
+  const wholeBody = response.truncated ? null : response.body;
   return {
     status: response.status,
     headers: response.headers,
-    body: whole,
+    body: wholeBody,
     lost: response.truncated ? 'too_large' : null,
     isEventStream,
-    message: isEventStream ? finder?.found : wholeMessage(whole, id),
+    message: isEventStream ? finder?.found : parseWholeMessage(wholeBody, id),
   };
 }
 
-/** The id belongs to the sending: what a person approved is the message without it. */
-function withId(body: Uint8Array, id: string): Uint8Array {
+/**
+ * Adds the id when the message is sent. The approved message has no id, because each sending has
+ * another one.
+ */
+function addId(body: Uint8Array, id: string): Uint8Array {
   return Buffer.concat([Buffer.from(`{"id":${JSON.stringify(id)},`), body.subarray(1)]);
 }
 
-function wholeMessage(body: Uint8Array | null, id: string | null): RpcResponse | undefined {
+function parseWholeMessage(body: Uint8Array | null, id: string | null): RpcResponse | undefined {
   if (id === null || body === null) return undefined;
   const message = parseBoundedJson(new TextDecoder().decode(body));
   return isResponseTo(message, id) ? message : undefined;
 }
 
-export function headerOf(headers: Received['headers'], name: string): string | undefined {
+export function headerValueOf(
+  headers: ReceivedAnswer['headers'],
+  name: string,
+): string | undefined {
   return headers.find(([known]) => known.toLowerCase() === name)?.[1];
 }
 
@@ -93,9 +107,9 @@ const transportHeaders: readonly HeaderPair[] = [
   ['user-agent', 'agent-action-gateway'],
 ];
 
-/** A server that does not do what the protocol says. */
-export function notMcp(what: string, status?: number): AppError {
-  return new AppError('upstream_incomplete', what, {
+/** The error for a server that violates the protocol. */
+export function mcpViolationError(problem: string, status?: number): AppError {
+  return new AppError('upstream_incomplete', problem, {
     details: status === undefined ? {} : { status_code: status },
   });
 }

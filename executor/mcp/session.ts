@@ -4,179 +4,199 @@ import { v7 as uuidv7 } from 'uuid';
 import { mcpVersions, statelessVersion } from '#contracts/mcp';
 import type { McpVersion } from '#contracts/mcp';
 import type { Egress } from '#egress';
-import { inject } from '../domain/inject.ts';
-import type { HeaderPair } from '../domain/request.ts';
-import { exchangeRpc, headerOf, notMcp } from './exchange.ts';
+import { injectCredential } from '../request/domain/inject.ts';
+import type { HeaderPair } from '../request/domain/built-request.ts';
+import { exchangeRpc, headerValueOf, mcpViolationError } from './exchange.ts';
 import type { McpServer, RpcAnswer } from './exchange.ts';
-import { initializeParams, sessionMessage } from './protocol.ts';
+import { initializeParamsOf, createSessionMessage } from '../request/domain/mcp-message.ts';
 
-/** What `initialize` agreed on with a server. */
+/** A session that `initialize` has opened. */
 export interface McpSession {
   readonly protocolVersion: McpVersion;
-  /** Null: the server keeps no sessions. */
+  /** Null when the server gave no session id. */
   readonly id: string | null;
 }
 
-export interface Opening {
+export interface SessionToOpen {
   readonly server: McpServer;
-  /** The revision it was found to speak. */
+  /** The protocol revision that the discovery of the tools found. */
   readonly version: string;
   readonly timeoutMs: () => number;
 }
 
-/** How long an unused session is kept: agents make several calls in a row. */
+/** How long an unused session is kept. Agents often make several calls in a row. */
 const keptMs = 5 * 60_000;
-/** A session that was idle for longer is asked whether it is still there before a call rests on it. */
-const trustedMs = 10_000;
+/** After this idle time a session is checked before a call uses it. */
+const uncheckedIdleMs = 10_000;
 const sessionsMax = 1_000;
-const bytesMax = 262_144;
-const newestSession = '2025-11-25';
-/** MCP: visible ASCII. */
-const sessionId = /^[\x21-\x7e]{1,512}$/;
+const answerBytesMax = 262_144;
+const newestSessionVersion = '2025-11-25';
+/** A session id consists of visible ASCII characters (MCP, Session Management). */
+const sessionIdPattern = /^[\x21-\x7e]{1,512}$/;
 
 /**
- * Sessions by who uses them with which service and credential: in memory, for minutes, and never
- * shared between identities, since a server may remember in one what an agent did.
+ * Keeps sessions with MCP servers in memory for minutes. Each session belongs to one identity,
+ * service and credential. A server may store in a session what an agent did, so identities never
+ * share a session.
  */
 export interface McpSessions {
-  take(key: string, opening: Opening): Promise<McpSession>;
-  /** The server does not know it any more. */
+  take(key: string, sessionToOpen: SessionToOpen): Promise<McpSession>;
+  /** Forgets a session that the server has ended. */
   drop(key: string, session: McpSession): void;
 }
 
 export function createMcpSessions(egress: Egress): McpSessions {
-  const kept = new LRUCache<string, { session: McpSession; usedAt: number }>({
+  const sessions = new LRUCache<string, { session: McpSession; usedAt: number }>({
     max: sessionsMax,
     ttl: keptMs,
     updateAgeOnGet: true,
   });
   return {
-    async take(key, opening) {
-      const known = kept.get(key);
-      const now = performance.now();
-      const isKnown =
-        known !== undefined &&
-        (known.session.id === null ||
-          now - known.usedAt < trustedMs ||
-          (await isAlive(egress, known.session, opening)));
-      const session = isKnown ? known.session : await openSession(egress, opening);
-      kept.set(key, { session, usedAt: performance.now() });
+    async take(key, sessionToOpen) {
+      const cachedSession = sessions.get(key);
+      const nowMs = performance.now();
+      const isUsable =
+        cachedSession !== undefined &&
+        (cachedSession.session.id === null ||
+          nowMs - cachedSession.usedAt < uncheckedIdleMs ||
+          (await isAlive(egress, cachedSession.session, sessionToOpen)));
+      const session = isUsable ? cachedSession.session : await openSession(egress, sessionToOpen);
+      sessions.set(key, { session, usedAt: performance.now() });
       return session;
     },
     drop(key, session) {
-      if (kept.peek(key)?.session === session) kept.delete(key);
+      if (sessions.peek(key)?.session === session) sessions.delete(key);
     },
   };
 }
 
-/** `initialize` and its notification. What goes wrong here is not the call's doing: it has not been sent. */
+/**
+ * Opens a session with `initialize` and the notification after it. When this fails, the call itself
+ * has not been sent yet.
+ */
 export async function openSession(
   egress: Egress,
-  { server, version, timeoutMs }: Opening,
+  { server, version, timeoutMs }: SessionToOpen,
 ): Promise<McpSession> {
-  const wanted = version === statelessVersion ? newestSession : version;
+  const requestedVersion = version === statelessVersion ? newestSessionVersion : version;
   const answer = await exchangeRpc(egress, server, {
-    ...sessionMessage('initialize', initializeParams(wanted)),
+    ...createSessionMessage('initialize', initializeParamsOf(requestedVersion)),
     id: uuidv7(),
     timeoutMs: timeoutMs(),
-    maxBytes: bytesMax,
+    maxBytes: answerBytesMax,
   });
-  const offered = requireResult(answer)['protocolVersion'];
-  const protocolVersion = mcpVersions.find((each) => each === offered);
+  const offeredVersion = requireResult(answer)['protocolVersion'];
+  const protocolVersion = mcpVersions.find((each) => each === offeredVersion);
   if (protocolVersion === undefined || protocolVersion === statelessVersion) {
-    throw notMcp('The MCP server speaks no revision of the protocol that is known here.');
+    throw mcpViolationError(
+      'The MCP server speaks no revision of the protocol that is known here.',
+    );
   }
-  const id = headerOf(answer.headers, 'mcp-session-id') ?? null;
-  if (id !== null && !sessionId.test(id)) throw notMcp('The MCP server gave an unusable session.');
+  const id = headerValueOf(answer.headers, 'mcp-session-id') ?? null;
+  if (id !== null && !sessionIdPattern.test(id))
+    throw mcpViolationError('The MCP server gave an unusable session.');
   const session = { protocolVersion, id };
-  const message = sessionMessage('notifications/initialized');
+  const message = createSessionMessage('notifications/initialized');
   const { status } = await exchangeRpc(egress, server, {
     ...message,
-    headers: [...message.headers, ...sessionHeaders(session)],
+    headers: [...message.headers, ...sessionHeadersOf(session)],
     id: null,
     timeoutMs: timeoutMs(),
-    maxBytes: bytesMax,
+    maxBytes: answerBytesMax,
   });
-  if (status >= 300) throw notMcp('The MCP server did not take the session it had opened.', status);
+  if (status >= 300)
+    throw mcpViolationError('The MCP server did not take the session it had opened.', status);
   return session;
 }
 
-/** What tells a server which session and revision a message is of; never part of what is approved. */
-export function sessionHeaders({ protocolVersion, id }: McpSession): HeaderPair[] {
+/**
+ * The headers that name the session and the protocol revision. They are added when a request is
+ * sent and are not part of the approved request.
+ */
+export function sessionHeadersOf({ protocolVersion, id }: McpSession): HeaderPair[] {
   const version: HeaderPair = ['mcp-protocol-version', protocolVersion];
   return id === null ? [version] : [version, ['mcp-session-id', id]];
 }
 
-const courtesyMs = 3_000;
+const cleanupTimeoutMs = 3_000;
 
-/** A courtesy to the server; what it answers is of no interest. Never fails. */
+/** Ends a session. Never throws, and ignores the server's answer. */
 export async function closeSession(
   egress: Egress,
   { server: { url, credentials }, session }: { server: McpServer; session: McpSession },
 ): Promise<void> {
   if (session.id === null) return;
   try {
-    const headers = sessionHeaders(session);
-    const totalTimeoutMs = courtesyMs;
+    const headers = sessionHeadersOf(session);
+    const totalTimeoutMs = cleanupTimeoutMs;
     await egress.request({
       method: 'DELETE',
-      ...inject({ url, headers }, credentials),
+      ...injectCredential({ method: 'DELETE', url, headers, body: null }, credentials),
       totalTimeoutMs,
     });
   } catch {
-    // It will forget the session by itself.
+    // The server cannot be reached. It ends unused sessions by itself, so this failure does no
+    // harm.
   }
 }
 
-/** Says that nobody waits for an answer any more (MCP, Cancellation); the server may go on all the same. Never fails. */
+/**
+ * Tells the server that the answer to a request is not needed any more (MCP, Cancellation). The
+ * server may continue nevertheless. Never throws.
+ */
 export async function cancelRequest(
   egress: Egress,
   { server, session, id }: { server: McpServer; session: McpSession; id: string },
 ): Promise<void> {
   const params = { requestId: id, reason: 'The time for it is over.' };
-  const message = sessionMessage('notifications/cancelled', params);
+  const message = createSessionMessage('notifications/cancelled', params);
   try {
     await exchangeRpc(egress, server, {
       ...message,
-      headers: [...message.headers, ...sessionHeaders(session)],
+      headers: [...message.headers, ...sessionHeadersOf(session)],
       id: null,
-      timeoutMs: courtesyMs,
-      maxBytes: bytesMax,
+      timeoutMs: cleanupTimeoutMs,
+      maxBytes: answerBytesMax,
     });
   } catch {
-    // It will find nobody who listens.
+    // The server cannot be reached. It can still see that the connection for the answer was closed.
   }
 }
 
 async function isAlive(
   egress: Egress,
   session: McpSession,
-  { server, timeoutMs }: Opening,
+  { server, timeoutMs }: SessionToOpen,
 ): Promise<boolean> {
-  const message = sessionMessage('ping');
+  const message = createSessionMessage('ping');
   const { status } = await exchangeRpc(egress, server, {
     ...message,
-    headers: [...message.headers, ...sessionHeaders(session)],
+    headers: [...message.headers, ...sessionHeadersOf(session)],
     id: uuidv7(),
     timeoutMs: timeoutMs(),
-    maxBytes: bytesMax,
+    maxBytes: answerBytesMax,
   });
   return status < 300;
 }
 
-/** The result of something we only ask, or an error that says what the server did instead. */
+/**
+ * Returns the result of a request, or throws an error that says what the server answered instead.
+ */
 export function requireResult({
   status,
   message,
 }: RpcAnswer): NonNullable<NonNullable<RpcAnswer['message']>['result']> {
   if (message?.result !== undefined && status < 300) return message.result;
   if (status === 401 || status === 403) {
-    throw notMcp(
+    throw mcpViolationError(
       `The MCP server answered ${status}: it wants another credential than the service has.`,
       status,
     );
   }
   const code: unknown = message?.error?.code;
-  const said = typeof code === 'number' ? ` (error ${code})` : '';
-  throw notMcp(`The MCP server answered ${status}${said}, and not as the protocol says.`, status);
+  const errorNote = typeof code === 'number' ? ` (error ${code})` : '';
+  throw mcpViolationError(
+    `The MCP server answered ${status}${errorNote}, and not as the protocol says.`,
+    status,
+  );
 }

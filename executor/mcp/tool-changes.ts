@@ -5,41 +5,58 @@ import type { Client } from '#bus';
 import type { registry } from '#contracts/bus/registry';
 import type { Logger } from '#telemetry';
 
-interface OfService {
+interface ServiceKey {
   readonly orgId: string;
   readonly serviceId: string;
 }
 
-/** What calls notice of the tools of their servers. Never fails, and keeps no call waiting. */
+/**
+ * Reports to the registry that a server's tools were used or have changed. Never throws and never
+ * delays a call.
+ */
 export interface ToolChanges {
-  /** A call has used them: they may be due to be read again. */
-  used(service: OfService): void;
-  /** The server said or showed that they are not what they were. */
-  changed(service: OfService): void;
+  /**
+   * Reports that a call used the service, so that the registry reads the server's tools again if it
+   * has not done so for a while.
+   */
+  used(service: ServiceKey): void;
+  /** Reports that the server's tools have changed or seem to have changed. */
+  changed(service: ServiceKey): void;
 }
 
-/** The registry asks a server that is in use at most this often; asking it more often would be for nothing. */
-const usedEveryMs = 5 * 60_000;
+/**
+ * The interval at which the registry reads the tools of a server in use. More frequent reports
+ * would have no effect.
+ */
+const useReportIntervalMs = 5 * 60_000;
 const servicesMax = 10_000;
-const followMs = 30_000;
+const followTimeoutMs = 30_000;
 
-/** Tells the registry, which asks the server and keeps what it finds. What gets lost is found within the hour. */
+/**
+ * Sends reports to the registry, which then reads the server's tools again. A lost report matters
+ * little, because the registry reads them every hour anyway.
+ */
 export function createToolChanges(
   { followTools }: Pick<Client<typeof registry>, 'followTools'>,
   logger: Logger,
 ): ToolChanges {
-  const recent = new LRUCache<string, true>({ max: servicesMax, ttl: usedEveryMs });
-  const tell = ({ orgId, serviceId }: OfService, isTold: boolean) => {
-    recent.set(serviceId, true);
-    followTools({ orgId, serviceId, isTold }, deadlineIn(followMs)).catch((error: unknown) => {
-      recent.delete(serviceId);
-      logger.warn({ err: error, serviceId }, 'tools could not be followed');
-    });
+  const recentServiceIds = new LRUCache<string, true>({
+    max: servicesMax,
+    ttl: useReportIntervalMs,
+  });
+  const announceChange = ({ orgId, serviceId }: ServiceKey, isTold: boolean) => {
+    recentServiceIds.set(serviceId, true);
+    followTools({ orgId, serviceId, isTold }, deadlineIn(followTimeoutMs)).catch(
+      (error: unknown) => {
+        recentServiceIds.delete(serviceId);
+        logger.warn({ err: error, serviceId }, 'tools could not be followed');
+      },
+    );
   };
   return {
     used(service) {
-      if (!recent.has(service.serviceId)) tell(service, false);
+      if (!recentServiceIds.has(service.serviceId)) announceChange(service, false);
     },
-    changed: (service) => tell(service, true),
+    changed: (service) => announceChange(service, true),
   };
 }

@@ -1,131 +1,151 @@
 import { v7 as uuidv7 } from 'uuid';
 
 import { discoveryLimits, statelessVersion, toolDefinition } from '#contracts/mcp';
-import type { Discovered, ToolDefinition } from '#contracts/mcp';
+import type { ToolDiscovery, ToolDefinition } from '#contracts/mcp';
 import type { JsonValue } from '#contracts/vocabulary';
 import type { Egress } from '#egress';
 import { AppError } from '#errors';
 import { canonicalJson } from '#signing';
-import { exchangeRpc, notMcp } from './exchange.ts';
+import { exchangeRpc, mcpViolationError } from './exchange.ts';
 import type { McpServer, RpcAnswer } from './exchange.ts';
-import { isObject } from './message.ts';
-import { sessionMessage, statelessMessage } from './protocol.ts';
-import { closeSession, openSession, requireResult, sessionHeaders } from './session.ts';
+import { isObject } from './domain/message.ts';
+import { createSessionMessage, createStatelessMessage } from '../request/domain/mcp-message.ts';
+import { closeSession, openSession, requireResult, sessionHeadersOf } from './session.ts';
 import type { McpSession } from './session.ts';
 
-interface Asking {
+interface DiscoveryOptions {
   readonly server: McpServer;
-  /** What is left for everything. */
+  /** The milliseconds that are left for the whole discovery. */
   readonly timeoutMs: () => number;
 }
 
 type Result = ReturnType<typeof requireResult>;
 
-/** One page of answers may hold all that is taken in all. */
+/** The limit of one page, which may contain as many bytes as all tools together may have. */
 const pageBytesMax = 2 * discoveryLimits.bytes;
 
-/** Finds out which era a server is of, and lists its tools: the era without sessions is asked for first. */
-export async function discoverTools(egress: Egress, asking: Asking): Promise<Discovered> {
-  if (await isStateless(egress, asking)) {
-    const tools = await listTools(createList(egress, { ...asking, session: null }));
+/**
+ * Finds the protocol revision of an MCP server and lists its tools. Tries the revision without
+ * sessions first.
+ */
+export async function discoverTools(
+  egress: Egress,
+  options: DiscoveryOptions,
+): Promise<ToolDiscovery> {
+  if (await isStateless(egress, options)) {
+    const tools = await listTools(createPageLister(egress, { ...options, session: null }));
     return { protocolVersion: statelessVersion, tools };
   }
-  const session = await openSession(egress, { ...asking, version: statelessVersion });
-  const tools = await listTools(createList(egress, { ...asking, session }));
-  void closeSession(egress, { ...asking, session });
+  const session = await openSession(egress, { ...options, version: statelessVersion });
+  const tools = await listTools(createPageLister(egress, { ...options, session }));
+  void closeSession(egress, { ...options, session });
   return { protocolVersion: session.protocolVersion, tools };
 }
 
-interface AskingIn extends Asking {
-  /** Null in the era without sessions. */
+interface DiscoveryInSession extends DiscoveryOptions {
+  /** Null for the revision without sessions. */
   readonly session: McpSession | null;
 }
 
-/** One tool as the server describes it at this moment; undefined when it is not there. */
+/** The tool with this name as the server describes it now; undefined when the server has none. */
 export async function findTool(
   egress: Egress,
-  asking: AskingIn,
+  options: DiscoveryInSession,
   name: string,
 ): Promise<ToolDefinition | undefined> {
-  const tools = await listTools(createList(egress, asking));
+  const tools = await listTools(createPageLister(egress, options));
   return tools.find((tool) => tool.name === name);
 }
 
-type List = (cursor: string | null) => Promise<Result>;
+type ListToolsPage = (cursor: string | null) => Promise<Result>;
 
-/** Some older servers leave unanswered what comes before `initialize`. */
-const probeMs = 5_000;
+/**
+ * The time limit of the first request. Some servers of older revisions do not answer a request that
+ * comes before `initialize`.
+ */
+const probeTimeoutMs = 5_000;
 
-/** `server/discover` exists in that era alone; what an older server makes of it is no error. */
-async function isStateless(egress: Egress, asking: Asking): Promise<boolean> {
+/**
+ * Whether the server uses the revision without sessions. Only this revision has the method
+ * `server/discover`; a server that does not know the method uses an older revision.
+ */
+async function isStateless(egress: Egress, options: DiscoveryOptions): Promise<boolean> {
   let answer: RpcAnswer;
   try {
-    answer = await exchangeRpc(egress, asking.server, {
-      ...statelessMessage('server/discover'),
+    answer = await exchangeRpc(egress, options.server, {
+      ...createStatelessMessage('server/discover'),
       id: uuidv7(),
-      timeoutMs: Math.min(probeMs, asking.timeoutMs()),
+      timeoutMs: Math.min(probeTimeoutMs, options.timeoutMs()),
       maxBytes: pageBytesMax,
     });
-  } catch (thrown) {
-    if (AppError.from(thrown).code === 'upstream_timeout') return false;
-    throw thrown;
+  } catch (error) {
+    if (AppError.from(error).code === 'upstream_timeout') return false;
+    throw error;
   }
   if (answer.status === 401 || answer.status === 403) requireResult(answer);
   const supported = answer.message?.result?.['supportedVersions'];
   return Array.isArray(supported) && supported.includes(statelessVersion);
 }
 
-function createList(egress: Egress, { server, timeoutMs, session }: AskingIn): List {
+function createPageLister(
+  egress: Egress,
+  { server, timeoutMs, session }: DiscoveryInSession,
+): ListToolsPage {
   return async (cursor) => {
     const params = cursor === null ? {} : { cursor };
     const message =
       session === null
-        ? statelessMessage('tools/list', params)
-        : sessionMessage('tools/list', params);
-    const headers = [...message.headers, ...(session === null ? [] : sessionHeaders(session))];
-    const sending = { id: uuidv7(), timeoutMs: timeoutMs(), maxBytes: pageBytesMax };
-    return requireResult(await exchangeRpc(egress, server, { ...message, headers, ...sending }));
+        ? createStatelessMessage('tools/list', params)
+        : createSessionMessage('tools/list', params);
+    const headers = [...message.headers, ...(session === null ? [] : sessionHeadersOf(session))];
+    const sendOptions = { id: uuidv7(), timeoutMs: timeoutMs(), maxBytes: pageBytesMax };
+    return requireResult(
+      await exchangeRpc(egress, server, { ...message, headers, ...sendOptions }),
+    );
   };
 }
 
-async function listTools(list: List): Promise<ToolDefinition[]> {
-  const byName = new Map<string, ToolDefinition>();
+async function listTools(listPage: ListToolsPage): Promise<ToolDefinition[]> {
+  const toolsByName = new Map<string, ToolDefinition>();
   let cursor: string | null = null;
   let bytes = 0;
   for (let page = 0; page < discoveryLimits.pages; page += 1) {
-    const result: Result = await list(cursor);
+    const result: Result = await listPage(cursor);
     const { tools, nextCursor } = result;
-    if (!Array.isArray(tools)) throw notMcp('The MCP server gave no list of its tools.');
+    if (!Array.isArray(tools)) throw mcpViolationError('The MCP server gave no list of its tools.');
     for (const tool of tools) {
       const definition = definitionOf(tool);
-      if (definition === undefined || byName.has(definition.name)) continue;
+      if (definition === undefined || toolsByName.has(definition.name)) continue;
       bytes += Buffer.byteLength(JSON.stringify(definition));
-      byName.set(definition.name, definition);
+      toolsByName.set(definition.name, definition);
     }
-    if (byName.size > discoveryLimits.tools || bytes > discoveryLimits.bytes) {
-      throw tooMuch(`offers more than ${discoveryLimits.tools} tools, or too much text about them`);
+    if (toolsByName.size > discoveryLimits.tools || bytes > discoveryLimits.bytes) {
+      throw tooManyToolsError(
+        `offers more than ${discoveryLimits.tools} tools, or too much text about them`,
+      );
     }
-    if (typeof nextCursor !== 'string' || nextCursor === cursor) return [...byName.values()];
+    if (typeof nextCursor !== 'string' || nextCursor === cursor) return [...toolsByName.values()];
     cursor = nextCursor;
   }
-  throw tooMuch(`lists its tools on more than ${discoveryLimits.pages} pages`);
+  throw tooManyToolsError(`lists its tools on more than ${discoveryLimits.pages} pages`);
 }
 
-/** What is read or acted on; the rest (icons, metadata) is nobody's business here. */
+/** The fields of a tool that the gateway reads. Others (icons, metadata) are dropped. */
 function definitionOf(tool: JsonValue): ToolDefinition | undefined {
   if (!isObject(tool)) return undefined;
-  const known = Object.keys(toolDefinition.shape).flatMap((key) => {
+  const knownFields = Object.keys(toolDefinition.shape).flatMap((key) => {
     const value = Object.hasOwn(tool, key) ? tool[key] : undefined;
     return value === undefined ? [] : [[key, value] as const];
   });
-  const parsed = toolDefinition.safeParse(Object.fromEntries(known));
-  if (!parsed.success || parsed.data.name === '') return undefined;
-  const definition = parsed.data;
-  // Deeper than anything is read or compared here: nothing but its name is kept, which makes it unusable.
-  return isReadable(definition) ? definition : { name: definition.name, inputSchema: null };
+  const parseResult = toolDefinition.safeParse(Object.fromEntries(knownFields));
+  if (!parseResult.success || parseResult.data.name === '') return undefined;
+  const definition = parseResult.data;
+  // Of a definition that is nested too deeply for the gateway only the name is kept. Without a
+  // schema the tool cannot be called.
+  return isWithinLimits(definition) ? definition : { name: definition.name, inputSchema: null };
 }
 
-function isReadable(definition: ToolDefinition): boolean {
+function isWithinLimits(definition: ToolDefinition): boolean {
   try {
     canonicalJson(definition);
     return true;
@@ -134,6 +154,6 @@ function isReadable(definition: ToolDefinition): boolean {
   }
 }
 
-function tooMuch(what: string): AppError {
-  return new AppError('response_too_large', `The MCP server ${what}.`);
+function tooManyToolsError(excess: string): AppError {
+  return new AppError('response_too_large', `The MCP server ${excess}.`);
 }

@@ -1,14 +1,15 @@
 import { SecretText } from '#config';
 import { openDatabase } from '#database';
 import { createLogger } from '#telemetry';
-import { appBinding } from '../connections/provider-apps.ts';
+import { oauthAppSealContextOf } from '../providers/provider-apps.ts';
 import { readMasterKeys } from './master-keys.ts';
-import { openVault, secretBinding } from './vault.ts';
-import type { OrgBinding } from './vault.ts';
+import { openVault, secretSealContextOf } from './vault.ts';
+import type { OrgSealContext } from './vault.ts';
 
 /**
- * Fails when a test has given the vault a credential that the sweep of the run would not find again
- * (`test/support/canaries.ts`). What a test has made unreadable is passed over.
+ * Fails when a test stored a credential without the marker by which the canary sweep after the test
+ * run finds leaked credentials (`test/support/canaries.ts`). Skips ciphertexts that a test made
+ * unreadable.
  */
 export async function requireMarkedCredentials({
   adminUrl,
@@ -32,10 +33,10 @@ export async function requireMarkedCredentials({
        from executor.oauth_app where sealed_secret is not null limit 200)
   `;
   for (const { org: orgId, id, version, sealed, app } of rows) {
-    const binding: OrgBinding = app
-      ? appBinding({ orgId, id, version })
-      : secretBinding({ orgId, secretId: id, version });
-    const value = await vault.unseal(db, binding, sealed).catch(() => 'CANARY-');
+    const sealContext: OrgSealContext = app
+      ? oauthAppSealContextOf({ orgId, id, version })
+      : secretSealContextOf({ orgId, secretId: id, version });
+    const value = await vault.unseal(db, sealContext, sealed).catch(() => 'CANARY-');
     if (!value.includes('CANARY-')) {
       throw new Error(`the vault was given "${value}": use canary(), or the sweep cannot see it`);
     }

@@ -4,29 +4,28 @@ import type { KeyObject } from 'node:crypto';
 import { ConfigError } from '#config';
 import type { SecretText } from '#config';
 import type { Database } from '#database';
-import { nonceBytes, parseMasterKeys, seal, unseal } from '../domain/sealing.ts';
-import type { Binding, MasterKey } from '../domain/sealing.ts';
-import {
-  listDataKeysNotUnder,
-  listMasterKeysInUse,
-  rewrapDataKey,
-} from '../repository/data-key.ts';
-import type { WrappedDataKey } from '../repository/data-key.ts';
-import { rememberKeyCheck, replaceKeyCheck } from '../repository/key-check.ts';
-import type { KeyCheck } from '../repository/key-check.ts';
+import { nonceBytes, parseMasterKeys, seal, unseal } from './domain/sealing.ts';
+import type { SealContext, MasterKey } from './domain/sealing.ts';
+import { listDataKeysNotUnder, listMasterKeysInUse, rewrapDataKey } from './data-key.sql.ts';
+import type { WrappedDataKey } from './data-key.sql.ts';
+import { rememberKeyCheck, replaceKeyCheck } from './key-check.sql.ts';
+import type { KeyCheck } from './key-check.sql.ts';
 
 /**
- * Key-encryption keys, newest first: all of them unwrap. Which one wraps is in the database, and
- * only a rotation changes it: executors that are given a new key one after the other go on opening
- * what each of them stores.
+ * The master keys, newest first. Each of them can unwrap data keys. The database says which one
+ * wraps new ones, and only a rotation changes that. So executors can open each other's data keys
+ * even while a new master key is given to them one after the other.
  */
 export type MasterKeys = readonly [MasterKey, ...MasterKey[]];
 
-/** No org has this id: it stands where a ciphertext belongs to the whole deployment. */
-const deployment = '00000000-0000-0000-0000-000000000000';
-const checkBinding: Binding = {
-  orgId: deployment,
-  recordId: deployment,
+/**
+ * No org has this id. It is used in the seal context of a ciphertext that belongs to the whole
+ * deployment.
+ */
+const deploymentOrgId = '00000000-0000-0000-0000-000000000000';
+const checkSealContext: SealContext = {
+  orgId: deploymentOrgId,
+  recordId: deploymentOrgId,
   version: 1,
   purpose: 'key_check',
 };
@@ -40,17 +39,21 @@ export function readMasterKeys(setting: SecretText): MasterKeys {
   );
 }
 
-/** Refuses, in one sentence, keys that do not open this vault: it would look empty, and be written to with another key. */
+/**
+ * Throws when the master keys do not open this vault. Without this check an executor with a wrong
+ * key would find every credential unreadable, and would seal new ones with that key.
+ */
 export async function checkMasterKeys(db: Database, masterKeys: MasterKeys): Promise<void> {
-  const check = await rememberKeyCheck(db, newKeyCheck(masterKeys[0]));
-  const inUse = await listMasterKeysInUse(db);
-  const known = new Map(masterKeys.map((key) => [key.id, key]));
-  const checkKey = known.get(check.masterKey);
-  if (checkKey === undefined || inUse.some((id) => !known.has(id))) throw wrongMasterKey();
+  const keyCheck = await rememberKeyCheck(db, createKeyCheck(masterKeys[0]));
+  const masterKeysInUse = await listMasterKeysInUse(db);
+  const keysById = new Map(masterKeys.map((key) => [key.id, key]));
+  const checkKey = keysById.get(keyCheck.masterKey);
+  if (checkKey === undefined || masterKeysInUse.some((id) => !keysById.has(id)))
+    throw wrongMasterKeyError();
   try {
-    unseal(checkKey.key, check.sealed, checkBinding);
+    unseal(checkKey.key, keyCheck.sealed, checkSealContext);
   } catch {
-    throw wrongMasterKey();
+    throw wrongMasterKeyError();
   }
 }
 
@@ -59,9 +62,9 @@ export function wrapDataKey(
   { orgId, dataKey, masterKey }: { orgId: string; dataKey: KeyObject; masterKey: string },
 ): WrappedDataKey {
   const { key } = masterKeyOf(masterKeys, masterKey);
-  const binding = dataKeyBinding(orgId);
-  const wrapped = seal(key, dataKey.export(), { binding, nonce: randomBytes(nonceBytes) });
-  return { masterKey, wrapped };
+  const sealContext = dataKeySealContextOf(orgId);
+  const wrappedKey = seal(key, dataKey.export(), { sealContext, nonce: randomBytes(nonceBytes) });
+  return { masterKey, wrapped: wrappedKey };
 }
 
 export function unwrapDataKey(
@@ -69,49 +72,49 @@ export function unwrapDataKey(
   { orgId, masterKey, wrapped }: WrappedDataKey & { orgId: string },
 ): KeyObject {
   const { key } = masterKeyOf(masterKeys, masterKey);
-  return createSecretKey(unseal(key, wrapped, dataKeyBinding(orgId)));
+  return createSecretKey(unseal(key, wrapped, dataKeySealContextOf(orgId)));
 }
 
 function masterKeyOf(masterKeys: MasterKeys, id: string): MasterKey {
-  const found = masterKeys.find((each) => each.id === id);
-  if (found) return found;
+  const masterKey = masterKeys.find((each) => each.id === id);
+  if (masterKey) return masterKey;
   throw new Error(`MASTER_KEY lacks the key ${id}; give it to every executor`);
 }
 
 /**
- * Puts every data key under the newest master key, while calls go on. Ciphertexts stay as they
- * are. Each key is one update, so it may be killed and started again at any moment; afterwards
- * the older master keys are needed no more.
+ * Rewraps every data key with the newest master key while calls continue. The ciphertexts that the
+ * data keys sealed do not change. Each data key is updated by itself, so the rotation can be killed
+ * and restarted at any time. After the rotation, the older master keys are not needed any more.
  */
 export async function rotateMasterKey(db: Database, masterKeys: MasterKeys): Promise<number> {
   await checkMasterKeys(db, masterKeys);
   const [newest] = masterKeys;
-  await replaceKeyCheck(db, newKeyCheck(newest));
-  let rewrapped = 0;
+  await replaceKeyCheck(db, createKeyCheck(newest));
+  let rewrappedCount = 0;
   for (;;) {
-    const old = await listDataKeysNotUnder(db, { masterKey: newest.id, limit: batchMax });
-    for (const from of old) {
+    const oldDataKeys = await listDataKeysNotUnder(db, { masterKey: newest.id, limit: batchMax });
+    for (const from of oldDataKeys) {
       const { orgId } = from;
       const dataKey = unwrapDataKey(masterKeys, from);
-      const to = wrapDataKey(masterKeys, { orgId, dataKey, masterKey: newest.id });
-      await rewrapDataKey(db, { orgId, from, to });
+      const rewrappedKey = wrapDataKey(masterKeys, { orgId, dataKey, masterKey: newest.id });
+      await rewrapDataKey(db, { orgId, from, to: rewrappedKey });
     }
-    rewrapped += old.length;
-    if (old.length < batchMax) return rewrapped;
+    rewrappedCount += oldDataKeys.length;
+    if (oldDataKeys.length < batchMax) return rewrappedCount;
   }
 }
 
-function newKeyCheck({ id, key }: MasterKey): KeyCheck {
+function createKeyCheck({ id, key }: MasterKey): KeyCheck {
   const nonce = randomBytes(nonceBytes);
-  const sealed = seal(key, Buffer.from('vault'), { binding: checkBinding, nonce });
-  return { masterKey: id, sealed };
+  const sealedCheck = seal(key, Buffer.from('vault'), { sealContext: checkSealContext, nonce });
+  return { masterKey: id, sealed: sealedCheck };
 }
 
-function dataKeyBinding(orgId: string): Binding {
+function dataKeySealContextOf(orgId: string): SealContext {
   return { orgId, recordId: orgId, version: 1, purpose: 'data_key' };
 }
 
-function wrongMasterKey(): ConfigError {
+function wrongMasterKeyError(): ConfigError {
   return new ConfigError(
     'MASTER_KEY does not open this vault: give the key it was made with (of several, every one still in use, newest first), or start with an empty database.',
   );

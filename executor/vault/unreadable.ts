@@ -1,9 +1,11 @@
 import type { ErrorCode } from '#contracts/errors';
 import { AppError } from '#errors';
-import type { SealingPurpose } from '../domain/sealing.ts';
+import type { SealingPurpose } from './domain/sealing.ts';
 
-/** What helps when a ciphertext is not the one that was sealed for its place. */
-const told: Readonly<Record<Exclude<SealingPurpose, 'key_check'>, readonly [ErrorCode, string]>> = {
+/** The error for each purpose of a ciphertext. It says how the problem can be solved. */
+const errorsByPurpose: Readonly<
+  Record<Exclude<SealingPurpose, 'key_check'>, readonly [ErrorCode, string]>
+> = {
   secret: [
     'credential_missing',
     'The stored value of this secret cannot be opened; store it again, or have the operator restore the database.',
@@ -24,7 +26,7 @@ const told: Readonly<Record<Exclude<SealingPurpose, 'key_check'>, readonly [Erro
     'approval_stale',
     'The approved call cannot be opened any more; nothing was sent. Ask for approval again.',
   ],
-  // Nothing of the org opens, and nothing can be stored for it.
+  // Without its data key, nothing of the org can be opened, and nothing can be stored for it.
   data_key: [
     'unavailable',
     'The vault key of this org cannot be opened, so nothing was sent or stored; the operator has to give the right MASTER_KEY or restore the database.',
@@ -32,11 +34,11 @@ const told: Readonly<Record<Exclude<SealingPurpose, 'key_check'>, readonly [Erro
 };
 
 /**
- * The refusal of a ciphertext that was moved, changed, or sealed with another key
- * (docs/reference/credentials.md#the-vault).
- * Whoever meets it leaves it where it is: what was put in its place may be put back.
+ * The error for a ciphertext that was moved, changed, or sealed with another key
+ * (docs/reference/credentials.md#the-vault). The caller must leave the ciphertext stored, because
+ * the operator may be able to repair it.
  */
-export function unreadable(purpose: keyof typeof told, cause: unknown): AppError {
-  const [code, message] = told[purpose];
+export function unreadableError(purpose: keyof typeof errorsByPurpose, cause: unknown): AppError {
+  const [code, message] = errorsByPurpose[purpose];
   return new AppError(code, message, { cause });
 }

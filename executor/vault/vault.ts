@@ -5,57 +5,75 @@ import type { Tier } from '#contracts/vocabulary';
 import type { Database, Sql } from '#database';
 import { createLookupCache } from '#cache';
 import type { Logger } from '#telemetry';
-import { nonceBytes, seal, unseal } from '../domain/sealing.ts';
-import type { Binding, SealingPurpose } from '../domain/sealing.ts';
-import { findDataKey, insertDataKey } from '../repository/data-key.ts';
-import type { WrappedDataKey } from '../repository/data-key.ts';
-import { getActiveMasterKey } from '../repository/key-check.ts';
-import { findSealedSecret } from '../repository/secret-version.ts';
-import type { SealedSecret } from '../repository/secret-version.ts';
+import { nonceBytes, seal, unseal } from './domain/sealing.ts';
+import type { SealContext, SealingPurpose } from './domain/sealing.ts';
+import { findDataKey, insertDataKey } from './data-key.sql.ts';
+import type { WrappedDataKey } from './data-key.sql.ts';
+import { getActiveMasterKey } from './key-check.sql.ts';
+import { findSealedSecret } from './secret-version.sql.ts';
+import type { SealedSecret } from './secret-version.sql.ts';
 import { checkMasterKeys, unwrapDataKey, wrapDataKey } from './master-keys.ts';
 import type { MasterKeys } from './master-keys.ts';
-import { unreadable } from './unreadable.ts';
+import { unreadableError } from './unreadable.ts';
 
-/** A secret as the sender needs it. Its value is decrypted by each `reveal`, and kept nowhere. */
+/**
+ * A secret with its owner and hosts. Each call of `reveal` decrypts the value; the plaintext is not
+ * cached.
+ */
 export interface UsableSecret {
   readonly tier: Tier;
   readonly ownerId: string | null;
   readonly allowedHosts: readonly string[];
-  /** Throws `credential_missing` when what is stored does not open. */
+  readonly version: number;
+  /** The version that a provider refused since the last success; null when there is none. */
+  readonly refusedVersion: number | null;
+  /** Throws `credential_missing` when the stored value cannot be opened. */
   reveal(): string;
 }
 
-/** A binding of what the data key of an org seals. */
-export type OrgBinding = Binding & {
+/** The seal context of a ciphertext that was sealed with an org's data key. */
+export type OrgSealContext = SealContext & {
   readonly purpose: Exclude<SealingPurpose, 'data_key' | 'key_check'>;
 };
 
 /**
- * Seals and opens. Everything at rest that nobody may read goes through it. What was not sealed for
- * exactly its binding does not open: that is the error of its purpose (`unreadable.ts`), and
- * `unavailable` when it is the org's key that does not.
+ * Seals and opens every secret value at rest. A ciphertext opens only for the seal context that it was
+ * sealed for. For any other seal context, the error depends on the purpose (`unreadable.ts`). When the
+ * org's data key cannot be opened, the error is `unavailable`.
  */
 export interface Vault {
-  seal(sql: Sql, binding: OrgBinding, text: string): Promise<Buffer>;
-  unseal(sql: Sql, binding: OrgBinding, sealed: Uint8Array): Promise<string>;
-  /** `unseal` without waiting, for what is opened on each use and kept nowhere. */
-  openerOf(sql: Sql, orgId: string): Promise<(binding: OrgBinding, sealed: Uint8Array) => string>;
+  seal(sql: Sql, sealContext: OrgSealContext, text: string): Promise<Buffer>;
+  unseal(sql: Sql, sealContext: OrgSealContext, sealed: Uint8Array): Promise<string>;
+  /**
+   * Loads the data key once, and returns a synchronous function that opens ciphertexts, for values
+   * that are decrypted at each use.
+   */
+  openerOf(
+    sql: Sql,
+    orgId: string,
+  ): Promise<(sealContext: OrgSealContext, sealed: Uint8Array) => string>;
   findSecret(at: { orgId: string; secretId: string }): Promise<UsableSecret | undefined>;
   /**
-   * Drops cached ciphertexts of a secret that changed, or of all (null). The replica that made the
-   * change does so before it answers: the others hear of it a moment later.
+   * Drops the cached ciphertexts of a secret that changed, or of all secrets (null). The replica
+   * that made the change does so before it answers; the other replicas do so when they receive the
+   * event.
    */
   forget(secretId: string | null): void;
 }
 
-/** As it is stored, with the key of its org. */
+/** A stored secret, with its org's data key for opening it. */
 type OpenableSecret = SealedSecret & { readonly dataKey: KeyObject };
 
 const cachedMs = 1_000;
-/** The last one finds what the one before stored. */
+/**
+ * How often a data key is looked up or created. When another replica stores one first, the next
+ * attempt finds it.
+ */
 const wrapAttemptsMax = 4;
 
-/** Opens the vault, or refuses with one sentence when the master key is not the one it was made with. */
+/**
+ * Opens the vault. Throws when the master keys do not open it, so that the executor does not start.
+ */
 export async function openVault({
   db,
   masterKeys,
@@ -67,84 +85,99 @@ export async function openVault({
 }): Promise<Vault> {
   await checkMasterKeys(db, masterKeys);
 
-  const unwrap = (orgId: string, wrapped: WrappedDataKey): KeyObject => {
+  const unwrapKey = (orgId: string, wrappedKey: WrappedDataKey): KeyObject => {
     try {
-      return unwrapDataKey(masterKeys, { orgId, ...wrapped });
+      return unwrapDataKey(masterKeys, { orgId, ...wrappedKey });
     } catch (cause) {
       logger.error({ err: cause, orgId }, 'the data key of an org does not open');
-      throw unreadable('data_key', cause);
+      throw unreadableError('data_key', cause);
     }
   };
-  const open = (dataKey: KeyObject, binding: OrgBinding, sealed: Uint8Array): string => {
+  const open = (
+    dataKey: KeyObject,
+    sealContext: OrgSealContext,
+    sealedBytes: Uint8Array,
+  ): string => {
     try {
-      return unseal(dataKey, sealed, binding).toString('utf8');
+      return unseal(dataKey, sealedBytes, sealContext).toString('utf8');
     } catch (cause) {
-      logger.error({ err: cause, ...binding }, 'a ciphertext does not open');
-      throw unreadable(binding.purpose, cause);
+      logger.error({ err: cause, ...sealContext }, 'a ciphertext does not open');
+      throw unreadableError(sealContext.purpose, cause);
     }
   };
 
   const dataKeyOf = async (sql: Sql, orgId: string) => {
     for (let attempt = 0; attempt < wrapAttemptsMax; attempt += 1) {
-      const known = await findDataKey(sql, { orgId });
-      if (known) return unwrap(orgId, known);
+      const storedKey = await findDataKey(sql, { orgId });
+      if (storedKey) return unwrapKey(orgId, storedKey);
       const masterKey = await getActiveMasterKey(sql);
       const dataKey = generateKeySync('aes', { length: 256 });
-      const wrapped = wrapDataKey(masterKeys, { orgId, dataKey, masterKey });
-      // Not stored when another replica was first, or a rotation began: look again.
-      await insertDataKey(sql, { orgId, ...wrapped });
+      const wrappedKey = wrapDataKey(masterKeys, { orgId, dataKey, masterKey });
+      // The insert stores nothing when another replica was first or a rotation began, so the next
+      // attempt looks again.
+      await insertDataKey(sql, { orgId, ...wrappedKey });
     }
     throw new Error('an org got no data key');
   };
 
-  const secrets = createSecretCache(db, unwrap);
+  const secretCache = createSecretCache(db, unwrapKey);
 
   return {
-    async seal(sql, binding, text) {
-      const dataKey = await dataKeyOf(sql, binding.orgId);
-      return seal(dataKey, Buffer.from(text, 'utf8'), { binding, nonce: randomBytes(nonceBytes) });
+    async seal(sql, sealContext, text) {
+      const dataKey = await dataKeyOf(sql, sealContext.orgId);
+      return seal(dataKey, Buffer.from(text, 'utf8'), {
+        sealContext,
+        nonce: randomBytes(nonceBytes),
+      });
     },
-    async unseal(sql, binding, sealed) {
-      const dataKey = await dataKeyOf(sql, binding.orgId);
-      return open(dataKey, binding, sealed);
+    async unseal(sql, sealContext, sealedBytes) {
+      const dataKey = await dataKeyOf(sql, sealContext.orgId);
+      return open(dataKey, sealContext, sealedBytes);
     },
     async openerOf(sql, orgId) {
       const dataKey = await dataKeyOf(sql, orgId);
-      return (binding, sealed) => open(dataKey, binding, sealed);
+      return (sealContext, sealed) => open(dataKey, sealContext, sealed);
     },
     async findSecret({ orgId, secretId }) {
-      const found = await secrets.get(`${orgId} ${secretId}`, { orgId, secretId });
-      if (!found) return undefined;
-      const { tier, ownerId, allowedHosts, version, sealed, dataKey } = found;
-      const reveal = () => open(dataKey, secretBinding({ orgId, secretId, version }), sealed);
-      return { tier, ownerId, allowedHosts, reveal };
+      const cachedSecret = await secretCache.get(`${orgId} ${secretId}`, { orgId, secretId });
+      if (!cachedSecret) return undefined;
+      const { version, sealed, dataKey } = cachedSecret;
+      const reveal = () => open(dataKey, secretSealContextOf({ orgId, secretId, version }), sealed);
+      return toUsableSecret(cachedSecret, reveal);
     },
     forget(secretId) {
-      secrets.drop((key) => secretId === null || key.endsWith(secretId));
+      secretCache.drop((key) => secretId === null || key.endsWith(secretId));
     },
   };
 }
 
-interface SecretAt {
+interface SecretCacheKey {
   readonly orgId: string;
   readonly secretId: string;
 }
 
 function createSecretCache(
   db: Database,
-  unwrap: (orgId: string, wrapped: WrappedDataKey) => KeyObject,
+  unwrapKey: (orgId: string, wrapped: WrappedDataKey) => KeyObject,
 ) {
-  return createLookupCache<SecretAt, OpenableSecret | undefined>({
+  return createLookupCache<SecretCacheKey, OpenableSecret | undefined>({
     max: 5_000,
     ttlMs: cachedMs,
-    lookUp: async (at) => {
-      const found = await findSealedSecret(db, at);
-      return found && { ...found, dataKey: unwrap(at.orgId, found) };
+    lookUp: async (secretKey) => {
+      const sealedSecret = await findSealedSecret(db, secretKey);
+      return sealedSecret && { ...sealedSecret, dataKey: unwrapKey(secretKey.orgId, sealedSecret) };
     },
   });
 }
 
-export function secretBinding({
+function toUsableSecret(
+  { tier, ownerId, allowedHosts, version, refusedVersion }: OpenableSecret,
+  reveal: () => string,
+): UsableSecret {
+  return { tier, ownerId, allowedHosts, version, refusedVersion, reveal };
+}
+
+export function secretSealContextOf({
   orgId,
   secretId,
   version,
@@ -152,6 +185,6 @@ export function secretBinding({
   orgId: string;
   secretId: string;
   version: number;
-}): OrgBinding {
+}): OrgSealContext {
   return { orgId, recordId: secretId, version, purpose: 'secret' };
 }

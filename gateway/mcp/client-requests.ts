@@ -5,35 +5,45 @@ import type { JSONRPCMessage, JSONRPCResponse } from '@modelcontextprotocol/serv
 type Deliver = (answer: JSONRPCResponse) => void;
 
 /**
- * Requests that this replica has sent to clients on the stream of a call, by the id they went out
- * with. The answer comes by another POST, maybe to another replica: so a call must never depend
- * on it, only end sooner by it.
+ * The requests that this replica sent to clients and that are not answered yet. The client sends
+ * its answer as a separate POST, which may reach another replica. A call may therefore end earlier
+ * because of an answer, but must not depend on receiving one.
  */
 export interface ClientRequests {
-  /** The message as it goes out: server instances count their requests from 0, so each gets an id of its own. */
+  /**
+   * Returns the message with a new id, because every server instance numbers its own requests from
+   * 0 and ids must differ.
+   */
   send(owner: string, message: JSONRPCMessage, deliver: Deliver): JSONRPCMessage;
-  /** Gives an answer to who waits for it, when its sender is who was asked. */
+  /**
+   * Delivers an answer to the call that waits for it. Ignores an answer from any client but the one
+   * that was asked.
+   */
   answer(owner: string, answer: JSONRPCResponse): void;
   forget(deliver: Deliver): void;
 }
 
 export function createClientRequests(): ClientRequests {
-  const waiting = new Map<string, { owner: string; id: string | number; deliver: Deliver }>();
+  const waitingRequests = new Map<
+    string,
+    { owner: string; id: string | number; deliver: Deliver }
+  >();
   return {
     send(owner, message, deliver) {
       if (!('method' in message) || !('id' in message)) return message;
       const id = randomUUID();
-      waiting.set(id, { owner, id: message.id, deliver });
+      waitingRequests.set(id, { owner, id: message.id, deliver });
       return { ...message, id };
     },
     answer(owner, answer) {
-      const asked = waiting.get(String(answer.id));
-      if (asked === undefined || asked.owner !== owner) return;
-      waiting.delete(String(answer.id));
-      asked.deliver({ ...answer, id: asked.id });
+      const waitingRequest = waitingRequests.get(String(answer.id));
+      if (waitingRequest === undefined || waitingRequest.owner !== owner) return;
+      waitingRequests.delete(String(answer.id));
+      waitingRequest.deliver({ ...answer, id: waitingRequest.id });
     },
     forget(deliver) {
-      for (const [id, asked] of waiting) if (asked.deliver === deliver) waiting.delete(id);
+      for (const [id, asked] of waitingRequests)
+        if (asked.deliver === deliver) waitingRequests.delete(id);
     },
   };
 }

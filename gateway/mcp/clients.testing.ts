@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
 
-/** The client most people run: the SDK 1.x, with a key in the header. */
+/** Connects an SDK 1.x client, the most common kind, with an agent key in its header. */
 export interface ConnectedClient extends AsyncDisposable {
   readonly client: Client;
   readonly sessionId: string;
@@ -17,7 +17,7 @@ export async function connectClient(
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', url), {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
   });
-  // Its own types do not agree under exactOptionalPropertyTypes.
+  // Under exactOptionalPropertyTypes, the SDK's own types contradict each other.
   await client.connect(transport as Parameters<typeof client.connect>[0]);
   return {
     client,
@@ -33,7 +33,7 @@ export interface McpReply {
   readonly body: any;
 }
 
-/** One POST to /mcp, as any program could send it; strings go as they are. */
+/** Sends one POST to /mcp. A string body is sent unchanged. */
 export async function postMcp(
   url: string,
   token: string | null,
@@ -57,8 +57,8 @@ export async function postMcp(
   };
 }
 
-/** A request of 2026-07-28: everything about the client travels with it. */
-export function stateless(
+/** Builds a request of 2026-07-28, which carries the client's information and capabilities. */
+export function createStatelessRequest(
   method: string,
   params: Record<string, unknown> = {},
   capabilities: Record<string, unknown> = {},
@@ -86,16 +86,20 @@ export function stateless(
   };
 }
 
-export const initialize = (protocolVersion = '2025-11-25', capabilities = {}) => ({
+export const createInitializeRequest = (protocolVersion = '2025-11-25', capabilities = {}) => ({
   jsonrpc: '2.0',
   id: 0,
   method: 'initialize',
   params: { protocolVersion, capabilities, clientInfo: { name: 'test-client', version: '1.0.0' } },
 });
 
-export const callTool = (name: string, given: unknown = {}, id: string | number = 1) => ({
+export const createToolCall = (
+  name: string,
+  toolArguments: unknown = {},
+  id: string | number = 1,
+) => ({
   jsonrpc: '2.0',
   id,
   method: 'tools/call',
-  params: { name, arguments: given },
+  params: { name, arguments: toolArguments },
 });

@@ -1,7 +1,7 @@
 import type { AppError, ErrorCode } from '#errors';
-import { toEnvelope } from '../plugins/error-handler.ts';
+import { toEnvelope } from '../http/error-handler.ts';
 
-/** JSON-RPC 2.0 §5.1, and the code of the MCP SDKs for what only HTTP has a word for. */
+/** The codes of JSON-RPC 2.0 §5.1, and those that MCP SDKs use for HTTP errors. */
 export const rpcCodes = {
   parseError: -32_700,
   invalidRequest: -32_600,
@@ -17,8 +17,8 @@ export interface RpcError {
   readonly error: { readonly code: number; readonly message: string; readonly data: object };
 }
 
-/** A refusal as a JSON-RPC answer: our envelope is its `data`. */
-export function rpcError(error: AppError, requestId: string, body?: unknown): RpcError {
+/** Builds a JSON-RPC error whose `data` is the body of the REST error. */
+export function toRpcError(error: AppError, requestId: string, body?: unknown): RpcError {
   return {
     jsonrpc: '2.0',
     id: idOf(body),
@@ -27,19 +27,19 @@ export function rpcError(error: AppError, requestId: string, body?: unknown): Rp
 }
 
 function codeOf({ code, details, cause }: AppError): number {
-  const given = details['rpc'];
-  if (typeof given === 'number') return given;
+  const rpcDetails = details['rpc'];
+  if (typeof rpcDetails === 'number') return rpcDetails;
   if (cause instanceof SyntaxError) return rpcCodes.parseError;
-  return codes[code] ?? rpcCodes.refused;
+  return rpcCodeOfError[code] ?? rpcCodes.refused;
 }
 
-const codes: Partial<Record<ErrorCode, number>> = {
+const rpcCodeOfError: Partial<Record<ErrorCode, number>> = {
   invalid_request: rpcCodes.invalidRequest,
   invalid_params: rpcCodes.invalidParams,
   internal: rpcCodes.internal,
 };
 
-/** The id of a request whose id could be read; null otherwise (JSON-RPC 2.0 §5). */
+/** Returns the id of the request, or null if it cannot be determined (JSON-RPC 2.0 §5). */
 function idOf(body: unknown): string | number | null {
   if (typeof body !== 'object' || body === null || !('method' in body) || !('id' in body)) {
     return null;

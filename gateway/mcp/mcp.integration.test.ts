@@ -4,9 +4,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { createStage } from '../neighbours.testing.ts';
 import type { Stage } from '../neighbours.testing.ts';
-import { agent } from '../principals.testing.ts';
+import { createAgentPrincipal } from '../principals.testing.ts';
 import type { RunningGateway } from '../start.ts';
-import { callTool, connectClient, initialize, postMcp, stateless } from './clients.testing.ts';
+import {
+  createToolCall,
+  connectClient,
+  createInitializeRequest,
+  postMcp,
+  createStatelessRequest,
+} from './clients.testing.ts';
 
 let stage: Stage;
 let gateway: RunningGateway;
@@ -32,14 +38,14 @@ const summary = {
   nonRead: false,
   description: 'List issues',
 };
-let asked: unknown[];
+let lastRequests: unknown[];
 beforeEach(() => {
-  asked = [];
-  stage.neighbours.policy.decide = async ({ call, options }) => {
-    asked.push({ call, options });
+  lastRequests = [];
+  stage.standIns.policy.decide = async ({ call, options }) => {
+    lastRequests.push({ call, options });
     return { outcome: 'permit', permit: 'signed-permit-of-this-call', auditId, ...summary };
   };
-  stage.neighbours.executor.execute = async () => ({
+  stage.standIns.executor.execute = async () => ({
     kind: 'called',
     auditId,
     result: { status_code: 200, headers: { etag: 'x' }, body: [{ n: 1 }], duration_ms: 3 },
@@ -56,9 +62,9 @@ const fiveTools = [
 ];
 
 describe('the SDK 1.x client', () => {
-  test('initializes, lists the tools and calls one', async () => {
-    await using connected = await connectClient(url, stage.tokenFor());
-    const { client } = connected;
+  test('initializes, lists the tools and calls a tool', async () => {
+    await using connection = await connectClient(url, stage.tokenFor());
+    const { client } = connection;
 
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(fiveTools);
@@ -74,41 +80,43 @@ describe('the SDK 1.x client', () => {
       audit_id: auditId,
     });
     expect(answer.isError).toBeUndefined();
-    expect(asked).toMatchObject([
+    expect(lastRequests).toMatchObject([
       { call: { kind: 'action', params: { repository: 'acme/site' } } },
     ]);
   });
 });
 
-describe('the revision without sessions', () => {
-  test('discovers, lists and calls', async () => {
+describe('a client of the stateless MCP version 2026-07-28', () => {
+  test('discovers the server, lists the tools and calls a tool', async () => {
     const token = stage.tokenFor();
 
-    const discovered = await postMcp(url, token, stateless('server/discover'));
-    expect(discovered.status).toBe(200);
-    expect(discovered.body.result).toMatchObject({
+    const discoverAnswer = await postMcp(url, token, createStatelessRequest('server/discover'));
+    expect(discoverAnswer.status).toBe(200);
+    expect(discoverAnswer.body.result).toMatchObject({
       supportedVersions: ['2026-07-28'],
       resultType: 'complete',
     });
-    const listed = await postMcp(url, token, stateless('tools/list'));
-    expect(listed.body.result).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
-    expect(listed.body.result.tools).toHaveLength(5);
+    const listAnswer = await postMcp(url, token, createStatelessRequest('tools/list'));
+    expect(listAnswer.body.result).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
+    expect(listAnswer.body.result.tools).toHaveLength(5);
     const params = {
       name: 'service_call',
       arguments: { service: 'github', action: 'list_issues' },
     };
-    const called = await postMcp(url, token, stateless('tools/call', params));
-    expect(called.body.result.structuredContent).toMatchObject({ status: 'called' });
+    const callAnswer = await postMcp(url, token, createStatelessRequest('tools/call', params));
+    expect(callAnswer.body.result.structuredContent).toMatchObject({ status: 'called' });
   });
 });
 
 describe('without a session id', () => {
-  test('a request of 2025 is answered all the same', async () => {
-    const { status, body } = await postMcp(url, stage.tokenFor(agent()), {
-      body: callTool('service_call', { service: 'github', action: 'list_issues' }),
+  test('a request of an MCP version of 2025 is answered', async () => {
+    const { status, body } = await postMcp(url, stage.tokenFor(createAgentPrincipal()), {
+      body: createToolCall('service_call', { service: 'github', action: 'list_issues' }),
     });
     expect(status).toBe(200);
     expect(body).toMatchObject({ id: 1, result: { structuredContent: { status: 'called' } } });
-    expect((await postMcp(url, stage.tokenFor(), { body: initialize() })).status).toBe(200);
+    expect((await postMcp(url, stage.tokenFor(), { body: createInitializeRequest() })).status).toBe(
+      200,
+    );
   });
 });

@@ -1,9 +1,9 @@
-/** Changes a frame in one to four places, the same way for the same seed. */
+/** Mutates a frame at one to four positions. One seed always gives the same mutations. */
 export function mutate(frame: string, seed: number): Buffer {
   const random = createRandom(seed + 1);
   let bytes: Buffer = Buffer.from(frame);
-  const times = 1 + Math.floor(random() * 4);
-  for (let time = 0; time < times; time += 1) {
+  const changeCount = 1 + Math.floor(random() * 4);
+  for (let time = 0; time < changeCount; time += 1) {
     const at = Math.floor(random() * bytes.length);
     const change = changes[Math.floor(random() * changes.length)];
     if (change !== undefined) bytes = change(bytes, at, random);
@@ -48,18 +48,18 @@ const changes: readonly Change[] = [
   (bytes, at, random) => splice(bytes, at, [0, tokens[Math.floor(random() * tokens.length)] ?? '']),
   (bytes, at, random) => splice(bytes, at, [0, bytes.subarray(at, at + Math.floor(random() * 40))]),
   (bytes, at) => bytes.subarray(0, at),
-  // Values of another type, where the frame stays JSON.
+  // Replaces a value by a value of another type, so that the frame stays valid JSON.
   (bytes, _at, random) => {
     const text = bytes.toString('latin1');
     const values = [...text.matchAll(/:("[^"]*"|\d+|\{\}|null)/g)];
-    const found = values[Math.floor(random() * values.length)];
-    if (found === undefined) return bytes;
-    const put = tokens[Math.floor(random() * 9)] ?? 'null';
-    return splice(bytes, found.index + 1, [(found[1] ?? '').length, put]);
+    const value = values[Math.floor(random() * values.length)];
+    if (value === undefined) return bytes;
+    const token = tokens[Math.floor(random() * 9)] ?? 'null';
+    return splice(bytes, value.index + 1, [(value[1] ?? '').length, token]);
   },
 ];
 
-/** mulberry32: small, and the same on every machine. */
+/** mulberry32, a small generator with the same output on every machine. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -3,13 +3,16 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Event } from '#contracts/events';
 import { AppError } from '#errors';
 import { createEvent } from '#events';
-import type { Sink } from '../event-stream.ts';
-import { agent } from '../principals.testing.ts';
+import type { Sink } from '../events/event-stream.ts';
+import { createAgentPrincipal } from '../principals.testing.ts';
 import { streamNotifications } from './notifications.ts';
 
-const claims = { ...agent(), credential: { ...agent().credential, clientId: 'client-1' } };
+const claims = {
+  ...createAgentPrincipal(),
+  credential: { ...createAgentPrincipal().credential, clientId: 'client-1' },
+};
 const caller = { principal: 'signed', claims };
-const changed = createEvent({
+const changedEvent = createEvent({
   type: 'mcp_connection.changed',
   orgId: claims.orgId,
   audience: [claims.identityId],
@@ -26,7 +29,7 @@ afterEach(() => {
 
 function start({ authenticate = async () => caller } = {}) {
   const listeners = new Set<(event: Event | null) => void>();
-  const news = {
+  const authEvents = {
     subscribe(listener: (event: Event | null) => void) {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
@@ -34,34 +37,39 @@ function start({ authenticate = async () => caller } = {}) {
     [Symbol.dispose]() {},
   };
   const written: string[] = [];
-  const gone = new AbortController();
+  const disconnectController = new AbortController();
   const sink = {
     write: (text: string) => written.push(text) > 0,
     writableLength: 0,
     writableNeedDrain: false as boolean,
     once: () => undefined,
     end: () => undefined,
-    destroy: () => gone.abort(),
+    destroy: () => disconnectController.abort(),
   } satisfies Sink;
-  const streaming = streamNotifications(news, { sink, caller, authenticate, signal: gone.signal });
+  const streamEnd = streamNotifications(authEvents, {
+    sink,
+    caller,
+    authenticate,
+    signal: disconnectController.signal,
+  });
   return {
     sink,
     written,
-    streaming,
-    gone,
+    streaming: streamEnd,
+    gone: disconnectController,
     listeners,
-    tell: (event: Event | null) => {
+    notify: (event: Event | null) => {
       for (const listener of listeners) listener(event);
     },
   };
 }
 
-describe('the notifications of a connection', () => {
-  test('say once what a reader that does not read has not read yet, and end with the next heartbeat', async () => {
+describe('the notification stream', () => {
+  test('sends a notification once to a client that does not read, and ends at the next heartbeat', async () => {
     const stream = start();
-    stream.tell(changed);
+    stream.notify(changedEvent);
     stream.sink.writableNeedDrain = true;
-    for (let count = 0; count < 10_000; count += 1) stream.tell(changed);
+    for (let count = 0; count < 10_000; count += 1) stream.notify(changedEvent);
     expect(stream.written).toHaveLength(2);
 
     await vi.advanceTimersByTimeAsync(15_000);
@@ -69,30 +77,30 @@ describe('the notifications of a connection', () => {
     expect(stream.listeners.size).toBe(0);
   });
 
-  test('come also when some may have been missed', async () => {
+  test('notifies also when auth events may have been missed', async () => {
     const stream = start();
-    stream.tell(null);
+    stream.notify(null);
     expect(stream.written.at(-1)).toContain('notifications/tools/list_changed');
     stream.gone.abort();
     await stream.streaming;
   });
 
-  test('beat every 15 s and end within a minute of a credential that ended in silence', async () => {
-    let isGood = true;
+  test('sends a heartbeat every 15 s, and ends within a minute after the credential expires', async () => {
+    let isCredentialValid = true;
     const stream = start({
       authenticate: async () => {
-        if (!isGood) throw new AppError('unauthenticated', 'No such credential.');
+        if (!isCredentialValid) throw new AppError('unauthenticated', 'No such credential.');
         return caller;
       },
     });
     await vi.advanceTimersByTimeAsync(45_000);
     expect(stream.written.filter((text) => text.startsWith(': heartbeat'))).toHaveLength(3);
-    isGood = false;
+    isCredentialValid = false;
     await vi.advanceTimersByTimeAsync(15_000);
     await stream.streaming;
   });
 
-  test('survive an auth that does not answer', async () => {
+  test('stays open while auth is unavailable', async () => {
     const stream = start({
       authenticate: async () => {
         throw new AppError('unavailable', 'auth did not answer');

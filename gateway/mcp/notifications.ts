@@ -3,11 +3,11 @@ import type { ServerEventBus } from '@modelcontextprotocol/server';
 import type { Event } from '#contracts/events';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import type { AuthEvents } from '../auth-events.ts';
-import type { Caller } from '../authenticate.ts';
-import type { Sink } from '../event-stream.ts';
+import type { AuthEvents } from '../events/auth-events.ts';
+import type { Caller } from '../authentication/caller.ts';
+import type { Sink } from '../events/event-stream.ts';
 
-interface Reader {
+interface NotificationReader {
   readonly sink: Sink;
   readonly caller: Caller;
   readonly authenticate: () => Promise<Caller>;
@@ -23,36 +23,44 @@ const listChanged = `event: message\ndata: ${JSON.stringify({
 })}\n\n`;
 
 /**
- * `GET /mcp`: tells the client when its list of tools has changed, until the client, its
- * credential or the gateway is gone.
+ * Serves `GET /mcp`: notifies the client when its list of tools has changed. Ends when the client
+ * disconnects, its credential is revoked or the gateway stops.
  */
-export async function streamNotifications(news: AuthEvents, reader: Reader): Promise<void> {
+export async function streamNotifications(
+  authEvents: AuthEvents,
+  reader: NotificationReader,
+): Promise<void> {
   const { sink, caller, signal } = reader;
-  using access = watchAccess(news, reader);
-  using _changes = onToolsChanged(news, caller.claims, () => {
-    // What a slow reader has not read yet says the same.
+  using credentialWatch = watchCredential(authEvents, reader);
+  using _changes = onToolsChanged(authEvents, caller.claims, () => {
+    // If the buffer is full, the client has not yet read an identical notification, and needs no
+    // second one.
     if (!sink.writableNeedDrain) sink.write(listChanged);
   });
   const heartbeat = setInterval(() => {
-    // Whoever has read nothing for so long is not there.
+    // A client that has not emptied its buffer since the last heartbeat, 15 seconds ago, is
+    // considered gone.
     if (sink.writableNeedDrain) sink.destroy();
     else sink.write(': heartbeat\n\n');
   }, heartbeatEveryMs);
   try {
     sink.write(': open\n\n');
-    await aborted(AbortSignal.any([signal, access.lost]));
+    await waitUntilAborted(AbortSignal.any([signal, credentialWatch.lost]));
   } finally {
     clearInterval(heartbeat);
     sink.end();
   }
 }
 
-/** The same for `subscriptions/listen` of the revision without sessions, whose stream the SDK writes. */
-export function toolChangesFor(news: AuthEvents, { claims }: Caller): ServerEventBus {
+/**
+ * Provides the notifications of `GET /mcp` for `subscriptions/listen` of the stateless revision.
+ * The SDK writes that stream.
+ */
+export function createToolChangeBus(authEvents: AuthEvents, { claims }: Caller): ServerEventBus {
   return {
     publish() {},
     subscribe(listener) {
-      const subscription = onToolsChanged(news, claims, () =>
+      const subscription = onToolsChanged(authEvents, claims, () =>
         listener({ kind: 'tools_list_changed' }),
       );
       return () => subscription[Symbol.dispose]();
@@ -60,12 +68,15 @@ export function toolChangesFor(news: AuthEvents, { claims }: Caller): ServerEven
   };
 }
 
-/** Which tools there are depends on one thing that can change: the connection's self-approval switch. */
-function onToolsChanged(news: AuthEvents, claims: Principal, tell: () => void): Disposable {
+/**
+ * Calls `notify` when the list of tools may have changed. The list depends only on the connection's
+ * self-approval switch.
+ */
+function onToolsChanged(authEvents: AuthEvents, claims: Principal, notify: () => void): Disposable {
   const { clientId } = claims.credential;
-  return news.subscribe((event) => {
+  return authEvents.subscribe((event) => {
     if (clientId === null) return;
-    if (event === null || isOwnConnection(event, claims)) tell();
+    if (event === null || isOwnConnection(event, claims)) notify();
   });
 }
 
@@ -78,25 +89,29 @@ function isOwnConnection({ type, org_id, data }: Event, claims: Principal): bool
   );
 }
 
-/** `lost` aborts when the credential no longer holds: asked each minute, and whenever auth changed something near the caller. */
-export function watchAccess(
-  news: AuthEvents,
-  { caller: { claims }, authenticate }: Pick<Reader, 'caller' | 'authenticate'>,
+/**
+ * Watches the caller's credential; `lost` aborts when the credential is no longer valid. The
+ * credential is checked every minute, and after every event of auth that concerns the caller's
+ * chain.
+ */
+export function watchCredential(
+  authEvents: AuthEvents,
+  { caller: { claims }, authenticate }: Pick<NotificationReader, 'caller' | 'authenticate'>,
 ): Disposable & { readonly lost: AbortSignal } {
-  const lost = new AbortController();
-  const recheck = async () => {
+  const disconnectController = new AbortController();
+  const recheckCredential = async () => {
     try {
       await authenticate();
-    } catch (thrown) {
-      if (AppError.from(thrown).code !== 'unavailable') lost.abort();
+    } catch (error) {
+      if (AppError.from(error).code !== 'unavailable') disconnectController.abort();
     }
   };
-  const subscription = news.subscribe((event) => {
-    if (event === null || concerns(event, claims)) void recheck();
+  const subscription = authEvents.subscribe((event) => {
+    if (event === null || concernsCaller(event, claims)) void recheckCredential();
   });
-  const timer = setInterval(() => void recheck(), recheckEveryMs);
+  const timer = setInterval(() => void recheckCredential(), recheckEveryMs);
   return {
-    lost: lost.signal,
+    lost: disconnectController.signal,
     [Symbol.dispose]() {
       clearInterval(timer);
       subscription[Symbol.dispose]();
@@ -104,13 +119,16 @@ export function watchAccess(
   };
 }
 
-/** Events name the identities they are about; one that names nobody may be about anybody of the org. */
-function concerns({ org_id, audience }: Event, claims: Principal): boolean {
+/**
+ * Whether an event concerns the caller's chain. An event without an audience may concern any
+ * identity of its org.
+ */
+function concernsCaller({ org_id, audience }: Event, claims: Principal): boolean {
   if (org_id !== claims.orgId) return false;
   return audience.length === 0 || claims.chain.some(({ id }) => audience.includes(id));
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitUntilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });

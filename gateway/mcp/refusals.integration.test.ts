@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { chooseSweepValue } from '../../test/support/sweeps.ts';
 import { createStage } from '../neighbours.testing.ts';
 import type { Stage } from '../neighbours.testing.ts';
-import { agent, user } from '../principals.testing.ts';
+import { createAgentPrincipal, createUserPrincipal } from '../principals.testing.ts';
 import type { RunningGateway } from '../start.ts';
-import { callTool, initialize, postMcp, stateless } from './clients.testing.ts';
+import {
+  createToolCall,
+  createInitializeRequest,
+  postMcp,
+  createStatelessRequest,
+} from './clients.testing.ts';
 import { mutate } from './mutations.testing.ts';
 
 let stage: Stage;
@@ -26,8 +32,8 @@ afterAll(async () => {
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
 const metadata = () => `resource_metadata="${url}/.well-known/oauth-protected-resource/mcp"`;
 
-describe('the credential', () => {
-  test('is asked for with what a client needs to sign in', async () => {
+describe('a request to /mcp', () => {
+  test('without a credential gets a challenge that tells the client how to sign in', async () => {
     const { status, headers, body } = await postMcp(url, null, { body: ping });
 
     expect(status).toBe(401);
@@ -39,7 +45,7 @@ describe('the credential', () => {
     });
   });
 
-  test('that is wrong is told so', async () => {
+  test('with an invalid credential gets a challenge with an error code', async () => {
     const { status, headers } = await postMcp(url, 'CANARY-nonsense', { body: ping });
 
     expect(status).toBe(401);
@@ -48,20 +54,20 @@ describe('the credential', () => {
     );
   });
 
-  test('of a browser session counts neither as cookie nor as bearer', async () => {
-    const session = stage.tokenFor(user());
-    const cookie = await postMcp(url, null, {
+  test('with a browser session is refused, whether it is sent as a cookie or as a bearer token', async () => {
+    const session = stage.tokenFor(createUserPrincipal());
+    const answerToCookie = await postMcp(url, null, {
       body: ping,
       headers: { cookie: `gateway_session=${session}`, origin: url },
     });
 
-    expect(cookie.status).toBe(401);
+    expect(answerToCookie.status).toBe(401);
   });
 
-  test('without the scope of a tool is refused before the tool, with the scope to ask for', async () => {
-    const reader = stage.tokenFor({ scopes: ['actions:read'] });
-    const { status, headers, body } = await postMcp(url, reader, {
-      body: callTool('service_call', { service: 'github', action: 'create_issue' }, 'c1'),
+  test('without the scope of a tool is refused before the tool runs, and the answer names the scope', async () => {
+    const readerToken = stage.tokenFor({ scopes: ['actions:read'] });
+    const { status, headers, body } = await postMcp(url, readerToken, {
+      body: createToolCall('service_call', { service: 'github', action: 'create_issue' }, 'c1'),
     });
 
     expect(status).toBe(403);
@@ -69,15 +75,15 @@ describe('the credential', () => {
       new RegExp(`^Bearer error="insufficient_scope", scope="actions:call", .*${metadata()}$`),
     );
     expect(body).toMatchObject({ id: 'c1', error: { data: { error: 'insufficient_scope' } } });
-    const listed = await postMcp(url, reader, { body: { ...ping, method: 'tools/list' } });
-    expect(listed.status).toBe(200);
+    const listAnswer = await postMcp(url, readerToken, { body: { ...ping, method: 'tools/list' } });
+    expect(listAnswer.status).toBe(200);
   });
 
-  test('may call only so often', async () => {
+  test('counts against the rate limits', async () => {
     await using limited = await stage.gateway({ RATE_IDENTITY_PER_MINUTE: '1' });
-    const busy = stage.tokenFor();
-    await postMcp(limited.url, busy, { body: ping });
-    const { status, headers, body } = await postMcp(limited.url, busy, { body: ping });
+    const busyToken = stage.tokenFor();
+    await postMcp(limited.url, busyToken, { body: ping });
+    const { status, headers, body } = await postMcp(limited.url, busyToken, { body: ping });
 
     expect(status).toBe(429);
     expect(headers.get('retry-after')).toMatch(/^\d+$/);
@@ -90,45 +96,65 @@ describe('the transport refuses, in JSON-RPC', () => {
     ['a batch', 400, -32_600, { body: [ping, { ...ping, id: 2 }] }],
     ['a batch of one', 400, -32_600, { body: [ping] }],
     ['an empty batch', 400, -32_600, { body: [] }],
-    ['no body', 400, -32_600, { body: '' }],
-    ['half a body', 400, -32_700, { body: '{"jsonrpc":"2.0",' }],
-    ['a word', 400, -32_600, { body: '"ping"' }],
-    ['another JSON-RPC', 400, -32_600, { body: { ...ping, jsonrpc: '1.0' } }],
+    ['a request without a body', 400, -32_600, { body: '' }],
+    ['a body that is incomplete JSON', 400, -32_700, { body: '{"jsonrpc":"2.0",' }],
+    ['a body that is a JSON string', 400, -32_600, { body: '"ping"' }],
+    ['a message of JSON-RPC 1.0', 400, -32_600, { body: { ...ping, jsonrpc: '1.0' } }],
     ['a null id', 400, -32_600, { body: { ...ping, id: null } }],
     ['an object as id', 400, -32_600, { body: { ...ping, id: {} } }],
     ['params that are no object', 400, -32_600, { body: { ...ping, params: [1] } }],
     [
-      'a key that means something',
+      'a member named __proto__',
       400,
       -32_600,
       { body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}' },
     ],
-    ['a deep body', 413, -32_000, { body: `${'['.repeat(70)}${']'.repeat(70)}` }],
-    ['a big body', 413, -32_000, { body: { ...ping, params: { pad: 'x'.repeat(262_144) } } }],
     [
-      'a form',
+      'a body that is nested too deeply',
+      413,
+      -32_000,
+      { body: `${'['.repeat(70)}${']'.repeat(70)}` },
+    ],
+    [
+      'a body that is too large',
+      413,
+      -32_000,
+      { body: { ...ping, params: { pad: 'x'.repeat(262_144) } } },
+    ],
+    [
+      'a form-encoded body',
       415,
       -32_000,
       { body: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
     ],
     ['a compressed body', 415, -32_000, { body: ping, headers: { 'content-encoding': 'gzip' } }],
     [
-      'a client that takes JSON alone',
+      'a client that accepts only JSON',
       406,
       -32_600,
       { body: ping, headers: { accept: 'application/json' } },
     ],
-    ['a client that takes HTML', 406, -32_600, { body: ping, headers: { accept: 'text/html' } }],
     [
-      'an unknown revision',
+      'a client that accepts only HTML',
+      406,
+      -32_600,
+      { body: ping, headers: { accept: 'text/html' } },
+    ],
+    [
+      'an unknown MCP version',
       400,
       -32_000,
       { body: ping, headers: { 'mcp-protocol-version': '2024-01-01' } },
     ],
-    ['a page elsewhere', 403, -32_000, { body: ping, headers: { origin: 'https://evil.example' } }],
-    ['a page without origin', 403, -32_000, { body: ping, headers: { origin: 'null' } }],
-    ['an unknown session', 404, -32_001, { body: ping, headers: { 'mcp-session-id': 'abc' } }],
-  ])('%s', async ([, status, code, request]) => {
+    [
+      'a request from a page of another site',
+      403,
+      -32_000,
+      { body: ping, headers: { origin: 'https://evil.example' } },
+    ],
+    ['a request with the Origin null', 403, -32_000, { body: ping, headers: { origin: 'null' } }],
+    ['an unknown session id', 404, -32_001, { body: ping, headers: { 'mcp-session-id': 'abc' } }],
+  ])('%s, with status %i and error code %i', async ([, status, code, request]) => {
     const reply = await postMcp(url, token, request);
 
     expect(reply.status).toBe(status);
@@ -139,7 +165,7 @@ describe('the transport refuses, in JSON-RPC', () => {
     });
   });
 
-  test('every method but GET and POST', async () => {
+  test('every HTTP method but GET and POST', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const reply = await fetch(`${url}/mcp`, {
         method,
@@ -151,7 +177,7 @@ describe('the transport refuses, in JSON-RPC', () => {
     }
   });
 
-  test('a foreign Host, also behind a good Origin', async () => {
+  test('a foreign Host, even with our own Origin', async () => {
     const { default: http } = await import('node:http');
     const status = await new Promise((resolve, reject) => {
       const request = http.request(`${url}/mcp`, {
@@ -169,22 +195,25 @@ describe('the transport refuses, in JSON-RPC', () => {
     expect(status).toBe(403);
   });
 
-  test('headers of 2026-07-28 that do not say what the body says', async () => {
-    const { body, headers } = stateless('tools/call', { name: 'service_auth', arguments: {} });
-    for (const lie of [
+  test('headers of MCP version 2026-07-28 that contradict the body', async () => {
+    const { body, headers } = createStatelessRequest('tools/call', {
+      name: 'service_auth',
+      arguments: {},
+    });
+    for (const wrongHeaders of [
       { 'mcp-method': 'ping' },
       { 'mcp-name': 'service_call' },
       { 'mcp-protocol-version': '2025-11-25' },
     ]) {
-      const reply = await postMcp(url, token, { body, headers: { ...headers, ...lie } });
+      const reply = await postMcp(url, token, { body, headers: { ...headers, ...wrongHeaders } });
       expect(reply.status).toBe(400);
       expect(reply.body.error.code).toBe(-32_020);
     }
   });
 });
 
-describe('what is odd but allowed', () => {
-  test('answers to nothing and notifications are taken note of', async () => {
+describe('unusual but valid messages', () => {
+  test('that are notifications, or answers to no request, are accepted', async () => {
     for (const body of [
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { jsonrpc: '2.0', method: 'notifications/of-our-own' },
@@ -195,56 +224,63 @@ describe('what is odd but allowed', () => {
     }
   });
 
-  test('a notification with an id is a request, for a method there is not', async () => {
+  test('with the method of a notification and an id get the error of an unknown method', async () => {
     const { status, body } = await postMcp(url, token, {
       body: { jsonrpc: '2.0', id: 5, method: 'notifications/initialized' },
     });
     expect([status, body.id, body.error.code]).toEqual([200, 5, -32_601]);
   });
 
-  test('an old revision is answered with the newest that has sessions', async () => {
-    const { body } = await postMcp(url, token, { body: initialize('2024-11-05') });
+  test('of an older MCP version are answered with the newest MCP version that has sessions', async () => {
+    const { body } = await postMcp(url, token, { body: createInitializeRequest('2024-11-05') });
     expect(body.result.protocolVersion).toBe('2025-11-25');
-    const older = await postMcp(url, token, { body: initialize('2025-06-18') });
-    expect(older.body.result.protocolVersion).toBe('2025-06-18');
+    const answerToOlderVersion = await postMcp(url, token, {
+      body: createInitializeRequest('2025-06-18'),
+    });
+    expect(answerToOlderVersion.body.result.protocolVersion).toBe('2025-06-18');
   });
 });
 
 describe('a session', () => {
   const open = async (claims: Parameters<Stage['tokenFor']>[0]) => {
-    const own = stage.tokenFor(claims);
-    const { headers } = await postMcp(url, own, { body: initialize() });
+    const ownToken = stage.tokenFor(claims);
+    const { headers } = await postMcp(url, ownToken, { body: createInitializeRequest() });
     const id = headers.get('mcp-session-id') ?? '';
     expect(id).toMatch(/^[\x21-\x7e]{20,}$/);
-    return { own, id };
+    return { own: ownToken, id };
   };
-  const use = async (by: string, id: string, at = url) =>
+  const pingInSession = async (by: string, id: string, at = url) =>
     (await postMcp(at, by, { body: ping, headers: { 'mcp-session-id': id } })).status;
 
-  test("is its own agent's, whichever of its keys it uses and whichever replica answers", async () => {
-    const claims = agent();
+  test('is valid for its agent with any of its keys and on any replica', async () => {
+    const claims = createAgentPrincipal();
     const { own, id } = await open(claims);
     await using other = await stage.gateway();
 
-    expect(await use(own, id)).toBe(200);
-    expect(await use(own, id, other.url)).toBe(200);
-    expect(await use(stage.tokenFor(claims), id, other.url)).toBe(200);
+    expect(await pingInSession(own, id)).toBe(200);
+    expect(await pingInSession(own, id, other.url)).toBe(200);
+    expect(await pingInSession(stage.tokenFor(claims), id, other.url)).toBe(200);
   });
 
-  test('is not there for anybody else', async () => {
-    const claims = agent();
+  test('does not exist for any other caller', async () => {
+    const claims = createAgentPrincipal();
     const { own, id } = await open(claims);
-    const sibling = { ...agent(), orgId: claims.orgId, userId: claims.userId };
+    const sibling = { ...createAgentPrincipal(), orgId: claims.orgId, userId: claims.userId };
     const viaClient = {
       ...claims,
       credential: { ...claims.credential, clientId: 'https://client.example' },
     };
 
-    for (const somebody of [agent(), sibling, viaClient, { ...claims, orgId: agent().orgId }]) {
-      expect(await use(stage.tokenFor(somebody), id)).toBe(404);
+    for (const somebody of [
+      createAgentPrincipal(),
+      sibling,
+      viaClient,
+      { ...claims, orgId: createAgentPrincipal().orgId },
+    ]) {
+      expect(await pingInSession(stage.tokenFor(somebody), id)).toBe(404);
     }
-    for (const changed of [`${id}x`, id.slice(0, -1), id.replace('.-.', '.u.'), `${id}.x`]) {
-      expect(await use(own, changed)).toBe(404);
+    for (const changedId of [`${id}x`, id.slice(0, -1), id.replace('.-.', '.u.'), `${id}.x`]) {
+      expect(await pingInSession(own, changedId)).toBe(404);
     }
     const stream = await fetch(`${url}/mcp`, {
       headers: {
@@ -257,27 +293,32 @@ describe('a session', () => {
   });
 });
 
-describe('5,000 mutated frames', () => {
+const frames = chooseSweepValue({ sampled: 1_000, whole: 5_000 });
+
+describe(`${frames} mutated JSON-RPC messages`, () => {
   test('are each answered in JSON, and none with a 5xx', { timeout: 120_000 }, async () => {
     const seeds = [
-      { body: initialize(), headers: {} },
-      { body: callTool('service_auth', { operation: 'whoami' }), headers: {} },
+      { body: createInitializeRequest(), headers: {} },
+      { body: createToolCall('service_auth', { operation: 'whoami' }), headers: {} },
       {
-        body: callTool('service_call', {
+        body: createToolCall('service_call', {
           service: 'github',
           action: 'x',
           params: { a: [1, { b: null }] },
         }),
         headers: {},
       },
-      stateless('tools/list'),
-      stateless('tools/call', { name: 'service_search', arguments: { query: 'issues' } }),
+      createStatelessRequest('tools/list'),
+      createStatelessRequest('tools/call', {
+        name: 'service_search',
+        arguments: { query: 'issues' },
+      }),
     ];
-    stage.neighbours.auth.getMe = async () => {
+    stage.standIns.auth.getMe = async () => {
       throw new Error('no frame of this test asks who it is and means it');
     };
     const statuses = new Map<number, number>();
-    for (let round = 0; round < 5_000; round += 50) {
+    for (let round = 0; round < frames; round += 50) {
       const batch = Array.from({ length: 50 }, (_, index) => {
         const seed = seeds[(round + index) % seeds.length];
         return seed === undefined

@@ -9,9 +9,9 @@ import type { Principal } from '#contracts/vocabulary';
 import { createEvent } from '#events';
 import { createStage } from '../neighbours.testing.ts';
 import type { Stage } from '../neighbours.testing.ts';
-import { agent } from '../principals.testing.ts';
+import { createAgentPrincipal } from '../principals.testing.ts';
 import type { RunningGateway } from '../start.ts';
-import { connectClient, stateless } from './clients.testing.ts';
+import { connectClient, createStatelessRequest } from './clients.testing.ts';
 
 let stage: Stage;
 let gateway: RunningGateway;
@@ -19,19 +19,28 @@ let gateway: RunningGateway;
 beforeAll(async () => {
   stage = await createStage();
   gateway = await stage.gateway();
-  stage.neighbours.auth.getSelfApproval = async () => ({ enabled: false });
+  stage.standIns.auth.getSelfApproval = async () => ({ enabled: false });
 });
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
   await stage[Symbol.asyncDispose]();
 });
 
-/** A client that signed in by OAuth, of which one thing can change. */
-function viaClient(clientId = 'client-1'): Principal {
-  return { ...agent(), credential: { ...agent().credential, clientId } };
+/**
+ * Returns an agent that signed in through an OAuth client; the client's self-approval switch can
+ * change.
+ */
+function createOauthAgent(clientId = 'client-1'): Principal {
+  return {
+    ...createAgentPrincipal(),
+    credential: { ...createAgentPrincipal().credential, clientId },
+  };
 }
 
-async function announce(claims: Principal, type: 'mcp_connection.changed' | 'identity.revoked') {
+async function publishAuthEvent(
+  claims: Principal,
+  type: 'mcp_connection.changed' | 'identity.revoked',
+) {
   const event = createEvent({
     type,
     orgId: claims.orgId,
@@ -45,15 +54,15 @@ async function announce(claims: Principal, type: 'mcp_connection.changed' | 'ide
 
 interface Stream extends Disposable {
   readonly head: IncomingMessage;
-  /** What has arrived so far. */
+  /** The text received so far. */
   text(): string;
 }
 
-async function open(
+async function openStream(
   token: string,
   { at = gateway.url, body, headers = {} }: { at?: string; body?: object; headers?: object } = {},
 ): Promise<Stream> {
-  const sent = request(`${at}/mcp`, {
+  const sentRequest = request(`${at}/mcp`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       authorization: `Bearer ${token}`,
@@ -62,54 +71,54 @@ async function open(
       ...headers,
     },
   });
-  sent.end(body === undefined ? undefined : JSON.stringify(body));
-  const [head] = (await once(sent, 'response')) as [IncomingMessage];
+  sentRequest.end(body === undefined ? undefined : JSON.stringify(body));
+  const [head] = (await once(sentRequest, 'response')) as [IncomingMessage];
   let text = '';
   head.on('data', (chunk: Buffer) => (text += chunk.toString()));
   head.on('error', () => undefined);
-  return { head, text: () => text, [Symbol.dispose]: () => sent.destroy() };
+  return { head, text: () => text, [Symbol.dispose]: () => sentRequest.destroy() };
 }
 
-const ended = async (stream: Stream) => {
+const waitForStreamEnd = async (stream: Stream) => {
   await expect.poll(() => stream.head.complete || stream.head.destroyed).toBe(true);
 };
-const listen = () =>
-  stateless('subscriptions/listen', { notifications: { toolsListChanged: true } });
+const createListenRequest = () =>
+  createStatelessRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
 const listChanged = '"method":"notifications/tools/list_changed"';
 
-describe('the stream of GET', () => {
-  test('tells the SDK 1.x client of its own connection that the tools changed', async () => {
-    const claims = viaClient();
-    await using connected = await connectClient(gateway.url, stage.tokenFor(claims));
-    let told = 0;
-    connected.client.setNotificationHandler(
+describe('the stream of GET /mcp', () => {
+  test('notifies a client that its tools changed when its MCP connection changed', async () => {
+    const claims = createOauthAgent();
+    await using connection = await connectClient(gateway.url, stage.tokenFor(claims));
+    let notificationCount = 0;
+    connection.client.setNotificationHandler(
       ToolListChangedNotificationSchema,
-      () => void (told += 1),
+      () => void (notificationCount += 1),
     );
 
-    // The client opens its stream after initialize, in its own time.
+    // The client opens its stream some time after initialize.
     await expect
       .poll(async () => {
-        await announce(claims, 'mcp_connection.changed');
-        return told;
+        await publishAuthEvent(claims, 'mcp_connection.changed');
+        return notificationCount;
       })
       .toBeGreaterThan(0);
   });
 
-  test('tells nobody else', async () => {
-    const claims = viaClient();
-    using own = await open(stage.tokenFor(claims));
+  test('does not notify clients whose MCP connection did not change', async () => {
+    const claims = createOauthAgent();
+    using ownStream = await openStream(stage.tokenFor(claims));
     const others = [
-      viaClient(),
-      { ...claims, orgId: agent().orgId },
+      createOauthAgent(),
+      { ...claims, orgId: createAgentPrincipal().orgId },
       { ...claims, credential: { ...claims.credential, clientId: 'client-2' } },
-      agent(),
+      createAgentPrincipal(),
     ];
-    const streams = await Promise.all(others.map((other) => open(stage.tokenFor(other))));
+    const streams = await Promise.all(others.map((other) => openStream(stage.tokenFor(other))));
 
-    await announce(claims, 'mcp_connection.changed');
+    await publishAuthEvent(claims, 'mcp_connection.changed');
 
-    await expect.poll(() => own.text()).toContain(listChanged);
+    await expect.poll(() => ownStream.text()).toContain(listChanged);
     for (const stream of streams) {
       expect(stream.text()).not.toContain(listChanged);
       stream[Symbol.dispose]();
@@ -117,30 +126,36 @@ describe('the stream of GET', () => {
   });
 
   test.for([
-    ['of sessions', () => ({})],
-    ['of subscriptions/listen', listen],
-  ] as const)('%s ends when the credential is revoked, and others go on', async ([, how]) => {
-    const [claims, bystander] = [viaClient(), viaClient()];
-    const token = stage.tokenFor(claims);
-    using stream = await open(token, how());
-    using other = await open(stage.tokenFor(bystander), how());
-    expect(stream.head.statusCode).toBe(200);
+    ['of an MCP version with sessions', () => ({})],
+    ['of the method subscriptions/listen', createListenRequest],
+  ] as const)(
+    '%s ends when its credential is revoked, and streams of other credentials continue',
+    async ([, how]) => {
+      const [claims, bystander] = [createOauthAgent(), createOauthAgent()];
+      const token = stage.tokenFor(claims);
+      using stream = await openStream(token, how());
+      using other = await openStream(stage.tokenFor(bystander), how());
+      expect(stream.head.statusCode).toBe(200);
 
-    stage.accounts.delete(token);
-    await announce(claims, 'identity.revoked');
+      stage.claimsByToken.delete(token);
+      await publishAuthEvent(claims, 'identity.revoked');
 
-    await ended(stream);
-    expect(other.head.complete).toBe(false);
-    await announce(bystander, 'mcp_connection.changed');
-    await expect.poll(() => other.text()).toContain(listChanged);
-  });
+      await waitForStreamEnd(stream);
+      expect(other.head.complete).toBe(false);
+      await publishAuthEvent(bystander, 'mcp_connection.changed');
+      await expect.poll(() => other.text()).toContain(listChanged);
+    },
+  );
 
   test('ends when the gateway stops', async () => {
-    const leaving = await stage.gateway();
-    using stream = await open(stage.tokenFor(), { at: leaving.url });
-    using listening = await open(stage.tokenFor(), { at: leaving.url, ...listen() });
-    await leaving[Symbol.asyncDispose]();
-    await ended(stream);
-    await ended(listening);
+    const stoppingGateway = await stage.gateway();
+    using stream = await openStream(stage.tokenFor(), { at: stoppingGateway.url });
+    using listenStream = await openStream(stage.tokenFor(), {
+      at: stoppingGateway.url,
+      ...createListenRequest(),
+    });
+    await stoppingGateway[Symbol.asyncDispose]();
+    await waitForStreamEnd(stream);
+    await waitForStreamEnd(listenStream);
   });
 });

@@ -1,32 +1,35 @@
 import type { actionRoutes } from '#contracts/http/actions';
 import type { CallResult } from '#contracts/call';
-import { performCall } from '../call.ts';
-import type { CallOutcome } from '../call.ts';
-import { limitsOf } from '../call-limits.ts';
+import { performCall } from '../calls/perform-call.ts';
+import type { CallOutcome } from '../calls/incoming-call.ts';
+import { limitsOfCall } from '../calls/call-limits.ts';
 import type { Deps } from '../deps.ts';
 import {
   parseCallBody,
   parseCallHeaders,
   parseConnectionCall,
   parseOptions,
-  parseTriedCall,
-} from '../domain/call-body.ts';
-import type { AskedCall, CallHeaders } from '../domain/call-body.ts';
-import { answer } from '../route.ts';
-import type { HandlersOf, RouteAnswer, RouteInput } from '../route.ts';
+  parseDryRun,
+} from '../calls/domain/call-body.ts';
+import type { ParsedCall, CallHeaders } from '../calls/domain/call-body.ts';
+import { answer } from '../http/route-handler.ts';
+import { nextAfterFailure, nextAfterSuspension, pollAfterMs } from '../next/domain/next-step.ts';
+import type { HandlersOf, RouteAnswer, RouteInput } from '../http/route-handler.ts';
 
-/** Both ways of calling answer alike. */
+/** Both routes for calls have the same answers. */
 type CallAnswer = RouteAnswer<(typeof actionRoutes)['callAction']>;
 type CallInput = RouteInput<(typeof actionRoutes)['callAction' | 'callConnection']>;
 
 export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
   return {
     callAction: (input) =>
-      perform(deps, input, (headers) =>
-        parseCallBody(input.body, headers, limitsOf(deps, input.caller, input.body.params)),
+      performRestCall(deps, input, (headers) =>
+        parseCallBody(input.body, headers, limitsOfCall(deps, input.caller, input.body.params)),
       ),
     callConnection: (input) =>
-      perform(deps, input, (headers) => parseConnectionCall(input.body, headers, deps.limits)),
+      performRestCall(deps, input, (headers) =>
+        parseConnectionCall(input.body, headers, deps.limits),
+      ),
 
     validateAction: ({ caller, body, deadline }) =>
       answer(
@@ -34,7 +37,7 @@ export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
         deps.policy.explain(
           {
             principal: caller.principal,
-            call: parseTriedCall(body, limitsOf(deps, caller, body.params)),
+            call: parseDryRun(body, limitsOfCall(deps, caller, body.params)),
             options: parseOptions(body, { idempotencyKey: null }),
             asIdentityId: body.as_identity_id ?? null,
           },
@@ -44,18 +47,18 @@ export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
   };
 }
 
-async function perform(
+async function performRestCall(
   deps: Deps,
   input: CallInput,
-  parse: (headers: CallHeaders) => AskedCall,
+  parse: (headers: CallHeaders) => ParsedCall,
 ): Promise<CallAnswer> {
   const { headers, authenticate, context } = input;
-  const asked = parseCallHeaders(headers);
+  const parsedHeaders = parseCallHeaders(headers);
   const outcome = await performCall(deps, {
-    parse: () => parse(asked),
+    parse: () => parse(parsedHeaders),
     authenticate,
-    waitMs: asked.waitMs,
-    // Only a read and a call that waits ask for it.
+    waitMs: parsedHeaders.waitMs,
+    // A getter, because only reads and waiting calls need the signal.
     signal: () => input.signal,
     context,
   });
@@ -67,27 +70,41 @@ function presentOutcome(
   body: { readonly verbose?: boolean | undefined; readonly approval_id?: string | undefined },
 ): CallAnswer {
   switch (outcome.kind) {
-    case 'pending':
-      return { status: 202, body: outcome.envelope };
+    case 'pending': {
+      const next = nextAfterSuspension(outcome.envelope).request;
+      return { status: 202, body: { ...outcome.envelope, poll_after_ms: pollAfterMs, next } };
+    }
     case 'denied': {
       const { reason, approvalId } = outcome;
-      const named = approvalId === null ? {} : { approval_id: approvalId };
-      return { status: 200, body: { status: 'denied', reason, ...named } };
+      const approvalField = approvalId === null ? {} : { approval_id: approvalId };
+      return { status: 200, body: { status: 'denied', reason, ...approvalField } };
     }
     case 'called': {
-      // `verbose` is ignored on replays of an approval (docs/reference/approvals.md#resuming).
-      const isCompact = body.verbose === false && body.approval_id === undefined;
+      // A resumed call ignores `verbose` (docs/reference/approvals.md#resuming).
+      const leavesOutHeaders = body.verbose === false && body.approval_id === undefined;
       return {
         status: 200,
         body: {
           status: 'called',
-          result: isCompact ? withoutHeaders(outcome.result) : outcome.result,
+          result: withNext(
+            outcome,
+            leavesOutHeaders ? withoutHeaders(outcome.result) : outcome.result,
+          ),
           action_description: outcome.description,
           audit_id: outcome.auditId,
         },
       };
     }
   }
+}
+
+/** Adds the step that leads on from a failure. */
+function withNext<Shown extends Partial<CallResult>>(
+  { result: { failure }, service }: Extract<CallOutcome, { kind: 'called' }>,
+  shown: Shown,
+): Shown {
+  const next = failure && nextAfterFailure(failure, service)?.request;
+  return next ? { ...shown, failure: { ...failure, next } } : shown;
 }
 
 function withoutHeaders({ headers: _, ...result }: CallResult): Omit<CallResult, 'headers'> {

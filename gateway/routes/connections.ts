@@ -1,8 +1,8 @@
 import type { connectionRoutes } from '#contracts/http/connections';
 import type { oauthAppRoutes } from '#contracts/http/oauth-apps';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { answer, answerNoContent, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function connectionHandlers({ executor }: Deps): HandlersOf<typeof connectionRoutes> {
   return {
@@ -15,7 +15,7 @@ export function connectionHandlers({ executor }: Deps): HandlersOf<typeof connec
     refreshConnection: ({ caller: { principal }, params: { id }, context, deadline }) =>
       answer(200, executor.refreshConnection({ principal, id, context }, deadline)),
     deleteConnection: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      done(executor.deleteConnection({ principal, id, context }, deadline)),
+      answerNoContent(executor.deleteConnection({ principal, id, context }, deadline)),
   };
 }
 
@@ -28,6 +28,6 @@ export function oauthAppHandlers({ executor }: Deps): HandlersOf<typeof oauthApp
     putOauthApp: ({ caller: { principal }, params: { provider }, body, context, deadline }) =>
       answer(200, executor.putOauthApp({ principal, provider, body, context }, deadline)),
     deleteOauthApp: ({ caller: { principal }, params: { provider }, context, deadline }) =>
-      done(executor.deleteOauthApp({ principal, provider, context }, deadline)),
+      answerNoContent(executor.deleteOauthApp({ principal, provider, context }, deadline)),
   };
 }

@@ -1,10 +1,13 @@
 import type { fileRoutes } from '#contracts/http/files';
 import type { Deps } from '../deps.ts';
-import type { HandlersOf } from '../route.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function fileHandlers(deps: Deps): HandlersOf<typeof fileRoutes> {
   return {
-    /** What an upstream sent is never shown within our origin: it is saved, or it does nothing. */
+    /**
+     * Files from upstreams are sent as downloads, because displaying them within our origin would
+     * be unsafe.
+     */
     async getFile({ caller: { principal }, params: { id }, deadline }) {
       const file = await deps.executor.getFile({ principal, id }, deadline);
       return {

@@ -1,15 +1,18 @@
 import type { identityRoutes } from '#contracts/http/identities';
 import type { Deps } from '../deps.ts';
-import { sessionCookie } from '../domain/site.ts';
-import { answer, done, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { buildSessionCookie } from '../authentication/domain/site.ts';
+import { answer, answerNoContent, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function identityHandlers({
   auth,
   authenticator,
   site,
 }: Deps): HandlersOf<typeof identityRoutes> {
-  /** Here at once; on the other replicas with the event of auth. */
+  /**
+   * Drops cached callers of this replica after the change. Other replicas drop theirs when auth's
+   * event arrives.
+   */
   const dropCallersAfter = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     getMe: ({ caller: { principal }, deadline }) =>
@@ -38,7 +41,7 @@ export function identityHandlers({
     createAgentKey: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
       answer(201, auth.createAgentKey({ principal, id, body, context }, deadline)),
     revokeAgentKey: ({ caller: { principal }, params, context, deadline }) =>
-      done(
+      answerNoContent(
         dropCallersAfter(
           auth.revokeAgentKey(
             { principal, id: params.id, keyId: params.key_id, context },
@@ -47,9 +50,11 @@ export function identityHandlers({
         ),
       ),
     async signOut({ caller: { principal, claims }, context, deadline }) {
-      const answered = await done(dropCallersAfter(auth.signOut({ principal, context }, deadline)));
-      if (claims.credential.kind !== 'session') return answered;
-      return { ...answered, headers: { 'set-cookie': sessionCookie(site(), '', 0) } };
+      const answer = await answerNoContent(
+        dropCallersAfter(auth.signOut({ principal, context }, deadline)),
+      );
+      if (claims.credential.kind !== 'session') return answer;
+      return { ...answer, headers: { 'set-cookie': buildSessionCookie(site(), '', 0) } };
     },
   };
 }

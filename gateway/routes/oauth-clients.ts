@@ -1,13 +1,16 @@
 import type { oauthClientRoutes } from '#contracts/http/oauth-clients';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { answer, answerNoContent, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function oauthClientHandlers({
   auth,
   authenticator,
 }: Deps): HandlersOf<typeof oauthClientRoutes> {
-  /** Here at once; on the other replicas with the event of auth. */
+  /**
+   * Drops cached callers of this replica after the change. Other replicas drop theirs when auth's
+   * event arrives.
+   */
   const dropCallersAfter = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     listOauthClients: ({ caller: { principal }, query, deadline }) =>
@@ -30,7 +33,7 @@ export function oauthClientHandlers({
         ),
       ),
     deleteMcpConnection: ({ caller: { principal }, params, context, deadline }) =>
-      done(
+      answerNoContent(
         dropCallersAfter(
           auth.deleteMcpConnection(
             { principal, id: params.id, clientId: params.client_id, context },

@@ -1,7 +1,7 @@
 import type { ruleRoutes } from '#contracts/http/rules';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { answer, answerNoContent, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function ruleHandlers({ policy }: Deps): HandlersOf<typeof ruleRoutes> {
   return {
@@ -15,6 +15,8 @@ export function ruleHandlers({ policy }: Deps): HandlersOf<typeof ruleRoutes> {
             effect: query.effect ?? null,
             createdBy: query.created_by ?? null,
             approvalId: query.approval_id ?? null,
+            service: query.service ?? null,
+            scope: query.scope ?? null,
             page: pageRequestOf(query),
           },
           deadline,
@@ -23,6 +25,6 @@ export function ruleHandlers({ policy }: Deps): HandlersOf<typeof ruleRoutes> {
     createRule: ({ caller: { principal }, body, context, deadline }) =>
       answer(201, policy.createRule({ principal, body, context }, deadline)),
     deleteRule: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      done(policy.deleteRule({ principal, id, context }, deadline)),
+      answerNoContent(policy.deleteRule({ principal, id, context }, deadline)),
   };
 }

@@ -1,7 +1,7 @@
 import type { secretRoutes } from '#contracts/http/secrets';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { answer, answerNoContent, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function secretHandlers({ executor }: Deps): HandlersOf<typeof secretRoutes> {
   return {
@@ -21,6 +21,6 @@ export function secretHandlers({ executor }: Deps): HandlersOf<typeof secretRout
     restoreSecretVersion: ({ caller: { principal }, params, context, deadline }) =>
       answer(201, executor.restoreSecretVersion({ principal, ...params, context }, deadline)),
     deleteSecret: ({ caller: { principal }, params: { id }, context, deadline }) =>
-      done(executor.deleteSecret({ principal, id, context }, deadline)),
+      answerNoContent(executor.deleteSecret({ principal, id, context }, deadline)),
   };
 }

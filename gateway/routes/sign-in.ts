@@ -1,10 +1,10 @@
 import type { signInRoutes } from '#contracts/http/sign-in';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
-import { isForeignOrigin, sessionCookie } from '../domain/site.ts';
-import { answer, done, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
-import { newSessionCookies, visitOf } from '../session-cookie.ts';
+import { isForeignOrigin, buildSessionCookie } from '../authentication/domain/site.ts';
+import { answer, answerNoContent, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
+import { buildNewSessionCookies, visitOf } from '../authentication/session-cookie.ts';
 
 export function signInHandlers({
   auth,
@@ -14,13 +14,13 @@ export function signInHandlers({
   const dropCallersAfter = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     async signIn({ body, headers, context, deadline }) {
-      // Somebody else's page must not sign a person in as somebody else.
+      // Another site must not sign a person in to an attacker's account.
       if (isForeignOrigin(site(), headers)) {
         throw new AppError('forbidden', 'Sign in on a page of the gateway itself.');
       }
       const visit = visitOf(site(), headers);
-      const opened = await auth.signInWithPassword({ body, ...visit, context }, deadline);
-      const cookies = newSessionCookies(site(), opened);
+      const openedSession = await auth.signInWithPassword({ body, ...visit, context }, deadline);
+      const cookies = buildNewSessionCookies(site(), openedSession);
       return {
         status: 204,
         body: undefined,
@@ -30,13 +30,13 @@ export function signInHandlers({
     listSessions: ({ caller: { principal }, query, deadline }) =>
       answer(200, auth.listSessions({ principal, page: pageRequestOf(query) }, deadline)),
     endOtherSessions: ({ caller: { principal }, context, deadline }) =>
-      done(dropCallersAfter(auth.endOtherSessions({ principal, context }, deadline))),
+      answerNoContent(dropCallersAfter(auth.endOtherSessions({ principal, context }, deadline))),
     async endSession({ caller: { principal, claims }, params: { id }, context, deadline }) {
-      const answered = await done(
+      const answer = await answerNoContent(
         dropCallersAfter(auth.endSession({ principal, id, context }, deadline)),
       );
-      if (claims.credential.id !== id) return answered;
-      return { ...answered, headers: { 'set-cookie': sessionCookie(site(), '', 0) } };
+      if (claims.credential.id !== id) return answer;
+      return { ...answer, headers: { 'set-cookie': buildSessionCookie(site(), '', 0) } };
     },
     listSignInProviders: ({ caller: { principal }, deadline }) =>
       answer(200, auth.listSignInProviders({ principal }, deadline)),
@@ -45,6 +45,6 @@ export function signInHandlers({
     putSignInProvider: ({ caller: { principal }, params: { key }, body, context, deadline }) =>
       answer(200, auth.putSignInProvider({ principal, key, body, context }, deadline)),
     deleteSignInProvider: ({ caller: { principal }, params: { key }, context, deadline }) =>
-      done(auth.deleteSignInProvider({ principal, key, context }, deadline)),
+      answerNoContent(auth.deleteSignInProvider({ principal, key, context }, deadline)),
   };
 }

@@ -1,10 +1,10 @@
 import { deadlineIn } from '#bus';
 import type { Deadline } from '#bus';
 import type { statusRoutes } from '#contracts/http/status';
-import type { ReaderState } from '#contracts/events';
+import type { OutboxState, ReaderState } from '#contracts/events';
 import type { Component } from '#contracts/vocabulary';
-import type { Deps, Neighbours } from '../deps.ts';
-import type { HandlersOf } from '../route.ts';
+import type { Deps, ComponentClients } from '../deps.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 const pingMsMax = 1_000;
 
@@ -12,39 +12,52 @@ export function statusHandlers(deps: Deps): HandlersOf<typeof statusRoutes> {
   return {
     async getStatus() {
       const states = await Promise.all(
-        Object.entries(pings(deps)).map(
-          async ([name, ping]) => [name, await measure(ping)] as const,
+        Object.entries(pingComponents(deps)).map(
+          async ([name, ping]) => [name, await measureReply(ping)] as const,
         ),
       );
+      const isReady = deps.readiness.failing().length === 0;
       const components = {
-        gateway: { status: 'ok', latency_ms: 0 },
+        gateway: { status: isReady ? 'ok' : 'unavailable', latency_ms: 0 },
         ...Object.fromEntries(states),
       } as Record<Component, ComponentState>;
-      const isWhole = states.every(([, { status }]) => status === 'ok');
-      return { status: 200, body: { status: isWhole ? 'ok' : 'degraded', components } };
+      const { streams, consumers } = deps.streams.states();
+      const storageStates = [...Object.values(streams), ...Object.values(consumers)];
+      const isEverythingOk =
+        isReady &&
+        states.every(([, { status }]) => status === 'ok') &&
+        storageStates.every(({ status }) => status === 'ok' || status === 'unknown');
+      const status = isEverythingOk ? 'ok' : 'degraded';
+      return { status: 200, body: { status, components, streams, consumers } };
     },
     getLive: async () => ({ status: 200, body: { status: 'ok' } }),
     async getReady() {
-      if (!deps.stopping.aborted && (await isConnected(deps))) {
-        return { status: 200, body: { status: 'ok' } };
-      }
-      return { status: 503, body: { status: 'unavailable' } };
+      const failingChecks = deps.readiness.failing();
+      if (failingChecks.length === 0) return { status: 200, body: { status: 'ok' } };
+      return { status: 503, body: { status: 'unavailable', failing: [...failingChecks] } };
     },
   };
 }
 
-type Ping = (
-  deadline: Deadline,
-) => Promise<{ readonly busy?: boolean; readonly reading?: ReaderState }>;
+interface PingAnswer {
+  readonly busy?: boolean;
+  readonly reading?: ReaderState;
+  readonly unreadable?: number;
+  readonly outbox?: OutboxState | undefined;
+}
+
+type Ping = (deadline: Deadline) => Promise<PingAnswer>;
 
 interface ComponentState {
   readonly status: 'ok' | 'busy' | 'degraded' | 'unavailable';
   readonly latency_ms: number | null;
   readonly reading?: ReaderState;
+  readonly outbox?: OutboxState;
+  readonly unreadable?: number;
 }
 
-function pings(neighbours: Neighbours): Record<Exclude<Component, 'gateway'>, Ping> {
-  const { auth, registry, policy, executor, approvals, notifier, audit } = neighbours;
+function pingComponents(clients: ComponentClients): Record<Exclude<Component, 'gateway'>, Ping> {
+  const { auth, registry, policy, executor, approvals, notifier, audit } = clients;
   return {
     auth: (deadline) => auth.ping({}, deadline),
     registry: (deadline) => registry.ping({}, deadline),
@@ -56,30 +69,21 @@ function pings(neighbours: Neighbours): Record<Exclude<Component, 'gateway'>, Pi
   };
 }
 
-async function measure(ping: Ping): Promise<ComponentState> {
+async function measureReply(ping: Ping): Promise<ComponentState> {
   const startedAt = performance.now();
   try {
-    const { busy = false, reading } = await ping(deadlineIn(pingMsMax));
+    const { busy = false, reading, outbox, unreadable } = await ping(deadlineIn(pingMsMax));
     const latencyMs = Math.round((performance.now() - startedAt) * 10) / 10;
-    if (reading === undefined) return { status: busy ? 'busy' : 'ok', latency_ms: latencyMs };
-    return { status: reading === 'ok' ? 'ok' : 'degraded', latency_ms: latencyMs, reading };
+    const readsEvents = reading === undefined || reading === 'ok';
+    return {
+      status: busy ? 'busy' : readsEvents ? 'ok' : 'degraded',
+      latency_ms: latencyMs,
+      ...(reading !== undefined && { reading }),
+      ...(outbox !== undefined && { outbox }),
+      ...(unreadable !== undefined && { unreadable }),
+    };
   } catch {
-    // Whatever the reason, it does not answer as it should; its own log says why.
+    // The component's own log contains the reason.
     return { status: 'unavailable', latency_ms: null };
   }
-}
-
-async function isConnected({ bus }: Deps): Promise<boolean> {
-  if (bus.nats.isClosed()) return false;
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), pingMsMax);
-  });
-  const answered = bus.nats.flush().then(
-    () => true,
-    () => false,
-  );
-  const isUp = await Promise.race([answered, tooLate]);
-  clearTimeout(timer);
-  return isUp;
 }

@@ -1,7 +1,7 @@
 import type { templateImportRoutes } from '#contracts/http/template-import';
 import type { Deps } from '../deps.ts';
-import { answer } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { answer } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function templateImportHandlers({
   registry,

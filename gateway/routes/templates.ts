@@ -1,8 +1,8 @@
 import type { templateRoutes } from '#contracts/http/templates';
 import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
-import { answer, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { answer, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function templateHandlers({
   registry,
@@ -43,16 +43,17 @@ export function templateHandlers({
     },
     async publishTemplate({ caller: { principal }, params: { key }, query, body, deadline }) {
       const { tier = 'user' } = query;
-      const published = { principal, key, tier, version: body.version };
-      // Before, so that no version is ever published that policy does not know.
-      await policy.recordTemplate(published, deadline).catch(async (error: unknown) => {
-        // The registry says what else may have been meant.
+      const publishRequest = { principal, key, tier, version: body.version };
+      // Policy records the version before the registry publishes it, so that policy knows every
+      // published version.
+      await policy.recordTemplate(publishRequest, deadline).catch(async (error: unknown) => {
+        // The registry's error suggests similar names.
         if (AppError.from(error).code === 'not_found') {
-          await registry.getTemplate(published, deadline);
+          await registry.getTemplate(publishRequest, deadline);
         }
         throw error;
       });
-      return answer(200, registry.publishTemplate(published, deadline));
+      return answer(200, registry.publishTemplate(publishRequest, deadline));
     },
     disableTemplate: ({ caller: { principal }, params: { key }, query, deadline }) => {
       const request = { principal, key, tier: query.tier ?? 'user', isDisabled: true } as const;
@@ -65,7 +66,7 @@ export function templateHandlers({
     async deleteTemplate({ caller: { principal }, params: { key }, query, deadline }) {
       const deleted = { principal, key, tier: query.tier ?? 'user' };
       await registry.deleteTemplate(deleted, deadline);
-      // What stays after a failure takes room, and decides nothing any more.
+      // If this fails, the records that remain in policy take space but affect no decision.
       await policy.forgetTemplate(deleted, deadline).catch((error: unknown) => {
         logger.warn({ err: error, template: key }, 'records of a deleted template stay');
       });

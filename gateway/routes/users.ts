@@ -1,7 +1,7 @@
 import type { userRoutes } from '#contracts/http/users';
 import type { Deps } from '../deps.ts';
-import { answer, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { answer, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function userHandlers({ auth, authenticator }: Deps): HandlersOf<typeof userRoutes> {
   return {
@@ -12,7 +12,8 @@ export function userHandlers({ auth, authenticator }: Deps): HandlersOf<typeof u
     inviteUser: ({ caller: { principal }, body, context, deadline }) =>
       answer(201, auth.inviteUser({ principal, body, context }, deadline)),
     changeUser: ({ caller: { principal }, params: { id }, body, context, deadline }) =>
-      // Here at once; on the other replicas with the event of auth.
+      // Drops cached callers of this replica after the change. Other replicas drop theirs when
+      // auth's event arrives.
       answer(
         200,
         auth
@@ -24,6 +25,12 @@ export function userHandlers({ auth, authenticator }: Deps): HandlersOf<typeof u
     getOrg: ({ caller: { principal }, deadline }) =>
       answer(200, auth.getOrg({ principal }, deadline)),
     changeOrg: ({ caller: { principal }, body, context, deadline }) =>
-      answer(200, auth.changeOrg({ principal, body, context }, deadline)),
+      answer(
+        200,
+        // A shorter time without use may have ended sessions.
+        auth
+          .changeOrg({ principal, body, context }, deadline)
+          .finally(() => authenticator.forget()),
+      ),
   };
 }

@@ -1,7 +1,7 @@
 import type { webhookRoutes } from '#contracts/http/webhooks';
 import type { Deps } from '../deps.ts';
-import { answer, done, pageRequestOf } from '../route.ts';
-import type { HandlersOf } from '../route.ts';
+import { answer, answerNoContent, pageRequestOf } from '../http/route-handler.ts';
+import type { HandlersOf } from '../http/route-handler.ts';
 
 export function webhookHandlers({ notifier }: Deps): HandlersOf<typeof webhookRoutes> {
   return {
@@ -12,7 +12,7 @@ export function webhookHandlers({ notifier }: Deps): HandlersOf<typeof webhookRo
     getWebhook: ({ caller: { principal }, params: { id }, deadline }) =>
       answer(200, notifier.getWebhook({ principal, id }, deadline)),
     deleteWebhook: ({ caller: { principal }, params: { id }, deadline }) =>
-      done(notifier.deleteWebhook({ principal, id }, deadline)),
+      answerNoContent(notifier.deleteWebhook({ principal, id }, deadline)),
     verifyWebhook: ({ caller: { principal }, params: { id }, deadline }) =>
       answer(200, notifier.verifyWebhook({ principal, id }, deadline)),
     listDeliveries: ({ caller: { principal }, params: { id }, query, deadline }) =>

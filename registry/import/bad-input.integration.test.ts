@@ -1,23 +1,23 @@
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { compileParsed } from '../domain/template.ts';
-import { hostileDocuments, petDocument } from './hostile-documents.testing.ts';
-import { createImporter } from './index.ts';
+import { compileParsed } from '../compiler/domain/template.ts';
+import { hostileDocuments, petDocument } from './domain/hostile-documents.testing.ts';
+import { createImporter } from './importer.ts';
 
-const noNetwork = new URL('../../test/corpus/no-network.ts', import.meta.url).href;
-const importer = createImporter({ execArgv: ['--import', noNetwork] });
+const noNetworkModule = new URL('../../test/corpus/no-network.ts', import.meta.url).href;
+const importer = createImporter({ execArgv: ['--import', noNetworkModule] });
 afterAll(() => importer[Symbol.asyncDispose]());
 
-const compiled = { tier: 'org', ownerId: null, version: 1, isDraft: true } as const;
+const compileOptions = { tier: 'org', ownerId: null, version: 1, isDraft: true } as const;
 
-describe('a document that is made to harm', () => {
+describe('a hostile document', () => {
   test.each(hostileDocuments)(
-    '%s: is refused or read, and the next one works',
+    'with %s is either refused or imported, and the next import works',
     async (_name, text) => {
       const imported = await importer.importDocument({ text });
 
       if (imported.ok) {
-        expect(compileParsed(imported.document, compiled).report.errors).toEqual([]);
+        expect(compileParsed(imported.document, compileOptions).report.errors).toEqual([]);
         expect(JSON.stringify(imported)).not.toContain('root:');
       } else {
         expect(imported.findings).toMatchObject([
@@ -25,8 +25,8 @@ describe('a document that is made to harm', () => {
         ]);
       }
       expect(JSON.stringify(imported.findings)).not.toContain('time_out');
-      const next = await importer.importDocument({ text: JSON.stringify(petDocument()) });
-      expect(next).toMatchObject({
+      const nextImport = await importer.importDocument({ text: JSON.stringify(petDocument()) });
+      expect(nextImport).toMatchObject({
         ok: true,
         operations: [{ included: true }, { included: true }],
       });

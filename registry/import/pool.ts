@@ -1,35 +1,42 @@
 import { AppError } from '#errors';
 import { WorkerPool, processStarter } from '#workers';
-import type { ImportRequest, Imported } from './imported.ts';
-import type { ImportOutcome, ImportProgress, ImportStep } from './protocol.ts';
+import type { ImportRequest, Imported } from './domain/imported.ts';
+import type { ImportOutcome, ImportProgress, ImportJob } from './protocol.ts';
 
 export interface ImportPoolOptions {
-  /** Processes at most. Each is started when needed and stopped when idle. */
+  /**
+   * The largest number of processes. A process starts when it is needed and ends when it is idle.
+   */
   readonly workers: number;
-  /** Wall time of one import, in a process that is up and running. */
+  /** The time limit of one import; starting the process does not count. */
   readonly timeoutMs: number;
-  /** JavaScript heap of a process; a document that needs more is refused. */
+  /** The size of the JavaScript heap of a process. A document that needs more is refused. */
   readonly heapMib: number;
-  /** Imports that wait for a process; more are refused as `unavailable`. */
+  /** How many imports may wait for a process. A further import is refused with `unavailable`. */
   readonly queueMax?: number;
   readonly idleMs?: number;
-  /** Further options of Node for the processes. */
+  /** Additional Node options for the processes. */
   readonly execArgv?: readonly string[];
 }
 
 export interface ImportCall extends ImportRequest {
-  /** Its turn has come. */
+  /** The user for whom the document is imported. Users take turns, and none gets all processes. */
+  readonly owner?: string;
+  /** Called when a process begins the import. */
   readonly onStart?: () => void;
-  /** Operations that were looked at, of how many. */
+  /** Called with the number of converted operations and the total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 /**
- * Imports documents that nobody trusts, away from the event loop, with limits that hold. In
- * processes and not on threads: who runs out of memory inside of `JSON.parse` aborts the process.
+ * Imports untrusted documents in separate processes, with limits on time and memory. Threads would
+ * not suffice: running out of memory inside `JSON.parse` ends the whole process.
  */
 export interface ImportPool extends AsyncDisposable {
-  /** Throws `unavailable` when too many wait, and what the importer throws when it has a fault. */
+  /**
+   * Throws `unavailable` when the queue is full, and an error when the importer itself has a
+   * defect.
+   */
   importDocument(call: ImportCall): Promise<Imported>;
 }
 
@@ -41,39 +48,40 @@ export function createImportPool({
   ...options
 }: ImportPoolOptions): ImportPool {
   const script = new URL('worker.ts', import.meta.url);
-  const pool = new WorkerPool<ImportStep, ImportOutcome, ImportProgress>({
+  const pool = new WorkerPool<ImportJob, ImportOutcome, ImportProgress>({
     ...options,
     queueMax,
     prepare: () => processStarter(script, { heapMib, ...(execArgv ? { execArgv } : {}) }),
-    failed: (reason, cause) => ({ kind: 'ended', reason, cause }),
+    createFailedResult: (reason, cause) => ({ kind: 'ended', reason, cause }),
   });
   return {
-    async importDocument({ onStart, onProgress, ...request }) {
+    async importDocument({ owner, onStart, onProgress, ...request }) {
       const [outcome] = await pool.run({
         steps: [{ request, wantsProgress: onProgress !== undefined }],
         input: '',
+        owner,
         timeoutMs: () => timeoutMs,
         onStart,
         onProgress: onProgress && (({ done, total }) => onProgress(done, total)),
       });
-      return importedOf(outcome!);
+      return toImported(outcome!);
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }
 
-function importedOf(outcome: ImportOutcome): Imported {
+function toImported(outcome: ImportOutcome): Imported {
   if (outcome.kind === 'imported') return outcome.imported;
   if (outcome.kind === 'fault') throw new Error(outcome.problem);
   const { reason, cause } = outcome;
   if (reason === 'timeout') {
-    return refused(
+    return createRefusal(
       'time_out',
       'Reading the document took too long. Cut it down to the operations you need.',
     );
   }
   if (reason === 'out_of_memory') {
-    return refused(
+    return createRefusal(
       'too_complex',
       'Reading the document took too much memory. Cut it down to the operations you need.',
     );
@@ -85,6 +93,6 @@ function importedOf(outcome: ImportOutcome): Imported {
   throw new AppError('unavailable', 'Too many documents are being imported. Try again soon.');
 }
 
-function refused(code: 'time_out' | 'too_complex', message: string): Imported {
+function createRefusal(code: 'time_out' | 'too_complex', message: string): Imported {
   return { ok: false, findings: [{ code, message, path: '', severity: 'error' }] };
 }

@@ -1,8 +1,8 @@
 import type { StepFailure } from '#workers';
-import type { ImportRequest, Imported } from './imported.ts';
+import type { ImportRequest, Imported } from './domain/imported.ts';
 
-/** Between the pool and its processes. */
-export interface ImportStep {
+/** The request that the pool sends to an import process. */
+export interface ImportJob {
   readonly request: ImportRequest;
   readonly wantsProgress: boolean;
 }
@@ -14,6 +14,6 @@ export interface ImportProgress {
 
 export type ImportOutcome =
   | { readonly kind: 'imported'; readonly imported: Imported }
-  /** A fault of the importer, not of the document. */
+  /** The importer has a defect; the document is not the cause. */
   | { readonly kind: 'fault'; readonly problem: string }
   | { readonly kind: 'ended'; readonly reason: StepFailure; readonly cause: Error | undefined };

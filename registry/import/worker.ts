@@ -1,25 +1,27 @@
 import type { WorkerJob, WorkerReport } from '#workers';
-import { convertDocument } from './convert-document.ts';
-import type { ImportOutcome, ImportProgress, ImportStep } from './protocol.ts';
+import { convertDocument } from './domain/convert-document.ts';
+import type { ImportOutcome, ImportProgress, ImportJob } from './protocol.ts';
 
-const report = (message: WorkerReport<ImportOutcome, ImportProgress>) => process.send?.(message);
+const reportToPool = (message: WorkerReport<ImportOutcome, ImportProgress>) =>
+  process.send?.(message);
 
-function convert({ request, wantsProgress }: ImportStep): ImportOutcome {
-  const onProgress = (done: number, total: number) =>
-    report({ kind: 'progress', progress: { done, total } });
+function runImportStep({ request, wantsProgress }: ImportJob): ImportOutcome {
+  const onProgress = (doneCount: number, totalCount: number) =>
+    reportToPool({ kind: 'progress', progress: { done: doneCount, total: totalCount } });
   try {
-    const imported = convertDocument(request, wantsProgress ? onProgress : undefined);
-    return { kind: 'imported', imported };
+    const importResult = convertDocument(request, wantsProgress ? onProgress : undefined);
+    return { kind: 'imported', imported: importResult };
   } catch (error) {
     const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { kind: 'fault', problem: problem.slice(0, 4000) };
   }
 }
 
-process.on('message', ({ steps }: WorkerJob<ImportStep>) => {
-  for (const step of steps) report({ kind: 'result', result: convert(step), retire: false });
+process.on('message', ({ steps }: WorkerJob<ImportJob>) => {
+  for (const step of steps)
+    reportToPool({ kind: 'result', result: runImportStep(step), retire: false });
 });
-// The process that started it has ended.
+// The connection to the pool is closed because the parent process has ended.
 process.on('disconnect', () => process.exit());
 
-report({ kind: 'ready' });
+reportToPool({ kind: 'ready' });

@@ -1,2 +1,2 @@
-export { addressBlock } from './address-block.ts';
+export { addressBlockOf as addressBlock } from './address-block.ts';
 export { isHost } from './host.ts';

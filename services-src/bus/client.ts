@@ -10,14 +10,26 @@ import {
 import type { Msg } from '@nats-io/transport-node';
 import type { z } from 'zod';
 
-import { AppError, isErrorCode } from '#errors';
-import type { ErrorDetails } from '#errors';
+import { AppError, errorCodes, finalRefusal, isAskAgain, isErrorCode } from '#errors';
+import type { ErrorCode, ErrorDetails } from '#errors';
+import { withCritical } from '../contracts/critical.ts';
 import { subjectOf } from '../contracts/define.ts';
 import type { Contract, EndpointSpec } from '../contracts/define.ts';
+import { readTolerantly } from '../contracts/tolerant.ts';
 import { startSpan } from '../telemetry/span.ts';
 import type { Bus } from './connect.ts';
+import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
-import { errorHeader, timeoutHeader, traceSetter } from './headers.ts';
+import {
+  errorCodeHeader,
+  errorHeader,
+  timeoutHeader,
+  traceSetter,
+  withoutDatabaseHeader,
+} from './headers.ts';
+import { createRepetitionBudget, sendUpToTwice } from './repetition.ts';
+import type { RepetitionBudget } from './repetition.ts';
+import { LostConnectionError } from './requests.ts';
 
 export type Client<C extends Contract> = {
   readonly [Name in keyof C['endpoints']]: (
@@ -26,56 +38,166 @@ export type Client<C extends Contract> = {
   ) => Promise<z.output<C['endpoints'][Name]['response']>>;
 };
 
-/** After these the request may have been received all the same. */
-const lost = [
+/**
+ * The most times that a request is sent while the replicas that receive it are of a release that
+ * cannot read it. When half of the replicas can read it, one request in 4,096 reaches none of
+ * those.
+ */
+const attemptsMax = 12;
+const sendsDespiteLossesMax = 4;
+
+/** The errors after which the request may still have reached the other component. */
+const possiblyReceivedErrors = [
   TimeoutError,
+  LostConnectionError,
   ClosedConnectionError,
   DrainingConnectionError,
   PermissionViolationError,
 ];
 
 /**
- * A typed caller for another component. Every method takes the deadline of the request it
- * serves, and throws the responder's AppError, or `unavailable` when nobody answered in time
- * (`details.lost` is true when the request may have arrived).
+ * Creates a typed client of another component. Every method takes the deadline of the request that
+ * the caller is serving. A request to a repeatable endpoint is sent a second time when it is not
+ * answered within a second, because its replica may be dead. A method throws the other component's
+ * AppError, or `unavailable` when no answer came in time (`details.lost` is true when the request may
+ * have arrived).
  */
 export function createClient<C extends Contract>(bus: Bus, contract: C): Client<C> {
+  const budget = createRepetitionBudget();
   const methods = Object.entries(contract.endpoints).map(([name, endpoint]) => [
     name,
     (request: unknown, deadline: Deadline) =>
-      call(bus, subjectOf(contract, name), { endpoint, request, deadline }),
+      callEndpoint(bus, subjectOf(contract, name), { endpoint, request, deadline, budget }),
   ]);
   return Object.fromEntries(methods) as Client<C>;
 }
 
-async function call(
+async function callEndpoint(
   bus: Bus,
   subject: string,
-  { endpoint, request, deadline }: { endpoint: EndpointSpec; request: unknown; deadline: Deadline },
+  {
+    endpoint,
+    request,
+    deadline,
+    budget,
+  }: {
+    endpoint: EndpointSpec;
+    request: unknown;
+    deadline: Deadline;
+    budget: RepetitionBudget;
+  },
 ): Promise<unknown> {
   const timeoutMs = Math.min(endpoint.timeoutMs, deadline.remainingMs());
   if (timeoutMs === 0) throw new AppError('unavailable', `No time left to call ${subject}.`);
 
   return startSpan(subject, { kind: SpanKind.CLIENT }, async (span) => {
     try {
-      const headers = createHeaders();
-      headers.set(timeoutHeader, String(timeoutMs));
-      propagation.inject(context.active(), headers, traceSetter);
-
-      const reply = await bus.requests.request(subject, JSON.stringify(request), {
-        timeoutMs,
-        headers,
-      });
-      throwIfError(reply);
-      return endpoint.hot ? reply.json() : endpoint.response.parse(reply.json());
+      const body = JSON.stringify(withCritical(endpoint.request, request));
+      const send = (withinMs: number) => {
+        const headers = createHeaders();
+        propagation.inject(context.active(), headers, traceSetter);
+        const onSend = (leftMs: number) => headers.set(timeoutHeader, String(leftMs));
+        return bus.requests.request(subject, body, { timeoutMs: withinMs, headers, onSend });
+      };
+      const sendAgainAfterLoss = (withinMs: number) =>
+        sendDespiteLosses({ withinMs, budget, send });
+      const askOnce = async (leftMs: number) => {
+        const reply = await (endpoint.repeatable === false
+          ? send(leftMs)
+          : sendUpToTwice({
+              timeoutMs: leftMs,
+              budget,
+              send: sendAgainAfterLoss,
+              isRefusal: isReplicaRefusal,
+            }));
+        throwIfError(reply);
+        return parseAnswer(endpoint, reply);
+      };
+      return await askUntilRead(deadlineIn(timeoutMs), askOnce);
     } catch (thrown) {
-      const error = fromTransport(thrown, subject);
+      const error = toAppError(thrown, subject);
       span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
       throw error;
     } finally {
       span.end();
     }
   });
+}
+
+/**
+ * Whether the reply only says that this replica could not serve the request: it had no room, or a
+ * component that it depends on did not answer.
+ */
+function isReplicaRefusal({ headers }: Msg): boolean {
+  const code = headers?.get(errorHeader);
+  return code === 'unavailable' || code === 'rate_limited';
+}
+
+/**
+ * Sends a repeatable request, and sends it again at once in two cases: the connection was lost, so
+ * the answer cannot come any more, or the replica answered that it has lost its database. Such a
+ * replica soon takes no more requests, and NATS chooses at random which replica gets the next one.
+ */
+async function sendDespiteLosses({
+  withinMs,
+  budget,
+  send,
+}: {
+  withinMs: number;
+  budget: RepetitionBudget;
+  send: (withinMs: number) => Promise<Msg>;
+}): Promise<Msg> {
+  const deadline = deadlineIn(withinMs);
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await send(deadline.remainingMs()).catch((error: unknown) => {
+      if (error instanceof LostConnectionError) return error;
+      throw error;
+    });
+    const isLost = outcome instanceof LostConnectionError;
+    const mayAnotherAnswer = isLost || outcome.headers?.has(withoutDatabaseHeader) === true;
+    const isLast = attempt === sendsDespiteLossesMax || deadline.remainingMs() === 0;
+    if (mayAnotherAnswer && !isLast && budget.spend()) continue;
+    if (isLost) throw outcome;
+    return outcome;
+  }
+}
+
+/**
+ * Sends the request again while it reaches a replica of a release that cannot read it. Such a
+ * replica has done nothing. NATS chooses the replica at random, so several attempts may reach the
+ * same one.
+ */
+async function askUntilRead(
+  deadline: Deadline,
+  askOnce: (leftMs: number) => Promise<unknown>,
+): Promise<unknown> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await askOnce(deadline.remainingMs());
+    } catch (error) {
+      if (!isAskAgain(error)) throw error;
+      if (attempt === attemptsMax || deadline.remainingMs() === 0) throw finalRefusal(error);
+    }
+  }
+}
+
+/**
+ * Whether every caller only passes the endpoint's answers on to clients of the gateway, and decides
+ * nothing by them.
+ */
+function areAnswersPassedOn({ callers }: EndpointSpec): boolean {
+  return (
+    callers.includes('gateway') &&
+    callers.every((caller) => caller === 'gateway' || caller === 'executor')
+  );
+}
+
+function parseAnswer(endpoint: EndpointSpec, reply: Msg): unknown {
+  if (endpoint.hot) return reply.json();
+  const unknownValues = areAnswersPassedOn(endpoint) ? 'pass' : 'refuse';
+  const parsedResponse = readTolerantly(endpoint.response, reply.json(), unknownValues);
+  if (!parsedResponse.success) throw parsedResponse.error;
+  return parsedResponse.data;
 }
 
 function throwIfError(reply: Msg): void {
@@ -85,22 +207,38 @@ function throwIfError(reply: Msg): void {
     message: string;
     details: ErrorDetails;
   }>();
-  throw new AppError(isErrorCode(code) ? code : 'internal', message, { details });
+  const status = Number(reply.headers.get(errorCodeHeader));
+  throw new AppError(isErrorCode(code) ? code : errorCodeOf(status), message, { details });
 }
 
-function fromTransport(thrown: unknown, subject: string): AppError {
-  if (thrown instanceof NoRespondersError) return unanswered(subject, thrown, false);
-  return lost.some((kind) => thrown instanceof kind)
-    ? unanswered(subject, thrown, true)
-    : AppError.from(thrown);
+/**
+ * Replaces an error code that only a later release knows by the first known code with the same HTTP
+ * status. An unknown code with a 5xx status becomes `internal`: 5xx codes tell callers whether a
+ * call may be repeated, and a wrong one could cause a wrong repetition.
+ */
+function errorCodeOf(httpStatus: number): ErrorCode {
+  const [known] = Object.entries(errorCodes).find(
+    ([, { httpStatus: status }]) => status === httpStatus && status < 500,
+  ) ?? ['internal'];
+  return known as ErrorCode;
 }
 
-/** `lost`: the request may have been received. A non-read then ends as `outcome_unknown`, never as a safe retry. */
-function unanswered(subject: string, cause: unknown, lost: boolean): AppError {
+function toAppError(error: unknown, subject: string): AppError {
+  if (error instanceof NoRespondersError) return unansweredError(subject, error, false);
+  return possiblyReceivedErrors.some((kind) => error instanceof kind)
+    ? unansweredError(subject, error, true)
+    : AppError.from(error);
+}
+
+/**
+ * `lost` says that the other component may have received the request. A call that may change
+ * something then ends as `outcome_unknown`, and never as a failure that is safe to retry.
+ */
+function unansweredError(subject: string, cause: unknown, wasConnectionLost: boolean): AppError {
   const component = subject.split('.')[1] ?? subject;
   return new AppError(
     'unavailable',
     `The ${component} component did not answer. Nothing was sent on your behalf; try again shortly.`,
-    { cause, details: { component, lost } },
+    { cause, details: { component, lost: wasConnectionLost } },
   );
 }

@@ -1,9 +1,11 @@
 import { connect } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 
+import { ConfigError } from '../config/index.ts';
 import type { Component } from '../contracts/vocabulary.ts';
 import { readerOf } from './accounts.ts';
 import type { BusUser } from './accounts.ts';
+import { isNatsNewEnough, oldestNatsVersion } from './nats-version.ts';
 import { openOutbox } from './outbox.ts';
 import type { Outbox } from './outbox.ts';
 import { openRequests } from './requests.ts';
@@ -16,8 +18,9 @@ export interface Bus extends AsyncDisposable {
 }
 
 /**
- * Logs in to NATS as one component, with an inbox prefix of its own so that its NATS user can
- * read its own replies and nobody else's. Reconnects for ever; requests meanwhile fail as `unavailable`.
+ * Logs in to NATS as one component. Each component has its own inbox prefix, so that its NATS user
+ * can be limited to its own replies. The connection reconnects for ever; while it is down, requests
+ * fail as `unavailable`.
  */
 export async function connectBus({
   url,
@@ -30,8 +33,8 @@ export async function connectBus({
 }
 
 /**
- * Logs in as the component's second NATS user, which may read the stream and nothing else: the
- * name in the URL with `_reader` after it, and the same password.
+ * Logs in as the component's second NATS user, which may only read the event stream. The user name
+ * is the name in the URL followed by `_reader`, and the password is the one in the URL.
  */
 export async function connectReader({ url, name }: { url: string; name: Component }): Promise<Bus> {
   const { user, ...login } = parseNatsUrl(url);
@@ -50,18 +53,40 @@ interface Login {
 
 async function logIn({ name, servers, user, pass }: Login & { name: BusUser }): Promise<Bus> {
   const inboxPrefix = `_INBOX_${name}`;
+  // The URL may contain credentials before each further host. They are removed, so that no message
+  // shows them.
+  const serversText = `NATS at ${servers.map((server) => server.replace(/^.*@/, '')).join(', ')}`;
   const nats = await connect({
     servers,
     name,
     inboxPrefix,
-    // For JetStream's own requests: an error object with its stack for each costs more than they do.
+    // Without this option, the client creates an error object with its stack for each JetStream
+    // request, which costs more than the request.
     noAsyncTraces: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
     reconnectJitter: 50,
     timeout: 5_000,
+    // The client reconnects when the server has left two pings unanswered: a server that has stopped
+    // reading keeps its sockets open, so nothing else would show it.
+    pingInterval: 5_000,
+    maxPingOut: 2,
     ...(user === undefined ? {} : { user, pass }),
+  }).catch((error: unknown) => {
+    throw new ConfigError(
+      `${serversText} does not let ${user ?? name} in: ${messageOf(error)}. ` +
+        'Start it first, with deploy/nats.conf, or correct NATS_URL.',
+      { cause: error },
+    );
   });
+  const version = nats.info?.version ?? 'unknown';
+  if (!isNatsNewEnough(version)) {
+    await nats.close();
+    throw new ConfigError(
+      `${serversText} is of version ${version}, which is too old: ` +
+        `${oldestNatsVersion.join('.')} or newer is needed.`,
+    );
+  }
   const outbox = openOutbox(nats);
   return {
     nats,
@@ -69,23 +94,31 @@ async function logIn({ name, servers, user, pass }: Login & { name: BusUser }): 
     requests: openRequests(nats, { inboxPrefix, outbox }),
     async [Symbol.asyncDispose]() {
       outbox.flush();
-      // A draining connection flushes what was published; a lost server must not keep us from stopping.
+      // Draining sends what was published. It is limited in time, because a lost server must not
+      // prevent the process from stopping.
       await Promise.race([nats.drain().catch(() => undefined), delay(2_000)]);
       await nats.close();
     },
   };
 }
 
-/** `nats://user:password@host:port[,host:port]`; credentials are percent-decoded. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Parses `nats://user:password@host:port[,host:port]`, with percent-encoded credentials. */
 function parseNatsUrl(url: string): Login {
   const [first = '', ...others] = url.split(',');
-  const parsed = new URL(first);
-  const servers = [parsed.host, ...others.map((other) => other.replace(/^nats:\/\//, ''))];
-  if (parsed.username === '') return { servers };
+  const parsedUrl = new URL(first);
+  const servers = [
+    parsedUrl.host,
+    ...others.map((otherServers) => otherServers.replace(/^nats:\/\//, '')),
+  ];
+  if (parsedUrl.username === '') return { servers };
   return {
     servers,
-    user: decodeURIComponent(parsed.username),
-    pass: decodeURIComponent(parsed.password),
+    user: decodeURIComponent(parsedUrl.username),
+    pass: decodeURIComponent(parsedUrl.password),
   };
 }
 

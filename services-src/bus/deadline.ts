@@ -1,6 +1,11 @@
-/** The moment by which the original caller needs its answer, carried through every hop of one request. */
+/**
+ * The moment by which the original caller needs its answer, passed along every hop of one request.
+ */
 export interface Deadline {
-  /** Aborts when the time is up. Made on first use: most requests never need the timer. */
+  /**
+   * Aborts when the time is up. The signal is created on first use, because most requests never
+   * need its timer.
+   */
   readonly signal: AbortSignal;
   remainingMs(): number;
 }

@@ -1,12 +1,20 @@
 import type { TextMapGetter, TextMapSetter } from '@opentelemetry/api';
 import type { MsgHdrs } from '@nats-io/transport-node';
 
-/** Time left when the request was sent, in milliseconds. Relative, as in gRPC, so that clocks need not agree. */
+/**
+ * The milliseconds that were left when the request was sent. It is a duration and not a time, as in
+ * gRPC, so that clocks need not agree.
+ */
 export const timeoutHeader = 'Timeout-Ms';
 
-/** The two error headers every NATS service sets (NATS ADR-32). */
+/** The two error headers that every NATS service sets (NATS ADR-32). */
 export const errorHeader = 'Nats-Service-Error';
 export const errorCodeHeader = 'Nats-Service-Error-Code';
+
+/**
+ * Marks the refusal of a replica that could not reach its database; another replica may reach it.
+ */
+export const withoutDatabaseHeader = 'Without-Database';
 
 export const traceSetter: TextMapSetter<MsgHdrs> = {
   set: (headers, key, value) => headers.set(key, value),

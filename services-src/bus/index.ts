@@ -1,5 +1,6 @@
-export { storeApi } from './accounts.ts';
-export { natsAccounts, usersOf } from './nats-accounts.ts';
+export { storeApiPrefix as storeApi } from './accounts.ts';
+export { renderNatsAccounts as natsAccounts, usersOf } from './nats-accounts.ts';
+export { bind } from './bind.ts';
 export { createClient } from './client.ts';
 export type { Client } from './client.ts';
 export { connectBus, connectReader } from './connect.ts';
@@ -8,5 +9,9 @@ export { openFileReader, openFileWriter, provisionFiles } from './files.ts';
 export type { FileReader, FileWriter } from './files.ts';
 export { deadlineIn } from './deadline.ts';
 export type { Deadline } from './deadline.ts';
+export { createRepetitionBudget } from './repetition.ts';
+export type { RepetitionBudget } from './repetition.ts';
+export { openOutstandingRequests as openOutstanding } from './outstanding.ts';
+export { LostConnectionError } from './requests.ts';
 export { serve } from './server.ts';
 export type { Handlers } from './server.ts';

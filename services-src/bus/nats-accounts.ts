@@ -3,52 +3,69 @@ import { subjectOf } from '../contracts/define.ts';
 import type { Contract } from '../contracts/define.ts';
 import {
   durableConsumers,
-  eventsStream,
+  outboxOwners,
   plainPublications,
   plainSubscriptions,
+  streams,
 } from '../contracts/events.ts';
 import { filesPublications, filesRequests } from '../contracts/files.ts';
 import { components } from '../contracts/vocabulary.ts';
 import type { Component } from '../contracts/vocabulary.ts';
-import { accountOf, readerOf, storeAccount, storeApi } from './accounts.ts';
+import {
+  accountOf,
+  importedReplyPrefix,
+  readerOf,
+  storeAccount,
+  storeApiPrefix,
+} from './accounts.ts';
 import type { BusUser } from './accounts.ts';
 
-/** A subject that one account lets another use: the only ways out of an account. */
+/**
+ * A subject that one account exports and another imports. Messages leave an account only in this
+ * way.
+ */
 interface Crossing {
   readonly kind: 'service' | 'stream';
   readonly exporter: string;
   readonly importer: Component;
-  /** As the exporter names it to everybody. */
+  /** The subject in the export, which is the same for all accounts that import it. */
   readonly exported: string;
-  /** The same for this importer alone, when it differs. */
+  /** The subject that this importer imports, when it is narrower than the exported one. */
   readonly imported?: string;
-  /** As the importer's users name it. */
+  /** The subject that the importing account's users see. */
   readonly local: string;
-  /** Details of the export, in the server's notation. */
-  readonly terms?: string;
-  /** The user of the importing account that may publish to it; unset for what is only heard. */
+  /** Further options of the export, in the server's notation. */
+  readonly exportOptions?: string;
+  /**
+   * The user of the importing account that may publish to the subject; unset when users only
+   * subscribe to it.
+   */
   readonly user?: BusUser;
 }
 
 export interface NatsUser {
   readonly name: BusUser;
-  readonly publish: readonly string[];
-  readonly subscribe: readonly string[];
-  /** How long it may take to answer a request; unset for a user that answers none. */
-  readonly answerMs?: number;
+  readonly publishSubjects: readonly string[];
+  readonly subscribeSubjects: readonly string[];
 }
 
-/** A late answer is dropped by the server without a word, so it waits for longer than any caller. */
+/**
+ * The NATS server silently drops an answer that comes later than this, so the limit must be longer
+ * than any caller waits.
+ */
 const answerMarginMs = 30_000;
 
 const contracts: readonly Contract[] = Object.values(busContracts);
 
-/** Who calls what: the server appends the caller's account to the subject on which the owner hears the request. */
-function endpointCrossings(): Crossing[] {
+/**
+ * The endpoints that each component may call. The NATS server appends the caller's account to the
+ * subject on which the called component receives the request.
+ */
+function listEndpointCrossings(): Crossing[] {
   return contracts.flatMap((contract) =>
     Object.entries(contract.endpoints).flatMap(([name, { callers, timeoutMs }]) => {
       const subject = subjectOf(contract, name);
-      const position = subject.split('.').length + 1;
+      const accountTokenPosition = subject.split('.').length + 1;
       return callers.map((caller) => ({
         kind: 'service' as const,
         exporter: accountOf(contract.owner),
@@ -56,7 +73,7 @@ function endpointCrossings(): Crossing[] {
         exported: `${subject}.*`,
         imported: `${subject}.${accountOf(caller)}`,
         local: subject,
-        terms: `account_token_position: ${position}, response_threshold: "${seconds(timeoutMs + answerMarginMs)}"`,
+        exportOptions: `account_token_position: ${accountTokenPosition}, response_threshold: "${toSecondsText(timeoutMs + answerMarginMs)}"`,
         user: caller,
       }));
     }),
@@ -64,52 +81,71 @@ function endpointCrossings(): Crossing[] {
 }
 
 /**
- * What a component uses of JetStream. Never a wildcard of its API, and nothing that makes or changes
- * a consumer or stream: a push consumer delivers in the store's account, under any subject.
+ * The JetStream subjects that components use. None is a wildcard of the API, and none creates or
+ * changes a consumer or stream: a push consumer could deliver messages under any subject of the
+ * account that owns the streams.
  */
-function storeCrossings(): Crossing[] {
-  const service = (importer: Component, subject: string, more: Partial<Crossing> = {}) => ({
+function listStoreCrossings(): Crossing[] {
+  const makeServiceCrossing = (
+    importer: Component,
+    subject: string,
+    options: Partial<Crossing> = {},
+  ) => ({
     kind: 'service' as const,
     exporter: storeAccount,
     importer,
     exported: subject,
-    // Under its own name it would be answered twice: every account has a `$JS.API.>` of its own.
-    local: subject.replace(/^\$JS\.API\./, `${storeApi}.`),
+    // Every account answers `$JS.API.>` itself. Under that prefix the request would get two
+    // answers.
+    local: subject.replace(/^\$JS\.API\./, `${storeApiPrefix}.`),
     user: importer,
-    ...more,
+    ...options,
   });
-  const files: Partial<Record<Component, readonly string[]>> = {
+  const fileSubjects: Partial<Record<Component, readonly string[]>> = {
     executor: filesPublications.executor,
     gateway: filesRequests.gateway,
   };
   return [
     ...components.flatMap((component) => [
-      service(component, `evt.${component}.>`),
-      service(component, `aud.${component}.>`),
-      ...(files[component] ?? []).map((subject) => service(component, subject)),
+      makeServiceCrossing(component, `evt.${component}.>`),
+      makeServiceCrossing(component, `aud.${component}.>`),
+      ...(fileSubjects[component] ?? []).map((subject) => makeServiceCrossing(component, subject)),
     ]),
-    ...Object.entries(durableConsumers).flatMap(([durable, { owner }]) => {
-      const consumer = `${eventsStream}.${durable}`;
+    // From the answer to this request, the relays learn that a stream was lost, and the gateway
+    // learns how full the stream is.
+    ...streams.flatMap((stream) =>
+      (['gateway', ...outboxOwners] as const).map((component) =>
+        makeServiceCrossing(component, `$JS.API.STREAM.INFO.${stream}`),
+      ),
+    ),
+    ...Object.entries(durableConsumers).flatMap(([durable, { stream, owner }]) => {
+      const consumer = `${stream}.${durable}`;
       const user = readerOf(owner);
       return [
-        service(owner, `$JS.API.CONSUMER.INFO.${consumer}`, { user }),
-        service(owner, `$JS.API.CONSUMER.MSG.NEXT.${consumer}`, {
+        makeServiceCrossing(owner, `$JS.API.CONSUMER.INFO.${consumer}`, { user }),
+        // The gateway reports a consumer that its owner cannot report, because the owner is absent.
+        makeServiceCrossing('gateway', `$JS.API.CONSUMER.INFO.${consumer}`),
+        makeServiceCrossing(owner, `$JS.API.CONSUMER.MSG.NEXT.${consumer}`, {
           user,
-          terms: 'response_type: stream',
+          exportOptions: 'response_type: stream',
         }),
-        service(owner, `$JS.ACK.${consumer}.>`, { user }),
+        makeServiceCrossing(owner, `$JS.ACK.${consumer}.>`, { user }),
       ];
     }),
   ];
 }
 
-/** Plain subscriptions to what another component publishes; its own it hears in its own account. */
-function subscriptionCrossings(): Crossing[] {
-  const plain: Partial<Record<Component, readonly string[]>> = plainPublications;
+/**
+ * The plain subscriptions of components to other components' publications. A component receives its
+ * own publications in its own account.
+ */
+function listSubscriptionCrossings(): Crossing[] {
+  const plainSubjects: Partial<Record<Component, readonly string[]>> = plainPublications;
   const publisherOf = (subject: string) =>
     components.find(
       (component) =>
-        subject.startsWith(`evt.${component}.`) || plain[component]?.includes(subject) === true,
+        subject.startsWith(`evt.${component}.`) ||
+        plainSubjects[component]?.includes(subject) === true,
     );
   return components.flatMap((importer) =>
     plainSubscriptions[importer].flatMap((subject) => {
@@ -122,64 +158,81 @@ function subscriptionCrossings(): Crossing[] {
   );
 }
 
-const crossings = [...endpointCrossings(), ...storeCrossings(), ...subscriptionCrossings()];
+const crossings = [
+  ...listEndpointCrossings(),
+  ...listStoreCrossings(),
+  ...listSubscriptionCrossings(),
+];
 
 /**
- * The NATS users of one component and what each may say and hear, from the contracts alone. The one
- * that reads the stream is apart: for a user with `allow_responses` the server remembers the reply
- * subject of everything that it delivers, and its deliveries have one each.
+ * The NATS users of one component, with the subjects to which each may publish and subscribe,
+ * derived from the contracts. A separate user reads the event stream.
+ *
+ * A user that answers requests may publish to all reply subjects of requests that crossed accounts
+ * (docs/adr/0077-answers-outlive-a-reload-of-nats.md).
  */
 export function usersOf(component: Component): NatsUser[] {
-  const plain: Partial<Record<Component, readonly string[]>> = plainPublications;
-  const publish = (user: BusUser) =>
+  const plainSubjects: Partial<Record<Component, readonly string[]>> = plainPublications;
+  const publishSubjectsOf = (user: BusUser) =>
     crossings.flatMap((each) => (each.user === user ? [each.local] : []));
-  const answers = contracts
-    .filter(({ owner }) => owner === component)
-    .flatMap(({ endpoints }) => Object.values(endpoints).map(({ timeoutMs }) => timeoutMs));
-  const main: NatsUser = {
+  const answersRequests = contracts.some(({ owner }) => owner === component);
+  const mainUser: NatsUser = {
     name: component,
-    publish: [...publish(component), ...(plain[component] ?? [])],
-    subscribe: [
-      ...(answers.length > 0 ? [`rpc.${component}.>`] : []),
+    publishSubjects: [
+      ...publishSubjectsOf(component),
+      ...(plainSubjects[component] ?? []),
+      ...(answersRequests ? [`${importedReplyPrefix}>`] : []),
+    ],
+    subscribeSubjects: [
+      ...(answersRequests ? [`rpc.${component}.>`] : []),
       `_INBOX_${component}.>`,
       ...plainSubscriptions[component],
     ],
-    ...(answers.length > 0 && { answerMs: Math.max(...answers) + answerMarginMs }),
   };
   const reader = readerOf(component);
-  const read = publish(reader);
-  return read.length === 0
-    ? [main]
-    : [main, { name: reader, publish: read, subscribe: [`_INBOX_${reader}.>`] }];
+  const readSubjects = publishSubjectsOf(reader);
+  return readSubjects.length === 0
+    ? [mainUser]
+    : [
+        mainUser,
+        { name: reader, publishSubjects: readSubjects, subscribeSubjects: [`_INBOX_${reader}.>`] },
+      ];
 }
 
 /**
- * The `accounts` block of nats.conf: one account per component, in which nothing exists but its own
- * inbox, what it may call and what it hears, and the store's, which owns every stream. So a reply
- * subject that a requester chose, or a delivery of JetStream, reaches nothing that the requester
- * could not publish to anyway. Users stand only inside accounts, so there is no implicit global
- * account (CVE-2023-47090); only `provision`, used at migration, logs in to the store's.
+ * Writes the `accounts` block of nats.conf. Each component has an account that contains only its
+ * own inbox, the subjects that it may call and the subjects that it receives; a separate account
+ * owns every stream. So neither a reply subject that a requester chose nor a delivery of JetStream
+ * can send a message to a subject to which the requester could not publish anyway. Every user is in
+ * an account, so there is no implicit global account (CVE-2023-47090). Only the user `provision`,
+ * which the migration uses, logs in to the account that owns the streams.
  *
- * `passwordOf` gives passwords as nats.conf writes them: quoted, or as `$VARIABLE`. An unquoted
- * one is read as a number or a date when it happens to begin like one.
+ * `passwordOf` returns a password in the notation of nats.conf: quoted, or as `$VARIABLE`. The
+ * server would read an unquoted password that starts like a number or a date as one.
  */
-export function natsAccounts(passwordOf: (user: Component | 'provision') => string): string {
+export function renderNatsAccounts(passwordOf: (user: Component | 'provision') => string): string {
   const provision = renderUser(
-    { name: 'provision', publish: ['$JS.API.>'], subscribe: ['_INBOX_provision.>'] },
+    // The migration publishes records when it moves them out of the single stream of an earlier
+    // version.
+    {
+      name: 'provision',
+      publishSubjects: ['$JS.API.>', 'aud.>'],
+      subscribeSubjects: ['_INBOX_provision.>'],
+    },
     passwordOf('provision'),
   );
   const accounts = [
     renderAccount(storeAccount, {
       head: '    # The store. Streams lie on disk under the name of their account: do not change it.\n    jetstream: enabled\n',
       users: [provision],
-      exports: exportsOf(storeAccount),
+      exports: renderExports(storeAccount),
       imports: [],
     }),
     ...components.map((component) =>
       renderAccount(accountOf(component), {
         head: '',
         users: usersOf(component).map((user) => renderUser(user, passwordOf(component))),
-        exports: exportsOf(accountOf(component)),
+        exports: renderExports(accountOf(component)),
         imports: crossings.filter(({ importer }) => importer === component).map(renderImport),
       }),
     ),
@@ -191,43 +244,46 @@ function renderAccount(
   name: string,
   parts: Record<'users' | 'exports' | 'imports', readonly string[]> & { readonly head: string },
 ): string {
-  const list = (key: 'users' | 'exports' | 'imports') =>
+  const renderList = (key: 'users' | 'exports' | 'imports') =>
     parts[key].length === 0
       ? ''
       : `    ${key}: [\n${parts[key].map((line) => `      ${line}\n`).join('')}    ]\n`;
-  return `  ${name} {\n${parts.head}${list('users')}${list('exports')}${list('imports')}  }\n`;
+  return `  ${name} {\n${parts.head}${renderList('users')}${renderList('exports')}${renderList('imports')}  }\n`;
 }
 
-function renderUser({ name, publish, subscribe, answerMs }: NatsUser, password: string): string {
-  // An empty list would allow everything.
-  const published = publish.length === 0 ? 'deny: [">"]' : `allow: [${quoted(publish)}]`;
-  const responses =
-    answerMs === undefined ? '' : `, allow_responses: { max: 1, expires: "${seconds(answerMs)}" }`;
-  return `{ user: ${name}, password: ${password}, permissions: { publish: { ${published} }, subscribe: { allow: [${quoted(subscribe)}] }${responses} } }`;
+function renderUser(
+  { name, publishSubjects: publish, subscribeSubjects: subscribe }: NatsUser,
+  password: string,
+): string {
+  // The NATS server reads an empty list of subjects as permission for all subjects.
+  const publishPermission =
+    publish.length === 0 ? 'deny: [">"]' : `allow: [${quoteSubjects(publish)}]`;
+  return `{ user: ${name}, password: ${password}, permissions: { publish: { ${publishPermission} }, subscribe: { allow: [${quoteSubjects(subscribe)}] } } }`;
 }
 
-/** One export per subject, for the accounts that import it. */
-function exportsOf(account: string): string[] {
-  const own = crossings.filter(({ exporter }) => exporter === account);
-  return [...Map.groupBy(own, ({ kind, exported }) => `${kind}: "${exported}"`)].map(
+/** Writes one export per subject of the account, with the accounts that import it. */
+function renderExports(account: string): string[] {
+  const ownCrossings = crossings.filter(({ exporter }) => exporter === account);
+  return [...Map.groupBy(ownCrossings, ({ kind, exported }) => `${kind}: "${exported}"`)].map(
     ([subject, group]) => {
       const importers = group.map(({ importer }) => accountOf(importer)).join(', ');
-      const terms = group[0]?.terms === undefined ? '' : `, ${group[0].terms}`;
-      return `{ ${subject}${terms}, accounts: [${importers}] }`;
+      const exportOptions =
+        group[0]?.exportOptions === undefined ? '' : `, ${group[0].exportOptions}`;
+      return `{ ${subject}${exportOptions}, accounts: [${importers}] }`;
     },
   );
 }
 
 function renderImport({ kind, exporter, exported, imported, local }: Crossing): string {
   const subject = imported ?? exported;
-  const rename = local === subject ? '' : `, to: "${local}"`;
-  return `{ ${kind}: { account: ${exporter}, subject: "${subject}" }${rename} }`;
+  const renameText = local === subject ? '' : `, to: "${local}"`;
+  return `{ ${kind}: { account: ${exporter}, subject: "${subject}" }${renameText} }`;
 }
 
-function quoted(subjects: readonly string[]): string {
+function quoteSubjects(subjects: readonly string[]): string {
   return subjects.map((subject) => JSON.stringify(subject)).join(', ');
 }
 
-function seconds(ms: number): string {
+function toSecondsText(ms: number): string {
   return `${Math.ceil(ms / 1000)}s`;
 }

@@ -4,38 +4,38 @@ interface Message {
   readonly subject: string;
   readonly body: string;
   readonly options?: PublishOptions;
-  /** Called when the message cannot even be handed to the connection. */
+  /** Called when the message cannot be passed to the NATS connection. */
   readonly onFailure: (failure: Error) => void;
 }
 
 export interface Outbox {
   send(message: Message): void;
-  /** Hands over what waits; for before the connection drains. */
+  /** Publishes the waiting messages at once; called before the connection drains. */
   flush(): void;
 }
 
 /**
- * Hands the messages of one turn of the event loop to the connection together: one write to its
- * socket, and one read at the server, however many calls are in hand. A message alone leaves in
- * the same turn.
+ * Collects the messages that are published in one turn of the event loop, and passes them to the
+ * NATS connection together. This way many concurrent calls cost one write to the socket and one
+ * read at the server. A single message is sent in the same turn.
  */
 export function openOutbox(nats: NatsConnection): Outbox {
-  let waiting: Message[] = [];
-  const flush = () => {
-    const leaving = waiting;
-    waiting = [];
-    for (const { subject, body, options, onFailure } of leaving) {
+  let waitingMessages: Message[] = [];
+  const publishWaiting = () => {
+    const messages = waitingMessages;
+    waitingMessages = [];
+    for (const { subject, body, options, onFailure } of messages) {
       try {
         nats.publish(subject, body, options);
-      } catch (thrown) {
-        onFailure(thrown as Error);
+      } catch (error) {
+        onFailure(error as Error);
       }
     }
   };
   return {
     send(message) {
-      if (waiting.push(message) === 1) setImmediate(flush);
+      if (waitingMessages.push(message) === 1) setImmediate(publishWaiting);
     },
-    flush,
+    flush: publishWaiting,
   };
 }

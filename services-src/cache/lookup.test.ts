@@ -82,7 +82,7 @@ const step = fc.oneof(
 >;
 
 describe('a lookup cache', () => {
-  test('keeps its promises whatever the order of calls, answers, drops and time', async () => {
+  test('behaves as documented in every order of calls, answers, dropped keys and passing time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
         const { cache, underWay, ...world } = createWorld();
@@ -96,19 +96,22 @@ describe('a lookup cache', () => {
             const { key } = each;
             const [askedAt, drops] = [world.now(), world.dropsOf(key)];
             const before = underWay.length;
-            const asked = each.do === 'get' ? cache.get(key, key) : cache.refresh(key, key);
+            const pendingValue = each.do === 'get' ? cache.get(key, key) : cache.refresh(key, key);
             const isStarted = underWay.length > before;
-            // One lookup at a time since the last drop, leaving out those that take too long.
-            const current = underWay.filter(
-              (one) => one.key === key && one.drops === drops && askedAt - one.began <= ttlMs,
+            // Only one lookup at a time may run since the last drop, not counting lookups that take
+            // too long.
+            const currentLookups = underWay.filter(
+              (lookup) =>
+                lookup.key === key && lookup.drops === drops && askedAt - lookup.began <= ttlMs,
             );
-            expect(current.length).toBeLessThanOrEqual(1);
+            expect(currentLookups.length).toBeLessThanOrEqual(1);
             waiting.push(
-              asked.then(
+              pendingValue.then(
                 (answer) => {
                   if (answer === undefined) return;
                   expect(answer.key).toBe(key);
-                  // Neither older than the last drop nor than its time.
+                  // The answer's lookup began neither before the last drop nor longer than the ttl
+                  // ago.
                   expect(answer.drops).toBe(drops);
                   if (isStarted) expect(answer.began).toBe(askedAt);
                   expect(askedAt - answer.began).toBeLessThanOrEqual(ttlMs);
@@ -117,7 +120,7 @@ describe('a lookup cache', () => {
               ),
             );
           }
-          // The callers of a lookup that has ended go on before anything else happens.
+          // Lets the callers of a finished lookup continue before the next step.
           await new Promise((resolve) => setImmediate(resolve));
           expect(keys.filter((key) => cache.peek(key) !== undefined).length).toBeLessThanOrEqual(
             max,
@@ -130,50 +133,50 @@ describe('a lookup cache', () => {
     );
   });
 
-  test('shares one lookup and keeps its answer', async () => {
+  test('makes one lookup for concurrent callers, and keeps the answer', async () => {
     const { cache, underWay } = createWorld();
-    const asked = [cache.get('a', 'a'), cache.get('a', 'a'), cache.get('a', 'a')];
+    const pendingValue = [cache.get('a', 'a'), cache.get('a', 'a'), cache.get('a', 'a')];
     expect(underWay).toHaveLength(1);
     underWay[0]?.end('found');
 
-    const [answer] = await Promise.all(asked);
+    const [answer] = await Promise.all(pendingValue);
     expect(await cache.get('a', 'a')).toBe(answer);
     expect(underWay).toHaveLength(0);
   });
 
   test('counts the age of an answer from the beginning of its lookup', async () => {
     const { cache, underWay, pass } = createWorld();
-    const asked = cache.get('a', 'a');
+    const pendingValue = cache.get('a', 'a');
     pass(ttlMs);
     underWay[0]?.end('found');
-    await asked;
+    await pendingValue;
     pass(1);
     void cache.get('a', 'a');
     expect(underWay).toHaveLength(1);
   });
 
-  test('waits for no lookup that takes longer than an answer is good for', async () => {
+  test('starts a new lookup when the running one takes longer than the ttl', async () => {
     const { cache, underWay, pass } = createWorld();
     const slow = cache.get('a', 'a');
     pass(ttlMs + 1);
-    const later = cache.get('a', 'a');
+    const laterValue = cache.get('a', 'a');
     expect(underWay).toHaveLength(2);
     underWay[1]?.end('found');
-    const newer = await later;
+    const newer = await laterValue;
     underWay[0]?.end('found');
 
     expect((await slow)?.began).toBe(1);
     expect(await cache.get('a', 'a')).toBe(newer);
   });
 
-  test('answers those who waited when it was dropped, and keeps nothing of it', async () => {
+  test('still answers the callers that waited when their key was dropped, and does not keep that answer', async () => {
     const { cache, underWay, drop } = createWorld();
     const before = cache.get('a', 'a');
     drop('a');
-    const after = cache.get('a', 'a');
+    const answerAfterDrop = cache.get('a', 'a');
     expect(underWay).toHaveLength(2);
     underWay[1]?.end('found');
-    const newer = await after;
+    const newer = await answerAfterDrop;
     underWay[0]?.end('found');
 
     expect(await before).not.toBe(newer);
@@ -181,14 +184,14 @@ describe('a lookup cache', () => {
   });
 
   test.for(['missing', 'failed'] as const)(
-    'looks up again after one that was %s',
+    'does not keep the outcome of a lookup that ended as "%s"',
     async (outcome) => {
       const { cache, underWay } = createWorld();
-      const asked = [cache.get('a', 'a'), cache.get('a', 'a')].map((each) =>
+      const pendingValue = [cache.get('a', 'a'), cache.get('a', 'a')].map((each) =>
         each.catch(() => 'failed'),
       );
       underWay[0]?.end(outcome);
-      expect(await Promise.all(asked)).toEqual(
+      expect(await Promise.all(pendingValue)).toEqual(
         Array(2).fill(outcome === 'failed' ? 'failed' : undefined),
       );
       void cache.get('a', 'a');
@@ -198,9 +201,9 @@ describe('a lookup cache', () => {
 
   test('drops only the keys that match', async () => {
     const { cache, underWay, drop } = createWorld();
-    const asked = [cache.get('a', 'a'), cache.get('b', 'b')];
+    const pendingValue = [cache.get('a', 'a'), cache.get('b', 'b')];
     while (underWay.length > 0) underWay[0]?.end('found');
-    await Promise.all(asked);
+    await Promise.all(pendingValue);
     drop('a');
     expect([cache.peek('a'), cache.peek('b')?.key]).toEqual([undefined, 'b']);
   });

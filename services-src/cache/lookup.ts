@@ -1,42 +1,49 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * A bounded cache in front of a lookup: of what another component, a provider or the database knows. It promises, for each key:
+ * A bounded cache in front of a lookup in another component, at a provider or in the database. It
+ * promises, for each key:
  *
- * 1. One lookup at a time: concurrent callers share it, and its failure. One that takes longer than
- *    `ttlMs` is left to those who wait for it.
- * 2. An answer is never used longer than `ttlMs` after its lookup *began*, so a change that the
- *    source already knew then is seen within that time.
- * 3. After `drop`, no caller gets an answer whose lookup began before it, and callers that waited
- *    already still get theirs: a call does not fail because something else changed meanwhile.
+ * 1. One lookup at a time: concurrent callers share it, and its failure. A lookup that takes longer
+ *    than `ttlMs` serves only the callers that already wait for it.
+ * 2. An answer is never used longer than `ttlMs` after its lookup *began*. So a change in the source
+ *    is seen within that time.
+ * 3. After `drop`, no caller gets an answer whose lookup began before the drop. Callers that already
+ *    waited still get that answer: a call does not fail because something else changed meanwhile.
  * 4. Failures and `undefined` are not kept.
  *
- * At most `max` answers are kept. Lookups under way are not counted: each has a caller, and callers
- * are limited where they come in.
+ * At most `max` answers are kept. Running lookups are not counted: each has a caller, and the
+ * number of callers is limited where requests come in.
  */
 export interface LookupCache<At, Value> {
-  /** Answers from the cache or looks up. `at` says what to look up and belongs to `key` alone. */
+  /**
+   * Answers from the cache or looks up. `at` is what to look up, and must be the same for one
+   * `key`.
+   */
   get(key: string, at: At): Promise<Value>;
-  /** Looks up even though an answer is kept, and keeps the new one. */
+  /** Looks up even though an answer is kept, and keeps the new answer. */
   refresh(key: string, at: At): Promise<Value>;
-  /** Returns a kept answer without looking up; that counts as a use of it. */
+  /** Returns a kept answer without looking up; the answer then counts as used. */
   peek(key: string): NonNullable<Value> | undefined;
-  /** Forgets the keys that match, or all of them. */
+  /** Forgets the answers whose keys match, or all answers. */
   drop(matches?: (key: string) => boolean): void;
 }
 
 export interface LookupCacheOptions<At, Value> {
-  /** The most answers to keep; the least recently used one goes first. */
+  /** The most answers to keep; the least recently used one is removed first. */
   readonly max: number;
-  /** Milliseconds. Without it an answer is kept until it is dropped or displaced. */
+  /**
+   * How long an answer is kept, in milliseconds. Without it, an answer is kept until it is dropped
+   * or there are more than `max`.
+   */
   readonly ttlMs?: number;
-  /** Has a deadline of its own, since it serves every caller that waits. */
+  /** Looks up an answer. It must have a deadline, because all waiting callers depend on it. */
   readonly lookUp: (at: At) => Promise<Value>;
   /** A monotonic clock in milliseconds. */
   readonly clock?: { now(): number };
 }
 
-interface UnderWay<Value> {
+interface RunningLookup<Value> {
   readonly began: number;
   readonly answer: Promise<Value>;
 }
@@ -47,60 +54,63 @@ export function createLookupCache<At, Value extends object | undefined>({
   lookUp,
   clock = performance,
 }: LookupCacheOptions<At, Value>): LookupCache<At, Value> {
-  type Found = NonNullable<Value>;
-  const kept = new LRUCache<string, Found>({
+  type CachedAnswer = NonNullable<Value>;
+  const cachedValues = new LRUCache<string, CachedAnswer>({
     max,
-    // Reads the clock each time; otherwise an answer could be a timer's step older.
+    // A resolution of 0 reads the clock each time; otherwise an answer could be kept a little too
+    // long.
     ...(ttlMs === undefined ? {} : { ttl: ttlMs, ttlResolution: 0, perf: clock }),
   });
-  const underWay = new Map<string, UnderWay<Value>>();
+  const runningLookups = new Map<string, RunningLookup<Value>>();
 
-  const start = (key: string, at: At): Promise<Value> => {
+  const startLookup = (key: string, lookupArguments: At): Promise<Value> => {
     const began = clock.now();
-    const end = (): boolean => {
-      const isCurrent = underWay.get(key) === started;
-      if (isCurrent) underWay.delete(key);
+    const endLookup = (): boolean => {
+      const isCurrent = runningLookups.get(key) === lookup;
+      if (isCurrent) runningLookups.delete(key);
       return isCurrent;
     };
-    const answer = lookUp(at).then(
+    const answer = lookUp(lookupArguments).then(
       (value) => {
-        const isCurrent = end();
+        const isCurrent = endLookup();
         if (isCurrent && value !== undefined) {
-          kept.set(key, value, ttlMs === undefined ? {} : { start: began });
+          cachedValues.set(key, value, ttlMs === undefined ? {} : { start: began });
         }
         return value;
       },
       (error: unknown) => {
-        end();
+        endLookup();
         throw error;
       },
     );
-    const started = { began, answer };
-    underWay.set(key, started);
+    const lookup = { began, answer };
+    runningLookups.set(key, lookup);
     return answer;
   };
-  const join = (key: string): Promise<Value> | undefined => {
-    const found = underWay.get(key);
-    if (found === undefined) return undefined;
-    return ttlMs === undefined || clock.now() - found.began <= ttlMs ? found.answer : undefined;
+  const joinLookup = (key: string): Promise<Value> | undefined => {
+    const runningLookup = runningLookups.get(key);
+    if (runningLookup === undefined) return undefined;
+    return ttlMs === undefined || clock.now() - runningLookup.began <= ttlMs
+      ? runningLookup.answer
+      : undefined;
   };
 
   return {
-    async get(key, at) {
-      return kept.get(key) ?? join(key) ?? start(key, at);
+    async get(key, lookupArguments) {
+      return cachedValues.get(key) ?? joinLookup(key) ?? startLookup(key, lookupArguments);
     },
-    async refresh(key, at) {
-      return join(key) ?? start(key, at);
+    async refresh(key, lookupArguments) {
+      return joinLookup(key) ?? startLookup(key, lookupArguments);
     },
-    peek: (key) => kept.get(key),
+    peek: (key) => cachedValues.get(key),
     drop(matches) {
       if (matches === undefined) {
-        kept.clear();
-        underWay.clear();
+        cachedValues.clear();
+        runningLookups.clear();
         return;
       }
-      for (const key of kept.keys()) if (matches(key)) kept.delete(key);
-      for (const key of underWay.keys()) if (matches(key)) underWay.delete(key);
+      for (const key of cachedValues.keys()) if (matches(key)) cachedValues.delete(key);
+      for (const key of runningLookups.keys()) if (matches(key)) runningLookups.delete(key);
     },
   };
 }

@@ -8,6 +8,6 @@ test.for([
   [{ HOST: '::', PORT: 8080 }, 'http://127.0.0.1:8080'],
   [{ HOST: '::1', PORT: 8080 }, 'http://[::1]:8080'],
   [{ HOST: '0.0.0.0', PORT: 1, BASE_URL: 'https://g.example' }, 'https://g.example'],
-] as const)('%j is called %s', ([settings, url]) => {
+] as const)('the gateway with the settings %j has the base URL %s', ([settings, url]) => {
   expect(deriveBaseUrl(settings)).toBe(url);
 });

@@ -1,4 +1,7 @@
-/** What the gateway calls itself: BASE_URL, else made from HOST and PORT (any address is reached by loopback). */
+/**
+ * The gateway's public URL: BASE_URL, or otherwise one made from HOST and PORT, with the loopback
+ * address in place of "any address".
+ */
 export function deriveBaseUrl({
   BASE_URL,
   HOST,

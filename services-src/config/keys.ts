@@ -1,6 +1,6 @@
 /**
- * Names of the random keys of a deployment. Every one is independent of the others: who can check
- * a statement for one component can prove nothing to another.
+ * Names of the random keys of a deployment. The keys are independent of each other: a component
+ * that can verify statements made for it cannot forge any for another component.
  */
 export const principalKeyNames = [
   'PRINCIPAL_KEY_AUTH',
@@ -14,7 +14,7 @@ export const principalKeyNames = [
 
 export const gapKeyNames = ['GAP_KEY_POLICY', 'GAP_KEY_APPROVALS', 'GAP_KEY_EXECUTOR'] as const;
 
-/** Everything that `npm start` and `npm run compose:env` make: 32 random bytes each, as base64url. */
+/** All keys that `npm start` and `npm run compose:env` make: 32 random bytes each, as base64url. */
 export const keyNames = [
   'MASTER_KEY',
   'PERMIT_KEY',
@@ -26,7 +26,7 @@ export const keyNames = [
   'SIGN_IN_KEY',
 ] as const;
 
-/** The values of the named keys, for a signer that proves its statements to all of them. */
+/** The values of the named keys, for a signer that makes one MAC with each key. */
 export function revealKeys<N extends string>(
   config: { readonly [K in N]: { reveal(): string } },
   names: readonly N[],

@@ -4,18 +4,19 @@ import { distance } from 'fastest-levenshtein';
 
 import { components } from '../contracts/vocabulary.ts';
 import type { Component } from '../contracts/vocabulary.ts';
+import { isServiceVariable } from './service-variables.ts';
 import { settings } from './settings.ts';
 import type { Setting, SettingName, SettingValue } from './settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Config<N extends SettingName> = { readonly [K in N]: SettingValue<K> };
 
-/** Every wrong setting at once, a sentence each. Nothing starts with it. */
+/** Lists every wrong setting at once, one sentence each. A process that gets this error stops. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** What a component reads, in the order it is written in its `config.ts`. */
+/** The settings that a component reads, in the order of its `config.ts`. */
 export interface ConfigSpec<N extends SettingName> {
   readonly component: Component | 'provision' | 'start';
   readonly names: readonly N[];
@@ -29,88 +30,110 @@ export function defineConfig<const N extends SettingName>(
 }
 
 /**
- * Reads a component's settings. A malformed one, a missing one, and one that looks like ours but
- * is not (a typing error would otherwise be silently without effect) are refused by name.
+ * Reads a component's settings. Refuses by name every setting that is malformed or missing, and
+ * every variable that resembles a setting without being one: a misspelt setting would silently have
+ * no effect. Variables that Kubernetes sets for its Services are ignored.
  */
 export function loadConfig<N extends SettingName>(
   { component, names }: ConfigSpec<N>,
-  environment: Environment,
+  givenEnvironment: Environment,
 ): Config<N> {
-  const problems = findUnknown(environment);
+  const environment = withoutServiceVariables(givenEnvironment);
+  const problems = findUnknownVariables(environment);
   const values: Partial<Record<SettingName, unknown>> = {};
   for (const name of names) {
-    const found = readSetting(name, component, environment);
-    if ('problem' in found) {
-      problems.push(found.problem);
+    const foundSetting = readSetting(name, component, environment);
+    if ('problem' in foundSetting) {
+      problems.push(foundSetting.problem);
       continue;
     }
-    const result = settings[name].schema.safeParse(found.value);
+    const result = settings[name].schema.safeParse(foundSetting.value);
     if (result.success) values[name] = result.data;
-    else problems.push(describe(name, found, result.error.issues[0]?.message ?? 'is not valid'));
+    else
+      problems.push(
+        describeProblem(name, foundSetting, result.error.issues[0]?.message ?? 'is not valid'),
+      );
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return values as Config<N>;
 }
 
-type Found = { source: string; value: string | Record<string, string> | undefined };
+/**
+ * Leaves out the variables that Kubernetes sets for other Services, even those that have the name
+ * of a setting.
+ */
+function withoutServiceVariables(environment: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name, value]) => value === undefined || !isServiceVariable(name, value),
+    ),
+  );
+}
+
+type FoundSetting = { sourceVariable: string; value: string | Record<string, string> | undefined };
 
 function readSetting(
   name: SettingName,
   component: string,
   environment: Environment,
-): Found | { problem: string } {
+): FoundSetting | { problem: string } {
   const setting: Setting = settings[name];
   if (setting.family) return readFamily(name, setting.family, environment);
   const candidates = setting.perComponent ? [`${component.toUpperCase()}_${name}`, name] : [name];
   for (const source of candidates) {
     const value = environment[source];
-    if (value !== undefined && value !== '') return { source, value };
+    if (value !== undefined && value !== '') return { sourceVariable: source, value };
     const file = setting.secret ? environment[`${source}_FILE`] : undefined;
     if (file === undefined) continue;
     try {
-      return { source: `${source}_FILE`, value: readFileSync(file, 'utf8').trim() };
+      return { sourceVariable: `${source}_FILE`, value: readFileSync(file, 'utf8').trim() };
     } catch {
       return { problem: `${source}_FILE names a file that cannot be read: ${file}` };
     }
   }
-  return { source: candidates[0] ?? name, value: undefined };
+  return { sourceVariable: candidates[0] ?? name, value: undefined };
 }
 
-/** Every variable of a family that is set, directly or by a file. */
+/** Reads all variables of a family that are set, directly or by a file. */
 function readFamily(
   name: string,
   family: RegExp,
   environment: Environment,
-): Found | { problem: string } {
+): FoundSetting | { problem: string } {
   const value: Record<string, string> = {};
   for (const [variable, text] of Object.entries(environment)) {
     if (text === undefined || text === '') continue;
     if (family.test(variable)) value[variable] = text;
-    const direct = variable.replace(/_FILE$/, '');
-    if (direct === variable || !family.test(direct) || environment[direct]) continue;
+    const baseVariable = variable.replace(/_FILE$/, '');
+    if (baseVariable === variable || !family.test(baseVariable) || environment[baseVariable])
+      continue;
     try {
-      value[direct] = readFileSync(text, 'utf8').trim();
+      value[baseVariable] = readFileSync(text, 'utf8').trim();
     } catch {
       return { problem: `${variable} names a file that cannot be read: ${text}` };
     }
   }
-  return { source: name, value };
+  return { sourceVariable: name, value };
 }
 
-const families = Object.values<Setting>(settings).flatMap(({ family }) => family ?? []);
+const familyPatterns = Object.values<Setting>(settings).flatMap(({ family }) => family ?? []);
 
 function isOfFamily(name: string): boolean {
-  return families.some((family) => family.test(name.replace(/_FILE$/, '')));
+  return familyPatterns.some((family) => family.test(name.replace(/_FILE$/, '')));
 }
 
-function describe(name: SettingName, { source, value }: Found, message: string): string {
+function describeProblem(
+  name: SettingName,
+  { sourceVariable: source, value }: FoundSetting,
+  message: string,
+): string {
   const setting: Setting = settings[name];
   if (value === undefined) return `${source} is not set. ${setting.doc}`;
-  const shown = setting.secret ? '' : ` (it is ${JSON.stringify(value)})`;
-  return `${source} ${message.replace(/^Invalid .*$/, 'is not valid')}${shown}. ${setting.doc}`;
+  const shownValue = setting.secret ? '' : ` (it is ${JSON.stringify(value)})`;
+  return `${source} ${message.replace(/^Invalid .*$/, 'is not valid')}${shownValue}. ${setting.doc}`;
 }
 
-const known = new Set<string>(
+const knownNames = new Set<string>(
   Object.entries<Setting>(settings).flatMap(([name, setting]) => {
     const names = setting.perComponent
       ? [
@@ -122,31 +145,38 @@ const known = new Set<string>(
     return setting.secret ? [...names, ...names.map((each) => `${each}_FILE`)] : names;
   }),
 );
-/** First words of our settings with which names of other programs begin as well. */
-const shared = new Set(['BASE', 'DATA', 'DATABASE', 'HEALTH', 'LOG', 'NATS', 'OTEL', 'REQUESTS']);
-/** First words that only our settings have: what begins with one of them is meant for us. */
-const ours = new Set(
+/** First words of setting names that variables of other programs begin with as well. */
+const sharedFirstWords = new Set([
+  'BASE',
+  'DATA',
+  'DATABASE',
+  'HEALTH',
+  'LOG',
+  'NATS',
+  'OTEL',
+  'REQUESTS',
+]);
+/**
+ * First words that only settings of the gateway begin with: a variable that begins with one of them
+ * is probably meant as a setting.
+ */
+const ownFirstWords = new Set(
   Object.keys(settings).flatMap((name) => {
     const [word = '', ...rest] = name.split('_');
-    return rest.length === 0 || shared.has(word) ? [] : [word];
+    return rest.length === 0 || sharedFirstWords.has(word) ? [] : [word];
   }),
 );
-/** Names of others that look like ours. */
-const others = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS']);
-/** What Kubernetes sets in every pod of a namespace for a service that is called as one of our words. */
-const ofServices =
-  /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
-const serviceAddress = /^(tcp|udp|sctp):\/\//;
-
-function findUnknown(environment: Environment): string[] {
+/** Variables of other programs that resemble settings. */
+const foreignVariables = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS']);
+function findUnknownVariables(environment: Environment): string[] {
   return Object.keys(environment)
-    .filter((name) => !known.has(name) && !others.has(name) && !isOfFamily(name))
-    .filter((name) => !ofServices.test(name) && !serviceAddress.test(environment[name] ?? ''))
+    .filter((name) => !knownNames.has(name) && !foreignVariables.has(name) && !isOfFamily(name))
     .flatMap((name) => {
-      const nearest = [...known].toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? '';
-      const isTypo = name.length >= 6 && distance(name, nearest) <= 2;
-      if (!isTypo && !ours.has(name.split('_', 1)[0] ?? '')) return [];
-      const hint = distance(name, nearest) <= 6 ? ` Did you mean ${nearest}?` : '';
+      const nearestName =
+        [...knownNames].toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? '';
+      const isTypo = name.length >= 6 && distance(name, nearestName) <= 2;
+      if (!isTypo && !ownFirstWords.has(name.split('_', 1)[0] ?? '')) return [];
+      const hint = distance(name, nearestName) <= 6 ? ` Did you mean ${nearestName}?` : '';
       return [`${name} is not a setting of the gateway.${hint} See .env.example.`];
     });
 }

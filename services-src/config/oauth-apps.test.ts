@@ -9,8 +9,8 @@ import { defineConfig, loadConfig } from './load.ts';
 const spec = defineConfig('executor', ['OAUTH_APPS']);
 const load = (environment: Record<string, string>) => loadConfig(spec, environment).OAUTH_APPS;
 
-describe('apps of OAuth providers', () => {
-  test('are read from the environment and from files, by the provider in their names', () => {
+describe('the client credentials of apps at OAuth providers', () => {
+  test("are read from the environment and from files, by the provider in the variable's name", () => {
     const file = join(mkdtempSync(join(tmpdir(), 'aag-config-')), 'secret');
     writeFileSync(file, 'CANARY-from-file\n');
     const apps = load({
@@ -36,11 +36,18 @@ describe('apps of OAuth providers', () => {
       { OAUTH_GITHUB_CLIENT_SECRET: 'CANARY-x' },
       /OAUTH_GITHUB_CLIENT_ID/,
     ],
-    ['a file that is not there', { OAUTH_GITHUB_CLIENT_SECRET_FILE: '/nowhere' }, /cannot be read/],
+    [
+      'a file that does not exist',
+      { OAUTH_GITHUB_CLIENT_SECRET_FILE: '/nowhere' },
+      /cannot be read/,
+    ],
     ['a name with a typing error', { OAUTH_GITHUB_CLIENT_KEY: 'x' }, /not a setting/],
-  ] as const)('with %s stop the start, without showing it', ([, environment, message]) => {
-    const start = () => load({ ...environment });
-    expect(start).toThrow(message);
-    expect(start).not.toThrow(/CANARY/);
-  });
+  ] as const)(
+    'stop the start without being shown when they have %s',
+    ([, environment, message]) => {
+      const start = () => load({ ...environment });
+      expect(start).toThrow(message);
+      expect(start).not.toThrow(/CANARY/);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A secret setting: whatever prints it prints `[REDACTED]`. */
+/** A secret setting: printing it in any way gives `[REDACTED]`. */
 export class SecretText {
   readonly #value: string;
 

@@ -6,31 +6,42 @@ import { SecretText } from './secret.ts';
 
 export interface Setting {
   readonly schema: z.ZodType;
-  /** One sentence for `.env.example`. */
+  /** The description of the setting in `.env.example`, one sentence. */
   readonly doc: string;
   readonly example: string;
-  /** May also be given as `<NAME>_FILE`, the path of a file that holds it. */
+  /** The setting may also be given as `<NAME>_FILE`, the path of a file that holds the value. */
   readonly secret?: true;
-  /** May be given per component, as `<COMPONENT>_<NAME>`. */
+  /** The setting may be given per component, as `<COMPONENT>_<NAME>`. */
   readonly perComponent?: true;
-  /** Not one variable but all whose names match; the schema gets them as an object, by name. */
+  /**
+   * The setting stands for all variables whose names match; its schema gets an object with their
+   * values by name.
+   */
   readonly family?: RegExp;
 }
 
-const whole = (fallback: number, max: number) =>
+const wholeNumber = (defaultValue: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,12}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().max(max))
-    .default(fallback);
-const share = (fallback: number) =>
+    .pipe(z.number().max(max, `must be ${max} at most`))
+    .default(defaultValue);
+const createPercentSchema = (defaultValue: number) =>
   z
     .string()
     .regex(/^\d{1,3}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().min(1).max(100))
-    .default(fallback);
+    .pipe(z.number().min(1, 'must be 1 at least').max(100, 'must be 100 at most'))
+    .default(defaultValue);
+/** The size of a stream, which must hold a few of the largest messages. */
+const createStreamBytesSchema = (defaultValue: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(16_777_216, 'must be 16777216 at least'))
+    .default(defaultValue);
 const text = z.string().min(1, 'must not be empty');
 const isHost = (host: string) => URL.canParse(`http://${host.includes(':') ? `[${host}]` : host}/`);
 const isReadable = (path: string) => {
@@ -49,10 +60,10 @@ const secretKey = z
 const ed25519Key = z
   .string()
   .regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes as base64url, which is 43 characters');
-const signingKey = (doc: string) =>
+const createSigningKeySetting = (doc: string) =>
   ({ schema: secretKey, doc, example: '(made in DATA_DIR)', secret: true }) as const;
 
-/** Every setting there is. Nothing else is read from the environment. */
+/** All settings. The gateway reads nothing else from the environment. */
 export const settings = {
   HOST: {
     schema: text.refine(isHost, 'must be a host name or an address').default('127.0.0.1'),
@@ -60,9 +71,14 @@ export const settings = {
     example: '127.0.0.1',
   },
   PORT: {
-    schema: whole(8080, 65_535),
+    schema: wholeNumber(8080, 65_535),
     doc: 'Port the gateway listens on; 0 picks a free one.',
     example: '8080',
+  },
+  SHUTDOWN_PAUSE_SECONDS: {
+    schema: wholeNumber(10, 300),
+    doc: 'How long a gateway (and auth, for OAuth) that was told to stop says so in its health check and goes on serving, so that load balancers notice; 0 with npm start.',
+    example: '10',
   },
   BASE_URL: {
     schema: z
@@ -85,8 +101,8 @@ export const settings = {
     perComponent: true,
   },
   DATABASE_CONNECTIONS_MAX: {
-    schema: whole(6, 200),
-    doc: 'Postgres connections of one component at most.',
+    schema: wholeNumber(6, 200),
+    doc: 'Postgres connections of one component at most, besides one for its health check.',
     example: '6',
   },
   NATS_URL: {
@@ -97,9 +113,23 @@ export const settings = {
     perComponent: true,
   },
   NATS_REPLICAS: {
-    schema: whole(1, 5),
-    doc: 'Copies of the event stream in a NATS cluster; read at migration only.',
+    schema: z
+      .string()
+      .regex(/^[1-5]$/, 'must be a whole number from 1 to 5')
+      .transform(Number)
+      .optional(),
+    doc: 'Copies of each stream in a NATS cluster; read at migration only, which otherwise leaves them as they are (1 at first).',
     example: '3',
+  },
+  AUDIT_BYTES_MAX: {
+    schema: createStreamBytesSchema(2_147_483_648),
+    doc: 'Size of the stream AUDIT, which holds what the audit log has not read yet; when it is full, calls are refused. Read at migration only.',
+    example: '2147483648',
+  },
+  EVENTS_BYTES_MAX: {
+    schema: createStreamBytesSchema(1_073_741_824),
+    doc: 'Size of the stream EVENTS, which holds what the notifier and policy have not read yet; when it is full, events wait in the outboxes. Read at migration only.',
+    example: '1073741824',
   },
   MASTER_KEY: {
     schema: z
@@ -110,8 +140,8 @@ export const settings = {
     example: '(made in DATA_DIR)',
     secret: true,
   },
-  PERMIT_KEY: signingKey('Signs permits; policy and executor.'),
-  CARD_KEY: signingKey('Proves what an approval shows; executor and gateway.'),
+  PERMIT_KEY: createSigningKeySetting('Signs permits; policy and executor.'),
+  CARD_KEY: createSigningKeySetting('Proves what an approval shows; executor and gateway.'),
   DECISION_KEY: {
     schema: ed25519Key.transform((value) => new SecretText(value)),
     doc: 'Signs that somebody allows a call: an Ed25519 private key, base64url of 32 bytes; auth alone.',
@@ -123,16 +153,26 @@ export const settings = {
     doc: 'What policy and approvals check decisions by: the public half of DECISION_KEY, base64url of 32 bytes.',
     example: '(made from DECISION_KEY)',
   },
-  GAP_KEY_POLICY: signingKey('Proves gaps to policy itself, which alone has it.'),
-  GAP_KEY_APPROVALS: signingKey('Proves gaps to approvals; policy and approvals.'),
-  GAP_KEY_EXECUTOR: signingKey('Proves gaps to the executor; policy and executor.'),
-  PRINCIPAL_KEY_AUTH: signingKey('Proves principals to auth itself, which alone has it.'),
-  PRINCIPAL_KEY_REGISTRY: signingKey('Proves principals to the registry; auth and registry.'),
-  PRINCIPAL_KEY_POLICY: signingKey('Proves principals to policy; auth and policy.'),
-  PRINCIPAL_KEY_EXECUTOR: signingKey('Proves principals to the executor; auth and executor.'),
-  PRINCIPAL_KEY_APPROVALS: signingKey('Proves principals to approvals; auth and approvals.'),
-  PRINCIPAL_KEY_NOTIFIER: signingKey('Proves principals to the notifier; auth and notifier.'),
-  PRINCIPAL_KEY_AUDIT: signingKey('Proves principals to audit; auth and audit.'),
+  GAP_KEY_POLICY: createSigningKeySetting('Proves gaps to policy itself, which alone has it.'),
+  GAP_KEY_APPROVALS: createSigningKeySetting('Proves gaps to approvals; policy and approvals.'),
+  GAP_KEY_EXECUTOR: createSigningKeySetting('Proves gaps to the executor; policy and executor.'),
+  PRINCIPAL_KEY_AUTH: createSigningKeySetting(
+    'Proves principals to auth itself, which alone has it.',
+  ),
+  PRINCIPAL_KEY_REGISTRY: createSigningKeySetting(
+    'Proves principals to the registry; auth and registry.',
+  ),
+  PRINCIPAL_KEY_POLICY: createSigningKeySetting('Proves principals to policy; auth and policy.'),
+  PRINCIPAL_KEY_EXECUTOR: createSigningKeySetting(
+    'Proves principals to the executor; auth and executor.',
+  ),
+  PRINCIPAL_KEY_APPROVALS: createSigningKeySetting(
+    'Proves principals to approvals; auth and approvals.',
+  ),
+  PRINCIPAL_KEY_NOTIFIER: createSigningKeySetting(
+    'Proves principals to the notifier; auth and notifier.',
+  ),
+  PRINCIPAL_KEY_AUDIT: createSigningKeySetting('Proves principals to audit; auth and audit.'),
   WEBHOOK_KEY: {
     schema: secretKey,
     doc: 'Webhook signing secrets are derived from it, so that none is stored; notifier only.',
@@ -160,7 +200,7 @@ export const settings = {
   OAUTH_APPS: {
     schema: z.record(z.string(), z.string()).transform((values, refusal) => {
       const apps = new Map<string, { clientId: string; clientSecret: SecretText | null }>();
-      const keyOf = (name: string) =>
+      const providerKeyOf = (name: string) =>
         name
           .replace(/^OAUTH_(.+)_CLIENT_(?:ID|SECRET)$/, '$1')
           .toLowerCase()
@@ -168,13 +208,13 @@ export const settings = {
       for (const [name, value] of Object.entries(values)) {
         if (!name.endsWith('_CLIENT_ID')) continue;
         const secret = values[name.replace(/_ID$/, '_SECRET')];
-        apps.set(keyOf(name), {
+        apps.set(providerKeyOf(name), {
           clientId: value,
           clientSecret: secret === undefined ? null : new SecretText(secret),
         });
       }
       for (const name of Object.keys(values)) {
-        if (apps.has(keyOf(name))) continue;
+        if (apps.has(providerKeyOf(name))) continue;
         refusal.addIssue(`has ${name} without ${name.replace(/_SECRET$/, '_ID')}`);
       }
       return apps;
@@ -185,27 +225,27 @@ export const settings = {
     family: /^OAUTH_[A-Z0-9_]+_CLIENT_(?:ID|SECRET)$/,
   },
   RATE_IDENTITY_PER_MINUTE: {
-    schema: whole(600, 10_000_000),
+    schema: wholeNumber(600, 10_000_000),
     doc: 'Requests of one identity per minute; 0 = no limit.',
     example: '600',
   },
   RATE_USER_PER_MINUTE: {
-    schema: whole(1200, 10_000_000),
+    schema: wholeNumber(1200, 10_000_000),
     doc: 'Requests of one user and all its agents per minute; 0 = no limit.',
     example: '1200',
   },
   RATE_SIGN_IN_PER_MINUTE: {
-    schema: whole(30, 1_000_000),
+    schema: wholeNumber(30, 1_000_000),
     doc: 'Sign-in attempts per address and minute; 0 = no limit.',
     example: '30',
   },
   RATE_REGISTER_PER_HOUR: {
-    schema: whole(20, 1_000_000),
+    schema: wholeNumber(20, 1_000_000),
     doc: 'OAuth client registrations per address and hour; 0 = no limit.',
     example: '20',
   },
   RATE_PUBLIC_PER_MINUTE: {
-    schema: whole(600, 10_000_000),
+    schema: wholeNumber(600, 10_000_000),
     doc: 'Requests per address and minute to what needs no credential (OAuth endpoints, pages to sign in and to connect accounts), and requests with credentials that are not valid; 0 = no limit.',
     example: '600',
   },
@@ -215,7 +255,7 @@ export const settings = {
     example: '127.0.0.1',
   },
   OAUTH_PORT: {
-    schema: whole(0, 65_535),
+    schema: wholeNumber(0, 65_535),
     doc: 'Port on which auth answers OAuth requests; 0 picks a free one.',
     example: '8081',
   },
@@ -225,112 +265,112 @@ export const settings = {
     example: 'http://auth:8081',
   },
   REFRESH_REUSE_GRACE_SECONDS: {
-    schema: whole(0, 60),
+    schema: wholeNumber(0, 60),
     doc: 'For how long the refresh token before the newest one may be used again, by clients that lose answers; 0 = any reuse ends the chain.',
     example: '0',
   },
   CAP_REQUEST_BODY_BYTES: {
-    schema: whole(1_048_576, 4_000_000),
+    schema: wholeNumber(1_048_576, 4_000_000),
     doc: 'Body of a request to the gateway.',
     example: '1048576',
   },
   CAP_JSON_DEPTH: {
-    schema: whole(64, 64),
+    schema: wholeNumber(64, 64),
     doc: 'Levels to which JSON of a request may be nested.',
     example: '64',
   },
   CAP_JSON_VALUES: {
-    schema: whole(50_000, 1_000_000),
+    schema: wholeNumber(50_000, 1_000_000),
     doc: 'Values in the JSON of a request: items of all lists and members of all objects.',
     example: '50000',
   },
   CAP_JSON_LIST_ITEMS: {
-    schema: whole(20_000, 1_000_000),
+    schema: wholeNumber(20_000, 1_000_000),
     doc: 'Items of one list in the JSON of a request.',
     example: '20000',
   },
   CAP_JSON_NAMES: {
-    schema: whole(10_000, 1_000_000),
+    schema: wholeNumber(10_000, 1_000_000),
     doc: 'Names of members in the JSON of a request.',
     example: '10000',
   },
   CAP_QUERY_VALUES: {
-    schema: whole(1_000, 100_000),
+    schema: wholeNumber(1_000, 100_000),
     doc: 'Values in the query of a verb or raw call.',
     example: '1000',
   },
   CAP_RESPONSE_INLINE_BYTES: {
-    schema: whole(524_288, 3_000_000),
+    schema: wholeNumber(524_288, 3_000_000),
     doc: 'Upstream body that is returned inside the answer.',
     example: '524288',
   },
   CAP_RESPONSE_STORED_BYTES: {
-    schema: whole(268_435_456, 1_073_741_824),
+    schema: wholeNumber(268_435_456, 1_073_741_824),
     doc: 'Upstream body that is kept as a file for an hour.',
     example: '268435456',
   },
   CAP_FILES_BYTES: {
-    schema: whole(2_147_483_648, 999_999_999_999),
+    schema: wholeNumber(2_147_483_648, 999_999_999_999),
     doc: 'All files together, shared out by the SHARE_… settings; the store is made for as much at migration.',
     example: '2147483648',
   },
   APPROVALS_OPEN_PER_REQUESTER: {
-    schema: whole(20, 10_000),
+    schema: wholeNumber(20, 10_000),
     doc: 'Open approvals of one identity.',
     example: '20',
   },
   APPROVALS_OPEN_PER_SUBTREE: {
-    schema: whole(50, 100_000),
+    schema: wholeNumber(50, 100_000),
     doc: "Open approvals of an agent's subtree.",
     example: '50',
   },
   REQUESTS_PER_HOUR: {
-    schema: whole(2_000, 10_000_000),
+    schema: wholeNumber(2_000, 10_000_000),
     doc: 'Requests for accounts and secrets within an hour in one org: a quarter of them by one user with all its agents, half of that by one identity; 0 = no limit.',
     example: '2000',
   },
   AUDIT_BYTES_PER_MINUTE: {
-    schema: whole(67_108_864, 10_000_000_000),
+    schema: wholeNumber(67_108_864, 10_000_000_000),
     doc: 'What the calls of one executor, and those that one gateway denies, write into the audit log within a minute, shared out by the SHARE_… settings; 0 = no limit.',
     example: '67108864',
   },
   APPROVALS_RAISED_PER_HOUR: {
-    schema: whole(2_000, 10_000_000),
+    schema: wholeNumber(2_000, 10_000_000),
     doc: 'Approvals raised within an hour in one org, cancelled ones counted: a quarter of them by one user, half of that by one agent with its subagents; 0 = no limit.',
     example: '2000',
   },
   EXECUTOR_IN_FLIGHT_MAX: {
-    schema: whole(256, 10_000),
+    schema: wholeNumber(256, 10_000),
     doc: 'Calls that one executor has under way at most; shared out by the SHARE_… settings.',
     example: '256',
   },
   SHARE_ORG_PERCENT: {
-    schema: share(80),
+    schema: createPercentSchema(80),
     doc: 'Part of what is shared out that one org may hold when no other org holds anything; 100 = all of it.',
     example: '80',
   },
   SHARE_USER_PERCENT: {
-    schema: share(80),
+    schema: createPercentSchema(80),
     doc: "Part of its org's share that one user with all its agents may hold when no other user holds anything; 100 = all of it.",
     example: '80',
   },
   SHARE_IDENTITY_PERCENT: {
-    schema: share(80),
+    schema: createPercentSchema(80),
     doc: "Part of its user's share that one identity may hold when no other identity holds anything; 100 = all of it.",
     example: '80',
   },
   GATEWAY_IN_FLIGHT_MAX: {
-    schema: whole(2_048, 100_000),
+    schema: wholeNumber(2_048, 100_000),
     doc: 'Requests that one gateway has under way at most, those that hang or wait included; shared out by the SHARE_… settings.',
     example: '2048',
   },
   GATEWAY_STREAMS_MAX: {
-    schema: whole(5_000, 100_000),
+    schema: wholeNumber(5_000, 100_000),
     doc: 'Event streams (GET /v1/events, GET /mcp) that one gateway has open at most; shared out by the SHARE_… settings.',
     example: '5000',
   },
   CONNECTIONS_PER_ADDRESS_MAX: {
-    schema: whole(2_000, 100_000),
+    schema: wholeNumber(2_000, 100_000),
     doc: 'Connections that one address, or one /64 of IPv6, has open to one gateway at most, trusted proxies excepted; 0 = no limit.',
     example: '2000',
   },
@@ -341,7 +381,7 @@ export const settings = {
   },
   EGRESS_ALLOW: {
     schema: z.string().default(''),
-    doc: 'Comma list of host:port, CIDR or CIDR:port that may be reached although private, and by plain http. Metadata addresses never.',
+    doc: 'Comma list of host:port, CIDR or CIDR:port that may be reached although private, and by plain http. A host:port opens that spelling alone (127.0.0.1:4010, not localhost:4010), a network goes by address. Metadata addresses never.',
     example: '127.0.0.1:4010',
   },
   EGRESS_PROXY: {
@@ -359,10 +399,25 @@ export const settings = {
     doc: 'Folder of the built-in registry.',
     example: 'service-templates',
   },
+  SAMPLE_SERVICE: {
+    schema: z.enum(['on', 'off']).default('on'),
+    doc: 'Whether npm start also runs the notice board, a sample service on loopback: on or off. It runs only with the embedded Postgres and a HOST on loopback.',
+    example: 'off',
+  },
+  SAMPLE_URL: {
+    schema: z.url({ protocol: /^http$/, error: 'must be an http URL' }).optional(),
+    doc: 'Address of the running notice board. npm start sets it; leave it unset.',
+    example: 'http://127.0.0.1:21844',
+  },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
     doc: 'trace, debug, info, warn, error or silent.',
     example: 'info',
+  },
+  LOG_REQUESTS: {
+    schema: z.enum(['off', 'errors', 'all']).default('all'),
+    doc: 'Which HTTP requests the gateway logs, one line each at level info: off, errors or all.',
+    example: 'all',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     schema: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
@@ -379,7 +434,7 @@ export const settings = {
     example: '0.05',
   },
   HEALTH_PORT: {
-    schema: whole(0, 65_535).optional(),
+    schema: wholeNumber(0, 65_535).optional(),
     doc: 'Port on which a component process answers /health/live and /health/ready; none when not set.',
     example: '9090',
   },

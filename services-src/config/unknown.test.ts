@@ -9,7 +9,7 @@ const load =
   () =>
     loadConfig(spec, { [name]: value });
 
-describe('a variable that is no setting', () => {
+describe('an environment variable that is not a setting', () => {
   test.for<[name: string, meant: string]>([
     ['SHARE_ORG_PERCENTAGE', 'SHARE_ORG_PERCENT'],
     ['SHARE_USERS_PERCENT', 'SHARE_USER_PERCENT'],
@@ -22,11 +22,11 @@ describe('a variable that is no setting', () => {
     ['RATE_PUBLIC_PER_HOUR', 'RATE_PUBLIC_PER_MINUTE'],
     ['REQUESTS_PER_HUOR', 'REQUESTS_PER_HOUR'],
     ['LOG_LEVLE', 'LOG_LEVEL'],
-  ])('%s is refused, because %s may be meant', ([name]) => {
+  ])('such as %s, which resembles the setting %s, is refused', ([name]) => {
     expect(load(name)).toThrow(`${name} is not a setting of the gateway.`);
   });
 
-  test('is named together with the setting that is meant, if one is near', () => {
+  test('is reported together with the setting that is probably meant', () => {
     expect(load('SHARE_ORG_PERCENTAGE')).toThrow('Did you mean SHARE_ORG_PERCENT?');
   });
 
@@ -37,21 +37,12 @@ describe('a variable that is no setting', () => {
     'OTEL_RESOURCE_ATTRIBUTES',
     'REQUESTS_CA_BUNDLE',
     'DATABASE_NAME',
-    'NATS_SERVICE_HOST',
-    'GATEWAY_SERVICE_HOST',
-    'GATEWAY_SERVICE_PORT_HTTP',
-    'EXECUTOR_PORT_9104_TCP_ADDR',
-    'POLICY_PORT_9103_TCP',
-  ])('%s of another program is left alone', (name) => {
+  ])('is ignored when it belongs to another program, such as %s', (name) => {
     expect(load(name)).not.toThrow();
   });
 });
 
-test('the address of a service of that name in Kubernetes is left alone', () => {
-  expect(load('GATEWAY_PORT', 'tcp://10.96.0.12:8080')).not.toThrow();
-});
-
-test('every setting is known by its own name', () => {
+test('every setting is accepted under its own name', () => {
   for (const [name, { schema }] of Object.entries(settings)) {
     if (!schema.safeParse(undefined).success) continue;
     expect(load(name)).not.toThrow(/is not a setting/);

@@ -13,6 +13,8 @@ import { fileRoutes } from './http/files.ts';
 import { identityRoutes } from './http/identities.ts';
 import { oauthAppRoutes } from './http/oauth-apps.ts';
 import { oauthClientRoutes } from './http/oauth-clients.ts';
+import { profileRoutes } from './http/profile.ts';
+import { requestRoutes } from './http/requests.ts';
 import { ruleRoutes } from './http/rules.ts';
 import { searchRoutes } from './http/search.ts';
 import { secretRequestRoutes } from './http/secret-requests.ts';
@@ -29,16 +31,27 @@ import { webhookRoutes } from './http/webhooks.ts';
 /** Every bus contract: the NATS permissions are generated from them. */
 export const busContracts = { auth, registry, policy, executor, approvals, notifier, audit };
 
+type BusContracts = typeof busContracts;
+/** The names of all endpoints, such as `auth.updateIdentity`. */
+export type EndpointName = {
+  [Name in keyof BusContracts]: `${Name}.${keyof BusContracts[Name]['endpoints'] & string}`;
+}[keyof BusContracts];
+interface ServingRoute {
+  readonly serves: EndpointName | readonly EndpointName[] | 'none';
+}
+
 /** Every REST route: the OpenAPI document is generated from them. */
 export const httpRoutes = {
   ...identityRoutes,
   ...userRoutes,
+  ...profileRoutes,
   ...signInRoutes,
   ...oauthClientRoutes,
   ...secretRoutes,
   ...secretRequestRoutes,
   ...connectionRoutes,
   ...oauthAppRoutes,
+  ...requestRoutes,
   ...serviceRoutes,
   ...serviceToolRoutes,
   ...searchRoutes,
@@ -51,5 +64,5 @@ export const httpRoutes = {
   ...webhookRoutes,
   ...auditRoutes,
   ...statusRoutes,
-};
+} satisfies Record<string, ServingRoute>;
 export type RouteName = keyof typeof httpRoutes;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import {
   clientIdCharactersMax,
+  credentialPlace,
   id,
   identityReference,
   permissionKey,
@@ -13,44 +14,56 @@ export const disclosedField = z.strictObject({
   label: z.string().max(100),
   value: z.string().max(10_240),
   truncated: z.boolean(),
-  /** Set when the filter failed; the value is then empty. */
+  /** Set when the template's disclosure filter failed; the value is then empty. */
   error: z.string().max(300).optional(),
 });
 export type DisclosedField = z.infer<typeof disclosedField>;
 
-/** Where a credential is put on the request, and whose it is. Its value is never shown. */
+/**
+ * A credential of a request as people see it: its name and where it is put. Its value is never
+ * shown.
+ */
 export const shownCredential = z.strictObject({
   kind: z.enum(['secret', 'connection']),
-  /** As it stands in permission keys: `github_token` or `org/github_token`. */
+  /** The name as in permission keys: `github_token` or `org/github_token`. */
   name: z.string().max(100),
-  /** Of a connection: the account at the provider, as the provider names it. */
+  /** For a connection: the account at the provider, as the provider names it. */
   account: z.string().max(300).optional(),
-  in: z.enum(['header', 'query']),
-  /** The header or query parameter that carries it. */
+  in: credentialPlace,
+  /** The header or query parameter that carries the credential. */
   key: z.string().max(200),
-  /** What stands before the value, such as `Bearer `. */
+  /** The text before the value, such as `Bearer `. */
   prefix: z.string().max(100).optional(),
 });
 export type ShownCredential = z.infer<typeof shownCredential>;
 
-/** What a call sends beside its address and its body: of these no template discloses anything. */
+/**
+ * The headers and content type that a call sends. The fields that templates disclose contain
+ * neither, so they are recorded here.
+ */
 export const auditedRequest = z.strictObject({
-  /** By name in lower case, without what every request has; of credentials among them the name alone. */
+  /**
+   * Header names are in lower case. Headers that every request has are left out; a credential
+   * appears by its name only.
+   */
   headers: z.record(z.string(), z.string()),
   content_type: z.string().max(8192).nullable(),
   credentials: z.array(shownCredential).max(10),
 });
 export type AuditedRequest = z.infer<typeof auditedRequest>;
 
-/** What allowed a call: a rule, the read allowance, the user acting alone, an approval, or that the service `platform` needs none. */
+/**
+ * What allowed a call: a rule, the read allowance, the user acting alone, an approval, or the
+ * service `platform`, whose calls need no rule.
+ */
 export const decision = z.strictObject({
   by: z.enum(['rule', 'read', 'user', 'approval', 'platform']),
-  /** The first of `allowed_by`. */
+  /** The first rule in `allowed_by`. */
   rule_id: id.nullable(),
   approval_id: id.nullable(),
   /**
-   * The rules that covered the call's permission keys, with their text as it was then: a rule can be
-   * deleted afterwards. Absent when no rule was needed.
+   * The rules that covered the call's permission keys, with their text at the time of the call: a
+   * rule can be deleted afterwards. Absent when no rule was needed.
    */
   allowed_by: z
     .array(z.strictObject({ rule_id: id, pattern: permissionKey }))
@@ -60,9 +73,9 @@ export const decision = z.strictObject({
 export type Decision = z.infer<typeof decision>;
 
 /**
- * How it ended. `started`: a call is about to leave. `refused`: a request that was answered with an
- * error before anything ran. `failed`: a call that was made, or tried, and got no answer.
- * `outcome_unknown`: it may have been made, and nobody can know.
+ * How the call or request ended. `started`: a call is about to leave. `refused`: a request was
+ * answered with an error before anything ran. `failed`: a call was made, or tried, and got no
+ * answer. `outcome_unknown`: the call may have been made, and the gateway cannot find out.
  */
 export const auditOutcome = z.enum([
   'started',
@@ -75,12 +88,12 @@ export const auditOutcome = z.enum([
 ]);
 export type AuditOutcome = z.infer<typeof auditOutcome>;
 
-/** Absent in what was written before the member was known. */
-const added = <S extends z.ZodType>(schema: S) => schema.nullable().default(null);
+/** The schema of a member that older records do not have; it reads as null in them. */
+const addedField = <S extends z.ZodType>(schema: S) => schema.nullable().default(null);
 
 /**
- * The part of an audit record that the component where it happened writes.
- * Travels inside the event; `audit` adds `id`, `seq`, `at` and the hash chain.
+ * The part of an audit record that is written by the component in which the event happened. It is
+ * sent inside the event; the component `audit` adds `id`, `seq`, `at` and the hash chain.
  */
 export const auditEntry = z.strictObject({
   user_id: id.nullable(),
@@ -110,18 +123,30 @@ export const auditEntry = z.strictObject({
   request_id: z.string().max(100).nullable(),
   trace_id: z.string().max(64).nullable(),
   ip: z.string().max(64).nullable(),
-  /** The `audit_id` of the call: the same in every record of it. */
-  call_id: added(id),
-  /** SHA-256 of method, URL, headers and body as they left, without credentials; of calls that are no reads. */
-  request_digest: added(z.string().length(64)),
-  /** How many times the same was refused since the record before; null: once. */
-  count: added(z.int().min(1)),
-  /** Of approvals, and of calls by method and path. */
-  request: added(auditedRequest),
+  /** The `audit_id` of the call, which all records of one call share. */
+  call_id: addedField(id),
+  /**
+   * SHA-256 of method, URL, headers and body as they were sent, without credentials. Null for
+   * reads.
+   */
+  request_digest: addedField(z.string().length(64)),
+  /** How many times this refusal happened since the previous record of it; null means once. */
+  count: addedField(z.int().min(1)),
+  /** Set for approvals, and for calls by method and path. */
+  request: addedField(auditedRequest),
+  /**
+   * Why the provider did not do what was asked, for calls with the outcome `called`: the `kind` of
+   * `result.failure`. The provider's words are not recorded, because they may hold personal data. A
+   * later release may add kinds.
+   */
+  failure: addedField(z.string().max(40)),
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 
-/** An entry with every field absent but the description: spread it and set what is known. */
+/**
+ * An audit entry whose fields are all absent except the description: spread it and set the fields
+ * that are known.
+ */
 export function blankAuditEntry(description: string): AuditEntry {
   return {
     user_id: null,
@@ -148,13 +173,14 @@ export function blankAuditEntry(description: string): AuditEntry {
     request_digest: null,
     count: null,
     request: null,
+    failure: null,
   };
 }
 
 const auditedBytesMax = 16 * 1024;
 const auditedHeadersMax = 200;
 
-/** The part of a shown request that stands in its audit row; many or long headers are cut. */
+/** The part of a shown request that its audit row keeps; many or long headers are cut. */
 export function toAuditedRequest({
   headers,
   content_type,
@@ -163,19 +189,24 @@ export function toAuditedRequest({
   if (JSON.stringify(headers).length <= auditedBytesMax) {
     return { headers, content_type, credentials };
   }
-  const cut = Object.entries(headers)
+  const shortenedHeaders = Object.entries(headers)
     .slice(0, auditedHeadersMax)
     .map(([name, value]) => [name, value.length > 60 ? `${value.slice(0, 60)}…` : value]);
-  return { headers: Object.fromEntries(cut), content_type, credentials };
+  return { headers: Object.fromEntries(shortenedHeaders), content_type, credentials };
 }
 
-/** `GET /v1/audit` row. */
+/** One row of `GET /v1/audit`. */
 export const auditRecord = auditEntry.extend({
   id,
   org_id: id,
   seq: z.int(),
   at: timestamp,
   type: z.string().max(60),
+  /**
+   * The members of the record that the release which recorded this row did not know, as JSON by
+   * their paths; null when there were none.
+   */
+  unread: addedField(z.string().max(16_384)),
   prev_hash: z.string().length(64),
   hash: z.string().length(64),
 });

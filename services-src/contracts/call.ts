@@ -1,19 +1,50 @@
 import { z } from 'zod';
 
-import { httpMethod, id, json, name, nameReference, timestamp } from './vocabulary.ts';
+import { awsName } from './credential-derivation.ts';
+import { narrowing } from './critical.ts';
+import { callFailure } from './failure.ts';
+import {
+  credentialPlace,
+  httpMethod,
+  id,
+  json,
+  name,
+  nameReference,
+  timestamp,
+} from './vocabulary.ts';
 
-/** A JSON object as an agent sends it; what may be in it is the action's own schema. */
+/** A JSON object as an agent sends it; the schema of the action says which members it may have. */
 export const params = z.record(z.string().max(200), json);
 
-/** A secret that a verb or raw call asks to have injected (docs/reference/calling.md#shapes). */
-export const perCallSecret = z.strictObject({
-  name: nameReference,
-  in: z.enum(['header', 'query']),
-  key: z.string().min(1).max(200),
-  prefix: z.string().max(100).optional(),
-});
+/** Short enough that service and region fit where people read how the secret is sent. */
+const shortAwsName = awsName.max(30);
 
-/** Service plus action: `{service, action, params}` of `POST /v1/actions/call`. */
+/**
+ * A secret that the caller of a request by HTTP method and path or URL asks to have injected
+ * (docs/reference/calling.md#shapes).
+ */
+export const perCallSecret = z
+  .strictObject({
+    name: nameReference,
+    in: credentialPlace,
+    key: z.string().min(1).max(200),
+    prefix: z.string().max(100).optional(),
+    /**
+     * Signs the request instead of sending the secret (docs/reference/credentials.md#requests-signed-for-aws).
+     * Components that ignored it would send the secret itself.
+     */
+    sign: narrowing(
+      z.strictObject({ type: z.literal('aws_sigv4'), service: shortAwsName, region: shortAwsName }),
+    ).optional(),
+  })
+  .refine(
+    ({ sign, in: place, key, prefix }) =>
+      sign === undefined ||
+      (place === 'header' && key.toLowerCase() === 'authorization' && prefix === undefined),
+    { path: ['sign'], message: 'goes with in "header", key "Authorization" and no prefix' },
+  );
+
+/** A call of an action of a service: `{service, action, params}` of `POST /v1/actions/call`. */
 export const actionCall = z.strictObject({
   kind: z.literal('action'),
   service: nameReference,
@@ -22,29 +53,38 @@ export const actionCall = z.strictObject({
   filter: z.string().max(2000).nullable(),
 });
 
-/** A verb call on a connected service, or raw HTTP when `service` is `http` and `target` the full URL. */
+/**
+ * A call by HTTP method and path on a connected service, or by method and full URL (`target`) when
+ * `service` is `http`.
+ */
 export const httpCall = z.strictObject({
   kind: z.literal('http'),
   service: z.union([z.literal('http'), nameReference]),
   method: httpMethod,
-  /** A path below the service's base URL, or for `http` an absolute URL. */
+  /** A path below the service's base URL, or an absolute URL when `service` is `http`. */
   target: z.string().min(1).max(8192),
   query: z.record(z.string().max(200), z.union([z.string(), z.array(z.string())])),
   headers: z.record(z.string().max(200), z.string().max(8192)),
   body: json,
   secrets: z.array(perCallSecret).max(10),
-  /** The connection whose access token goes along; raw HTTP only. Absent, not null, where there is none: digests of calls stay as they are. */
+  /**
+   * The connection whose access token is injected; only for calls by full URL. The member is absent
+   * when there is none, and not null: this keeps the digests of existing calls.
+   */
   connection: nameReference.optional(),
   filter: z.string().max(2000).nullable(),
 });
 
-/** What is asked for. Its digest (`digestOf`) is what permits and gaps are bound to. */
+/**
+ * One call as its caller asks for it. Permits and permission gaps are bound to its digest
+ * (`digestOf`).
+ */
 export const call = z.discriminatedUnion('kind', [actionCall, httpCall]);
 export type Call = z.infer<typeof call>;
 export type ActionCall = z.infer<typeof actionCall>;
 export type HttpCall = z.infer<typeof httpCall>;
 
-/** How it is asked for: not part of the digest. */
+/** Options that do not change which request is sent, and so are not part of the digest. */
 export const callOptions = z.strictObject({
   timeoutMs: z.int().min(1).max(110_000),
   maxRisk: z.enum(['read', 'write']).nullable(),
@@ -54,13 +94,17 @@ export const callOptions = z.strictObject({
 export type CallOptions = z.infer<typeof callOptions>;
 
 /**
- * A body that is kept as a file: binary, or larger than fits into the answer. `size` and `sha256` are
- * of what `download_url` gives, which is decoded and without injected credentials.
+ * A response body that is kept as a file, because it is binary or too large for the answer. `size`
+ * and `sha256` are of the bytes at `download_url`, which are decoded and without injected
+ * credentials.
  */
 export const storedFile = z.strictObject({
-  /** `GET` it with the caller's own credential, or that of one of its ancestors, before `expires_at`. */
+  /**
+   * The URL for a `GET` with the caller's own credential, or that of one of its ancestors, before
+   * `expires_at`.
+   */
   download_url: z.url().max(2_000),
-  /** What to save it as: letters, digits, `.`, `_` and `-`. */
+  /** A file name to save the file under: letters, digits, `.`, `_` and `-`. */
   name: z.string().min(1).max(100),
   content_type: z.string().max(200),
   size: z.int().min(0),
@@ -69,20 +113,23 @@ export const storedFile = z.strictObject({
 });
 export type StoredFile = z.infer<typeof storedFile>;
 
-/** How many images, sounds and blobs of one MCP tool's answer are kept. */
+/** The most images, sounds and blobs of one MCP tool's answer that are kept. */
 export const toolFilesMax = 20;
 
 /** The upstream's answer in its public form (docs/reference/calling.md#answers). */
 export const callResult = z.strictObject({
   status_code: z.int().min(100).max(599),
   headers: z.record(z.string(), z.string()),
-  /** JSON when the upstream sent JSON, else text; null when empty, kept as `file`, or omitted. */
+  /**
+   * JSON when the upstream sent JSON, otherwise text; null when the body is empty, kept as `file`,
+   * or omitted.
+   */
   body: json,
-  /** Where the body is, when it is binary or too large to be in `body`. */
+  /** Where the body can be downloaded, when it is binary or too large for `body`. */
   file: storedFile.optional(),
   /**
-   * Of an MCP tool: the images, sounds and blobs of its answer. `at` is a JSON pointer to where each
-   * stood in `body`, which says of them what is `omitted`.
+   * The images, sounds and blobs in the answer of an MCP tool. `at` is a JSON pointer to the place
+   * in `body` that each was taken from; `body` has `omitted` at that place.
    */
   files: z
     .array(storedFile.extend({ at: z.string().max(100) }))
@@ -92,8 +139,8 @@ export const callResult = z.strictObject({
   filtered_body: json.optional(),
   filter_error: z.string().max(500).optional(),
   /**
-   * Why there is neither `body` nor `file` although the upstream sent something: more than may be
-   * kept, cut off on its way, or nowhere to keep it.
+   * Why the answer has neither `body` nor `file` although the upstream sent a body: it was larger
+   * than may be kept, was cut off, or could not be stored.
    */
   body_omitted: z
     .strictObject({
@@ -102,8 +149,10 @@ export const callResult = z.strictObject({
       size: z.int().nullable(),
     })
     .optional(),
-  /** Params of the following call when the upstream said there is a next page. */
+  /** The params of a call for the next page, when the upstream said that there is one. */
   next: params.optional(),
+  /** Set when the upstream did not do what was asked. */
+  failure: callFailure.optional(),
 });
 export type CallResult = z.infer<typeof callResult>;
 
@@ -112,7 +161,10 @@ export const templateReference = z.strictObject({
   tier: z.enum(['user', 'org', 'global']),
   ownerId: id.nullable(),
   version: z.int().min(1),
-  /** Of runtime `mcp`: the accepted tools of one connected service, counted up with every change of them. */
+  /**
+   * For runtime `mcp`: the set of accepted tools of one connected service. Its version increases
+   * with every change of the set.
+   */
   toolset: z.strictObject({ serviceId: id, version: z.int().min(1) }).optional(),
 });
 export type TemplateReference = z.infer<typeof templateReference>;

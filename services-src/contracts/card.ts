@@ -4,20 +4,35 @@ import type { ApprovalResponse } from './http/approvals.ts';
 
 const digest = z.string().length(64);
 
-/** What an approval's card is checked by, and a decision is signed on. */
+/** The proof that an approval card is genuine, which a decision signs as well. */
 export const cardProof = z.strictObject({
-  /** `statementDigest` of the gap. */
+  /** The `statementDigest` of the permission gap. */
   gapDigest: digest,
   requestDigest: digest,
-  /** Of the card, by the executor. */
+  /** The executor's MAC of the approval card. */
   mac: z.string().min(20).max(200),
 });
 export type CardProof = z.infer<typeof cardProof>;
 
-/** What of an approval is as it was when the call was suspended, names included. */
+/**
+ * The title of a service, with the executor's MAC. The MAC of the card does not cover the title,
+ * because that MAC covers the same members in every release (docs/reference/upgrades.md#what-may-change-between-two-releases).
+ */
+export const serviceTitle = z.strictObject({
+  title: z.string().min(1).max(200),
+  mac: cardProof.shape.mac,
+});
+export type ServiceTitle = z.infer<typeof serviceTitle>;
+
+/** What the MAC of a title covers. */
+export function titledService(approvalId: string, title: string) {
+  return { approval_id: approvalId, service_title: title };
+}
+
+/** The members of an approval that never change after the call was suspended. */
 const frozenFields = [
   'requester',
-  /** Where a rule would stand. */
+  /** The identity at which a remembered rule would be stored. */
   'placement',
   'service',
   'template',
@@ -29,36 +44,41 @@ const frozenFields = [
   'action_description',
   'request',
   'disclosed',
-  /** Whether an allow runs it at once. */
+  /** Whether the call runs at once when it is allowed. */
   'auto_call_on_approve',
   'created_at',
 ] as const satisfies (keyof ApprovalResponse)[];
 
-/** What a decider goes by, as the executor saw it when the call was suspended. */
+/**
+ * The approval card: what an approver sees before deciding, as the executor saw it when the call
+ * was suspended.
+ */
 export interface Card extends Readonly<Pick<ApprovalResponse, (typeof frozenFields)[number]>> {
-  /** Under one id only one call is ever shown: what is decided is what was looked at. */
+  /** An approval id belongs to one call only, so a decision is about the call that was shown. */
   readonly approval_id: string;
   readonly gap_digest: string;
   readonly request_digest: string;
 }
 
-/** The card that an approval shows. */
+/** Picks the approval card from an approval. */
 function cardOf(
   approval: Omit<StoredApproval, 'proof'>,
   { gapDigest, requestDigest }: CardProof,
 ): Card {
-  const frozen = Object.fromEntries(frozenFields.map((name) => [name, approval[name]]));
+  const frozenValues = Object.fromEntries(frozenFields.map((name) => [name, approval[name]]));
   return {
-    ...(frozen as Pick<ApprovalResponse, (typeof frozenFields)[number]>),
+    ...(frozenValues as Pick<ApprovalResponse, (typeof frozenFields)[number]>),
     approval_id: approval.id,
     gap_digest: gapDigest,
     request_digest: requestDigest,
   };
 }
 
-/** An approval as approvals stores it, with what its card is checked by. */
+/** An approval as the component approvals stores it, with the proof of its approval card. */
 export type StoredApproval = Omit<ApprovalResponse, 'verified' | 'unverified'> & {
   readonly proof: CardProof | null;
+  /** The executor's MAC of the service's title. */
+  readonly title_mac?: string | undefined;
 };
 
 interface CardCheck {
@@ -66,17 +86,23 @@ interface CardCheck {
 }
 
 /**
- * An approval as people and agents read it: with whether its card holds, and is that of the one
- * that was asked for, and if not, why; without what proves it.
+ * Makes the public form of an approval. It says whether the approval card is genuine and belongs to
+ * the approval that was requested, and if not, why; it leaves out the proof, and a title of the
+ * service that the executor did not vouch for.
  */
 export function showApproval(
-  { proof, ...approval }: StoredApproval,
-  cards: CardCheck,
-  askedFor = approval.id,
+  { proof, title_mac: titleMac, service_title: title, ...facts }: StoredApproval,
+  cardCheck: CardCheck,
+  requestedId = facts.id,
 ): ApprovalResponse {
+  const isTitled =
+    title !== undefined &&
+    titleMac !== undefined &&
+    cardCheck.holds(titledService(facts.id, title), titleMac);
+  const approval = isTitled ? { ...facts, service_title: title } : facts;
   if (proof === null) return { ...approval, verified: false, unverified: 'earlier_version' };
-  const holds = approval.id === askedFor && cards.holds(cardOf(approval, proof), proof.mac);
-  return holds
+  const isGenuine = facts.id === requestedId && cardCheck.holds(cardOf(facts, proof), proof.mac);
+  return isGenuine
     ? { ...approval, verified: true }
     : { ...approval, verified: false, unverified: 'changed' };
 }

@@ -3,17 +3,29 @@ import type { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
 import type { Component } from './vocabulary.ts';
 
-/** One request/reply endpoint: what goes in, what comes out, and how long it may take. */
+/** One request/reply endpoint: its request, its response, and how long it may take. */
 export interface EndpointSpec {
   readonly request: z.ZodType;
   readonly response: z.ZodType;
-  /** The failures it reports on purpose; a subset of the closed list in errors.ts. */
+  /** The errors that the endpoint reports on purpose; a subset of the closed list in errors.ts. */
   readonly errors: readonly ErrorCode[];
-  /** Who may call it: its NATS publish permissions are generated from this. */
+  /**
+   * The components that may call it; their NATS publish permissions are generated from this list.
+   */
   readonly callers: readonly Component[];
-  /** Upper bound for one call. A caller whose own deadline is nearer gets less. */
+  /** The time limit of one call. A caller whose own deadline is nearer waits for less. */
   readonly timeoutMs: number;
-  /** On the path of every action call, or large: neither side parses the reply by its schema (tests do). */
+  /**
+   * Whether the client sends the request to a second replica when the first one is slow to answer.
+   * True for an endpoint that changes nothing but times of last use. An endpoint that changes
+   * something says in `because` why a second request changes nothing more. False where a second
+   * request would burden somebody else again: an upstream, or a replica that is busy for long.
+   */
+  readonly repeatable: boolean | { readonly because: string };
+  /**
+   * Set for endpoints that every action call uses or whose replies are large: to save time, neither
+   * side parses the reply by its schema (the tests do).
+   */
   readonly hot?: true;
 }
 

@@ -1,10 +1,9 @@
 /**
- * The closed list of failures a component reports on purpose.
+ * The closed list of failures that components report on purpose.
  *
- * The code is the interface: callers branch on it, clients see it in the
- * `error` field, and renaming one is a breaking change. The message is for
- * people and may change at any time. `retryable` says that nothing was sent
- * and that the same call may be made again.
+ * The code is the interface: callers branch on it, clients see it in the `error` field, and
+ * renaming one is a breaking change. The message is for people and may change at any time.
+ * `retryable` says that nothing was sent upstream and that the call may be made again.
  */
 export const errorCodes = {
   invalid_request: { httpStatus: 400, retryable: false },

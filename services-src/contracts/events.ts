@@ -1,120 +1,20 @@
 import { z } from 'zod';
 
 import { auditEntry } from './audit.ts';
-import { id, json, timestamp } from './vocabulary.ts';
+import { eventTypes, eventTypesOf } from './event-types.ts';
+import type { EventType } from './event-types.ts';
+import { components, id, json, timestamp } from './vocabulary.ts';
 import type { Component } from './vocabulary.ts';
 
-/**
- * Everything that is announced, by the component that alone may say it, and whether subscribers of
- * webhooks and SSE may see it. `internal` events drop caches, plant rules or only leave an audit row.
- */
-const eventTypesOf = {
-  gateway: {
-    'action.denied': 'internal',
-    'action.refused': 'internal',
-    /** A call that may change something was answered with an unknown outcome before its own record was there. */
-    'action.unanswered': 'internal',
-    /** An attempt to decide, cancel or run an approval was refused. */
-    'approval.refused': 'internal',
-    /** Any other request to change something was refused because its caller may not. */
-    'request.refused': 'internal',
-  },
-  auth: {
-    'identity.created': 'public',
-    'identity.changed': 'internal',
-    'identity.revoked': 'public',
-    'agent_key.created': 'internal',
-    'agent_key.revoked': 'internal',
-    'session.created': 'internal',
-    'session.ended': 'internal',
-    'sign_in.failed': 'internal',
-    'sign_in_link.created': 'internal',
-    'sign_in_provider.changed': 'internal',
-    'password.changed': 'internal',
-    'user.invited': 'internal',
-    'org.changed': 'internal',
-    /** An OAuth client was bound to an agent, rebound, unbound, or its self-approval switched. */
-    'mcp_connection.changed': 'internal',
-    /** An admin shut a client out of the org. */
-    'oauth_client.revoked': 'internal',
-    /** A client was let in by its user, and let out again: the end of every token of that chain. */
-    'oauth_grant.created': 'internal',
-    'oauth_grant.revoked': 'internal',
-    'oauth_token.revoked': 'internal',
-  },
-  registry: {
-    'service.created': 'internal',
-    'service.changed': 'internal',
-    'service.deleted': 'internal',
-    'registry.changed': 'internal',
-    'template.saved': 'internal',
-    'template.published': 'internal',
-    'template.disabled': 'internal',
-    'template.enabled': 'internal',
-    'template.deleted': 'internal',
-  },
-  policy: {
-    'rule.created': 'public',
-    'rule.deleted': 'public',
-  },
-  executor: {
-    'secret.created': 'internal',
-    'secret.deleted': 'internal',
-    'secret.changed': 'internal',
-    'secret.requested': 'public',
-    'secret.provided': 'public',
-    /** Somebody asked for access; nothing is connected yet. */
-    'connection.requested': 'internal',
-    'connection.created': 'public',
-    'connection.changed': 'internal',
-    'connection.refreshed': 'internal',
-    'connection.needs_reauth': 'public',
-    'connection.revoked': 'public',
-    'oauth_app.changed': 'internal',
-    'action.intent': 'internal',
-    'action.outcome': 'internal',
-  },
-  approvals: {
-    'approval.raised': 'public',
-    'approval.bubbled': 'public',
-    'approval.resolved': 'public',
-    'approval.remembered': 'internal',
-    'execution.started': 'internal',
-    'execution.finished': 'public',
-  },
-  notifier: {
-    'webhook.created': 'internal',
-    'webhook.changed': 'internal',
-    'webhook.deleted': 'internal',
-    'webhook.disabled': 'public',
-  },
-  audit: {
-    /** A component said what only another may say: what the audit log keeps instead of it. */
-    'event.refused': 'internal',
-  },
-} as const satisfies Record<Component, Record<string, 'public' | 'internal'>>;
+export { eventTypes, publicEventTypes } from './event-types.ts';
+export type { EventType } from './event-types.ts';
 
-export const eventTypes = {
-  ...eventTypesOf.approvals,
-  ...eventTypesOf.executor,
-  ...eventTypesOf.auth,
-  ...eventTypesOf.policy,
-  ...eventTypesOf.registry,
-  ...eventTypesOf.notifier,
-  ...eventTypesOf.gateway,
-  ...eventTypesOf.audit,
-};
-
-export type EventType = keyof typeof eventTypes;
 export const eventType = z.enum(Object.keys(eventTypes) as [EventType, ...EventType[]]);
-export const publicEventTypes = Object.entries(eventTypes)
-  .filter(([, visibility]) => visibility === 'public')
-  .map(([type]) => type as EventType);
 
 /**
- * One message of the stream EVENTS. `data` is the public body for public types. `audience` are
- * the identities whose chain it concerns: they and org admins may see it. `audit` makes a row
- * of the audit log.
+ * One event. `data` is the public body for public types. `audience` lists the identities that the
+ * event concerns: they, their ancestors and org admins may see it. `audit` becomes a row of the
+ * audit log; it travels in the stream AUDIT alone, so it is null in the stream EVENTS.
  */
 export const event = z.strictObject({
   id,
@@ -127,22 +27,62 @@ export const event = z.strictObject({
 });
 export type Event = z.infer<typeof event>;
 
+/** An event as a reader gets it. */
+export interface ReceivedEvent extends Event {
+  /**
+   * JSON of the members that a later release added and that this one dropped, by their path; absent
+   * when there are none.
+   */
+  readonly unread?: string;
+}
+
+/** What a message holds that this release cannot read. */
+export interface UnreadableEvent {
+  /** The same id for every delivery of the message. */
+  readonly id: string;
+  /** Null when the org cannot be read either. */
+  readonly orgId: string | null;
+  readonly subject: string;
+  readonly body: Uint8Array;
+}
+
+/** The stream of what must be recorded. Only the audit component reads it. */
+export const auditStream = 'AUDIT';
+/** The stream of events for every other reader. */
 export const eventsStream = 'EVENTS';
+export const streams = [auditStream, eventsStream] as const;
+export type StreamName = (typeof streams)[number];
 
-/** What the stream holds: events that somebody may wait for, and records for the audit log alone. */
-export const streamSubjects = ['evt.>', 'aud.>'];
+/** The subjects of each stream. */
+export const streamSubjects = { AUDIT: 'aud.>', EVENTS: 'evt.>' } as const satisfies Record<
+  StreamName,
+  string
+>;
 
-/** What every call and every refused request leaves and nobody waits for. */
+/**
+ * Whether only the component audit reads events of this type: records of calls and of refusals.
+ * They are published to the stream AUDIT and not to EVENTS.
+ */
 export function isForAuditAlone(type: EventType): boolean {
-  return type.startsWith('action.') || type === 'approval.refused' || type === 'request.refused';
+  return (
+    type.startsWith('action.') ||
+    type === 'approval.refused' ||
+    type === 'request.refused' ||
+    type === 'event.refused'
+  );
 }
 
 /**
- * `evt.<component>.<type>`, or `aud.…` for what every call leaves and only audit reads: so the
- * other readers need not look at it. Each component publishes only below its own name.
+ * `evt.<component>.<type>`: the subject of an event in the stream EVENTS. Each component publishes
+ * only below its own name.
  */
-export function eventSubject(owner: Component, type: EventType): string {
-  return `${isForAuditAlone(type) ? 'aud' : 'evt'}.${owner}.${type}`;
+export function eventSubjectOf(owner: Component, type: string): string {
+  return `evt.${owner}.${type}`;
+}
+
+/** `aud.<component>.<type>`: the subject of an event's record in the stream AUDIT. */
+export function recordSubjectOf(owner: Component, type: string): string {
+  return `aud.${owner}.${type}`;
 }
 
 const ownerOfType = new Map(
@@ -151,67 +91,159 @@ const ownerOfType = new Map(
   ),
 );
 
-/** The component that alone may announce events of this type. */
+/** The only component that may publish events of this type. */
 export function ownerOf(type: EventType): Component {
   return ownerOfType.get(type) as Component;
 }
 
-/** Whether an event of this type may come under this subject, which NATS lets one component use. */
-export function belongsTo(subject: string, type: EventType): boolean {
+/**
+ * Whether an event of this type may arrive under this subject. NATS lets each component publish
+ * only under its own subjects.
+ */
+export function isAllowedSubject(subject: string, type: EventType): boolean {
   const owner = ownerOf(type);
-  return (
-    subject === eventSubject(owner, type) ||
-    (subject === batchSubject(owner) && isForAuditAlone(type))
+  if (subject === recordSubjectOf(owner, type)) return true;
+  return subject === (isForAuditAlone(type) ? batchSubjectOf(owner) : eventSubjectOf(owner, type));
+}
+
+/**
+ * Whether an event of a type that this release does not know may arrive under this subject: a later
+ * release of the component that owns the subject may have such a type.
+ */
+export function mayBeOfLaterRelease(subject: string, unknownType: string): boolean {
+  return components.some((owner) =>
+    [
+      recordSubjectOf(owner, unknownType),
+      eventSubjectOf(owner, unknownType),
+      batchSubjectOf(owner),
+    ].includes(subject),
   );
 }
 
-/** Where events that were published together travel as one message: a JSON array of them. */
-export function batchSubject(owner: Component): string {
+/** The subject of messages that carry several records published together, as a JSON array. */
+export function batchSubjectOf(owner: Component): string {
   return `aud.${owner}.batch`;
 }
 
-/** What the notifier announces on core NATS once an event is in its feed; gateways fan it out to readers. */
+/**
+ * The subject on core NATS on which the notifier publishes an item once it is in the feed; gateways
+ * pass it on to SSE readers.
+ */
 export const feedSubject = 'feed.v1';
 export const feedItem = z.strictObject({
-  /** Position in the feed: the SSE `id:`. */
+  /** The position in the feed, which is the SSE `id:`. */
   position: z.int().min(1),
   event: event.omit({ audit: true }),
 });
 export type FeedItem = z.infer<typeof feedItem>;
 
-/** Each gateway replica says here every 2 s that it lives: rate limits are divided by their number. */
+/**
+ * Each gateway replica publishes here every 2 s; rate limits are divided by the number of live
+ * replicas.
+ */
 export const gatewayBeatSubject = 'beat.gateway.v1';
 
-/** A gateway says here that the client which a read was for has gone; whichever executor runs that read ends it. */
+/**
+ * A gateway publishes here when the client of a read has disconnected; the executor that runs the
+ * read ends it.
+ */
 export const clientGoneSubject = 'gone.gateway.v1';
 export const clientGone = z.strictObject({ auditId: id });
 
-/** What a component may publish on core NATS beside its calls and its own events. */
+/**
+ * Each executor publishes here every 500 ms which calls it has in hand, so that a gateway notices
+ * when the executor of a call is dead.
+ */
+export const executorBeatSubject = 'beat.executor.v1';
+/** The calls in one beat; an executor with more of them publishes several beats. */
+export const beatCallsMax = 500;
+/**
+ * A beat names a call by a digest of its audit id (`callMarkOf`): whoever knows the audit id of a
+ * read can end that read, and only the gateway that made it may do so. A later release may add
+ * members.
+ */
+export const executorBeat = z.object({
+  calls: z.array(z.string().length(16)).min(1).max(beatCallsMax),
+});
+
+/**
+ * The subjects on core NATS to which a component may publish, besides its requests and its own
+ * events.
+ */
 export const plainPublications = {
   gateway: [gatewayBeatSubject, clientGoneSubject],
+  executor: [executorBeatSubject],
   notifier: [feedSubject],
 } as const satisfies Partial<Record<Component, readonly string[]>>;
 
-/** Who reads the stream durably, and which subjects. */
+/**
+ * The components that read a stream through a durable consumer, and the subjects they read. AUDIT
+ * is a work queue, which has exactly one consumer.
+ */
 export const durableConsumers = {
-  audit: { owner: 'audit', filter: '>' },
-  notifier: { owner: 'notifier', filter: 'evt.>' },
-  policy: { owner: 'policy', filter: 'evt.approvals.approval.remembered' },
-} as const satisfies Record<string, { owner: Component; filter: string }>;
+  audit: { stream: auditStream, owner: 'audit', filter: 'aud.>' },
+  notifier: { stream: eventsStream, owner: 'notifier', filter: 'evt.>' },
+  policy: { stream: eventsStream, owner: 'policy', filter: 'evt.approvals.approval.remembered' },
+} as const satisfies Record<string, { stream: StreamName; owner: Component; filter: string }>;
+export type DurableConsumerName = keyof typeof durableConsumers;
+
+/** The components that publish events from an outbox table. */
+export const outboxOwners = [
+  'auth',
+  'registry',
+  'policy',
+  'executor',
+  'approvals',
+  'notifier',
+] as const satisfies readonly Component[];
+export type OutboxOwner = (typeof outboxOwners)[number];
 
 /**
- * How the reader of a durable consumer does: `behind` when something waits and nothing of it is
- * handled, `missing` when the consumer is gone from the stream.
+ * The state of the reader of a durable consumer: `behind` when events wait and none is being
+ * handled, `missing` when the stream has no such consumer.
  */
 export const readerState = z.enum(['ok', 'behind', 'missing']);
 export type ReaderState = z.infer<typeof readerState>;
 
-/** What a component that reads the stream answers to `ping`. */
+const count = z.int().min(0);
+const wholeSeconds = z.int().min(0);
+
+/** How full a stream is. `degraded` means that at least 80 % of its bytes are used. */
+export const streamState = z.strictObject({
+  status: z.enum(['ok', 'degraded', 'missing', 'unknown']),
+  fill_percent: z.number().min(0),
+  messages: count,
+  bytes: count,
+  bytes_max: z.int(),
+  oldest_seconds: wholeSeconds,
+});
+export type StreamState = z.infer<typeof streamState>;
+
+/** How far a durable consumer has read. */
+export const consumerState = z.strictObject({
+  status: z.enum([...readerState.options, 'unknown']),
+  /** Messages that are not acknowledged yet. */
+  waiting: count,
+  /** For how long no message was delivered or acknowledged. */
+  unread_seconds: wholeSeconds,
+});
+export type ConsumerState = z.infer<typeof consumerState>;
+
+/** The rows of an outbox that are not published yet, counted up to 10,000. */
+export const outboxState = z.strictObject({ waiting: count, oldest_seconds: wholeSeconds });
+export type OutboxState = z.infer<typeof outboxState>;
+
+/**
+ * What a component with an outbox answers to `ping`. A replica of an earlier version leaves
+ * `outbox` out.
+ */
+export const outboxPing = z.strictObject({ outbox: outboxState.optional() });
+/** What a component that reads a stream answers to `ping`. */
 export const readerPing = z.strictObject({ reading: readerState });
 
-/** Which plain subscriptions a component may hold, to drop caches and to fan out. */
+/** The plain subscriptions that a component may hold, to drop caches and to fan out events. */
 export const plainSubscriptions = {
-  gateway: ['evt.auth.>', 'feed.v1', 'beat.gateway.v1'],
+  gateway: ['evt.auth.>', 'feed.v1', 'beat.gateway.v1', executorBeatSubject],
   auth: ['evt.auth.>'],
   registry: [],
   policy: [
@@ -222,6 +254,7 @@ export const plainSubscriptions = {
     'evt.policy.>',
   ],
   executor: [
+    'evt.auth.>',
     'evt.registry.>',
     'evt.executor.secret.>',
     'evt.executor.connection.>',

@@ -1,8 +1,9 @@
 import type { Component } from './vocabulary.ts';
 
 /**
- * Bodies that do not travel in messages: a bucket of the NATS object store (ADR-20 of NATS). The
- * executor writes an object for each file, the gateway reads its chunks, nobody else may do either.
+ * The bucket of the NATS object store (NATS ADR-20) for response bodies that are too large for
+ * messages. The executor writes an object for each file and the gateway reads its chunks; no other
+ * component may do either.
  */
 export const filesBucket = 'files';
 
@@ -12,20 +13,24 @@ export const fileHours = 1;
 /** JetStream's name of the bucket. */
 export const filesStream = `OBJ_${filesBucket}`;
 
-/** Where the bytes of one object are, in order. */
-export function chunksSubject(chunksId: string): string {
+/** The subject under which the chunks of one object are stored, in order. */
+export function chunksSubjectOf(chunksId: string): string {
   return `$O.${filesBucket}.C.${chunksId}`;
 }
 
 /**
- * What the executor publishes to the store: chunks. It takes a broken object back by a message that
- * replaces those before it on the same subject, so it needs no purge.
+ * The subjects for writing files. The executor publishes chunks. It removes an incomplete object by
+ * a rollup message, which replaces the earlier messages on the subject, so it needs no right to
+ * purge.
  */
 export const filesPublications = {
-  executor: [chunksSubject('*')],
+  executor: [chunksSubjectOf('*')],
 } as const satisfies Partial<Record<Component, readonly string[]>>;
 
-/** What is asked of the store: the gateway reads stored chunks. No listing, no consumers, no deleting. */
+/**
+ * The requests to the store with which the gateway reads stored chunks. No component may list,
+ * consume or delete messages.
+ */
 export const filesRequests = {
   gateway: [`$JS.API.DIRECT.GET.${filesStream}`],
 } as const satisfies Partial<Record<Component, readonly string[]>>;

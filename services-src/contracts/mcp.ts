@@ -1,19 +1,35 @@
 import { z } from 'zod';
 
+import type { ErrorCode } from './errors.ts';
+import { scopeParam } from './scope-param.ts';
 import { json, risk } from './vocabulary.ts';
 
-/** Servers of other products, reached by MCP (docs/reference/templates.md#mcp-servers-as-services). */
+/** MCP servers of other products (docs/reference/templates.md#mcp-servers-as-services). */
 
-/** Revisions we speak as a client, the preferred one first. */
+/** The MCP revisions that the gateway supports as a client, the preferred one first. */
 export const mcpVersions = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
 export type McpVersion = (typeof mcpVersions)[number];
-/** The revision without sessions: every request says itself who asks and what it can do. */
+/** The revision without sessions: every request names its client and its capabilities. */
 export const statelessVersion = '2026-07-28' satisfies McpVersion;
+
+/**
+ * The errors of asking an MCP server for its tools: when a service is connected or upgraded, and on
+ * request.
+ */
+export const discoveryErrors = [
+  'needs_authentication',
+  'reauth_required',
+  'upstream_unreachable',
+  'upstream_refused_address',
+  'upstream_incomplete',
+  'upstream_timeout',
+  'response_too_large',
+] as const satisfies readonly ErrorCode[];
 
 export const discoveryLimits = {
   tools: 500,
   pages: 50,
-  /** Of one definition, and of all of them, as JSON. */
+  /** The size limits of one definition, and of all definitions together, in bytes of JSON. */
   definitionBytes: 65_536,
   bytes: 1_048_576,
 } as const;
@@ -21,14 +37,17 @@ export const discoveryLimits = {
 export const discloseEntry = z.strictObject({
   label: z.string().min(1).max(100),
   filter: z.string().min(1).max(2000),
-  /** Null means the cap of every disclosed value (10 KiB). */
+  /** Null means the limit that holds for every disclosed value (10 KiB). */
   maxChars: z.int().min(1).max(10_240).nullable(),
 });
 
-/** What a template says of one tool. Absent: as for every tool of the server. */
+/**
+ * A template's settings for one tool. An absent field follows the setting for all tools of the
+ * server.
+ */
 export const toolOverride = z.strictObject({
   risk: risk.nullable(),
-  scopeParam: z.string().max(200).nullable(),
+  scopeParam: scopeParam.nullable(),
   disclose: z.array(discloseEntry).max(50),
   redact: z.array(z.string().max(500)).max(100),
   disabled: z.boolean(),
@@ -36,8 +55,8 @@ export const toolOverride = z.strictObject({
 export type ToolOverride = z.infer<typeof toolOverride>;
 
 /**
- * A tool as its server describes it, cut down to what is read or acted on: this is what a person
- * accepts, and what its hash is made of. All of it is data of a stranger.
+ * A tool as its server describes it, reduced to the members that the gateway or a person reads. A
+ * person accepts this definition, and its hash covers it. All of it is untrusted data.
  */
 export const toolDefinition = z.strictObject({
   name: z.string().max(discoveryLimits.definitionBytes),
@@ -49,10 +68,14 @@ export const toolDefinition = z.strictObject({
 });
 export type ToolDefinition = z.infer<typeof toolDefinition>;
 
-/** What a call must still find: the accepted definition, by its hash. */
+/**
+ * The hash of the accepted definition; a call fails when the server's tool no longer matches it.
+ */
 export const toolPin = z.strictObject({
   hash: z.string().length(64),
-  /** Arguments that also stand in a header of the request (MCP 2026-07-28, `x-mcp-header`). */
+  /**
+   * Arguments that are sent in a header of the request as well (MCP 2026-07-28, `x-mcp-header`).
+   */
   headers: z
     .array(
       z.strictObject({ path: z.array(z.string().max(200)).max(20), name: z.string().max(100) }),
@@ -61,8 +84,8 @@ export const toolPin = z.strictObject({
 });
 export type ToolPin = z.infer<typeof toolPin>;
 
-export const discovered = z.strictObject({
+export const toolDiscovery = z.strictObject({
   protocolVersion: z.enum(mcpVersions),
   tools: z.array(toolDefinition).max(discoveryLimits.tools),
 });
-export type Discovered = z.infer<typeof discovered>;
+export type ToolDiscovery = z.infer<typeof toolDiscovery>;

@@ -2,28 +2,35 @@ import { z } from 'zod';
 
 import { decision } from './audit.ts';
 import { templateReference } from './call.ts';
+import { credentialDerivation } from './credential-derivation.ts';
+import { narrowing } from './critical.ts';
 import {
   chainLink,
+  credentialPlace,
   credentialReference,
   host,
   httpMethod,
   id,
   identityKind,
+  injectedEncoding,
   permissionKey,
   risk,
 } from './vocabulary.ts';
 
-/** Where the call goes. `baseUrl` is the connected service's, with its variables filled in. */
+/**
+ * The destination of a call. `baseUrl` is the connected service's, with its variables filled in, or
+ * that of the action's own server.
+ */
 export const callTarget = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('action'),
-    /** The name the call used, `org/` included when the org's service answered. */
+    /** The service name that the call used, with `org/` when the org's service answered. */
     service: z.string().max(100),
     serviceId: id,
     template: templateReference,
     action: z.string().max(128),
     baseUrl: z.string().max(2000),
-    /** Absent: http. */
+    /** Absent when the runtime is http. */
     runtime: z.literal('mcp').optional(),
   }),
   z.strictObject({
@@ -37,17 +44,25 @@ export const callTarget = z.discriminatedUnion('kind', [
 ]);
 export type CallTarget = z.infer<typeof callTarget>;
 
-/** One credential to put on the request. The value is read by the executor alone, when it sends. */
+/**
+ * One credential to put on the request. Only the executor reads the value, when it sends the
+ * request.
+ */
 export const injection = z.strictObject({
-  /** Whose value is injected: a secret's, or the access token of a connection. */
+  /** The kind of value: a secret, or the access token of a connection. */
   kind: z.enum(['secret', 'connection']),
   credentialId: id,
-  /** As it stands in permission keys: `github_token` or `org/github_token`. */
+  /** The name as in permission keys: `github_token` or `org/github_token`. */
   credentialName: z.string().max(100),
-  in: z.enum(['header', 'query']),
+  in: credentialPlace,
   key: z.string().max(200),
   prefix: z.string().max(100),
-  encoding: z.enum(['raw', 'basic']),
+  encoding: injectedEncoding,
+  /**
+   * How the executor derives the value from the parts of the secret. An executor that ignored it
+   * would send the secret itself.
+   */
+  derivation: narrowing(credentialDerivation).optional(),
 });
 export type Injection = z.infer<typeof injection>;
 
@@ -67,7 +82,9 @@ export const suggestedTier = z.strictObject({
 
 export type SuggestedTier = z.infer<typeof suggestedTier>;
 
-/** What policy found out about a call, for the executor, the approval and the audit row alike. */
+/**
+ * The facts about a call that policy found out, for the executor, the approval and the audit row.
+ */
 const callFacts = z.strictObject({
   orgId: id,
   userId: id,
@@ -78,36 +95,53 @@ const callFacts = z.strictObject({
   callDigest: z.string().length(64),
   idempotencyKey: z.string().max(200).nullable(),
   target: callTarget,
-  /** `templateDigest` of the template that it was decided by; null for raw calls. */
+  /** `templateDigest` of the template by which the call was decided; null for calls by full URL. */
   templateDigest: z.string().length(64).nullable(),
   injections: z.array(injection).max(10),
-  /** The only hosts the request may go to, ports included when not the scheme's own. */
+  /**
+   * The only hosts to which the request may go, with a port where it is not the scheme's default.
+   */
   hosts: z.array(host).min(1).max(50),
   keys: z.array(permissionKey).min(1).max(20),
   derivedKeys: z.array(derivedKey).max(20),
   risk,
-  /** Method is not GET, HEAD or OPTIONS, or risk is above read, or MCP (docs/reference/permissions.md#risk). */
+  /**
+   * True when the method is not GET, HEAD or OPTIONS, the risk is above read, or the call goes to
+   * MCP (docs/reference/permissions.md#risk).
+   */
   nonRead: z.boolean(),
   description: z.string().max(2000),
 });
 
-/** Proof, valid for five seconds, that this one call may be executed. Signed by policy (PERMIT_KEY). */
+/**
+ * A permit: proof, valid for five seconds, that this one call may be executed. Signed by policy
+ * (PERMIT_KEY).
+ */
 export const permit = callFacts.extend({
-  /** Also the `audit_id` of the call. */
+  /** The id of the permit, which is also the `audit_id` of the call. */
   jti: id,
-  /** What makes "at most once" true: one dispatch row per id, ever. */
+  /**
+   * The executor stores at most one dispatch row per id, ever: this prevents that a call is sent
+   * twice.
+   */
   dispatchId: z.string().min(16).max(100),
   decision,
   approvalId: id.nullable(),
   executionId: id.nullable(),
-  /** What the replay's request must come to; null where the sealed call alone says it. */
+  /**
+   * The digest that the replayed request must have; null when the encrypted call alone determines
+   * the request.
+   */
   requestDigest: z.string().length(64).nullable(),
-  /** Milliseconds since the epoch. */
+  /** In milliseconds since the epoch. Earlier releases leave `issuedAt` out. */
+  issuedAt: z.int().optional(),
   expiresAt: z.int(),
 });
 export type Permit = z.infer<typeof permit>;
 
-/** An ancestor that could decide: does its authority cover every uncovered key? */
+/**
+ * An ancestor that could decide, and whether its authority covers every permission key of the gap.
+ */
 export const ladderStep = z.strictObject({
   id,
   kind: identityKind,
@@ -117,42 +151,55 @@ export const ladderStep = z.strictObject({
 export type LadderStep = z.infer<typeof ladderStep>;
 
 /**
- * What policy needs at the replay to check deny rules again: they also match a call under the names
- * of other services on its host, found by method and path
+ * What policy needs to check deny rules again at the replay. A deny rule also matches a call under
+ * the names of other services on the call's host; they are found by method and path
  * (docs/reference/permissions.md#what-a-deny-reaches).
  */
-export const otherNames = z.strictObject({
+export const denyNameData = z.strictObject({
   method: httpMethod,
-  /** As it stands in an `http` key. */
+  /** The path as in a permission key of the service `http`. */
   path: z.string().max(8192),
-  /** The tool that a call of runtime `mcp` is for: services on one endpoint differ by it alone. */
+  /** The tool of an MCP call: services on one endpoint differ only by the tool. */
   tool: z.string().max(128).optional(),
   /**
-   * Names whose `arg` came from the query or the body, which are not at hand at the replay; all of
-   * one name where its value holds several.
+   * Permission keys whose `arg` came from the query or the body, which policy does not have at the
+   * replay. An action has several entries when the value of its argument is a list.
    */
   known: z
     .array(z.strictObject({ service: z.string(), action: z.string(), arg: z.string() }))
     .max(200),
 });
-export type OtherNames = z.infer<typeof otherNames>;
+export type DenyNameData = z.infer<typeof denyNameData>;
 
-/** What no rule in reach allows. Signed by policy, with a MAC each for itself, approvals and executor. */
+/**
+ * A permission gap: the permission keys of a call that no rule allows. Policy signs it, with one
+ * MAC each for itself, approvals and executor.
+ */
 export const gap = callFacts.extend({
   jti: id,
   uncoveredKeys: z.array(permissionKey).min(1).max(20),
   suggestedTiers: z.array(suggestedTier).min(1).max(4),
-  /** Where `allow_remember` plants its rule: the nearest identity upwards that does not inherit. */
+  /**
+   * The identity on which `allow_remember` stores its rule: the nearest ancestor that does not
+   * inherit permissions.
+   */
   placement: z.strictObject({ id, kind: identityKind, name: z.string().max(200) }),
-  /** Nearest ancestor first, the user last. Ancestors that inherit are left out. */
+  /**
+   * The ancestors that could decide, nearest first, the user last. Ancestors that inherit
+   * permissions are left out.
+   */
   ladder: z.array(ladderStep).min(1).max(9),
-  /** `resolve` look-ups may run: reads on the service are allowed to this identity. */
+  /**
+   * Whether the executor may look up readable names (`resolve`), because this identity is allowed
+   * reads on the service.
+   */
   lookUpsAllowed: z.boolean(),
   autoCallOnApprove: z.boolean(),
   issuedAt: z.int(),
-  otherNames: otherNames.optional(),
+  otherNames: denyNameData.optional(),
 });
 export type Gap = z.infer<typeof gap>;
 
-export const signedPermit = z.string().min(20).max(65_536);
-export const signedGap = z.string().min(20).max(65_536);
+export const signedCharactersMax = 65_536;
+export const signedPermit = z.string().min(20).max(signedCharactersMax);
+export const signedGap = z.string().min(20).max(signedCharactersMax);

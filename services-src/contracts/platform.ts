@@ -8,6 +8,7 @@ import type { EventType } from './events.ts';
 import { createConnectionBody } from './http/connections.ts';
 import { createSubagentBody } from './http/identities.ts';
 import type { Access } from './http/define.ts';
+import { serviceRequestFields } from './http/requests.ts';
 import { requestSecretBody } from './http/secret-requests.ts';
 import { searchLimits } from './http/search.ts';
 import type { CompiledAction, CompiledTemplate } from './template.ts';
@@ -15,16 +16,22 @@ import { httpMethod, id, json, nameReference } from './vocabulary.ts';
 import type { JsonValue, Risk } from './vocabulary.ts';
 
 /**
- * The built-in service `platform`, by which agents ask the gateway itself. Each action is a bus
- * endpoint of the component that owns it, called on the caller's behalf. It needs no connecting and
- * no rule, obeys deny rules, and never suspends (docs/reference/calling.md#the-service-platform).
+ * One action of the built-in service `platform`, by which agents use the gateway itself. Each
+ * action is a bus endpoint of the component that owns it, called on the caller's behalf. Calls of
+ * the service need no connection and no rule, obey deny rules, and are never suspended
+ * (docs/reference/calling.md#the-service-platform).
  */
 interface PlatformAction {
   readonly summary: string;
   readonly risk: Extract<Risk, 'read' | 'write'>;
-  /** What the credential must allow beside calling actions at all, as on the REST routes. */
+  /**
+   * The scope that the credential needs in addition to the scope for calling actions, as on the
+   * REST routes.
+   */
   readonly access: Exclude<Access, 'public' | 'user'>;
   readonly params: z.ZodObject;
+  /** The parameter whose value is in the permission key. */
+  readonly scopeParam?: string;
 }
 
 const limit = z.int().min(1).max(200).optional();
@@ -107,16 +114,23 @@ export const platformActions = {
     access: 'agents',
     params: createConnectionBody,
   },
+  request_service: {
+    summary: 'Ask a person to connect a service, by a page on which they do so or decline',
+    risk: 'write',
+    access: 'agents',
+    params: z.strictObject(serviceRequestFields),
+    scopeParam: 'template',
+  },
 } as const satisfies Record<string, PlatformAction>;
 export type PlatformActionName = keyof typeof platformActions;
 
 export const platformKey = 'platform';
 
-/** Its address is never called: no name below `invalid` exists (RFC 2606 §2). */
+/** This host is never called: no host name below `invalid` exists (RFC 2606 §2). */
 const platformHost = 'platform.invalid';
 const platformBaseUrl = `https://${platformHost}`;
 
-const reference: TemplateReference = {
+const platformReference: TemplateReference = {
   key: platformKey,
   tier: 'global',
   ownerId: null,
@@ -124,7 +138,7 @@ const reference: TemplateReference = {
 };
 
 export const platformTemplate: CompiledTemplate = {
-  ...reference,
+  ...platformReference,
   title: 'Platform',
   description: 'This gateway itself: identity, services, search, approvals, events, subagents.',
   category: 'Platform',
@@ -136,18 +150,18 @@ export const platformTemplate: CompiledTemplate = {
   actions: Object.fromEntries(
     Object.entries<PlatformAction>(platformActions).map(([key, action]) => [
       key,
-      compile(key, action),
+      compilePlatformAction(key, action),
     ]),
   ),
 };
 
-/** The same for every org; nothing refers to it by this id. */
+/** This id is the same for every org; nothing refers to the service by it. */
 export const platformService: ServiceRecord = {
   id: '00000000-0000-0000-0000-000000000000',
   name: platformKey,
   tier: 'org',
   ownerId: null,
-  template: reference,
+  template: platformReference,
   status: 'ready',
   autoAllowReads: true,
   baseUrl: platformBaseUrl,
@@ -156,7 +170,10 @@ export const platformService: ServiceRecord = {
   connection: null,
 };
 
-function compile(key: string, { summary, risk, params: schema }: PlatformAction): CompiledAction {
+function compilePlatformAction(
+  key: string,
+  { summary, risk, params: schema, scopeParam }: PlatformAction,
+): CompiledAction {
   const isRead = risk === 'read';
   const { $schema: _, ...paramsSchema } = z.toJSONSchema(schema, { io: 'input' }) as Record<
     string,
@@ -173,7 +190,7 @@ function compile(key: string, { summary, risk, params: schema }: PlatformAction)
     summary,
     description: [{ text: summary }],
     risk,
-    scopeParam: null,
+    scopeParam: scopeParam ?? null,
     params: properties.map(([name, property]) => ({
       name,
       wireName: name,

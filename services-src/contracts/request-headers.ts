@@ -1,10 +1,18 @@
 /**
- * Headers of requests to upstreams that callers, templates and secrets may not set. One list for
- * all who build or send one: a name that one of them overlooked would get through.
+ * Headers of requests to upstreams: what a name may be, and which ones callers, templates and
+ * secrets may not set. Everything that builds or sends a request uses this one list, so that no
+ * part can overlook a name.
  */
 
-/** Those of the connection (RFC 9110 §7.6.1), and those by which a proxy speaks of its own client. */
-const connection = new Set([
+/** Whether RFC 9110 §5.6.2 allows the name for a header: it is a token. */
+export function isHeaderName(name: string): boolean {
+  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name);
+}
+
+/**
+ * Headers of one connection (RFC 9110 §7.6.1), and headers by which a proxy describes its client.
+ */
+const connectionHeaders = new Set([
   'connection',
   'content-length',
   'expect',
@@ -21,36 +29,139 @@ const connection = new Set([
 ]);
 const connectionPrefix = /^(?:proxy|x-forwarded)-/;
 
-/** Set by the gateway, which knows what it can decode and what it sends. */
-const ofTheGateway = new Set(['accept-encoding', 'content-encoding']);
+/**
+ * The gateway sets these headers itself: it knows the encoding of what it sends, and which
+ * encodings it can decode.
+ */
+const gatewayHeaders = new Set(['accept-encoding', 'content-encoding']);
 
-/** By these upstreams and the proxies before them take a request for one with another method, host or path. */
-const overrides = [
+/**
+ * Headers that make some upstreams and proxies treat a request as if it had another method, host or
+ * path.
+ */
+const overridingPatterns = [
   /^x-(?:http-)?(?:method|host)(?:-override)?$/,
   /^(?:http-method|(?:http-)?(?:method|host)-override)$/,
   /^x-(?:http-)?(?:path|uri|url|query)-override$/,
   /^x-(?:envoy-)?(?:original|rewrite|override)-/,
   /^(?:x-)?(?:base-url|request-uri)$/,
   /^x-(?:http-destinationurl|proxy-url)$/,
+  // What nginx, Rack and Next.js take from the proxy before them.
+  /^x-(?:accel-mapping|sendfile-type)$/,
+  /^x-(?:matched|invoke)-path$/,
+  /^x-middleware-rewrite$/,
 ];
 
-/** A header that goes with the connection: left out wherever it comes from. */
+/**
+ * Headers that name a second resource, which the upstream then reads or replaces: `x-amz-copy-source`
+ * of S3 and the same of Google, Azure, Alibaba and others, OpenStack's `X-Copy-From`, links from one
+ * object to another, and `Destination` of WebDAV (RFC 4918 §10.3). Some have the upstream write
+ * further objects: where Swift keeps versions and copies, what Tencent makes of a picture, and the
+ * members of an archive that S3 and MinIO unpack. The permission key names only the resource in the
+ * path.
+ */
+const secondResources = [
+  /^x-(?:[a-z0-9]+-)*(?:copy|move|rename)-source(?:-|$)/,
+  /^x-(?:[a-z0-9]+-)*copy-from(?:-|$)/,
+  /^x-(?:[a-z0-9]+-)*symlink-target(?:-|$)/,
+  /^x-object-manifest$/,
+  /^destination(?:-account)?$/,
+  /^x-(?:versions|history)-location$/,
+  /^x-container-sync-to$/,
+  /^pic-operations$/,
+  /^x-(?:amz|minio)-(?:[a-z0-9]+-)*snowball(?:-|$)/,
+  /^x-minio-extract$/,
+];
+
+/**
+ * Headers by which the path means a resource of another account or namespace: Dropbox, Vault and
+ * Consul.
+ */
+const otherAccounts = [
+  /^dropbox-api-(?:path-root|select-user|select-admin)$/,
+  /^x-(?:vault|consul)-namespace$/,
+];
+
+/**
+ * Headers by which a request acts as somebody else or for another account: Stripe, Kubernetes, GitLab
+ * and Grafana. An action may have one as a parameter, which its template then describes.
+ */
+const otherActors = [
+  /^stripe-account$/,
+  /^impersonate-(?:user|group|uid|extra(?:-|$))/,
+  /^sudo$/,
+  /^x-grafana-org-id$/,
+];
+
+/**
+ * Whether a header belongs to one connection; such headers are never passed on, in either
+ * direction.
+ */
 export function isConnectionHeader(name: string): boolean {
-  const plain = plainName(name);
-  return name.startsWith(':') || connection.has(plain) || connectionPrefix.test(plain);
+  const normalizedName = toPlainName(name);
+  return (
+    name.startsWith(':') ||
+    connectionHeaders.has(normalizedName) ||
+    connectionPrefix.test(normalizedName)
+  );
 }
 
-/** A header that would make the request another one than was decided on. */
+/**
+ * Whether a header would make an upstream treat the request as another one than policy decided on.
+ */
 export function isOverridingHeader(name: string): boolean {
-  const plain = plainName(name);
-  return overrides.some((pattern) => pattern.test(plain));
+  const normalizedName = toPlainName(name);
+  return overridingPatterns.some((pattern) => pattern.test(normalizedName));
+}
+
+/** Whether a header names a second resource, of which policy knows nothing. */
+function namesSecondResource(name: string): boolean {
+  const normalizedName = toPlainName(name);
+  return secondResources.some((pattern) => pattern.test(normalizedName));
+}
+
+function namesOtherAccount(name: string): boolean {
+  const normalizedName = toPlainName(name);
+  return otherAccounts.some((pattern) => pattern.test(normalizedName));
 }
 
 export function isForbiddenHeader(name: string): boolean {
-  return isConnectionHeader(name) || isOverridingHeader(name) || ofTheGateway.has(plainName(name));
+  return (
+    isConnectionHeader(name) ||
+    isOverridingHeader(name) ||
+    namesSecondResource(name) ||
+    namesOtherAccount(name) ||
+    gatewayHeaders.has(toPlainName(name))
+  );
 }
 
-/** CGI and WSGI servers read `X_Forwarded.Host` as `X-Forwarded-Host`. */
-function plainName(name: string): string {
+/** Why callers, templates and secrets may not set this header; undefined when they may. */
+export function refusalOfHeaderName(name: string): string | undefined {
+  if (!isHeaderName(name)) return 'is not a header name';
+  if (isOverridingHeader(name))
+    return 'would change the method, host or path of the request, which is refused';
+  if (namesSecondResource(name))
+    return 'names a second resource, which the permission key does not name; read that one with a call of its own, then write what it holds with another';
+  if (namesOtherAccount(name))
+    return 'names another account or namespace, which the permission key does not name';
+  return isForbiddenHeader(name) ? 'is a header that only the gateway sets' : undefined;
+}
+
+/**
+ * Why a call by method and path may not set this header; undefined when it may. Its permission key
+ * does not name the account or person that such a header chooses.
+ */
+export function refusalOfRawHeaderName(name: string): string | undefined {
+  const normalizedName = toPlainName(name);
+  return otherActors.some((pattern) => pattern.test(normalizedName))
+    ? 'acts for another account or person, which the permission key does not name; only an action whose template has this header as a parameter may set it'
+    : refusalOfHeaderName(name);
+}
+
+/**
+ * Folds spellings of a header name: CGI and WSGI servers read `X_Forwarded.Host` as
+ * `X-Forwarded-Host`.
+ */
+function toPlainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
 }

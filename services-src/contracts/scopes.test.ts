@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 
 import type { Access } from '#contracts/http/define';
 import type { Scope } from '#contracts/vocabulary';
-import { agent, user } from '../../gateway/principals.testing.ts';
-import { mayUse } from './scopes.ts';
+import { createAgentPrincipal, createUserPrincipal } from '../../gateway/principals.testing.ts';
+import { mayUseRoute } from './scopes.ts';
 
-const all: Access[] = [
+const allAccess: Access[] = [
   'public',
   'any',
   'actions:read',
@@ -22,13 +22,13 @@ test.for<[scopes: Scope[], opened: Access[]]>([
   [['approvals'], ['public', 'any', 'approvals']],
   [['agents'], ['public', 'any', 'agents']],
   [['mcp'], ['public', 'any', 'actions:read', 'actions:call', 'approvals', 'agents']],
-  [['user'], all],
-])('the scopes %o open %o and nothing else', ([scopes, opened]) => {
-  const claims = { ...agent(), scopes };
+  [['user'], allAccess],
+])('the scopes %j give access to routes of the kinds %j and nothing else', ([scopes, opened]) => {
+  const claims = { ...createAgentPrincipal(), scopes };
 
-  expect(all.filter((access) => mayUse(claims, access))).toEqual(opened);
+  expect(allAccess.filter((access) => mayUseRoute(claims, access))).toEqual(opened);
 });
 
-test('a dashboard session opens everything', () => {
-  expect(all.every((access) => mayUse(user(), access))).toBe(true);
+test('a dashboard session gives access to routes of every kind', () => {
+  expect(allAccess.every((access) => mayUseRoute(createUserPrincipal(), access))).toBe(true);
 });

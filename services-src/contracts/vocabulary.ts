@@ -1,6 +1,11 @@
 import { z } from 'zod';
 
-/** Our processes. A *service* is a connected third-party service; a process of ours is a component. */
+import { credentialPlaceNames } from './credential-place.ts';
+
+/**
+ * The components, which are the processes of the gateway. "Service" always means a connected
+ * third-party service.
+ */
 export const components = [
   'gateway',
   'auth',
@@ -16,7 +21,7 @@ export type Component = (typeof components)[number];
 /** Names that a service, secret, connection, agent or template may not have. */
 export const reservedNames = ['http', 'secret', 'connection', 'platform', 'org'] as const;
 
-/** Every id is a UUIDv7 string; any UUID is accepted on the way in. */
+/** Every id that the gateway makes is a UUIDv7; requests may contain any UUID. */
 export const id = z.uuid();
 export const timestamp = z.iso.datetime();
 export const name = z
@@ -26,22 +31,38 @@ export const name = z
     'must start with a letter and hold only lower-case letters, digits, "_" and "-" (63 at most)',
   )
   .refine((value) => !(reservedNames as readonly string[]).includes(value), 'is a reserved name');
-/** A name as callers write it: `github`, or `org/github` to skip a user's own. */
+/**
+ * A name as callers write it: `github`, or `org/github` for the org's, even where a user has one
+ * named `github`.
+ */
 export const nameReference = z.string().regex(/^(org\/)?[a-z][a-z0-9_-]{0,62}$/);
 
 export const identityKind = z.enum(['user', 'agent', 'subagent']);
 export const role = z.enum(['admin', 'member', 'auditor']);
 export const tier = z.enum(['user', 'org']);
 export const templateTier = z.enum(['user', 'org', 'global']);
-/** Risk of an action. Approvals call it low, med, high (docs/reference/permissions.md#risk). */
+/**
+ * Risk of an action. Approvals show it as low, med or high (docs/reference/permissions.md#risk).
+ */
 export const risk = z.enum(['read', 'write', 'delete']);
 export const riskLevel = z.enum(['low', 'med', 'high']);
 export const permissionKey = z.string().min(5).max(4096);
 export const scope = z.enum(['actions:read', 'actions:call', 'approvals', 'agents', 'mcp', 'user']);
-/** Any JSON. What meets a schema was parsed from JSON text, so what is in it is not walked through again. */
+export const credentialPlace = z.enum(credentialPlaceNames);
+/** `basic`: the secret is `user:password` and is sent base64-encoded after the prefix. */
+export const credentialEncoding = z.enum(['raw', 'basic']);
+/**
+ * `derived`: what is sent is derived from the secret, and the secret itself is never sent. Releases
+ * that cannot derive do not know this value, so they refuse the permit instead of sending the secret.
+ */
+export const injectedEncoding = z.enum([...credentialEncoding.options, 'derived']);
+/** Any JSON value. It was parsed from JSON text, so the schema does not check it again. */
 export const json = z.unknown().describe('Any JSON value.') as z.ZodType<JsonValue>;
 export const httpMethod = z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']);
-/** A host name as it stands in a permission key: lower-case A-label, a port only when it is not the scheme's own. */
+/**
+ * A host as in a permission key: a lower-case A-label, with a port only when it is not the scheme's
+ * default.
+ */
 export const host = z.string().min(1).max(262);
 
 export type JsonValue =
@@ -65,7 +86,7 @@ export const riskLevels = { read: 'low', write: 'med', delete: 'high' } as const
   RiskLevel
 >;
 
-/** One identity of a chain, the user first and the caller last. */
+/** One identity in a chain of identities, which begins with the user and ends with the caller. */
 export const chainLink = z.strictObject({
   id,
   kind: identityKind,
@@ -74,7 +95,10 @@ export const chainLink = z.strictObject({
 });
 export type ChainLink = z.infer<typeof chainLink>;
 
-/** What an audit row and an approval say about who acted. */
+/** The most characters of a display name. */
+export const displayNameCharactersMax = 80;
+
+/** An identity as audit rows and approvals show it. */
 export const identityReference = z.strictObject({
   id,
   kind: identityKind,
@@ -83,7 +107,26 @@ export const identityReference = z.strictObject({
 });
 export type IdentityReference = z.infer<typeof identityReference>;
 
-/** A UUID, the name of the seeded client, or the https URL of a client-id metadata document. */
+/**
+ * An identity in an answer of the gateway, which adds the display name. Components neither store
+ * nor send it, because audit hashes and the MACs of approval cards cover what they store.
+ */
+export const shownIdentity = identityReference.extend({
+  /**
+   * The display name of the person at the start of `path`, to show beside the path and never in
+   * place of it. Absent while the person has none.
+   */
+  display_name: z
+    .string()
+    .max(displayNameCharactersMax * 2)
+    .optional(),
+});
+export type ShownIdentity = z.infer<typeof shownIdentity>;
+
+/**
+ * The most characters of a client id: a UUID, the name of the built-in client, or the https URL of
+ * a client-id metadata document.
+ */
 export const clientIdCharactersMax = 500;
 
 export const credentialReference = z.strictObject({
@@ -93,28 +136,31 @@ export const credentialReference = z.strictObject({
 });
 
 /**
- * Who calls, as auth vouches for it. Travels as a signed string (`signedPrincipal`);
- * components decide by no other description of the caller.
+ * The caller, as auth authenticated it. It is sent as a signed string (`signedPrincipal`);
+ * components check rights by this data only.
  */
 export const principal = z.strictObject({
   orgId: id,
   identityId: id,
   kind: identityKind,
-  /** The user at the root of the chain, against whom everything is recorded. */
+  /** The user at the root of the chain of identities, who is responsible for the call. */
   userId: id,
-  /** The role of a user acting as itself; null for agents and subagents, whoever owns them. */
+  /**
+   * The role of a user who acts without an agent; null for agents and subagents, whoever owns them.
+   */
   role: role.nullable(),
   chain: z.array(chainLink).min(1).max(9),
   autoCallOnApprove: z.boolean(),
   credential: credentialReference,
   scopes: z.array(scope).max(6),
-  /** Milliseconds since the epoch. */
+  /** In milliseconds since the epoch. Earlier releases leave `issuedAt` out. */
+  issuedAt: z.int().optional(),
   expiresAt: z.int(),
 });
 export type Principal = z.infer<typeof principal>;
 export const signedPrincipal = z.string().min(20).max(16_384);
 
-/** Travels with each call into its audit rows. */
+/** Data about the request that is sent with each call for its audit rows. */
 export const callContext = z.strictObject({
   requestId: z.string().max(100),
   traceId: z.string().max(64).nullable(),
@@ -122,7 +168,7 @@ export const callContext = z.strictObject({
 });
 export type CallContext = z.infer<typeof callContext>;
 
-/** `?limit=&cursor=` of every list. */
+/** The query `?limit=&cursor=` of every list. */
 export const pageQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).optional(),
   cursor: z.string().max(500).optional(),

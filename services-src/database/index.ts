@@ -1,5 +1,4 @@
-export { PostgresError } from './driver.ts';
-export { openDatabase } from './open.ts';
+export { openDatabase, PostgresError } from './open.ts';
 export type { Database, Sql, Transaction } from './open.ts';
 export { migrate } from './migrate.ts';
 export {
@@ -7,7 +6,7 @@ export {
   pageOf,
   parseCursor,
   parseSingleCursor,
-  positions,
+  positionSchemas as positions,
   textValue,
 } from './paging.ts';
 export type { Page, PageRequest } from './paging.ts';

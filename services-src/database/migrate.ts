@@ -4,15 +4,15 @@ import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 
 /**
- * Brings one component's schema up to date with its `migrations/` folder: plain SQL, forward
- * only, all in one transaction. Any number may run at once: the others wait for the first.
+ * Brings one component's schema up to date with its `migrations/` folder: plain SQL, forward only,
+ * all in one transaction. Several processes may migrate at once: they wait for the first.
  */
 export async function migrate({
   adminUrl,
   schema,
   directory,
 }: {
-  /** Connection of the role that owns the schemas. */
+  /** The URL with which the role that owns the schemas logs in. */
   adminUrl: string;
   schema: string;
   directory: URL;

@@ -1,22 +1,45 @@
 import { SpanKind } from '@opentelemetry/api';
-import type postgres from 'postgres';
 
+import { AppError } from '../errors/index.ts';
 import { startSpan } from '../telemetry/span.ts';
-import { postgres as connect } from './driver.ts';
+import postgres from './postgres-driver/index.js';
+import { openProbe } from './probe.ts';
+import type { Probe } from './probe.ts';
 
-/** A pool or a transaction: what repository functions take first. */
+/** The error that a statement rejects with when the server refuses it. */
+export const { PostgresError } = postgres;
+
+/** A pool or a transaction, which repository functions take as their first argument. */
 export type Sql = postgres.ISql;
 
 export interface Transaction extends postgres.TransactionSql {
-  /** Called by `appendEvent`: the relay is woken when this transaction has committed, at once or soon. */
+  /**
+   * Called by `appendEvent`: after this transaction has committed, wakes the relay, at once if an
+   * event is urgent.
+   */
   markEvents(options: { isUrgent: boolean }): void;
 }
 
 export interface Database extends postgres.Sql, AsyncDisposable {
   /** Commits when `work` resolves and rolls back when it throws. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Calls back after each commit that stored events; the relay listens. */
+  /** Calls the listener after each commit that stored events; the relay uses it. */
   onEventsCommitted(listener: (options: { isUrgent: boolean }) => void): void;
+  /**
+   * Asks the server over a separate connection, because all connections of the pool may be in use.
+   */
+  readonly probe: Pick<Probe, 'readTime'>;
+}
+
+interface DatabaseOptions {
+  readonly url: string;
+  readonly schema: string;
+  readonly connectionsMax: number;
+  /**
+   * Makes a new query plan for each execution. A plan that is kept may read a whole table that was
+   * small when the plan was made and has grown since.
+   */
+  readonly planEachTime?: boolean;
 }
 
 /**
@@ -30,25 +53,19 @@ export function openDatabase({
   schema,
   connectionsMax,
   planEachTime = false,
-}: {
-  url: string;
-  schema: string;
-  connectionsMax: number;
-  /** For a table that grows by thousands a minute: a plan kept from when it was small reads all of it. */
-  planEachTime?: boolean;
-}): Database {
-  const withoutSocket = new URL(url);
-  const socketDir = withoutSocket.searchParams.get('host');
-  // Whatever is left in the query would be sent to the server as a setting.
-  withoutSocket.searchParams.delete('host');
-  const sql = connect(withoutSocket.href, {
-    // libpq's way to name the folder of a Unix socket, which this client takes as an option only.
+}: DatabaseOptions): Database {
+  const urlWithoutSocket = new URL(url);
+  const socketDir = urlWithoutSocket.searchParams.get('host');
+  // The driver would send all other query parameters of the URL to the server as settings.
+  urlWithoutSocket.searchParams.delete('host');
+  const options = {
+    // libpq names the folder of a Unix socket in the URL; this driver takes it as an option only.
     ...(socketDir === null ? {} : { host: socketDir }),
-    max: connectionsMax,
     idle_timeout: 60,
     connect_timeout: 5,
-    // Reconnecting is quick: a restarted server is used again within a second.
-    backoff: (attempt) => Math.min(1, 0.05 * 2 ** attempt),
+    // The delay between attempts stays short, so that a restarted server is used again within a
+    // second.
+    backoff: (attempt: number) => Math.min(1, 0.05 * 2 ** attempt),
     onnotice: () => undefined,
     connection: {
       application_name: schema,
@@ -57,25 +74,34 @@ export function openDatabase({
       idle_in_transaction_session_timeout: 15_000,
       ...(planEachTime ? { plan_cache_mode: 'force_custom_plan' } : {}),
     },
-  });
+  };
+  const sql = postgres(urlWithoutSocket.href, { ...options, max: connectionsMax });
+  const probe = openProbe(() => postgres(urlWithoutSocket.href, { ...options, max: 1 }));
   const listeners = new Set<(options: { isUrgent: boolean }) => void>();
 
   return Object.assign(sql, {
     transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
       return startSpan(`${schema} transaction`, { kind: SpanKind.CLIENT }, async (span) => {
         try {
-          let events: 'none' | 'urgent' | 'patient' = 'none';
-          const result = await sql.begin((inner) =>
-            work(
-              Object.assign(inner, {
-                markEvents({ isUrgent }: { isUrgent: boolean }) {
-                  if (events !== 'urgent') events = isUrgent ? 'urgent' : 'patient';
-                },
-              }),
-            ),
-          );
-          if (events !== 'none') {
-            for (const listener of listeners) listener({ isUrgent: events === 'urgent' });
+          let eventUrgency: 'none' | 'urgent' | 'patient' = 'none';
+          let isCommitting = false;
+          const result = await sql
+            .begin(async (innerTransaction) => {
+              const workResult = await work(
+                Object.assign(innerTransaction, {
+                  markEvents({ isUrgent }: { isUrgent: boolean }) {
+                    if (eventUrgency !== 'urgent') eventUrgency = isUrgent ? 'urgent' : 'patient';
+                  },
+                }),
+              );
+              isCommitting = true;
+              return workResult;
+            })
+            .catch((error: unknown) => {
+              throw isCommitting ? errorOfCommit(error) : error;
+            });
+          if (eventUrgency !== 'none') {
+            for (const listener of listeners) listener({ isUrgent: eventUrgency === 'urgent' });
           }
           return result as T;
         } finally {
@@ -86,8 +112,24 @@ export function openDatabase({
     onEventsCommitted(listener: (options: { isUrgent: boolean }) => void) {
       listeners.add(listener);
     },
+    probe,
     async [Symbol.asyncDispose]() {
+      await probe[Symbol.asyncDispose]();
       await sql.end({ timeout: 5 });
     },
   });
+}
+
+/**
+ * The error of a commit that may have happened, because the server's answer to it was lost. A
+ * commit that the server refused has not happened, and keeps its error.
+ */
+function errorOfCommit(error: unknown): unknown {
+  const cause = AppError.from(error);
+  if (error instanceof PostgresError || cause.code !== 'unavailable') return error;
+  return new AppError(
+    'unavailable',
+    'The database did not confirm the change, which may have been made. Look before you repeat it.',
+    { details: { lost: true }, cause: error },
+  );
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { AppError } from '#errors';
 
-/** What a caller asks of a list: how many, and where the page before ended. */
+/** What a caller asks of a list: how many rows, and where the previous page ended. */
 export interface PageRequest {
   readonly limit: number;
   readonly cursor: string | null;
@@ -14,22 +14,25 @@ export interface Page<Item> {
   readonly next_cursor: string | null;
 }
 
-/** The values that a list is sorted by, of one row. */
+/** The values of one row that the list is sorted by. */
 type Position = readonly (string | number)[];
 
 /** Any text that Postgres can hold. */
 export const textValue = z.string().regex(/^[^\0]+$/);
 
 /** Positions of lists that are sorted by one value. */
-export const positions = {
+export const positionSchemas = {
   id: z.tuple([z.uuid()]),
-  /** Whole and positive, beyond 32 bits: a sequence number. */
+  /** A sequence number: a positive integer, which may need more than 32 bits. */
   number: z.tuple([z.int().positive()]),
   version: z.tuple([z.int32().positive()]),
   text: z.tuple([textValue]),
 };
 
-/** Cuts the page from rows of which one more was read than it may hold; says where the next begins. */
+/**
+ * Makes a page from rows. The caller reads one row more than the page may hold, which shows whether
+ * there is a next page.
+ */
 export function pageOf<Row>(
   rows: readonly Row[],
   limit: number,
@@ -46,8 +49,8 @@ export function cursorOf(position: Position): string {
 }
 
 /**
- * The position that a cursor stands for, null without one; `invalid_request` for anything but a
- * cursor of such a list.
+ * Reads the position from a cursor; null without a cursor. Throws `invalid_request` for text that
+ * is not a cursor of this kind of list.
  */
 export function parseCursor<Values extends Position>(
   cursor: string | null,
@@ -65,7 +68,7 @@ export function parseCursor<Values extends Position>(
   }
 }
 
-/** For lists that are sorted by one value. */
+/** Like `parseCursor`, for lists that are sorted by one value. */
 export function parseSingleCursor<Value extends string | number>(
   cursor: string | null,
   position: z.ZodType<readonly [Value]>,

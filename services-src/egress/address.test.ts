@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { classifyAddress, parseAddress } from './address.ts';
 
-const table: Record<string, readonly string[]> = {
+const addressesByKind: Record<string, readonly string[]> = {
   public: [
     '1.1.1.1',
     '8.8.8.8',
@@ -96,9 +96,9 @@ const table: Record<string, readonly string[]> = {
   ],
 };
 
-describe('classifyAddress', () => {
-  for (const [kind, addresses] of Object.entries(table)) {
-    it.each(addresses)(`calls %s ${kind}`, (text) => {
+describe('the kind of an IP address (classifyAddress)', () => {
+  for (const [kind, addresses] of Object.entries(addressesByKind)) {
+    it.each(addresses)(`is, for %s, ${kind}`, (text) => {
       const address = parseAddress(text);
       expect(address).toBeDefined();
       expect(classifyAddress(address!)).toBe(kind);
@@ -106,7 +106,7 @@ describe('classifyAddress', () => {
   }
 
   it.each(['0177.0.0.1', '0x7f.1', '127.1', '2130706433', '1.2.3.4 ', '', 'localhost', '[::1]'])(
-    'takes %j for no address at all',
+    'does not exist for %j, which is no address',
     (text) => expect(parseAddress(text)).toBeUndefined(),
   );
 });

@@ -4,7 +4,10 @@ import { ConfigError } from '#config';
 import { parseAddress } from './address.ts';
 import type { Address } from './address.ts';
 
-/** What the operator opened: reachable although private, and by plain http. */
+/**
+ * The destinations that the operator allowed with EGRESS_ALLOW. They may be called although their
+ * addresses are private, and by plain http.
+ */
 export interface EgressAllow {
   /** `host:port` entries, as URL authorities with the port always written. */
   readonly hosts: ReadonlySet<string>;
@@ -17,12 +20,12 @@ export interface AllowedNetwork {
   readonly port: number | undefined;
 }
 
-/** Reads EGRESS_ALLOW. Throws on anything unclear: a setting that opens doors is not guessed at. */
+/** Parses EGRESS_ALLOW. Throws on any unclear entry, because a wrong guess could open a network. */
 export function parseEgressAllow(text: string): EgressAllow {
   const hosts = new Set<string>();
   const networks: AllowedNetwork[] = [];
-  for (const raw of text.split(',')) {
-    const entry = raw.trim();
+  for (const rawEntry of text.split(',')) {
+    const entry = rawEntry.trim();
     if (entry === '') continue;
     if (entry.includes('/')) networks.push(parseNetwork(entry));
     else hosts.add(parseHostPort(entry));
@@ -43,7 +46,10 @@ export function allowsAddress(allow: EgressAllow, address: Address, port: number
   );
 }
 
-/** Whether some address could be allowed on this port; if not, plain http needs no look-up to be refused. */
+/**
+ * Whether EGRESS_ALLOW lists a network for this port. If not, plain http to a host that is not
+ * listed can be refused without a look-up.
+ */
 export function allowsSomeAddress(allow: EgressAllow, port: number): boolean {
   return allow.networks.some((network) => network.port === undefined || network.port === port);
 }
@@ -51,14 +57,18 @@ export function allowsSomeAddress(allow: EgressAllow, port: number): boolean {
 function parseNetwork(entry: string): AllowedNetwork {
   const match = /^\[?([0-9a-fA-F.:]+)\]?\/(\d{1,3})(?::(\d{1,5}))?$/.exec(entry);
   const address = match?.[1] === undefined ? undefined : parseAddress(match[1]);
-  const bits = Number(match?.[2]);
-  if (match === null || address === undefined || bits > (address.kind() === 'ipv4' ? 32 : 128)) {
+  const prefixBits = Number(match?.[2]);
+  if (
+    match === null ||
+    address === undefined ||
+    prefixBits > (address.kind() === 'ipv4' ? 32 : 128)
+  ) {
     throw new ConfigError(
       `EGRESS_ALLOW: "${entry}" is not a network like 10.0.0.0/8 or fd00::/8:443`,
     );
   }
   const port = match[3] === undefined ? undefined : parsePort(match[3], entry);
-  return { range: ipaddr.parseCIDR(`${address.toString()}/${bits}`), port };
+  return { range: ipaddr.parseCIDR(`${address.toString()}/${prefixBits}`), port };
 }
 
 function parseHostPort(entry: string): string {

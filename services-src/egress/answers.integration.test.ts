@@ -5,71 +5,71 @@ import { callRaw, openLoopback } from './calls.testing.ts';
 import type { Failure } from './calls.testing.ts';
 import { answerOk, startRawUpstream } from './upstream.testing.ts';
 
-describe('a broken answer', () => {
+describe('a broken answer of an upstream', () => {
   const ok = 'HTTP/1.1 200 OK\r\n';
   const cut = { code: 'upstream_incomplete', left: true, status: 200 };
 
   it.each<[string, (socket: Socket) => void, Partial<Failure>]>([
     [
-      'reset before the head',
+      'is reset before its head',
       (s) => s.resetAndDestroy(),
       { code: 'upstream_unreachable', left: true },
     ],
-    ['closed before the head', (s) => s.end(), { code: 'upstream_unreachable', left: true }],
+    ['is closed before its head', (s) => s.end(), { code: 'upstream_unreachable', left: true }],
     [
-      'half a head',
+      'ends inside its head',
       (s) => s.end('HTTP/1.1 200 OK\r\nx-a'),
       { code: 'upstream_unreachable', left: true },
     ],
-    ['not HTTP', (s) => s.write('SSH-2.0-x\r\n'), { code: 'upstream_incomplete', left: true }],
+    ['is not HTTP', (s) => s.write('SSH-2.0-x\r\n'), { code: 'upstream_incomplete', left: true }],
     [
-      'a second 100 Continue',
+      'is 100 Continue fifty times',
       (s) => s.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(50)),
       { left: true },
     ],
     [
-      'a flood of early hints',
+      'is a flood of early hints',
       (s) => s.write('HTTP/1.1 103 X\r\n\r\n'.repeat(5000)),
       { left: true },
     ],
     [
-      'an upgrade nobody asked for',
+      'is an upgrade that was not requested',
       (s) => s.write('HTTP/1.1 101 X\r\nupgrade: x\r\n\r\n'),
       { left: true },
     ],
     [
-      '100 000 headers',
+      'has 100 000 headers',
       (s) => s.write(ok + 'x: y\r\n'.repeat(100_000)),
       { code: 'response_too_large' },
     ],
     [
-      'one endless header',
+      'has a header without end',
       (s) => s.write(`${ok}x: ${'y'.repeat(200_000)}`),
       { code: 'response_too_large' },
     ],
-    ['cut by FIN', (s) => s.end(`${ok}content-length: 10\r\n\r\nabc`), cut],
-    ['cut in a chunk', (s) => s.end(`${ok}transfer-encoding: chunked\r\n\r\n5\r\nabc`), cut],
+    ['is cut by FIN', (s) => s.end(`${ok}content-length: 10\r\n\r\nabc`), cut],
+    ['is cut inside a chunk', (s) => s.end(`${ok}transfer-encoding: chunked\r\n\r\n5\r\nabc`), cut],
+    ['has no last chunk', (s) => s.end(`${ok}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n`), cut],
     [
-      'without a last chunk',
-      (s) => s.end(`${ok}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n`),
+      'has an invalid chunk size',
+      (s) => s.write(`${ok}transfer-encoding: chunked\r\n\r\nzz\r\nabc`),
       cut,
     ],
-    ['bad chunk size', (s) => s.write(`${ok}transfer-encoding: chunked\r\n\r\nzz\r\nabc`), cut],
     [
-      'two lengths',
+      'has two different lengths',
       (s) => s.write(`${ok}content-length: 1\r\ncontent-length: 2\r\n\r\nab`),
       { code: 'upstream_incomplete' },
     ],
     [
-      'length and chunks',
+      'has both a Content-Length and chunks',
       (s) => s.write(`${ok}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
       { code: 'upstream_incomplete' },
     ],
-  ])('%s', async (_name, answer, expected) => {
+  ])('makes the call fail when it %s', async (_name, answer, expected) => {
     expect(await callRaw(answer)).toMatchObject(expected);
   });
 
-  it('reset in the body still tells its status', async () => {
+  it('still reports its status when the connection is reset inside its body', async () => {
     const failure = await callRaw((socket) => {
       socket.write(`${ok}content-length: 10\r\n\r\nabc`);
       setTimeout(() => socket.resetAndDestroy(), 20);
@@ -77,12 +77,12 @@ describe('a broken answer', () => {
     expect(failure).toMatchObject(cut);
   });
 
-  it('never becomes the answer of the next call', async () => {
-    const stolen = `${ok}content-length: 6\r\n\r\nstolen`;
+  it('never leaves bytes on the connection that the next call would read as its answer', async () => {
+    const smuggledAnswer = `${ok}content-length: 6\r\n\r\nstolen`;
     await using upstream = await startRawUpstream({
       answer: (socket, { head }) => {
         if (head.startsWith('GET /first'))
-          socket.write(`${ok}content-length: 2\r\n\r\nok${stolen}`);
+          socket.write(`${ok}content-length: 2\r\n\r\nok${smuggledAnswer}`);
         else answerOk(socket, 'mine');
       },
     });

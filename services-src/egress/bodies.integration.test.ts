@@ -20,7 +20,7 @@ async function get(body: Buffer, headers: string, request: Partial<EgressRequest
   });
 }
 
-describe('bodies', () => {
+describe('response bodies', () => {
   const text = 'hello, body. '.repeat(500);
 
   it.each<[string, (text: string) => Buffer]>([
@@ -29,14 +29,14 @@ describe('bodies', () => {
     ['deflate', deflateSync],
     ['deflate', deflateRawSync],
     ['GZIP ', gzipSync],
-  ])('in %s are decoded', async (coding, encode) => {
+  ])('with the Content-Encoding %s are decoded', async (coding, encode) => {
     const response = await get(encode(text), `Content-Encoding: ${coding}\r\n`);
     expect(Buffer.from(response.body).toString()).toBe(text);
     expect(response.headers).toEqual([]);
   });
 
   it.each(['identity', 'br', 'zstd', 'compress', 'gzip, gzip', '__proto__'])(
-    'in %s stay as they are',
+    'with the Content-Encoding %s are not decoded',
     async (coding) => {
       const response = await get(Buffer.from(text), `content-encoding: ${coding}\r\n`);
       expect(Buffer.from(response.body).toString()).toBe(text);
@@ -47,17 +47,17 @@ describe('bodies', () => {
   it.each([
     ['cut short', gzipSync(text).subarray(0, -9)],
     ['not gzip', Buffer.from(text)],
-  ])('that are %s are incomplete', async (_name, body) => {
+  ])('that should be gzip but are %s fail as incomplete', async (_name, body) => {
     const failure = await failureOf(get(body, 'content-encoding: gzip\r\n'));
     expect(failure).toMatchObject({ code: 'upstream_incomplete', status: 200 });
   });
 
-  it('may be empty, whatever the encoding', async () => {
+  it('may be empty even when the answer declares an encoding', async () => {
     const response = await get(Buffer.alloc(0), 'content-encoding: gzip\r\n');
     expect(response.body).toHaveLength(0);
   });
 
-  it('of HEAD and 204 do not exist', async () => {
+  it('are not expected after HEAD, nor with status 204', async () => {
     await using upstream = await startRawUpstream({
       answer: (socket, { head }) =>
         socket.write(
@@ -74,7 +74,7 @@ describe('bodies', () => {
     expect(await egress.request({ method: 'GET', url })).toMatchObject({ status: 204 });
   });
 
-  it('above maxBytes are refused, or cut where the caller wants their beginning', async () => {
+  it('above maxBytes are refused, or are cut when the caller asks for that', async () => {
     const body = Buffer.alloc(5000, 'a');
     expect(await failureOf(get(body, '', { maxBytes: 4999 }))).toMatchObject({
       code: 'response_too_large',
@@ -82,45 +82,45 @@ describe('bodies', () => {
       status: 200,
     });
     expect((await get(body, '', { maxBytes: 5000 })).body).toHaveLength(5000);
-    const cut = await get(body, '', { maxBytes: 4999, overflow: 'truncate' });
-    expect(cut).toMatchObject({ status: 200, truncated: true });
-    expect(cut.body).toHaveLength(4999);
-    const packed = await get(gzipSync(body), 'content-encoding: gzip\r\n', {
+    const cutResponse = await get(body, '', { maxBytes: 4999, overflow: 'truncate' });
+    expect(cutResponse).toMatchObject({ status: 200, truncated: true });
+    expect(cutResponse.body).toHaveLength(4999);
+    const gzipResponse = await get(gzipSync(body), 'content-encoding: gzip\r\n', {
       maxBytes: 100,
       overflow: 'truncate',
     });
-    expect(Buffer.from(packed.body).toString()).toBe('a'.repeat(100));
+    expect(Buffer.from(gzipResponse.body).toString()).toBe('a'.repeat(100));
   });
 
-  it('that expand too far are refused early, and cost little memory', async () => {
+  it('that expand too far when decoded are refused early, and cost little memory', async () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024), { level: 9 });
-    const before = process.memoryUsage().rss;
+    const memoryBefore = process.memoryUsage().rss;
     const headers = 'content-encoding: gzip\r\n';
     const limits = { maxBytes: 1024 * 1024 * 1024 };
     for (let n = 0; n < 10; n += 1) {
       const failure = await failureOf(get(bomb, headers, limits));
       expect(failure).toMatchObject({ code: 'response_too_large', left: true });
     }
-    expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
+    expect(process.memoryUsage().rss - memoryBefore).toBeLessThan(150 * 1024 * 1024);
   });
 
   it('without end are refused at the limit', async () => {
     const failure = await callRaw(
       (socket) => {
         const block = Buffer.alloc(64 * 1024);
-        const pump = () => {
+        const writeUntilFull = () => {
           while (!socket.destroyed && socket.write(block));
         };
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
-        socket.on('drain', pump);
-        pump();
+        socket.on('drain', writeUntilFull);
+        writeUntilFull();
       },
       { maxBytes: 20 * 1024 * 1024 },
     );
     expect(failure).toMatchObject({ code: 'response_too_large', status: 200 });
   });
 
-  it('in one-byte chunks cost about their size', async () => {
+  it('that arrive in one-byte chunks take about as much memory as they have bytes', async () => {
     const chunks = '1\r\na\r\n'.repeat(300_000);
     await using upstream = await startRawUpstream({
       answer: (socket) =>

@@ -1,47 +1,54 @@
 import type { Readable, Transform } from 'node:stream';
 import { createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 
+import { createByteCollector } from './bytes.ts';
+import type { ByteCollector } from './bytes.ts';
 import { createSpill } from './spill.ts';
 import type { Spill } from './spill.ts';
 
-/** Up to here a good ratio is no bomb: a small page of zeros compresses a thousandfold. */
+/**
+ * The ratio is not checked below this size: a harmless small page of zeros shrinks a thousandfold
+ * when it is compressed.
+ */
 const ratioFloorBytes = 1024 * 1024;
-const slabBytes = 16 * 1024;
 
 export interface BodyLimits {
-  /** Most bytes kept, after decoding. */
+  /** The most bytes that are kept, counted after decoding. */
   readonly maxBytes: number;
-  /** Most decoded bytes for each byte received. */
+  /** The most decoded bytes per byte received. */
   readonly maxRatio: number;
   /** A body beyond `maxBytes` becomes a stream of at most this many bytes. */
   readonly streamMaxBytes?: number | undefined;
 }
 
 export interface BodyEvents {
-  /** A limit was passed; what is kept so far is `body.bytes()`. */
+  /** Called when a limit was exceeded; `body.bytes()` returns the bytes that were kept. */
   onOverflow(): void;
-  /** One more decoded piece is kept. */
+  /** Called when another decoded piece was kept. */
   onPiece(piece: Buffer): void;
-  /** The encoding turned out to be broken. */
+  /** Called when the body is not valid in its encoding. */
   onBroken(error: Error): void;
-  /** The decoder wants no more for now, or more again. */
-  onPressure(paused: boolean): void;
-  /** All of it is here. */
+  /** Called when the consumer's buffer is full (`paused`), and when it can take more again. */
+  onPressure(isPaused: boolean): void;
+  /** Called when the whole body has arrived. */
   onComplete(): void;
-  /** It does not fit, and goes on as this stream; `BodySink.finish` ends it. */
+  /**
+   * Called when the body exceeds `maxBytes` and continues as this stream; `BodySink.finish` ends
+   * the stream.
+   */
   onLarge(stream: Readable): void;
-  /** Whoever read the stream wants no more of it. */
+  /** Called when the reader of the stream has destroyed it. */
   onAbandoned(): void;
 }
 
-/** Collects a body within its limits, decoding it if need be. */
+/** Collects a body within its limits, and decodes it if needed. */
 export interface BodySink {
-  /** Whether the body is decoded here, so that Content-Encoding no longer describes it. */
+  /** Whether the sink decodes the body, so that Content-Encoding no longer describes it. */
   readonly decodes: boolean;
   write(chunk: Buffer): void;
   end(): void;
   bytes(): Buffer;
-  /** Ends the stream, if the body became one: with an error when part of it is missing. */
+  /** Ends the stream, if the body became one. Passes an error when part of the body is missing. */
   finish(error?: Error): void;
   destroy(): void;
 }
@@ -49,14 +56,15 @@ export interface BodySink {
 type Decoder = (firstByte: number) => Transform;
 
 /**
- * Those whose window is 32 KiB. Brotli's is up to 16 MiB and that of zstd 128 MiB, for each body: a
- * few upstreams could take all the memory there is. Nobody asks for them here; a body that comes in
- * them all the same is handed on as it came.
+ * Only encodings whose decoder needs a window of at most 32 KiB. Brotli's window is up to 16 MiB
+ * and zstd's 128 MiB for each body, so a few upstreams could use up all memory. Requests do not ask
+ * for Brotli or zstd; a body that comes in one of them anyway is passed on undecoded.
  */
 const decoders: Readonly<Record<string, Decoder | undefined>> = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
-  // Servers send both the zlib format that RFC 9110 names and the bare one.
+  // Servers use the name `deflate` for the zlib format, which RFC 9110 requires, and for raw
+  // deflate.
   deflate: (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw()),
 };
 
@@ -89,18 +97,21 @@ export function createBodySink(
 interface StoreParts {
   readonly limits: BodyLimits;
   readonly events: BodyEvents;
-  readonly onPressure: (paused: boolean) => void;
+  readonly onPressure: (isPaused: boolean) => void;
 }
 
-/** Where the decoded bytes go: into memory, and beyond its limit into a stream if one is wanted. */
+/**
+ * Creates the storage for decoded bytes: memory up to `maxBytes`, and a stream beyond that if the
+ * caller wants one.
+ */
 function createStore({ limits, events, onPressure }: StoreParts): {
-  kept: Bytes;
+  kept: ByteCollector;
   finish: BodySink['finish'];
 } {
-  const kept = createBytes(limits.maxBytes);
-  if (limits.streamMaxBytes === undefined) return { kept, finish: () => {} };
+  const keptBytes = createByteCollector(limits.maxBytes);
+  if (limits.streamMaxBytes === undefined) return { kept: keptBytes, finish: () => {} };
   const spill: Spill = createSpill({
-    kept,
+    kept: keptBytes,
     maxBytes: limits.streamMaxBytes,
     onLarge: (stream) => events.onLarge(stream),
     onAbandoned: () => events.onAbandoned(),
@@ -116,37 +127,38 @@ function createDecodingSink(decoder: Decoder, { limits, events }: DecodingParts)
   const { kept, finish } = createStore({
     limits,
     events,
-    // The decoder then fills up, and by that slows the upstream down.
-    onPressure: (paused) => void (paused ? stream?.pause() : stream?.resume()),
+    // A paused decoder fills up, which in turn slows the upstream down.
+    onPressure: (isPaused) => void (isPaused ? stream?.pause() : stream?.resume()),
   });
-  let received = 0;
-  let decoded = 0;
+  let receivedBytes = 0;
+  let decodedBytes = 0;
 
-  function open(firstByte: number): Transform {
-    const opened = decoder(firstByte);
-    opened.on('data', (chunk: Buffer) => {
-      decoded += chunk.length;
-      const bomb = decoded > ratioFloorBytes && decoded > received * limits.maxRatio;
-      const fits = kept.append(chunk);
-      if (!bomb && fits) {
+  function openDecoder(firstByte: number): Transform {
+    const decodedStream = decoder(firstByte);
+    decodedStream.on('data', (chunk: Buffer) => {
+      decodedBytes += chunk.length;
+      const isBomb =
+        decodedBytes > ratioFloorBytes && decodedBytes > receivedBytes * limits.maxRatio;
+      const fitsInLimit = kept.append(chunk);
+      if (!isBomb && fitsInLimit) {
         events.onPiece(chunk);
         return;
       }
-      opened.destroy();
+      decodedStream.destroy();
       events.onOverflow();
     });
-    opened.on('drain', () => events.onPressure(false));
-    opened.on('error', (error) => events.onBroken(error));
-    opened.on('end', () => events.onComplete());
-    return opened;
+    decodedStream.on('drain', () => events.onPressure(false));
+    decodedStream.on('error', (error) => events.onBroken(error));
+    decodedStream.on('end', () => events.onComplete());
+    return decodedStream;
   }
 
   return {
     decodes: true,
     finish,
     write(chunk) {
-      received += chunk.length;
-      stream ??= open(chunk[0] ?? 0);
+      receivedBytes += chunk.length;
+      stream ??= openDecoder(chunk[0] ?? 0);
       if (!stream.write(chunk)) events.onPressure(true);
     },
     end() {
@@ -156,63 +168,6 @@ function createDecodingSink(decoder: Decoder, { limits, events }: DecodingParts)
     bytes: () => kept.take(),
     destroy: () => {
       stream?.on('error', () => {}).destroy();
-    },
-  };
-}
-
-export interface Bytes {
-  /** False when not all of it could be kept. */
-  append(chunk: Buffer): boolean;
-  /** How many more bytes it takes. */
-  room(): number;
-  take(): Buffer;
-}
-
-/**
- * Keeps large chunks as they are and copies small ones together: a body sent one byte a chunk must
- * cost about its size in memory, not an object and a socket buffer for each byte.
- */
-function createBytes(maxBytes: number): Bytes {
-  const parts: Buffer[] = [];
-  let slab = Buffer.alloc(0);
-  let used = 0;
-  let length = 0;
-
-  function closeSlab(): void {
-    if (used > 0) parts.push(slab.subarray(0, used));
-    slab = Buffer.alloc(0);
-    used = 0;
-  }
-
-  function keep(chunk: Buffer): void {
-    length += chunk.length;
-    if (parts.length === 0 || chunk.length >= slabBytes / 2) {
-      closeSlab();
-      parts.push(chunk);
-      return;
-    }
-    if (slab.length - used < chunk.length) {
-      closeSlab();
-      slab = Buffer.allocUnsafeSlow(slabBytes);
-    }
-    slab.set(chunk, used);
-    used += chunk.length;
-  }
-
-  return {
-    append(chunk) {
-      const room = maxBytes - length;
-      if (chunk.length <= room) {
-        if (chunk.length > 0) keep(chunk);
-        return true;
-      }
-      if (room > 0) keep(chunk.subarray(0, room));
-      return false;
-    },
-    room: () => maxBytes - length,
-    take() {
-      closeSlab();
-      return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
     },
   };
 }

@@ -22,7 +22,7 @@ function setUp(options = {}) {
 }
 
 describe('a circuit breaker', () => {
-  test('opens after five failures in a row, and says when to come back', () => {
+  test('opens after five failures in a row, and tells callers when to retry', () => {
     const { fail, refusal } = setUp();
     fail('a', 4);
     expect(refusal('a')).toEqual({});
@@ -44,7 +44,7 @@ describe('a circuit breaker', () => {
     expect(refusal('a')).toEqual({});
   });
 
-  test('lets one probe through after the pause, and closes when it is answered', () => {
+  test('lets one probe through after the pause, and closes when the upstream answers the probe', () => {
     const { breakers, clock, fail, refusal } = setUp();
     fail('a', 5);
     clock.now = 1_001;
@@ -69,13 +69,13 @@ describe('a circuit breaker', () => {
 
     expect(waits).toEqual([1, 2, 4, 8, 16, 30, 30, 30].map(() => expect.any(Number)));
     waits.forEach((wait, round) => {
-      const most = Math.min(2 ** round, 30);
-      expect(wait).toBeLessThanOrEqual(most);
-      expect(wait).toBeGreaterThanOrEqual(Math.floor(most * 0.75));
+      const mostOpenings = Math.min(2 ** round, 30);
+      expect(wait).toBeLessThanOrEqual(mostOpenings);
+      expect(wait).toBeGreaterThanOrEqual(Math.floor(mostOpenings * 0.75));
     });
   });
 
-  test('gives the probe to the next one when it learnt nothing', () => {
+  test('lets the next request probe when the previous probe showed nothing about the upstream', () => {
     const { breakers, clock, fail, refusal } = setUp();
     fail('a', 5);
     clock.now = 1_001;
@@ -86,20 +86,20 @@ describe('a circuit breaker', () => {
     probe.failed();
   });
 
-  test('does not count what had left before it opened, and closes when that is answered', () => {
+  test('does not count failures of requests that were sent before the circuit opened, and closes when the upstream answers such a request', () => {
     const { breakers, clock, fail, refusal } = setUp();
-    const early = Array.from({ length: 20 }, () => breakers.enter('a'));
+    const earlyEntries = Array.from({ length: 20 }, () => breakers.enter('a'));
     fail('a', 5);
-    for (const attempt of early.slice(1)) attempt.failed();
+    for (const attempt of earlyEntries.slice(1)) attempt.failed();
     clock.now = 1_001;
     breakers.enter('a').undecided();
-    early[0]?.answered();
+    earlyEntries[0]?.answered();
 
     expect(refusal('a')).toEqual({});
     expect(refusal('a')).toEqual({});
   });
 
-  test('remembers a bounded number of origins', () => {
+  test('remembers a limited number of origins', () => {
     const { fail, refusal } = setUp({ originsMax: 3 });
     for (const key of ['a', 'b', 'c', 'd']) fail(key, 5);
 

@@ -1,39 +1,49 @@
 import { unanswered } from './failures.ts';
 
 export interface BreakerOptions {
-  /** Failures in a row after which an origin is left alone. Default 5. */
+  /** The number of failures in a row after which requests to an origin are paused. Default 5. */
   readonly failuresMax?: number;
-  /** How long it is left alone at first, and at most: doubled by each probe that fails. Default 1 s and 30 s. */
+  /**
+   * The length of the first pause and of the longest one. Each failed probe doubles the pause.
+   * Default 1 s and 30 s.
+   */
   readonly pauseMs?: number;
   readonly pauseMaxMs?: number;
-  /** A caller who waited less than this says nothing about the upstream by giving up. Default 5 s. */
+  /** A caller that gives up sooner than this shows nothing about the upstream. Default 5 s. */
   readonly patienceMs?: number;
-  /** Origins in trouble that are remembered; the one longest in trouble is forgotten first. Default 4096. */
+  /**
+   * The most failing origins that are remembered; the one that has failed for the longest time is
+   * forgotten first. Default 4096.
+   */
   readonly originsMax?: number;
 }
 
-/** One request that was let through. Exactly one of its ends is to be told. */
+/**
+ * A request that the circuit breaker let through. Exactly one of the methods must be called when
+ * the request ends.
+ */
 export interface Attempt {
-  /** The upstream answered, whatever it said. */
+  /** The upstream answered, with any status. */
   answered(): void;
-  /** It could not be reached, or did not answer. */
+  /** The upstream could not be reached, or did not answer. */
   failed(): void;
-  /** Nothing was learnt about it. */
+  /** The request showed nothing about the upstream. */
   undecided(): void;
 }
 
-interface Trouble {
+interface OriginTrouble {
   failures: number;
-  /** 0 while requests still pass. */
+  /** The length of the current pause; 0 while requests still pass. */
   pauseMs: number;
-  /** By the clock of `now`: from then on one request may try. */
+  /** The time, by the clock `now`, from which one request may probe the upstream. */
   probeAt: number;
   isProbing: boolean;
 }
 
 /**
- * Circuit breakers by key. An upstream that does not answer is left alone for a while, so that
- * calls of it end at once instead of filling what others need. Only keys in trouble take memory.
+ * Circuit breakers by key. After repeated failures of an upstream, further requests to it fail at
+ * once for a while, so that they do not use up resources that other requests need. Only failing
+ * keys take memory.
  */
 export class Breakers {
   readonly #failuresMax: number;
@@ -41,17 +51,20 @@ export class Breakers {
   readonly #pauseMaxMs: number;
   readonly #originsMax: number;
   readonly #now: () => number;
-  readonly #troubles = new Map<string, Trouble>();
+  readonly #troubles = new Map<string, OriginTrouble>();
 
-  constructor(options: BreakerOptions = {}, now = () => performance.now()) {
+  constructor(options: BreakerOptions = {}, nowMs = () => performance.now()) {
     this.#failuresMax = options.failuresMax ?? 5;
     this.#pauseMs = options.pauseMs ?? 1_000;
     this.#pauseMaxMs = options.pauseMaxMs ?? 30_000;
     this.#originsMax = options.originsMax ?? 4_096;
-    this.#now = now;
+    this.#now = nowMs;
   }
 
-  /** Lets a request through, or throws `upstream_unreachable` with `retry_after`: nothing was sent. */
+  /**
+   * Lets a request through, or throws `upstream_unreachable` with `retry_after` before anything is
+   * sent.
+   */
   enter(key: string): Attempt {
     const trouble = this.#troubles.get(key);
     const isOpen = trouble !== undefined && trouble.pauseMs > 0;
@@ -70,7 +83,7 @@ export class Breakers {
     };
   }
 
-  #probe(key: string, trouble: Trouble): Attempt {
+  #probe(key: string, trouble: OriginTrouble): Attempt {
     return {
       answered: () => void this.#troubles.delete(key),
       failed: () => {
@@ -84,22 +97,25 @@ export class Breakers {
   }
 
   #count(key: string): void {
-    const known = this.#troubles.get(key);
-    const trouble = known ?? { failures: 0, pauseMs: 0, probeAt: 0, isProbing: false };
-    if (known === undefined) {
+    const knownTrouble = this.#troubles.get(key);
+    const trouble = knownTrouble ?? { failures: 0, pauseMs: 0, probeAt: 0, isProbing: false };
+    if (knownTrouble === undefined) {
       this.#troubles.set(key, trouble);
       const [oldest] = this.#troubles.keys();
       if (this.#troubles.size > this.#originsMax && oldest !== undefined)
         this.#troubles.delete(oldest);
     }
     trouble.failures += 1;
-    // What left before the pause began, and failed during it, does not make it longer.
+    // A request that was sent before the pause began and failed during it does not extend the
+    // pause.
     if (trouble.failures >= this.#failuresMax && trouble.pauseMs === 0)
       this.#pause(trouble, this.#pauseMs);
   }
 
-  /** A little sooner at random, so that many processes do not probe at one moment. */
-  #pause(trouble: Trouble, pauseMs: number): void {
+  /**
+   * Shortens each pause by a random part, so that many processes do not probe at the same moment.
+   */
+  #pause(trouble: OriginTrouble, pauseMs: number): void {
     trouble.pauseMs = pauseMs;
     trouble.probeAt = this.#now() + pauseMs * (0.75 + Math.random() / 4);
   }

@@ -19,7 +19,7 @@ export interface Failure {
   readonly ms: number;
 }
 
-/** How a call failed; a call that succeeds fails the test. */
+/** Awaits a call that must fail, and returns the failure. */
 export async function failureOf(call: Promise<unknown>): Promise<Failure> {
   const startedAt = performance.now();
   const error: unknown = await call.then(
@@ -32,7 +32,7 @@ export async function failureOf(call: Promise<unknown>): Promise<Failure> {
   return { code, left: mayHaveLeft(error), status: receivedHead(error)?.status, ms };
 }
 
-/** How a call fails at an upstream that answers like this. */
+/** Calls an upstream that writes the given bytes as its answer, and returns how the call failed. */
 export async function callRaw(
   answer: (socket: Socket) => void,
   request: Partial<EgressRequest> = {},
@@ -47,11 +47,11 @@ export async function callRaw(
 
 export interface ConnectProxy extends AsyncDisposable {
   readonly port: number;
-  /** What it was asked for. */
+  /** The heads of the CONNECT requests that the proxy received. */
   readonly heads: string[];
 }
 
-/** A CONNECT proxy that dials 127.0.0.1 whatever it is asked for. */
+/** A CONNECT proxy that always connects to 127.0.0.1, whatever address the client asks for. */
 export async function startConnectProxy(tls?: {
   key: string;
   cert: string;

@@ -1,7 +1,7 @@
 /**
- * Runs inside a network namespace in which every address there is leads to one listener, and tries
- * to get the guarded client to reach the forbidden ones. Prints one JSON object. Started by
- * `namespace.integration.test.ts`.
+ * Runs inside a network namespace in which all addresses lead to one listener, and tries to make
+ * the guarded client connect to the forbidden ones. Prints one JSON object.
+ * `namespace.integration.test.ts` starts it.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,44 +22,51 @@ execFileSync('ip', ['link', 'set', 'lo', 'up']);
 execFileSync('ip', ['route', 'add', 'local', '0.0.0.0/0', 'dev', 'lo']);
 execFileSync('ip', ['-6', 'route', 'add', 'local', '::/0', 'dev', 'lo']);
 
-let hits = 0;
+let connectionsCount = 0;
 for (const port of [80, 443, 8080]) {
   const canary = createServer((socket) => {
-    hits += 1;
+    connectionsCount += 1;
     socket.on('error', () => {}).destroy();
   });
   canary.listen(port, '::').unref();
   await once(canary, 'listening');
 }
 
-/** How many connections `run` made. The listener may learn of one a little later than its maker. */
-async function hitsOf(run: () => Promise<unknown>): Promise<number> {
-  const before = hits;
+/**
+ * The number of connections that `run` made. It waits a little, because the listener may notice a
+ * connection later than the client.
+ */
+async function countConnections(run: () => Promise<unknown>): Promise<number> {
+  const countBefore = connectionsCount;
   await run();
   await new Promise((resolve) => setTimeout(resolve, 3));
-  return hits - before;
+  return connectionsCount - countBefore;
 }
 
-let answer: readonly string[] = [];
-let tried = 0;
-const resolve = async () => answer;
-await using closed = openEgress({ allow: parseEgressAllow(''), resolve });
-await using opened = openEgress({ allow: parseEgressAllow('0.0.0.0/0,::/0,any.test:80'), resolve });
+let dnsAnswer: readonly string[] = [];
+let attemptsCount = 0;
+const resolve = async () => dnsAnswer;
+await using closedEgress = openEgress({ allow: parseEgressAllow(''), resolve });
+await using openedEgress = openEgress({
+  allow: parseEgressAllow('0.0.0.0/0,::/0,any.test:80'),
+  resolve,
+});
 
-async function attempt(client: Egress, url: string): Promise<void> {
-  tried += 1;
-  // Whatever comes of it: what counts is who was connected to.
+async function attemptRequest(client: Egress, url: string): Promise<void> {
+  attemptsCount += 1;
+  // Only the connections matter, not the outcome.
   await client.request({ method: 'GET', url, totalTimeoutMs: 2000 }).catch(() => {});
 }
 
 async function attemptAll(client: Egress, address: string): Promise<void> {
   for (const spelling of spellingsOf(address)) {
-    for (const scheme of ['https', 'http']) await attempt(client, `${scheme}://${spelling}/`);
-    await attempt(client, `https://${spelling}:8080/`);
+    for (const scheme of ['https', 'http'])
+      await attemptRequest(client, `${scheme}://${spelling}/`);
+    await attemptRequest(client, `https://${spelling}:8080/`);
   }
-  for (answer of [[address], [publicAddresses[0]!, address], [address, publicAddresses[4]!]]) {
-    await attempt(client, 'https://name.test/');
-    await attempt(client, 'http://any.test/');
+  for (dnsAnswer of [[address], [publicAddresses[0]!, address], [address, publicAddresses[4]!]]) {
+    await attemptRequest(client, 'https://name.test/');
+    await attemptRequest(client, 'http://any.test/');
   }
 }
 
@@ -68,26 +75,35 @@ async function connectUnguarded(address: string): Promise<void> {
   await new Promise((done) => socket.on('close', done));
 }
 
-const reached: string[] = [];
-let live = 0;
+const reachedAddresses: string[] = [];
+let liveAddressesCount = 0;
 for (const address of forbiddenAddresses) {
-  const made = await hitsOf(async () => {
-    await attemptAll(closed, address);
-    if (metadata.has(address)) await attemptAll(opened, address);
+  const connectionsMade = await countConnections(async () => {
+    await attemptAll(closedEgress, address);
+    if (metadata.has(address)) await attemptAll(openedEgress, address);
   });
-  if (made > 0) reached.push(address);
-  if ((await hitsOf(() => connectUnguarded(address))) > 0) live += 1;
+  if (connectionsMade > 0) reachedAddresses.push(address);
+  if ((await countConnections(() => connectUnguarded(address))) > 0) liveAddressesCount += 1;
 }
 
 const falseRefusals: string[] = [];
 for (const address of publicAddresses) {
-  answer = [address];
-  const made = await hitsOf(async () => {
-    await attempt(closed, `https://${address.includes(':') ? `[${address}]` : address}/`);
-    await attempt(closed, 'https://public.test/');
+  dnsAnswer = [address];
+  const connectionsMade = await countConnections(async () => {
+    await attemptRequest(
+      closedEgress,
+      `https://${address.includes(':') ? `[${address}]` : address}/`,
+    );
+    await attemptRequest(closedEgress, 'https://public.test/');
   });
-  if (made < 2) falseRefusals.push(address);
+  if (connectionsMade < 2) falseRefusals.push(address);
 }
 
-const report = { tried, forbidden: forbiddenAddresses.length, live, reached, falseRefusals };
+const report = {
+  tried: attemptsCount,
+  forbidden: forbiddenAddresses.length,
+  live: liveAddressesCount,
+  reached: reachedAddresses,
+  falseRefusals,
+};
 process.stdout.write(JSON.stringify(report));

@@ -10,10 +10,10 @@ import type { Attempt, BreakerOptions } from './breaker.ts';
 import { createConnector } from './connect.ts';
 import { Exchange } from './exchange.ts';
 import type { EgressResponse } from './exchange.ts';
-import { cancelled, closed, invalid, receivedHead } from './failures.ts';
-import { createGuard, parseUrl, systemResolve } from './guard.ts';
-import type { Resolve } from './guard.ts';
-import { outgoingHeaders } from './headers.ts';
+import { callCancelled, connectionClosed, invalidRequest, receivedHeadOf } from './failures.ts';
+import { createGuard, parseUrl, resolveBySystem } from './guard.ts';
+import type { HostResolver } from './guard.ts';
+import { toOutgoingHeaders } from './headers.ts';
 import type { HeaderInput } from './headers.ts';
 import { createOwnAddresses } from './own.ts';
 import type { OwnPlaces } from './own.ts';
@@ -21,22 +21,29 @@ import { Pools } from './pools.ts';
 import { parseProxy } from './proxy.ts';
 
 export interface EgressOptions {
-  /** From EGRESS_ALLOW, by `parseEgressAllow`. */
+  /** The value of EGRESS_ALLOW, parsed by `parseEgressAllow`. */
   readonly allow: EgressAllow;
   /** EGRESS_PROXY: a CONNECT proxy. Other proxy variables of the environment are ignored. */
   readonly proxy?: string | undefined;
-  /** EGRESS_CA_FILE: PEM certificates trusted besides the default ones. */
+  /** EGRESS_CA_FILE: PEM certificates that are trusted in addition to the default ones. */
   readonly caFile?: string | undefined;
-  /** Everything this installation listens on; refused even where `allow` says yes. */
+  /**
+   * The addresses at which this installation listens; calls to them are refused even when `allow`
+   * lists them.
+   */
   readonly ownAddresses?: OwnPlaces;
   readonly connectionsPerOrigin?: number;
   readonly originsMax?: number;
-  /** Bound of opening one connection (DNS, TCP, TLS), whichever request waits for it. */
+  /**
+   * The time limit of opening one connection (DNS, TCP, TLS), for all requests that wait for it.
+   */
   readonly connectTimeoutMs?: number;
-  /** When an upstream that does not answer is left alone. */
+  /**
+   * The options of the circuit breaker, which pauses requests to an upstream that does not answer.
+   */
   readonly breaker?: BreakerOptions | undefined;
-  /** For tests; otherwise the system's resolver. */
-  readonly resolve?: Resolve;
+  /** Replaces the system's resolver in tests. */
+  readonly resolve?: HostResolver;
 }
 
 export interface EgressRequest {
@@ -44,65 +51,77 @@ export interface EgressRequest {
   readonly url: string;
   readonly headers?: HeaderInput;
   readonly body?: Uint8Array | undefined;
-  /** Until the request is on a live connection, waiting for a free one included. Default 5 s. */
+  /**
+   * The time limit until the request is on an open connection, including the wait for a free one.
+   * Default 5 s.
+   */
   readonly connectTimeoutMs?: number;
-  /** From then until the head of the answer. Default 30 s. */
+  /**
+   * The time limit from the moment the request is on a connection until the head of the answer.
+   * Default 30 s.
+   */
   readonly firstByteTimeoutMs?: number;
-  /** For everything. Default 60 s. */
+  /** The time limit of the whole exchange. Default 60 s. */
   readonly totalTimeoutMs?: number;
-  /** Of the decoded body. Default 10 MiB. */
+  /** The limit of the decoded body. Default 10 MiB. */
   readonly maxBytes?: number;
-  /** Decoded to received bytes, after the first MiB. Default 100. */
+  /** The most decoded bytes per byte received, checked after the first MiB. Default 100. */
   readonly maxRatio?: number;
   /**
-   * What a body beyond `maxBytes` does: fail with `response_too_large`, be cut, or become a stream
-   * of at most `streamMaxBytes` (cut when it is known at once to be larger). Default `refuse`.
+   * What happens to a body beyond `maxBytes`: it fails with `response_too_large`, is cut, or
+   * becomes a stream of at most `streamMaxBytes` (a body that announces more is cut). Default
+   * `refuse`.
    */
   readonly overflow?: 'refuse' | 'truncate' | 'stream';
-  /** Of the decoded body, with `overflow: 'stream'`. Default 256 MiB. */
+  /** The limit of the decoded body with `overflow: 'stream'`. Default 256 MiB. */
   readonly streamMaxBytes?: number;
   /**
-   * Asked with each decoded piece of the body: true when the answer is whole although the upstream
-   * keeps the connection open (a stream of events). What has arrived is the body then.
+   * Called with each decoded piece of the body. Returns true when the answer is complete although
+   * the upstream keeps the connection open, as in a stream of events; the call then returns the
+   * body that has arrived.
    */
   readonly isWhole?: ((piece: Uint8Array) => boolean) | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whose failures at this origin count together, for instance an org: what one meets there never
-   * closes the origin to another. Without it the request knows no circuit breaker.
+   * The group, for instance an org, whose failures at one origin count together: failures of one
+   * group never open the circuit breaker for another group. Without a group, no circuit breaker
+   * applies to the request.
    */
   readonly circuit?: string | undefined;
-  /** The last moment to change one's mind: called just before the first byte. What it throws is
-   *  what the call throws, and nothing is sent. */
+  /**
+   * Called just before the first byte is sent. When it throws, nothing is sent and the call throws
+   * the same error.
+   */
   readonly beforeSend?: (() => void) | undefined;
   /** Called when the request has been handed to the connection. */
   readonly onSent?: (() => void) | undefined;
 }
 
-/** The one way out. Everything that leaves the installation goes through it. */
+/** The HTTP client for all requests that leave the installation. */
 export interface Egress extends AsyncDisposable {
   /**
-   * Throws what `request` would throw for this URL, as far as that is known without asking DNS: for
-   * forbidden schemes, ports and addresses, and for this installation's own listeners.
+   * Throws the error that `request` would throw for this URL, as far as that is known without DNS:
+   * for forbidden schemes, ports and addresses, and for this installation's own listeners.
    */
   check(url: string): void;
   /**
-   * Sends one request, once, and collects its answer; a redirect is an answer. Every failure of its
-   * own is an `AppError`; `mayHaveLeft(error)` says whether the upstream may have seen the request.
+   * Sends one request once and collects its answer. It does not follow redirects but returns them
+   * as answers. Every failure of the exchange is an `AppError`; `mayHaveLeft(error)` says whether
+   * the upstream may have seen the request.
    */
   request(request: EgressRequest): Promise<EgressResponse>;
 }
 
 const mebibyte = 1024 * 1024;
 const methodName = /^[A-Z][A-Z-]{0,31}$/;
-/** CONNECT and TRACE speak to the machinery between, not to an API. */
+/** CONNECT and TRACE are for proxies; no API uses them. */
 const forbiddenMethods = new Set(['CONNECT', 'TRACE']);
 
 export function openEgress(options: EgressOptions): Egress {
   const guard = createGuard({
     allow: options.allow,
     own: createOwnAddresses(options.ownAddresses ?? { listeners: [], names: [] }),
-    resolve: options.resolve ?? systemResolve,
+    resolve: options.resolve ?? resolveBySystem,
   });
   const secureContext = createTrust(options.caFile);
   const proxy = options.proxy ? parseProxy(options.proxy) : undefined;
@@ -119,11 +138,11 @@ export function openEgress(options: EgressOptions): Egress {
   return {
     check: (url) => void guard.target(parseUrl(url)),
     async request(request) {
-      if (isClosed) throw closed();
+      if (isClosed) throw connectionClosed();
       checkMethod(request.method);
-      if (request.signal?.aborted) throw cancelled(request.signal.reason, 'nothing_sent');
+      if (request.signal?.aborted) throw callCancelled(request.signal.reason, 'nothing_sent');
       const url = parseUrl(request.url);
-      const headers = outgoingHeaders(request.headers ?? []);
+      const headers = toOutgoingHeaders(request.headers ?? []);
       const origin = pools.get(url.origin, () => guard.target(url));
       const attempt =
         request.circuit === undefined
@@ -132,7 +151,7 @@ export function openEgress(options: EgressOptions): Egress {
       const startedAt = performance.now();
       const exchange = new Exchange(withDefaults(request), origin);
       const { method } = request;
-      const body = request.body === undefined ? null : asBuffer(request.body);
+      const body = request.body === undefined ? null : toBuffer(request.body);
       try {
         origin.pool.dispatch({ method, path: url.pathname + url.search, headers, body }, exchange);
       } catch (error) {
@@ -144,8 +163,8 @@ export function openEgress(options: EgressOptions): Egress {
         return response;
       } catch (error) {
         const waitedMs = performance.now() - startedAt;
-        const gaveUp = request.signal?.aborted === true || waitedMs < patienceMs;
-        attempt?.[verdictOf(error, gaveUp)]();
+        const hasGivenUp = request.signal?.aborted === true || waitedMs < patienceMs;
+        attempt?.[verdictOf(error, hasGivenUp)]();
         throw error;
       }
     },
@@ -156,17 +175,22 @@ export function openEgress(options: EgressOptions): Egress {
   };
 }
 
-/** What a failure says about the upstream. `gaveUp`: its caller did not wait for long. */
-function verdictOf(error: unknown, gaveUp: boolean): keyof Attempt {
-  if (receivedHead(error) !== undefined) return 'answered';
+/**
+ * What a failure shows about the upstream. `hasGivenUp` means that the caller aborted or waited too
+ * short a time.
+ */
+function verdictOf(error: unknown, hasGivenUp: boolean): keyof Attempt {
+  if (receivedHeadOf(error) !== undefined) return 'answered';
   const code = error instanceof AppError ? error.code : undefined;
-  if (code === 'upstream_timeout') return gaveUp ? 'undecided' : 'failed';
+  if (code === 'upstream_timeout') return hasGivenUp ? 'undecided' : 'failed';
   return code === 'upstream_unreachable' || code === 'upstream_incomplete' ? 'failed' : 'undecided';
 }
 
 function checkMethod(method: string): void {
   if (!methodName.test(method) || forbiddenMethods.has(method)) {
-    throw invalid('The method must be an upper-case HTTP method other than CONNECT and TRACE.');
+    throw invalidRequest(
+      'The method must be an upper-case HTTP method other than CONNECT and TRACE.',
+    );
   }
 }
 
@@ -188,11 +212,14 @@ function withDefaults(request: EgressRequest) {
   };
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Made once: reading some 150 certificates for every connection would cost more than the handshake. */
+/**
+ * The TLS context is created once: reading some 150 certificates for every connection would cost
+ * more than the handshake.
+ */
 function createTrust(caFile: string | undefined): SecureContext {
   if (caFile === undefined) return createSecureContext();
   return createSecureContext({

@@ -18,9 +18,9 @@ export interface ConnectorOptions {
 }
 
 /**
- * Makes undici's connector for one origin. The name is resolved and vetted once for every new
- * connection, inside the very look-up that the socket uses, so that DNS has no second chance to
- * answer differently between check and connect. TLS still verifies the name.
+ * Creates undici's connector for one origin. For every new connection the host name is resolved and
+ * vetted once, inside the look-up that the socket uses, so DNS cannot answer differently between
+ * the check and the connection. TLS still verifies the host name.
  */
 export function createConnector(
   target: Target,
@@ -30,8 +30,8 @@ export function createConnector(
   const connect = buildConnector({
     allowH2: true,
     autoSelectFamily: true,
-    lookup: vettedLookup(guard, target),
-    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
+    lookup: createVettedLookup(guard, target),
+    // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment has no effect.
     rejectUnauthorized: true,
     secureContext,
     timeout: timeoutMs,
@@ -40,28 +40,28 @@ export function createConnector(
     const open: buildConnector.connector = (connection, callback) => {
       connect(connection, (...result) => {
         if (result[0] !== null) return callback(...result);
-        if (reachedWhatWasVetted(guard, target, result[1])) return hand(result[1], callback);
+        if (isVettedPeer(guard, target, result[1])) return giveToUndici(result[1], callback);
         result[1].destroy();
         callback(new AddressRefused(), null);
       });
     };
-    if (target.literal === undefined) return open;
-    // No look-up is made for an address, in which it would be vetted.
-    const vet = callbackify(() => guard.vettedAddresses(target));
+    if (target.literalAddress === undefined) return open;
+    // The socket does not look up a literal address, so this function vets it.
+    const vetTarget = callbackify(() => guard.vettedAddresses(target));
     return (connection, callback) => {
-      vet((error) => (error === null ? open(connection, callback) : callback(error, null)));
+      vetTarget((error) => (error === null ? open(connection, callback) : callback(error, null)));
     };
   }
-  const tunnelTo = callbackify(async () => {
+  const openTargetTunnel = callbackify(async () => {
     const addresses = await guard.vettedAddresses(target);
     return await openTunnel({ proxy, secureContext, addresses, port: target.port, timeoutMs });
   });
   return (connection, callback) => {
-    tunnelTo((error, httpSocket) => {
+    openTargetTunnel((error, httpSocket) => {
       if (error !== null) return callback(error, null);
-      if (!target.secure) return hand(httpSocket, callback);
+      if (!target.isSecure) return giveToUndici(httpSocket, callback);
       connect({ ...connection, httpSocket }, (...result) => {
-        if (result[0] === null) hand(result[1], callback);
+        if (result[0] === null) giveToUndici(result[1], callback);
         else callback(...result);
       });
     });
@@ -69,11 +69,12 @@ export function createConnector(
 }
 
 /**
- * Hands a socket to undici. Once a head is too large, undici still parses what it has read and makes
- * an error, with its stack, for each header more: a tenth of a second of CPU for one hostile answer.
- * The stacks are the cost, so they are left out until that piece of input is through.
+ * Passes a socket to undici. When a response head is too large, undici still parses the input that
+ * it has already read, and creates an error with its stack for each further header: a tenth of a
+ * second of CPU for one hostile answer. The stacks cost the most, so they are switched off until
+ * that input is parsed.
  */
-function hand(socket: Socket, callback: buildConnector.Callback): void {
+function giveToUndici(socket: Socket, callback: buildConnector.Callback): void {
   const destroy = socket.destroy.bind(socket);
   socket.destroy = (error) => {
     if (error instanceof errors.HeadersOverflowError) {
@@ -88,21 +89,21 @@ function hand(socket: Socket, callback: buildConnector.Callback): void {
   callback(null, socket);
 }
 
-function vettedLookup(guard: Guard, target: Target): LookupFunction {
+function createVettedLookup(guard: Guard, target: Target): LookupFunction {
   const vettedAddresses = callbackify(() => guard.vettedAddresses(target));
   return (_hostname, options, callback) => {
-    vettedAddresses((error, texts) => {
+    vettedAddresses((error, addressTexts) => {
       if (error !== null) return callback(error, []);
-      const addresses = texts.map((address) => ({ address, family: isIP(address) }));
-      const first = addresses[0]!;
+      const addresses = addressTexts.map((address) => ({ address, family: isIP(address) }));
+      const firstAddress = addresses[0]!;
       if (options.all === true) callback(null, addresses);
-      else callback(null, first.address, first.family);
+      else callback(null, firstAddress.address, firstAddress.family);
     });
   };
 }
 
-/** Belt to the braces of the look-up: the peer that the kernel reports must itself pass the rule. */
-function reachedWhatWasVetted(guard: Guard, target: Target, socket: Socket): boolean {
+/** Checks the look-up again: the peer address that the kernel reports must pass the same rule. */
+function isVettedPeer(guard: Guard, target: Target, socket: Socket): boolean {
   const address = parseAddress(socket.remoteAddress ?? '');
   return address !== undefined && guard.isReachable(target, address);
 }

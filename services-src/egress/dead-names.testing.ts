@@ -1,7 +1,7 @@
 /**
- * Runs inside network and mount namespaces in which the only name server never answers, and calls an
- * upstream known from /etc/hosts while the names of eight others are being looked up. Prints its
- * status, or the code of the failure. Started by `namespace.integration.test.ts`.
+ * Runs inside network and mount namespaces in which the only name server never answers. Calls an
+ * upstream whose address is in /etc/hosts while eight other host names are being looked up. Prints
+ * the status of the answer, or the code of the failure. `namespace.integration.test.ts` starts it.
  */
 import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -15,12 +15,12 @@ import { join } from 'node:path';
 import { AppError } from '#errors';
 import { openEgress, parseEgressAllow } from './index.ts';
 
-const settings = join(mkdtempSync(join(tmpdir(), 'aag-names-')), 'resolv.conf');
-writeFileSync(settings, 'nameserver 127.0.0.1\n');
+const resolverConfigPath = join(mkdtempSync(join(tmpdir(), 'aag-names-')), 'resolv.conf');
+writeFileSync(resolverConfigPath, 'nameserver 127.0.0.1\n');
 execFileSync('ip', ['link', 'set', 'lo', 'up']);
-execFileSync('mount', ['--bind', settings, '/etc/resolv.conf']);
-const silent = createSocket('udp4').bind(53, '127.0.0.1');
-await once(silent, 'listening');
+execFileSync('mount', ['--bind', resolverConfigPath, '/etc/resolv.conf']);
+const silentSocket = createSocket('udp4').bind(53, '127.0.0.1');
+await once(silentSocket, 'listening');
 
 const upstream = createServer((_request, reply) => reply.end()).listen(0, 'localhost');
 await once(upstream, 'listening');
@@ -33,7 +33,9 @@ const call = (url: string) =>
   );
 
 const others = Array.from({ length: 8 }, (_, n) => call(`https://dead-${n}.test/`));
-const answered = await call(`http://localhost:${port}/`);
-process.stdout.write(JSON.stringify({ answered, others: [...new Set(await Promise.all(others))] }));
-// The look-ups cannot be ended.
+const answerOfFallback = await call(`http://localhost:${port}/`);
+process.stdout.write(
+  JSON.stringify({ answered: answerOfFallback, others: [...new Set(await Promise.all(others))] }),
+);
+// The process exits here, because look-ups cannot be cancelled.
 process.exit();

@@ -7,29 +7,34 @@ import type { AppError } from '#errors';
 import { createBodySink } from './body.ts';
 import type { BodyEvents, BodyLimits, BodySink } from './body.ts';
 import {
-  cancelled,
-  fromTransport,
-  incomplete,
+  callCancelled,
+  errorOfTransport,
+  answerIncomplete,
   markNothingSent,
-  timedOut,
-  tooLarge,
+  upstreamTimedOut,
+  responseTooLarge,
 } from './failures.ts';
 import type { Progress, ResponseHead } from './failures.ts';
-import { headerValue, incomingHeaders } from './headers.ts';
-import type { HeaderPair } from './headers.ts';
+import { headerValueOf, toIncomingHeaders } from './headers.ts';
+import type { HeaderPair } from './header-pair.ts';
 
 export interface EgressResponse {
   readonly status: number;
-  /** As received, but without Content-Encoding and Content-Length when the body was decoded. */
+  /**
+   * The headers as received, without Content-Encoding and Content-Length when the body was decoded.
+   */
   readonly headers: HeaderPair[];
-  /** Decoded. */
+  /** The decoded body. */
   readonly body: Uint8Array;
-  /** The body passed `maxBytes` (or the ratio) and the caller asked for its beginning. */
+  /**
+   * Whether the body was cut because it exceeded `maxBytes` (or the ratio) and the caller did not
+   * choose `refuse`.
+   */
   readonly truncated: boolean;
   /**
-   * The whole decoded body, when it passed `maxBytes` and the caller asked for a stream: `body` is
-   * empty then. Whoever gets it reads it to its end or destroys it. It fails with the errors of
-   * the exchange, `response_too_large` beyond `streamMaxBytes` among them.
+   * The whole decoded body, when it exceeded `maxBytes` and the caller asked for a stream; `body`
+   * is then empty. The receiver must read it to its end or destroy it. It fails with the errors of
+   * the exchange, including `response_too_large` beyond `streamMaxBytes`.
    */
   readonly stream: Readable | null;
   readonly durationMs: number;
@@ -47,13 +52,16 @@ export interface ExchangeOptions extends BodyLimits {
   readonly onSent: (() => void) | undefined;
 }
 
-/** More interim answers than any honest server sends; each would otherwise put off nothing but cost work. */
-const interimMax = 16;
+/**
+ * No honest server sends more interim (1xx) answers; each one costs work without ending the
+ * exchange.
+ */
+const interimAnswersMax = 16;
 
 /**
- * One request and its answer, as undici's dispatch handler. The point of writing it at this level is
- * `onRequestStart`: undici calls it when a live connection (TCP and TLS done) is about to be written
- * to, and not before. So everything that fails earlier provably sent nothing.
+ * One request and its answer, as a handler of undici's `dispatch`. The lower-level `dispatch` is
+ * used for its `onRequestStart`: undici calls it just before it writes to an open connection (TCP
+ * and TLS done). So every failure before `onRequestStart` provably sent nothing.
  */
 export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   readonly response: Promise<EgressResponse>;
@@ -70,7 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   #interim = 0;
   #head: ResponseHead | undefined;
   #body: BodySink | undefined;
-  /** The answer has been given, and its body goes on as a stream. */
+  /** True after the answer was returned while its body continues as a stream. */
   #streaming = false;
 
   constructor(options: ExchangeOptions, origin: { readonly isHttp2: boolean }) {
@@ -81,13 +89,15 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
       this.#reject = reject;
     });
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
-    // One timer for all deadlines, set to the nearest: an answer in time costs one start and one stop.
+    // One timer serves all deadlines and is always set to the nearest one, so an answer in time
+    // costs one start and one stop of a timer.
     const { connectTimeoutMs, firstByteTimeoutMs, totalTimeoutMs } = options;
     this.#setTimer(Math.min(connectTimeoutMs, firstByteTimeoutMs, totalTimeoutMs));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Thrown, not aborted: an abort would also destroy the healthy connection.
+    // An error is thrown instead of aborting the request: an abort would also destroy the healthy
+    // connection.
     if (this.#settled || !this.#mayStart()) throw new Error('not to be sent');
     this.#progress = 'nothing_sent';
     try {
@@ -110,16 +120,17 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (status < 200) {
       this.#interim += 1;
-      if (this.#interim > interimMax) this.#fail(incomplete(undefined, this.#progress));
+      if (this.#interim > interimAnswersMax)
+        this.#fail(answerIncomplete(undefined, this.#progress));
       return;
     }
-    const headers = incomingHeaders(controller.rawHeaders ?? []);
+    const headers = toIncomingHeaders(controller.rawHeaders ?? []);
     this.#progress = 'head_received';
     this.#head = { status, headers };
     const coding = this.#options.method === 'HEAD' ? undefined : 'content-encoding';
-    this.#body = createBodySink(coding && headerValue(headers, coding), this.#options, this);
-    const announced = Number(headerValue(headers, 'content-length') ?? 0);
-    if (announced > this.#announcedMax()) this.onOverflow();
+    this.#body = createBodySink(coding && headerValueOf(headers, coding), this.#options, this);
+    const announcedBytes = Number(headerValueOf(headers, 'content-length') ?? 0);
+    if (announcedBytes > this.#announcedMax()) this.onOverflow();
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -131,16 +142,16 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: unknown): void {
-    this.#fail(fromTransport(error, this.#progress, this.#head));
+    this.#fail(errorOfTransport(error, this.#progress, this.#head));
   }
 
   onOverflow(): void {
     const isCut = this.#options.overflow !== 'refuse' && !this.#streaming;
     if (isCut) this.#succeed(true);
-    else this.#fail(tooLarge(this.#progress, this.#head));
+    else this.#fail(responseTooLarge(this.#progress, this.#head));
   }
 
-  /** The answer is given now; deadlines and limits hold until the last byte of the stream. */
+  /** The answer is returned now; deadlines and limits apply until the last byte of the stream. */
   onLarge(stream: Readable): void {
     if (this.#settled || this.#streaming) return;
     this.#streaming = true;
@@ -148,7 +159,7 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   }
 
   onAbandoned(): void {
-    this.#fail(cancelled(undefined, this.#progress, this.#head));
+    this.#fail(callCancelled(undefined, this.#progress, this.#head));
   }
 
   onPiece(piece: Buffer): void {
@@ -158,11 +169,11 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   }
 
   onBroken(error: Error): void {
-    this.#fail(incomplete(error, this.#progress, this.#head));
+    this.#fail(answerIncomplete(error, this.#progress, this.#head));
   }
 
-  onPressure(paused: boolean): void {
-    if (paused) this.#controller?.pause();
+  onPressure(isPaused: boolean): void {
+    if (isPaused) this.#controller?.pause();
     else this.#controller?.resume();
   }
 
@@ -171,16 +182,17 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   }
 
   /**
-   * A second start is undici sending the request again. Over HTTP/2 it does so only with what the
-   * upstream has said it did not and will not process (RFC 9113 §8.7: a refused stream, or one beyond
-   * a GOAWAY). Over HTTP/1.1 nobody can say that, so there it is not its to decide.
+   * A second start means that undici sends the request again. Over HTTP/2 undici does so only when
+   * the upstream has said that it did not and will not process the request (RFC 9113 §8.7: a
+   * refused stream, or one beyond the last stream of a GOAWAY). Over HTTP/1.1 an upstream cannot
+   * say that, so a second start is refused.
    */
   #mayStart(): boolean {
     return this.#progress === 'nothing_sent' || (this.#progress === 'sent' && this.#origin.isHttp2);
   }
 
   readonly #onAbort = (): void => {
-    this.#fail(cancelled(this.#options.signal?.reason, this.#progress, this.#head));
+    this.#fail(callCancelled(this.#options.signal?.reason, this.#progress, this.#head));
   };
 
   #succeed(truncated: boolean): void {
@@ -194,12 +206,12 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
     if (truncated) this.#drop();
   }
 
-  #answer(part: Pick<EgressResponse, 'body' | 'stream' | 'truncated'>): void {
+  #answer(answerPart: Pick<EgressResponse, 'body' | 'stream' | 'truncated'>): void {
     if (this.#head === undefined) return;
     const { status, headers } = this.#head;
     const durationMs = performance.now() - this.#startedAt;
-    const decoded = this.#body?.decodes ? withoutEncoding(headers) : headers;
-    this.#resolve({ status, headers: decoded, ...part, durationMs });
+    const decodedHeaders = this.#body?.decodes ? withoutEncoding(headers) : headers;
+    this.#resolve({ status, headers: decodedHeaders, ...answerPart, durationMs });
   }
 
   #fail(error: AppError): void {
@@ -216,13 +228,16 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  /** Gives the connection up: what is still on its way would otherwise be read as the next answer. */
+  /**
+   * Closes the connection: otherwise the remaining bytes of this answer would be read as the next
+   * answer.
+   */
   #drop(): void {
     this.#body?.destroy();
     this.#controller?.abort(new Error('not wanted any more'));
   }
 
-  /** What an honest Content-Length may say before it is not worth reading on. */
+  /** The largest announced Content-Length for which the body is still read. */
   #announcedMax(): number {
     const { method, overflow, maxBytes, streamMaxBytes = maxBytes } = this.#options;
     if (method === 'HEAD' || overflow === 'truncate') return Infinity;
@@ -236,17 +251,17 @@ export class Exchange implements Dispatcher.DispatchHandler, BodyEvents {
   #onTimer(): void {
     const remainingMs = this.#deadline() - performance.now();
     if (remainingMs > 0) this.#setTimer(Math.ceil(remainingMs));
-    else this.#fail(timedOut(this.#progress, this.#head));
+    else this.#fail(upstreamTimedOut(this.#progress, this.#head));
   }
 
-  /** The nearest deadline of the phase we are in. */
+  /** The time of the nearest deadline in the current phase of the exchange. */
   #deadline(): number {
-    const total = this.#startedAt + this.#options.totalTimeoutMs;
-    if (this.#progress === 'head_received') return total;
+    const totalDeadline = this.#startedAt + this.#options.totalTimeoutMs;
+    if (this.#progress === 'head_received') return totalDeadline;
     if (this.#progress === 'sent') {
-      return Math.min(total, this.#sentAt + this.#options.firstByteTimeoutMs);
+      return Math.min(totalDeadline, this.#sentAt + this.#options.firstByteTimeoutMs);
     }
-    return Math.min(total, this.#startedAt + this.#options.connectTimeoutMs);
+    return Math.min(totalDeadline, this.#startedAt + this.#options.connectTimeoutMs);
   }
 }
 

@@ -4,41 +4,48 @@ import { errors } from 'undici';
 
 import { AppError } from '#errors';
 
-import type { HeaderPair } from './headers.ts';
+import type { HeaderPair } from './header-pair.ts';
 
 /** How far an exchange had come when it failed. */
 export type Progress = 'nothing_sent' | 'sent' | 'head_received';
 
-/** The head of an answer whose body could not be had: enough to know that the upstream acted. */
+/**
+ * The head of an answer whose body was not received. It shows that the upstream processed the
+ * request.
+ */
 export interface ResponseHead {
   readonly status: number;
   readonly headers: HeaderPair[];
 }
 
-interface Facts {
+interface FailureFacts {
   readonly progress: Progress;
   readonly head: ResponseHead | undefined;
 }
 
-/** Kept beside the error, not on it, so that nothing here can be serialised to a caller by accident. */
-const factsOf = new WeakMap<object, Facts>();
+/**
+ * What is known about a failed exchange. It is kept beside the error, not on it, so that it cannot
+ * be serialised to a caller by accident.
+ */
+const factsOf = new WeakMap<object, FailureFacts>();
 
 /**
- * Whether the upstream may have seen any of the request. False only where it is proven: the request
- * was refused, the name did not resolve, or no connection (TCP and TLS) was there to write to.
- * An error from elsewhere counts as true, so that a non-read is never sent twice on a guess.
+ * Whether the upstream may have seen any of the request. False only where it is proven that nothing
+ * was sent: the request was refused, the name did not resolve, or no connection (TCP and TLS) was
+ * open. Errors that egress did not throw count as true, so that a call that may change something is
+ * never sent twice on a guess.
  */
 export function mayHaveLeft(error: unknown): boolean {
-  const facts = isObject(error) ? factsOf.get(error) : undefined;
-  return facts === undefined || facts.progress !== 'nothing_sent';
+  const failureFacts = isObject(error) ? factsOf.get(error) : undefined;
+  return failureFacts === undefined || failureFacts.progress !== 'nothing_sent';
 }
 
-/** Status and headers, if they had arrived before the exchange failed. */
-export function receivedHead(error: unknown): ResponseHead | undefined {
+/** The status and headers, if they arrived before the exchange failed. */
+export function receivedHeadOf(error: unknown): ResponseHead | undefined {
   return isObject(error) ? factsOf.get(error)?.head : undefined;
 }
 
-/** Notes of any thrown thing that nothing was sent. */
+/** Records for any thrown value that nothing was sent. */
 export function markNothingSent(error: unknown): void {
   if (isObject(error)) factsOf.set(error, { progress: 'nothing_sent', head: undefined });
 }
@@ -48,15 +55,20 @@ function withProgress(error: AppError, progress: Progress, head?: ResponseHead):
   return error;
 }
 
-/** Thrown inside the connector, where undici carries it to every request that waited for it. */
+/**
+ * Thrown inside the connector; undici passes it to every request that waited for the connection.
+ */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
-  /** Not a socket error: undici must fail the request, not try the connection again. */
+  /** Not the code of a socket error: undici must fail the request, not retry the connection. */
   readonly code = 'EGRESS_REFUSED';
 }
 
-/** One sentence for every refusal: a caller must not learn what a name resolves to in here. */
-export function refused(): AppError {
+/**
+ * Every refusal has the same message: a caller must not learn to which addresses a name resolves
+ * inside the network.
+ */
+export function connectionRefused(): AppError {
   return withProgress(
     new AppError(
       'upstream_refused_address',
@@ -66,11 +78,11 @@ export function refused(): AppError {
   );
 }
 
-export function invalid(message: string): AppError {
+export function invalidRequest(message: string): AppError {
   return withProgress(new AppError('invalid_request', message), 'nothing_sent');
 }
 
-export function timedOut(progress: Progress, head?: ResponseHead): AppError {
+export function upstreamTimedOut(progress: Progress, head?: ResponseHead): AppError {
   const message =
     progress === 'nothing_sent'
       ? 'The upstream could not be connected to in time. Nothing was sent.'
@@ -78,24 +90,28 @@ export function timedOut(progress: Progress, head?: ResponseHead): AppError {
   return withProgress(new AppError('upstream_timeout', message), progress, head);
 }
 
-export function cancelled(cause: unknown, progress: Progress, head?: ResponseHead): AppError {
+export function callCancelled(cause: unknown, progress: Progress, head?: ResponseHead): AppError {
   const error = new AppError('upstream_timeout', 'The call was cancelled before its answer.', {
     cause,
   });
   return withProgress(error, progress, head);
 }
 
-export function tooLarge(progress: Progress, head?: ResponseHead): AppError {
+export function responseTooLarge(progress: Progress, head?: ResponseHead): AppError {
   const message = 'The answer of the upstream is larger than allowed. Ask for less of it.';
   return withProgress(new AppError('response_too_large', message), progress, head);
 }
 
-export function incomplete(cause: unknown, progress: Progress, head?: ResponseHead): AppError {
+export function answerIncomplete(
+  cause: unknown,
+  progress: Progress,
+  head?: ResponseHead,
+): AppError {
   const message = 'The answer of the upstream was cut off or malformed.';
   return withProgress(new AppError('upstream_incomplete', message, { cause }), progress, head);
 }
 
-/** The breaker is open. `retryAfter` is in seconds. */
+/** The error of a call that an open circuit breaker refuses. `retryAfter` is in seconds. */
 export function unanswered(retryAfter: number): AppError {
   const error = new AppError(
     'upstream_unreachable',
@@ -105,54 +121,63 @@ export function unanswered(retryAfter: number): AppError {
   return withProgress(error, 'nothing_sent');
 }
 
-export function closed(): AppError {
+export function connectionClosed(): AppError {
   const message = 'Outgoing calls are being shut down. Nothing was sent; try again.';
   return withProgress(new AppError('unavailable', message), 'nothing_sent');
 }
 
-/** Sorts what undici, Node or the connector reported. Their texts contain addresses: `cause` only. */
-export function fromTransport(cause: unknown, progress: Progress, head?: ResponseHead): AppError {
-  if (progress === 'nothing_sent') return beforeSending(cause);
+/**
+ * Turns an error of undici, Node or the connector into an `AppError`. The original message may
+ * contain addresses, so it goes into `cause` only.
+ */
+export function errorOfTransport(
+  cause: unknown,
+  progress: Progress,
+  head?: ResponseHead,
+): AppError {
+  if (progress === 'nothing_sent') return errorBeforeSending(cause);
   if (http2CodeOf(cause) === constants.NGHTTP2_REFUSED_STREAM && progress === 'sent') {
     // RFC 9113 §8.7: a refused stream was not processed, whatever its method.
-    return fromTransport(cause, 'nothing_sent');
+    return errorOfTransport(cause, 'nothing_sent');
   }
-  if (cause instanceof errors.HeadersOverflowError) return tooLarge(progress, head);
-  if (progress === 'head_received') return incomplete(cause, progress, head);
-  if (isMalformed(cause)) return incomplete(cause, progress);
+  if (cause instanceof errors.HeadersOverflowError) return responseTooLarge(progress, head);
+  if (progress === 'head_received') return answerIncomplete(cause, progress, head);
+  if (isMalformedAnswer(cause)) return answerIncomplete(cause, progress);
   const message = 'The upstream closed the connection without an answer.';
   return withProgress(new AppError('upstream_unreachable', message, { cause }), progress);
 }
 
-function beforeSending(cause: unknown): AppError {
-  if (cause instanceof AddressRefused) return refused();
-  if (cause instanceof errors.ConnectTimeoutError) return timedOut('nothing_sent');
+function errorBeforeSending(cause: unknown): AppError {
+  if (cause instanceof AddressRefused) return connectionRefused();
+  if (cause instanceof errors.ConnectTimeoutError) return upstreamTimedOut('nothing_sent');
   if (cause instanceof errors.ClientClosedError || cause instanceof errors.ClientDestroyedError) {
-    return closed();
+    return connectionClosed();
   }
   if (cause instanceof errors.InvalidArgumentError) {
-    return invalid('The request cannot be expressed in HTTP. Check its method, URL and headers.');
+    return invalidRequest(
+      'The request cannot be expressed in HTTP. Check its method, URL and headers.',
+    );
   }
   const message = 'The upstream could not be reached. Nothing was sent.';
   return withProgress(new AppError('upstream_unreachable', message, { cause }), 'nothing_sent');
 }
 
-const malformedFrames: ReadonlySet<unknown> = new Set([
+const malformedFrameCodes: ReadonlySet<unknown> = new Set([
   constants.NGHTTP2_PROTOCOL_ERROR,
   constants.NGHTTP2_FLOW_CONTROL_ERROR,
   constants.NGHTTP2_FRAME_SIZE_ERROR,
   constants.NGHTTP2_COMPRESSION_ERROR,
-  constants.NGHTTP2_ENHANCE_YOUR_CALM, // More header fields than node:http2 takes.
+  constants.NGHTTP2_ENHANCE_YOUR_CALM, // The code of node:http2 when the answer has more header fields than it accepts.
 ]);
 
-/** The code with which a stream was reset, by either side. */
+/** The code with which either side reset a stream. */
 function http2CodeOf(cause: unknown): unknown {
   return isObject(cause) && 'http2ErrorCode' in cause ? cause.http2ErrorCode : undefined;
 }
 
-function isMalformed(cause: unknown): boolean {
+function isMalformedAnswer(cause: unknown): boolean {
   return (
-    malformedFrames.has(http2CodeOf(cause)) ||
+    malformedFrameCodes.has(http2CodeOf(cause)) ||
     cause instanceof errors.HTTPParserError ||
     cause instanceof errors.ResponseContentLengthMismatchError
   );

@@ -7,9 +7,9 @@ import { createOwnAddresses, ownAddressesOf } from './own.ts';
 
 interface World {
   readonly allow?: string;
-  /** Where we listen. */
+  /** The addresses and ports at which the installation listens. */
   readonly own?: readonly string[];
-  /** Places of ours that only their name makes ours. */
+  /** Hosts and ports of the installation that are recognised by name only. */
   readonly names?: readonly string[];
   readonly answers?: Readonly<Record<string, readonly string[] | Error>>;
 }
@@ -26,19 +26,19 @@ function guardOf({ allow = '', own = [], names = [], answers = {} }: World = {})
   });
 }
 
-/** The addresses a call would connect to, or the code of the refusal. */
-async function outcome(url: string, world: World = {}): Promise<readonly string[] | string> {
+/** The addresses to which a call would connect, or the code of the refusal. */
+async function outcomeOf(url: string, world: World = {}): Promise<readonly string[] | string> {
   const guard = guardOf(world);
-  const targets = async () => guard.vettedAddresses(guard.target(parseUrl(url)));
-  return await targets().catch((error: { code: string }) => {
+  const vetAddresses = async () => guard.vettedAddresses(guard.target(parseUrl(url)));
+  return await vetAddresses().catch((error: { code: string }) => {
     expect(String(error)).not.toMatch(/\d+\.\d+\.\d+\.\d+|::/);
     return error.code;
   });
 }
 
-const refused = /upstream_refused_address|EGRESS_REFUSED|invalid_request/;
+const refusalPattern = /upstream_refused_address|EGRESS_REFUSED|invalid_request/;
 
-/** Every way to write an address that some URL parser, or some resolver, is known to accept. */
+/** Every way to write an address that some URL parser or resolver is known to accept. */
 const spellings = [
   '127.0.0.1',
   '127.1',
@@ -90,32 +90,40 @@ const spellings = [
   'a b.example',
 ];
 
-describe('the guard', () => {
-  it.each(spellings)('refuses https://%s/', async (host) => {
+describe('the guard of outgoing requests', () => {
+  it.each(spellings)('refuses the forbidden host in https://%s/', async (host) => {
     const answers = { localhost: ['127.0.0.1', '::1'] };
-    expect(await outcome(`https://${host}/`, { answers })).toMatch(refused);
+    expect(await outcomeOf(`https://${host}/`, { answers })).toMatch(refusalPattern);
   });
 
   it.each(['https://1.1.1.1/', 'https://[2606:4700::1111]:8443/'])(
-    'lets %s through',
+    'accepts the public address %s',
     async (url) => {
-      expect(await outcome(url)).toHaveLength(1);
+      expect(await outcomeOf(url)).toHaveLength(1);
     },
   );
 
-  it('connects to every vetted address of a name, and to nothing if one of them is bad', async () => {
-    const good = ['1.1.1.1', '2606:4700::1111'];
-    expect(await outcome('https://a.example/', { answers: { 'a.example': good } })).toEqual(good);
-    for (const bad of ['10.0.0.1', '::1', '169.254.169.254', 'not an address', 'fe80::1%eth0']) {
-      const answers = { 'a.example': [...good, bad] };
-      expect(await outcome('https://a.example/', { answers })).toBe('EGRESS_REFUSED');
+  it('returns every address of a host name, or refuses the name when one of its addresses is forbidden', async () => {
+    const publicAddresses = ['1.1.1.1', '2606:4700::1111'];
+    expect(
+      await outcomeOf('https://a.example/', { answers: { 'a.example': publicAddresses } }),
+    ).toEqual(publicAddresses);
+    for (const refusedAddress of [
+      '10.0.0.1',
+      '::1',
+      '169.254.169.254',
+      'not an address',
+      'fe80::1%eth0',
+    ]) {
+      const answers = { 'a.example': [...publicAddresses, refusedAddress] };
+      expect(await outcomeOf('https://a.example/', { answers })).toBe('EGRESS_REFUSED');
     }
-    expect(await outcome('https://a.example/')).toBe('EGRESS_REFUSED');
+    expect(await outcomeOf('https://a.example/')).toBe('EGRESS_REFUSED');
   });
 
-  it('asks for the name without its trailing dot, in A-labels', async () => {
+  it('asks DNS for a host name without its trailing dot and in A-labels', async () => {
     const answers = { 'xn--bcher-kva.example': ['1.1.1.1'] };
-    expect(await outcome('https://BÜCHER.example./', { answers })).toEqual(['1.1.1.1']);
+    expect(await outcomeOf('https://BÜCHER.example./', { answers })).toEqual(['1.1.1.1']);
   });
 
   it.each([
@@ -128,8 +136,8 @@ describe('the guard', () => {
     'unix:/run/x.sock',
     'http+unix://%2Frun%2Fx.sock/',
     'https://a.example:0/',
-  ])('refuses %s', async (url) => {
-    expect(await outcome(url, { answers: { 'a.example': ['1.1.1.1'] } })).toMatch(refused);
+  ])('refuses the scheme or port of %s', async (url) => {
+    expect(await outcomeOf(url, { answers: { 'a.example': ['1.1.1.1'] } })).toMatch(refusalPattern);
   });
 
   it.each([
@@ -146,39 +154,39 @@ describe('the guard', () => {
     '//a.example/',
     '/path',
     '',
-  ])('calls %j an invalid request', async (url) => {
-    expect(await outcome(url, { answers: { 'a.example': ['1.1.1.1'] } })).toBe('invalid_request');
+  ])('refuses the malformed URL %j as an invalid request', async (url) => {
+    expect(await outcomeOf(url, { answers: { 'a.example': ['1.1.1.1'] } })).toBe('invalid_request');
   });
 });
 
-describe('EGRESS_ALLOW', () => {
-  it('opens a listed host by plain http, on its port only', async () => {
+describe('the setting EGRESS_ALLOW', () => {
+  it('allows plain http to a listed host on the listed port only', async () => {
     const world = { allow: 'git.corp:8080', answers: { 'git.corp': ['10.0.0.1'] } };
-    expect(await outcome('http://git.corp:8080/', world)).toEqual(['10.0.0.1']);
-    expect(await outcome('https://git.corp:8080/', world)).toEqual(['10.0.0.1']);
-    expect(await outcome('http://git.corp/', world)).toMatch(refused);
-    expect(await outcome('https://git.corp/', world)).toMatch(refused);
+    expect(await outcomeOf('http://git.corp:8080/', world)).toEqual(['10.0.0.1']);
+    expect(await outcomeOf('https://git.corp:8080/', world)).toEqual(['10.0.0.1']);
+    expect(await outcomeOf('http://git.corp/', world)).toMatch(refusalPattern);
+    expect(await outcomeOf('https://git.corp/', world)).toMatch(refusalPattern);
   });
 
-  it('opens a network to names that lie in it entirely', async () => {
+  it('allows a listed network for a host name only if all addresses of the name are in that network', async () => {
     const answers = { in: ['10.0.0.1', '10.0.0.2'], both: ['10.0.0.1', '1.1.1.1'] };
     const world = { allow: '10.0.0.0/8:80', answers };
-    expect(await outcome('http://in/', world)).toHaveLength(2);
-    expect(await outcome('http://10.9.9.9/', world)).toHaveLength(1);
-    expect(await outcome('http://both/', world)).toMatch(refused);
-    expect(await outcome('http://in:81/', world)).toMatch(refused);
-    expect(await outcome('https://in/', world)).toMatch(refused);
+    expect(await outcomeOf('http://in/', world)).toHaveLength(2);
+    expect(await outcomeOf('http://10.9.9.9/', world)).toHaveLength(1);
+    expect(await outcomeOf('http://both/', world)).toMatch(refusalPattern);
+    expect(await outcomeOf('http://in:81/', world)).toMatch(refusalPattern);
+    expect(await outcomeOf('https://in/', world)).toMatch(refusalPattern);
   });
 
-  it('never opens metadata addresses', async () => {
+  it('never allows the metadata addresses of clouds', async () => {
     const answers = { 'm.corp': ['169.254.169.254'] };
     const allow = '0.0.0.0/0,::/0,m.corp:80,169.254.169.254:80,[fd00:ec2::254]:80';
     for (const host of ['m.corp', '169.254.169.254', '[fd00:ec2::254]', '[::ffff:a9fe:a9fe]']) {
-      expect(await outcome(`http://${host}/`, { allow, answers })).toMatch(refused);
+      expect(await outcomeOf(`http://${host}/`, { allow, answers })).toMatch(refusalPattern);
     }
   });
 
-  it('never opens the places where we listen', async () => {
+  it('never allows an address and port at which the installation itself listens', async () => {
     const own = ['127.0.0.1:4222', '0.0.0.0:8080', '[::1]:5432', 'gateway.corp:443'];
     const answers = { 'gateway.corp': ['10.0.0.1'], alias: ['127.0.0.1'] };
     const world = { allow: '0.0.0.0/0,::/0,gateway.corp:443', own, answers };
@@ -190,14 +198,14 @@ describe('EGRESS_ALLOW', () => {
       '[::1]:8080',
     ];
     for (const place of [...places, '[::1]:5432', 'gateway.corp:443', '[::ffff:127.0.0.1]:4222']) {
-      expect(await outcome(`http://${place}/`, world)).toMatch(refused);
+      expect(await outcomeOf(`http://${place}/`, world)).toMatch(refusalPattern);
     }
-    expect(await outcome('http://127.0.0.1:4223/', world)).toHaveLength(1);
-    expect(await outcome('http://127.0.0.2:4222/', world)).toHaveLength(1);
+    expect(await outcomeOf('http://127.0.0.1:4223/', world)).toHaveLength(1);
+    expect(await outcomeOf('http://127.0.0.2:4222/', world)).toHaveLength(1);
   });
 });
 
-describe('the containers of the installation itself, in a network that EGRESS_ALLOW opens', () => {
+describe('containers of the installation in a private network that EGRESS_ALLOW lists', () => {
   const settings = {
     HOST: 'gateway',
     PORT: 8080,
@@ -248,62 +256,66 @@ describe('the containers of the installation itself, in a network that EGRESS_AL
     'both.example',
   ])('cannot be called at %s', async (place) => {
     for (const scheme of ['http', 'https']) {
-      expect(await outcome(`${scheme}://${place}/`, world)).toMatch(refused);
+      expect(await outcomeOf(`${scheme}://${place}/`, world)).toMatch(refusalPattern);
     }
   });
 
-  it('does not stand in the way of neighbours', async () => {
-    expect(await outcome('http://api:8222/', world)).toEqual(['172.18.0.20']);
-    expect(await outcome('http://172.18.0.20:4222/', world)).toEqual(['172.18.0.20']);
+  it('do not prevent calls to other hosts of that network', async () => {
+    expect(await outcomeOf('http://api:8222/', world)).toEqual(['172.18.0.20']);
+    expect(await outcomeOf('http://172.18.0.20:4222/', world)).toEqual(['172.18.0.20']);
   });
 
-  it('shares no web address with names that are not ours', async () => {
-    expect(await outcome('https://gateway.corp/', world)).toMatch(refused);
-    expect(await outcome('https://git.corp/', world)).toEqual(['172.18.0.9']);
+  it('do not prevent calls to other host names at the address of a web server that they share', async () => {
+    expect(await outcomeOf('https://gateway.corp/', world)).toMatch(refusalPattern);
+    expect(await outcomeOf('https://git.corp/', world)).toEqual(['172.18.0.9']);
   });
 
-  it('opens another port of one of our hosts to an entry that names the port, and never our own', async () => {
-    const opened = { ...world, allow: 'postgres:8443,172.18.0.4/32:9222,172.18.0.4/32:8222' };
-    expect(await outcome('https://postgres:8443/', opened)).toEqual(['172.18.0.5']);
-    expect(await outcome('http://172.18.0.4:9222/', opened)).toEqual(['172.18.0.4']);
-    expect(await outcome('http://172.18.0.4:8222/', opened)).toMatch(refused);
+  it('can be called on a port that EGRESS_ALLOW names, but never on a port of the installation', async () => {
+    const openedWorld = { ...world, allow: 'postgres:8443,172.18.0.4/32:9222,172.18.0.4/32:8222' };
+    expect(await outcomeOf('https://postgres:8443/', openedWorld)).toEqual(['172.18.0.5']);
+    expect(await outcomeOf('http://172.18.0.4:9222/', openedWorld)).toEqual(['172.18.0.4']);
+    expect(await outcomeOf('http://172.18.0.4:8222/', openedWorld)).toMatch(refusalPattern);
     for (const place of ['nats:4222', 'postgres:5432', 'alias-of-nats:8222']) {
       const allow = [place, '172.16.0.0/12:4222', '172.16.0.0/12:8222'].join();
-      expect(await outcome(`http://${place}/`, { ...world, allow })).toMatch(refused);
+      expect(await outcomeOf(`http://${place}/`, { ...world, allow })).toMatch(refusalPattern);
     }
   });
 
-  it('follows a container that comes back at another address', async () => {
-    const moving: Record<string, string[]> = { ...answers };
-    const guard = guardOf({ ...world, answers: moving });
-    const reach = (place: string) =>
+  it('are still refused after one of them has moved to another address', async () => {
+    const movingAnswers: Record<string, string[]> = { ...answers };
+    const guard = guardOf({ ...world, answers: movingAnswers });
+    const vetPlace = (place: string) =>
       guard.vettedAddresses(guard.target(parseUrl(`http://${place}/`)));
-    await expect(reach('alias-of-nats:4222')).rejects.toThrow();
-    Object.assign(moving, { nats: ['172.18.0.44'], moved: ['172.18.0.44'] });
-    await expect(reach('moved:4222')).rejects.toThrow();
-    expect(await reach('alias-of-nats:4222')).toEqual(['172.18.0.4']);
+    await expect(vetPlace('alias-of-nats:4222')).rejects.toThrow();
+    Object.assign(movingAnswers, { nats: ['172.18.0.44'], moved: ['172.18.0.44'] });
+    await expect(vetPlace('moved:4222')).rejects.toThrow();
+    expect(await vetPlace('alias-of-nats:4222')).toEqual(['172.18.0.4']);
   });
 
-  it('stays closed while nobody can say where its names lead', async () => {
-    const failure = (code: string) => Object.assign(new Error(code), { code });
-    const unknown = { ...answers, nats: failure('EAI_AGAIN') };
-    expect(await outcome('http://api:80/', { ...world, answers: unknown })).toMatch(refused);
-    expect(await outcome('https://1.1.1.1/', { ...world, answers: unknown })).toHaveLength(1);
-    const absent = { ...answers, nats: failure('ENOTFOUND') };
-    expect(await outcome('http://api:80/', { ...world, answers: absent })).toHaveLength(1);
+  it('cause all calls to that network to be refused while one of their names cannot be looked up', async () => {
+    const createDnsError = (code: string) => Object.assign(new Error(code), { code });
+    const unknownAnswers = { ...answers, nats: createDnsError('EAI_AGAIN') };
+    expect(await outcomeOf('http://api:80/', { ...world, answers: unknownAnswers })).toMatch(
+      refusalPattern,
+    );
+    expect(await outcomeOf('https://1.1.1.1/', { ...world, answers: unknownAnswers })).toHaveLength(
+      1,
+    );
+    const absentAnswers = { ...answers, nats: createDnsError('ENOTFOUND') };
+    expect(await outcomeOf('http://api:80/', { ...world, answers: absentAnswers })).toHaveLength(1);
 
-    const going: Record<string, string[] | Error> = { ...answers };
-    const guard = guardOf({ ...world, answers: going });
-    const reach = (place: string) =>
+    const vanishingAnswers: Record<string, string[] | Error> = { ...answers };
+    const guard = guardOf({ ...world, answers: vanishingAnswers });
+    const vetPlace = (place: string) =>
       guard.vettedAddresses(guard.target(parseUrl(`http://${place}/`)));
-    expect(await reach('api:80')).toHaveLength(1);
-    going['nats'] = failure('ENOTFOUND');
-    await expect(reach('alias-of-nats:4222')).rejects.toThrow();
+    expect(await vetPlace('api:80')).toHaveLength(1);
+    vanishingAnswers['nats'] = createDnsError('ENOTFOUND');
+    await expect(vetPlace('alias-of-nats:4222')).rejects.toThrow();
   });
 });
 
-describe('a refusal', () => {
-  it('has sent nothing', () => {
+describe('a refusal by the guard', () => {
+  it('is recorded as having sent nothing', () => {
     const error = (() => {
       try {
         return guardOf().target(parseUrl('https://127.0.0.1/'));
@@ -317,7 +329,7 @@ describe('a refusal', () => {
   });
 });
 
-it('counts every part of the installation that listens as an own address', () => {
+it('ownAddressesOf lists every listener of the installation', () => {
   const settings = {
     HOST: '0.0.0.0',
     PORT: 8080,
@@ -349,7 +361,7 @@ it('counts every part of the installation that listens as an own address', () =>
     ],
     names: ['gateway.example:443', 'telemetry.example:443'],
   });
-  const onSocket = { ...settings, PORT: 0, DATABASE_URL: 'postgres:///gateway?host=/run/pg' };
-  expect(ownAddressesOf(onSocket).listeners).not.toContain('0.0.0.0:0');
-  expect(ownAddressesOf(onSocket).listeners.join()).not.toContain('5432');
+  const socketSettings = { ...settings, PORT: 0, DATABASE_URL: 'postgres:///gateway?host=/run/pg' };
+  expect(ownAddressesOf(socketSettings).listeners).not.toContain('0.0.0.0:0');
+  expect(ownAddressesOf(socketSettings).listeners.join()).not.toContain('5432');
 });

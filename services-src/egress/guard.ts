@@ -6,73 +6,79 @@ import { classifyAddress, parseAddress } from './address.ts';
 import type { Address } from './address.ts';
 import { allowsAddress, allowsHost, allowsSomeAddress } from './allow.ts';
 import type { EgressAllow } from './allow.ts';
-import { AddressRefused, invalid, refused } from './failures.ts';
+import { AddressRefused, invalidRequest, connectionRefused } from './failures.ts';
 import type { OwnAddresses } from './own.ts';
 
-/** Every address of a name, in the order to try them. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>;
+/** Returns every address of a name, in the order in which to try them. */
+export type HostResolver = (hostname: string) => Promise<readonly string[]>;
 
 /** A scheme, host and port that passed all checks that need no look-up. */
 export interface Target {
   readonly origin: string;
-  readonly secure: boolean;
-  /** A name in lower-case A-label form without trailing dot, or an address without brackets. */
+  readonly isSecure: boolean;
+  /** A name in lower-case A-label form without a trailing dot, or an address without brackets. */
   readonly host: string;
   readonly port: number;
-  readonly literal: Address | undefined;
+  readonly literalAddress: Address | undefined;
 }
 
 export interface Guard {
-  /** Checks a URL as far as that is possible without asking DNS. */
+  /** Checks a URL as far as possible without DNS. */
   target(url: URL): Target;
   /**
-   * The addresses to connect to, all vetted: what DNS says, asked once, or the one that is written.
-   * One bad answer refuses them all.
+   * The vetted addresses to connect to: the answer of one DNS look-up, or the literal address. If
+   * one address is forbidden, the whole target is refused.
    */
   vettedAddresses(target: Target): Promise<readonly string[]>;
-  /** The rule for one address. Asked again about the address a socket really reached. */
+  /** Whether one address may be called. Also called for the address that a socket connected to. */
   isReachable(target: Target, address: Address): boolean;
 }
 
 export interface GuardOptions {
   readonly allow: EgressAllow;
   readonly own: OwnAddresses;
-  readonly resolve: Resolve;
+  readonly resolve: HostResolver;
 }
 
 /**
- * A look-up holds a thread, for up to twenty seconds where the servers of a name are silent, and libuv
- * gives look-ups half of its threads. Of its own four, two dead names would hold up every other
- * upstream. It reads this when the process first needs a thread; the operator's own value wins.
+ * A DNS look-up occupies a thread, for up to twenty seconds when the name servers do not answer,
+ * and libuv lets look-ups use half of its threads. With the default of four threads, two such host
+ * names would delay the calls to all other upstreams. libuv reads this variable when the process
+ * first needs a thread; a value that the operator set is kept.
  */
 process.env['UV_THREADPOOL_SIZE'] ??= '32';
 
-export const systemResolve: Resolve = async (hostname) => {
+export const resolveBySystem: HostResolver = async (hostname) => {
   const answers = await lookup(hostname, { all: true, order: 'verbatim' });
   return answers.map((answer) => answer.address);
 };
 
 export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
   const resolveOnce = shareConcurrent(resolve);
-  // A network that is opened as a whole holds other machines than the installation's own.
-  const networks = allow.networks.filter(({ port }) => port !== undefined);
-  const namedPorts: EgressAllow = { ...allow, networks };
+  // An entry without a port allows the other machines in a network, but not the containers of this
+  // installation in it. So only entries with a port count for an address that the installation
+  // uses.
+  const networksWithPort = allow.networks.filter(({ port }) => port !== undefined);
+  const allowOfNamedPorts: EgressAllow = { ...allow, networks: networksWithPort };
 
   function isReachable(target: Target, address: Address): boolean {
     const kind = classifyAddress(address);
     if (kind === 'never' || own.coversAddress(address, target.port)) return false;
-    if (allowsHost(allow, bracketed(target), target.port)) return true;
-    const opened = own.isHost(address) ? namedPorts : allow;
-    if (allowsAddress(opened, address, target.port)) return true;
-    return target.secure && kind === 'public';
+    if (allowsHost(allow, urlHostOf(target), target.port)) return true;
+    const applicableAllow = own.isHost(address) ? allowOfNamedPorts : allow;
+    if (allowsAddress(applicableAllow, address, target.port)) return true;
+    return target.isSecure && kind === 'public';
   }
 
-  /** Where our own names lead matters only for addresses that one of them can have. */
-  async function lookUpOwn(target: Target, addresses: readonly (Address | undefined)[]) {
-    const isAnybodys = addresses.every(
+  /**
+   * Looks up the installation's own host names, but only for a target whose addresses one of them
+   * could share.
+   */
+  async function lookUpOwnNames(target: Target, addresses: readonly (Address | undefined)[]) {
+    const areAllPublic = addresses.every(
       (address) => address !== undefined && classifyAddress(address) === 'public',
     );
-    if (isAnybodys && !own.hasPort(target.port)) return;
+    if (areAllPublic && !own.hasPort(target.port)) return;
     try {
       await own.lookUp(resolveOnce);
     } catch (cause) {
@@ -84,76 +90,82 @@ export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
     isReachable,
     target(url) {
       const target = parseTarget(url);
-      if (own.coversHost(target.host, target.port)) throw refused();
-      // undici never calls `lookup` for a literal address, so this is its only check before connecting.
-      if (target.literal !== undefined && !isReachable(target, target.literal)) throw refused();
+      if (own.coversHost(target.host, target.port)) throw connectionRefused();
+      // undici calls no `lookup` for a literal address, so this check comes before the connection
+      // is opened.
+      if (target.literalAddress !== undefined && !isReachable(target, target.literalAddress))
+        throw connectionRefused();
       if (isLocalName(target.host) && !loopback.some((each) => isReachable(target, each))) {
-        throw refused();
+        throw connectionRefused();
       }
-      const mayBePlain =
-        allowsHost(allow, bracketed(target), target.port) || allowsSomeAddress(allow, target.port);
-      if (!target.secure && !mayBePlain) throw refused();
+      const mayUsePlainHttp =
+        allowsHost(allow, urlHostOf(target), target.port) || allowsSomeAddress(allow, target.port);
+      if (!target.isSecure && !mayUsePlainHttp) throw connectionRefused();
       return target;
     },
     async vettedAddresses(target) {
-      const texts = target.literal ? [target.host] : await resolveOnce(target.host);
-      const addresses = texts.map(parseAddress);
-      await lookUpOwn(target, addresses);
-      const reachable = addresses.every(
+      const addressTexts = target.literalAddress ? [target.host] : await resolveOnce(target.host);
+      const addresses = addressTexts.map(parseAddress);
+      await lookUpOwnNames(target, addresses);
+      const areAllReachable = addresses.every(
         (address) => address !== undefined && isReachable(target, address),
       );
-      if (!reachable || texts.length === 0) throw new AddressRefused();
-      return texts;
+      if (!areAllReachable || addressTexts.length === 0) throw new AddressRefused();
+      return addressTexts;
     },
   };
 }
 
 const loopback = ['127.0.0.1', '::1'].flatMap((text) => parseAddress(text) ?? []);
 
-/** Names that mean this machine, whatever a resolver says (RFC 6761 §6.3). */
+/** Whether a host name means this machine, whatever a resolver answers (RFC 6761 §6.3). */
 function isLocalName(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
 
 /**
- * Parses a URL text. What the WHATWG parser would silently repair (tabs, line feeds, backslashes,
- * spaces) is refused: somebody else may have read the same text differently when deciding.
+ * Parses a URL. Refuses characters that the WHATWG parser would silently repair (tabs, line feeds,
+ * backslashes, spaces): the component that decided about the call may have read the same text
+ * differently.
  */
 export function parseUrl(text: string): URL {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   const url = /[\u0000-\u0020\u007f\\]/.test(text) ? null : URL.parse(text);
-  if (url === null) throw invalid('The URL is not a valid absolute URL.');
+  if (url === null) throw invalidRequest('The URL is not a valid absolute URL.');
   if (url.username !== '' || url.password !== '' || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
-    throw invalid('The URL may not contain a user name or password.');
+    throw invalidRequest('The URL may not contain a user name or password.');
   }
   return url;
 }
 
 function parseTarget(url: URL): Target {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused();
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw connectionRefused();
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const literal = parseAddress(host);
-  if (literal === undefined && !isHost(host)) throw refused();
+  if (literal === undefined && !isHost(host)) throw connectionRefused();
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
-  if (port === 0) throw refused();
+  if (port === 0) throw connectionRefused();
   const authority = literal?.kind() === 'ipv6' ? `[${host}]` : host;
   const origin = `${url.protocol}//${authority}${url.port === '' ? '' : `:${url.port}`}`;
-  return { origin, secure, host, port, literal };
+  return { origin, isSecure: secure, host, port, literalAddress: literal };
 }
 
-function bracketed(target: Target): string {
-  return target.literal?.kind() === 'ipv6' ? `[${target.host}]` : target.host;
+function urlHostOf(target: Target): string {
+  return target.literalAddress?.kind() === 'ipv6' ? `[${target.host}]` : target.host;
 }
 
-/** Many connections that open at once ask for the same name; they share the answer, nobody later does. */
-function shareConcurrent(resolve: Resolve): Resolve {
-  const running = new Map<string, Promise<readonly string[]>>();
+/**
+ * Connections that open at the same time share one look-up of a host name; connections that open
+ * later look it up again.
+ */
+function shareConcurrent(resolve: HostResolver): HostResolver {
+  const runningLookups = new Map<string, Promise<readonly string[]>>();
   return (hostname) => {
-    const known = running.get(hostname);
-    if (known !== undefined) return known;
-    const answer = resolve(hostname).finally(() => running.delete(hostname));
-    running.set(hostname, answer);
+    const runningLookup = runningLookups.get(hostname);
+    if (runningLookup !== undefined) return runningLookup;
+    const answer = resolve(hostname).finally(() => runningLookups.delete(hostname));
+    runningLookups.set(hostname, answer);
     return answer;
   };
 }

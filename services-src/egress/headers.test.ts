@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { mayHaveLeft } from './failures.ts';
-import { headerValue, incomingHeaders, outgoingHeaders } from './headers.ts';
+import { headerValueOf, toIncomingHeaders, toOutgoingHeaders } from './headers.ts';
 
-function refusal(run: () => unknown): unknown {
+function errorOf(run: () => unknown): unknown {
   try {
     run();
   } catch (error) {
@@ -12,15 +12,15 @@ function refusal(run: () => unknown): unknown {
   return undefined;
 }
 
-describe('outgoingHeaders', () => {
-  it('keeps order, casing and repetitions, in the first of several spellings', () => {
+describe('the headers of a request to an upstream (outgoingHeaders)', () => {
+  it('keep order and repetitions; every repetition of a name has the letter case of the first occurrence', () => {
     const pairs = [
       ['X-A', '1'],
       ['accept', '*/*'],
       ['x-a', '2'],
     ] as const;
-    expect(outgoingHeaders(pairs)).toEqual(['X-A', '1', 'accept', '*/*', 'X-A', '2']);
-    expect(outgoingHeaders({ 'X-A': 'tab\tand \u00e9' })).toEqual(['X-A', 'tab\tand \u00e9']);
+    expect(toOutgoingHeaders(pairs)).toEqual(['X-A', '1', 'accept', '*/*', 'X-A', '2']);
+    expect(toOutgoingHeaders({ 'X-A': 'tab\tand \u00e9' })).toEqual(['X-A', 'tab\tand \u00e9']);
   });
 
   it.each([
@@ -40,18 +40,18 @@ describe('outgoingHeaders', () => {
     'X-Forwarded-For',
     'X-Forwarded-Host',
     'X-Real-IP',
-  ])('leaves out %s', (name) => {
-    expect(outgoingHeaders({ [name]: 'x', 'X-Keep': 'y' })).toEqual(['X-Keep', 'y']);
+  ])('do not contain %s', (name) => {
+    expect(toOutgoingHeaders({ [name]: 'x', 'X-Keep': 'y' })).toEqual(['X-Keep', 'y']);
   });
 
-  it('leaves out Connection with its ordinary options', () => {
-    expect(outgoingHeaders({ Connection: 'keep-alive, Upgrade, TE,' })).toEqual([]);
+  it('do not contain a Connection header that names no end-to-end header', () => {
+    expect(toOutgoingHeaders({ Connection: 'keep-alive, Upgrade, TE,' })).toEqual([]);
   });
 
   it.each(['X-Api-Key', 'close, Authorization', 'authorization'])(
-    'refuses a Connection that names %s',
+    'are refused with a Connection header that names %s',
     (value) => {
-      const error = refusal(() => outgoingHeaders({ 'X-Api-Key': 's', connection: value }));
+      const error = errorOf(() => toOutgoingHeaders({ 'X-Api-Key': 's', connection: value }));
       expect(error).toMatchObject({ code: 'invalid_request' });
       expect(mayHaveLeft(error)).toBe(false);
     },
@@ -71,29 +71,29 @@ describe('outgoingHeaders', () => {
     ['', 'b'],
     ['\u00e9', 'b'],
     [':authority', 'b'],
-  ])('refuses %j: %j', (name, value) => {
-    const error = refusal(() => outgoingHeaders([[name, value]]));
+  ])('are refused with a header named %j with the value %j', (name, value) => {
+    const error = errorOf(() => toOutgoingHeaders([[name, value]]));
     expect(error).toMatchObject({ code: 'invalid_request' });
     expect(mayHaveLeft(error)).toBe(false);
   });
 
-  it('refuses more than 64 KiB of them', () => {
-    const error = refusal(() => outgoingHeaders({ 'X-A': 'a'.repeat(64 * 1024) }));
+  it('are refused when they have more than 64 KiB', () => {
+    const error = errorOf(() => toOutgoingHeaders({ 'X-A': 'a'.repeat(64 * 1024) }));
     expect(error).toMatchObject({ code: 'invalid_request' });
   });
 });
 
-describe('incomingHeaders', () => {
-  it('keeps casing and repetitions, and finds values in any casing', () => {
+describe('the headers of an answer (incomingHeaders)', () => {
+  it('keep letter case and repetitions, and are found by a name in any letter case', () => {
     const raw = ['Set-Cookie', 'a', 'set-cookie', 'b\u00e9'].map((text) =>
       Buffer.from(text, 'latin1'),
     );
-    const pairs = incomingHeaders(raw);
+    const pairs = toIncomingHeaders(raw);
     expect(pairs).toEqual([
       ['Set-Cookie', 'a'],
       ['set-cookie', 'b\u00e9'],
     ]);
-    expect(headerValue(pairs, 'set-cookie')).toBe('a, b\u00e9');
-    expect(headerValue(pairs, 'x')).toBeUndefined();
+    expect(headerValueOf(pairs, 'set-cookie')).toBe('a, b\u00e9');
+    expect(headerValueOf(pairs, 'x')).toBeUndefined();
   });
 });

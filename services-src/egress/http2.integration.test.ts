@@ -27,9 +27,14 @@ interface Hit {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
-type Play = (stream: ServerHttp2Stream, session: ServerHttp2Session, hit: Hit) => void;
+type UpstreamBehaviour = (stream: ServerHttp2Stream, session: ServerHttp2Session, hit: Hit) => void;
 
-const state: { play: Play; sessions: Set<ServerHttp2Session>; opened: number; hits: Hit[] } = {
+const state: {
+  play: UpstreamBehaviour;
+  sessions: Set<ServerHttp2Session>;
+  opened: number;
+  hits: Hit[];
+} = {
   play: () => {},
   sessions: new Set(),
   opened: 0,
@@ -64,11 +69,11 @@ afterAll(() => {
   server.close();
 });
 
-const url = () => `https://up.test:${portOf(server)}/path?q=1`;
+const upstreamUrl = () => `https://up.test:${portOf(server)}/path?q=1`;
 
-/** A client of its own against the upstream that plays so. */
+/** Runs a new client against an upstream with the given behaviour. */
 async function withUpstream<T>(
-  play: Play,
+  play: UpstreamBehaviour,
   use: (egress: Egress) => Promise<T>,
   options: Partial<EgressOptions> = {},
 ): Promise<T> {
@@ -77,19 +82,19 @@ async function withUpstream<T>(
   return await use(egress);
 }
 
-const ok: Play = (stream) => {
+const ok: UpstreamBehaviour = (stream) => {
   stream.respond({ ':status': 200, 'content-type': 'text/plain' });
   stream.end('ok');
 };
-const post = (more: Partial<EgressRequest> = {}): EgressRequest => ({
+const createPostRequest = (requestOverrides: Partial<EgressRequest> = {}): EgressRequest => ({
   method: 'POST',
-  url: url(),
+  url: upstreamUrl(),
   body: Buffer.from('{}'),
-  ...more,
+  ...requestOverrides,
 });
 
 describe('an upstream that offers HTTP/2', () => {
-  it('is spoken to in it, over one connection, and sees exactly the request', async () => {
+  it('gets all requests over one HTTP/2 connection, exactly as the callers made them', async () => {
     const answers = await withUpstream(
       (stream) => {
         stream.respond({ ':status': 201, 'x-a': 'b', 'set-cookie': ['one=1', 'two=2'] });
@@ -99,7 +104,7 @@ describe('an upstream that offers HTTP/2', () => {
         Promise.all(
           Array.from({ length: 30 }, () =>
             egress.request(
-              post({
+              createPostRequest({
                 headers: [
                   ['Host', 'evil.example'],
                   ['X-Api-Key', 's3cret'],
@@ -136,7 +141,7 @@ describe('an upstream that offers HTTP/2', () => {
     expect(state.hits[0]?.body).toBe('{}');
   });
 
-  it('is held to the limits of bodies and heads', async () => {
+  it('is subject to the size limits of bodies and response heads', async () => {
     const limits = { maxBytes: 1_000_000, maxRatio: 10 };
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const failures = await withUpstream(
@@ -166,18 +171,18 @@ describe('an upstream that offers HTTP/2', () => {
         const codes: Record<string, unknown> = {};
         for (const play of ['large', 'bomb', 'short', 'many', 'interim']) {
           const { code, left } = await failureOf(
-            egress.request(post({ ...limits, headers: { 'x-play': play } })),
+            egress.request(createPostRequest({ ...limits, headers: { 'x-play': play } })),
           );
           codes[play] = code;
           expect(left).toBe(true);
         }
-        const cut = await egress.request(
-          post({ maxBytes: 10, overflow: 'truncate', headers: { 'x-play': 'large' } }),
+        const cutAnswer = await egress.request(
+          createPostRequest({ maxBytes: 10, overflow: 'truncate', headers: { 'x-play': 'large' } }),
         );
-        expect(cut).toMatchObject({ truncated: true });
-        expect(cut.body).toHaveLength(10);
+        expect(cutAnswer).toMatchObject({ truncated: true });
+        expect(cutAnswer.body).toHaveLength(10);
         state.play = ok;
-        expect(await egress.request(post())).toMatchObject({ status: 200 });
+        expect(await egress.request(createPostRequest())).toMatchObject({ status: 200 });
         return codes;
       },
     );
@@ -190,17 +195,17 @@ describe('an upstream that offers HTTP/2', () => {
     });
   });
 
-  it('cannot be lost to others by the headers of one', async () => {
-    const slow: ServerHttp2Stream[] = [];
+  it('stays connected even when a request has unusual headers', async () => {
+    const slowStreams: ServerHttp2Stream[] = [];
     await withUpstream(
       (stream, session, hit) => {
-        if (hit.headers['x-play'] === 'slow') slow.push(stream);
+        if (hit.headers['x-play'] === 'slow') slowStreams.push(stream);
         else ok(stream, session, hit);
       },
       async (egress) => {
-        const patient = egress.request(post({ headers: { 'x-play': 'slow' } }));
-        await expect.poll(() => slow.length).toBe(1);
-        const odd: [string, string][][] = [
+        const patientCall = egress.request(createPostRequest({ headers: { 'x-play': 'slow' } }));
+        await expect.poll(() => slowStreams.length).toBe(1);
+        const oddHeaders: [string, string][][] = [
           [
             ['Authorization', 'a'],
             ['authorization', 'b'],
@@ -226,45 +231,48 @@ describe('an upstream that offers HTTP/2', () => {
           ],
           Array.from({ length: 900 }, (_, n) => [`x-${n}`, 'y'.repeat(60)]),
         ];
-        for (const headers of odd) await egress.request(post({ headers })).catch(() => {});
-        for (const stream of slow) ok(stream, [...state.sessions][0]!, state.hits[0]!);
-        expect(await patient).toMatchObject({ status: 200 });
+        for (const headers of oddHeaders)
+          await egress.request(createPostRequest({ headers })).catch(() => {});
+        for (const stream of slowStreams) ok(stream, [...state.sessions][0]!, state.hits[0]!);
+        expect(await patientCall).toMatchObject({ status: 200 });
         expect(state.opened).toBe(1);
       },
     );
   });
 
-  it('is held to the deadlines, and a call that ends leaves the others alone', async () => {
-    const slow: ServerHttp2Stream[] = [];
+  it('is subject to the deadlines, and a call that ends early does not disturb other calls', async () => {
+    const slowStreams: ServerHttp2Stream[] = [];
     await withUpstream(
       (stream, _session, { headers }) => {
         if (headers['x-play'] === 'silent') return;
-        if (headers['x-play'] === 'slow') return void slow.push(stream);
+        if (headers['x-play'] === 'slow') return void slowStreams.push(stream);
         stream.respond({ ':status': 200 });
         stream.write('x');
-        const drip = setInterval(() => stream.write('x'), 20);
-        stream.on('close', () => clearInterval(drip));
+        const writeTimer = setInterval(() => stream.write('x'), 20);
+        stream.on('close', () => clearInterval(writeTimer));
       },
       async (egress) => {
-        const patient = egress.request(post({ headers: { 'x-play': 'slow' } }));
-        const silent = { firstByteTimeoutMs: 100, headers: { 'x-play': 'silent' } };
+        const patientCall = egress.request(createPostRequest({ headers: { 'x-play': 'slow' } }));
+        const silentRequest = { firstByteTimeoutMs: 100, headers: { 'x-play': 'silent' } };
         const controller = new AbortController();
         const cancelled = egress.request(
-          post({ headers: { 'x-play': 'silent' }, signal: controller.signal }),
+          createPostRequest({ headers: { 'x-play': 'silent' }, signal: controller.signal }),
         );
-        expect(await failureOf(egress.request(post(silent)))).toMatchObject({
+        expect(await failureOf(egress.request(createPostRequest(silentRequest)))).toMatchObject({
           code: 'upstream_timeout',
           left: true,
         });
-        expect(await failureOf(egress.request(post({ totalTimeoutMs: 150 })))).toMatchObject({
+        expect(
+          await failureOf(egress.request(createPostRequest({ totalTimeoutMs: 150 }))),
+        ).toMatchObject({
           code: 'upstream_timeout',
           status: 200,
         });
         controller.abort();
         expect(await failureOf(cancelled)).toMatchObject({ code: 'upstream_timeout', left: true });
-        for (const stream of slow)
+        for (const stream of slowStreams)
           ok(stream, state.sessions.values().next().value!, state.hits[0]!);
-        expect(await patient).toMatchObject({ status: 200 });
+        expect(await patientCall).toMatchObject({ status: 200 });
         expect(state.opened).toBe(1);
       },
     );
@@ -272,30 +280,34 @@ describe('an upstream that offers HTTP/2', () => {
 });
 
 describe('a request over HTTP/2', () => {
-  const refuse = (stream: Http2Stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  const refuseStream = (stream: Http2Stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
 
-  it('is sent again when its stream was refused, once, after asking whether it still may', async () => {
-    let refusals = 1;
-    let asked = 0;
+  it('is sent once more after the upstream refused its stream, and beforeSend is called again first', async () => {
+    let refusalsLeft = 1;
+    let requestsCount = 0;
     await withUpstream(
       (stream, session, hit) => {
-        refusals -= 1;
-        if (refusals >= 0) refuse(stream);
+        refusalsLeft -= 1;
+        if (refusalsLeft >= 0) refuseStream(stream);
         else ok(stream, session, hit);
       },
       async (egress) => {
-        const beforeSend = () => void (asked += 1);
-        expect(await egress.request(post({ beforeSend }))).toMatchObject({ status: 200 });
-        expect(asked).toBe(2);
-        refusals = 1;
-        const late = () => {
-          asked += 1;
-          if (asked === 4) throw new Error('lease lost');
+        const beforeSend = () => void (requestsCount += 1);
+        expect(await egress.request(createPostRequest({ beforeSend }))).toMatchObject({
+          status: 200,
+        });
+        expect(requestsCount).toBe(2);
+        refusalsLeft = 1;
+        const answerLate = () => {
+          requestsCount += 1;
+          if (requestsCount === 4) throw new Error('lease lost');
         };
-        const failure = await failureOf(egress.request(post({ beforeSend: late })));
+        const failure = await failureOf(
+          egress.request(createPostRequest({ beforeSend: answerLate })),
+        );
         expect(failure).toMatchObject({ left: false });
-        refusals = Infinity;
-        expect(await failureOf(egress.request(post()))).toMatchObject({
+        refusalsLeft = Infinity;
+        expect(await failureOf(egress.request(createPostRequest()))).toMatchObject({
           code: 'upstream_unreachable',
           left: false,
         });
@@ -304,7 +316,7 @@ describe('a request over HTTP/2', () => {
     );
   });
 
-  it('beyond the last stream of a GOAWAY is sent again, elsewhere', async () => {
+  it('is sent again over a second connection when a GOAWAY says that its stream was not processed', async () => {
     await withUpstream(
       (stream, session, hit) => {
         if (state.hits.length !== 2) ok(stream, session, hit);
@@ -312,14 +324,14 @@ describe('a request over HTTP/2', () => {
       },
       async (egress) => {
         for (let n = 0; n < 2; n += 1)
-          expect(await egress.request(post())).toMatchObject({ status: 200 });
+          expect(await egress.request(createPostRequest())).toMatchObject({ status: 200 });
         expect(state.opened).toBe(2);
         expect(state.hits).toHaveLength(3);
       },
     );
   });
 
-  it.each<[string, Play]>([
+  it.each<[string, UpstreamBehaviour]>([
     ['reset without an answer', (stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR)],
     ['cancelled by the upstream', (stream) => stream.close(constants.NGHTTP2_CANCEL)],
     ['dropped with its connection', (_stream, session) => session.destroy()],
@@ -338,25 +350,28 @@ describe('a request over HTTP/2', () => {
         setTimeout(() => session.destroy(), 20);
       },
     ],
-  ])('that was %s may have been processed, and is not sent again', async (_what, play) => {
+  ])('that was %s counts as possibly processed, and is not sent again', async (_what, play) => {
     await withUpstream(play, async (egress) => {
       const failures = await Promise.all(
-        Array.from({ length: 5 }, () => failureOf(egress.request(post({ totalTimeoutMs: 5_000 })))),
+        Array.from({ length: 5 }, () =>
+          failureOf(egress.request(createPostRequest({ totalTimeoutMs: 5_000 }))),
+        ),
       );
-      const unsent = failures.filter(({ left }) => !left);
-      // With the connection gone, some had not been put on it: those alone may be said to be unsent.
-      expect(state.hits.length).toBeLessThanOrEqual(5 - unsent.length);
+      const unsentFailures = failures.filter(({ left }) => !left);
+      // Some requests were not yet on the connection when it was lost; only those may count as
+      // unsent.
+      expect(state.hits.length).toBeLessThanOrEqual(5 - unsentFailures.length);
       expect(failures[0]).toMatchObject({ left: true, status: undefined });
       expect(String(failures[0]?.code)).toMatch(/^upstream_(unreachable|incomplete)$/);
     });
   });
 
-  it('goes through a CONNECT proxy too', async () => {
+  it('also goes through a CONNECT proxy', async () => {
     await using proxy = await startConnectProxy();
     await withUpstream(
       ok,
       async (egress) => {
-        expect(await egress.request(post())).toMatchObject({ status: 200 });
+        expect(await egress.request(createPostRequest())).toMatchObject({ status: 200 });
         expect(state.hits).toHaveLength(1);
         expect(proxy.heads[0]).toMatch(/^CONNECT 127\.0\.0\.1:\d+ /);
       },

@@ -15,22 +15,22 @@ interface Report {
   readonly falseRefusals: readonly string[];
 }
 
-it.runIf(namespaces.available)(
-  `names whose servers are silent hold up no call of another upstream${namespaces.note}`,
+it.runIf(namespaces.isAvailable)(
+  `host names whose name servers do not answer delay no call to another upstream${namespaces.note}`,
   async () => {
-    const script = fileURLToPath(new URL('dead-names.testing.ts', import.meta.url));
-    const run = await promisify(execFile)('unshare', ['-rnm', process.execPath, script]);
-    expect(JSON.parse(run.stdout)).toEqual({ answered: '200', others: ['upstream_timeout'] });
+    const scriptPath = fileURLToPath(new URL('dead-names.testing.ts', import.meta.url));
+    const scriptRun = await promisify(execFile)('unshare', ['-rnm', process.execPath, scriptPath]);
+    expect(JSON.parse(scriptRun.stdout)).toEqual({ answered: '200', others: ['upstream_timeout'] });
   },
   60_000,
 );
 
-it.runIf(namespaces.available)(
-  `in an opened network, containers of the installation are reached by none of their names${namespaces.note}`,
+it.runIf(namespaces.isAvailable)(
+  `no host name reaches a container of the installation in a private network that the operator allowed${namespaces.note}`,
   async () => {
-    const script = fileURLToPath(new URL('own-names.testing.ts', import.meta.url));
-    const run = await promisify(execFile)('unshare', ['-rnm', process.execPath, script]);
-    expect(JSON.parse(run.stdout)).toEqual({
+    const scriptPath = fileURLToPath(new URL('own-names.testing.ts', import.meta.url));
+    const scriptRun = await promisify(execFile)('unshare', ['-rnm', process.execPath, scriptPath]);
+    expect(JSON.parse(scriptRun.stdout)).toEqual({
       reached: [],
       neighbours: ['api', 'api:8222', '172.18.0.20:4222'],
     });
@@ -38,17 +38,22 @@ it.runIf(namespaces.available)(
   60_000,
 );
 
-describe('the guarded client, where every address has a listener', () => {
-  it.runIf(namespaces.available)(
-    `reaches none that is forbidden, by any spelling${namespaces.note}`,
+describe('the client for outgoing calls, where every address has a listener', () => {
+  it.runIf(namespaces.isAvailable)(
+    `connects to no forbidden address, whatever notation the URL uses${namespaces.note}`,
     async () => {
-      const script = fileURLToPath(new URL('canary.testing.ts', import.meta.url));
-      const { stdout } = await promisify(execFile)('unshare', ['-rn', process.execPath, script]);
+      const scriptPath = fileURLToPath(new URL('canary.testing.ts', import.meta.url));
+      const { stdout } = await promisify(execFile)('unshare', [
+        '-rn',
+        process.execPath,
+        scriptPath,
+      ]);
       const report: Report = JSON.parse(stdout);
       expect(report.reached).toEqual([]);
       expect(report.falseRefusals).toEqual([]);
       expect(report.tried).toBeGreaterThan(2000);
-      // The listeners are no use if nobody could have reached them. Multicast and broadcast never can.
+      // The test proves something only if the listeners can be reached. Multicast and broadcast
+      // addresses cannot.
       expect(report.live).toBeGreaterThanOrEqual(report.forbidden - 8);
     },
     60_000,

@@ -1,7 +1,7 @@
 /**
- * Runs inside network and mount namespaces in which the names of an installation's containers lead
- * to a private network that is opened, with a listener on each port. Prints which places were
- * reached. Started by `namespace.integration.test.ts`.
+ * Runs inside network and mount namespaces in which the names of an installation's containers
+ * resolve to a private network that the operator allowed, with a listener on each port. Prints
+ * which hosts and ports were reached. `namespace.integration.test.ts` starts it.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,11 +12,11 @@ import { join } from 'node:path';
 
 import { openEgress, ownAddressesOf, parseEgressAllow } from './index.ts';
 
-const hosts = join(mkdtempSync(join(tmpdir(), 'aag-own-')), 'hosts');
+const hostsPath = join(mkdtempSync(join(tmpdir(), 'aag-own-')), 'hosts');
 const containers = { gateway: 2, auth: 3, nats: 4, postgres: 5, collector: 6, alias: 4, api: 20 };
-const lines = Object.entries(containers).map(([name, at]) => `172.18.0.${at} ${name}\n`);
-writeFileSync(hosts, `127.0.0.1 localhost\n${lines.join('')}`);
-execFileSync('mount', ['--bind', hosts, '/etc/hosts']);
+const hostsLines = Object.entries(containers).map(([name, at]) => `172.18.0.${at} ${name}\n`);
+writeFileSync(hostsPath, `127.0.0.1 localhost\n${hostsLines.join('')}`);
+execFileSync('mount', ['--bind', hostsPath, '/etc/hosts']);
 execFileSync('ip', ['link', 'set', 'lo', 'up']);
 execFileSync('ip', ['route', 'add', 'local', '172.16.0.0/12', 'dev', 'lo']);
 
@@ -45,7 +45,7 @@ await using egress = openEgress({
 
 async function isReached(place: string): Promise<boolean> {
   const before = hits;
-  // What counts is who was connected to.
+  // Only the connections matter, not the outcome.
   await egress
     .request({ method: 'GET', url: `http://${place}/`, totalTimeoutMs: 2000 })
     .catch(() => {});
@@ -53,7 +53,7 @@ async function isReached(place: string): Promise<boolean> {
   return hits > before;
 }
 
-const ours = [
+const ownNames = [
   'nats:4222',
   'nats:8222',
   'postgres:5432',
@@ -70,10 +70,10 @@ const ours = [
   '172.18.0.2:8080',
   '172.18.0.3:8081',
 ];
-const reached: string[] = [];
-for (const place of ours) if (await isReached(place)) reached.push(place);
-const neighbours: string[] = [];
+const reachedOwnPlaces: string[] = [];
+for (const place of ownNames) if (await isReached(place)) reachedOwnPlaces.push(place);
+const reachedOtherPlaces: string[] = [];
 for (const place of ['api', 'api:8222', '172.18.0.20:4222']) {
-  if (await isReached(place)) neighbours.push(place);
+  if (await isReached(place)) reachedOtherPlaces.push(place);
 }
-process.stdout.write(JSON.stringify({ reached, neighbours }));
+process.stdout.write(JSON.stringify({ reached: reachedOwnPlaces, neighbours: reachedOtherPlaces }));

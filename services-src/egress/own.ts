@@ -1,27 +1,35 @@
 import { networkInterfaces } from 'node:os';
 
-import { embeddedAddresses, parseAddress } from './address.ts';
+import { embeddedAddressesOf, parseAddress } from './address.ts';
 import type { Address } from './address.ts';
 
-/** Where this installation listens. */
+/** The hosts and ports at which this installation listens. */
 export interface OwnPlaces {
-  /** `host:port` of each listener. A name counts by what it resolves to. */
+  /** `host:port` of each listener. A name stands for the addresses that it resolves to. */
   readonly listeners: readonly string[];
-  /** `host:port` that are ours by their name alone: many names may share a web address. */
+  /**
+   * `host:port` entries that are refused by name only, because other host names may share their
+   * address, for example that of a web server.
+   */
   readonly names: readonly string[];
 }
 
-/** The places where this installation itself listens, as far as is known. */
+/** Answers whether this installation listens at a target, as far as that is known. */
 export interface OwnAddresses {
-  /** As the host is written. */
+  /** Whether the host, as written, is a listener on this port. */
   coversHost(host: string, port: number): boolean;
-  /** By the addresses that the names of our listeners led to when they were last looked up. */
+  /**
+   * Whether the address is a listener on this port, by the last look-up of the listeners' names.
+   */
   coversAddress(address: Address, port: number): boolean;
-  /** Whether a listener of ours whose name can be looked up has this port. */
+  /** Whether a listener that is given by name has this port. */
   hasPort(port: number): boolean;
-  /** Whether one of our listeners is at this address, whatever its port. Loopback is everybody's. */
+  /**
+   * Whether any listener has this address, on any port. Loopback addresses do not count, because
+   * other programs use them too.
+   */
   isHost(address: Address): boolean;
-  /** Looks the names of our listeners up again. Throws while it is unknown where one of them leads. */
+  /** Looks up the listeners' names again. Throws while the address of one of them is unknown. */
   lookUp(resolve: (hostname: string) => Promise<readonly string[]>): Promise<void>;
 }
 
@@ -48,22 +56,25 @@ const defaultPorts: Readonly<Record<string, number>> = {
   'postgres:': 5432,
   'postgresql:': 5432,
 };
-/** Clustering and monitoring: no setting names them, and neither asks who calls. */
+/**
+ * The ports of NATS for clustering and monitoring. No setting names them, and neither authenticates
+ * callers.
+ */
 const natsPorts = [6222, 8222];
 const webPorts = [':80', ':443'];
 
 /**
- * Where everything of this installation listens that its settings know. A call that a user
- * chooses must reach none of it: they trust callers inside the installation.
+ * All listeners of this installation that its settings name. A user's call must not reach them,
+ * because they trust callers inside the installation.
  */
 export function ownAddressesOf(settings: OwnSettings): OwnPlaces {
   const { HOST, PORT, OAUTH_HOST = '', OAUTH_PORT = 0, HEALTH_PORT = 0 } = settings;
-  const bound = [
+  const listeningAddresses = [
     { host: HOST, port: PORT },
     { host: OAUTH_HOST, port: OAUTH_PORT },
     { host: '0.0.0.0', port: HEALTH_PORT },
   ];
-  const web = [
+  const webPlaces = [
     ...placesOf(settings.OAUTH_URL),
     ...placesOf(settings.OTEL_EXPORTER_OTLP_ENDPOINT),
     ...placesOf(settings.EGRESS_PROXY),
@@ -71,16 +82,16 @@ export function ownAddressesOf(settings: OwnSettings): OwnPlaces {
   const isShared = (place: string) => webPorts.some((port) => place.endsWith(port));
   return {
     listeners: [
-      ...bound.flatMap(({ host, port }) => (port === 0 ? [] : [`${host}:${port}`])),
-      ...web.filter((place) => !isShared(place)),
+      ...listeningAddresses.flatMap(({ host, port }) => (port === 0 ? [] : [`${host}:${port}`])),
+      ...webPlaces.filter((place) => !isShared(place)),
       ...placesOf(settings.DATABASE_URL),
       ...settings.NATS_URL.split(',').flatMap((url) => placesOf(url, natsPorts)),
     ],
-    names: [...placesOf(settings.BASE_URL), ...web.filter(isShared)],
+    names: [...placesOf(settings.BASE_URL), ...webPlaces.filter(isShared)],
   };
 }
 
-/** `host:port` of a URL, also of one that names several hosts, and further ports of the same. */
+/** `host:port` of each host in a URL, for the URL's port and for `morePorts`. */
 function placesOf(text: string | undefined, morePorts: readonly number[] = []): string[] {
   const url = text === undefined ? null : URL.parse(text.trim());
   const port = url === null ? 0 : Number(url.port) || (defaultPorts[url.protocol] ?? 0);
@@ -99,51 +110,54 @@ interface Place {
 const wildcards = new Set(['0.0.0.0', '::', '*', '']);
 
 /**
- * Reads `host:port` entries. They are refused even when EGRESS_ALLOW opens their network: a call that
- * comes back to us would arrive as a local one, and can loop.
+ * Parses `host:port` entries. Calls to them are refused even when EGRESS_ALLOW lists their network:
+ * a call that comes back to the installation would look like a local one, and could loop.
  */
 export function createOwnAddresses({ listeners, names }: OwnPlaces): OwnAddresses {
-  const all = listeners.map(parsePlace);
-  const places = new Set([...all, ...names.map(parsePlace)].map(textOf));
+  const listenerPlaces = listeners.map(parsePlace);
+  const ownPlaces = new Set([...listenerPlaces, ...names.map(parsePlace)].map(textOf));
   const wildcardPorts = new Set<number>();
   const hosts = new Set<string>();
-  const named: Place[] = [];
-  for (const { host, port } of all) {
+  const namedPlaces: Place[] = [];
+  for (const { host, port } of listenerPlaces) {
     if (wildcards.has(host)) wildcardPorts.add(port);
-    else if (host === 'localhost') for (const ip of loopback) places.add(`${ip}:${port}`);
-    else if (parseAddress(host) === undefined) named.push({ host, port });
+    else if (host === 'localhost') for (const ip of loopback) ownPlaces.add(`${ip}:${port}`);
+    else if (parseAddress(host) === undefined) namedPlaces.push({ host, port });
     else hosts.add(host);
   }
-  const toLookUp = [...new Set(named.map(({ host }) => host))];
-  let found: ReadonlyMap<string, readonly string[]> = new Map();
+  const namesToLookUp = [...new Set(namedPlaces.map(({ host }) => host))];
+  let addressesByName: ReadonlyMap<string, readonly string[]> = new Map();
   let foundHosts: ReadonlySet<string> = new Set();
   let foundPlaces: ReadonlySet<string> = new Set();
 
   return {
-    coversHost: (host, port) => places.has(`${host}:${port}`),
+    coversHost: (host, port) => ownPlaces.has(`${host}:${port}`),
     coversAddress: (address, port) =>
-      [address, ...embeddedAddresses(address)].some((each) => {
-        const place = `${each.toString()}:${port}`;
-        if (places.has(place) || foundPlaces.has(place)) return true;
+      [address, ...embeddedAddressesOf(address)].some((each) => {
+        const addressAndPort = `${each.toString()}:${port}`;
+        if (ownPlaces.has(addressAndPort) || foundPlaces.has(addressAndPort)) return true;
         return wildcardPorts.has(port) && isLocal(each);
       }),
-    hasPort: (port) => named.some((each) => each.port === port),
+    hasPort: (port) => namedPlaces.some((each) => each.port === port),
     isHost: (address) =>
-      [address, ...embeddedAddresses(address)].some((each) => {
+      [address, ...embeddedAddressesOf(address)].some((each) => {
         const host = each.toString();
         return each.range() !== 'loopback' && (hosts.has(host) || foundHosts.has(host));
       }),
     async lookUp(resolve) {
-      if (toLookUp.length === 0) return;
+      if (namesToLookUp.length === 0) return;
       const answers = await Promise.all(
-        toLookUp.map(
-          async (host) => [host, await addressesOf(host, resolve, found.get(host))] as const,
+        namesToLookUp.map(
+          async (host) =>
+            [host, await addressesOf(host, resolve, addressesByName.get(host))] as const,
         ),
       );
-      found = new Map(answers);
+      addressesByName = new Map(answers);
       foundHosts = new Set(answers.flatMap(([, addresses]) => addresses));
       foundPlaces = new Set(
-        named.flatMap(({ host, port }) => found.get(host)?.map((ip) => `${ip}:${port}`) ?? []),
+        namedPlaces.flatMap(
+          ({ host, port }) => addressesByName.get(host)?.map((ip) => `${ip}:${port}`) ?? [],
+        ),
       );
     },
   };
@@ -152,16 +166,16 @@ export function createOwnAddresses({ listeners, names }: OwnPlaces): OwnAddresse
 const loopback = ['127.0.0.1', '::1'];
 
 function parsePlace(entry: string): Place {
-  const at = entry.lastIndexOf(':');
-  const written = entry
-    .slice(0, at)
+  const colonIndex = entry.lastIndexOf(':');
+  const writtenHost = entry
+    .slice(0, colonIndex)
     .replace(/^\[|\]$/g, '')
     .toLowerCase();
-  const port = Number(entry.slice(at + 1));
-  if (at < 0 || !Number.isInteger(port) || port < 1 || port > 65_535) {
+  const port = Number(entry.slice(colonIndex + 1));
+  if (colonIndex < 0 || !Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new TypeError(`own address "${entry}" is not host:port`);
   }
-  return { host: parseAddress(written)?.toString() ?? written, port };
+  return { host: parseAddress(writtenHost)?.toString() ?? writtenHost, port };
 }
 
 function textOf({ host, port }: Place): string {
@@ -169,22 +183,23 @@ function textOf({ host, port }: Place): string {
 }
 
 /**
- * Where a name of ours leads now, or led when it was last known. A name that does not exist leads
- * nowhere; one that cannot be looked up might lead anywhere.
+ * The addresses of a listener's host name. When DNS fails, these are the last known addresses;
+ * without any, the function throws, because the name might have any address. A name that does not
+ * exist has no addresses.
  */
 async function addressesOf(
   host: string,
   resolve: (hostname: string) => Promise<readonly string[]>,
-  known: readonly string[] | undefined,
+  knownAddresses: readonly string[] | undefined,
 ): Promise<readonly string[]> {
   try {
     const answers = (await resolve(host)).flatMap((text) => parseAddress(text) ?? []);
-    if (answers.length === 0) return known ?? [];
+    if (answers.length === 0) return knownAddresses ?? [];
     return answers.flatMap((each) =>
-      [each, ...embeddedAddresses(each)].map((address) => address.toString()),
+      [each, ...embeddedAddressesOf(each)].map((address) => address.toString()),
     );
   } catch (error) {
-    if (known !== undefined) return known;
+    if (knownAddresses !== undefined) return knownAddresses;
     if ((error as { code?: unknown }).code === 'ENOTFOUND') return [];
     throw error;
   }
@@ -194,7 +209,9 @@ function isLocal(address: Address): boolean {
   const range = address.range();
   if (range === 'loopback' || range === 'unspecified') return true;
   const text = address.toString();
-  return Object.values(networkInterfaces()).some((list) =>
-    list?.some((local) => parseAddress(local.address)?.toString() === text),
+  return Object.values(networkInterfaces()).some((interfaceAddresses) =>
+    interfaceAddresses?.some(
+      (interfaceAddress) => parseAddress(interfaceAddress.address)?.toString() === text,
+    ),
   );
 }

@@ -3,8 +3,9 @@ import ipaddr from 'ipaddr.js';
 import type { EgressAllow } from './allow.ts';
 
 /**
- * Whether a host, as it stands in keys, may be a service's although it is reached by plain
- * http: only where EGRESS_ALLOW names it, or names a network it is written as an address of.
+ * Creates a check whether a service may use plain http to a host, which is written as in permission
+ * keys. It may only when EGRESS_ALLOW names the host, or lists a network that contains the host's
+ * literal address.
  */
 export function createPlainHttpCheck(allow: EgressAllow): (host: string) => boolean {
   return (host) => {

@@ -12,11 +12,14 @@ export interface PoolsOptions {
 /** The connections of one origin. */
 export interface Origin {
   readonly pool: Pool;
-  /** Whether every connection so far came to HTTP/2, by ALPN. */
+  /** Whether ALPN chose HTTP/2 on every connection so far. */
   isHttp2: boolean;
 }
 
-/** Keep-alive connections by origin. The least recently used origin makes room for a new one. */
+/**
+ * Keep-alive connections by origin. The least recently used origin is evicted when a new one needs
+ * room.
+ */
 export class Pools implements AsyncDisposable {
   readonly #options: PoolsOptions;
   readonly #origins = new Map<string, Origin>();
@@ -26,40 +29,44 @@ export class Pools implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Keyed by the origin as the caller wrote it, so that a hit skips every check that `open` has made. */
-  get(key: string, check: () => Target): Origin {
-    const known = this.#origins.get(key);
-    if (known === undefined) return this.#open(key, check());
+  /**
+   * The key is the origin as the caller wrote it, so that a request to a known origin skips every
+   * check that was made when its pool was opened.
+   */
+  get(key: string, checkTarget: () => Target): Origin {
+    const knownPool = this.#origins.get(key);
+    if (knownPool === undefined) return this.#open(key, checkTarget());
     if (key !== this.#newest) {
       this.#origins.delete(key);
-      this.#origins.set(key, known);
+      this.#origins.set(key, knownPool);
       this.#newest = key;
     }
-    return known;
+    return knownPool;
   }
 
   #open(key: string, target: Target): Origin {
     const connect = this.#options.connect(target);
-    let connections = 0;
+    let connectionsCount = 0;
     const pool = new Pool(target.origin, {
-      allowH2: target.secure,
+      allowH2: target.isSecure,
       connect: (place, callback) =>
         connect(place, (...result) => {
           if (result[0] === null) {
             const isHttp2 = 'alpnProtocol' in result[1] && result[1].alpnProtocol === 'h2';
-            origin.isHttp2 = isHttp2 && (connections === 0 || origin.isHttp2);
-            connections += 1;
+            origin.isHttp2 = isHttp2 && (connectionsCount === 0 || origin.isHttp2);
+            connectionsCount += 1;
           }
           callback(...result);
         }),
       connections: this.#options.connectionsPerOrigin,
-      // A long-lived connection would never see that its name now points elsewhere.
+      // A connection that lived longer would not notice that its host name now has another address.
       clientTtl: 300_000,
       keepAliveTimeout: 4000,
       keepAliveMaxTimeout: 30_000,
       maxHeaderSize: 32 * 1024,
       pipelining: 1,
-      // Deadlines are the exchange's: undici's are coarse and start again with every byte.
+      // undici's own timeouts are off, because they are coarse and restart with every byte; the
+      // exchange enforces the deadlines.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -74,7 +81,8 @@ export class Pools implements AsyncDisposable {
     const [oldest] = this.#origins;
     if (oldest === undefined) return;
     this.#origins.delete(oldest[0]);
-    // Waits for its running exchanges; a failure to close has nobody left to tell.
+    // Closing waits for the running exchanges. Its errors are ignored, because no caller waits for
+    // it.
     oldest[1].pool.close().catch(() => {});
   }
 

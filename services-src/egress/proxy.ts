@@ -6,9 +6,11 @@ import { errors } from 'undici';
 
 import { ConfigError } from '#config';
 
-/** An HTTP proxy of the operator's choice. Its own address is not vetted: only the operator sets it. */
+/**
+ * The operator's HTTP proxy. Its own address is not vetted, because only the operator can set it.
+ */
 export interface Proxy {
-  readonly secure: boolean;
+  readonly isSecure: boolean;
   readonly host: string;
   readonly port: number;
   readonly authorization: string | undefined;
@@ -17,7 +19,10 @@ export interface Proxy {
 export interface TunnelOptions {
   readonly proxy: Proxy;
   readonly secureContext: SecureContext;
-  /** Vetted addresses of the target: the proxy gets an address, so that it cannot resolve the name differently. */
+  /**
+   * The vetted addresses of the target. The proxy gets an address instead of a host name, so that
+   * it cannot resolve the name to another address.
+   */
   readonly addresses: readonly string[];
   readonly port: number;
   readonly timeoutMs: number;
@@ -25,7 +30,7 @@ export interface TunnelOptions {
 
 const replyBytesMax = 16 * 1024;
 
-/** Reads EGRESS_PROXY. The text may hold a password, so it is never repeated in the error. */
+/** Parses EGRESS_PROXY. The text may contain a password, so the error never repeats it. */
 export function parseProxy(text: string): Proxy {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
@@ -34,7 +39,7 @@ export function parseProxy(text: string): Proxy {
   const secure = url.protocol === 'https:';
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return {
-    secure,
+    isSecure: secure,
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
     authorization:
@@ -48,7 +53,7 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
   let failure: unknown;
   for (const address of options.addresses) {
     try {
-      return await openOne(options, address, signal);
+      return await openTunnelTo(options, address, signal);
     } catch (error) {
       if (signal.aborted) throw new errors.ConnectTimeoutError('proxy');
       failure = error;
@@ -57,19 +62,23 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
   throw failure;
 }
 
-function openOne(options: TunnelOptions, address: string, signal: AbortSignal): Promise<Socket> {
+function openTunnelTo(
+  options: TunnelOptions,
+  address: string,
+  signal: AbortSignal,
+): Promise<Socket> {
   const { proxy, secureContext } = options;
   const authority = `${isIPv6(address) ? `[${address}]` : address}:${options.port}`;
-  const place = { host: proxy.host, port: proxy.port };
-  const socket = proxy.secure
+  const proxyAddress = { host: proxy.host, port: proxy.port };
+  const socket = proxy.isSecure
     ? connectTls({
-        ...place,
+        ...proxyAddress,
         ALPNProtocols: ['http/1.1'],
         rejectUnauthorized: true,
         secureContext,
         servername: isIP(proxy.host) ? '' : proxy.host,
       })
-    : connectTcp(place);
+    : connectTcp(proxyAddress);
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       signal.removeEventListener('abort', onAbort);
@@ -81,18 +90,20 @@ function openOne(options: TunnelOptions, address: string, signal: AbortSignal): 
     let reply = Buffer.alloc(0);
     const onData = (chunk: Buffer) => {
       reply = Buffer.concat([reply, chunk]);
-      const end = reply.indexOf('\r\n\r\n');
-      if (end < 0 && reply.length <= replyBytesMax) return;
-      // The target speaks only when spoken to: anything after the head would be the proxy's own words.
-      const granted = /^HTTP\/1\.[01] 2\d\d[ \r]/.test(reply.toString('latin1'));
-      if (!granted || end !== reply.length - 4) return fail(new Error('proxy refused the tunnel'));
+      const headEnd = reply.indexOf('\r\n\r\n');
+      if (headEnd < 0 && reply.length <= replyBytesMax) return;
+      // The target sends nothing before it receives something, so any bytes after the proxy's head
+      // would come from the proxy.
+      const isAccepted = /^HTTP\/1\.[01] 2\d\d[ \r]/.test(reply.toString('latin1'));
+      if (!isAccepted || headEnd !== reply.length - 4)
+        return fail(new Error('proxy refused the tunnel'));
       signal.removeEventListener('abort', onAbort);
       socket.pause().off('data', onData).off('end', onEnd).off('error', fail);
       resolve(socket);
     };
     signal.addEventListener('abort', onAbort, { once: true });
     socket.on('error', fail).on('end', onEnd).on('data', onData);
-    socket.once(proxy.secure ? 'secureConnect' : 'connect', () => {
+    socket.once(proxy.isSecure ? 'secureConnect' : 'connect', () => {
       const credentials =
         proxy.authorization === undefined ? '' : `proxy-authorization: ${proxy.authorization}\r\n`;
       socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${credentials}\r\n`);

@@ -1,8 +1,11 @@
-/** Addresses that nothing here may connect to, those that it may, and the ways to write one. */
+/**
+ * Addresses that must not be called, addresses that may be called, and the ways to write an
+ * address.
+ */
 
-const words = (text: string) => text.trim().split(/\s+/);
+const splitWords = (text: string) => text.trim().split(/\s+/);
 
-export const forbiddenAddresses = words(`
+export const forbiddenAddresses = splitWords(`
   0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 127.0.0.1 127.0.0.2
   127.255.255.254 168.63.129.16 169.254.0.1 169.254.169.254 169.254.170.2 172.16.0.1
   172.31.255.255 192.0.0.1 192.0.0.192 192.0.2.1 192.88.99.1 192.168.0.1 192.168.255.255
@@ -14,18 +17,18 @@ export const forbiddenAddresses = words(`
   fd12:3456:789a::1 fe80::1 fec0::1 ff02::1
 `);
 
-/** Not to be reached even when the operator opens everything. */
-export const metadataAddresses = words(`
+/** Addresses that must not be reached even when the operator opens every network. */
+export const metadataAddresses = splitWords(`
   169.254.169.254 169.254.170.2 100.100.100.200 168.63.129.16 192.0.0.192 fd00:ec2::254
   fd20:ce::254 ::a9fe:a9fe ::ffff:169.254.169.254 64:ff9b::a9fe:a9fe 2002:a9fe:a9fe::
   2001:0:1:2:3:4:5601:5601 fe80::1
 `);
 
-export const publicAddresses = words(`
+export const publicAddresses = splitWords(`
   1.1.1.1 93.184.216.34 8.8.8.8 100.128.0.1 2606:4700::1111 2a00::1
 `);
 
-/** Hosts of URLs that some parser or resolver takes for the address. */
+/** The notations of an address in a URL that some parser or resolver accepts. */
 export function spellingsOf(address: string): string[] {
   return address.includes(':') ? spellingsOfV6(address) : spellingsOfV4(address);
 }
@@ -34,12 +37,12 @@ function spellingsOfV6(address: string): string[] {
   const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [head = '', tail = ''] = short.split('::');
   const groupsOf = (text: string) => text.split(':').filter((group) => group !== '');
-  const missing = 8 - groupsOf(head).length - groupsOf(tail).length;
-  const filled = short.includes('::') ? Array.from({ length: missing }, () => '0') : [];
-  const groups = [...groupsOf(head), ...filled, ...groupsOf(tail)];
+  const missingCount = 8 - groupsOf(head).length - groupsOf(tail).length;
+  const zeroGroups = short.includes('::') ? Array.from({ length: missingCount }, () => '0') : [];
+  const groups = [...groupsOf(head), ...zeroGroups, ...groupsOf(tail)];
   const long = groups.map((group) => group.padStart(4, '0'));
   const last = long.slice(6).join('');
-  const dotted = [0, 2, 4, 6].map((at) => Number.parseInt(last.slice(at, at + 2), 16)).join('.');
+  const dottedEnd = [0, 2, 4, 6].map((at) => Number.parseInt(last.slice(at, at + 2), 16)).join('.');
   return [
     `[${address}]`,
     `[${address.toUpperCase()}]`,
@@ -47,7 +50,7 @@ function spellingsOfV6(address: string): string[] {
     `[${groups.join(':')}]`,
     `[${long.join(':')}]`,
     `[${long.join(':').toUpperCase()}]`,
-    `[${groups.slice(0, 6).join(':')}:${dotted}]`,
+    `[${groups.slice(0, 6).join(':')}:${dottedEnd}]`,
     `[${short}%25lo]`,
     `[${short}%lo]`,
     `[${short}].`,
@@ -58,30 +61,30 @@ function spellingsOfV6(address: string): string[] {
 
 function spellingsOfV4(address: string): string[] {
   const bytes = address.split('.').map(Number);
-  const whole = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+  const addressNumber = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
   const [a, b, x, y] = bytes.map((byte) => byte.toString(16).padStart(2, '0'));
-  const rest = (count: number) => whole % 256 ** count;
-  const other = (digits: string) =>
+  const lowBytes = (count: number) => addressNumber % 256 ** count;
+  const inOtherDigits = (digits: string) =>
     address.replaceAll(/[0-9]/g, (digit) => Array.from(digits)[Number(digit)] ?? digit);
   return [
     address,
     `${address}.`,
-    String(whole),
-    `${whole}.`,
-    `0x${whole.toString(16)}`,
-    `0X${whole.toString(16).toUpperCase()}`,
-    `0x0000${whole.toString(16)}`,
-    `0${whole.toString(8)}`,
+    String(addressNumber),
+    `${addressNumber}.`,
+    `0x${addressNumber.toString(16)}`,
+    `0X${addressNumber.toString(16).toUpperCase()}`,
+    `0x0000${addressNumber.toString(16)}`,
+    `0${addressNumber.toString(8)}`,
     `0x${a}.0x${b}.0x${x}.0x${y}`,
     `0x${a}.${bytes[1]}.0${bytes[2]?.toString(8)}.${bytes[3]}`,
     bytes.map((byte) => `0${byte.toString(8)}`).join('.'),
     bytes.map((byte) => byte.toString(8).padStart(8, '0')).join('.'),
-    `${bytes[0]}.${rest(3)}`,
-    `${bytes[0]}.0x${rest(3).toString(16)}`,
-    `${bytes[0]}.${bytes[1]}.${rest(2)}`,
-    other('０１２３４５６７８９'),
-    other('⁰¹²³⁴⁵⁶⁷⁸⁹'),
-    other('⓪①②③④⑤⑥⑦⑧⑨'),
+    `${bytes[0]}.${lowBytes(3)}`,
+    `${bytes[0]}.0x${lowBytes(3).toString(16)}`,
+    `${bytes[0]}.${bytes[1]}.${lowBytes(2)}`,
+    inOtherDigits('０１２３４５６７８９'),
+    inOtherDigits('⁰¹²³⁴⁵⁶⁷⁸⁹'),
+    inOtherDigits('⓪①②③④⑤⑥⑦⑧⑨'),
     address.replaceAll('.', '\u3002'),
     address.replaceAll('.', '\uff0e'),
     address.replaceAll('.', '\uff61'),
@@ -95,24 +98,27 @@ function spellingsOfV4(address: string): string[] {
     `[64:ff9b::${address}]`,
     `[64:ff9b:1::${a}${b}:${x}${y}]`,
     `[2002:${a}${b}:${x}${y}::]`,
-    `[2001:0:1:2:3:4:${hex4(~whole >>> 16)}:${hex4(~whole)}]`,
+    `[2001:0:1:2:3:4:${toHexGroup(~addressNumber >>> 16)}:${toHexGroup(~addressNumber)}]`,
     `[2a00::5efe:${a}${b}:${x}${y}]`,
   ];
 }
 
-const hex4 = (value: number) => (value & 0xffff).toString(16);
+const toHexGroup = (value: number) => (value & 0xffff).toString(16);
 
 const names = ['localhost', 'LOCALHOST', 'localhost.', 'ip6-localhost', 'localhost.localdomain'];
 
-/** URLs that must not lead to any forbidden address: every spelling, with schemes and ports, and tricks around the host. */
-export function forbiddenUrls(): string[] {
-  const spelled = [...forbiddenAddresses.flatMap(spellingsOf), ...names];
-  const plain = spelled.flatMap((host) => [
+/**
+ * URLs that must not lead to any forbidden address: every notation, with various schemes, ports and
+ * misleading text around the host.
+ */
+export function listForbiddenUrls(): string[] {
+  const spelledHosts = [...forbiddenAddresses.flatMap(spellingsOf), ...names];
+  const plain = spelledHosts.flatMap((host) => [
     `https://${host}/x`,
     `http://${host}/x`,
     `https://${host}:8080/x`,
   ]);
-  const tricks = ['127.0.0.1', '169.254.169.254', '[::1]', 'localhost'].flatMap((host) => [
+  const misleadingUrls = ['127.0.0.1', '169.254.169.254', '[::1]', 'localhost'].flatMap((host) => [
     `https://user@${host}/x`,
     `https://user:pass@${host}/x`,
     `https://1.1.1.1@${host}/x`,
@@ -134,5 +140,5 @@ export function forbiddenUrls(): string[] {
       (scheme) => `${scheme}://${host}/x`,
     ),
   ]);
-  return [...new Set([...plain, ...tricks])];
+  return [...new Set([...plain, ...misleadingUrls])];
 }

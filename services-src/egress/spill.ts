@@ -1,25 +1,28 @@
 import { Readable } from 'node:stream';
 
-import type { Bytes } from './body.ts';
+import type { ByteCollector } from './bytes.ts';
 
-/** What may wait in memory between the upstream and a slower reader. */
-const aheadBytesMax = 256 * 1024;
+/** The most bytes that may wait in memory between the upstream and a slower reader. */
+const unreadBytesMax = 256 * 1024;
 
 export interface SpillParts {
-  /** Collects the beginning; what it holds no more goes into a stream. */
-  readonly kept: Bytes;
-  /** Most bytes of the stream. */
+  /** Collects the beginning of the body; what does not fit goes into a stream. */
+  readonly kept: ByteCollector;
+  /** The most bytes of the stream. */
   readonly maxBytes: number;
-  /** The body is larger than what is kept: here is all of it, from its first byte. */
+  /** The body is larger than `kept`; the stream holds the whole body from its first byte. */
   onLarge(stream: Readable): void;
-  /** The reader wants no more for now, or more again. */
-  onPressure(paused: boolean): void;
-  /** The reader gave up. */
+  /** The stream's buffer is full (`paused`), or can take more again. */
+  onPressure(isPaused: boolean): void;
+  /** The reader destroyed the stream. */
   onAbandoned(): void;
 }
 
-/** Like `kept`, but a body that does not fit becomes a stream that its reader paces. */
-export interface Spill extends Bytes {
+/**
+ * Stores a body: in memory like `kept` while it fits, and otherwise as a stream whose reader sets
+ * the pace.
+ */
+export interface Spill extends ByteCollector {
   end(): void;
   fail(error: Error): void;
 }
@@ -28,21 +31,21 @@ export function createSpill({ kept, maxBytes, ...events }: SpillParts): Spill {
   let stream: Readable | undefined;
   let length = 0;
 
-  function open(): Readable {
-    const opened = new Readable({
-      highWaterMark: aheadBytesMax,
+  function openStream(): Readable {
+    const readable = new Readable({
+      highWaterMark: unreadBytesMax,
       read: () => events.onPressure(false),
       destroy(error, done) {
-        if (!opened.readableEnded) events.onAbandoned();
+        if (!readable.readableEnded) events.onAbandoned();
         done(error);
       },
     });
-    // It may fail before anybody reads it; whoever does is told then.
-    opened.on('error', () => {});
-    return opened;
+    // The stream may fail before it has a reader; a later reader still gets the error.
+    readable.on('error', () => {});
+    return readable;
   }
 
-  function push(chunk: Buffer): void {
+  function pushChunk(chunk: Buffer): void {
     if (chunk.length > 0 && stream?.push(chunk) === false) events.onPressure(true);
   }
 
@@ -54,14 +57,14 @@ export function createSpill({ kept, maxBytes, ...events }: SpillParts): Spill {
         if (chunk.length <= room) return kept.append(chunk);
         kept.append(chunk.subarray(0, room));
         if (length > maxBytes) return false;
-        stream = open();
+        stream = openStream();
         events.onLarge(stream);
-        push(kept.take());
-        push(chunk.subarray(room));
+        pushChunk(kept.take());
+        pushChunk(chunk.subarray(room));
         return true;
       }
       if (length > maxBytes) return false;
-      push(chunk);
+      pushChunk(chunk);
       return true;
     },
     room: () => maxBytes - length,

@@ -50,10 +50,10 @@ const codeOf = (work: Promise<unknown>) =>
     (thrown: { code?: string }) => thrown.code,
   );
 
-describe('a body beyond maxBytes, as a stream', () => {
+describe('a response body that may become a stream', () => {
   const body = randomBytes(3 * mebibyte);
 
-  test('comes whole, from its first byte, plain and decoded', async () => {
+  test('is streamed whole from its first byte when it exceeds maxBytes, plain or decoded', async () => {
     await get(
       (reply) => reply.end(body),
       async ({ stream, body: kept, truncated }) => {
@@ -70,7 +70,7 @@ describe('a body beyond maxBytes, as a stream', () => {
     );
   });
 
-  test('what fits is no stream', async () => {
+  test('is returned as bytes when it fits into maxBytes', async () => {
     await get(
       (reply) => reply.end('small'),
       async ({ stream, body: kept }) => {
@@ -79,21 +79,21 @@ describe('a body beyond maxBytes, as a stream', () => {
     );
   });
 
-  test('a reader that does not read holds the upstream back', async () => {
+  test('slows the upstream down while nobody reads the stream', async () => {
     let written = 0;
-    function* zeros() {
+    function* generateZeros() {
       for (; written < 512 * mebibyte; written += 64 * 1024) yield Buffer.alloc(64 * 1024);
     }
-    const endless = (reply: ServerResponse) => Readable.from(zeros()).pipe(reply);
+    const answerEndlessly = (reply: ServerResponse) => Readable.from(generateZeros()).pipe(reply);
     await get(
-      endless,
+      answerEndlessly,
       async ({ stream }) => {
-        let seen = -1;
-        while (seen !== written) {
-          seen = written;
+        let lastSeen = -1;
+        while (lastSeen !== written) {
+          lastSeen = written;
           await new Promise((resolve) => setTimeout(resolve, 300));
         }
-        // What the kernel's socket buffers take, and no more.
+        // The upstream could write only what fits into the kernel's socket buffers.
         expect(written).toBeLessThan(64 * mebibyte);
         stream?.destroy();
       },
@@ -101,7 +101,7 @@ describe('a body beyond maxBytes, as a stream', () => {
     );
   });
 
-  test('ends with the error of the exchange: too large, a bomb, broken off, out of time', async () => {
+  test('ends the stream with an error when it is too large, expands too far, breaks off or runs out of time', async () => {
     const cases: [string, (reply: ServerResponse) => unknown, Partial<EgressRequest>][] = [
       [
         'response_too_large',
@@ -138,7 +138,7 @@ describe('a body beyond maxBytes, as a stream', () => {
     }
   });
 
-  test('what says at once that it is too large is cut and not read', async () => {
+  test('is cut without being read when its Content-Length exceeds streamMaxBytes', async () => {
     await get(
       (reply) => {
         reply.setHeader('content-length', 9 * mebibyte);

@@ -21,21 +21,24 @@ async function withCaFile<T>(use: (caFile: string) => Promise<T>): Promise<T> {
   }
 }
 
-describe('TLS', () => {
-  it('verifies the name against the default authorities and EGRESS_CA_FILE', async () => {
+describe('a TLS connection', () => {
+  it('verifies the host name against the default authorities and EGRESS_CA_FILE', async () => {
     await using upstream = await startRawUpstream({
       tls: certificate,
       answer: (socket) => answerOk(socket),
     });
     await withCaFile(async (caFile) => {
-      await using trusting = openLoopback({ resolve, caFile });
+      await using trustingEgress = openLoopback({ resolve, caFile });
       const url = `https://up.test:${upstream.port}/`;
-      expect(await trusting.request({ method: 'GET', url })).toMatchObject({ status: 200 });
-      const other = trusting.request({
+      expect(await trustingEgress.request({ method: 'GET', url })).toMatchObject({ status: 200 });
+      const callToOtherName = trustingEgress.request({
         method: 'POST',
         url: `https://other.test:${upstream.port}/`,
       });
-      expect(await failureOf(other)).toMatchObject({ code: 'upstream_unreachable', left: false });
+      expect(await failureOf(callToOtherName)).toMatchObject({
+        code: 'upstream_unreachable',
+        left: false,
+      });
     });
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
@@ -48,12 +51,14 @@ describe('TLS', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('goes through EGRESS_PROXY to the vetted address, still verified by name', async () => {
+  it('verifies the host name when EGRESS_PROXY connects to the address that the guard checked', async () => {
     await using upstream = await startRawUpstream({
       tls: certificate,
       answer: (socket) => answerOk(socket),
     });
-    await using plain = await startRawUpstream({ answer: (socket) => answerOk(socket, 'plain') });
+    await using plainUpstream = await startRawUpstream({
+      answer: (socket) => answerOk(socket, 'plain'),
+    });
     await using proxy = await startConnectProxy();
     await withCaFile(async (caFile) => {
       await using egress = openLoopback({
@@ -63,18 +68,21 @@ describe('TLS', () => {
       });
       const secure = `https://up.test:${upstream.port}/`;
       expect(await egress.request({ method: 'GET', url: secure })).toMatchObject({ status: 200 });
-      const cleartext = `http://up.test:${plain.port}/`;
+      const cleartext = `http://up.test:${plainUpstream.port}/`;
       expect(await egress.request({ method: 'GET', url: cleartext })).toMatchObject({
         status: 200,
       });
-      const refused = egress.request({ method: 'POST', url: 'http://up.test:1/' });
-      expect(await failureOf(refused)).toMatchObject({ code: 'upstream_unreachable', left: false });
-      const forbidden = egress.request({ method: 'POST', url: 'https://10.0.0.1/' });
-      expect(await failureOf(forbidden)).toMatchObject({ code: 'upstream_refused_address' });
+      const refusedCall = egress.request({ method: 'POST', url: 'http://up.test:1/' });
+      expect(await failureOf(refusedCall)).toMatchObject({
+        code: 'upstream_unreachable',
+        left: false,
+      });
+      const forbiddenCall = egress.request({ method: 'POST', url: 'https://10.0.0.1/' });
+      expect(await failureOf(forbiddenCall)).toMatchObject({ code: 'upstream_refused_address' });
     });
     const credentials = Buffer.from('user:p@ss').toString('base64');
     expect(proxy.heads).toEqual(
-      [upstream.port, plain.port, 1].map(
+      [upstream.port, plainUpstream.port, 1].map(
         (port) =>
           `CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n` +
           `proxy-authorization: Basic ${credentials}\r\n\r\n`,
@@ -82,7 +90,7 @@ describe('TLS', () => {
     );
   });
 
-  it('goes through a proxy that itself speaks TLS', async () => {
+  it('works through a proxy that itself uses TLS', async () => {
     await using upstream = await startRawUpstream({
       tls: certificate,
       answer: (socket) => answerOk(socket),
@@ -106,14 +114,14 @@ describe('TLS', () => {
 
   it('ignores the proxy variables of the environment', async () => {
     await using upstream = await startRawUpstream({ answer: (socket) => answerOk(socket) });
-    const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'];
-    for (const name of names) process.env[name] = 'http://127.0.0.1:1';
+    const proxyVariables = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'];
+    for (const name of proxyVariables) process.env[name] = 'http://127.0.0.1:1';
     try {
       await using egress = openLoopback();
       const url = `http://127.0.0.1:${upstream.port}/`;
       expect(await egress.request({ method: 'GET', url })).toMatchObject({ status: 200 });
     } finally {
-      for (const name of names) delete process.env[name];
+      for (const name of proxyVariables) delete process.env[name];
     }
   });
 });

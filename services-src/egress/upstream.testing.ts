@@ -3,28 +3,30 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-/** What one request looked like on the wire. */
-export interface Received {
+/** One request as the upstream received it. */
+export interface ReceivedRequest {
   readonly head: string;
   readonly body: string;
 }
 
 export interface RawUpstream extends AsyncDisposable {
   readonly port: number;
-  readonly received: Received[];
+  readonly received: ReceivedRequest[];
   readonly connections: () => number;
 }
 
 export interface RawUpstreamOptions {
   readonly host?: string;
   readonly tls?: { key: string; cert: string };
-  /** Plays the upstream for one request; whatever it writes is the answer, well-formed or not. */
-  readonly answer?: (socket: Socket, request: Received) => void;
+  /** Answers one request by writing any bytes, well-formed or not. */
+  readonly answer?: (socket: Socket, request: ReceivedRequest) => void;
 }
 
-/** An upstream without any manners of its own: it reads requests, and the test writes the bytes. */
+/**
+ * Starts an upstream that reads requests and writes the bytes that the test gives as its answers.
+ */
 export async function startRawUpstream(options: RawUpstreamOptions = {}): Promise<RawUpstream> {
-  const received: Received[] = [];
+  const received: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
   const onConnection = (socket: Socket) => {
@@ -35,13 +37,13 @@ export async function startRawUpstream(options: RawUpstreamOptions = {}): Promis
     socket.on('data', (chunk) => {
       pending += chunk.toString('latin1');
       for (;;) {
-        const end = pending.indexOf('\r\n\r\n') + 4;
-        if (end < 4) return;
-        const head = pending.slice(0, end);
+        const headEnd = pending.indexOf('\r\n\r\n') + 4;
+        if (headEnd < 4) return;
+        const head = pending.slice(0, headEnd);
         const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
-        if (pending.length < end + length) return;
-        const request = { head, body: pending.slice(end, end + length) };
-        pending = pending.slice(end + length);
+        if (pending.length < headEnd + length) return;
+        const request = { head, body: pending.slice(headEnd, headEnd + length) };
+        pending = pending.slice(headEnd + length);
         received.push(request);
         options.answer?.(socket, request);
       }
@@ -71,7 +73,7 @@ export function portOf(server: Server): number {
   return address.port;
 }
 
-/** A complete answer with a Content-Length. */
+/** Writes a complete answer with a Content-Length. */
 export function answerOk(socket: Socket, body = 'ok', headers = ''): void {
   socket.write(
     `HTTP/1.1 200 OK\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

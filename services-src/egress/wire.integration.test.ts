@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { openLoopback } from './calls.testing.ts';
 import { answerOk, startRawUpstream } from './upstream.testing.ts';
 
-describe('what the upstream sees', () => {
-  it('is exactly the request, without the headers that are ours to decide', async () => {
+describe('the request that the upstream receives', () => {
+  it("is exactly the caller's request, without the headers that callers may not set", async () => {
     await using upstream = await startRawUpstream({ answer: (socket) => answerOk(socket) });
     await using egress = openLoopback();
     const response = await egress.request({
@@ -37,20 +37,20 @@ describe('what the upstream sees', () => {
     ]);
   });
 
-  it('arrives over kept-alive connections, resolved once each', async () => {
-    let asked = 0;
-    const resolve = async () => ((asked += 1), ['127.0.0.1']);
+  it('comes over a keep-alive connection, for which DNS was asked once', async () => {
+    let requestsCount = 0;
+    const resolve = async () => ((requestsCount += 1), ['127.0.0.1']);
     await using upstream = await startRawUpstream({ answer: (socket) => answerOk(socket) });
     await using egress = openLoopback({ resolve });
     for (let n = 0; n < 20; n += 1) {
       await egress.request({ method: 'GET', url: `http://up.test:${upstream.port}/${n}` });
     }
-    // A connection is free again one turn of the event loop after its answer, hence up to two.
+    // A connection is free again one turn of the event loop after its answer, so there may be two.
     expect(upstream.connections()).toBeLessThanOrEqual(2);
-    expect(asked).toBe(upstream.connections());
+    expect(requestsCount).toBe(upstream.connections());
   });
 
-  it('does not include what a redirect points to', async () => {
+  it('is the only one, because redirects are not followed', async () => {
     await using canary = await startRawUpstream();
     const location = `location: http://127.0.0.1:${canary.port}/\r\n`;
     for (const status of [301, 302, 303, 307, 308]) {
@@ -66,29 +66,32 @@ describe('what the upstream sees', () => {
   });
 });
 
-describe('DNS that changes its mind', () => {
-  it('never gets a call to an address that it did not show to the guard', async () => {
-    await using good = await startRawUpstream({
+describe('a DNS server that changes its answers', () => {
+  it('never leads a call to an address that the guard did not check', async () => {
+    await using allowedUpstream = await startRawUpstream({
       answer: (socket) => socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nok'),
     });
-    const forbidden = createServer();
-    forbidden.listen(good.port, '127.0.0.2');
-    await once(forbidden, 'listening');
+    const forbiddenServer = createServer();
+    forbiddenServer.listen(allowedUpstream.port, '127.0.0.2');
+    await once(forbiddenServer, 'listening');
     let hits = 0;
-    forbidden.on('connection', (socket) => ((hits += 1), socket.destroy()));
-    let asked = 0;
+    forbiddenServer.on('connection', (socket) => ((hits += 1), socket.destroy()));
+    let requestsCount = 0;
     const answers = [
       ['127.0.0.1'],
       ['127.0.0.2'],
       ['127.0.0.1', '127.0.0.2'],
       ['127.0.0.2', '127.0.0.1'],
     ];
-    const resolve = async () => answers[(asked += 1) % answers.length]!;
+    const resolve = async () => answers[(requestsCount += 1) % answers.length]!;
     const outcomes = new Map<string, number>();
     {
       await using egress = openLoopback({ resolve });
       for (let n = 0; n < 1000; n += 1) {
-        const call = egress.request({ method: 'GET', url: `http://flip.test:${good.port}/` });
+        const call = egress.request({
+          method: 'GET',
+          url: `http://flip.test:${allowedUpstream.port}/`,
+        });
         const outcome = await call.then(
           (response) => String(response.status),
           (error: { code: string }) => error.code,
@@ -96,19 +99,22 @@ describe('DNS that changes its mind', () => {
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       }
     }
-    forbidden.close();
+    forbiddenServer.close();
     expect(hits).toBe(0);
     expect(Object.fromEntries(outcomes)).toEqual({ '200': 250, upstream_refused_address: 750 });
   });
 });
 
-describe('many origins', () => {
-  it('are kept up to a bound, and running calls survive the eviction of theirs', async () => {
+describe('the connection pools of many origins', () => {
+  it('are kept up to a limit, and running calls continue when the pool of their origin is evicted', async () => {
     const held: Socket[] = [];
-    await using slow = await startRawUpstream({ answer: (socket) => held.push(socket) });
+    await using slowUpstream = await startRawUpstream({ answer: (socket) => held.push(socket) });
     await using upstream = await startRawUpstream({ answer: (socket) => answerOk(socket) });
     await using egress = openLoopback({ resolve: async () => ['127.0.0.1'], originsMax: 4 });
-    const running = egress.request({ method: 'GET', url: `http://slow.test:${slow.port}/` });
+    const running = egress.request({
+      method: 'GET',
+      url: `http://slow.test:${slowUpstream.port}/`,
+    });
     for (let n = 0; n < 20; n += 1) {
       await egress.request({ method: 'GET', url: `http://up${n}.test:${upstream.port}/` });
     }

@@ -14,16 +14,17 @@ const pollMs = 50;
 /**
  * Makes this process the only user of a data folder (created if missing) until disposed.
  *
- * The lock is a socket in Linux's abstract namespace, named after the folder's
- * device and inode: taking it is one atomic system call, the kernel drops it when
- * the process dies in whatever way, and the folder can be renamed meanwhile. A lock
- * file would need a race-free takeover after SIGKILL, which plain files do not offer.
- * The owner answers connections with its pid, for the sentence of the refused.
+ * The lock is a socket in Linux's abstract namespace, named after the folder's device and inode:
+ * taking it is one atomic system call, the kernel releases it however the process dies, and the
+ * folder can be renamed meanwhile. A lock file would need a race-free takeover after SIGKILL, which
+ * plain files do not offer. The owner of the lock answers connections with its pid, which goes into
+ * the error of a refused process.
  *
- * It is waited for a little, since a process that is being stopped needs that long to let go.
+ * A process waits for the lock for a short time, because an owner that is being stopped needs a
+ * moment to release it.
  *
- * Its reach is one network namespace: two containers that share a volume do not see
- * each other.
+ * The lock is valid within one network namespace: two containers that share a volume do not see
+ * each other's locks.
  */
 export async function lockDataDir(
   dataDir: string,
@@ -33,9 +34,9 @@ export async function lockDataDir(
   const { dev, ino } = await stat(dataDir);
   const address = `\0agent-action-gateway:${dev}:${ino}`;
 
-  const until = performance.now() + waitMs;
+  const waitEndsAtMs = performance.now() + waitMs;
   let server = await listen(address);
-  while (!server && performance.now() < until) {
+  while (!server && performance.now() < waitEndsAtMs) {
     await sleep(pollMs);
     server = await listen(address);
   }
@@ -45,10 +46,10 @@ export async function lockDataDir(
       `${resolve(dataDir)} is in use by ${owner}. Stop it first, or choose another DATA_DIR.`,
     );
   }
-  // The lock lasts as long as the process has something else to do.
+  // The socket of the lock does not keep the process running.
   server.unref();
-  const held = server;
-  return { [Symbol.asyncDispose]: () => closeServer(held) };
+  const heldServer = server;
+  return { [Symbol.asyncDispose]: () => closeServer(heldServer) };
 }
 
 async function makeDir(path: string): Promise<void> {
@@ -65,10 +66,10 @@ async function makeDir(path: string): Promise<void> {
   }
 }
 
-/** Undefined if somebody has the address. */
+/** Takes the lock's address; returns undefined if another process holds it. */
 async function listen(address: string): Promise<Server | undefined> {
   const server = createServer((socket) => {
-    socket.on('error', () => socket.destroy()); // the asker has gone: nothing to tell it
+    socket.on('error', () => socket.destroy()); // The process that asked for the pid has ended.
     socket.end(String(process.pid));
   });
   try {
@@ -87,7 +88,7 @@ async function askOwner(address: string): Promise<string> {
   try {
     return `process ${Number(await text(socket))}`;
   } catch {
-    // A stopped or busy owner does not answer; that it holds the lock is certain all the same.
+    // A stopped or busy owner does not answer, but it still holds the lock.
     return 'another process';
   }
 }

@@ -1,8 +1,7 @@
 /**
  * A foreseen reason why an embedded server cannot start.
  *
- * The message is a sentence for the person at the terminal and says what to do;
- * print it alone, without a stack.
+ * The message is for the person at the terminal and says what to do; print it without a stack.
  */
 export class EmbeddedError extends Error {
   override readonly name = 'EmbeddedError';

@@ -5,26 +5,26 @@ import { join } from 'node:path';
 import { EmbeddedError } from './embedded-error.ts';
 
 /**
- * The keys and passwords of an embedded installation: 256 random bits each, made when first
- * asked for and kept in `DATA_DIR/keys.json`, which only its owner may read. Losing the file
- * loses the vault.
+ * The keys and passwords of an embedded installation, 256 random bits each. A key is made at its
+ * first use and kept in `DATA_DIR/keys.json`, which only its owner may read. Losing the file loses
+ * the vault.
  */
 export async function openKeyFile<Name extends string>(
   dataDir: string,
   names: readonly Name[],
 ): Promise<Record<Name, string>> {
   const path = join(dataDir, 'keys.json');
-  const stored = await readKeys(path);
-  const missing = names.filter((name) => stored[name] === undefined);
+  const storedKeys = await readKeys(path);
+  const missing = names.filter((name) => storedKeys[name] === undefined);
   const keys = {
-    ...stored,
+    ...storedKeys,
     ...Object.fromEntries(missing.map((name) => [name, randomBytes(32).toString('base64url')])),
   };
   if (missing.length > 0) await writeKeys(path, keys);
   return keys as Record<Name, string>;
 }
 
-/** Empty where there is no file. */
+/** Reads the keys; the result is empty when there is no file. */
 export async function readKeys(path: string): Promise<Record<string, string>> {
   const state = await stat(path).catch(() => undefined);
   if (state === undefined) return {};
@@ -42,7 +42,10 @@ export async function readKeys(path: string): Promise<Record<string, string>> {
   }
 }
 
-/** Written beside and renamed, with a sync between: a crash leaves the old file or the new one. */
+/**
+ * Writes a second file, syncs it and renames it, so that a crash leaves either the old or the new
+ * file.
+ */
 async function writeKeys(path: string, keys: Record<string, string>): Promise<void> {
   const file = await open(`${path}.new`, 'w', 0o600);
   try {

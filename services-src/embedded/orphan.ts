@@ -8,7 +8,7 @@ const pollMs = 20;
 
 export interface OrphanSearch {
   readonly name: string;
-  /** As a pid file names it; by now it may be anybody's. */
+  /** The pid in the pid file; the system may meanwhile have given it to another process. */
   readonly pid: number;
   /** Whether the process is the server that wrote the pid file. */
   readonly isOurs: (pid: number) => Promise<boolean>;
@@ -17,14 +17,15 @@ export interface OrphanSearch {
 }
 
 /**
- * Stops the server that an earlier start left behind when it was killed.
+ * Stops the server that an earlier, killed start left running.
  *
- * Ownership is checked again before every signal, since a pid may change hands.
+ * Checks before every signal that the pid still belongs to that server, because the system may give
+ * the pid to another process.
  */
 export async function stopOrphan(search: OrphanSearch): Promise<void> {
   const { name, pid, isOurs, stopSteps, logger } = search;
   if (!(await isOurs(pid))) return;
-  logger.warn({ server: name, pid }, 'stopping a server left by a start that was killed');
+  logger.warn({ server: name, pid }, 'stopping what is left of a server that was killed');
   for (const { signal, waitMs } of [...stopSteps, { signal: 'SIGKILL', waitMs: 5_000 } as const]) {
     sendSignal(pid, signal);
     for (let waitedMs = 0; waitedMs < waitMs; waitedMs += pollMs) {
@@ -35,13 +36,16 @@ export async function stopOrphan(search: OrphanSearch): Promise<void> {
   throw new EmbeddedError(`${name} of an earlier start (process ${pid}) cannot be stopped.`);
 }
 
-/** A pid file's first line, or undefined where there is none. */
+/** Reads the pid in a pid file's first line; undefined when there is none. */
 export async function readPidFile(path: string): Promise<number | undefined> {
   const pid = Number((await readFile(path, 'utf8').catch(() => '')).split('\n', 1)[0]);
   return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined;
 }
 
-/** The command line of a live process, empty for one that has ended or is not ours to see. */
+/**
+ * The command line of a live process; empty when the process has ended or its command line cannot
+ * be read.
+ */
 export async function readCommandLine(pid: number): Promise<readonly string[]> {
   return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
 }
@@ -50,21 +54,29 @@ export async function readWorkingDirectory(pid: number): Promise<string | undefi
   return readlink(`/proc/${pid}/cwd`).catch(() => undefined);
 }
 
-/** Every live process that the test accepts; for servers that may not have written a pid yet. */
-export async function findProcesses(test: (pid: number) => Promise<boolean>): Promise<number[]> {
-  const found: number[] = [];
+/**
+ * Every live process that the test accepts. It finds servers that have not written a pid file yet.
+ */
+export async function findProcesses(
+  acceptsProcess: (pid: number) => Promise<boolean>,
+): Promise<number[]> {
+  const pids: number[] = [];
   for (const name of await readdir('/proc')) {
     const pid = Number(name);
-    if (Number.isInteger(pid) && (await test(pid))) found.push(pid);
+    if (Number.isInteger(pid) && (await acceptsProcess(pid))) pids.push(pid);
   }
-  return found;
+  return pids;
 }
 
-/** Whether it still runs: one that has ended, but that nobody has asked for its exit code, does not. */
+/** Whether the process still runs. A zombie, which has ended but was not waited for, does not. */
 export async function isAlive(pid: number): Promise<boolean> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  // The state follows the name, which stands in parentheses and may hold any character.
-  return stat !== undefined && !['Z', 'X'].includes(stat.slice(stat.lastIndexOf(')') + 2)[0] ?? '');
+  const statText = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  // In /proc/PID/stat the state follows the process name, which is in parentheses and may contain
+  // any character.
+  return (
+    statText !== undefined &&
+    !['Z', 'X'].includes(statText.slice(statText.lastIndexOf(')') + 2)[0] ?? '')
+  );
 }
 
 function sendSignal(pid: number, signal: NodeJS.Signals): void {

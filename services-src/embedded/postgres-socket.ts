@@ -2,53 +2,68 @@ import { chown, lstat, mkdir, mkdtemp, readlink, rm, symlink } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { lockDataDir } from './data-dir-lock.ts';
 import type { ServerUser } from './server-process.ts';
 
 const socketName = '.s.PGSQL.5432';
-/** `sockaddr_un` holds 108 bytes, one of them the closing zero. */
+/** The most bytes of a socket's path: `sockaddr_un` has 108, including the closing zero. */
 const socketPathBytesMax = 107;
-const shortPrefix = 'action-gateway-';
+const shortDirPrefix = 'action-gateway-';
 
 export interface SocketDir extends AsyncDisposable {
   readonly path: string;
 }
 
 /**
- * A fresh folder for Postgres's socket, which only its user (and root) can enter.
+ * Makes a new folder for Postgres's socket, which only its user (and root) can enter.
  *
- * It is `run` in our own folder, or, where that path is too long for a socket, a private
- * folder in the system's temporary one, with `run` as a link to it: by the link the next
- * start finds it again, should this one be killed.
+ * The folder is `run` in `home`. If that path is too long for a socket, the folder is a private one
+ * in the system's temporary folder, and `run` is a link to it: by the link the next start finds the
+ * folder again if this process is killed.
  */
 export async function openSocketDir(
   home: string,
   user: ServerUser | undefined,
 ): Promise<SocketDir> {
-  const run = join(home, 'run');
-  await removeSocketDir(run);
-  const path = fits(run) ? run : await makeShort(run);
-  if (path === run) await mkdir(run, { mode: 0o700 });
+  const runPath = join(home, 'run');
+  await removeSocketDir(runPath);
+  const path = isShortEnough(runPath) ? runPath : await makeShortDir(runPath);
+  if (path === runPath) await mkdir(runPath, { mode: 0o700 });
   if (user) await chown(path, user.uid, user.gid);
-  return { path, [Symbol.asyncDispose]: () => removeSocketDir(run) };
+  const lock = await lockDataDir(path);
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      await lock[Symbol.asyncDispose]();
+      await removeSocketDir(runPath);
+    },
+  };
 }
 
-async function makeShort(run: string): Promise<string> {
+async function makeShortDir(runPath: string): Promise<string> {
   const parent =
-    [tmpdir(), '/tmp'].find((dir) => fits(join(dir, `${shortPrefix}XXXXXX`))) ?? '/tmp';
-  const path = await mkdtemp(join(parent, shortPrefix)); // mode 0700
-  await symlink(path, run);
+    [tmpdir(), '/tmp'].find((dir) => isShortEnough(join(dir, `${shortDirPrefix}XXXXXX`))) ?? '/tmp';
+  const path = await mkdtemp(join(parent, shortDirPrefix)); // `mkdtemp` creates the folder with mode 0700.
+  await symlink(path, runPath);
   return path;
 }
 
-function fits(dir: string): boolean {
+function isShortEnough(dir: string): boolean {
   return Buffer.byteLength(join(dir, socketName)) <= socketPathBytesMax;
 }
 
-async function removeSocketDir(run: string): Promise<void> {
-  const target = await readlink(run).catch(() => undefined); // no link in the usual case
-  // After a reboot the name in /tmp may be anybody's; a folder that we may not remove can stay.
-  if (target && (await lstat(target).catch(() => undefined))?.isDirectory()) {
-    await rm(target, { recursive: true, force: true }).catch(() => undefined);
+async function removeSocketDir(runPath: string): Promise<void> {
+  const linkTarget = await readlink(runPath).catch(() => undefined); // Usually `run` is not a link.
+  // After a reboot the folder in /tmp may belong to another user, so a folder that cannot be
+  // removed is left in place.
+  if (linkTarget && (await lstat(linkTarget).catch(() => undefined))?.isDirectory()) {
+    await removeUnusedDir(linkTarget).catch(() => undefined);
   }
-  await rm(run, { recursive: true, force: true });
+  await rm(runPath, { recursive: true, force: true });
+}
+
+/** Removes a folder of sockets, unless a live process holds it: `run` may be a copy of its link. */
+async function removeUnusedDir(linkTarget: string): Promise<void> {
+  await using _lock = await lockDataDir(linkTarget, { waitMs: 0 });
+  await rm(linkTarget, { recursive: true, force: true });
 }

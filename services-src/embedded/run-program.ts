@@ -15,15 +15,19 @@ export interface Program {
   readonly inherit?: readonly number[];
 }
 
-export type Outcome =
+export type ProgramOutcome =
   | { readonly ok: true; readonly output: string }
   | { readonly ok: false; readonly problem: string };
 
-const outputKept = 2_000;
+const outputCharactersMax = 2_000;
 
-/** Runs a program that ends by itself; that it cannot be run, fails or takes too long is a value. */
-export async function runProgram(program: Program): Promise<Outcome> {
-  // Not spawn's own timeout: its timer holds up the process for that long if the program is missing.
+/**
+ * Runs a program to its end. Also returns an outcome, and does not throw, when the program cannot
+ * be started, fails or takes too long.
+ */
+export async function runProgram(program: Program): Promise<ProgramOutcome> {
+  // The timeout of `spawn` is not used: when the program is missing, its timer would keep this
+  // process running.
   const signal = AbortSignal.timeout(program.timeoutMs);
   const child = spawn(program.command, program.args, {
     ...program.user,
@@ -33,23 +37,23 @@ export async function runProgram(program: Program): Promise<Outcome> {
     killSignal: 'SIGKILL',
     stdio: ['ignore', 'pipe', 'pipe', ...(program.inherit ?? [])],
   });
-  const ended = new Promise<string | undefined>((settle) => {
+  const runEnd = new Promise<string | undefined>((settle) => {
     child.once('error', (error) => settle(signal.aborted ? 'takes too long' : error.message));
-    child.once('close', (code, endedBy) => {
+    child.once('close', (code, endSignal) => {
       if (code === 0) settle(undefined);
-      else settle(endedBy ? `ended by ${endedBy}` : `ended with code ${code}`);
+      else settle(endSignal ? `ended by ${endSignal}` : `ended with code ${code}`);
     });
   });
   const [output, errors, failure] = await Promise.all([
     readAll(child.stdout as Readable),
     readAll(child.stderr as Readable),
-    ended,
+    runEnd,
   ]);
   if (failure === undefined) return { ok: true, output };
-  return { ok: false, problem: `${failure} ${errors.slice(-outputKept)}`.trim() };
+  return { ok: false, problem: `${failure} ${errors.slice(-outputCharactersMax)}`.trim() };
 }
 
-/** A stream that breaks off says less than the exit code that comes with it. */
+/** An error of the stream is ignored, because the exit code says more. */
 function readAll(stream: Readable): Promise<string> {
   return text(stream).catch(() => '');
 }

@@ -5,25 +5,28 @@ import { EmbeddedError } from './embedded-error.ts';
 import { readKeys } from './key-file.ts';
 import { createUrlFor } from './postgres.ts';
 
-/** Of everything that `npm start` keeps. */
+/** The database of an embedded installation, with the schemas of all components. */
 export const databaseName = 'gateway';
 
 export interface RunningInstallation {
-  /** As in `keys.json`; undefined for what is not there. */
+  /** A value in `keys.json`; undefined when there is none with this name. */
   key(name: string): string | undefined;
-  /** The database as this component logs in to it. */
+  /** The URL by which this component logs in to the database. */
   databaseUrl(component: string): string;
 }
 
 /**
- * What `npm start` serves from a data folder, for a command beside it. Undefined when nothing has
- * ever been started there; refuses in a sentence when it does not run.
+ * The installation that `npm start` runs from a data folder, for another command on this machine.
+ * Undefined when no installation was ever started from the folder; throws an error for people when
+ * it is not running.
  */
-export async function findRunning(dataDir: string): Promise<RunningInstallation | undefined> {
+export async function findRunningInstallation(
+  dataDir: string,
+): Promise<RunningInstallation | undefined> {
   const home = resolve(dataDir);
   const keys = await readKeys(join(home, 'keys.json'));
   if (Object.keys(keys).length === 0) return undefined;
-  // Its real path: the one in our own folder may be a link, and too long for a socket.
+  // Uses the real path, because `run` may be a link whose own path is too long for a socket.
   const socketDir = await realpath(join(home, 'postgres/run')).catch(() => undefined);
   if (socketDir === undefined) {
     throw new EmbeddedError(`Nothing runs on ${home}. Start the gateway (npm start) first.`);

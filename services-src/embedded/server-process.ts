@@ -6,14 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { EmbeddedError } from './embedded-error.ts';
 
-/** What this folder needs of a logger; pino's fits. */
+/** The part of a logger that the embedded servers use; pino's loggers have it. */
 export interface EmbeddedLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** Signals of growing force, each with a bounded wait. */
+/** The signals that stop a server, from the gentlest to the strongest, each with a limited wait. */
 export type StopSteps = readonly { readonly signal: NodeJS.Signals; readonly waitMs: number }[];
 
 export interface ServerUser {
@@ -22,72 +22,90 @@ export interface ServerUser {
 }
 
 export interface ServerCommand {
-  /** What sentences call it. */
+  /** The server's name in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** The user to run as, where it is not ours. */
+  /** The user that runs the server; by default the present user. */
   readonly user?: ServerUser | undefined;
   /** Open files that the server inherits as its descriptors 3, 4, and so on. */
   readonly inherit?: readonly number[];
   readonly readyTimeoutMs: number;
   readonly stopSteps: StopSteps;
-  /** Called with each line the server writes to its log; answers whether it says "ready". */
+  /** Aborting this signal ends a start that is under way. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Called with each line of the server's log; returns whether the line says that the server is
+   * ready.
+   */
   readonly onLine: (line: string) => boolean;
 }
 
 export interface ServerProcess {
   readonly pid: number;
-  /** Settles, with a sentence, only if the server ends without having been asked to. */
+  /** Resolves, with an error message, only if the server ends unexpectedly. */
   readonly exited: Promise<string>;
-  stop(): Promise<void>;
+  /**
+   * Stops the server: by the signals of `stopSteps`, and in the end by SIGKILL. A server that hangs
+   * gets little time for each.
+   */
+  stop(options?: { isHanging?: boolean }): Promise<void>;
 }
 
-/** Enough to see why a server did not start. */
-const linesKept = 12;
-const lastWordsMs = 200;
+/** The number of last log lines that an error quotes. */
+const linesKeptMax = 12;
+const lastLinesWaitMs = 200;
+const hangingWaitMs = 500;
 
 /** Starts a server and waits until it says that it is ready. */
 export async function startServerProcess(server: ServerCommand): Promise<ServerProcess> {
   const child = spawn(server.command, server.args, {
     ...server.user,
-    // In its own session the server does not get the terminal's Ctrl-C, and clients drain first.
+    // In its own session the server does not receive the terminal's Ctrl-C, so clients can
+    // disconnect before it stops.
     detached: true,
     cwd: server.cwd ?? '/',
     env: server.env,
     stdio: ['ignore', 'ignore', 'pipe', ...(server.inherit ?? [])],
   });
-  const ended = whenEnded(child, server.stopSteps);
+  const processEnd = waitForEnd(child, server.stopSteps);
   const log = watchLog(child.stderr as Readable, server.onLine);
 
-  let stopped: Promise<void> | undefined;
-  const stop = () => (stopped ??= stopChild(child, ended, server.stopSteps));
+  let pendingStop: Promise<void> | undefined;
+  const stop = ({ isHanging = false } = {}) =>
+    (pendingStop ??= stopChild(
+      child,
+      processEnd,
+      isHanging ? toHurriedSteps(server.stopSteps) : server.stopSteps,
+    ));
 
   const deadline = new AbortController();
   const failure = await Promise.race([
     log.ready,
-    ended,
+    processEnd,
     sleep(server.readyTimeoutMs, 'is not ready in time', { signal: deadline.signal }),
+    waitForAbort(server.signal, deadline.signal),
   ]);
   deadline.abort();
   if (failure !== undefined) {
     await stop();
-    await Promise.race([log.closed, sleep(lastWordsMs)]);
+    await Promise.race([log.closed, sleep(lastLinesWaitMs)]);
     throw new EmbeddedError([`${server.name} ${failure}.`, ...log.lastLines].join('\n  '));
   }
 
   const exited = new Promise<string>((settle) => {
-    void ended.then((how) => {
-      if (!stopped) settle([`${server.name} ${how}.`, ...log.lastLines].join('\n  '));
+    void processEnd.then((endReason) => {
+      if (!pendingStop) settle([`${server.name} ${endReason}.`, ...log.lastLines].join('\n  '));
     });
   });
   return { pid: child.pid as number, exited, stop };
 }
 
-function whenEnded(child: ChildProcess, stopSteps: StopSteps): Promise<string> {
-  // For a process of ours that ends without disposing, by an uncaught error for example.
+function waitForEnd(child: ChildProcess, stopSteps: StopSteps): Promise<string> {
+  // Stops the server when this process ends without disposing it, for example after an uncaught
+  // error.
   const killAtExit = () => child.kill(stopSteps[0]?.signal);
   process.once('exit', killAtExit);
   return new Promise((settle) => {
@@ -99,31 +117,43 @@ function whenEnded(child: ChildProcess, stopSteps: StopSteps): Promise<string> {
   });
 }
 
-/** Reads the log to its end: a server whose pipe is full would stand still. */
+/** Reads the log to its end, because a server whose output pipe is full would block. */
 function watchLog(stream: Readable, onLine: ServerCommand['onLine']) {
   const lastLines: string[] = [];
   const reader = createInterface({ input: stream });
   const ready = new Promise<undefined>((settle) => {
     reader.on('line', (line) => {
       lastLines.push(line);
-      if (lastLines.length > linesKept) lastLines.shift();
+      if (lastLines.length > linesKeptMax) lastLines.shift();
       if (onLine(line)) settle(undefined);
     });
   });
-  const closed = new Promise<void>((settle) => void reader.once('close', settle));
-  return { ready, closed, lastLines };
+  const readerClosed = new Promise<void>((settle) => void reader.once('close', settle));
+  return { ready, closed: readerClosed, lastLines };
+}
+
+function waitForAbort(signal: AbortSignal | undefined, untilSignal: AbortSignal): Promise<string> {
+  return new Promise((settle) => {
+    const abort = () => settle('was stopped during its start');
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener('abort', abort, { once: true, signal: untilSignal });
+  });
+}
+
+function toHurriedSteps(steps: StopSteps): StopSteps {
+  return steps.map(({ signal }) => ({ signal, waitMs: hangingWaitMs }));
 }
 
 async function stopChild(
   child: ChildProcess,
-  ended: Promise<string>,
+  processEnd: Promise<string>,
   steps: StopSteps,
 ): Promise<void> {
   for (const { signal, waitMs } of [...steps, { signal: 'SIGKILL', waitMs: 5_000 } as const]) {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     child.kill(signal);
-    const waiting = new AbortController();
-    await Promise.race([ended, sleep(waitMs, undefined, { signal: waiting.signal })]);
-    waiting.abort();
+    const waitController = new AbortController();
+    await Promise.race([processEnd, sleep(waitMs, undefined, { signal: waitController.signal })]);
+    waitController.abort();
   }
 }

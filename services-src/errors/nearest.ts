@@ -1,20 +1,53 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-const charactersMax = 128;
-/** Names that it is compared with: a hint is worth no more time. */
-const comparedMax = 500;
+const nameCharactersMax = 128;
+/** The most names that are compared, because a hint is not worth more time. */
+const comparedNamesMax = 500;
 
-/** The known name that a mistyped one was probably meant to be, if one is near enough. */
-export function nearestName(given: string, known: readonly string[]): string | undefined {
-  if (known.length === 0 || given.length > charactersMax) return undefined;
-  const allowed = given.length < 4 ? 1 : Math.max(2, Math.floor(given.length / 3));
-  const near = known
-    .slice(0, comparedMax)
-    .filter((name) => Math.abs(name.length - given.length) <= allowed);
-  if (near.length === 0) return undefined;
-  const lower = given.toLowerCase();
-  const candidate = near.find((name) => name.toLowerCase() === lower) ?? closest(given, near);
-  return candidate.toLowerCase() === lower || distance(given, candidate) <= allowed
+/** The known name that a mistyped one probably means, if one is close enough. */
+export function findNearestName(
+  givenName: string,
+  knownNames: readonly string[],
+): string | undefined {
+  if (knownNames.length === 0 || givenName.length > nameCharactersMax) return undefined;
+  const distanceMax = givenName.length < 4 ? 1 : Math.max(2, Math.floor(givenName.length / 3));
+  const nearNames = knownNames
+    .slice(0, comparedNamesMax)
+    .filter((name) => Math.abs(name.length - givenName.length) <= distanceMax);
+  if (nearNames.length === 0) return undefined;
+  const foldedName = fold(givenName);
+  const candidate =
+    nearNames.find((name) => fold(name) === foldedName) ?? closest(givenName, nearNames);
+  return fold(candidate) === foldedName || distance(givenName, candidate) <= distanceMax
     ? candidate
     : undefined;
+}
+
+/**
+ * The name of the known thing whose name or title a mistyped text probably means. Names come first,
+ * because a title may be any text.
+ */
+export function nearestNameOrTitle(
+  givenText: string,
+  known: readonly { readonly name: string; readonly title: string }[],
+): string | undefined {
+  const foldedText = fold(givenText);
+  const isMeant = (text: string) => fold(text) === foldedText;
+  const alike =
+    known.find(({ name }) => isMeant(name)) ?? known.find(({ title }) => isMeant(title));
+  if (alike !== undefined && foldedText !== '') return alike.name;
+  const lowerCaseText = givenText.toLowerCase();
+  const nearName = findNearestName(
+    lowerCaseText,
+    known.map(({ name }) => name),
+  );
+  if (nearName !== undefined) return nearName;
+  const titles = known.map(({ title }) => title.toLowerCase());
+  const nearTitle = findNearestName(lowerCaseText, titles);
+  return nearTitle === undefined ? undefined : known[titles.indexOf(nearTitle)]?.name;
+}
+
+/** Capital letters and what separates words make no difference: `Google Calendar`, `google_calendar`. */
+function fold(text: string): string {
+  return text.toLowerCase().replaceAll(/[\s._-]+/g, '');
 }

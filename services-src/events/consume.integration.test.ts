@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 
+import { jetstream } from '@nats-io/jetstream';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
@@ -37,13 +39,16 @@ async function publishOneByOne(count: number): Promise<string[]> {
   return events.map(({ id }) => id);
 }
 
-interface Reading {
+interface ReaderOptions {
   readonly lingerMs: number;
   readonly handle?: (events: Event[]) => Promise<void>;
 }
 
-/** The audit log's reader, and the ids of every batch that it handled. */
-async function read({ lingerMs, handle }: Reading) {
+/**
+ * Starts a reader of the audit log's consumer, and collects the event ids of every batch that the
+ * reader handles.
+ */
+async function startReader({ lingerMs, handle }: ReaderOptions) {
   const batches: string[][] = [];
   const reader = consumeEvents({
     bus: await environment.connectReader('audit'),
@@ -58,57 +63,117 @@ async function read({ lingerMs, handle }: Reading) {
   return { batches, [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose]() };
 }
 
-/** What was on the wire to a reader at the moment that it stopped comes after `ack_wait`. */
-const until = (holds: () => void) => vi.waitFor(holds, { timeout: 45_000, interval: 50 });
-const patience = { timeout: 120_000 };
+/**
+ * The timeout is longer than `ack_wait`, because events that were being delivered when a reader
+ * stopped are redelivered only after `ack_wait`.
+ */
+const waitUntil = (expectation: () => void) =>
+  vi.waitFor(expectation, { timeout: 45_000, interval: 50 });
+const patientOptions = { timeout: 120_000 };
 
-describe.each([0, 100])('a reader that leaves events for %i ms', patience, (lingerMs) => {
-  test('handles each once, those that were there before it and those that come', async () => {
-    const before = await publishOneByOne(300);
-    await using reader = await read({ lingerMs });
-    await until(() => expect(reader.batches.flat().toSorted()).toEqual(before.toSorted()));
+describe.each([0, 100])(
+  'a reader of events that collects them for %i ms',
+  patientOptions,
+  (lingerMs) => {
+    test('handles each event once, whether the event was published before or after the reader started', async () => {
+      const earlierIds = await publishOneByOne(300);
+      await using reader = await startReader({ lingerMs });
+      await waitUntil(() =>
+        expect(reader.batches.flat().toSorted()).toEqual(earlierIds.toSorted()),
+      );
 
-    const after = await publishOneByOne(20);
-    const all = [...before, ...after].toSorted();
-    await until(() => expect(reader.batches.flat().toSorted()).toEqual(all));
-  });
-
-  test('gets an event again that could not be handled, and the others without it', async () => {
-    const [bad, ...good] = await publishOneByOne(10);
-    let isBroken = true;
-    await using reader = await read({
-      lingerMs,
-      handle: (events) =>
-        isBroken && events.some(({ id }) => id === bad)
-          ? Promise.reject(new Error('cannot be handled'))
-          : Promise.resolve(),
+      const laterIds = await publishOneByOne(20);
+      const allIds = [...earlierIds, ...laterIds].toSorted();
+      await waitUntil(() => expect(reader.batches.flat().toSorted()).toEqual(allIds));
     });
-    await until(() => expect(reader.batches.flat().toSorted()).toEqual(good.toSorted()));
-    isBroken = false;
-    await until(() => expect(reader.batches.at(-1)).toEqual([bad]));
-  });
 
-  test('shares them with a replica, and leaves the rest to it when it stops', async () => {
-    const handled: string[] = [];
-    const handle = (events: Event[]) => {
-      handled.push(...events.map(({ id }) => id));
-      return Promise.resolve();
-    };
-    await using _other = await read({ lingerMs, handle });
-    const stopping = await read({ lingerMs, handle });
-    const first = await publishOneByOne(50);
-    await stopping[Symbol.asyncDispose]();
-    const stoppedAt = handled.length;
-    const second = await publishOneByOne(50);
-    await until(() => expect(handled.toSorted()).toEqual([...first, ...second].toSorted()));
-    expect(stoppedAt).toBeLessThanOrEqual(50);
-    expect(stopping.batches.flat()).not.toEqual(expect.arrayContaining([second[0]]));
-  });
-});
+    test('gets an event again after failing to handle it, and handles all other events meanwhile', async () => {
+      const [bad, ...good] = await publishOneByOne(10);
+      let isBroken = true;
+      await using reader = await startReader({
+        lingerMs,
+        handle: (events) =>
+          isBroken && events.some(({ id }) => id === bad)
+            ? Promise.reject(new Error('cannot be handled'))
+            : Promise.resolve(),
+      });
+      await waitUntil(() => expect(reader.batches.flat().toSorted()).toEqual(good.toSorted()));
+      isBroken = false;
+      await waitUntil(() => expect(reader.batches.at(-1)).toEqual([bad]));
+    });
 
-test('events that come one by one are handled together by a reader that leaves them a while', async () => {
-  await using reader = await read({ lingerMs: 1_000 });
+    test('gets the events that follow an empty message without waiting for a timeout', async () => {
+      const { nats } = await environment.connect('executor');
+      const subject = 'aud.executor.action.outcome';
+      const events = Array.from({ length: 40 }, newEvent);
+      for (const [at, event] of events.entries()) {
+        nats.publish(subject, JSON.stringify(event));
+        if (at % 10 === 5) nats.publish(subject);
+      }
+      await nats.flush();
+      await using reader = await startReader({ lingerMs });
+      // An empty message ends a delivery. A reader that then waited until its timeout for the
+      // remaining messages would take longer than 12 seconds in all.
+      await vi.waitFor(
+        () =>
+          expect(reader.batches.flat().toSorted()).toEqual(events.map(({ id }) => id).toSorted()),
+        { timeout: 12_000, interval: 50 },
+      );
+    });
+
+    test('shares events with a replica, which handles the remaining events when the reader stops', async () => {
+      const handled: string[] = [];
+      const handle = (events: Event[]) => {
+        handled.push(...events.map(({ id }) => id));
+        return Promise.resolve();
+      };
+      await using _other = await startReader({ lingerMs, handle });
+      const stoppingReader = await startReader({ lingerMs, handle });
+      const first = await publishOneByOne(50);
+      await stoppingReader[Symbol.asyncDispose]();
+      const handledWhenStopped = handled.length;
+      const second = await publishOneByOne(50);
+      await waitUntil(() => expect(handled.toSorted()).toEqual([...first, ...second].toSorted()));
+      expect(handledWhenStopped).toBeLessThanOrEqual(50);
+      expect(stoppingReader.batches.flat()).not.toEqual(expect.arrayContaining([second[0]]));
+    });
+  },
+);
+
+test('a reader that collects events handles events together that were published one by one', async () => {
+  await using reader = await startReader({ lingerMs: 1_000 });
   const events = await publishOneByOne(30);
-  await until(() => expect(reader.batches.flat().toSorted()).toEqual(events.toSorted()));
+  await waitUntil(() => expect(reader.batches.flat().toSorted()).toEqual(events.toSorted()));
   expect(reader.batches.length).toBeLessThan(5);
 });
+
+test.each([0, 100])(
+  'a reader of events that collects them for %i ms handles no more than 4 MiB of messages together',
+  async (lingerMs) => {
+    const pad = 'x'.repeat(1024 * 1024);
+    const events = Array.from({ length: 20 }, () => ({ ...newEvent(), data: { pad } }));
+    const store = jetstream((await environment.connect('executor')).nats);
+    for (const event of events)
+      await store.publish('aud.executor.action.outcome', JSON.stringify(event));
+
+    const handled: string[] = [];
+    const batchBytes: number[] = [];
+    await using _reader = consumeEvents({
+      bus: await environment.connectReader('audit'),
+      durable: 'audit',
+      lingerMs,
+      logger: pino({ enabled: false }),
+      async handle(batch) {
+        batchBytes.push(JSON.stringify(batch).length);
+        // The next messages arrive while the first batch is being handled.
+        if (batchBytes.length === 1) await delay(1_000);
+        handled.push(...batch.map(({ id }) => id));
+      },
+    });
+    await waitUntil(() =>
+      expect(handled.toSorted()).toEqual(events.map(({ id }) => id).toSorted()),
+    );
+    expect(Math.max(...batchBytes)).toBeLessThanOrEqual(4 * 1024 * 1024);
+  },
+  120_000,
+);

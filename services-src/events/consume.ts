@@ -1,30 +1,49 @@
 import { jetstream } from '@nats-io/jetstream';
-import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { JsMsg } from '@nats-io/jetstream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
 
 import { storeApi } from '#bus';
 import type { Bus } from '#bus';
 import type { Transaction } from '#database';
 import type { Logger } from '#telemetry';
-import { belongsTo, event as eventSchema, eventsStream } from '../contracts/events.ts';
-import type { Event, ReaderState, durableConsumers } from '../contracts/events.ts';
-import { refusalOf } from './refusal.ts';
+import { durableConsumers } from '../contracts/events.ts';
+import type {
+  DurableConsumerName,
+  Event,
+  ReaderState,
+  ReceivedEvent,
+  UnreadableEvent,
+} from '../contracts/events.ts';
+import { isContentFailure } from './content-failure.ts';
+import { readMessage, refusalsOf, splitMessage } from './read-message.ts';
+import type { ReadMessage } from './read-message.ts';
+import { openReceiver } from './receive.ts';
+import { leaveAgainAfterMs, trackUnhandled } from './unhandled.ts';
+import type { Unhandled } from './unhandled.ts';
 import { watchReader } from './watch.ts';
 
 interface ConsumeOptions {
-  /** Logged in as the component's reader. */
+  /** The bus connection of the component's NATS user that reads the event stream. */
   readonly bus: Bus;
-  readonly durable: keyof typeof durableConsumers;
-  /** Commits the effect of a batch; called again with the same events after a failure. */
-  readonly handle: (events: Event[]) => Promise<void>;
+  readonly durable: DurableConsumerName;
+  /**
+   * Commits the effect of a batch of events. After a failure, `handle` is called again with the
+   * events of that batch.
+   */
+  readonly handle: (events: ReceivedEvent[]) => Promise<void>;
   readonly logger: Logger;
-  /** Whether `handle` gets a record of each event that was not believed; for the audit log. */
+  /**
+   * Stores the events that this release cannot read. A reader with this option also gets the events
+   * of unknown types. A reader without it leaves both kinds for a while to a replica of a later
+   * release.
+   */
+  readonly keepUnreadable?: (events: UnreadableEvent[]) => Promise<void>;
+  /** Whether `handle` also gets an event `event.refused` for each refused event. */
   readonly recordsRefusals?: boolean;
   /**
-   * How long events may be left in the stream for others to join them: what costs a transaction is
-   * then shared, and whoever publishes shares the server and this process with no delivery.
-   * Default 0: each is sent here as it comes.
+   * How long events may wait in the stream, so that they are delivered and handled together. Then
+   * one transaction handles several events, and fewer deliveries take time from the publishers.
+   * Default 0: each event is delivered at once.
    */
   readonly lingerMs?: number;
   readonly checkEveryMs?: number;
@@ -32,178 +51,203 @@ interface ConsumeOptions {
 }
 
 export interface Reader extends AsyncDisposable {
-  /** As of the last look, some seconds ago at most. */
+  /** The reader's state at the last check, at most a few seconds ago. */
   readonly state: () => ReaderState;
 }
 
-const batchMax = 256;
-/** How long one request for events stands at the server before it is made anew. */
-const expires = 5_000;
-/** A message holds one event, or an array of those that were published together. */
-const eventsSchema = z.compile(z.array(eventSchema).min(1).max(256));
 const redeliverAfterMs = 1_000;
 
 /**
- * Feeds a durable consumer's events to `handle` in batches, and acknowledges them after it has
- * committed. Delivery is at least once, in any order: `handle` must be idempotent by event id.
+ * Feeds a durable consumer's events to `handle` in batches, and acknowledges them after `handle`
+ * has committed. Events are delivered at least once, in any order, so `handle` must be idempotent
+ * by event id.
  */
 export function consumeEvents({
   bus,
   durable,
-  handle,
   logger,
-  recordsRefusals = false,
   lingerMs = 0,
   checkEveryMs = 5_000,
   behindAfterMs = 60_000,
+  ...how
 }: ConsumeOptions): Reader {
-  const handling = { handle, logger, recordsRefusals };
-  let stopped = false;
-  let messages: ConsumerMessages | undefined;
+  const unhandled = trackUnhandled();
+  const handling: Handling = { ...how, logger, unhandled };
+  const receiver = openReceiver({
+    bus,
+    process: (batch) => unhandled.awaitHandling(processBatch(batch, handling)),
+    lingerMs,
+  });
+  let isStopped = false;
 
-  const follow = async (consumer: Consumer) => {
-    const batches = openBatches(handling);
-    // Called back, not iterated: nothing may wait where it would be left when this stops.
-    messages = await consumer.consume({
-      max_messages: batchMax,
-      callback: batches.add,
-      // Otherwise it would look for a consumer that is gone without ever saying so.
-      abort_on_missing_resource: true,
-    });
-    const failure = await messages.closed();
-    await batches.worked();
-    if (failure) throw failure;
-  };
-  const take = async (consumer: Consumer, batch: JsMsg[], max: number) => {
-    messages = await consumer.fetch({ max_messages: max, expires });
-    for await (const message of messages) batch.push(message);
-  };
-  const gather = async (consumer: Consumer) => {
-    while (!stopped) {
-      const batch: JsMsg[] = [];
-      try {
-        await take(consumer, batch, 1);
-        if (batch.length === 0) continue;
-        if ((batch[0]?.info.pending ?? 0) < batchMax) await delay(lingerMs);
-        // Asking for more than there is would wait for it.
-        const { num_pending: pending } = await consumer.info();
-        if (pending > 0 && !stopped) await take(consumer, batch, Math.min(pending, batchMax));
-      } finally {
-        // Also what came before a failure: it would come again only after `ack_wait`.
-        if (batch.length > 0) await process(batch, handling);
-      }
-    }
-  };
-  const run = async () => {
-    while (!stopped) {
+  const runReceiver = async () => {
+    while (!isStopped) {
       try {
         const consumer = await jetstream(bus.nats, { apiPrefix: storeApi }).consumers.get(
-          eventsStream,
+          durableConsumers[durable].stream,
           durable,
         );
-        await (lingerMs === 0 ? follow(consumer) : gather(consumer));
+        await receiver.receive(consumer);
       } catch (error) {
-        if (!stopped) logger.warn({ err: error, durable }, 'events cannot be read yet');
+        if (isStopped) return;
+        logger.warn({ err: error, durable }, 'events cannot be read yet');
+        await delay(500);
       }
-      if (!stopped) await delay(500);
     }
   };
-  const running = run();
-  const watching = watchReader({ bus, durable, logger, checkEveryMs, behindAfterMs });
+  const receiverRun = runReceiver();
+  const readerWatch = watchReader({ bus, durable, logger, unhandled, checkEveryMs, behindAfterMs });
 
   return {
-    state: watching.state,
+    state: readerWatch.state,
     async [Symbol.asyncDispose]() {
-      stopped = true;
-      await watching[Symbol.asyncDispose]();
-      await messages?.close();
-      await toldServer(bus);
-      await running;
+      isStopped = true;
+      await readerWatch[Symbol.asyncDispose]();
+      await receiver.stop();
+      await waitForServer(bus);
+      await receiverRun;
     },
   };
 }
 
-/** Until the server knows that nobody reads here, it sends here what a replica should have. */
-async function toldServer({ nats }: Bus): Promise<void> {
+/**
+ * Waits until the NATS server knows that this reader is gone. Until then the server would send it
+ * events that another replica should get.
+ */
+async function waitForServer({ nats }: Bus): Promise<void> {
   if (nats.isClosed()) return;
   await Promise.race([nats.flush().catch(() => {}), delay(500, undefined, { ref: false })]);
 }
 
-type Handling = Required<Pick<ConsumeOptions, 'handle' | 'logger' | 'recordsRefusals'>>;
-
-/** Collects what arrives while a batch is in hand, so that a backlog is worked off in few transactions. */
-function openBatches(options: Handling) {
-  let waiting: JsMsg[] = [];
-  let working: Promise<void> | undefined;
-
-  const work = async () => {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, batchMax);
-      await process(batch, options);
-    }
-    working = undefined;
-  };
-  return {
-    add: (message: JsMsg) => {
-      waiting.push(message);
-      working ??= Promise.resolve().then(work);
-    },
-    /** Resolves when nothing is in hand. */
-    worked: async () => working,
-  };
+interface Handling extends Pick<
+  ConsumeOptions,
+  'handle' | 'logger' | 'keepUnreadable' | 'recordsRefusals'
+> {
+  readonly unhandled: Unhandled;
 }
 
-async function process(batch: JsMsg[], handling: Handling): Promise<void> {
-  const { handle, logger } = handling;
-  const parsed = batch.flatMap((message) => {
-    const result = eventsSchema.safeParse([parseJson(message)].flat());
-    if (result.success) return [{ message, events: believed(message, result.data, handling) }];
-    // Nothing can ever be made of it, so it must not come back for ever.
-    logger.error({ subject: message.subject, issues: result.error.issues }, 'event is malformed');
-    message.term();
-    return [];
-  });
-  if (parsed.length === 0) return;
+async function processBatch(batch: JsMsg[], handling: Handling): Promise<void> {
+  const messages = batch.map((message) => ({
+    message,
+    read: readMessage(message.subject, message.data),
+  }));
   try {
-    const events = parsed.flatMap((each) => each.events);
-    if (events.length > 0) await handle(events);
-    for (const { message } of parsed) message.ack();
+    const events = messages.flatMap(({ message, read }) => selectEvents(message, read, handling));
+    const unreadable = messages.flatMap(({ read }) => read.unreadable);
+    if (events.length > 0) await handling.handle(events);
+    if (unreadable.length > 0) await handling.keepUnreadable?.(unreadable);
+    for (const { message, read } of messages) {
+      if (isDoneReading(handling, read)) acknowledgeMessage(message, handling);
+      else leaveToLaterRelease(message, handling);
+    }
   } catch (error) {
-    if (parsed.length > 1) {
-      // One bad event must not hold up the others.
-      for (const { message } of parsed) await process([message], handling);
+    if (messages.length > 1) {
+      // One message that fails must not hold up the others, so each is now handled alone.
+      for (const { message } of messages) await processBatch([message], handling);
       return;
     }
-    logger.warn({ err: error, subject: parsed[0]?.message.subject }, 'event not handled yet');
-    parsed[0]?.message.nak(redeliverAfterMs);
+    const [only] = messages;
+    if (only === undefined) return;
+    const { message } = only;
+    handling.logger.warn({ err: error, subject: message.subject }, 'event not handled yet');
+    if (isContentFailure(error)) await handleOneByOne(message, handling);
+    else retryMessage(message, handling);
   }
 }
 
-/** Each component publishes below its own name only, so the subject tells who speaks; the body may say anything. */
-function believed(
-  { subject }: JsMsg,
-  events: readonly Event[],
-  { logger, recordsRefusals }: Handling,
-): Event[] {
-  return events.flatMap((event) => {
-    if (belongsTo(subject, event.type)) return [event];
-    logger.error(
-      { subject, type: event.type, eventId: event.id },
-      'event refused: not the type of its subject',
-    );
-    return recordsRefusals ? [refusalOf(subject, event)] : [];
-  });
-}
-
-function parseJson(message: JsMsg): unknown {
+/**
+ * Handles the events of a message one by one, after their content made the whole message fail. An
+ * event that fails again for its content is stored like an unreadable one. A reader that stores
+ * nothing leaves the message to a later release. Without this, such messages would be delivered for
+ * ever, and enough of them would stop the reader.
+ */
+async function handleOneByOne(message: JsMsg, handling: Handling): Promise<void> {
+  const { handle, keepUnreadable } = handling;
+  if (keepUnreadable === undefined) return leaveToLaterRelease(message, handling);
+  const { subject, data } = message;
   try {
-    return message.json();
-  } catch {
-    return undefined; // Refused by the schema, which says where it came from.
+    for (const messagePart of splitMessage(subject, data)) {
+      const read = readMessage(subject, messagePart.body);
+      const events = selectEvents(message, read, handling);
+      try {
+        if (events.length > 0) await handle([...events]);
+        if (read.unreadable.length > 0) await keepUnreadable([...read.unreadable]);
+      } catch (error) {
+        if (!isContentFailure(error)) throw error;
+        await keepUnreadable([messagePart]);
+      }
+    }
+    acknowledgeMessage(message, handling);
+  } catch (error) {
+    handling.logger.warn({ err: error, subject }, 'event not handled yet');
+    retryMessage(message, handling);
   }
 }
 
-/** Notes an event in the component's inbox; false when its effect was already committed. */
+function acknowledgeMessage(message: JsMsg, { unhandled }: Handling): void {
+  unhandled.noteHandled(message.seq);
+  message.ack();
+}
+
+function retryMessage(message: JsMsg, { unhandled }: Handling): void {
+  unhandled.noteFailure(message.seq);
+  message.nak(redeliverAfterMs);
+}
+
+/**
+ * The events of a message that `handle` gets. An event whose type does not belong to the subject is
+ * refused: a component can publish only under its own subjects, so the subject identifies the
+ * sender, while the body could name any sender.
+ */
+function selectEvents(
+  { subject }: JsMsg,
+  { events, ofUnknownType, refused }: ReadMessage,
+  { logger, keepUnreadable, recordsRefusals }: Handling,
+): readonly ReceivedEvent[] {
+  for (const { type, id } of refused) {
+    logger.error({ subject, type, eventId: id }, 'event refused: not the type of its subject');
+  }
+  if (ofUnknownType.length + refused.length === 0) return events;
+  return [
+    ...events,
+    ...(keepUnreadable === undefined ? [] : ofUnknownType),
+    ...(recordsRefusals === true ? refusalsOf(subject, refused) : []),
+  ];
+}
+
+/**
+ * Whether this reader is done with the whole message, so that no part of it is left to a later
+ * release.
+ */
+function isDoneReading({ keepUnreadable }: Handling, read: ReadMessage): boolean {
+  return (
+    keepUnreadable !== undefined ||
+    (read.unreadable.length === 0 && read.ofUnknownType.length === 0)
+  );
+}
+
+/**
+ * Leaves a message to a replica of a later release, which can read it, for as long as an upgrade
+ * may take. Afterwards the message is acknowledged unread, because otherwise it would stay in the
+ * stream for ever. An empty message is acknowledged at once: no release finds an event in it.
+ */
+function leaveToLaterRelease(message: JsMsg, handling: Handling): void {
+  const { logger, unhandled } = handling;
+  const { subject, info, seq: sequence } = message;
+  const publishedAt = info.timestampNanos / 1_000_000;
+  if (message.data.length > 0 && unhandled.noteLeft(sequence, publishedAt)) {
+    if (info.deliveryCount === 1) logger.warn({ subject }, 'event is left to a later release');
+    message.nak(leaveAgainAfterMs);
+    return;
+  }
+  logger.error({ subject, sequence }, 'event is dropped: it cannot be read');
+  acknowledgeMessage(message, handling);
+}
+
+/**
+ * Stores the event's id in the component's inbox. Returns false when the effect of the event was
+ * already committed.
+ */
 export async function rememberEvent(tx: Transaction, event: Event): Promise<boolean> {
   const rows = await tx`
     insert into inbox (event_id)

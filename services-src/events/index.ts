@@ -1,8 +1,14 @@
 export { appendEvent, createEvent } from './outbox.ts';
 export { startRelay } from './relay.ts';
+export type { Relay } from './relay.ts';
 export { openPublisher } from './publish.ts';
 export type { Publisher } from './publish.ts';
 export { consumeEvents, rememberEvent } from './consume.ts';
 export type { Reader } from './consume.ts';
-export { onEvents } from './listen.ts';
-export { provisionStream } from './provision.ts';
+export { isContentFailure as isOfItsContent } from './content-failure.ts';
+export { readMessage, refusalsOf } from './read-message.ts';
+export { listenToEvents as onEvents } from './listen.ts';
+export { watchStreams } from './watch-streams.ts';
+export type { StreamWatch } from './watch-streams.ts';
+export { provisionStreams } from './provision.ts';
+export type { StreamSettings } from './provision.ts';

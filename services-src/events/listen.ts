@@ -1,13 +1,15 @@
 import type { Bus } from '#bus';
-import { belongsTo, eventType } from '../contracts/events.ts';
+import { isAllowedSubject, eventType } from '../contracts/events.ts';
 
 /**
- * Calls `listener` for every message of a plain subscription (no queue: every replica hears it),
- * with the subject and the parsed body (`null` for one that cannot be read, or whose event type is not
- * that of the subject), and with `null` when the bus reconnects, because
- * messages may have been missed: drop every cache then.
+ * Calls `listener` with the subject and the parsed body of every message of a plain subscription.
+ * There is no queue group, so every replica gets every message. The body is `null` when it cannot
+ * be parsed, or when its event type does not belong to the subject.
+ *
+ * When the bus reconnects, `listener` is called once with `null` in place of a message: messages
+ * may have been missed, so every cache must be dropped.
  */
-export function onEvents(
+export function listenToEvents(
   bus: Bus,
   subjects: readonly string[],
   listener: (message: { subject: string; body: unknown } | null) => void,
@@ -17,36 +19,40 @@ export function onEvents(
       callback: (failure, message) => {
         if (failure) return listener(null);
         const { subject } = message;
-        listener({ subject, body: believed(subject, parse(message.string())) });
+        listener({ subject, body: nullUnlessOwned(subject, parseJson(message.string())) });
       },
     }),
   );
-  let disposed = false;
+  let isDisposed = false;
   void (async () => {
     for await (const status of bus.nats.status()) {
-      if (disposed) return;
+      if (isDisposed) return;
       if (status.type === 'reconnect') listener(null);
     }
   })();
   return {
     [Symbol.dispose]() {
-      disposed = true;
+      isDisposed = true;
       for (const subscription of subscriptions) subscription.unsubscribe();
     },
   };
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // Listeners treat an unreadable body like an unknown event.
+    return null; // Listeners treat a body that is not JSON like an unknown event.
   }
 }
 
-/** NATS checks the subject; the body may hold any event, so its type is compared with the subject. */
-function believed(subject: string, body: unknown): unknown {
+/**
+ * Returns null for an event whose type does not belong to the subject. NATS lets a component
+ * publish only under its own subjects, so the subject identifies the sender; the body could name
+ * any sender.
+ */
+function nullUnlessOwned(subject: string, body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('type' in body)) return body;
   const type = eventType.safeParse(body.type);
-  return !type.success || belongsTo(subject, type.data) ? body : null;
+  return !type.success || isAllowedSubject(subject, type.data) ? body : null;
 }

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => environment[Symbol.asyncDispose]());
 
-test('an event too large for the stream is refused with its change, and those after it are relayed', async () => {
+test('an event that is too large for the stream fails its transaction, and does not stop the relay of later events', async () => {
   const logger = pino({ enabled: false });
   await using db = openDatabase({
     url: environment.variables['POLICY_DATABASE_URL'] ?? '',
@@ -53,8 +53,26 @@ test('an event too large for the stream is refused with its change, and those af
     owner: 'policy',
     logger,
   });
-  await expect
-    .poll(() => seen.map(({ id }) => id), { timeout: 15_000 })
-    .toEqual([large.id, small.id]);
-  expect(await db`select 1 from outbox where published_at is null`).toHaveLength(0);
+  await expect.poll(() => seen.map(({ id }) => id)).toEqual([large.id, small.id]);
+  await expect.poll(() => db`select 1 from outbox where published_at is null`).toHaveLength(0);
+});
+
+test('an event whose audit entry a later release stored is recorded without the members that this release does not know', async () => {
+  await using db = openDatabase({
+    url: environment.variables['POLICY_DATABASE_URL'] ?? '',
+    schema: 'policy',
+    connectionsMax: 1,
+  });
+  const audit = blankAuditEntry('Made a rule');
+  const storedAudit = { ...audit, weight: 7, outcome: 'postponed' };
+  const event = await db.transaction((tx) =>
+    appendEvent(tx, {
+      type: 'rule.created',
+      orgId: randomUUID(),
+      audience: [],
+      data: {},
+      audit: storedAudit as typeof audit,
+    }),
+  );
+  expect(event.audit).toEqual({ ...audit, outcome: 'postponed' });
 });

@@ -10,7 +10,7 @@ import type { DisclosedField } from '#contracts/audit';
 import { event as eventSchema } from '#contracts/events';
 import { createTestEnvironment } from '../../test/support/environment.ts';
 import type { TestEnvironment } from '../../test/support/environment.ts';
-import { eventsStream } from '../contracts/events.ts';
+import { auditStream } from '../contracts/events.ts';
 import { createEvent } from './outbox.ts';
 import { openPublisher } from './publish.ts';
 
@@ -35,7 +35,7 @@ const newEvent = (disclosed: DisclosedField[] = []) =>
     audit: { ...blankAuditEntry('Called'), disclosed },
   });
 
-/** Fields as long as this, of characters that JSON escapes. */
+/** Makes fields with values of this length, made of characters that JSON escapes. */
 const fieldsOf = (length: number) =>
   Array.from({ length: 50 }, (_, at) => ({
     label: `Field ${at}`,
@@ -43,7 +43,7 @@ const fieldsOf = (length: number) =>
     truncated: false,
   }));
 
-/** The stream as its administrator has it. */
+/** Opens the stream AUDIT with an administrator's rights. */
 async function openStream() {
   const url = new URL(environment.variables['EXECUTOR_NATS_URL'] ?? '');
   const nats = await connect({
@@ -54,70 +54,75 @@ async function openStream() {
   });
   const { streams } = await jetstreamManager(nats);
   return {
-    change: (settings: { max_msg_size: number }) => streams.update(eventsStream, settings),
-    stored: async () => (await streams.info(eventsStream)).state.messages,
-    /** The last message, as the events that it holds. */
+    change: (settings: { max_msg_size: number }) => streams.update(auditStream, settings),
+    stored: async () => (await streams.info(auditStream)).state.messages,
+    /** Returns the events in the stream's last message. */
     last: async (): Promise<unknown[]> => {
-      const { state } = await streams.info(eventsStream);
-      const message = await streams.getMessage(eventsStream, { seq: state.last_seq });
+      const { state } = await streams.info(auditStream);
+      const message = await streams.getMessage(auditStream, { seq: state.last_seq });
       return [message?.json<unknown>()].flat();
     },
     [Symbol.asyncDispose]: () => nats.close(),
   };
 }
 
-test('an event whose id another component has used is stored all the same, and logged', async () => {
+test('an event whose id another component has already used is still stored, and the clash is logged', async () => {
   await using stream = await openStream();
-  const before = await stream.stored();
+  const storedBefore = await stream.stored();
   const publisher = openPublisher(await environment.connect('executor'), 'executor', logger);
   const event = newEvent();
   const { nats } = await environment.connect('gateway');
   const headers = createHeaders();
   headers.set('Nats-Msg-Id', event.id);
-  await nats.request('aud.gateway.action.denied', 'mine', { headers, timeout: 5_000 });
+  await nats.request('aud.gateway.action.denied', 'mine', { headers, timeout: 30_000 });
 
   await publisher.publish(event);
-  expect((await stream.stored()) - before).toBe(2);
-  expect(logged.map(({ msg }) => msg)).toEqual(['somebody else has published under this id']);
+  expect((await stream.stored()) - storedBefore).toBe(2);
+  expect(logged.map(({ msg }) => msg)).toEqual([
+    'another component or replica has published under this id',
+  ]);
 });
 
-test('an event is published when the stream has it, and not when the stream refuses it', async () => {
+test('publishing an event resolves when the stream stores it, and fails when the stream refuses it', async () => {
   await using stream = await openStream();
   const publisher = openPublisher(await environment.connect('executor'), 'executor', logger);
   const event = newEvent();
 
-  const before = await stream.stored();
+  const storedBefore = await stream.stored();
   await publisher.publish(event);
-  expect(await stream.stored()).toBe(before + 1);
+  expect(await stream.stored()).toBe(storedBefore + 1);
 
   await stream.change({ max_msg_size: 10 });
   await expect(publisher.publish(newEvent())).rejects.toMatchObject({ code: 'unavailable' });
-  const together = Array.from({ length: 5 }, () => publisher.publish(newEvent()));
-  const settled = await Promise.allSettled(together);
-  expect(settled.map(({ status }) => status)).toEqual(together.map(() => 'rejected'));
+  const pendingPublications = Array.from({ length: 5 }, () => publisher.publish(newEvent()));
+  const publicationResults = await Promise.allSettled(pendingPublications);
+  expect(publicationResults.map(({ status }) => status)).toEqual(
+    pendingPublications.map(() => 'rejected'),
+  );
 
   await stream.change({ max_msg_size: -1 });
   await publisher.publish(newEvent());
-  expect(await stream.stored()).toBe(before + 2);
+  expect(await stream.stored()).toBe(storedBefore + 2);
 });
 
-test('events that are too large for one message together are all published', async () => {
+test('waiting events that are together too large for one message are all published', async () => {
   await using stream = await openStream();
   const publisher = openPublisher(await environment.connect('executor'), 'executor', logger);
-  const before = await stream.stored();
+  const storedBefore = await stream.stored();
 
-  // About a MiB each: the second to the last wait for the first, and would leave as one.
+  // Each event has about a MiB. While the first is sent the others wait, and without the limit they
+  // would be sent as one message.
   await Promise.all(Array.from({ length: 8 }, () => publisher.publish(newEvent(fieldsOf(10_240)))));
-  expect((await stream.stored()) - before).toBe(8);
+  expect((await stream.stored()) - storedBefore).toBe(8);
   const [last] = await stream.last();
   expect(eventSchema.parse(last).audit?.disclosed).toEqual(fieldsOf(10_240));
 
-  // Small ones share messages still.
+  // Small events must still share messages.
   await Promise.all(Array.from({ length: 65 }, () => publisher.publish(newEvent())));
-  expect((await stream.stored()) - before).toBe(10);
+  expect((await stream.stored()) - storedBefore).toBe(10);
 });
 
-test('an event that is too large for any message is published with its values cut', async () => {
+test('an event that is too large for any message is published with truncated values', async () => {
   await using stream = await openStream();
   const publisher = openPublisher(await environment.connect('executor'), 'executor', logger);
   const large = newEvent(fieldsOf(102_400));

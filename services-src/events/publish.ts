@@ -5,63 +5,64 @@ import { headers as createHeaders } from '@nats-io/transport-node';
 import type { Bus } from '#bus';
 import { AppError } from '#errors';
 import type { Logger } from '#telemetry';
-import { batchSubject, eventSubject } from '../contracts/events.ts';
+import { batchSubjectOf, recordSubjectOf } from '../contracts/events.ts';
 import type { Event } from '../contracts/events.ts';
 import type { Component } from '../contracts/vocabulary.ts';
 
 export interface Publisher {
-  /** Resolves once JetStream has the event; throws `unavailable` otherwise. */
+  /** Resolves when JetStream has stored the event; throws `unavailable` otherwise. */
   publish(event: Event): Promise<void>;
 }
 
-interface Waiting {
+interface WaitingEvent {
   readonly event: Event;
-  /** As it travels. */
+  /** The event as JSON. */
   readonly body: string;
   readonly bytes: number;
   readonly settle: (failure?: AppError) => void;
 }
 
-const batchMax = 64;
-/** Of one message; a larger event goes alone. */
+const batchEventsMax = 64;
+/** The most bytes of a message with several events. A single larger event is sent alone. */
 const batchBytesMax = 1_048_576;
-/** Beside the body, of what NATS takes as one message: headers and the brackets of a list. */
-const overheadBytes = 1_024;
+/** Bytes of a NATS message that are not events: headers and the brackets of a list. */
+const messageOverheadBytes = 1_024;
 const timeoutMs = 2_000;
 
 /**
- * Publishes events straight to the stream, for what has no row of its own to commit with
- * (reads, refusals at the edge). Everything else goes through the outbox.
+ * Publishes records directly to the stream AUDIT. Only events that accompany no change in the
+ * database (reads, and refusals by the gateway) are published in this way, and only the audit log
+ * reads them; all others go through the outbox.
  *
- * One message is on its way at a time, and what arrives meanwhile leaves together in the next:
- * under load the cost of a message, at JetStream and at its reader, is shared, and a call alone
- * waits for nobody.
+ * One message is sent at a time. Events that arrive while it is sent go together into the next one:
+ * under load they share the cost of a message at JetStream and at the reader, and a single call
+ * does not wait.
  */
 export function openPublisher(bus: Bus, owner: Component, logger: Logger): Publisher {
-  let waiting: Waiting[] = [];
+  let waitingEvents: WaitingEvent[] = [];
   let isSending = false;
 
-  const send = async (batch: readonly Waiting[]): Promise<void> => {
+  const sendBatch = async (batch: readonly WaitingEvent[]): Promise<void> => {
     const [first] = batch;
     if (first === undefined) return;
     const isAlone = batch.length === 1;
-    const subject = isAlone ? eventSubject(owner, first.event.type) : batchSubject(owner);
+    const subject = isAlone ? recordSubjectOf(owner, first.event.type) : batchSubjectOf(owner);
     const body = isAlone ? first.body : `[${batch.map((each) => each.body).join()}]`;
     try {
-      await store(bus, logger, { subject, body, id: first.event.id });
+      await storeEvent(bus, logger, { subject, body, id: first.event.id });
       for (const { settle } of batch) settle();
     } catch (cause) {
       for (const { settle } of batch) settle(notRecorded(cause));
     }
   };
-  const pump = async (): Promise<void> => {
+  const publishQueued = async (): Promise<void> => {
     if (isSending) return;
     isSending = true;
-    while (waiting.length > 0) {
-      const count = countFitting(waiting, messageBytesMax(bus));
-      const batch = waiting.slice(0, count);
-      waiting = waiting.slice(count);
-      await send(batch);
+    while (waitingEvents.length > 0) {
+      const count = countFittingEvents(waitingEvents, messageBytesMax(bus));
+      const batch = waitingEvents.slice(0, count);
+      waitingEvents = waitingEvents.slice(count);
+      await sendBatch(batch);
     }
     isSending = false;
   };
@@ -70,80 +71,92 @@ export function openPublisher(bus: Bus, owner: Component, logger: Logger): Publi
     publish: (event) =>
       new Promise((resolve, reject) => {
         const settle = (failure?: AppError) => (failure ? reject(failure) : resolve());
-        waiting.push({ event, ...written(event, messageBytesMax(bus), logger), settle });
-        void pump();
+        waitingEvents.push({
+          event,
+          ...serialiseEvent(event, messageBytesMax(bus), logger),
+          settle,
+        });
+        void publishQueued();
       }),
   };
 }
 
-/** What the server takes as one message, without the overhead. */
+/** The most bytes of events that fit into one message, by the NATS server's limit. */
 function messageBytesMax({ nats }: Bus): number {
-  return (nats.info?.max_payload ?? batchBytesMax) - overheadBytes;
+  return (nats.info?.max_payload ?? batchBytesMax) - messageOverheadBytes;
 }
 
-/** How many of those that wait go as one message: at least one. */
-function countFitting(waiting: readonly Waiting[], bytesMax: number): number {
-  const max = Math.min(batchBytesMax, bytesMax);
+/** The number of waiting events that fit into one message; at least one. */
+function countFittingEvents(waitingEvents: readonly WaitingEvent[], bytesMax: number): number {
+  const messageBytesLimit = Math.min(batchBytesMax, bytesMax);
   let bytes = 0;
   let count = 0;
-  for (const each of waiting) {
+  for (const each of waitingEvents) {
     bytes += each.bytes + 1;
-    if (count === batchMax || (count > 0 && bytes > max)) break;
+    if (count === batchEventsMax || (count > 0 && bytes > messageBytesLimit)) break;
     count += 1;
   }
   return count;
 }
 
 /**
- * An event as text. Where the server would not take it, its disclosed values are cut, and say so: a
- * record that is not complete is worth more than none.
+ * Serialises an event. When it is too large for the server, its disclosed values are cut and marked
+ * as truncated: an incomplete record is better than none.
  */
-function written(event: Event, bytesMax: number, logger: Logger): Pick<Waiting, 'body' | 'bytes'> {
+function serialiseEvent(
+  event: Event,
+  bytesMax: number,
+  logger: Logger,
+): Pick<WaitingEvent, 'body' | 'bytes'> {
   const body = JSON.stringify(event);
   const bytes = Buffer.byteLength(body);
   const { audit } = event;
   if (bytes <= bytesMax || audit === null) return { body, bytes };
   logger.warn({ id: event.id, type: event.type, bytes }, 'disclosed values of a record are cut');
   const fields = audit.disclosed;
-  const inDisclosed = Buffer.byteLength(JSON.stringify(fields));
-  // Evenly, so that a part of each is kept; a character takes six bytes at most.
-  const left = Math.max(0, bytesMax - (bytes - inDisclosed) - 500 * fields.length);
-  const charactersMax = Math.floor(left / fields.length / 6);
+  const disclosedBytes = Buffer.byteLength(JSON.stringify(fields));
+  // Every value is cut to one common length, so that a part of each is kept. A character takes at
+  // most six bytes in JSON.
+  const bytesLeft = Math.max(0, bytesMax - (bytes - disclosedBytes) - 500 * fields.length);
+  const charactersMax = Math.floor(bytesLeft / fields.length / 6);
   const disclosed = fields.map((field) =>
     field.value.length <= charactersMax
       ? field
       : { ...field, value: field.value.slice(0, charactersMax).toWellFormed(), truncated: true },
   );
-  const cut = JSON.stringify({ ...event, audit: { ...audit, disclosed } });
-  return { body: cut, bytes: Buffer.byteLength(cut) };
+  const shortenedEvent = JSON.stringify({ ...event, audit: { ...audit, disclosed } });
+  return { body: shortenedEvent, bytes: Buffer.byteLength(shortenedEvent) };
 }
 
 interface Publication {
   readonly subject: string;
   readonly body: string;
-  /** By which the stream recognises a second publication of the same. */
+  /** The id by which the stream recognises duplicates. */
   readonly id: string;
 }
 
 /**
- * Publishes what was never published before. De-duplication is per stream, not per publisher: where
- * the stream knows the id already, another component has used it, and this message was not
- * stored. It goes once more under an id that nobody can have seen.
+ * Publishes a new event. The stream de-duplicates event ids across all publishers: when it already
+ * knows the id, another component has used that id, or another executor has recorded the same read,
+ * and the stream did not store this event. The event is then published again under a random id that cannot be guessed.
  */
-async function store(bus: Bus, logger: Logger, publication: Publication): Promise<void> {
-  if (await ask(bus, publication)) return;
+async function storeEvent(bus: Bus, logger: Logger, publication: Publication): Promise<void> {
+  if (await publishOnce(bus, publication)) return;
   const { subject, id } = publication;
-  logger.error({ subject, id }, 'somebody else has published under this id');
-  if (await ask(bus, { ...publication, id: randomUUID() })) return;
+  logger.error({ subject, id }, 'another component or replica has published under this id');
+  if (await publishOnce(bus, { ...publication, id: randomUUID() })) return;
   throw new Error('The stream says twice that it has the event already.');
 }
 
 /**
- * Publishes and waits for the stream's word: whether it stored this, rather than known the id. A
- * stream answers a publication like any request (NATS: ADR-22); the client library's own `publish`
- * asks by its costly `request` (docs/adr/0015).
+ * Publishes, and waits for the stream's acknowledgement. Returns false when the stream already knew
+ * the id and stored nothing. A stream answers a publication like any request (NATS ADR-22), so this
+ * uses our cheaper request instead of the client library's `publish` (docs/adr/0015).
  */
-async function ask({ requests }: Bus, { subject, body, id }: Publication): Promise<boolean> {
+async function publishOnce(
+  { requests }: Bus,
+  { subject, body, id }: Publication,
+): Promise<boolean> {
   const headers = createHeaders();
   headers.set('Nats-Msg-Id', id);
   const reply = await requests.request(subject, body, { timeoutMs, headers });

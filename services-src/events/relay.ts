@@ -1,100 +1,122 @@
-import { jetstream } from '@nats-io/jetstream';
-
 import type { Bus } from '#bus';
 import type { Database } from '#database';
 import { repeat } from '#process';
 import type { Logger } from '#telemetry';
-import { eventSubject } from '../contracts/events.ts';
-import type { EventType } from '../contracts/events.ts';
-import type { Component } from '../contracts/vocabulary.ts';
+import { limitRepeats } from '../telemetry/limit-repeats.ts';
+import type { OutboxOwner, OutboxState } from '../contracts/events.ts';
+import { measureBacklog, pruneOutbox } from './outbox.sql.ts';
+import { createRelayBatches } from './relay-batches.ts';
+import { createLostStreamRepeater } from './repeat-lost.ts';
+import { openRowPublisher } from './stream-messages.ts';
 
 interface RelayOptions {
   readonly db: Database;
   readonly bus: Bus;
-  readonly owner: Component;
+  readonly owner: OutboxOwner;
   readonly logger: Logger;
+  /** The pause between two checks of the streams and of the number of waiting rows. */
+  readonly checkEveryMs?: number;
+  readonly pruneEveryMs?: number;
 }
 
-interface OutboxRow {
-  id: string;
-  type: EventType;
-  body: string;
+export interface Relay extends AsyncDisposable {
+  /** The rows that waited at the last check, a few seconds ago. */
+  readonly backlog: () => OutboxState;
+  /**
+   * Whether AUDIT refuses records because it is full or missing. The relay keeps trying, so this
+   * becomes false by itself.
+   */
+  readonly isAuditBlocked: () => boolean;
 }
-
-const batchMax = 200;
-/** How soon rows are found whose writer died between commit and wake. */
-const pollEveryMs = 1_000;
-const lingerMs = 100;
 
 /**
- * Moves committed events from a component's outbox to the stream. Any number of replicas may
- * run one: rows are claimed with `skip locked`, and the event id de-duplicates at JetStream. A row
- * may have been published before, by one that died, so that the stream has it already is success.
+ * The time between two searches for rows whose process died after the commit and before it woke the
+ * relay.
  */
-export function startRelay({ db, bus, owner, logger }: RelayOptions): AsyncDisposable {
-  const stream = jetstream(bus.nats, { timeout: 5_000 });
+const pollEveryMs = 1_000;
+const lingerMs = 100;
+const pruneBatchMax = 5_000;
 
-  const relayBatch = () =>
-    db.begin(async (tx) => {
-      const rows = await tx<OutboxRow[]>`
-          select id, type, body
-            from outbox
-           where published_at is null
-           order by id
-           limit ${batchMax}
-             for update skip locked
-      `;
-      if (rows.length === 0) return 0;
-      await Promise.all(
-        rows.map((row) =>
-          stream.publish(eventSubject(owner, row.type), row.body, { msgID: row.id }),
-        ),
-      );
-      await tx`
-        update outbox
-           set published_at = now()
-         where id = any(${rows.map((row) => row.id)}::uuid[])
-      `;
-      return rows.length;
-    });
-
-  const relaying = repeat(pollEveryMs, async () => {
+/**
+ * Moves committed events from a component's outbox to the streams: the record of each event to
+ * AUDIT, and then the event to EVENTS, unless only the audit log reads events of its type. Any
+ * number of replicas may run a relay, because rows are claimed with `skip locked`. A stream that
+ * refuses messages does not delay those for the other stream.
+ */
+export function startRelay({
+  db,
+  bus,
+  owner,
+  logger,
+  checkEveryMs = 5_000,
+  pruneEveryMs = 60_000,
+}: RelayOptions): Relay {
+  const publish = openRowPublisher(bus, owner);
+  let isStopped = false;
+  const limitedLogger = limitRepeats(logger);
+  const batches = createRelayBatches({ db, publish, logger });
+  const drainBatches = async (batch: () => Promise<'more' | 'done'>) => {
     try {
-      while ((await relayBatch()) === batchMax);
+      while (!isStopped && (await batch()) === 'more');
     } catch (error) {
-      logger.warn({ err: error }, 'events could not be relayed yet');
+      limitedLogger.warn({ reason: reasonOf(error) }, 'events could not be relayed yet');
     }
-  });
-  // Records for the audit log alone wait a moment for each other: under load one transaction moves many.
-  let patient: NodeJS.Timeout | undefined;
+  };
+
+  const recordLoop = repeat(pollEveryMs, () => drainBatches(batches.recordBatch));
+  const announceLoop = repeat(pollEveryMs, () => drainBatches(batches.announceBatch));
+  // Events that only the audit log reads may wait a moment, so that under load one transaction
+  // moves many of them.
+  let lingerTimer: NodeJS.Timeout | undefined;
   db.onEventsCommitted(({ isUrgent }) => {
-    if (isUrgent) relaying.wake();
+    if (isUrgent) recordLoop.wake();
     else
-      patient ??= setTimeout(() => {
-        patient = undefined;
-        relaying.wake();
+      lingerTimer ??= setTimeout(() => {
+        lingerTimer = undefined;
+        recordLoop.wake();
       }, lingerMs);
   });
 
-  const pruning = repeat(600_000, async () => {
+  let backlog: OutboxState = { waiting: 0, oldest_seconds: 0 };
+  const repeatLostEvents = createLostStreamRepeater({
+    db,
+    bus,
+    publish,
+    logger,
+    isStopped: () => isStopped,
+  });
+  const checkLoop = repeat(checkEveryMs, async () => {
+    backlog = await measureBacklog(db).catch(() => backlog);
+    await repeatLostEvents();
+  });
+  checkLoop.wake();
+  const pruneLoop = repeat(pruneEveryMs, async () => {
     try {
-      await db`
-        delete from outbox
-         where id in (select id
-                        from outbox
-                       where published_at < now() - interval '7 days'
-                       limit 10000)
-      `;
+      while (!isStopped && (await pruneOutbox(db, { limit: pruneBatchMax })) === pruneBatchMax);
     } catch (error) {
       logger.warn({ err: error }, 'old events could not be pruned yet');
     }
   });
 
   return {
+    backlog: () => backlog,
+    isAuditBlocked: batches.isAuditBlocked,
     async [Symbol.asyncDispose]() {
-      clearTimeout(patient);
-      await pruning[Symbol.asyncDispose]();
-      await relaying[Symbol.asyncDispose]();
+      isStopped = true;
+      clearTimeout(lingerTimer);
+      await Promise.all(
+        [pruneLoop, checkLoop, announceLoop, recordLoop].map((each) => each[Symbol.asyncDispose]()),
+      );
     },
   };
+}
+
+/**
+ * The reason in one line, without the stack, because every stack is the same while Postgres is
+ * unreachable.
+ */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // A failure to connect to several addresses of one name has a code and no message.
+  return error.message || ('code' in error ? String(error.code) : error.name);
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { jetstreamManager } from '@nats-io/jetstream';
 import pino from 'pino';
@@ -8,9 +9,10 @@ import { connectBus } from '#bus';
 import { blankAuditEntry } from '#contracts/audit';
 import { createTestEnvironment } from '../../test/support/environment.ts';
 import type { TestEnvironment } from '../../test/support/environment.ts';
+import { smallStreams } from '../../test/support/streams.ts';
 import { consumeEvents } from './consume.ts';
 import { createEvent } from './outbox.ts';
-import { provisionStream } from './provision.ts';
+import { provisionStreams } from './provision.ts';
 import { openPublisher } from './publish.ts';
 
 let environment: TestEnvironment;
@@ -19,13 +21,13 @@ beforeEach(async () => {
 });
 afterEach(() => environment[Symbol.asyncDispose]());
 
-/** The migration's login. */
-function provision() {
+/** Connects as the NATS user `provision`, which the migration uses. */
+function connectProvision() {
   const url = (environment.variables['GATEWAY_NATS_URL'] ?? '').replace('gateway:', 'provision:');
   return connectBus({ url, name: 'provision' });
 }
 
-async function publish(): Promise<void> {
+async function publishTestEvent(): Promise<void> {
   const bus = await environment.connect('executor');
   await openPublisher(bus, 'executor', pino({ enabled: false })).publish(
     createEvent({
@@ -38,14 +40,14 @@ async function publish(): Promise<void> {
   );
 }
 
-interface Reading {
+interface ReaderOptions {
   readonly lingerMs: number;
   readonly handle?: () => Promise<void>;
   readonly behindAfterMs?: number;
 }
-async function read({ lingerMs, handle, behindAfterMs = 60_000 }: Reading) {
+async function startReader({ lingerMs, handle, behindAfterMs = 60_000 }: ReaderOptions) {
   const logged: string[] = [];
-  let handled = 0;
+  let handledCount = 0;
   const reader = consumeEvents({
     bus: await environment.connectReader('audit'),
     durable: 'audit',
@@ -64,35 +66,36 @@ async function read({ lingerMs, handle, behindAfterMs = 60_000 }: Reading) {
     ),
     async handle(events) {
       await handle?.();
-      handled += events.length;
+      handledCount += events.length;
     },
   });
   return {
     logged,
-    handled: () => handled,
+    handled: () => handledCount,
     state: reader.state,
     [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose](),
   };
 }
-const until = (holds: () => void) => vi.waitFor(holds, { timeout: 45_000, interval: 50 });
+const waitUntil = (expectation: () => void) =>
+  vi.waitFor(expectation, { timeout: 45_000, interval: 50 });
 
 describe.each([0, 100])(
-  'a reader that leaves events for %i ms',
+  'a reader of events that collects them for %i ms',
   { timeout: 120_000 },
   (lingerMs) => {
-    test('says once that its consumer is gone, and reads on when there is one again', async () => {
-      await using reader = await read({ lingerMs });
-      await publish();
-      await until(() => expect(reader.handled()).toBe(1));
+    test('reports once that its consumer is missing, and reads again when the consumer is recreated', async () => {
+      await using reader = await startReader({ lingerMs });
+      await publishTestEvent();
+      await waitUntil(() => expect(reader.handled()).toBe(1));
       expect(reader.state()).toBe('ok');
 
-      await using bus = await provision();
-      await (await jetstreamManager(bus.nats)).consumers.delete('EVENTS', 'audit');
-      await until(() => expect(reader.state()).toBe('missing'));
-      await provisionStream(bus, { replicas: 1 });
-      await until(() => expect(reader.state()).toBe('ok'));
-      await publish();
-      await until(() => expect(reader.handled()).toBeGreaterThanOrEqual(2));
+      await using bus = await connectProvision();
+      await (await jetstreamManager(bus.nats)).consumers.delete('AUDIT', 'audit');
+      await waitUntil(() => expect(reader.state()).toBe('missing'));
+      await provisionStreams(bus, smallStreams);
+      await waitUntil(() => expect(reader.state()).toBe('ok'));
+      await publishTestEvent();
+      await waitUntil(() => expect(reader.handled()).toBeGreaterThanOrEqual(2));
 
       expect(reader.logged).toEqual([
         'error durable consumer is missing: run migrate',
@@ -100,19 +103,75 @@ describe.each([0, 100])(
       ]);
     });
 
-    test('is behind while it handles nothing of what waits, and no longer when it does', async () => {
+    test('is reported as behind while it handles none of the pending events, and as ok when it handles events again', async () => {
       let isBroken = true;
-      await using reader = await read({
+      await using reader = await startReader({
         lingerMs,
         behindAfterMs: 200,
         handle: () => (isBroken ? Promise.reject(new Error('no database')) : Promise.resolve()),
       });
-      await publish();
-      await until(() => expect(reader.state()).toBe('behind'));
+      await publishTestEvent();
+      await waitUntil(() => expect(reader.state()).toBe('behind'));
       isBroken = false;
-      await until(() => expect(reader.state()).toBe('ok'));
+      await waitUntil(() => expect(reader.state()).toBe('ok'));
       expect(reader.handled()).toBe(1);
       expect(reader.logged).toEqual(['error events are left unread', 'info events are read again']);
     });
   },
 );
+
+test('a reader is not reported as behind for an event that it leaves to a later release, but is while it handles no other events', async () => {
+  const { nats } = await environment.connect('approvals');
+  const publishEvent = (type: string) => {
+    const event = createEvent({
+      type: 'approval.raised',
+      orgId: randomUUID(),
+      audience: [],
+      data: {},
+      audit: null,
+    });
+    nats.publish(`evt.approvals.${type}`, JSON.stringify({ ...event, type }));
+  };
+  const logged: string[] = [];
+  let isBroken = false;
+  let databaseAnswer = Promise.resolve();
+  let handledCount = 0;
+  await using reader = consumeEvents({
+    bus: await environment.connectReader('notifier'),
+    durable: 'notifier',
+    checkEveryMs: 50,
+    // Longer than the pause before a failed message comes again, and shorter than before one that
+    // was left.
+    behindAfterMs: 2_500,
+    logger: pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }),
+    async handle(events) {
+      if (isBroken) throw new Error('no database');
+      await databaseAnswer;
+      handledCount += events.length;
+    },
+  });
+
+  publishEvent('approval.postponed');
+  await waitUntil(() => expect(logged.join()).toContain('event is left to a later release'));
+  // Takes longer than `behindAfterMs`.
+  for (let count = 1; count <= 30; count += 1) {
+    publishEvent('approval.raised');
+    await waitUntil(() => expect(handledCount).toBe(count));
+    await delay(100);
+  }
+  expect(logged.join()).not.toContain('events are left unread');
+
+  isBroken = true;
+  publishEvent('approval.raised');
+  await waitUntil(() => expect(reader.state()).toBe('behind'));
+  isBroken = false;
+  await waitUntil(() => expect(reader.state()).toBe('ok'));
+  expect(handledCount).toBe(31);
+
+  const { promise, resolve } = Promise.withResolvers<void>();
+  databaseAnswer = promise;
+  publishEvent('approval.raised');
+  await waitUntil(() => expect(reader.state()).toBe('behind'));
+  resolve();
+  await waitUntil(() => expect(reader.state()).toBe('ok'));
+}, 120_000);

@@ -1,64 +1,88 @@
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import type { ConsumerInfo } from '@nats-io/jetstream';
 
 import { storeApi } from '#bus';
 import type { Bus } from '#bus';
 import { repeat } from '#process';
 import type { Logger } from '#telemetry';
-import { eventsStream } from '../contracts/events.ts';
-import type { ReaderState } from '../contracts/events.ts';
+import { durableConsumers } from '../contracts/events.ts';
+import type { DurableConsumerName, ReaderState } from '../contracts/events.ts';
+import type { Unhandled } from './unhandled.ts';
 
-const gone: readonly number[] = [
+const missingCodes: readonly number[] = [
   JetStreamApiCodes.ConsumerNotFound,
   JetStreamApiCodes.StreamNotFound,
 ];
 
-interface Watched {
+interface WatchedReader {
   readonly bus: Bus;
-  readonly durable: string;
+  readonly durable: DurableConsumerName;
   readonly logger: Logger;
+  /** The messages that this replica of the reader received and has not handled. */
+  readonly unhandled: Unhandled;
   readonly checkEveryMs: number;
-  /** After how long without an acknowledgement, while there is something to read, a reader is behind. */
+  /**
+   * A reader counts as behind when events are pending and for this long either none was delivered
+   * or acknowledged, or this replica has been stuck with one.
+   */
   readonly behindAfterMs: number;
 }
 
 /**
- * Says in the log, once, and in `state`, when a durable consumer is gone, or when nothing of
- * what waits for it is handled. Publishers notice neither: the stream takes their events all the same.
+ * Reports, in `state` and once in the log, that a durable consumer is missing or that none of its
+ * pending events are handled. Publishers would notice neither problem, because the stream still
+ * accepts their events.
  */
 export function watchReader({
   bus,
   durable,
   logger,
+  unhandled,
   checkEveryMs,
   behindAfterMs,
-}: Watched): AsyncDisposable & { readonly state: () => ReaderState } {
+}: WatchedReader): AsyncDisposable & { readonly state: () => ReaderState } {
   const store = jetstreamManager(bus.nats, { checkAPI: false, apiPrefix: storeApi });
   let state: ReaderState = 'ok';
-  let progress = { floor: -1, at: performance.now() };
+  let progress = { mark: '', at: performance.now() };
 
-  const look = async (): Promise<{ state: ReaderState; waiting?: number }> => {
+  const checkReader = async (): Promise<{ state: ReaderState; waiting?: number }> => {
     try {
-      const info = await (await store).consumers.info(eventsStream, durable);
-      const waiting = info.num_pending + info.num_ack_pending;
-      const floor = info.ack_floor.stream_seq;
-      if (waiting === 0 || floor !== progress.floor) progress = { floor, at: performance.now() };
-      const isBehind = performance.now() - progress.at >= behindAfterMs;
-      return { state: isBehind ? 'behind' : 'ok', waiting };
+      const info = await (await store).consumers.info(durableConsumers[durable].stream, durable);
+      const waitingCount = info.num_pending + info.num_ack_pending;
+      const newMark = progressMark(info);
+      if (waitingCount === 0 || newMark !== progress.mark)
+        progress = { mark: newMark, at: performance.now() };
+      const isStandingStill = performance.now() - progress.at >= behindAfterMs;
+      const isBehind = waitingCount > 0 && (isStandingStill || unhandled.isStuckFor(behindAfterMs));
+      return { state: isBehind ? 'behind' : 'ok', waiting: waitingCount };
     } catch (error) {
-      const isMissing = error instanceof JetStreamApiError && gone.includes(error.code);
-      // A server that does not answer is reported by the connection.
+      const isMissing = error instanceof JetStreamApiError && missingCodes.includes(error.code);
+      // The state stays as it was when the NATS server does not answer, because the bus connection
+      // reports that.
       return { state: isMissing ? 'missing' : state };
     }
   };
-  const watching = repeat(checkEveryMs, async () => {
-    const seen = await look();
-    if (seen.state === state) return;
-    state = seen.state;
-    const fields = { durable, waiting: seen.waiting };
+  const checkLoop = repeat(checkEveryMs, async () => {
+    const checkResult = await checkReader();
+    if (checkResult.state === state) return;
+    state = checkResult.state;
+    const fields = { durable, waiting: checkResult.waiting };
     if (state === 'missing') logger.error(fields, 'durable consumer is missing: run migrate');
     else if (state === 'behind') logger.error(fields, 'events are left unread');
     else logger.info(fields, 'events are read again');
   });
-  watching.wake();
-  return { state: () => state, [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose]() };
+  checkLoop.wake();
+  return { state: () => state, [Symbol.asyncDispose]: () => checkLoop[Symbol.asyncDispose]() };
+}
+
+/**
+ * A text that changes while any replica makes progress. Progress is an acknowledgement or the
+ * delivery of a new message. Once all messages were delivered, a repeated delivery counts as well:
+ * a message that is left to a later release makes no other progress and keeps `ack_floor` where it
+ * is.
+ */
+function progressMark({ ack_floor, delivered, num_pending }: ConsumerInfo): string {
+  const takenMessages =
+    num_pending > 0 ? `to ${delivered.stream_seq}` : `all, in ${delivered.consumer_seq} deliveries`;
+  return `${ack_floor.stream_seq} ${ack_floor.last_active} ${takenMessages}`;
 }

@@ -1,36 +1,37 @@
 import { stepsOf } from './pattern-steps.ts';
 
-/** Thrown where finding out could take longer than it may here. */
+/** Thrown in place of running a check that could exceed its budget. */
 export class TooCostly extends Error {}
 
-/** What one test may take where nobody has set a budget: some 5 ms. */
+/** The steps that one test may take when there is no budget: some 5 ms. */
 const stepsMax = 1_000_000;
-let left: number | undefined;
+let stepsLeft: number | undefined;
 
 /**
- * Runs what tests expressions, all of them together within the steps of the budget, of which it
- * takes what it needs; throws `TooCostly` before the one that could take more.
+ * Runs `work`, whose regular expressions may together take the steps of the budget; their steps are
+ * subtracted from it. Throws `TooCostly` before running an expression that could take more.
  */
-export function withinSteps<Result>(budget: { steps: number }, work: () => Result): Result {
-  const outer = left;
-  left = budget.steps;
+export function runWithinSteps<Result>(budget: { steps: number }, work: () => Result): Result {
+  const outerStepsLeft = stepsLeft;
+  stepsLeft = budget.steps;
   try {
     return work();
   } finally {
-    budget.steps = left;
-    left = outer;
+    budget.steps = stepsLeft;
+    stepsLeft = outerStepsLeft;
   }
 }
 
-/** Takes steps from the budget. */
+/** Subtracts steps from the current budget. */
 export function spendSteps(steps: number): void {
-  if (steps > (left ?? stepsMax)) throw new TooCostly();
-  if (left !== undefined) left -= steps;
+  if (steps > (stepsLeft ?? stepsMax)) throw new TooCostly();
+  if (stepsLeft !== undefined) stepsLeft -= steps;
 }
 
 /**
- * Regular expressions of templates run on text of agents: one that could backtrack for long is not
- * begun where it would stop a component that decides for everybody.
+ * A regular expression from a template, which runs on text from agents. It is not run when
+ * backtracking could take too long, because this thread decides the calls of all callers and one
+ * slow call would delay all others.
  */
 export class BoundedRegExp {
   readonly #regexp: RegExp;
@@ -41,7 +42,10 @@ export class BoundedRegExp {
     this.#stepsFor = stepsOf(pattern, this.#regexp.unicode);
   }
 
-  /** Ajv keeps compiled patterns by this text: without it the first one would serve for all. */
+  /**
+   * Ajv caches compiled patterns by this text. Without this method, all patterns would have one
+   * text and the first would be used for all.
+   */
   toString(): string {
     return this.#regexp.toString();
   }
@@ -52,7 +56,10 @@ export class BoundedRegExp {
   }
 }
 
-/** Many documents escape what Unicode mode wants plain (`[\w\-]`, `\/`); such a pattern is read as it was meant. */
+/**
+ * Compiles a pattern. Many documents escape characters that Unicode mode does not allow to be
+ * escaped (`[\w\-]`, `\/`); their evident meaning is used.
+ */
 export function compilePattern(pattern: string, flags = 'u'): RegExp {
   try {
     return new RegExp(pattern, flags);

@@ -11,40 +11,49 @@ import type { CheckStep, CheckReport } from './worker.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a value, said so that its sender can mend it; empty when it meets the schema. */
+/**
+ * Checks a value and returns its issues, in words that help its sender to correct it; empty when
+ * the value meets the schema.
+ */
 export type CheckValue = (
   value: unknown,
-  /** Whom it is for: when many wait for a thread, each takes its turn. */
+  /** The party that the check is for: when many wait for a thread, parties take turns. */
   owner: string,
 ) => SchemaIssue[] | Promise<SchemaIssue[]>;
 
 /**
- * Checks values against schemas that anybody may have written. What is certain to take no longer
- * than a few milliseconds is done here; the rest on threads, with a deadline that holds.
+ * Checks values against schemas from untrusted sources. A check that is certain to take at most a
+ * few milliseconds runs on this thread; other checks run on worker threads, with a deadline that
+ * ends them.
  */
 export interface SchemaChecker extends AsyncDisposable {
-  /** Made once per schema, and kept. */
+  /** Compiles a schema. Call it once per schema, and keep the result. */
   compile(schema: Schema): CheckValue;
 }
 
 export interface SchemaCheckerOptions {
-  /** Wall time of checking one value, on a thread. */
+  /** The wall time that checking one value on a worker thread may take. */
   readonly timeoutMs?: number;
   readonly workers?: number;
-  /** How long a check waits for a thread: no longer than its caller waits for the answer. */
+  /**
+   * How long a check may wait for a free thread; it should not exceed the time that its caller
+   * waits for the answer.
+   */
   readonly waitMs?: number;
 }
 
-/** A schema of more parts takes longer to compile than may be spent here. */
+/**
+ * The weight above which a schema is not compiled on this thread, because that would take too long.
+ */
 export const inlineSchemaWeightMax = 200;
-/** Some 5 ms each at most. */
+/** The budget of a check on this thread; each of the two parts takes at most some 5 ms. */
 const inlineBudget = { pairs: 50_000, steps: 500_000 };
 
 export function createInlineBudget(): Budget {
   return { ...inlineBudget };
 }
 
-/** Once for each schema and thread. */
+/** Each thread compiles each schema only once, so this may take long. */
 const compileTimeoutMs = 10_000;
 
 export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaChecker {
@@ -55,7 +64,7 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
     replaces: true,
     waitMs,
     prepare: () => threadStarter(new URL('worker.ts', import.meta.url), { heapMib: 192 }),
-    failed: (reason) => ({ kind: 'failed', reason }),
+    createFailedResult: (reason) => ({ kind: 'failed', reason }),
   });
   const checkOnThread = async (schemaText: string, value: unknown, owner: string) => {
     const [compiled, checked] = await pool.run({
@@ -64,7 +73,7 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
       timeoutMs: (step) => (step.do === 'compile' ? compileTimeoutMs : timeoutMs),
       owner,
     });
-    if (compiled?.kind === 'failed' && isTooMuch(compiled.reason)) throw unusable();
+    if (compiled?.kind === 'failed' && isTooMuch(compiled.reason)) throw unusableSchema();
     return issuesOf(checked ?? { kind: 'failed', reason: 'busy' });
   };
   return {
@@ -77,8 +86,8 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
           if (isLarge) throw new TooCostly();
           findErrors ??= compileSchema(schema);
           return describeIssues(findErrors(value, createInlineBudget()), { schema, value });
-        } catch (thrown) {
-          if (!(thrown instanceof TooCostly)) throw thrown;
+        } catch (error) {
+          if (!(error instanceof TooCostly)) throw error;
           schemaText ??= JSON.stringify(schema);
           return checkOnThread(schemaText, value, owner);
         }
@@ -90,7 +99,7 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
 
 function issuesOf(report: CheckReport): SchemaIssue[] {
   if (report.kind === 'issues') return [...report.issues];
-  if (report.kind !== 'failed') throw unusable();
+  if (report.kind !== 'failed') throw unusableSchema();
   if (isTooMuch(report.reason)) {
     const message =
       'take longer to check against the schema of this action than a call may; send fewer or shorter values';
@@ -103,12 +112,15 @@ function issuesOf(report: CheckReport): SchemaIssue[] {
   );
 }
 
-/** The schema or the value was too much for a thread; `busy` says that only the queue was full. */
+/**
+ * Whether the schema or the value was too much for a thread; `busy` only says that the queue was
+ * full.
+ */
 function isTooMuch(reason: StepFailure): boolean {
   return ['timeout', 'crashed', 'out_of_memory'].includes(reason);
 }
 
-function unusable(): AppError {
+function unusableSchema(): AppError {
   return new AppError(
     'template_invalid',
     'The schema of this action is too complex to be checked. Its template has to describe it more simply.',

@@ -4,7 +4,7 @@ import { nearestName } from '../errors/index.ts';
 
 /** One thing that is wrong with a value. */
 export interface SchemaIssue {
-  /** Dotted: `labels.0`. */
+  /** The path with dots: `labels.0`. */
   readonly path: string;
   readonly message: string;
   readonly expected?: string;
@@ -13,122 +13,151 @@ export interface SchemaIssue {
 
 const issuesMax = 20;
 const expectedCharactersMax = 500;
-/** Unknown names that a missing one is compared with: more are no typing errors. */
+/**
+ * The most unknown names that are compared with a missing name; more of them are not typing errors.
+ */
 const unknownComparedMax = 20;
 
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * What a validator found, as issues that say what to do: the first twenty. Each error is looked at
- * once, and none after the last issue that is told.
+ * Turns the validator's errors into at most twenty issues that say what to do. Looks at each error
+ * once, and at no error after the last issue.
  */
 export function describeIssues(
   errors: readonly ErrorObject[],
   { schema, value }: { schema: Schema; value: unknown },
 ): SchemaIssue[] {
   if (errors.length === 0) return [];
-  const unknown: string[] = [];
+  const unknownNames: string[] = [];
   const alternatives = new Set<string>();
   for (const { keyword, instancePath, schemaPath, params: found } of errors) {
     if (keyword === 'anyOf' || keyword === 'oneOf') alternatives.add(schemaPath);
-    const isUnknown = keyword === 'additionalProperties' && instancePath === '';
-    if (isUnknown && unknown.length < unknownComparedMax) {
-      unknown.push(String(found['additionalProperty']));
+    const isUnknownName = keyword === 'additionalProperties' && instancePath === '';
+    if (isUnknownName && unknownNames.length < unknownComparedMax) {
+      unknownNames.push(String(found['additionalProperty']));
     }
   }
-  const given = new Set(Object.keys(asSchema(value) ?? {}));
-  const seen = new Set<string>();
+  const givenNames = new Set(Object.keys(toSchema(value) ?? {}));
+  const seenIssues = new Set<string>();
   const issues: SchemaIssue[] = [];
   for (const error of errors) {
     if (issues.length === issuesMax) break;
     if (isInsideAlternative(error, alternatives)) continue;
-    const issue = describe(error, { schema, unknown, given });
+    const issue = describeError(error, { schema, unknown: unknownNames, given: givenNames });
     const text = `${issue.path} ${issue.message}`;
-    if (seen.has(text)) continue;
-    seen.add(text);
+    if (seenIssues.has(text)) continue;
+    seenIssues.add(text);
     issues.push(issue);
   }
   return issues;
 }
 
-interface Known {
+interface KnownNames {
   readonly schema: Schema;
-  /** Names at the top that the action does not have. */
+  /** Names at the top level of the value that the schema does not have. */
   readonly unknown: readonly string[];
   readonly given: ReadonlySet<string>;
 }
 
-function describe(error: ErrorObject, known: Known): SchemaIssue {
-  const at = pathOf(error.instancePath);
+function describeError(error: ErrorObject, knownNames: KnownNames): SchemaIssue {
+  const path = pathOf(error.instancePath);
   switch (error.keyword) {
     case 'required':
-      return describeRequired(error, at, known);
+      return describeRequired(error, path, knownNames);
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return describeUnknown(error, at, known);
+      return describeUnknown(error, path, knownNames);
     case 'enum':
     case 'const':
-      return describeChoice(error, at);
+      return describeChoice(error, path);
     case 'type':
-      return { path: at, message: 'has the wrong type', expected: listed(error.params['type']) };
+      return {
+        path: path,
+        message: 'has the wrong type',
+        expected: listTypes(error.params['type']),
+      };
     case 'format':
       return {
-        path: at,
+        path: path,
         message: 'is not in the right format',
         expected: String(error.params['format']),
       };
+    case 'pattern':
+      return describePattern(error, path);
     case 'anyOf':
     case 'oneOf':
       return {
-        path: at,
+        path: path,
         message: 'fits none of the forms it may have',
-        ...expectedTypes(error.parentSchema?.[error.keyword]),
+        ...expectedTypesOf(error.parentSchema?.[error.keyword]),
       };
     default:
-      return { path: at, message: error.message ?? 'is not valid' };
+      return { path: path, message: error.message ?? 'is not valid' };
   }
 }
 
-function describeRequired(error: ErrorObject, at: string, known: Known): SchemaIssue {
+function describeRequired(error: ErrorObject, path: string, knownNames: KnownNames): SchemaIssue {
   const name = String(error.params['missingProperty']);
-  const meant = at === '' ? nearestName(name, known.unknown) : undefined;
-  const type = propertySchema(error.parentSchema, name)?.['type'];
+  const closestName = path === '' ? nearestName(name, knownNames.unknown) : undefined;
+  const type = propertySchemaOf(error.parentSchema, name)?.['type'];
   return {
-    path: join(at, name),
-    message: meant === undefined ? 'is required' : `is required; "${meant}" is not a parameter`,
-    ...(type === undefined ? {} : { expected: listed(type) }),
+    path: joinPath(path, name),
+    message:
+      closestName === undefined
+        ? 'is required'
+        : `is required; "${closestName}" is not a parameter`,
+    ...(type === undefined ? {} : { expected: listTypes(type) }),
   };
 }
 
-function describeUnknown(error: ErrorObject, at: string, known: Known): SchemaIssue {
+function describeUnknown(error: ErrorObject, path: string, knownNames: KnownNames): SchemaIssue {
   const name = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty']);
-  const properties = Object.keys(asSchema(error.parentSchema?.['properties']) ?? {});
-  const free = at === '' ? properties.filter((each) => !known.given.has(each)) : properties;
-  const meant = nearestName(name, free);
+  const properties = Object.keys(toSchema(error.parentSchema?.['properties']) ?? {});
+  const unusedNames =
+    path === '' ? properties.filter((each) => !knownNames.given.has(each)) : properties;
+  const closestName = nearestName(name, unusedNames);
   return {
-    path: join(at, name),
-    message: at === '' ? 'is not a parameter of this action' : 'is not a known property',
-    ...(meant === undefined ? {} : { did_you_mean: meant }),
+    path: joinPath(path, name),
+    message: path === '' ? 'is not a parameter of this action' : 'is not a known property',
+    ...(closestName === undefined ? {} : { did_you_mean: closestName }),
   };
 }
 
-function describeChoice(error: ErrorObject, at: string): SchemaIssue {
-  const given: unknown = error.data;
-  const allowed: unknown[] =
+function describeChoice(error: ErrorObject, path: string): SchemaIssue {
+  const givenValue: unknown = error.data;
+  const choices: unknown[] =
     error.keyword === 'const'
       ? [error.params['allowedValue']]
       : [error.params['allowedValues'] ?? []].flat();
-  const texts = allowed.filter((value) => typeof value === 'string');
-  const meant = typeof given === 'string' ? nearestName(given, texts) : undefined;
+  const allowedTexts = choices.filter((value) => typeof value === 'string');
+  const closestName =
+    typeof givenValue === 'string' ? nearestName(givenValue, allowedTexts) : undefined;
   return {
-    path: at,
+    path: path,
     message: 'is not one of the allowed values',
-    expected: `one of ${listedValues(allowed)}`,
-    ...(meant === undefined ? {} : { did_you_mean: meant }),
+    expected: `one of ${listValues(choices)}`,
+    ...(closestName === undefined ? {} : { did_you_mean: closestName }),
   };
 }
 
-/** Why each of several alternatives does not fit says less than that none does. */
+/** The schema's own words say more to people and models than its pattern does. */
+function describePattern(error: ErrorObject, path: string): SchemaIssue {
+  const pattern = shortenText(String(error.params['pattern']));
+  const ownDescription = error.parentSchema?.['description'];
+  return typeof ownDescription === 'string' && ownDescription !== ''
+    ? {
+        path,
+        message: `is not in the right form (${pattern})`,
+        expected: shortenText(ownDescription),
+      }
+    : { path, message: `is not in the right form`, expected: pattern };
+}
+
+/**
+ * Whether an error is inside an alternative of `anyOf` or `oneOf`. Such errors are left out,
+ * because the error of the whole `anyOf` or `oneOf` says more.
+ */
 function isInsideAlternative(
   { schemaPath }: ErrorObject,
   alternatives: ReadonlySet<string>,
@@ -140,44 +169,44 @@ function isInsideAlternative(
   return false;
 }
 
-function expectedTypes(alternatives: unknown): { expected?: string } {
+function expectedTypesOf(alternatives: unknown): { expected?: string } {
   if (!Array.isArray(alternatives)) return {};
-  const types = alternatives.flatMap((each) => asSchema(each)?.['type'] ?? []);
-  return types.length === 0 ? {} : { expected: listed(types) };
+  const types = alternatives.flatMap((each) => toSchema(each)?.['type'] ?? []);
+  return types.length === 0 ? {} : { expected: listTypes(types) };
 }
 
-function propertySchema(parent: unknown, name: string): Schema | undefined {
-  const properties = asSchema(asSchema(parent)?.['properties']);
+function propertySchemaOf(parent: unknown, name: string): Schema | undefined {
+  const properties = toSchema(toSchema(parent)?.['properties']);
   return properties !== undefined && Object.hasOwn(properties, name)
-    ? asSchema(properties[name])
+    ? toSchema(properties[name])
     : undefined;
 }
 
-function asSchema(value: unknown): Schema | undefined {
+function toSchema(value: unknown): Schema | undefined {
   return value !== null && typeof value === 'object' ? (value as Schema) : undefined;
 }
 
-function listed(types: unknown): string {
-  return cut([...new Set([types].flat().map(String))].join(' or '));
+function listTypes(types: unknown): string {
+  return shortenText([...new Set([types].flat().map(String))].join(' or '));
 }
 
-/** As many as there is room for. */
-function listedValues(values: readonly unknown[]): string {
+/** Lists as many values as fit into a message. */
+function listValues(values: readonly unknown[]): string {
   let text = '';
   for (const value of values) {
-    text += `${text === '' ? '' : ', '}${cut(JSON.stringify(value) ?? 'null')}`;
+    text += `${text === '' ? '' : ', '}${shortenText(JSON.stringify(value) ?? 'null')}`;
     if (text.length > expectedCharactersMax) break;
   }
-  return cut(text);
+  return shortenText(text);
 }
 
-function cut(text: string): string {
+function shortenText(text: string): string {
   return text.length > expectedCharactersMax
     ? `${text.slice(0, expectedCharactersMax - 1)}…`
     : text;
 }
 
-/** `/labels/0` as `labels.0`. */
+/** Turns the JSON pointer `/labels/0` into `labels.0`. */
 function pathOf(pointer: string): string {
   return pointer
     .split('/')
@@ -186,6 +215,6 @@ function pathOf(pointer: string): string {
     .join('.');
 }
 
-function join(at: string, name: string): string {
-  return at === '' ? name : `${at}.${name}`;
+function joinPath(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
 }

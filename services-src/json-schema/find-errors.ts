@@ -1,21 +1,29 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 
-import { TooCostly, withinSteps } from './bounded-regexp.ts';
+import { TooCostly, runWithinSteps } from './bounded-regexp.ts';
 import { createSchemaValidator } from './schema-validator.ts';
 import { weighJson } from './weigh.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What may be spent: pairs of a part of the schema and a value, and steps of expressions. It is taken from. */
+/**
+ * The cost that a check may still have: pairs of a part of the schema and a value, and steps of
+ * regular expressions. Checks subtract their cost.
+ */
 export interface Budget {
   pairs: number;
   steps: number;
 }
 
-/** Empty when the value meets the schema; throws `TooCostly` where the budget may not be enough. */
+/**
+ * Returns the errors of a value, none when the value meets the schema; throws `TooCostly` when the
+ * budget may not be enough.
+ */
 export type FindErrors = (value: unknown, budget: Budget) => readonly ErrorObject[];
 
-/** Beyond this many pairs the first error is all that is told. */
+/**
+ * For a check with more pairs of schema part and value than this, only the first error is reported.
+ */
 const allErrorsPairsMax = 20_000;
 
 let validators: ReturnType<typeof createValidators> | undefined;
@@ -28,8 +36,8 @@ function createValidators() {
 }
 
 /**
- * A function that finds what is wrong with a value. It stops at the first error; only a value of
- * which every error can be named at little cost is looked over a second time for the others.
+ * Creates a function that finds the errors of a value. It stops at the first error, and looks for
+ * the others only when finding all errors costs little.
  */
 export function compileSchema(schema: Schema): FindErrors {
   validators ??= createValidators();
@@ -38,37 +46,43 @@ export function compileSchema(schema: Schema): FindErrors {
   const isValid = compileOnce(first, schema);
   let isWhollyValid: ValidateFunction | undefined;
   return (value, budget) =>
-    withinSteps(budget, () => {
+    runWithinSteps(budget, () => {
       const cost = spendPairs(value, size, budget);
       if (isValid(value)) return [];
-      const found = isValid.errors ?? [];
-      if (cost > allErrorsPairsMax) return found;
+      const errors = isValid.errors ?? [];
+      if (cost > allErrorsPairsMax) return errors;
       isWhollyValid ??= compileOnce(all, schema);
-      return isWhollyValid(value) ? found : (isWhollyValid.errors ?? found);
+      return isWhollyValid(value) ? errors : (isWhollyValid.errors ?? errors);
     });
 }
 
-/** A function that says whether a value meets the schema; throws `TooCostly` like `FindErrors`. */
+/**
+ * Creates a function that says whether a value meets the schema; it throws `TooCostly` like
+ * `FindErrors`.
+ */
 export function compileTest(schema: Schema): (value: unknown, budget: Budget) => boolean {
   validators ??= createValidators();
   const size = weighJson(schema);
   const isValid = compileOnce(validators.first, schema);
   return (value, budget) =>
-    withinSteps(budget, () => {
+    runWithinSteps(budget, () => {
       spendPairs(value, size, budget);
       return isValid(value);
     });
 }
 
 function spendPairs(value: unknown, size: number, budget: Budget): number {
-  const most = Math.max(0, Math.floor(budget.pairs / size)) + 1;
-  const cost = weighJson(value, most) * size;
+  const pairsMax = Math.max(0, Math.floor(budget.pairs / size)) + 1;
+  const cost = weighJson(value, pairsMax) * size;
   if (cost > budget.pairs) throw new TooCostly();
   budget.pairs -= cost;
   return cost;
 }
 
-/** Ajv would keep every schema for ever; the caller keeps the function as long as it wants. */
+/**
+ * Compiles a schema in an Ajv instance of its own. Ajv keeps every schema as long as the instance
+ * lives, so a shared instance would keep them for ever.
+ */
 function compileOnce(
   ajv: ReturnType<typeof createSchemaValidator>,
   schema: Schema,

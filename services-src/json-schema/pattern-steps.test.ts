@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { BoundedRegExp, TooCostly } from './bounded-regexp.ts';
 import { stepsOf } from './pattern-steps.ts';
 
-describe('the steps of a pattern', () => {
+describe('the estimated steps of matching a regular expression', () => {
   test.for<[pattern: string, loops: number]>([
     ['^[a-z]+$', 1],
     ['^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 0],
@@ -17,7 +17,7 @@ describe('the steps of a pattern', () => {
     ['^[\\]+*]$', 0],
     ['^\\u{1f600}+\\p{L}*$', 2],
     ['^(a+b){2}$', 2],
-  ])('%s grow with the length to the power of %i', ([pattern, loops]) => {
+  ])('for %s grow with the length of the text to the power of %i', ([pattern, loops]) => {
     const steps = stepsOf(pattern);
 
     expect(Math.round(Math.log2(steps(16_383) / steps(8_191)))).toBe(loops);
@@ -32,25 +32,25 @@ describe('the steps of a pattern', () => {
     '(?<x>a+)+',
     ')(',
     '(?i:a)',
-  ])('%s are not known', (pattern) => {
+  ])('for %s are unbounded', (pattern) => {
     expect(stepsOf(pattern)(30)).toBe(Infinity);
   });
 
   test.for([`^${'a?'.repeat(60)}${'a'.repeat(60)}$`, `^${'(?:a|a)'.repeat(60)}$`, '^(a|a){60}$'])(
-    '%s are more than anybody can wait for',
+    'for %s are too many to run',
     (pattern) => {
       expect(stepsOf(pattern)(60)).toBeGreaterThan(1e15);
     },
   );
 
   test.for(['^(?:\\p{1,})+$', '^(?:\\u{1,})+$', '^(\\P{0,9}){40}$'])(
-    '%s repeat a letter where the pattern is not read in Unicode mode',
+    'for %s outside Unicode mode count `p` and `u` as repeated letters',
     (pattern) => {
       expect(stepsOf(pattern, false)(40)).toBeGreaterThan(1e15);
     },
   );
 
-  test('that is no pattern of Unicode mode is not begun where it could go back for ever', () => {
+  test('are also bounded for a regular expression that Unicode mode does not accept', () => {
     for (const pattern of ['^(?:\\p{1,})+$', '^(?:\\u{1,})+$', '^[\\w\\-](?:\\p{1,})+$']) {
       const text = (pattern.includes('u') ? 'u' : 'p').repeat(20);
       expect(() => new BoundedRegExp(pattern, 'u').test(`${text}!`)).toThrow(TooCostly);

@@ -5,27 +5,34 @@ import addFormats from 'ajv-formats';
 import { canonicalJson } from '../signing/index.ts';
 import { BoundedRegExp, spendSteps } from './bounded-regexp.ts';
 
-/** No format needs more; their own expressions are not all linear. */
+/**
+ * Longer values are invalid in every format. They are not matched, because the regular expressions
+ * of some formats take more than linear time.
+ */
 const formatCharactersMax = 4096;
 const unboundedFormats = new Set(['binary', 'byte', 'password']);
-/** Read in one go; the expressions of the others may go back as often as there are characters. */
+/**
+ * Formats that are checked in one pass; the regular expressions of the others may backtrack once
+ * per character.
+ */
 const linearFormats = new Set(['date', 'date-time', 'ipv4', 'json-pointer', 'time', 'uuid']);
 
 /**
- * JSON Schema 2020-12 for schemas that anybody may have written. With `allErrors` a value can have
- * more errors than it has members: for small values only.
+ * Creates a validator of JSON Schema 2020-12 for untrusted schemas. With `allErrors` a value can
+ * have more errors than members, so use it for small values only.
  */
 export function createSchemaValidator({ allErrors }: { readonly allErrors: boolean }): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     allErrors,
     verbose: true,
-    // What every object inherits is not given.
+    // Members that every object inherits do not count as given.
     ownProperties: true,
     logger: false,
-    // The registry checks schemas by their own schema when it compiles a template.
+    // The registry validates schemas against the meta-schema when it compiles a template.
     validateSchema: false,
-    // Code of a schema runs here: nothing of it may be evaluated, and no expression run unbounded.
+    // The schema is untrusted: no part of it may be evaluated as code, and no expression may run
+    // unbounded.
     code: {
       regExp: Object.assign((pattern: string, flags: string) => new BoundedRegExp(pattern, flags), {
         code: 'BoundedRegExp',
@@ -39,7 +46,7 @@ export function createSchemaValidator({ allErrors }: { readonly allErrors: boole
     keyword: 'uniqueItems',
     type: 'array',
     schemaType: 'boolean',
-    // Ajv's own compares every item with every other.
+    // Replaces Ajv's own check, which compares every item with every other.
     validate: (isUnique: boolean, items: unknown[]) =>
       !isUnique || new Set(items.map((item) => canonicalJson(item))).size === items.length,
     error: { message: 'must NOT have duplicate items' },
@@ -52,21 +59,27 @@ function boundFormat(ajv: Ajv2020, name: string, format: Format | undefined): vo
   if (typeof format === 'object' && !(format instanceof RegExp)) {
     const definition = format as FormatDefinition<string>;
     if (definition.type !== undefined && definition.type !== 'string') return;
-    const test = definition.validate;
-    ajv.addFormat(name, { ...definition, validate: bounded(name, test) });
+    const formatTest = definition.validate;
+    ajv.addFormat(name, { ...definition, validate: createBoundedTest(name, formatTest) });
     return;
   }
-  ajv.addFormat(name, { type: 'string', validate: bounded(name, format) });
+  ajv.addFormat(name, { type: 'string', validate: createBoundedTest(name, format) });
 }
 
-type Test = RegExp | ((text: string) => boolean);
+type FormatTest = RegExp | ((text: string) => boolean);
 
-function bounded(name: string, test: Test | string): (text: string) => boolean {
-  const matches = typeof test === 'function' ? test : (text: string) => new RegExp(test).test(text);
+function createBoundedTest(
+  name: string,
+  formatTest: FormatTest | string,
+): (text: string) => boolean {
+  const matchesFormat =
+    typeof formatTest === 'function'
+      ? formatTest
+      : (text: string) => new RegExp(formatTest).test(text);
   const isLinear = linearFormats.has(name);
   return (text) => {
     if (text.length > formatCharactersMax) return false;
     spendSteps(isLinear ? text.length : text.length ** 2);
-    return matches(text);
+    return matchesFormat(text);
   };
 }

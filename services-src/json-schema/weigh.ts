@@ -1,21 +1,21 @@
-/** Characters of text that take about as long to check as one value. */
+/** Checking this many characters of text takes about as long as one value. */
 const charactersPerValue = 32;
 
 /**
- * What a JSON value weighs: one for itself and each item and member at any depth, more for long
- * text. Stops at `most`, so that asking costs no more than the answer is worth.
+ * The weight of a JSON value: one for itself and for each item and member at any depth, more for
+ * long text. Counting stops at `weightMax`, so that a large value costs little.
  */
-export function weighJson(root: unknown, most = Infinity): number {
+export function weighJson(root: unknown, weightMax = Infinity): number {
   let weight = 0;
-  const open: unknown[] = [root];
-  while (open.length > 0 && weight < most) {
-    const next = open.pop();
+  const openValues: unknown[] = [root];
+  while (openValues.length > 0 && weight < weightMax) {
+    const next = openValues.pop();
     weight += 1;
     if (typeof next === 'string') weight += Math.floor(next.length / charactersPerValue);
     if (next === null || typeof next !== 'object') continue;
-    const inside: unknown[] = Array.isArray(next) ? next : Object.values(next);
-    if (inside.length + open.length + weight >= most) return most;
-    for (const each of inside) open.push(each);
+    const innerValues: unknown[] = Array.isArray(next) ? next : Object.values(next);
+    if (innerValues.length + openValues.length + weight >= weightMax) return weightMax;
+    for (const each of innerValues) openValues.push(each);
   }
-  return Math.min(weight, most);
+  return Math.min(weight, weightMax);
 }

@@ -8,7 +8,7 @@ import type { SchemaIssue } from './describe-issues.ts';
 import { compileSchema } from './find-errors.ts';
 import type { FindErrors } from './find-errors.ts';
 
-/** A value, the input of the job, is checked by the schema of the step before. */
+/** The job's input is a value, checked against the schema of the step before. */
 export type CheckStep =
   | { readonly do: 'compile'; readonly schemaText: string }
   | { readonly do: 'check' };
@@ -16,50 +16,53 @@ export type CheckStep =
 export type CheckReport =
   | { readonly kind: 'compiled' }
   | { readonly kind: 'issues'; readonly issues: readonly SchemaIssue[] }
-  /** No validator can be made of the schema. */
+  /** The schema cannot be compiled. */
   | { readonly kind: 'unusable' }
   | { readonly kind: 'failed'; readonly reason: StepFailure };
 
-interface Compiled {
+interface CompiledSchema {
   readonly schema: Readonly<Record<string, unknown>>;
   readonly findErrors: FindErrors;
 }
 
-/** No budget on a thread: the deadline ends what takes too long, and only its caller waits. */
-const unbounded = { pairs: Infinity, steps: Infinity };
-const cache = new LRUCache<string, Compiled>({ max: 50 });
+/**
+ * A worker thread needs no budget: the deadline ends a check that takes too long, and only its
+ * caller waits.
+ */
+const unboundedBudget = { pairs: Infinity, steps: Infinity };
+const compiledSchemas = new LRUCache<string, CompiledSchema>({ max: 50 });
 
-function compile(schemaText: string): Compiled {
-  const known = cache.get(schemaText);
-  if (known !== undefined) return known;
-  const schema = JSON.parse(schemaText) as Compiled['schema'];
-  const compiled = { schema, findErrors: compileSchema(schema) };
-  cache.set(schemaText, compiled);
-  return compiled;
+function compileSchemaText(schemaText: string): CompiledSchema {
+  const cachedSchema = compiledSchemas.get(schemaText);
+  if (cachedSchema !== undefined) return cachedSchema;
+  const schema = JSON.parse(schemaText) as CompiledSchema['schema'];
+  const compiledSchema = { schema, findErrors: compileSchema(schema) };
+  compiledSchemas.set(schemaText, compiledSchema);
+  return compiledSchema;
 }
 
 if (parentPort !== null) {
   const port = parentPort;
-  const report = (result: CheckReport) =>
+  const sendReport = (result: CheckReport) =>
     port.postMessage({ kind: 'result', result, retire: false } satisfies WorkerReport<CheckReport>);
   port.on('message', ({ steps, input }: WorkerJob<CheckStep>) => {
-    let compiled: Compiled | undefined;
+    let compiledSchema: CompiledSchema | undefined;
     for (const step of steps) {
       try {
         if (step.do === 'compile') {
-          compiled = compile(step.schemaText);
-          report({ kind: 'compiled' });
-        } else if (compiled === undefined) {
-          report({ kind: 'unusable' });
+          compiledSchema = compileSchemaText(step.schemaText);
+          sendReport({ kind: 'compiled' });
+        } else if (compiledSchema === undefined) {
+          sendReport({ kind: 'unusable' });
         } else {
-          const { schema, findErrors } = compiled;
+          const { schema, findErrors } = compiledSchema;
           const value: unknown = JSON.parse(input);
-          const issues = describeIssues(findErrors(value, unbounded), { schema, value });
-          report({ kind: 'issues', issues });
+          const issues = describeIssues(findErrors(value, unboundedBudget), { schema, value });
+          sendReport({ kind: 'issues', issues });
         }
       } catch {
-        // Of a schema that cannot be compiled, or that is nested too deeply to run.
-        report({ kind: 'unusable' });
+        // The schema cannot be compiled, or is nested too deeply to run.
+        sendReport({ kind: 'unusable' });
       }
     }
   });

@@ -1,50 +1,66 @@
 /**
- * The `arg` of a pattern, as a machine that reads any text once: linear time, no backtracking.
+ * The `arg` of a pattern, compiled to a machine that reads a text once: linear time, no
+ * backtracking.
  *
  * State i means that i literal characters have been read; a wildcard is a loop on a state. All
  * states are followed at once as bits of machine words (the Shift-And algorithm), so a text of n
  * characters costs n steps of `literals / 32` words, whatever the pattern and the text are.
  */
 export interface Glob {
-  /** How many states there are beside the first. */
+  /** Number of states, not counting the start state. */
   readonly literals: number;
-  /** Which states may stay where they are on any character, and which on any but `/`. */
+  /** States with a loop on any character, and states with a loop on any character except `/`. */
   readonly onAny: Uint32Array;
   readonly onSegment: Uint32Array;
-  /** Where in `moves` the states stand to which a character moves on, and how many: `at * COUNTS + count`. */
+  /**
+   * For each character, the position of its target states in `moves` and their number, as `at *
+   * COUNTS + count`.
+   */
   readonly movesOf: ReadonlyMap<number, number>;
-  /** All of them in one piece: rules are kept by the hundred, and lists of their own are large. */
+  /**
+   * The target states of all characters in one array: policy keeps hundreds of rules, and separate
+   * arrays would need more memory.
+   */
   readonly moves: Uint32Array;
-  /** What stands before the first wildcard, and the longest run of literals: a text without them does not match. */
+  /**
+   * The text before the first wildcard (`head`), and the longest run of literals. A text that does
+   * not contain both cannot match.
+   */
   readonly head: string;
-  readonly longest: string;
+  readonly longestRun: string;
 }
 
-/** Single states are counted; 0: as bits, because there are more of them than words. */
-const counts = 1024;
+/**
+ * The factor by which `movesOf` packs position and count. A count of 0 means that the states are
+ * stored as bits, because there are more of them than words.
+ */
+const packingFactor = 1024;
 
-/** How many steps comparing may still take, each some 5 ns: rules are many, and each may be long. */
+/**
+ * The number of steps (some 5 ns each) that comparisons may still take: there are many rules, and
+ * each may be long.
+ */
 export interface GlobBudget {
   left: number;
 }
 
-/** What `covers` reads instead of a character, where the other pattern has a wildcard. */
+/** What `coversPattern` reads in place of a character where the other pattern has a wildcard. */
 type Token = number;
 const segmentRun = -1;
 const anyRun = -2;
-const slash = 0x2f;
-const asterisk = 0x2a;
+const slashCode = 0x2f;
+const asteriskCode = 0x2a;
 
-/** `*` is a run without `/`, `**` (or more) any run. */
+/** Compiles a pattern: `*` matches any run of characters without `/`, `**` (or more) any run. */
 export function compileGlob(pattern: string): Glob {
   const tokens = tokensOf(pattern);
   const statesOf = new Map<number, number[]>();
-  const anyAt: number[] = [];
-  const segmentAt: number[] = [];
+  const anyRunStates: number[] = [];
+  const segmentRunStates: number[] = [];
   let literals = 0;
   for (const token of tokens) {
-    if (token === anyRun) anyAt.push(literals);
-    else if (token === segmentRun) segmentAt.push(literals);
+    if (token === anyRun) anyRunStates.push(literals);
+    else if (token === segmentRun) segmentRunStates.push(literals);
     else {
       literals += 1;
       const states = statesOf.get(token);
@@ -55,38 +71,38 @@ export function compileGlob(pattern: string): Glob {
   const words = (literals >> 5) + 1;
   const movesOf = new Map<number, number>();
   const moves = new Uint32Array(sizeOf(statesOf, words));
-  let at = 0;
+  let index = 0;
   for (const [token, states] of statesOf) {
-    const isFew = states.length < Math.min(words, counts);
-    if (isFew) moves.set(states, at);
-    else for (const state of states) setBit(moves, 32 * at + state);
-    movesOf.set(token, at * counts + (isFew ? states.length : 0));
-    at += Math.min(states.length, words);
+    const isFew = states.length < Math.min(words, packingFactor);
+    if (isFew) moves.set(states, index);
+    else for (const state of states) setBit(moves, 32 * index + state);
+    movesOf.set(token, index * packingFactor + (isFew ? states.length : 0));
+    index += Math.min(states.length, words);
   }
-  const onAny = bitsOf(anyAt, words);
-  const onSegment = bitsOf(segmentAt, words);
+  const onAny = bitsOf(anyRunStates, words);
+  const onSegment = bitsOf(segmentRunStates, words);
   const [head = ''] = pattern.split('*', 1);
-  return { literals, onAny, onSegment, movesOf, moves, head, longest: longestRunIn(pattern) };
+  return { literals, onAny, onSegment, movesOf, moves, head, longestRun: longestRunOf(pattern) };
 }
 
-/** Does the pattern match this text, character by character? What it took is taken from the budget. */
+/** Whether the pattern matches this text. Subtracts the steps that it took from the budget. */
 export function matchesText(glob: Glob, text: string, budget?: GlobBudget): boolean {
   if (budget !== undefined) budget.left -= 1;
   if (!text.startsWith(glob.head)) return false;
-  // A beginning and `**`: what most rules are, and what is suggested.
+  // Fast path for literal text followed by `**`: most rules and suggested rules have this form.
   if (glob.literals === glob.head.length && isSet(glob.onAny, glob.literals)) return true;
   if (budget !== undefined) budget.left -= text.length >> 2;
-  if (!text.includes(glob.longest)) return false;
+  if (!text.includes(glob.longestRun)) return false;
   return run(glob, { length: text.length, tokenAt: (index) => text.charCodeAt(index), budget });
 }
 
 /**
- * Does the pattern match whatever the other pattern matches? Never says yes wrongly; may say no
- * where only a cleverer proof would find that it does.
+ * Whether the pattern matches everything that the other pattern matches. True is always right;
+ * false may be wrong where only a more elaborate proof would show the coverage.
  */
-export function coversPattern(glob: Glob, other: string, budget?: GlobBudget): boolean {
-  if (budget !== undefined) budget.left -= other.length;
-  const tokens = tokensOf(other);
+export function coversPattern(glob: Glob, otherPattern: string, budget?: GlobBudget): boolean {
+  if (budget !== undefined) budget.left -= otherPattern.length;
+  const tokens = tokensOf(otherPattern);
   return run(glob, { length: tokens.length, tokenAt: (index) => tokens[index] ?? 0, budget });
 }
 
@@ -102,44 +118,45 @@ function run(
 ): boolean {
   const words = onAny.length;
   let states = new Uint32Array(words);
-  let next = new Uint32Array(words);
+  let nextStates = new Uint32Array(words);
   states[0] = 1;
   for (let index = 0; index < length; index += 1) {
     if (budget !== undefined) budget.left -= words;
     const token = tokenAt(index);
-    const into = movesOf.get(token) ?? -1;
-    const at = Math.floor(into / counts);
-    const count = into % counts;
-    const segmentMask = token === slash || token === anyRun ? 0 : 0xffffffff;
+    const packedMove = movesOf.get(token) ?? -1;
+    const wordIndex = Math.floor(packedMove / packingFactor);
+    const count = packedMove % packingFactor;
+    const segmentMask = token === slashCode || token === anyRun ? 0 : 0xffffffff;
     let carry = 0;
-    let alive = 0;
+    let aliveStates = 0;
     for (let word = 0; word < words; word += 1) {
-      const current = states[word] ?? 0;
+      const currentState = states[word] ?? 0;
       const stays = (onAny[word] ?? 0) | ((onSegment[word] ?? 0) & segmentMask);
-      const moved = count === 0 ? ((current << 1) | carry) & (moves[at + word] ?? 0) : 0;
-      carry = current >>> 31;
-      const result = (current & stays) | moved;
-      next[word] = result;
-      alive |= result;
+      const movedState =
+        count === 0 ? ((currentState << 1) | carry) & (moves[wordIndex + word] ?? 0) : 0;
+      carry = currentState >>> 31;
+      const result = (currentState & stays) | movedState;
+      nextStates[word] = result;
+      aliveStates |= result;
     }
     for (let each = 0; each < count; each += 1) {
-      const state = moves[at + each] ?? 0;
+      const state = moves[wordIndex + each] ?? 0;
       if (!isSet(states, state - 1)) continue;
-      setBit(next, state);
-      alive = 1;
+      setBit(nextStates, state);
+      aliveStates = 1;
     }
-    if (alive === 0) return false;
-    [states, next] = [next, states];
+    if (aliveStates === 0) return false;
+    [states, nextStates] = [nextStates, states];
   }
   return isSet(states, literals);
 }
 
 function tokensOf(pattern: string): Token[] {
   const tokens: Token[] = [];
-  for (let at = 0; at < pattern.length; at += 1) {
-    const code = pattern.charCodeAt(at);
-    if (code !== asterisk) tokens.push(code);
-    else if (pattern.charCodeAt(at - 1) !== asterisk) tokens.push(segmentRun);
+  for (let index = 0; index < pattern.length; index += 1) {
+    const code = pattern.charCodeAt(index);
+    if (code !== asteriskCode) tokens.push(code);
+    else if (pattern.charCodeAt(index - 1) !== asteriskCode) tokens.push(segmentRun);
     else tokens[tokens.length - 1] = anyRun;
   }
   return tokens;
@@ -151,7 +168,7 @@ function sizeOf(statesOf: ReadonlyMap<number, readonly number[]>, words: number)
   return size;
 }
 
-function longestRunIn(pattern: string): string {
+function longestRunOf(pattern: string): string {
   let longest = '';
   for (const run of pattern.split('*')) if (run.length > longest.length) longest = run;
   return longest;

@@ -1,19 +1,38 @@
 export { compileGlob, matchesText } from './glob.ts';
+export { patternsOverlap as overlaps } from './overlap.ts';
 export type { Glob, GlobBudget } from './glob.ts';
 export {
   keyCharactersMax,
   wholeAction,
-  actionKey,
-  connectionKey,
+  createActionKey as actionKey,
+  createConnectionKey as connectionKey,
   encodeArgument,
   encodeName,
-  httpKey,
-  secretKey,
+  encodePosition,
+  createHttpKey as httpKey,
+  createPositionsKey as positionsKey,
+  createSecretKey as secretKey,
   splitKey,
-  withHiddenEncoded,
+  unknownPosition,
+  encodeHiddenCharacters as withHiddenEncoded,
   withoutOrg,
 } from './keys.ts';
 export { createMatcher } from './matcher.ts';
 export type { RulePattern } from './matcher.ts';
 export { compileArgument, compilePattern, coversAllOf, matchesKey } from './patterns.ts';
 export type { Pattern } from './patterns.ts';
+export {
+  anyMethod,
+  anyName,
+  encodeAsterisks,
+  encodeLookalikeAsterisks,
+  hasWildcard,
+  isAnyArgument,
+  isWildcardAt,
+  literalEndsOf,
+  mapLiterals,
+  restoreWildcards,
+  splitAddress,
+  withoutOuterSlashes,
+  writtenHostOf,
+} from './wildcards.ts';

@@ -1,37 +1,41 @@
 import type { DerivedKey } from '#contracts/permit';
 import { hiddenCharacters } from '#hidden-characters';
+import { encodeAsterisks } from './wildcards.ts';
 
-/** Longest permission key; the contracts refuse a longer one. */
+/** The most characters of a permission key; the contracts refuse a longer one. */
 export const keyCharactersMax = 4096;
 
-/** `arg` of an action that has no `scope_param`, or was called without it: the whole action. */
+/** The `arg` of an action that has no `scope_param` or was called without it: the whole action. */
 export const wholeAction = '*';
 
 /**
- * Derived text never holds what means something in a rule: `%`, `*`, control characters and those
- * that nobody sees become UTF-8 percent triplets. So no caller can mint a wildcard, and a key reads
- * as what it is wherever it is shown.
+ * The characters that are percent-encoded in a key: those with a meaning in rules (`%`, `*`),
+ * control characters and hidden ones. So no caller can make a wildcard, and a key looks the same
+ * wherever it is shown.
  */
-const inArgument = new RegExp(`[%*\\p{Cc}${hiddenCharacters}]`, 'gu');
-/** Service and action may hold no `:` either: a key is split at its first two. */
-const inName = new RegExp(`[%*:\\p{Cc}${hiddenCharacters}]`, 'gu');
-const hidden = new RegExp(`[\\p{Cc}${hiddenCharacters}]`, 'gu');
+const charactersEncodedInArgument = new RegExp(`[%*\\p{Cc}${hiddenCharacters}]`, 'gu');
+/** In service and action `:` is encoded as well, because a key is split at its first two colons. */
+const charactersEncodedInName = new RegExp(`[%*:\\p{Cc}${hiddenCharacters}]`, 'gu');
+const hiddenPattern = new RegExp(`[\\p{Cc}${hiddenCharacters}]`, 'gu');
 
 export function encodeName(text: string): string {
-  return text.replace(inName, encodeCharacter);
+  return text.replace(charactersEncodedInName, encodeCharacter);
 }
 
 export function encodeArgument(text: string): string {
-  return text.replace(inArgument, encodeCharacter);
+  return text.replace(charactersEncodedInArgument, encodeCharacter);
 }
 
-/** A stored pattern in the spelling that keys have: some were stored before hidden characters were encoded. */
-export function withHiddenEncoded(pattern: string): string {
-  return pattern.replace(hidden, encodeCharacter);
+/**
+ * A stored pattern with its hidden characters encoded as in keys: some patterns were stored before
+ * keys encoded hidden characters.
+ */
+export function encodeHiddenCharacters(pattern: string): string {
+  return pattern.replace(hiddenPattern, encodeCharacter);
 }
 
-/** `service:action:arg`; an undefined argument is the whole action. */
-export function actionKey(service: string, action: string, argument?: string): DerivedKey {
+/** The key `service:action:arg`; an undefined argument means the whole action. */
+export function createActionKey(service: string, action: string, argument?: string): DerivedKey {
   return keyOf({
     service: encodeName(service),
     action: encodeName(action),
@@ -39,34 +43,69 @@ export function actionKey(service: string, action: string, argument?: string): D
   });
 }
 
-/** `http:{VERB}:{host}{path}`. Host and path are normalised already and hold triplets of their own. */
-export function httpKey(method: string, host: string, path: string): DerivedKey {
-  return keyOf({ service: 'http', action: method, arg: `${host}${path}`.replaceAll('*', '%2A') });
+/**
+ * The key whose argument has several positions, `project/type`. Within a position `/` is encoded, so
+ * that a value cannot look like two; an undefined position is unknown and written `*`, which no
+ * value can be.
+ */
+export function createPositionsKey(
+  service: string,
+  action: string,
+  positions: readonly (string | undefined)[],
+): DerivedKey {
+  if (positions.every((position) => position === undefined))
+    return createActionKey(service, action);
+  const arg = positions
+    .map((text) => (text === undefined ? unknownPosition : encodePosition(encodeArgument(text))))
+    .join('/');
+  return keyOf({ service: encodeName(service), action: encodeName(action), arg });
 }
 
-/** `secret:{name}:{host}`: a secret approved for one host cannot be sent to another. */
-export function secretKey(name: string, host: string): DerivedKey {
+/** A position whose value is absent or unknown. */
+export const unknownPosition = '*';
+
+/** An encoded argument as a position, in which `/` is encoded too. */
+export function encodePosition(argument: string): string {
+  return argument.replaceAll('/', '%2F');
+}
+
+/**
+ * The key of a call by HTTP method and full URL: `http:{METHOD}:{host}{path}`. Host and path are
+ * already normalised and contain percent triplets.
+ */
+export function createHttpKey(method: string, host: string, path: string): DerivedKey {
+  return keyOf({ service: 'http', action: method, arg: encodeAsterisks(`${host}${path}`) });
+}
+
+/**
+ * The key for using a secret, `secret:{name}:{host}`: a secret approved for one host cannot be sent
+ * to another.
+ */
+export function createSecretKey(name: string, host: string): DerivedKey {
   return keyOf({ service: 'secret', action: encodeName(name), arg: encodeArgument(host) });
 }
 
-/** `connection:{name}:{host}`: likewise for the access token of a connection. */
-export function connectionKey(name: string, host: string): DerivedKey {
+/**
+ * The key for using a connection, `connection:{name}:{host}`: an access token approved for one host
+ * cannot be sent to another.
+ */
+export function createConnectionKey(name: string, host: string): DerivedKey {
   return keyOf({ service: 'connection', action: encodeName(name), arg: encodeArgument(host) });
 }
 
 /** The three segments of a key or pattern, split at the first two `:`; undefined when there are fewer. */
 export function splitKey(key: string): Omit<DerivedKey, 'key'> | undefined {
-  const first = key.indexOf(':');
-  const second = key.indexOf(':', first + 1);
-  if (first < 0 || second < 0) return undefined;
+  const firstColon = key.indexOf(':');
+  const secondColon = key.indexOf(':', firstColon + 1);
+  if (firstColon < 0 || secondColon < 0) return undefined;
   return {
-    service: key.slice(0, first),
-    action: key.slice(first + 1, second),
-    arg: key.slice(second + 1),
+    service: key.slice(0, firstColon),
+    action: key.slice(firstColon + 1, secondColon),
+    arg: key.slice(secondColon + 1),
   };
 }
 
-/** `github` for `org/github`: deny rules on the one also match the other. */
+/** `github` for `org/github`: a deny rule on either name also matches the other. */
 export function withoutOrg(name: string): string {
   return name.startsWith('org/') ? name.slice('org/'.length) : name;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { cpuMsOf } from '../../test/support/cpu.ts';
 import { createMatcher } from './matcher.ts';
 
-describe('a matcher of a rule', () => {
+describe('the matcher of a rule', () => {
   test.for<[pattern: string, exact: boolean, key: string, expected: boolean]>([
     ['github:issues.create:acme/site', true, 'github:issues.create:acme/site', true],
     ['github:issues.create:acme/site', true, 'github:issues.create:acme/api', false],
@@ -26,24 +26,27 @@ describe('a matcher of a rule', () => {
     ['github:ANY:x', false, 'github:GET:x', false],
     ['github', false, 'github:a:b', false],
     ['github:a:b', false, 'github', false],
-  ])('%s (exact: %s) and %s: %s', ([pattern, exact, key, expected]) => {
-    expect(createMatcher({ pattern, exact })(key)).toBe(expected);
-  });
+  ])(
+    'decides that the pattern %s (exact: %s) matches the key %s: %s',
+    ([pattern, exact, key, expected]) => {
+      expect(createMatcher({ pattern, exact })(key)).toBe(expected);
+    },
+  );
 
-  test('a cascade looks through hundreds of long keys at once', () => {
+  test('compares a rule with hundreds of long keys quickly', () => {
     const keys = Array.from(
       { length: 200 },
       (_, at) => `http:GET:a.example/${'x'.repeat(4_000)}${at}`,
     );
-    const look = () =>
+    const findMatches = () =>
       keys.every(createMatcher({ pattern: 'http:ANY:a.example/**', exact: false }));
 
-    expect(look()).toBe(true);
-    // Less than reading the keys to their ends.
-    expect(cpuMsOf(look)).toBeLessThan(5);
+    expect(findMatches()).toBe(true);
+    // Reading the keys to their ends would take longer than this limit.
+    expect(cpuMsOf(findMatches)).toBeLessThan(5);
   });
 
-  test('a hostile pattern and key end quickly', () => {
+  test('ends quickly for a pattern and a key that were written to make matching slow', () => {
     const pattern = `a:b:${'*a'.repeat(500)}b`;
 
     expect(createMatcher({ pattern, exact: false })(`a:b:${'a'.repeat(4000)}`)).toBe(false);

@@ -1,22 +1,22 @@
 import { splitKey } from './keys.ts';
 import { compilePattern, matchesKey } from './patterns.ts';
 
-/** A pattern of a rule that a decision stores. */
+/** The pattern of a rule that a remembered decision stores. */
 export interface RulePattern {
   readonly pattern: string;
-  /** Compared byte for byte, with no wildcards. */
+  /** Compared literally, byte for byte; `*` is not a wildcard. */
   readonly exact: boolean;
 }
 
 /**
- * Says which permission keys a rule of this pattern covers. Policy decides every call; this is for
- * what comes before: the waiting approvals that a new rule makes needless.
+ * Creates a test of which permission keys a rule with this pattern covers. It finds waiting
+ * approvals that a new rule would make unnecessary; the decision about a call is always policy's.
  */
 export function createMatcher({ pattern, exact }: RulePattern): (key: string) => boolean {
-  const compiled = compilePattern(pattern, exact);
+  const compiledPattern = compilePattern(pattern, exact);
   return (key) => {
     if (exact) return key === pattern;
     const segments = splitKey(key);
-    return segments !== undefined && matchesKey(compiled, { key, ...segments });
+    return segments !== undefined && matchesKey(compiledPattern, { key, ...segments });
   };
 }

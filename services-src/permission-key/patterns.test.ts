@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { actionKey, httpKey, splitKey } from './keys.ts';
-import { parsePattern } from '../../policy/domain/pattern-text.ts';
+import { createActionKey, createHttpKey, splitKey } from './keys.ts';
+import { parsePattern } from '../../policy/rules/domain/pattern-text.ts';
 import { compilePattern, coversAllOf, matchesKey } from './patterns.ts';
-import { alikeKeys, propertyRuns } from '../../policy/domain/properties.testing.ts';
+import { alikeKeys, propertyRuns } from '../../policy/properties.testing.ts';
 
 const matches = (pattern: string, key: string, exact = false) =>
   matchesKey(compilePattern(pattern, exact), { key, ...splitOf(key) });
@@ -15,7 +15,7 @@ function splitOf(key: string) {
   return segments;
 }
 
-describe('matchesKey', () => {
+describe('whether a pattern matches a permission key (matchesKey)', () => {
   test.for<[pattern: string, key: string, expected: boolean]>([
     ['github:issues.create:acme/site', 'github:issues.create:acme/site', true],
     ['github:issues.create:acme/site', 'github:issues.create:acme/site2', false],
@@ -44,7 +44,7 @@ describe('matchesKey', () => {
     ['github:issues.create:a.c', 'github:issues.create:abc', false],
     ['github:issues.create:[ab]', 'github:issues.create:a', false],
     ['github:issues.create:a?', 'github:issues.create:ab', false],
-    // A derived key spells a literal `*` as `%2A`, and only a rule that does so too names it.
+    // A derived key spells a literal `*` as `%2A`; only a pattern with the same spelling names it.
     ['github:issues.create:%2A', 'github:issues.create:%2A', true],
     ['github:issues.create:x', 'github:issues.create:%2A', false],
     // In a service or action only a lone `*` is a wildcard.
@@ -59,12 +59,12 @@ describe('matchesKey', () => {
     ['http:*:api.example.com/**', 'http:DELETE:api.example.com/v1', true],
     ['http:GET:api.example.com:8443/v1', 'http:GET:api.example.com:8443/v1', true],
     ['http:GET:api.example.com/v1', 'http:GET:api.example.com:8443/v1', false],
-    // `ANY` is a verb of raw HTTP alone.
+    // `ANY` stands for every HTTP method only in keys of the service `http`.
     ['github:ANY:*', 'github:issues.create:x', false],
     ['secret:token:*', 'secret:token:api.example.com', true],
     ['secret:token:api.example.com', 'secret:token:evil.example', false],
     ['damaged', 'github:issues.create:x', false],
-  ])('%s against %s', ([pattern, key, expected]) => {
+  ])('is answered for the pattern %s and the key %s with %s', ([pattern, key, expected]) => {
     expect(matches(pattern, key)).toBe(expected);
   });
 
@@ -73,18 +73,21 @@ describe('matchesKey', () => {
     ['github:issues.create:*', 'github:issues.create:acme', false],
     ['github:*:*', 'github:issues.create:x', false],
     ['http:ANY:a/**', 'http:GET:a/b', false],
-  ])('an exact rule %s has no wildcards, against %s', ([pattern, key, expected]) => {
-    expect(matches(pattern, key, true)).toBe(expected);
-  });
+  ])(
+    'is answered for the pattern %s of an exact rule, which has no wildcards, and the key %s with %s',
+    ([pattern, key, expected]) => {
+      expect(matches(pattern, key, true)).toBe(expected);
+    },
+  );
 
   const name = fc.stringMatching(/^[a-z]{1,3}$/);
   const argument = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '%', ':', '.', '\n') });
 
-  test('a rule without wildcards matches a key if and only if their bytes are equal', () => {
+  test('is true, for a pattern without wildcards, exactly if its bytes equal those of the key', () => {
     fc.assert(
       fc.property(name, name, argument, argument, (service, action, left, right) => {
-        const rule = actionKey(service, action, left);
-        const key = actionKey(service, action, right);
+        const rule = createActionKey(service, action, left);
+        const key = createActionKey(service, action, right);
         const isEqual = Buffer.from(rule.key).equals(Buffer.from(key.key));
         expect(matchesKey(compilePattern(rule.key, false), key)).toBe(isEqual);
         expect(matchesKey(compilePattern(rule.key, true), key)).toBe(isEqual);
@@ -93,7 +96,7 @@ describe('matchesKey', () => {
     );
   });
 
-  test('nothing in a key of any kind acts as a wildcard, nor does what looks like another key', () => {
+  test('never depends on wildcards or separators in a part of the key', () => {
     fc.assert(
       fc.property(alikeKeys, ([one, other]) => {
         const isEqual = one.key === other.key;
@@ -107,10 +110,10 @@ describe('matchesKey', () => {
     );
   });
 
-  test('a key that a person copies into a rule means itself', () => {
+  test('is true for a pattern that was copied from the key', () => {
     fc.assert(
       fc.property(alikeKeys, ([{ key, service, action, arg }]) => {
-        // Secrets are sent to hosts, which the texts here are not.
+        // The last segment of a `secret` key is a host, and these random texts are not hosts.
         fc.pre(action !== '' && arg !== '' && service !== 'secret' && key.isWellFormed());
         expect(parsePattern(key)).toBe(key);
       }),
@@ -121,16 +124,16 @@ describe('matchesKey', () => {
   const glob = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '**') });
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '/') });
 
-  test('wildcards mean what the reference says', () => {
+  test('is what a simple reference implementation of wildcards says', () => {
     fc.assert(
       fc.property(glob, text, (pattern, arg) => {
-        expect(matches(`s:a:${pattern}`, `s:a:${arg}`)).toBe(reference(pattern, arg));
+        expect(matches(`s:a:${pattern}`, `s:a:${arg}`)).toBe(matchesByRegExp(pattern, arg));
       }),
       { numRuns: propertyRuns },
     );
   });
 
-  test('long texts and patterns cross the words of the machine', () => {
+  test('is right for texts and patterns that need more than one machine word', () => {
     const long = 'abcdefgh/'.repeat(40);
 
     expect(matches(`s:a:${long}**${long}`, `s:a:${long}x/y${long}`)).toBe(true);
@@ -138,7 +141,7 @@ describe('matchesKey', () => {
     expect(matches(`s:a:${'a*'.repeat(500)}b`, `s:a:${'a'.repeat(4000)}`)).toBe(false);
   });
 
-  test('what one pattern covers of another, it matches in every key of the other', () => {
+  test('is true for a pattern that covers a second pattern, whenever the second pattern matches the key', () => {
     fc.assert(
       fc.property(glob, glob, text, (outer, inner, arg) => {
         const pattern = compilePattern(`s:a:${outer}`, false);
@@ -150,7 +153,7 @@ describe('matchesKey', () => {
     );
   });
 
-  /** A part of a pattern, what may stand there in a narrower one, and in a text. */
+  /** One part of a pattern, with what may replace it in a narrower pattern and in a text. */
   const part = fc.oneof(
     fc.constantFrom('a', 'b', '/').map((literal) => [literal, literal, literal] as const),
     fc
@@ -161,7 +164,7 @@ describe('matchesKey', () => {
       .map(([inner = '', run = '']) => ['**', inner, run] as const),
   );
 
-  test('a pattern covers what is made from it by narrowing its wildcards', () => {
+  test('agrees with coversAllOf: a pattern covers each pattern that results from narrowing its wildcards', () => {
     fc.assert(
       fc.property(fc.array(part, { minLength: 1 }), (parts) => {
         const [outer, inner, arg] = [0, 1, 2].map((index) =>
@@ -169,14 +172,14 @@ describe('matchesKey', () => {
         );
         const pattern = compilePattern(`s:a:${outer}`, false);
         expect(coversAllOf(pattern, compilePattern(`s:a:${inner}`, false))).toBe(true);
-        expect(matchesKey(pattern, actionKey('s', 'a', arg))).toBe(true);
+        expect(matchesKey(pattern, createActionKey('s', 'a', arg))).toBe(true);
       }),
       { numRuns: propertyRuns },
     );
   });
 });
 
-describe('coversAllOf', () => {
+describe('whether one pattern covers all of another pattern (coversAllOf)', () => {
   test.for<[outer: string, inner: string, expected: boolean]>([
     ['github:*:*', 'github:issues.create:*', true],
     ['github:issues.create:*', 'github:issues.create:*', true],
@@ -187,11 +190,16 @@ describe('coversAllOf', () => {
     ['http:ANY:a.example/**', 'http:GET:a.example/**', true],
     ['http:GET:a.example/**', 'http:ANY:a.example/**', false],
     ['*:*:*', 'http:ANY:a.example/**', true],
-  ])('%s of %s', ([outer, inner, expected]) => {
-    expect(coversAllOf(compilePattern(outer, false), compilePattern(inner, false))).toBe(expected);
-  });
+  ])(
+    'is answered for the pattern %s and the covered pattern %s with %s',
+    ([outer, inner, expected]) => {
+      expect(coversAllOf(compilePattern(outer, false), compilePattern(inner, false))).toBe(
+        expected,
+      );
+    },
+  );
 
-  test('an exact rule covers nothing broader than itself', () => {
+  test('is false for an exact rule and anything broader than the rule', () => {
     const exact = compilePattern('github:issues.create:*', true);
 
     expect(coversAllOf(exact, compilePattern('github:issues.create:*', false))).toBe(false);
@@ -199,16 +207,24 @@ describe('coversAllOf', () => {
   });
 });
 
-test('a derived raw HTTP key is never longer or shorter than what is sent', () => {
+test('a pattern with an encoded asterisk matches the key of a URL that contains an asterisk', () => {
   expect(
-    matchesKey(compilePattern('http:GET:a.example/%2A', false), httpKey('GET', 'a.example', '/*')),
+    matchesKey(
+      compilePattern('http:GET:a.example/%2A', false),
+      createHttpKey('GET', 'a.example', '/*'),
+    ),
   ).toBe(true);
 });
 
-/** The obvious way: `*` is `[^/]*`, more of them `.*`, alone anything. Backtracks, so for short texts only. */
-function reference(pattern: string, text: string): boolean {
+/**
+ * The same by a regular expression: `*` is `[^/]*`, `**` is `.*`, a lone wildcard is anything. It
+ * backtracks, so for short texts only.
+ */
+function matchesByRegExp(pattern: string, text: string): boolean {
   if (pattern === '*') return true;
   const parts = pattern.match(/\*+|[^*]/g) ?? [];
-  const source = parts.map((part) => (part === '*' ? '[^/]*' : part.startsWith('*') ? '.*' : part));
-  return new RegExp(`^${source.join('')}$`, 's').test(text);
+  const regExpSource = parts.map((part) =>
+    part === '*' ? '[^/]*' : part.startsWith('*') ? '.*' : part,
+  );
+  return new RegExp(`^${regExpSource.join('')}$`, 's').test(text);
 }

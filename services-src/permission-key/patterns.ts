@@ -2,41 +2,47 @@ import type { DerivedKey } from '#contracts/permit';
 import { compileGlob, coversPattern, matchesText } from './glob.ts';
 import type { Glob, GlobBudget } from './glob.ts';
 import { splitKey } from './keys.ts';
+import { anyMethod, anyName, hasWildcard, isAnyArgument } from './wildcards.ts';
 
-/** A rule's pattern, ready to be compared (docs/reference/permissions.md#patterns). */
+/** A rule's pattern, compiled for comparison (docs/reference/permissions.md#patterns). */
 export interface Pattern {
   readonly text: string;
-  /** Planted from an exact tier: compared byte for byte, a `*` in it is no wildcard. */
+  /**
+   * True for a rule that was stored from an exact suggestion: the pattern is compared byte for
+   * byte, and a `*` in it is not a wildcard.
+   */
   readonly exact: boolean;
   readonly service: NamePattern;
   readonly action: NamePattern;
-  /** Null: any. */
+  /** The compiled `arg`; null matches any argument. */
   readonly arg: string | Glob | null;
 }
 
-/** A literal, or null for a lone `*`. */
+/** The service or action of a pattern: literal text, or null for a lone `*`. */
 type NamePattern = string | null;
 
-/** A pattern that is not of three segments matches nothing: it can only come from a damaged row. */
-const nothing = { service: '', action: '', arg: '' };
+/**
+ * A pattern without three segments can only come from a damaged database row; it matches nothing.
+ */
+const emptyPattern = { service: '', action: '', arg: '' };
 
 export function compilePattern(text: string, exact: boolean): Pattern {
-  const { service, action, arg } = splitKey(text) ?? nothing;
+  const { service, action, arg } = splitKey(text) ?? emptyPattern;
   if (exact) return { text, exact, service, action, arg };
-  const anyVerb = service === 'http' && action === 'ANY';
+  const isAnyMethod = service === 'http' && action === anyMethod;
   return {
     text,
     exact,
-    service: service === '*' ? null : service,
-    action: action === '*' || anyVerb ? null : action,
+    service: service === anyName ? null : service,
+    action: action === anyName || isAnyMethod ? null : action,
     arg: compileArgument(arg),
   };
 }
 
-/** `*` and `**` alone are any argument, what has no wildcard is a literal. */
+/** A lone `*` or `**` matches any argument; text without a wildcard is a literal. */
 export function compileArgument(arg: string): Pattern['arg'] {
-  if (arg === '*' || arg === '**') return null;
-  return arg.includes('*') ? compileGlob(arg) : arg;
+  if (isAnyArgument(arg)) return null;
+  return hasWildcard(arg) ? compileGlob(arg) : arg;
 }
 
 export function matchesKey(pattern: Pattern, key: DerivedKey, budget?: GlobBudget): boolean {
@@ -48,19 +54,22 @@ export function matchesKey(pattern: Pattern, key: DerivedKey, budget?: GlobBudge
   );
 }
 
-/** Does the pattern match every key that the other pattern matches? Errs on the side of no. */
-export function coversAllOf(pattern: Pattern, other: Pattern, budget?: GlobBudget): boolean {
-  if (pattern.exact || other.exact) {
-    const key = { key: other.text, ...(splitKey(other.text) ?? nothing) };
-    return other.exact ? matchesKey(pattern, key, budget) : false;
+/**
+ * Whether the pattern matches every key that the other pattern matches. In doubt the answer is no.
+ */
+export function coversAllOf(pattern: Pattern, otherPattern: Pattern, budget?: GlobBudget): boolean {
+  if (pattern.exact || otherPattern.exact) {
+    const key = { key: otherPattern.text, ...(splitKey(otherPattern.text) ?? emptyPattern) };
+    return otherPattern.exact ? matchesKey(pattern, key, budget) : false;
   }
-  if (!coversName(pattern.service, other.service)) return false;
-  if (!coversName(pattern.action, other.action)) return false;
+  if (!coversName(pattern.service, otherPattern.service)) return false;
+  if (!coversName(pattern.action, otherPattern.action)) return false;
   if (pattern.arg === null) return true;
-  if (other.arg === null)
+  if (otherPattern.arg === null)
     return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, '**', budget);
-  if (typeof other.arg === 'string') return matchesArgument(pattern.arg, other.arg, budget);
-  const arg = splitKey(other.text)?.arg ?? '';
+  if (typeof otherPattern.arg === 'string')
+    return matchesArgument(pattern.arg, otherPattern.arg, budget);
+  const arg = splitKey(otherPattern.text)?.arg ?? '';
   return typeof pattern.arg !== 'string' && coversPattern(pattern.arg, arg, budget);
 }
 
@@ -68,8 +77,8 @@ function matchesName(pattern: NamePattern, name: string): boolean {
   return pattern === null || pattern === name;
 }
 
-function coversName(pattern: NamePattern, other: NamePattern): boolean {
-  return pattern === null || pattern === other;
+function coversName(pattern: NamePattern, otherPattern: NamePattern): boolean {
+  return pattern === null || pattern === otherPattern;
 }
 
 function matchesArgument(

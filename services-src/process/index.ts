@@ -1,5 +1,7 @@
 export { repeat } from './repeat.ts';
 export type { Repeating } from './repeat.ts';
-export { orExit, runComponent } from './run-component.ts';
+export { runOrExit as orExit, runComponent } from './run-component.ts';
 export type { RunningComponent } from './run-component.ts';
-export { untilStopped } from './stop.ts';
+export { prepareStop } from './stop-server.ts';
+export { waitForStopSignal as untilStopped } from './stop.ts';
+export { settleWithin as within } from './within.ts';

@@ -1,29 +1,33 @@
-/** Runs `task` again and again, `everyMs` after it last ended, until disposed; waits for the run in hand. `task` handles its own errors. */
+/**
+ * Runs `task` repeatedly, each time `everyMs` after the last run ended. Disposing waits for the
+ * current run. `task` must handle its own errors.
+ */
 export function repeat(everyMs: number, task: () => Promise<void>): Repeating {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
-  let stopped = false;
-  let again = false;
+  let isStopped = false;
+  let isRunAgainNeeded = false;
 
   const schedule = (delayMs: number) => {
-    if (stopped) return;
+    if (isStopped) return;
     clearTimeout(timer);
     timer = setTimeout(() => {
       timer = undefined;
-      again = false;
-      running = task().finally(() => schedule(again ? 0 : everyMs));
+      isRunAgainNeeded = false;
+      running = task().finally(() => schedule(isRunAgainNeeded ? 0 : everyMs));
     }, delayMs);
   };
   schedule(everyMs);
 
   return {
     wake() {
-      // During a run: once more right after it. Otherwise: now.
-      again = true;
+      // When a run is in progress, `wake` causes one more run right after it; otherwise it starts
+      // one.
+      isRunAgainNeeded = true;
       if (timer !== undefined) schedule(0);
     },
     async [Symbol.asyncDispose]() {
-      stopped = true;
+      isStopped = true;
       clearTimeout(timer);
       await running;
     },
@@ -31,6 +35,6 @@ export function repeat(everyMs: number, task: () => Promise<void>): Repeating {
 }
 
 export interface Repeating extends AsyncDisposable {
-  /** Runs the task as soon as possible instead of at its next turn. */
+  /** Runs the task as soon as possible instead of after the interval. */
   wake(): void;
 }

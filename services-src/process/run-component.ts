@@ -2,60 +2,76 @@ import { ConfigError, loadConfig } from '#config';
 import type { Config, ConfigSpec, SettingName } from '#config';
 import { startTelemetry } from '#telemetry';
 import type { Logger } from '#telemetry';
+import type { Readiness } from '../readiness/readiness.ts';
+import { describeDatabaseFailure } from './database-failure.ts';
 import { serveHealth } from './health.ts';
-import { untilStopped } from './stop.ts';
+import { waitForStopSignal } from './stop.ts';
 
-export type RunningComponent = AsyncDisposable & { readonly logger: Logger };
+export type RunningComponent = AsyncDisposable & {
+  readonly logger: Logger;
+  readonly readiness: Pick<Readiness, 'failing' | 'leave'>;
+};
 
-/** Settings of the process itself, whichever component runs in it. */
+/** The settings that every component's process reads. */
 const processSettings = [
   'HEALTH_PORT',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_TRACES_SAMPLER_ARG',
 ] as const satisfies readonly SettingName[];
 
-/** The whole life of a component's own process: settings, start, wait for a signal, stop. */
+/**
+ * Runs a component as a process: reads its settings, starts it, waits for a signal, and stops it.
+ */
 export async function runComponent<N extends SettingName>(
   spec: ConfigSpec<N>,
   start: (config: Config<N>) => Promise<RunningComponent>,
 ): Promise<void> {
-  await orExit(async () => {
-    const own = loadConfig({ ...spec, names: processSettings }, process.env);
+  await runOrExit(async () => {
+    const ownConfig = loadConfig({ ...spec, names: processSettings }, process.env);
     const config = loadConfig(spec, process.env);
-    // From now on: a signal while it starts is a stop too, once it has started.
-    const stopped = untilStopped();
-    await using running = new AsyncDisposableStack();
-    running.use(
+    // Waits for signals already before the start, so that a signal during the start stops the
+    // component once it has started.
+    const stopSignal = waitForStopSignal();
+    await using runningResources = new AsyncDisposableStack();
+    runningResources.use(
       await startTelemetry({
         serviceName: `gateway-${spec.component}`,
-        endpoint: own.OTEL_EXPORTER_OTLP_ENDPOINT,
-        sampleRatio: own.OTEL_TRACES_SAMPLER_ARG,
+        endpoint: ownConfig.OTEL_EXPORTER_OTLP_ENDPOINT,
+        sampleRatio: ownConfig.OTEL_TRACES_SAMPLER_ARG,
       }),
     );
-    const { logger } = running.use(await start(config));
-    if (own.HEALTH_PORT !== undefined) running.use(await serveHealth(own.HEALTH_PORT));
-    const signal = await stopped;
-    logger.info({ signal }, 'stopping');
+    let component: RunningComponent | undefined;
+    if (ownConfig.HEALTH_PORT !== undefined) {
+      runningResources.use(await serveHealth(ownConfig.HEALTH_PORT, () => component?.readiness));
+    }
+    component = runningResources.use(await start(config));
+    const signal = await stopSignal;
+    component.logger.info({ signal }, 'stopping');
+    component.readiness.leave();
   });
 }
 
-/** Runs `main`; a wrong setting or a failed start ends the process with its sentence, not with a stack. */
-export async function orExit(main: () => Promise<void>): Promise<void> {
+/**
+ * Runs `main`. A wrong setting or another foreseen failure ends the process with a message for
+ * people instead of a stack.
+ */
+export async function runOrExit(main: () => Promise<void>): Promise<void> {
   try {
     await main();
-    // Everything is disposed; a socket that somebody forgot must not keep the process.
+    // Everything is disposed; a forgotten socket must not keep the process running.
     process.exit(0);
-  } catch (thrown) {
-    const isForeseen = thrown instanceof ConfigError || isEmbeddedError(thrown);
-    process.stderr.write(`${isForeseen ? thrown.message : describe(thrown)}\n`);
+  } catch (error) {
+    const isForeseen = error instanceof ConfigError || isEmbeddedError(error);
+    const failureSentence = isForeseen ? error.message : describeDatabaseFailure(error);
+    process.stderr.write(`${failureSentence ?? describeError(error)}\n`);
     process.exit(1);
   }
 }
 
-function isEmbeddedError(thrown: unknown): thrown is Error {
-  return thrown instanceof Error && thrown.name === 'EmbeddedError';
+function isEmbeddedError(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'EmbeddedError';
 }
 
-function describe(thrown: unknown): string {
-  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+function describeError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,5 +1,5 @@
-/** Resolves with the first stop signal, and lets a second one end the process at once. */
-export function untilStopped(): Promise<NodeJS.Signals> {
+/** Resolves with the first stop signal. A second stop signal ends the process at once. */
+export function waitForStopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals) => {
       for (const name of ['SIGINT', 'SIGTERM'] as const) {

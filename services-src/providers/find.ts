@@ -1,23 +1,28 @@
 import type { OauthProvider } from '#contracts/oauth-provider';
 import { isProviderUrl } from './fill.ts';
-import { builtInProviders } from './load.ts';
+import { loadBuiltInProviders } from './load.ts';
 
-/** The built-in provider at whose address, or at least host, people would sign in. */
+/** Finds the built-in provider with this authorization URL, or otherwise one on the URL's host. */
 export function findProviderAt(authorizationUrl: string): OauthProvider | undefined {
-  const rows = [...builtInProviders().values()];
-  const exact = rows.find((row) => isProviderUrl(row, row.authorization_url, authorizationUrl));
-  if (exact !== undefined) return exact;
+  const rows = [...loadBuiltInProviders().values()];
+  const exactProvider = rows.find((row) =>
+    isProviderUrl(row, row.authorization_url, authorizationUrl),
+  );
+  if (exactProvider !== undefined) return exactProvider;
   const host = URL.parse(authorizationUrl)?.host;
-  // A host with a variable in it parses as none that could be asked for.
+  // A host that contains a variable does not parse, and so matches no given URL.
   return rows.find((row) => host !== undefined && URL.parse(row.authorization_url)?.host === host);
 }
 
-/** Whether a template that names a provider names its addresses too; true of those that are not built in. */
+/**
+ * Whether a template that names a built-in provider also uses that provider's URLs; true for other
+ * providers.
+ */
 export function hasProviderUrls(
   key: string,
   urls: { readonly authorizationUrl: string; readonly tokenUrl: string },
 ): boolean {
-  const row = builtInProviders().get(key);
+  const row = loadBuiltInProviders().get(key);
   return (
     row === undefined ||
     (isProviderUrl(row, row.authorization_url, urls.authorizationUrl) &&

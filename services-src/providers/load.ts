@@ -5,27 +5,37 @@ import { parse } from 'yaml';
 
 import { oauthProvider } from '#contracts/oauth-provider';
 import type { OauthProvider } from '#contracts/oauth-provider';
+import { checkImplications } from './scopes.ts';
 
-const folder = join(import.meta.dirname, '../../oauth-providers');
+const providersFolder = join(import.meta.dirname, '../../oauth-providers');
 
-let known: ReadonlyMap<string, OauthProvider> | undefined;
+let loadedProviders: ReadonlyMap<string, OauthProvider> | undefined;
 
 /**
- * The rows of `oauth-providers/`, by key. They are part of the program: one that is wrong throws,
- * and the start with it.
+ * Reads the files of `oauth-providers/`, by provider key. The files are part of the program, so an
+ * invalid file throws and stops the start.
  */
-export function builtInProviders(): ReadonlyMap<string, OauthProvider> {
-  known ??= new Map(
-    readdirSync(folder)
+export function loadBuiltInProviders(): ReadonlyMap<string, OauthProvider> {
+  loadedProviders ??= new Map(
+    readdirSync(providersFolder)
       .filter((file) => file.endsWith('.yaml'))
       .map((file) => {
-        const parsed = oauthProvider.safeParse(parse(readFileSync(join(folder, file), 'utf8')));
-        if (!parsed.success) throw new Error(`oauth-providers/${file}: ${parsed.error.message}`);
-        if (`${parsed.data.key}.yaml` !== file) {
-          throw new Error(`oauth-providers/${file} holds the key ${parsed.data.key}`);
+        const parseResult = oauthProvider.safeParse(
+          parse(readFileSync(join(providersFolder, file), 'utf8')),
+        );
+        if (!parseResult.success)
+          throw new Error(`oauth-providers/${file}: ${parseResult.error.message}`);
+        if (`${parseResult.data.key}.yaml` !== file) {
+          throw new Error(`oauth-providers/${file} holds the key ${parseResult.data.key}`);
         }
-        return [parsed.data.key, parsed.data];
+        checkImplications(parseResult.data);
+        return [parseResult.data.key, parseResult.data];
       }),
   );
-  return known;
+  return loadedProviders;
+}
+
+/** The row of a built-in provider; of an org's own provider nothing is known about its scopes. */
+export function scopeRowOf(provider: string): OauthProvider | undefined {
+  return loadBuiltInProviders().get(provider);
 }

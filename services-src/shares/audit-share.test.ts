@@ -2,33 +2,33 @@ import { expect, test } from 'vitest';
 
 import { blankAuditEntry } from '#contracts/audit';
 import { createAuditShare } from './audit-share.ts';
-import { callerLevels } from './callers.ts';
+import { callerLevelsOf } from './callers.ts';
 
-const levels = callerLevels({
+const levels = callerLevelsOf({
   SHARE_ORG_PERCENT: 80,
   SHARE_USER_PERCENT: 80,
   SHARE_IDENTITY_PERCENT: 80,
 });
 const bot = { orgId: 'org', userId: 'ann', identityId: 'bot' };
-const disclosed = (value: string) => ({
+const createDisclosedEntry = (value: string) => ({
   ...blankAuditEntry('Create note'),
   disclosed: [{ label: 'text', value, truncated: false }],
 });
 
-/** Calls until they are refused, at most a thousand. */
-function fill(share: ReturnType<typeof createAuditShare>, value: string) {
+/** Makes calls until one is refused, at most a thousand. */
+function callUntilRefused(share: ReturnType<typeof createAuditShare>, value: string) {
   for (let calls = 0; calls < 1_000; calls += 1) {
     try {
       share.assertRoom(bot);
     } catch (error) {
       return { calls, error };
     }
-    share.take(bot, disclosed(value), 2);
+    share.take(bot, createDisclosedEntry(value), 2);
   }
   return { calls: 1_000, error: null };
 }
 
-test('large rows use up the share of their caller, which is refused for a while, and nobody else', () => {
+test('a caller whose large audit rows use up its share is refused for a minute; other callers are accepted', () => {
   const clock = { ms: 0 };
   const share = createAuditShare({
     bytesPerMinute: 1_000_000,
@@ -36,7 +36,7 @@ test('large rows use up the share of their caller, which is refused for a while,
     component: 'executor',
     now: () => clock.ms,
   });
-  const { calls, error } = fill(share, 'x'.repeat(10_000));
+  const { calls, error } = callUntilRefused(share, 'x'.repeat(10_000));
 
   expect(calls).toBeGreaterThan(20);
   expect(calls).toBeLessThan(27);
@@ -45,25 +45,25 @@ test('large rows use up the share of their caller, which is refused for a while,
     message: expect.stringContaining('of this identity'),
     details: { busy: true, retry_after: 30 },
   });
-  for (const other of [{ identityId: 'x' }, { userId: 'x' }, { orgId: 'x' }]) {
-    expect(() => share.assertRoom({ ...bot, ...other })).not.toThrow();
+  for (const otherIds of [{ identityId: 'x' }, { userId: 'x' }, { orgId: 'x' }]) {
+    expect(() => share.assertRoom({ ...bot, ...otherIds })).not.toThrow();
   }
   clock.ms = 60_000;
   expect(() => share.assertRoom(bot)).not.toThrow();
 });
 
-test('rows count by the bytes that are stored, whatever script they are in', () => {
+test('an audit row counts by the bytes that it takes in storage, not by its characters', () => {
   const share = () =>
     createAuditShare({ bytesPerMinute: 1_000_000, levels, component: 'executor' });
-  expect(fill(share(), '語'.repeat(10_000)).calls).toBeLessThan(10);
+  expect(callUntilRefused(share(), '語'.repeat(10_000)).calls).toBeLessThan(10);
 });
 
-test('small rows use up less of it, and a limit of 0 is none', () => {
+test('small audit rows use up less of the share than large ones, and a limit of 0 means no limit', () => {
   const limits = { levels, component: 'executor' as const };
   expect(
-    fill(createAuditShare({ ...limits, bytesPerMinute: 1_000_000 }), 'x').calls,
+    callUntilRefused(createAuditShare({ ...limits, bytesPerMinute: 1_000_000 }), 'x').calls,
   ).toBeGreaterThan(250);
   expect(
-    fill(createAuditShare({ ...limits, bytesPerMinute: 0 }), 'x'.repeat(1e5)).error,
+    callUntilRefused(createAuditShare({ ...limits, bytesPerMinute: 0 }), 'x'.repeat(1e5)).error,
   ).toBeNull();
 });

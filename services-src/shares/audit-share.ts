@@ -1,26 +1,32 @@
 import type { AuditEntry } from '#contracts/audit';
 import { AppError } from '#errors';
 import type { Component } from '../contracts/vocabulary.ts';
-import { callerPath } from './callers.ts';
+import { callerPathOf } from './callers.ts';
 import type { CallerIds, CallerLevel } from './callers.ts';
 import { MinuteShares } from './minute-shares.ts';
 import type { Level } from './room.ts';
 
-/** What calls write into the audit log within a minute, shared out by who makes them. */
+/**
+ * Limits how many bytes the calls of each org, user and identity write into the audit log per
+ * minute.
+ */
 export interface AuditShare {
-  /** Throws `rate_limited` once the caller's share of the minute is used up, `unavailable` once everybody's is. */
+  /**
+   * Throws `rate_limited` when the caller's share of the minute is used up, and `unavailable` when
+   * the capacity of all callers together is used up.
+   */
   assertRoom(caller: CallerIds): void;
   /**
-   * Counts the rows of a call that is about to be sent, and throws as `assertRoom` does: others of
-   * the same caller may have used up its share while this one was prepared.
+   * Counts the audit rows of a call that is about to be sent. Throws as `assertRoom` does, because
+   * other calls of the caller may have used up its share while this call was prepared.
    */
   take(caller: CallerIds, entry: AuditEntry, rows: number): void;
-  /** Counts a row that is written, however large. */
+  /** Counts an audit row that is written in any case, without checking the share. */
   count(caller: CallerIds, entry: AuditEntry): void;
 }
 
 interface AuditShareLimits {
-  /** Of one replica; 0 = no limit. */
+  /** The limit of one replica; 0 means no limit. */
   readonly bytesPerMinute: number;
   readonly levels: readonly Level<CallerLevel>[];
   readonly component: Component;
@@ -29,7 +35,10 @@ interface AuditShareLimits {
 
 const retrySeconds = 30;
 
-/** Rows are kept for ever, and each is stored before its call is answered: large ones are not free. */
+/**
+ * Creates the limit of the bytes of audit rows. It exists because rows are never deleted, and
+ * because each call waits until its row is stored.
+ */
 export function createAuditShare({
   bytesPerMinute,
   levels,
@@ -40,11 +49,11 @@ export function createAuditShare({
     return { assertRoom: () => undefined, take: () => undefined, count: () => undefined };
   }
   const shares = new MinuteShares({ capacity: bytesPerMinute, levels }, now);
-  const use = (caller: CallerIds, entry: AuditEntry, rows: number) =>
-    shares.use(callerPath(caller), rows * Buffer.byteLength(JSON.stringify(entry)));
+  const useShare = (caller: CallerIds, entry: AuditEntry, rows: number) =>
+    shares.use(callerPathOf(caller), rows * Buffer.byteLength(JSON.stringify(entry)));
   const share: AuditShare = {
     assertRoom(caller) {
-      const refusal = shares.refusalOf(callerPath(caller));
+      const refusal = shares.refusalOf(callerPathOf(caller));
       if (refusal === null) return;
       if (refusal === 'pool') {
         throw new AppError(
@@ -61,9 +70,9 @@ export function createAuditShare({
     },
     take(caller, entry, rows) {
       share.assertRoom(caller);
-      use(caller, entry, rows);
+      useShare(caller, entry, rows);
     },
-    count: (caller, entry) => use(caller, entry, 1),
+    count: (caller, entry) => useShare(caller, entry, 1),
   };
   return share;
 }

@@ -2,7 +2,10 @@ import type { Component } from '../contracts/vocabulary.ts';
 import { AppError } from '#errors';
 import type { Level } from './room.ts';
 
-/** Who calls, as permits, gaps and principals say it. */
+/**
+ * The ids of the caller's org, user and identity, with the field names of permits, permission gaps
+ * and principals.
+ */
 export interface CallerIds {
   readonly orgId: string;
   readonly userId: string;
@@ -17,8 +20,8 @@ export interface SharePercents {
   readonly SHARE_IDENTITY_PERCENT: number;
 }
 
-/** What calls are shared out by, with the parts that the settings name. */
-export function callerLevels(settings: SharePercents): readonly Level<CallerLevel>[] {
+/** The levels (org, user, identity) between which capacity is shared, with their percentages. */
+export function callerLevelsOf(settings: SharePercents): readonly Level<CallerLevel>[] {
   return [
     { name: 'org', percent: settings.SHARE_ORG_PERCENT },
     { name: 'user', percent: settings.SHARE_USER_PERCENT },
@@ -26,26 +29,30 @@ export function callerLevels(settings: SharePercents): readonly Level<CallerLeve
   ];
 }
 
-/** The way to a caller through the levels. */
-export function callerPath({ orgId, userId, identityId }: CallerIds): readonly string[] {
+/** The ids of the org, the user and the identity that a caller belongs to, outermost first. */
+export function callerPathOf({ orgId, userId, identityId }: CallerIds): readonly string[] {
   return [orgId, userId, identityId];
 }
 
-/** Calls end all the time; those that hang do so for a minute or two. */
+/**
+ * The wait that a refused caller is told. It is short, because running calls end all the time; even
+ * a call that hangs ends after a minute or two.
+ */
 const retrySeconds = 5;
 
 /**
- * There is room, but this caller, its user, its org or what it asks for holds too much of it already.
- * `busy` tells other components that nothing was done, and that another replica may have room.
+ * The error for a caller whose org, user, identity or upstream already holds its full share,
+ * although the pool is not full. `busy` tells other components that this replica did nothing with
+ * the call and that another replica may have room.
  */
 export function overShare(
   level: CallerLevel | 'upstream',
   { what, component }: { readonly what: string; readonly component: Component },
 ): AppError {
-  const whose = level === 'upstream' ? 'to this upstream' : `of this ${level}`;
+  const limitText = level === 'upstream' ? 'to this upstream' : `of this ${level}`;
   return new AppError(
     'rate_limited',
-    `Too many ${what} ${whose} are under way; wait until some have ended and try again.`,
+    `Too many ${what} ${limitText} are under way; wait until some have ended and try again.`,
     { details: { component, busy: true, retry_after: retrySeconds } },
   );
 }

@@ -1,7 +1,13 @@
-/** One step of the way from a pool to who holds something of it: an org, a user of it, an identity of that user. */
+/**
+ * One level of nesting at which a pool is shared between groups: orgs, the users of an org, the
+ * identities of a user.
+ */
 export interface Level<Name extends string = string> {
   readonly name: Name;
-  /** What one group may hold of its parent's part when no other group holds anything; 100 = no limit here. */
+  /**
+   * The percentage of its parent's share that one group may hold while the other groups hold
+   * nothing; 100 means no limit at this level.
+   */
   readonly percent: number;
 }
 
@@ -11,32 +17,37 @@ export interface Pool<Name extends string = string> {
   readonly levels: readonly Level<Name>[];
 }
 
-/** Of so few there is nothing to share out: a fifth of them is less than the whole places it takes to leave room. */
-const sharedFrom = 16;
+/**
+ * The smallest capacity that is shared. Each level leaves at least one whole place for others; in a
+ * smaller pool that would be more than the fifth that is meant to stay free.
+ */
+const sharedCapacityMin = 16;
 
 /**
- * Which level refuses `amount` to a holder; null when it may have it. `held` says what is held of the
- * whole pool, then by each group on the way to the holder.
+ * Returns the level that refuses `amount` to a holder, or null when the holder may take it. `held`
+ * lists how much is held of the whole pool, then how much each group on the path to the holder
+ * holds.
  *
- * What is held cannot be taken back, so every group leaves room to those that come after it. A level
- * of `p` percent lets a group hold `p / (100 - p)` times what it leaves free (the dynamic thresholds
- * of Choudhury and Hahne, 1998, one inside the other): alone it gets `p` percent, beside n others
- * that want everything as much as each of them, and something stays free however many there are.
+ * What is held cannot be taken back, so every group leaves room for groups that come later. A level
+ * of `p` percent lets a group hold `p / (100 - p)` times what the group leaves free (the dynamic
+ * thresholds of Choudhury and Hahne, 1998, nested). A group that is alone gets `p` percent. Beside
+ * n other groups that want everything, it gets as much as each of them, and some room stays free
+ * for any n.
  */
 export function findRefusal<Name extends string>(
   { capacity, levels }: Pool<Name>,
-  held: readonly number[],
+  heldCounts: readonly number[],
   amount = 1,
 ): Name | 'pool' | null {
-  let room = capacity - (held[0] ?? 0);
+  let room = capacity - (heldCounts[0] ?? 0);
   if (room < amount) return 'pool';
-  if (capacity < sharedFrom) return null;
+  if (capacity < sharedCapacityMin) return null;
   for (const [at, { name, percent }] of levels.entries()) {
-    const own = held[at + 1] ?? 0;
-    // Each unit that is taken makes the room of every level less by one.
-    room = (percent * room - (100 - percent) * own) / 100;
-    // Who holds something already leaves a whole place to those that hold nothing.
-    if (own > 0 ? room < amount : room <= 0) return name;
+    const ownCount = heldCounts[at + 1] ?? 0;
+    // Each unit that is taken reduces the room of every level by one.
+    room = (percent * room - (100 - percent) * ownCount) / 100;
+    // A group that holds something must leave a whole place for groups that hold nothing.
+    if (ownCount > 0 ? room < amount : room <= 0) return name;
   }
   return null;
 }

@@ -3,76 +3,79 @@ import type { Pool } from './room.ts';
 
 interface Group {
   held: number;
-  /** Groups that hold nothing are not kept. */
-  readonly inner: Map<string, Group>;
+  /** The groups inside this one; only groups that hold something are kept. */
+  readonly innerGroups: Map<string, Group>;
 }
 
-/** A pool in memory, shared out between groups within groups. A path names the groups of a holder, outermost first. */
+/**
+ * A pool in memory, shared between nested groups. A path lists the groups that a holder belongs to,
+ * outermost first.
+ */
 export class Shares<Name extends string> {
   readonly #pool: Pool<Name>;
-  readonly #whole = newGroup();
+  readonly #whole = createGroup();
 
   constructor(pool: Pool<Name>) {
     this.#pool = pool;
   }
 
-  /** Of all together. */
+  /** The amount that is held in total. */
   get held(): number {
     return this.#whole.held;
   }
 
-  /** What is held of the pool, then by each group of the path. */
+  /** The amount that is held of the whole pool, then by each group on the path. */
   heldOn(path: readonly string[]): number[] {
-    const held = [this.#whole.held];
+    const heldCounts = [this.#whole.held];
     let group: Group | undefined = this.#whole;
     for (const id of path) {
-      group = group?.inner.get(id);
-      held.push(group?.held ?? 0);
+      group = group?.innerGroups.get(id);
+      heldCounts.push(group?.held ?? 0);
     }
-    return held;
+    return heldCounts;
   }
 
-  /** Which level would refuse it; null when it could be taken. */
+  /** The level that would refuse the amount; null when it could be taken. */
   refusalOf(path: readonly string[], amount = 1): Name | 'pool' | null {
     return findRefusal(this.#pool, this.heldOn(path), amount);
   }
 
-  /** Takes it and answers null, or takes nothing and answers which level refuses it. */
+  /** Takes the amount and returns null, or takes nothing and returns the level that refuses it. */
   take(path: readonly string[], amount = 1): Name | 'pool' | null {
     const refusal = this.refusalOf(path, amount);
     if (refusal === null) this.hold(path, amount);
     return refusal;
   }
 
-  /** Counts what is held already, whether or not it is too much. */
+  /** Counts the amount as held, even when it exceeds a limit. */
   hold(path: readonly string[], amount = 1): void {
     let group = this.#whole;
     group.held += amount;
     for (const id of path) {
-      let next = group.inner.get(id);
-      if (next === undefined) group.inner.set(id, (next = newGroup()));
-      group = next;
+      let nextGroup = group.innerGroups.get(id);
+      if (nextGroup === undefined) group.innerGroups.set(id, (nextGroup = createGroup()));
+      group = nextGroup;
       group.held += amount;
     }
   }
 
-  /** Gives back what was taken. */
+  /** Gives back an amount that was taken. */
   give(path: readonly string[], amount = 1): void {
     let group = this.#whole;
     group.held -= amount;
     for (const id of path) {
-      const next = group.inner.get(id);
-      if (next === undefined) return;
-      next.held -= amount;
-      if (next.held <= 0) {
-        group.inner.delete(id);
+      const nextGroup = group.innerGroups.get(id);
+      if (nextGroup === undefined) return;
+      nextGroup.held -= amount;
+      if (nextGroup.held <= 0) {
+        group.innerGroups.delete(id);
         return;
       }
-      group = next;
+      group = nextGroup;
     }
   }
 }
 
-function newGroup(): Group {
-  return { held: 0, inner: new Map() };
+function createGroup(): Group {
+  return { held: 0, innerGroups: new Map() };
 }

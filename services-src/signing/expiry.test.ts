@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { isExpired, isRecent } from './expiry.ts';
+import { isEarly, isExpired, isRecent } from './expiry.ts';
 
 const now = 1_700_000_000_000;
 
@@ -9,7 +9,7 @@ test.for([
   [0, false],
   [1_000, false],
   [1_001, true],
-])('%i ms after its end a statement is expired: %s', ([after, expected]) => {
+])('%i ms after its expiry time, a statement counts as expired: %s', ([after, expected]) => {
   expect(isExpired(now - (after as number), now)).toBe(expected);
 });
 
@@ -19,6 +19,21 @@ test.for([
   [0, true],
   [5_000, true],
   [5_001, false],
-])('%i ms after it was issued a statement of five seconds is recent: %s', ([age, expected]) => {
-  expect(isRecent(now - (age as number), { ageMsMax: 5_000, now })).toBe(expected);
+])(
+  '%i ms after it was issued, a statement with a maximum age of five seconds counts as recent: %s',
+  ([age, expected]) => {
+    expect(isRecent(now - (age as number), { ageMsMax: 5_000, now })).toBe(expected);
+  },
+);
+
+test.for([
+  [-1, false],
+  [1_000, false],
+  [1_001, true],
+])('a statement that was issued %i ms in the future counts as early: %s', ([ms, expected]) => {
+  expect(isEarly(now + (ms as number), now)).toBe(expected);
+});
+
+test('a statement that does not say when it was issued is not early', () => {
+  expect(isEarly(undefined, now)).toBe(false);
 });

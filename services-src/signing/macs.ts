@@ -1,27 +1,33 @@
 import { timingSafeEqual } from 'node:crypto';
 
-import { canonicalJson } from './canonical-json.ts';
-import { macOf, payloadDigest, readKey } from './statements.ts';
+import { toCanonicalJson } from './canonical-json.ts';
+import { macOf, payloadDigestOf, readKey } from './statements.ts';
 
-/** A MAC that travels beside what it is of, in whatever order its fields are. */
+/**
+ * Makes and verifies a MAC that is sent beside the object that it authenticates; the order of the
+ * object's fields does not matter.
+ */
 export interface Macs {
-  of(value: unknown): string;
+  toMac(value: unknown): string;
   holds(value: unknown, mac: string): boolean;
 }
 
-/** How much deeper than a call, which is 64 levels at most, what is shown of it may be. */
-const shownLevels = -8;
+/**
+ * The start of the nesting count for what an approval shows: it may be eight levels deeper than a
+ * call, which has at most 64.
+ */
+const shownDepthStart = -8;
 
-export function createMacs(purpose: 'card', text: string): Macs {
-  const key = readKey(text);
-  const of = (value: unknown) => {
-    const digest = payloadDigest(purpose, canonicalJson(value, shownLevels));
+export function createMacs(purpose: 'card' | 'record_id', keyText: string): Macs {
+  const key = readKey(keyText);
+  const computeMac = (value: unknown) => {
+    const digest = payloadDigestOf(purpose, toCanonicalJson(value, shownDepthStart));
     return `${key.id}:${macOf(key, digest).toString('base64url')}`;
   };
   return {
-    of,
+    toMac: computeMac,
     holds(value, mac) {
-      const [given, expected] = [Buffer.from(mac), Buffer.from(of(value))];
+      const [given, expected] = [Buffer.from(mac), Buffer.from(computeMac(value))];
       return given.length === expected.length && timingSafeEqual(given, expected);
     },
   };

@@ -6,11 +6,11 @@ import { z } from 'zod';
 import { createPublicSigner, createPublicVerifier, publicKeyOf } from './public-statements.ts';
 
 const schema = z.strictObject({ who: z.string() });
-const key = () => randomBytes(32).toString('base64url');
-const refused = expect.objectContaining({ code: 'unauthenticated' });
+const createKey = () => randomBytes(32).toString('base64url');
+const refusedError = expect.objectContaining({ code: 'unauthenticated' });
 
-test('a statement is checked by the public key alone', () => {
-  const secret = key();
+test('a statement can be verified with the public key alone', () => {
+  const secret = createKey();
   const signer = createPublicSigner<{ who: string }>('decision', secret);
   const signed = signer.sign({ who: 'ann' });
 
@@ -22,21 +22,21 @@ test('a statement is checked by the public key alone', () => {
   expect(signed).not.toContain(secret);
 });
 
-test('the key of RFC 8032 §7.1, test 1, has its public half', () => {
+test('the public key of the private key in RFC 8032 §7.1, test 1, is the one that the RFC lists', () => {
   const secret = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60';
-  const open = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a';
+  const publicKeyHex = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a';
   const text = (hex: string) => Buffer.from(hex, 'hex').toString('base64url');
 
-  expect(publicKeyOf(text(secret))).toBe(text(open));
+  expect(publicKeyOf(text(secret))).toBe(text(publicKeyHex));
 });
 
-test('what another key signed, or what was changed, is refused', () => {
-  const signer = createPublicSigner<{ who: string }>('decision', key());
-  const other = createPublicSigner<{ who: string }>('decision', key());
+test('a statement is refused when another key signed it or when it was changed', () => {
+  const signer = createPublicSigner<{ who: string }>('decision', createKey());
+  const otherSigner = createPublicSigner<{ who: string }>('decision', createKey());
   const verifier = createPublicVerifier('decision', signer.publicKey, schema);
   const [payload = '', signature = ''] = signer.sign({ who: 'ann' }).split('.');
-  const [forged = '', theirs = ''] = other.sign({ who: 'admin' }).split('.');
-  const texts = [
+  const [forged = '', theirs = ''] = otherSigner.sign({ who: 'admin' }).split('.');
+  const refusedTexts = [
     `${forged}.${theirs}`,
     `${forged}.${signature}`,
     `${payload}.${theirs}`,
@@ -45,5 +45,5 @@ test('what another key signed, or what was changed, is refused', () => {
     payload,
     '',
   ];
-  for (const text of texts) expect(() => verifier.verify(text)).toThrow(refused);
+  for (const text of refusedTexts) expect(() => verifier.verify(text)).toThrow(refusedError);
 });

@@ -1,13 +1,14 @@
 import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-import { z } from 'zod';
+import type { z } from 'zod';
 
 import { AppError } from '#errors';
+import { createStatementReader, payloadOf } from './payload.ts';
 import { keyIdOf } from './statements.ts';
 import type { Signer, Verifier } from './statements.ts';
 
-/** What an Ed25519 key is wrapped in (RFC 8410 §7 and §4); the 32 bytes of the key follow. */
+/** The DER prefixes of Ed25519 keys (RFC 8410 §7 and §4); the 32 bytes of the key follow. */
 const privateBeginning = Buffer.from('302e020100300506032b657004220420', 'hex');
 const publicBeginning = Buffer.from('302a300506032b6570032100', 'hex');
 
@@ -18,8 +19,9 @@ export interface PublicSigner<T> extends Signer<T> {
 }
 
 /**
- * A signer whose statements anybody can check and nobody else can make (Ed25519), in the form of
- * the others: `payload.keyId:signature`. The key is 32 random bytes as base64url.
+ * A signer (Ed25519) whose statements anyone can verify, but only the holder of the private key can
+ * make. They have the format of the other signed statements: `payload.keyId:signature`. The key is
+ * 32 random bytes as base64url.
  */
 export function createPublicSigner<T>(purpose: 'decision', text: string): PublicSigner<T> {
   const key = readPrivateKey(text);
@@ -29,17 +31,17 @@ export function createPublicSigner<T>(purpose: 'decision', text: string): Public
     keyId,
     publicKey,
     sign(statement) {
-      const payload = Buffer.from(JSON.stringify(statement)).toString('base64url');
-      const signature = sign(null, signedBytes(purpose, payload), key).toString('base64url');
+      const payload = payloadOf(purpose, statement);
+      const signature = sign(null, signedBytesOf(purpose, payload), key).toString('base64url');
       return `${payload}.${keyId}:${signature}`;
     },
   };
 }
 
-/** The public half of a private key, as settings hold it. */
+/** Derives the public key from a private key in the format of the settings. */
 export function publicKeyOf(text: string): string {
-  const der = createPublicKey(readPrivateKey(text)).export({ type: 'spki', format: 'der' });
-  return der.subarray(publicBeginning.length).toString('base64url');
+  const derBytes = createPublicKey(readPrivateKey(text)).export({ type: 'spki', format: 'der' });
+  return derBytes.subarray(publicBeginning.length).toString('base64url');
 }
 
 export function createPublicVerifier<T>(
@@ -48,8 +50,8 @@ export function createPublicVerifier<T>(
   schema: z.ZodType<T>,
 ): Verifier<T> {
   const key = readPublicKey(publicKey);
-  const beginning = `${keyIdOf(publicKey)}:`;
-  const statement = z.compile(schema);
+  const keyIdPrefix = `${keyIdOf(publicKey)}:`;
+  const readStatement = createStatementReader(purpose, schema);
   return {
     verify(signed) {
       const dot = signed.indexOf('.');
@@ -57,36 +59,36 @@ export function createPublicVerifier<T>(
       const signature = signed.slice(dot + 1);
       const isGenuine =
         dot > 0 &&
-        signature.startsWith(beginning) &&
+        signature.startsWith(keyIdPrefix) &&
         verify(
           null,
-          signedBytes(purpose, payload),
+          signedBytesOf(purpose, payload),
           key,
-          Buffer.from(signature.slice(beginning.length), 'base64url'),
+          Buffer.from(signature.slice(keyIdPrefix.length), 'base64url'),
         );
       if (!isGenuine) {
         throw new AppError('unauthenticated', `The ${purpose} of this request is not genuine.`);
       }
-      return statement.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
+      return readStatement(payload);
     },
   };
 }
 
-/** SHA-256 of what a signed statement says, in hex: the same for every verifier. */
-export function statementDigest(signed: string): string {
+/** SHA-256 of a signed statement's payload, in hex. It does not depend on the verifier's key. */
+export function statementDigestOf(signed: string): string {
   return hash('sha256', signed.slice(0, Math.max(signed.indexOf('.'), 0)));
 }
 
 function readPrivateKey(text: string): KeyObject {
-  const der = Buffer.concat([privateBeginning, Buffer.from(text, 'base64url')]);
-  return createPrivateKey({ key: der, type: 'pkcs8', format: 'der' });
+  const derBytes = Buffer.concat([privateBeginning, Buffer.from(text, 'base64url')]);
+  return createPrivateKey({ key: derBytes, type: 'pkcs8', format: 'der' });
 }
 
 function readPublicKey(text: string): KeyObject {
-  const der = Buffer.concat([publicBeginning, Buffer.from(text, 'base64url')]);
-  return createPublicKey({ key: der, type: 'spki', format: 'der' });
+  const derBytes = Buffer.concat([publicBeginning, Buffer.from(text, 'base64url')]);
+  return createPublicKey({ key: derBytes, type: 'spki', format: 'der' });
 }
 
-function signedBytes(purpose: string, payload: string): Buffer {
+function signedBytesOf(purpose: string, payload: string): Buffer {
   return Buffer.from(`${purpose}\0${payload}`);
 }

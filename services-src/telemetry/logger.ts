@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 
 export type { Logger };
 
-/** Paths that never reach a log line even when somebody logs a whole request. */
-const redacted = [
+/** The fields whose values never appear in the log, even when a whole request is logged. */
+const redactedPaths = [
   'authorization',
   'cookie',
   'password',
@@ -23,14 +23,17 @@ const redacted = [
   'headers.cookie',
 ];
 
-/** JSON lines on stdout, each with its component and, inside a span, its trace id. */
+/**
+ * Creates a logger that writes JSON lines to stdout. Each line names the component and, inside a
+ * span, the trace id.
+ */
 export function createLogger({ component, level }: { component: string; level: string }): Logger {
   return pino({
     level,
     base: { component },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    redact: { paths: redacted, censor: '[REDACTED]' },
+    redact: { paths: redactedPaths, censor: '[REDACTED]' },
     mixin: () => {
       const span = trace.getActiveSpan()?.spanContext();
       return span ? { traceId: span.traceId } : {};

@@ -10,13 +10,14 @@ import type { Attributes, Context, Span, SpanOptions } from '@opentelemetry/api'
 import { AppError } from '#errors';
 
 const tracer = trace.getTracer('agent-action-gateway');
-/** Who provides tracers for as long as telemetry is off. */
-const nobody = new ProxyTracerProvider().getDelegate();
-const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+/** The tracer provider that the API returns while telemetry is off. */
+const noopProvider = new ProxyTracerProvider().getDelegate();
+const noopSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
 /**
- * Runs `work` inside a span below `parent`, which `work` ends. With telemetry off nothing is begun:
- * even the API's own empty spans cost a call, which passes a dozen of them, some of its time.
+ * Runs `work` inside a child span of `parent`; `work` ends the span. While telemetry is off, no
+ * span is started: a call passes a dozen spans, and even the API's no-op spans take measurable
+ * time.
  */
 export function startSpan<T>(
   name: string,
@@ -24,8 +25,8 @@ export function startSpan<T>(
   work: (span: Span) => Promise<T>,
 ): Promise<T> {
   const provider = trace.getTracerProvider();
-  if (provider instanceof ProxyTracerProvider && provider.getDelegate() === nobody) {
-    return work(noSpan);
+  if (provider instanceof ProxyTracerProvider && provider.getDelegate() === noopProvider) {
+    return work(noopSpan);
   }
   return tracer.startActiveSpan(name, options, parent ?? context.active(), work);
 }
@@ -39,9 +40,9 @@ export function inSpan<T>(
   return startSpan(name, { attributes }, async (span) => {
     try {
       return await work();
-    } catch (thrown) {
-      span.setStatus({ code: SpanStatusCode.ERROR, message: AppError.from(thrown).code });
-      throw thrown;
+    } catch (error) {
+      span.setStatus({ code: SpanStatusCode.ERROR, message: AppError.from(error).code });
+      throw error;
     } finally {
       span.end();
     }

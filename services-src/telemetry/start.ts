@@ -1,9 +1,9 @@
 /**
- * Starts exporting traces and metrics over OTLP when an endpoint is set, and does nothing
- * otherwise: the SDK is not even loaded.
+ * Starts exporting traces and metrics over OTLP when an endpoint is set. Without an endpoint it
+ * does not even load the SDK.
  *
- * Spans are made by hand at the places that matter; automatic HTTP instrumentation costs a
- * trivial route three quarters of its throughput.
+ * The code starts spans explicitly where they matter: automatic HTTP instrumentation would reduce
+ * the throughput of a trivial route by three quarters.
  */
 export async function startTelemetry({
   serviceName,
@@ -12,7 +12,7 @@ export async function startTelemetry({
 }: {
   serviceName: string;
   endpoint: string | undefined;
-  /** 0 to 1, of calls that arrive without a sampling decision of their own. */
+  /** From 0 to 1: the fraction sampled of the calls that arrive without a sampling decision. */
   sampleRatio: number;
 }): Promise<AsyncDisposable> {
   if (endpoint === undefined) return { async [Symbol.asyncDispose]() {} };
@@ -28,7 +28,7 @@ export async function startTelemetry({
       import('@opentelemetry/exporter-metrics-otlp-http'),
     ]);
   const resource = resources.resourceFromAttributes({ 'service.name': serviceName });
-  const base = endpoint.replace(/\/$/, '');
+  const baseUrl = endpoint.replace(/\/$/, '');
 
   api.context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager().enable());
   const { W3CTraceContextPropagator } = await import('@opentelemetry/core');
@@ -41,7 +41,7 @@ export async function startTelemetry({
     }),
     spanProcessors: [
       new traceSdk.BatchSpanProcessor({
-        exporter: new traceExport.OTLPTraceExporter({ url: `${base}/v1/traces` }),
+        exporter: new traceExport.OTLPTraceExporter({ url: `${baseUrl}/v1/traces` }),
       }),
     ],
   });
@@ -51,7 +51,7 @@ export async function startTelemetry({
     resource,
     readers: [
       new metricsSdk.PeriodicExportingMetricReader({
-        exporter: new metricExport.OTLPMetricExporter({ url: `${base}/v1/metrics` }),
+        exporter: new metricExport.OTLPMetricExporter({ url: `${baseUrl}/v1/metrics` }),
         exportIntervalMillis: 15_000,
       }),
     ],
@@ -60,7 +60,7 @@ export async function startTelemetry({
 
   return {
     async [Symbol.asyncDispose]() {
-      // A collector that is gone must not keep us from stopping.
+      // An unreachable collector must not prevent the process from stopping.
       await Promise.allSettled([tracerProvider.shutdown(), meterProvider.shutdown()]);
     },
   };

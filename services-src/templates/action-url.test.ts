@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 
 import type { CompiledAction, CompiledParam } from '../contracts/template.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
-import { actionPath, actionQuery } from './action-url.ts';
-import { joinedText } from './styles.ts';
+import { actionPathOf, actionQueryOf } from './action-url.ts';
+import { toJoinedText } from './styles.ts';
 
 type Place = 'path' | 'query';
 type ParamParts = Partial<CompiledParam> & Pick<CompiledParam, 'style' | 'explode'>;
@@ -44,17 +44,17 @@ function actionOf(path: string, params: CompiledParam[]): CompiledAction {
   };
 }
 
-function write(place: Place, value: JsonValue, parts: ParamParts): string {
+function writeParam(place: Place, value: JsonValue, parts: ParamParts): string {
   const action = actionOf(place === 'path' ? '/{color}' : '/', [paramOf(place, parts)]);
   const params = { color: value };
-  return place === 'path' ? actionPath(action, params).slice(1) : actionQuery(action, params);
+  return place === 'path' ? actionPathOf(action, params).slice(1) : actionQueryOf(action, params);
 }
 
 const list = ['blue', 'black', 'brown'];
 const object = { R: 100, G: 200, B: 150 };
-const refused = { code: 'invalid_params' };
+const refusedError = { code: 'invalid_params' };
 
-describe('the styles of OpenAPI (3.1 §4.8.12.2, RFC 6570 §3.2)', () => {
+describe('parameter serialisation (OpenAPI 3.1 §4.8.12.2, RFC 6570 §3.2)', () => {
   test.for<[Place, CompiledParam['style'], explode: boolean, JsonValue, text: string]>([
     ['path', 'simple', false, 'blue', 'blue'],
     ['path', 'simple', false, list, 'blue,black,brown'],
@@ -99,9 +99,12 @@ describe('the styles of OpenAPI (3.1 §4.8.12.2, RFC 6570 §3.2)', () => {
     ],
     ['query', 'json', false, { a: [1, 'x'] }, 'color=%7B%22a%22%3A%5B1%2C%22x%22%5D%7D'],
     ['query', 'json', false, 'x', 'color=%22x%22'],
-  ])('%s, %s, explode %s: %j is %s', ([place, style, explode, value, text]) => {
-    expect(write(place, value, { style, explode })).toBe(text);
-  });
+  ])(
+    'writes a %s parameter of style %s, explode %s, with value %j as %s',
+    ([place, style, explode, value, text]) => {
+      expect(writeParam(place, value, { style, explode })).toBe(text);
+    },
+  );
 
   test.for<[explode: boolean, JsonValue, text: string]>([
     [false, 'blue', 'blue'],
@@ -109,27 +112,34 @@ describe('the styles of OpenAPI (3.1 §4.8.12.2, RFC 6570 §3.2)', () => {
     [false, object, 'R,100,G,200,B,150'],
     [true, object, 'R=100,G=200,B=150'],
     [false, 'a,b', 'a,b'],
-  ])('header, simple, explode %s: %j is %s', ([explode, value, text]) => {
-    const param = paramOf('header', { style: 'simple', explode });
-    expect(joinedText(value, param, (each) => each)).toBe(text);
-  });
+  ])(
+    'writes a header parameter of style simple, explode %s, with value %j as %s',
+    ([explode, value, text]) => {
+      const param = paramOf('header', { style: 'simple', explode });
+      expect(toJoinedText(value, param, (each) => each)).toBe(text);
+    },
+  );
 
-  test('leave out what is null, and lists and objects of nothing', () => {
+  test('leaves out null, empty lists and empty objects', () => {
     for (const style of ['form', 'deepObject', 'json'] as const) {
       for (const value of [null, [], {}, { a: null }]) {
-        expect(write('query', value, { style, explode: true })).toBe('');
+        expect(writeParam('query', value, { style, explode: true })).toBe('');
       }
     }
-    expect(write('query', { a: null, b: 1 }, { style: 'form', explode: true })).toBe('b=1');
+    expect(writeParam('query', { a: null, b: 1 }, { style: 'form', explode: true })).toBe('b=1');
   });
 
-  test('write lists and objects inside of others as JSON, which OpenAPI leaves open', () => {
+  test('writes nested lists and objects as JSON, because OpenAPI does not define how to write them', () => {
     const text = encodeURIComponent('{"a":[1]}');
-    expect(write('query', [{ a: [1] }], { style: 'form', explode: true })).toBe(`color=${text}`);
-    expect(write('query', [{ a: [1] }], { style: 'form', explode: false })).toBe(`color=${text}`);
+    expect(writeParam('query', [{ a: [1] }], { style: 'form', explode: true })).toBe(
+      `color=${text}`,
+    );
+    expect(writeParam('query', [{ a: [1] }], { style: 'form', explode: false })).toBe(
+      `color=${text}`,
+    );
   });
 
-  test('write the name that the request has, not the one that callers use', () => {
+  test("uses the parameter's name in the request, not the name that callers use", () => {
     const matrix = paramOf('path', {
       name: 'path_id',
       wireName: 'id',
@@ -143,82 +153,119 @@ describe('the styles of OpenAPI (3.1 §4.8.12.2, RFC 6570 §3.2)', () => {
       explode: true,
     });
 
-    expect(actionPath(actionOf('/{path_id}', [matrix]), { path_id: 1 })).toBe('/;id=1');
-    expect(actionQuery(actionOf('/', [query]), { query_id: 1 })).toBe('gr%C3%B6%C3%9Fe=1');
+    expect(actionPathOf(actionOf('/{path_id}', [matrix]), { path_id: 1 })).toBe('/;id=1');
+    expect(actionQueryOf(actionOf('/', [query]), { query_id: 1 })).toBe('gr%C3%B6%C3%9Fe=1');
   });
 });
 
-describe('what has two readings is refused', () => {
+describe('the URL of an action cannot be written with an ambiguous parameter value:', () => {
   test.for<[what: string, Place, ParamParts, JsonValue]>([
-    ['a space between spaces', 'query', { style: 'spaceDelimited', explode: false }, ['a b', 'c']],
-    ['a pipe between pipes', 'query', { style: 'pipeDelimited', explode: false }, ['a|b']],
-    ['a dot between dots', 'path', { style: 'label', explode: true }, ['1.5', '2']],
     [
-      'a comma that is kept',
+      'a list with a space in an item and spaces as separators',
+      'query',
+      { style: 'spaceDelimited', explode: false },
+      ['a b', 'c'],
+    ],
+    [
+      'a list with a pipe in an item and pipes as separators',
+      'query',
+      { style: 'pipeDelimited', explode: false },
+      ['a|b'],
+    ],
+    [
+      'a list with a dot in an item and dots as separators',
+      'path',
+      { style: 'label', explode: true },
+      ['1.5', '2'],
+    ],
+    [
+      'a list with a comma in an item that allowReserved keeps',
       'path',
       { style: 'simple', explode: false, allowReserved: true },
       ['a,b'],
     ],
     ['a null in a list', 'query', { style: 'form', explode: true }, ['a', null]],
-    ['a method override', 'query', { style: 'form', explode: true }, { _method: 'DELETE' }],
-    ['a method override of many', 'query', { style: 'form', explode: true }, { '_METHOD[]': 'x' }],
-    ['a dot behind that of a label', 'path', { style: 'label', explode: false }, '.'],
-    ['dots behind that of a label', 'path', { style: 'label', explode: true }, ['', '']],
+    [
+      'an object with a method-override member',
+      'query',
+      { style: 'form', explode: true },
+      { _method: 'DELETE' },
+    ],
+    [
+      'an object with a method-override member in list notation',
+      'query',
+      { style: 'form', explode: true },
+      { '_METHOD[]': 'x' },
+    ],
+    ['a dot after the dot of style label', 'path', { style: 'label', explode: false }, '.'],
+    [
+      'empty items that leave only the dots of style label',
+      'path',
+      { style: 'label', explode: true },
+      ['', ''],
+    ],
     ['a dot before a matrix parameter', 'path', { style: 'label', explode: false }, '.;a=1'],
-    ['half a character', 'query', { style: 'deepObject', explode: true }, { '\ud800': 1 }],
-    ['a line feed', 'path', { style: 'matrix', explode: true }, { 'a\n': 1 }],
+    [
+      'a member name with a lone surrogate',
+      'query',
+      { style: 'deepObject', explode: true },
+      { '\ud800': 1 },
+    ],
+    ['a member name with a line feed', 'path', { style: 'matrix', explode: true }, { 'a\n': 1 }],
   ])('%s', ([, place, parts, value]) => {
-    expect(() => write(place, value, parts)).toThrow(expect.objectContaining(refused));
+    expect(() => writeParam(place, value, parts)).toThrow(expect.objectContaining(refusedError));
   });
 
   test('a comma or an equals sign in a header, which has no encoding', () => {
     const simple = paramOf('header', { style: 'simple', explode: false });
     const exploded = paramOf('header', { style: 'simple', explode: true });
-    const asIs = (text: string) => text;
+    const keepText = (text: string) => text;
 
-    expect(() => joinedText(['a,b'], simple, asIs)).toThrow('separates its values');
-    expect(() => joinedText({ 'a=b': 1 }, exploded, asIs)).toThrow('separates its values');
-    expect(joinedText({ a: 'b=c' }, exploded, asIs)).toBe('a=b=c');
+    expect(() => toJoinedText(['a,b'], simple, keepText)).toThrow('separates its values');
+    expect(() => toJoinedText({ 'a=b': 1 }, exploded, keepText)).toThrow('separates its values');
+    expect(toJoinedText({ a: 'b=c' }, exploded, keepText)).toBe('a=b=c');
   });
 
-  test('two values that make a dot segment together', () => {
+  test('two values that together form a dot segment', () => {
     const params = ['a', 'b'].map((name) =>
       paramOf('path', { name, style: 'simple', explode: false }),
     );
     const action = actionOf('/x/{a}.{b}', params);
 
-    expect(actionPath(action, { a: 'x', b: 'y' })).toBe('/x/x.y');
-    expect(() => actionPath(actionOf('/x/.{a}', params), { a: '.' })).toThrow(
-      expect.objectContaining(refused),
+    expect(actionPathOf(action, { a: 'x', b: 'y' })).toBe('/x/x.y');
+    expect(() => actionPathOf(actionOf('/x/.{a}', params), { a: '.' })).toThrow(
+      expect.objectContaining(refusedError),
     );
   });
 
-  test('the members of an object that would pass for other parameters', () => {
+  test('an object whose members have the names of other parameters', () => {
     const params = [
       paramOf('query', { name: 'filter', style: 'form', explode: true }),
       paramOf('query', { name: 'api-version', style: 'form', explode: true }),
     ];
     const action = actionOf('/', params);
 
-    expect(actionQuery(action, { filter: { a: 1 }, 'api-version': '7' })).toBe('a=1&api-version=7');
-    expect(() => actionQuery(action, { filter: { 'api-version': '1' } })).toThrow(
+    expect(actionQueryOf(action, { filter: { a: 1 }, 'api-version': '7' })).toBe(
+      'a=1&api-version=7',
+    );
+    expect(() => actionQueryOf(action, { filter: { 'api-version': '1' } })).toThrow(
       'a parameter of its own',
     );
   });
 });
 
-test('values under long names are not written out at length for each of them', () => {
+test('the URL of an action is refused for many values under a long name, before it is built', () => {
   const nested = (depth: number): JsonValue =>
     depth === 0
       ? Array.from({ length: 10_000 }, (_, index) => index)
       : { ['n'.repeat(4_000)]: nested(depth - 1) };
 
-  expect(() => write('query', nested(60), { style: 'deepObject', explode: true })).toThrow(
-    expect.objectContaining(refused),
+  expect(() => writeParam('query', nested(60), { style: 'deepObject', explode: true })).toThrow(
+    expect.objectContaining(refusedError),
   );
 });
 
-describe('any value', () => {
+describe('any parameter value', () => {
   const text = fc.string({ unit: 'binary' });
   const value = fc.oneof(
     text,
@@ -227,7 +274,7 @@ describe('any value', () => {
     fc.array(text, { minLength: 1 }),
     fc.dictionary(text, text, { minKeys: 1 }),
   );
-  const styles: [CompiledParam['style'], boolean][] = [
+  const queryStyles: [CompiledParam['style'], boolean][] = [
     ['form', true],
     ['form', false],
     ['spaceDelimited', false],
@@ -237,29 +284,29 @@ describe('any value', () => {
   ];
 
   /** Undefined when the value is refused. */
-  function attempt(build: () => string): string | undefined {
+  function buildOrUndefined(build: () => string): string | undefined {
     try {
       return build();
     } catch (error) {
-      expect(error).toMatchObject(refused);
+      expect(error).toMatchObject(refusedError);
       return undefined;
     }
   }
 
-  test('comes back from the query as it went in', () => {
+  test('that is written into the query is read back unchanged', () => {
     fc.assert(
-      fc.property(value, fc.constantFrom(...styles), (given, [style, explode]) => {
-        const query = attempt(() => write('query', given, { style, explode }));
+      fc.property(value, fc.constantFrom(...queryStyles), (given, [style, explode]) => {
+        const query = buildOrUndefined(() => writeParam('query', given, { style, explode }));
         if (query === undefined) return;
         expect(new URL(`https://a.example/?${query}`).search.slice(1)).toBe(query);
-        expect(readQuery(query, given, { style, explode })).toEqual(asText(given));
+        expect(readQuery(query, given, { style, explode })).toEqual(toText(given));
       }),
       { numRuns: 3_000 },
     );
   });
 
-  test('stays one segment of the path, as it went in', () => {
-    const kinds: [CompiledParam['style'], boolean][] = [
+  test('that is written into the path stays one segment and is read back unchanged', () => {
+    const pathStyles: [CompiledParam['style'], boolean][] = [
       ['simple', false],
       ['simple', true],
       ['label', false],
@@ -268,8 +315,8 @@ describe('any value', () => {
       ['matrix', true],
     ];
     fc.assert(
-      fc.property(value, fc.constantFrom(...kinds), (given, [style, explode]) => {
-        const segment = attempt(() => write('path', given, { style, explode }));
+      fc.property(value, fc.constantFrom(...pathStyles), (given, [style, explode]) => {
+        const segment = buildOrUndefined(() => writeParam('path', given, { style, explode }));
         if (segment === undefined) return;
         expect(new URL(`https://a.example/x/${segment}/y`).pathname).toBe(`/x/${segment}/y`);
         expect(segment).not.toMatch(/[/?#\\]/);
@@ -280,8 +327,8 @@ describe('any value', () => {
     );
   });
 
-  /** A value as a server sees it: everything is text. */
-  function asText(given: JsonValue): unknown {
+  /** A value as a server reads it: everything is text. */
+  function toText(given: JsonValue): unknown {
     if (Array.isArray(given)) return given.map(String);
     if (typeof given === 'object' && given !== null) return { ...given };
     return String(given);

@@ -4,15 +4,15 @@ import type { DescriptionPart } from '../contracts/template.ts';
 import { cpuMsOf } from '../../test/support/cpu.ts';
 import { renderDescription } from './description.ts';
 
-const createIssue: DescriptionPart[] = [
+const createIssueParts: DescriptionPart[] = [
   { text: 'Create issue "' },
   { param: 'title' },
   { text: '"' },
   { optional: [{ text: ' with ' }, { param: 'labels' }, { text: ' in ' }, { param: 'repo' }] },
 ];
 
-describe('renderDescription', () => {
-  test('writes a value once, however often it is named', () => {
+describe('the description of a call (renderDescription)', () => {
+  test('serialises a value once, however often the description names its parameter', () => {
     const parts: DescriptionPart[] = Array.from({ length: 300 }, () => ({ param: 'v' }));
     const value = Array.from({ length: 20_000 }, (_, index) => `item ${index}`);
 
@@ -21,10 +21,10 @@ describe('renderDescription', () => {
     );
   });
 
-  test('fills in parameters', () => {
+  test('has parameter values in place of placeholders', () => {
     const params = { title: 'Crash', labels: 'bug', repo: 'acme/site' };
 
-    expect(renderDescription(createIssue, params)).toBe(
+    expect(renderDescription(createIssueParts, params)).toBe(
       'Create issue "Crash" with bug in acme/site',
     );
   });
@@ -32,9 +32,12 @@ describe('renderDescription', () => {
   test.for<[what: string, params: Record<string, unknown>]>([
     ['when all of its parameters are absent', { title: 'Crash' }],
     ['when one of its parameters is absent', { title: 'Crash', labels: 'bug' }],
-    ['when one is undefined', { title: 'Crash', labels: undefined, repo: 'acme/site' }],
-  ])('drops an optional segment %s', ([, params]) => {
-    expect(renderDescription(createIssue, params)).toBe('Create issue "Crash"');
+    [
+      'when one of its parameters is undefined',
+      { title: 'Crash', labels: undefined, repo: 'acme/site' },
+    ],
+  ])('does not contain an optional segment %s', ([, params]) => {
+    expect(renderDescription(createIssueParts, params)).toBe('Create issue "Crash"');
   });
 
   test.for<[value: unknown, text: string]>([
@@ -44,17 +47,17 @@ describe('renderDescription', () => {
     ['', ''],
     [['a', 'b'], '["a","b"]'],
     [{ a: 1 }, '{"a":1}'],
-  ])('shows %j', ([value, text]) => {
+  ])('shows the value %j as "%s"', ([value, text]) => {
     expect(renderDescription([{ text: '<' }, { param: 'v' }, { text: '>' }], { v: value })).toBe(
       `<${text}>`,
     );
   });
 
-  test('does not take inherited properties for parameters', () => {
+  test('does not use inherited properties as parameters', () => {
     expect(renderDescription([{ param: 'toString' }], {})).toBe('');
   });
 
-  test('cuts a value after 120 characters, never inside one', () => {
+  test('cuts a value after 120 characters, never inside a character', () => {
     const rendered = renderDescription([{ param: 'v' }], { v: '🐟'.repeat(500) });
 
     expect(rendered).toBe(`${'🐟'.repeat(120)}…`);
@@ -78,7 +81,7 @@ describe('renderDescription', () => {
     expect(renderDescription([{ param: 'v' }], { v: value })).toBe(shown);
   });
 
-  test('shows other scripts as they are', () => {
+  test('shows letters of other scripts unchanged', () => {
     expect(renderDescription([{ param: 'v' }], { v: 'Grüße, 世界 – שלום' })).toBe(
       'Grüße, 世界 – שלום',
     );

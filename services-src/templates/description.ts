@@ -1,22 +1,21 @@
 import type { DescriptionPart } from '../contracts/template.ts';
-import { visibleLine } from './hidden-text.ts';
+import { toVisibleLine } from './hidden-text.ts';
 
-/** A value longer than this is cut: a description is one line that a person reads at a glance. */
+/** A longer value is cut, because a description is one line that a person reads at a glance. */
 const valueCharactersMax = 120;
 
 /**
- * What an action is about to do, in one line. Values come from agents: whatever
- * could hide or reorder text (control, format and bidirectional characters) is
- * shown as an escape instead of taking effect.
+ * Describes in one line what an action will do. Values come from agents, so characters that could
+ * hide or reorder text (control, format and bidirectional characters) are shown as escapes.
  */
 export function renderDescription(
   parts: readonly DescriptionPart[],
   params: Readonly<Record<string, unknown>>,
 ): string {
-  // A parameter may stand there hundreds of times.
+  // A description may repeat a parameter hundreds of times, so each value is serialised only once.
   const texts = new Map<string, string>();
   const renderPart = (part: SimplePart): string => {
-    if ('text' in part) return visibleLine(part.text);
+    if ('text' in part) return toVisibleLine(part.text);
     const text = texts.get(part.param) ?? renderParam(params, part.param);
     texts.set(part.param, text);
     return text;
@@ -25,7 +24,7 @@ export function renderDescription(
     .map((part) => {
       if (!('optional' in part)) return renderPart(part);
       const isComplete = part.optional.every(
-        (inner) => !('param' in inner) || isGiven(params, inner.param),
+        (innerPart) => !('param' in innerPart) || isGivenParam(params, innerPart.param),
       );
       return isComplete ? part.optional.map(renderPart).join('') : '';
     })
@@ -36,18 +35,18 @@ export function renderDescription(
 type SimplePart = Exclude<DescriptionPart, { optional: unknown }>;
 
 function renderParam(params: Readonly<Record<string, unknown>>, name: string): string {
-  return isGiven(params, name) ? renderValue(params[name]) : '';
+  return isGivenParam(params, name) ? renderValue(params[name]) : '';
 }
 
-function isGiven(params: Readonly<Record<string, unknown>>, name: string): boolean {
+function isGivenParam(params: Readonly<Record<string, unknown>>, name: string): boolean {
   return Object.hasOwn(params, name) && params[name] !== undefined;
 }
 
 function renderValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  // Cut before splitting: of a long text only the beginning is ever looked at.
+  // The text is cut before it is split into characters, because only its beginning is used.
   const characters = Array.from(text.slice(0, 2 * valueCharactersMax + 2));
   const isCut = characters.length > valueCharactersMax;
-  const shown = characters.slice(0, valueCharactersMax).join('');
-  return visibleLine(shown) + (isCut ? '…' : '');
+  const shownCharacters = characters.slice(0, valueCharactersMax).join('');
+  return toVisibleLine(shownCharacters) + (isCut ? '…' : '');
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { CompiledTemplate } from '#contracts/template';
-import { authoredDigest, templateDigest } from './digest.ts';
+import { authoredDigestOf, templateDigestOf } from './digest.ts';
 
 const template: CompiledTemplate = {
   key: 'acme',
@@ -28,30 +28,42 @@ const mcp: NonNullable<CompiledTemplate['mcp']> = {
 };
 
 describe('the digest of a template', () => {
-  test('is of what it says, whatever number it has and in whatever order it says it', () => {
+  test('depends on the content of the template, not on its version number or the order of its fields', () => {
     const { key, ...others } = template;
-    expect(templateDigest({ ...others, key })).toBe(templateDigest(template));
-    expect(templateDigest({ ...template, version: 2 })).toBe(templateDigest(template));
-    expect(templateDigest({ ...template, hosts: [] })).not.toBe(templateDigest(template));
-    const read = JSON.parse(JSON.stringify(template)) as CompiledTemplate;
-    expect(templateDigest(read)).toBe(templateDigest(template));
+    expect(templateDigestOf({ ...others, key })).toBe(templateDigestOf(template));
+    expect(templateDigestOf({ ...template, version: 2 })).toBe(templateDigestOf(template));
+    expect(templateDigestOf({ ...template, hosts: [] })).not.toBe(templateDigestOf(template));
+    const readTemplate = JSON.parse(JSON.stringify(template)) as CompiledTemplate;
+    expect(templateDigestOf(readTemplate)).toBe(templateDigestOf(template));
   });
 
-  test('covers accepted tools, which its author did not write', () => {
-    const authored: CompiledTemplate = { ...template, runtime: 'mcp', mcp };
-    const accepted: CompiledTemplate = {
-      ...authored,
+  test('does not depend on the words that only the search reads', () => {
+    const intents = { create_issue: ['report a bug'] };
+    expect(templateDigestOf({ ...template, intents })).toBe(templateDigestOf(template));
+    const authoredTemplate: CompiledTemplate = { ...template, runtime: 'mcp', mcp };
+    expect(authoredDigestOf({ ...authoredTemplate, intents })).toBe(
+      authoredDigestOf(authoredTemplate),
+    );
+  });
+
+  test("covers accepted MCP tools, which the template's author did not write", () => {
+    const authoredTemplate: CompiledTemplate = { ...template, runtime: 'mcp', mcp };
+    const acceptedTemplate: CompiledTemplate = {
+      ...authoredTemplate,
       mcp: { ...mcp, protocolVersion: '2026-07-28', pins: { search: pin } },
     };
-    expect(templateDigest(accepted)).not.toBe(templateDigest(authored));
-    expect(authoredDigest(accepted)).toBe(authoredDigest(authored));
-    const moved = { ...accepted, mcp: { ...accepted.mcp, path: '/other' } } as CompiledTemplate;
-    expect(authoredDigest(moved)).not.toBe(authoredDigest(authored));
+    expect(templateDigestOf(acceptedTemplate)).not.toBe(templateDigestOf(authoredTemplate));
+    expect(authoredDigestOf(acceptedTemplate)).toBe(authoredDigestOf(authoredTemplate));
+    const movedTemplate = {
+      ...acceptedTemplate,
+      mcp: { ...acceptedTemplate.mcp, path: '/other' },
+    } as CompiledTemplate;
+    expect(authoredDigestOf(movedTemplate)).not.toBe(authoredDigestOf(authoredTemplate));
   });
 
-  test('can be made of schemas deeper than a call may be', () => {
+  test('can be computed for schemas that are nested deeper than the parameters of a call may be', () => {
     let schema: Record<string, object> = {};
     for (let level = 0; level < 200; level += 1) schema = { properties: schema };
-    expect(templateDigest({ ...template, actions: schema as never })).toMatch(/^[0-9a-f]{64}$/);
+    expect(templateDigestOf({ ...template, actions: schema as never })).toMatch(/^[0-9a-f]{64}$/);
   });
 });

@@ -3,28 +3,38 @@ import { hash } from 'node:crypto';
 import type { CompiledTemplate } from '#contracts/template';
 import { canonicalJson } from '#signing';
 
-/** How much deeper than a call a template may be: its schemas are unfolded. */
-const templateLevels = -1_000;
+/**
+ * The start of the nesting count for a template: its schemas are expanded, so it may be a thousand
+ * levels deeper than a call.
+ */
+const templateDepthStart = -1_000;
 
-const wholes = new WeakMap<CompiledTemplate, string>();
+const digestsByTemplate = new WeakMap<CompiledTemplate, string>();
 
 /**
- * SHA-256 of everything that a compiled template says, the accepted tools of an MCP server
- * included. Its number is left out: that is the registry's. Computed once for each object.
+ * SHA-256 of the whole compiled template, including the accepted tools of an MCP server. The
+ * version number is left out, because the registry alone assigns it. Computed once for each object.
  */
-export function templateDigest(template: CompiledTemplate): string {
-  let digest = wholes.get(template);
-  if (digest === undefined) wholes.set(template, (digest = digestOf(template)));
+export function templateDigestOf(template: CompiledTemplate): string {
+  let digest = digestsByTemplate.get(template);
+  if (digest === undefined) digestsByTemplate.set(template, (digest = digestOf(template)));
   return digest;
 }
 
-/** The same of what its author wrote: without the tools that one connected service accepted. */
-export function authoredDigest(template: CompiledTemplate): string {
+/**
+ * The digest of the part that the author wrote: without the tools that one connected service
+ * accepted.
+ */
+export function authoredDigestOf(template: CompiledTemplate): string {
   const { mcp } = template;
-  if (mcp === undefined) return templateDigest(template);
+  if (mcp === undefined) return templateDigestOf(template);
   return digestOf({ ...template, actions: {}, mcp: { ...mcp, protocolVersion: null, pins: {} } });
 }
 
-function digestOf({ version: _number, ...said }: CompiledTemplate): string {
-  return hash('sha256', canonicalJson(said, templateLevels));
+/**
+ * The search words are left out: no decision depends on them, and an earlier release, which does
+ * not know them, computes the same digest.
+ */
+function digestOf({ version: _number, intents: _words, ...said }: CompiledTemplate): string {
+  return hash('sha256', canonicalJson(said, templateDepthStart));
 }

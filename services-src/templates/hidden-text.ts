@@ -1,31 +1,41 @@
-import { buildsEmoji, hiddenCharacters } from '#hidden-characters';
+import { isPartOfEmoji, hiddenCharacters } from '#hidden-characters';
 
-const inText = new RegExp(String.raw`[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'gu');
-/** Most texts are nothing else. */
-const plain = /^[\x20-\x7e]*$/;
-/** Line breaks and tabs show themselves by the layout. */
-const kept = new Set(['\n', '\t']);
+const hiddenPattern = new RegExp(String.raw`[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'gu');
+/** Fast path: most texts consist of visible ASCII characters only. */
+const plainTextPattern = /^[\x20-\x7e]*$/;
+/** Line breaks and tabs are visible in the layout. */
+const keptCharacters = new Set(['\n', '\t']);
 
-/** A text of somebody else on one line: what would be hidden, or break the line, is spelled out. */
-export function visibleLine(text: string): string {
-  return plain.test(text) ? text : text.replace(inText, escape);
+/**
+ * Makes one line of an untrusted text: hidden characters and line breaks are written as escapes.
+ */
+export function toVisibleLine(text: string): string {
+  return plainTextPattern.test(text) ? text : text.replace(hiddenPattern, escapeCharacter);
 }
 
-/** The same of a text of several lines. What builds an emoji stays, between what it builds it of. */
-export function visibleText(given: string): string {
-  if (plain.test(given)) return given;
-  const text = given.replaceAll('\r\n', '\n');
-  return text.replace(inText, (character, at: number) =>
-    kept.has(character) || buildsEmoji(text, character, at) ? character : escape(character),
+/**
+ * Makes the hidden characters of an untrusted text visible as escapes, and keeps its lines. Joiners
+ * inside an emoji stay.
+ */
+export function toVisibleText(givenText: string): string {
+  if (plainTextPattern.test(givenText)) return givenText;
+  const text = givenText.replaceAll('\r\n', '\n');
+  return text.replace(hiddenPattern, (character, index: number) =>
+    keptCharacters.has(character) || isPartOfEmoji(text, character, index)
+      ? character
+      : escapeCharacter(character),
   );
 }
 
-function escape(character: string): string {
+function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
-/** People choose their names elsewhere: nothing in one may hide, or turn the sentence around it about. */
-export function shownName(name: string): string {
-  return visibleLine(name).slice(0, 200);
+/**
+ * A person's name, which untrusted systems may supply: it must not hide characters or reorder the
+ * sentence around it.
+ */
+export function toShownName(name: string): string {
+  return toVisibleLine(name).slice(0, 200);
 }

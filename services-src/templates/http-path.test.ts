@@ -3,22 +3,22 @@ import { describe, expect, test } from 'vitest';
 
 import { normalisePath } from './http-path.ts';
 
-describe('normalisePath', () => {
+describe('the normal form of a path (normalisePath)', () => {
   test.for<[name: string, path: string, normal: string]>([
-    ['unreserved characters are decoded', '/%41%7e%2D', '/A~-'],
-    ['triplets are written in upper case', '/a%3ab', '/a%3Ab'],
-    ['nothing is encoded twice', '/a%20b', '/a%20b'],
-    ['what is encoded twice stays so', '/a%252Fb', '/a%252Fb'],
-    ['a wildcard is encoded', '/a*b', '/a%2Ab'],
-    ['an encoded wildcard is the same', '/a%2ab', '/a%2Ab'],
-    ['other text is encoded as UTF-8', '/é{}', '/%C3%A9%7B%7D'],
-    ['empty segments stay', '//a//', '//a//'],
-    ['sub-delimiters stay', "/a!$&'()+,;=:@", "/a!$&'()+,;=:@"],
-  ])('%s', ([, path, normal]) => {
+    ['has unreserved characters decoded', '/%41%7e%2D', '/A~-'],
+    ['has percent triplets in upper case', '/a%3ab', '/a%3Ab'],
+    ['keeps what is encoded already', '/a%20b', '/a%20b'],
+    ['keeps text that is encoded twice', '/a%252Fb', '/a%252Fb'],
+    ['has an asterisk encoded', '/a*b', '/a%2Ab'],
+    ['has an encoded asterisk in upper case', '/a%2ab', '/a%2Ab'],
+    ['has other characters encoded as UTF-8', '/é{}', '/%C3%A9%7B%7D'],
+    ['keeps empty segments', '//a//', '//a//'],
+    ['keeps sub-delimiters', "/a!$&'()+,;=:@", "/a!$&'()+,;=:@"],
+  ])('%s: %s becomes %s', ([, path, normal]) => {
     expect(normalisePath(path)).toBe(normal);
   });
 
-  test('normalising twice changes nothing, never leaves a wildcard, and is what a URL parser reads', () => {
+  test('contains no wildcard, and is changed neither by a URL parser nor by a second normalisation', () => {
     const segment = fc
       .string({ unit: 'grapheme' })
       .filter((text) => !/[\\?#/%\s\p{Cc}]/u.test(text));

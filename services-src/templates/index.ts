@@ -1,20 +1,63 @@
-export { actionPath, actionQuery } from './action-url.ts';
+export { accountAddressOf, baseUrlFor, isSameLookUp, isWithin } from './account-places.ts';
+export {
+  actionBaseUrlOf as actionBaseUrl,
+  actionServerUrlsOf as actionServerUrls,
+  partWith,
+  partsOf,
+  placesOf,
+  reasonOff,
+} from './action-places.ts';
+export type { Place, TemplatePart } from './action-places.ts';
+export { actionPathOf as actionPath, actionQueryOf as actionQuery } from './action-url.ts';
 export { cardFactsOf } from './card-facts.ts';
+export { derivationAt, mayDeriveFromSecret as mayDerive, tokenHostOf } from './derivation.ts';
 export { renderDescription } from './description.ts';
-export { authoredDigest, templateDigest } from './digest.ts';
-export { shownName, visibleLine, visibleText } from './hidden-text.ts';
+export {
+  authoredDigestOf as authoredDigest,
+  templateDigestOf as templateDigest,
+} from './digest.ts';
+export {
+  toShownName as shownName,
+  toVisibleLine as visibleLine,
+  toVisibleText as visibleText,
+} from './hidden-text.ts';
 export { normalisePath, normaliseText } from './http-path.ts';
+export { readMailAddress } from './mail-address.ts';
+export type { MailAddress } from './mail-address.ts';
 export { base64CharactersMax, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
 export { findOperations, isSameMethod } from './operations.ts';
 export type { FoundOperation, PathBudget } from './operations.ts';
+export {
+  isListOf,
+  parseScopePath,
+  schemasAt,
+  scopePositionsOf as scopeOf,
+} from './scope-positions.ts';
+export type { ScopeOfKey, ScopeSource, ScopeStep } from './scope-positions.ts';
+export { isServedBy, scopeNeedsOf } from './scope-needs.ts';
+export { serviceTitleOf } from './service-title.ts';
 export { segmentCountMax } from './segments.ts';
-export { findServedOperations, pathBelow } from './served-operations.ts';
+export { isServedAt, normaliseBaseUrl } from './service-address.ts';
+export { fixedHostsFor, hostIn, serverFor, serversOf } from './servers.ts';
+export { anySegment, findServedOperations, pathBelow } from './served-operations.ts';
 export {
   refuseMethodOverride,
   refuseOverrideInBody,
   refuseOverrideInPairs,
 } from './method-override.ts';
-export { givenValue, isAbsent, joinedText, pairTexts } from './styles.ts';
-export type { Styled } from './styles.ts';
-export { encode, encodeExcept, invalidParam, isRecord, presentEntries, textOf } from './text.ts';
+export {
+  givenValueOf as givenValue,
+  isAbsent,
+  toJoinedText as joinedText,
+  toPairTexts as pairTexts,
+} from './styles.ts';
+export type { StyledParam as Styled } from './styles.ts';
+export {
+  percentEncode as encode,
+  percentEncodeExcept as encodeExcept,
+  invalidParam,
+  isRecord,
+  presentEntriesOf as presentEntries,
+  textOf,
+} from './text.ts';

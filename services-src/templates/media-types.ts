@@ -1,7 +1,7 @@
-/** How a body of a media type is written. */
+/** The ways in which a request body is written. */
 export type BodyKind = 'json' | 'form' | 'multipart' | 'text' | 'binary';
 
-const kinds: readonly (readonly [BodyKind, RegExp])[] = [
+const bodyKindPatterns: readonly (readonly [BodyKind, RegExp])[] = [
   ['json', /^(?:application|text)\/(?:json|[a-z0-9.+-]+\+json)$/],
   ['form', /^application\/x-www-form-urlencoded$/],
   ['multipart', /^multipart\/form-data$/],
@@ -11,12 +11,17 @@ const kinds: readonly (readonly [BodyKind, RegExp])[] = [
   ],
 ];
 
-/** Whatever is no text we know of is bytes, which callers give as base64. */
+/** A media type that is not a known text type counts as binary; callers give its body as base64. */
 export function bodyKindOf(mediaType: string): BodyKind {
   const [essence = ''] = mediaType.split(';');
-  const found = kinds.find(([, pattern]) => pattern.test(essence.trim().toLowerCase()));
-  return found?.[0] ?? 'binary';
+  const mediaKind = bodyKindPatterns.find(([, pattern]) =>
+    pattern.test(essence.trim().toLowerCase()),
+  );
+  return mediaKind?.[0] ?? 'binary';
 }
 
-/** Most base64 characters of one binary body or part: 720,000 bytes, inside the 1 MiB of a request to us. */
+/**
+ * The most base64 characters of one binary body or part: 720,000 bytes, which fits into a request
+ * of 1 MiB.
+ */
 export const base64CharactersMax = 960_000;

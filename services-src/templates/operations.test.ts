@@ -4,7 +4,7 @@ import { cpuMsOf } from '../../test/support/cpu.ts';
 import type { CompiledAction, CompiledTemplate } from '../contracts/template.ts';
 import { findOperations } from './operations.ts';
 
-function action(key: string, method: CompiledAction['method'], path: string): CompiledAction {
+function createAction(key: string, method: CompiledAction['method'], path: string): CompiledAction {
   const names = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name);
   return {
     key,
@@ -23,7 +23,7 @@ function action(key: string, method: CompiledAction['method'], path: string): Co
       description: '',
       schema: {},
       explode: true,
-      // As GitHub's template has it: these two may hold slashes.
+      // In GitHub's template these two parameters may contain slashes.
       allowReserved: ['repository', 'path'].includes(name),
       resolve: null,
     })),
@@ -38,17 +38,17 @@ function action(key: string, method: CompiledAction['method'], path: string): Co
 }
 
 const actions = [
-  action('list_issues', 'GET', '/repos/{repository}/issues'),
-  action('create_issue', 'POST', '/repos/{repository}/issues'),
-  action('get_file', 'GET', '/repos/{repository}/contents/{path}'),
-  action('get_user', 'GET', '/users/{id}'),
-  action('get_me', 'GET', '/users/me'),
+  createAction('list_issues', 'GET', '/repos/{repository}/issues'),
+  createAction('create_issue', 'POST', '/repos/{repository}/issues'),
+  createAction('get_file', 'GET', '/repos/{repository}/contents/{path}'),
+  createAction('get_user', 'GET', '/users/{id}'),
+  createAction('get_me', 'GET', '/users/me'),
 ];
 const template = {
   actions: Object.fromEntries(actions.map((each) => [each.key, each])),
 } as unknown as CompiledTemplate;
 
-describe('findOperations', () => {
+describe('the operations of a template that a request may be (findOperations)', () => {
   test.for<[method: string, path: string, found: [key: string, values: Record<string, string>][]]>([
     ['GET', '/repos/acme/site/issues', [['list_issues', { repository: 'acme/site' }]]],
     ['POST', '/repos/acme/site/issues', [['create_issue', { repository: 'acme/site' }]]],
@@ -58,6 +58,7 @@ describe('findOperations', () => {
     ['GET', '/users/%6De', [['get_me', {}]]],
     ['DELETE', '/users/7', []],
     ['GET', '/users', []],
+    ['GET', '/users/', []],
     ['GET', '/users/7/keys', []],
     [
       'GET',
@@ -72,29 +73,32 @@ describe('findOperations', () => {
         ['get_file', { repository: 'acme/contents', path: 'x' }],
       ],
     ],
-  ])('%s %s', ([method, path, found]) => {
+  ])('are for %s %s the operations with these path values: %j', ([method, path, found]) => {
     const operations = findOperations(template, { method, path });
 
     expect(operations.map(({ action: { key }, pathValues }) => [key, pathValues])).toEqual(found);
   });
 
-  test('a path of nothing but separators of two open parameters ends soon', () => {
+  test('are found quickly for a path of only separators and a template path with two parameters for several segments', () => {
     const path = `/repos${'/contents'.repeat(500)}`;
 
     expect(findOperations(template, { method: 'GET', path }).length).toBeLessThanOrEqual(16);
   });
 
-  test('a long path is read in time that grows with its length', () => {
-    const many = Array.from({ length: 20 }, (_, index) =>
-      action(`get_${index}`, 'GET', `/repos/{repository}/x${index}/{path}/end`),
+  test('are found in time linear in the length of a long path', () => {
+    const manyActions = Array.from({ length: 20 }, (_, index) =>
+      createAction(`get_${index}`, 'GET', `/repos/{repository}/x${index}/{path}/end`),
     );
     const template = {
-      actions: Object.fromEntries(many.map((each) => [each.key, each])),
+      actions: Object.fromEntries(manyActions.map((each) => [each.key, each])),
     } as unknown as CompiledTemplate;
-    const request = (times: number) => ({ method: 'GET', path: `/repos${'/a/x1'.repeat(times)}` });
-    const costOf = (times: number) => cpuMsOf(() => findOperations(template, request(times)));
+    const createRequest = (times: number) => ({
+      method: 'GET',
+      path: `/repos${'/a/x1'.repeat(times)}`,
+    });
+    const costOf = (times: number) => cpuMsOf(() => findOperations(template, createRequest(times)));
 
-    expect(findOperations(template, request(1_600))).toEqual([]);
+    expect(findOperations(template, createRequest(1_600))).toEqual([]);
     expect(costOf(1_600)).toBeLessThan(24 * costOf(200));
   });
 });

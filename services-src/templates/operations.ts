@@ -1,230 +1,258 @@
 import type { CompiledAction, CompiledTemplate } from '../contracts/template.ts';
-import { matchSegment, readSegments, readSteps, segmentCountMax, segmentsIn } from './segments.ts';
+import {
+  matchSegment,
+  readSegments,
+  readSteps,
+  segmentCountMax,
+  countSegments,
+} from './segments.ts';
 import type { Segment, Step, Values } from './segments.ts';
 
-/** An operation of a template that a request may be, with what its path says about the params. */
+/** An operation that a request may mean, with the values of the parameters in its path. */
 export interface FoundOperation {
   readonly action: CompiledAction;
   readonly pathValues: Values;
 }
 
-/** What looking for operations may still take, in steps of some 10 ns. It is taken from. */
+/**
+ * The number of steps (some 10 ns each) that searches for operations may still take. Each search
+ * subtracts its steps.
+ */
 export interface PathBudget {
   left: number;
 }
 
-interface Request {
+interface RequestLine {
   readonly method: string;
   readonly path: string;
 }
 
-/** For one template, where nobody has set a budget. */
+/** The steps that a search in one template may take when the caller gives no budget. */
 export const stepsMax = 1_500_000;
 const stepsPerComparison = 4;
 const stepsPerCell = 2;
 const stepsPerSegmentRead = 50;
 
-/** A path can be read in several ways only where several parameters may hold `/`. */
+/**
+ * The most ways of reading one path that a search returns. A path has several only where several
+ * parameters may contain `/`.
+ */
 const readingsMax = 16;
 
 /**
- * The operations of a template that a method and a path below its base URL stand for: of those
- * that fit, the ones with the most fixed segments, as servers route (`/users/me` before
- * `/users/{id}`). Several when the template is ambiguous, or when parameters that may hold `/`
- * can share the path in several ways. None where finding out would take too long.
+ * The operations of a template that a method and a path below its base URL may mean: of those that
+ * match, the ones with the most fixed segments, as servers route (`/users/me` before
+ * `/users/{id}`). Several when the template is ambiguous, or when parameters that may contain `/`
+ * can divide the path in several ways. None when the search would take too long.
  */
 export function findOperations(
   template: CompiledTemplate,
-  { method, path }: Request,
+  { method, path }: RequestLine,
 ): FoundOperation[] {
   const budget = { left: stepsMax };
-  const segments = readWithin(path, budget);
-  return lookUp(template, method, { segments, ignoresCase: false, budget }) ?? [];
+  const segments = readSegmentsWithin(path, budget);
+  return lookUpOperations(template, method, { segments, ignoresCase: false, budget }) ?? [];
 }
 
-/** A HEAD is answered by what answers GET. */
+/** HEAD counts as GET, because servers route it to the GET operation. */
 export function isSameMethod(left: string, right: string): boolean {
-  return answeredAs(left) === answeredAs(right);
+  return toAnsweredMethod(left) === toAnsweredMethod(right);
 }
 
-function answeredAs(method: string): string {
+function toAnsweredMethod(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
-/** An operation by its path, which is read when a path of its length is first compared with it. */
+/**
+ * An operation and its path. The path is parsed when it is first compared with a request path of
+ * the same length.
+ */
 interface Route {
   readonly action: CompiledAction;
   readonly length: number;
-  /** A parameter may hold `/`. */
+  /** Whether a parameter of the path may contain `/`. */
   readonly isOpen: boolean;
   steps: readonly Step[] | undefined;
-  fixed: number;
+  fixedCount: number;
 }
 
-/** By method. Found once for each template: every request to its host is compared with all of them. */
+/**
+ * Routes by method, computed once for each template: every request to its host is compared with all
+ * of them.
+ */
 const knownRoutes = new WeakMap<CompiledTemplate, ReadonlyMap<string, readonly Route[]>>();
 
 function routesOf(
   template: CompiledTemplate,
   budget: PathBudget,
 ): ReadonlyMap<string, readonly Route[]> {
-  const known = knownRoutes.get(template);
-  if (known !== undefined) return known;
+  const knownRoute = knownRoutes.get(template);
+  if (knownRoute !== undefined) return knownRoute;
   const routes = new Map<string, Route[]>();
   for (const action of Object.values(template.actions)) {
-    const method = answeredAs(action.method);
-    const all = routes.get(method) ?? [];
-    routes.set(method, all);
+    const method = toAnsweredMethod(action.method);
+    const routesOfMethod = routes.get(method) ?? [];
+    routes.set(method, routesOfMethod);
     const isOpen = action.params.some((param) => param.in === 'path' && param.allowReserved);
-    all.push({ action, length: segmentsIn(action.path), isOpen, steps: undefined, fixed: 0 });
+    routesOfMethod.push({
+      action,
+      length: countSegments(action.path),
+      isOpen,
+      steps: undefined,
+      fixedCount: 0,
+    });
     budget.left -= 20 + action.params.length + (action.path.length >> 2);
   }
   knownRoutes.set(template, routes);
   return routes;
 }
 
-/** A path as it is compared with those of operations. */
-export interface Reading {
+/** A request path, parsed for comparison with the paths of operations. */
+export interface ParsedPath {
   readonly segments: readonly Segment[];
   readonly ignoresCase: boolean;
   readonly budget: PathBudget;
 }
 
-export function readWithin(path: string, budget: PathBudget): Segment[] {
+export function readSegmentsWithin(path: string, budget: PathBudget): Segment[] {
   const segments = budget.left < 0 ? [] : readSegments(path);
   budget.left -= path.length + stepsPerSegmentRead * segments.length;
   return segments;
 }
 
-/** Every method by which the template has an operation. */
+/** The methods of all operations of the template. */
 export function methodsOf(template: CompiledTemplate, budget: PathBudget): readonly string[] {
   return [...routesOf(template, budget).keys()];
 }
 
-/** Undefined: more than can be looked through. */
-export function lookUp(
+/** The matching operations; undefined when the search would take more than the budget. */
+export function lookUpOperations(
   template: CompiledTemplate,
   method: string,
-  reading: Reading,
+  parsedPath: ParsedPath,
 ): FoundOperation[] | undefined {
-  const { segments, budget } = reading;
+  const { segments, budget } = parsedPath;
   if (budget.left < 0) return undefined;
-  const routes = routesOf(template, budget).get(answeredAs(method)) ?? [];
-  const fitting: (FoundOperation & { fixed: number })[] = [];
-  let most = 0;
+  const routes = routesOf(template, budget).get(toAnsweredMethod(method)) ?? [];
+  const fittingOperations: (FoundOperation & { fixedCount: number })[] = [];
+  let mostFixed = 0;
   for (const route of routes) {
     budget.left -= 1;
-    const spare = segments.length - route.length;
-    if (spare < 0 || (spare > 0 && !route.isOpen)) continue;
-    const readings = readingsOf(route, reading);
+    const spareCount = segments.length - route.length;
+    if (spareCount < 0 || (spareCount > 0 && !route.isOpen)) continue;
+    const readings = readingsOf(route, parsedPath);
     if (readings === undefined || budget.left < 0) return undefined;
     if (readings.length === 0) continue;
-    most = Math.max(most, route.fixed);
+    mostFixed = Math.max(mostFixed, route.fixedCount);
     for (const pathValues of readings) {
-      fitting.push({ action: route.action, pathValues, fixed: route.fixed });
+      fittingOperations.push({ action: route.action, pathValues, fixedCount: route.fixedCount });
     }
   }
-  return fitting
-    .filter(({ fixed }) => fixed === most)
+  return fittingOperations
+    .filter(({ fixedCount: fixed }) => fixed === mostFixed)
     .map(({ action, pathValues }) => ({ action, pathValues }));
 }
 
-/** Every way in which the path fits the action, up to a limit. */
-function readingsOf(route: Route, reading: Reading): Values[] | undefined {
-  const { segments, budget } = reading;
-  // Templates of earlier versions may have longer ones.
+/** Every way in which a request path matches the operation's path, up to a limit. */
+function readingsOf(route: Route, parsedPath: ParsedPath): Values[] | undefined {
+  const { segments, budget } = parsedPath;
+  // A template that an earlier release compiled may have a longer path, which matches no request.
   if (route.length > segmentCountMax) return undefined;
   if (route.steps === undefined) {
     route.steps = readSteps(route.action);
-    route.fixed = route.steps.filter(({ isFixed }) => isFixed).length;
+    route.fixedCount = route.steps.filter(({ isFixed }) => isFixed).length;
     budget.left -= stepsPerSegmentRead * route.length;
   }
-  if (segments.length === route.length) return readInOrder(route.steps, reading);
+  if (segments.length === route.length) return readInOrder(route.steps, parsedPath);
   const cost = stepsPerCell * route.length * segments.length;
   if (cost > budget.left) return undefined;
   budget.left -= cost;
-  return readOpen(route.steps, reading);
+  return readOpenPath(route.steps, parsedPath);
 }
 
-/** Segment by segment: as many as the template has. */
+/** Matches two paths with the same number of segments, segment by segment. */
 function readInOrder(
-  expected: readonly Step[],
-  { segments, ignoresCase, budget }: Reading,
+  expectedSteps: readonly Step[],
+  { segments, ignoresCase, budget }: ParsedPath,
 ): Values[] {
   const values: Record<string, string> = {};
-  for (const [at, step] of expected.entries()) {
+  for (const [at, step] of expectedSteps.entries()) {
     budget.left -= stepsPerComparison;
     const segment = segments[at];
-    const matched = segment && matchSegment(step, segment, ignoresCase);
-    if (matched === undefined) return [];
-    Object.assign(values, matched);
+    const matchedValues = segment && matchSegment(step, segment, ignoresCase);
+    if (matchedValues === undefined) return [];
+    Object.assign(values, matchedValues);
   }
   return [values];
 }
 
-/** With parameters that may hold `/`. */
-function readOpen(expected: readonly Step[], reading: Reading): Values[] | undefined {
-  const { segments, ignoresCase, budget } = reading;
-  const fits = fitsFrom(expected, reading);
+/** Matches a path whose parameters may contain `/`. */
+function readOpenPath(
+  expectedSteps: readonly Step[],
+  parsedPath: ParsedPath,
+): Values[] | undefined {
+  const { segments, ignoresCase, budget } = parsedPath;
+  const fitTable = fitsFrom(expectedSteps, parsedPath);
   const readings: Values[] = [];
-  // Goes only where the rest of the path fits, so every step is part of a reading.
-  const read = (at: number, from: number, values: Values): void => {
-    const step = expected[at];
+  // Takes only steps after which the remaining path matches, so every step is part of a result.
+  const read = (stepIndex: number, from: number, values: Values): void => {
+    const step = expectedSteps[stepIndex];
     if (step === undefined) {
       readings.push(values);
       return;
     }
-    const longest = step.isOpen ? segments.length - from : 1;
-    for (let length = 1; length <= longest && readings.length < readingsMax; length += 1) {
+    const longestMatch = step.isOpen ? segments.length - from : 1;
+    for (let length = 1; length <= longestMatch && readings.length < readingsMax; length += 1) {
       budget.left -= 1;
       if (budget.left < 0) return;
-      if (!fits(at + 1, from + length)) continue;
+      if (!fitTable(stepIndex + 1, from + length)) continue;
       budget.left -= stepsPerComparison * length;
-      const found = segments.slice(from, from + length);
-      const matched = matchSegment(step, joined(found), ignoresCase);
-      if (matched) read(at + 1, from + length, { ...values, ...matched });
+      const segmentRun = segments.slice(from, from + length);
+      const matchedValues = matchSegment(step, joinSegments(segmentRun), ignoresCase);
+      if (matchedValues) read(stepIndex + 1, from + length, { ...values, ...matchedValues });
     }
   };
-  if (fits(0, 0)) read(0, 0, {});
+  if (fitTable(0, 0)) read(0, 0, {});
   return readings;
 }
 
-function joined(segments: readonly Segment[]): Segment {
+function joinSegments(segments: readonly Segment[]): Segment {
   const [only] = segments;
   if (only !== undefined && segments.length === 1) return only;
-  const join = (name: keyof Segment) => segments.map((each) => each[name]).join('/');
+  const joinTexts = (name: keyof Segment) => segments.map((each) => each[name]).join('/');
   return {
-    text: join('text'),
-    plain: join('plain'),
-    folded: join('folded'),
-    foldedPlain: join('foldedPlain'),
+    text: joinTexts('text'),
+    plain: joinTexts('plain'),
+    folded: joinTexts('folded'),
+    foldedPlain: joinTexts('foldedPlain'),
   };
 }
 
 /**
- * Which ends of the path fit which ends of the template's, from the last segment back: one step for
- * each pair of segments, whatever the parameters in between could hold.
+ * For each end part of the request path, computes which end parts of the template's path match it,
+ * from the last segment back. Takes one step for each pair of segments, whatever the parameters
+ * between them could contain.
  */
 function fitsFrom(
-  expected: readonly Step[],
-  { segments, ignoresCase }: Reading,
+  expectedSteps: readonly Step[],
+  { segments, ignoresCase }: ParsedPath,
 ): (at: number, from: number) => boolean {
   const width = segments.length + 1;
-  const fitting = new Uint8Array((expected.length + 1) * width);
-  fitting[expected.length * width + segments.length] = 1;
-  for (let at = expected.length - 1; at >= 0; at -= 1) {
-    const step = expected[at];
+  const fitTable = new Uint8Array((expectedSteps.length + 1) * width);
+  fitTable[expectedSteps.length * width + segments.length] = 1;
+  for (let stepIndex = expectedSteps.length - 1; stepIndex >= 0; stepIndex -= 1) {
+    const step = expectedSteps[stepIndex];
     let isAnyAfter = false;
-    for (let from = segments.length - 1; from >= at; from -= 1) {
-      isAnyAfter ||= fitting[(at + 1) * width + from + 1] === 1;
+    for (let from = segments.length - 1; from >= stepIndex; from -= 1) {
+      isAnyAfter ||= fitTable[(stepIndex + 1) * width + from + 1] === 1;
       const segment = segments[from];
       if (step === undefined || segment === undefined) continue;
       const isFitting = step.isOpen
         ? isAnyAfter
-        : fitting[(at + 1) * width + from + 1] === 1 &&
+        : fitTable[(stepIndex + 1) * width + from + 1] === 1 &&
           matchSegment(step, segment, ignoresCase) !== undefined;
-      if (isFitting) fitting[at * width + from] = 1;
+      if (isFitting) fitTable[stepIndex * width + from] = 1;
     }
   }
-  return (at, from) => fitting[at * width + from] === 1;
+  return (at, from) => fitTable[at * width + from] === 1;
 }

@@ -1,29 +1,32 @@
 import type { CompiledAction } from '../contracts/template.ts';
 
 /**
- * Segments that the path of an operation may have. Published documents go up to 19; each request to
- * a host is compared with every segment of every operation there.
+ * The most segments that the path of an operation may have. Published documents have up to 19; each
+ * request to a host is compared with every segment of every operation of that host.
  */
 export const segmentCountMax = 64;
 
-/** A segment of a template's path, as it is compared without and with regard to letter case. */
+/** A segment of a template's path, prepared for comparison with and without letter case. */
 export interface Step {
   readonly isFixed: boolean;
-  /** A parameter that may hold `/`. */
+  /** Whether the segment's parameter may contain `/`. */
   readonly isOpen: boolean;
   readonly exact: StepText;
   readonly folded: StepText;
-  /** Of a segment with one parameter. */
+  /** The parameter's name, if the segment has exactly one parameter. */
   readonly name: string | undefined;
 }
 
 interface StepText {
-  /** The whole segment where it has no parameter; else what stands before the first and after the last. */
-  readonly first: string;
-  readonly last: string;
+  /**
+   * The text before the first parameter and after the last; the whole segment when it has no
+   * parameter.
+   */
+  readonly prefix: string;
+  readonly suffix: string;
 }
 
-/** A segment of a request's path, as it is written and as it is read. */
+/** A segment of a request's path, as written and as decoded. */
 export interface Segment {
   readonly text: string;
   readonly plain: string;
@@ -33,12 +36,15 @@ export interface Segment {
 
 export type Values = Readonly<Record<string, string>>;
 
-/** How many segments a path has. Servers commonly overlook empty ones; denies that did not would be easy to get around. */
-export function segmentsIn(path: string): number {
+/**
+ * Counts the segments of a path without empty ones. Servers commonly ignore empty segments, so a
+ * caller could bypass a deny rule by adding some if they counted.
+ */
+export function countSegments(path: string): number {
   let count = 0;
   let isInside = false;
-  for (let at = 0; at < path.length; at += 1) {
-    const isSlash = path.charCodeAt(at) === 0x2f;
+  for (let index = 0; index < path.length; index += 1) {
+    const isSlash = path.charCodeAt(index) === 0x2f;
     if (!isSlash && !isInside) count += 1;
     isInside = !isSlash;
   }
@@ -46,40 +52,60 @@ export function segmentsIn(path: string): number {
 }
 
 export function readSteps({ path, params }: CompiledAction): Step[] {
-  const open = new Set(
+  const openPlaceholders = new Set(
     params
       .filter((param) => param.in === 'path' && param.allowReserved)
       .map(({ name }) => `{${name}}`),
   );
   return segmentsOf(path).map((text) => {
     const isFixed = !text.includes('{');
-    const folded = text.toLowerCase();
+    const foldedText = text.toLowerCase();
     const name = /^[^{]*\{([^{}]+)\}[^{]*$/.exec(text)?.[1];
-    return { isFixed, isOpen: open.has(text), exact: endsOf(text), folded: endsOf(folded), name };
+    return {
+      isFixed,
+      isOpen: openPlaceholders.has(text),
+      exact: endsOf(text),
+      folded: endsOf(foldedText),
+      name,
+    };
   });
 }
 
 export function readSegments(path: string): Segment[] {
   return segmentsOf(path).map((text) => {
-    const plain = decodeText(text);
-    return { text, plain, folded: text.toLowerCase(), foldedPlain: plain.toLowerCase() };
+    const decodedText = decodeText(text);
+    return {
+      text,
+      plain: decodedText,
+      folded: text.toLowerCase(),
+      foldedPlain: decodedText.toLowerCase(),
+    };
   });
 }
 
-/** `{owner}`, `{id}.json`, `{a}..{b}`: the text around must be there; a lone parameter also gets its value. */
-export function matchSegment(step: Step, found: Segment, ignoresCase: boolean): Values | undefined {
-  const { first, last } = ignoresCase ? step.folded : step.exact;
-  // `x%3Acancel` is `x:cancel` to whoever decodes before it routes.
-  const plain = ignoresCase ? found.foldedPlain : found.plain;
+/**
+ * Matches one segment with a pattern such as `{owner}`, `{id}.json` or `{a}..{b}`: the literal text
+ * must be present, and a single parameter gets its value.
+ */
+export function matchSegment(
+  step: Step,
+  segment: Segment,
+  ignoresCase: boolean,
+): Values | undefined {
+  const { prefix: first, suffix: last } = ignoresCase ? step.folded : step.exact;
+  // A server that decodes before it routes reads `x%3Acancel` as `x:cancel`.
+  const plainText = ignoresCase ? segment.foldedPlain : segment.plain;
   if (step.isFixed) {
-    const text = ignoresCase ? found.folded : found.text;
-    return first === text || first === plain ? {} : undefined;
+    const text = ignoresCase ? segment.folded : segment.text;
+    return first === text || first === plainText ? {} : undefined;
   }
   const isMatch =
-    plain.length > first.length + last.length && plain.startsWith(first) && plain.endsWith(last);
+    plainText.length > first.length + last.length &&
+    plainText.startsWith(first) &&
+    plainText.endsWith(last);
   if (!isMatch) return undefined;
   if (step.name === undefined) return {};
-  return { [step.name]: found.plain.slice(first.length, found.plain.length - last.length) };
+  return { [step.name]: segment.plain.slice(first.length, segment.plain.length - last.length) };
 }
 
 export function segmentsOf(path: string): string[] {
@@ -88,13 +114,13 @@ export function segmentsOf(path: string): string[] {
 
 function endsOf(text: string): StepText {
   const texts = text.split(/\{[^{}]+\}/);
-  return { first: texts[0] ?? '', last: texts.at(-1) ?? '' };
+  return { prefix: texts[0] ?? '', suffix: texts.at(-1) ?? '' };
 }
 
 export function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // Not UTF-8: compared as it stands.
+    return text; // Text that is not UTF-8 is compared without decoding.
   }
 }

@@ -1,70 +1,106 @@
 import type { CompiledTemplate } from '../contracts/template.ts';
-import { stepsMax, isSameMethod, lookUp, methodsOf, readWithin } from './operations.ts';
+import {
+  stepsMax,
+  isSameMethod,
+  lookUpOperations,
+  methodsOf,
+  readSegmentsWithin,
+} from './operations.ts';
 import type { FoundOperation, PathBudget } from './operations.ts';
 import { decodeText, segmentsOf } from './segments.ts';
 
-/** What a request may be to whoever serves it. */
+/** The operations that a server may run for a request. */
 export interface ServedOperations {
-  /** As its path is written, with its path parameters (`/notes;v=1`) and without: servers differ. */
+  /**
+   * Operations at the path as written, once with its path parameters (`/notes;v=1`) and once
+   * without them, because servers differ.
+   */
   readonly listed: readonly FoundOperation[];
-  /** Further ones to servers that read paths loosely: `/Notes`, `/notes.json`, `a%2Fb`. */
+  /**
+   * Further operations, for servers that treat similar paths as one: `/Notes`, `/notes.json`,
+   * `a%2Fb`.
+   */
   readonly alike: readonly FoundOperation[];
-  /** Where none is listed: those at this path by other methods, since servers may take one for another. */
+  /**
+   * Operations at this path with other methods, given only when `listed` is empty: a server may
+   * treat one method as another.
+   */
   readonly elsewhere: readonly FoundOperation[];
 }
 
-/** Undefined where finding out would take too long: it may be any operation with its method. */
+/**
+ * Finds the operations that a server may run for a request. Undefined when the search would take
+ * too long; the request may then be any operation with its method.
+ */
 export function findServedOperations(
   template: CompiledTemplate,
   { method, path }: { method: string; path: string },
   budget: PathBudget = { left: stepsMax },
 ): ServedOperations | undefined {
-  const plain = isReadAlike(path) ? [...new Set([path, withoutParameters(path)])] : [];
-  const listed = findAll(template, [method], { paths: plain, ignoresCase: false, budget });
-  if (listed === undefined) return undefined;
-  // A method that the template does not list for this path may be taken for one that it lists.
-  const methods = listed.length > 0 ? [method] : methodsOf(template, budget);
-  const loose = findAll(template, methods, { paths: readingsOf(path), ignoresCase: true, budget });
-  if (loose === undefined) return undefined;
-  const known = new Set(listed.map(textOf));
-  const others = loose.filter((each) => {
+  const plainPaths = isReadAlike(path) ? [...new Set([path, withoutParameters(path)])] : [];
+  const listedOperations = findAllOperations(template, [method], {
+    paths: plainPaths,
+    ignoresCase: false,
+    budget,
+  });
+  if (listedOperations === undefined) return undefined;
+  // When the template lists no operation with this method at the path, a server may treat the
+  // method as one that the template lists.
+  const methods = listedOperations.length > 0 ? [method] : methodsOf(template, budget);
+  const looseOperations = findAllOperations(template, methods, {
+    paths: readingsOf(path),
+    ignoresCase: true,
+    budget,
+  });
+  if (looseOperations === undefined) return undefined;
+  const knownOperations = new Set(listedOperations.map(textOf));
+  const otherOperations = looseOperations.filter((each) => {
     const text = textOf(each);
-    if (known.has(text)) return false;
-    known.add(text);
+    if (knownOperations.has(text)) return false;
+    knownOperations.add(text);
     return true;
   });
   return {
-    listed,
-    alike: others.filter(({ action }) => isSameMethod(action.method, method)),
-    elsewhere: others.filter(({ action }) => !isSameMethod(action.method, method)),
+    listed: listedOperations,
+    alike: otherOperations.filter(({ action }) => isSameMethod(action.method, method)),
+    elsewhere: otherOperations.filter(({ action }) => !isSameMethod(action.method, method)),
   };
 }
 
-interface Sought {
+interface OperationSearch {
   readonly paths: readonly string[];
   readonly ignoresCase: boolean;
   readonly budget: PathBudget;
 }
 
-/** What the template has at any of the paths by any of the methods. Undefined: too much to look through. */
-function findAll(
+/**
+ * Finds all operations at any of the paths with any of the methods. Undefined when the search would
+ * take too long.
+ */
+function findAllOperations(
   template: CompiledTemplate,
   methods: readonly string[],
-  sought: Sought,
+  operationSearch: OperationSearch,
 ): FoundOperation[] | undefined {
-  const all: FoundOperation[] = [];
-  for (const path of sought.paths) {
-    const segments = readWithin(path, sought.budget);
+  const foundOperations: FoundOperation[] = [];
+  for (const path of operationSearch.paths) {
+    const segments = readSegmentsWithin(path, operationSearch.budget);
     for (const method of methods) {
-      const found = lookUp(template, method, { ...sought, segments });
-      if (found === undefined) return undefined;
-      all.push(...found);
+      const operations = lookUpOperations(template, method, { ...operationSearch, segments });
+      if (operations === undefined) return undefined;
+      foundOperations.push(...operations);
     }
   }
-  return all;
+  return foundOperations;
 }
 
-/** The part of a path below a prefix; not `isExact` where only some servers take its beginning for it. */
+/** A segment of a prefix that stands for any one segment. */
+export const anySegment = '{}';
+
+/**
+ * The part of a path below a prefix. `isExact` is false when only some servers would match the
+ * prefix, and when the prefix has segments that are not known.
+ */
 export function pathBelow(
   prefix: string,
   path: string,
@@ -72,15 +108,18 @@ export function pathBelow(
   if (path === prefix || path.startsWith(`${prefix}/`)) {
     return { path: path.slice(prefix.length), isExact: true };
   }
-  const expected = loosely(prefix);
-  const given = segmentsOf(path.replaceAll(/%(?:2F|5C)/gi, '/'));
-  const isBelow = expected.every((segment, at) => segment === loosely(given[at] ?? '')[0]);
+  const expectedSegments = toLooseSegments(prefix);
+  const givenSegments = segmentsOf(path.replaceAll(/%(?:2F|5C)/gi, '/'));
+  const isBelow = expectedSegments.every((segment, at) => {
+    const givenSegment = toLooseSegments(givenSegments[at] ?? '')[0];
+    return givenSegment !== undefined && (segment === anySegment || segment === givenSegment);
+  });
   return isBelow
-    ? { path: `/${given.slice(expected.length).join('/')}`, isExact: false }
+    ? { path: `/${givenSegments.slice(expectedSegments.length).join('/')}`, isExact: false }
     : undefined;
 }
 
-/** Not encoded twice, and UTF-8: of anything else servers make different things. */
+/** Whether all servers decode the path in one way: it is UTF-8 and not encoded twice. */
 function isReadAlike(path: string): boolean {
   if (!path.includes('%')) return true;
   try {
@@ -91,22 +130,25 @@ function isReadAlike(path: string): boolean {
   return !/%25[0-9A-F]{2}/i.test(path);
 }
 
-/** What frameworks that serve several formats take off the end of a path. */
+/** File endings that frameworks with several output formats remove from a path. */
 const formatSuffix = /\.(?:json|xml|html|js|csv|txt|yaml|yml|rss|atom)$/i;
 
-/** Literally first; then by servers that drop path parameters, split at encoded slashes, drop a format. */
+/**
+ * The readings of a path: first the path as written, then as servers read it that drop path
+ * parameters, split at encoded slashes, or remove a format ending.
+ */
 function readingsOf(path: string): string[] {
-  const whole = withoutParameters(path.replaceAll(/%3B/gi, ';'));
-  const split = whole.replaceAll(/%(?:2F|5C)/gi, '/');
-  const withoutFormat = [whole, split].map((each) => each.replace(formatSuffix, ''));
-  return [...new Set([path, whole, split, ...withoutFormat])];
+  const wholePath = withoutParameters(path.replaceAll(/%3B/gi, ';'));
+  const splitPath = wholePath.replaceAll(/%(?:2F|5C)/gi, '/');
+  const pathsWithoutFormat = [wholePath, splitPath].map((each) => each.replace(formatSuffix, ''));
+  return [...new Set([path, wholePath, splitPath, ...pathsWithoutFormat])];
 }
 
 function withoutParameters(path: string): string {
   return path.replaceAll(/;[^/]*/g, '');
 }
 
-function loosely(path: string): string[] {
+function toLooseSegments(path: string): string[] {
   return segmentsOf(withoutParameters(decodeText(path))).map((segment) => segment.toLowerCase());
 }
 

@@ -1,4 +1,7 @@
 export { WorkerPool } from './pool.ts';
-export { Turns } from './turns.ts';
+export { FairQueue } from './fair-queue.ts';
 export type { StepFailure, WorkerJob, WorkerReport } from './pool.ts';
-export { processStarter, threadStarter } from './worker.ts';
+export {
+  createProcessStarter as processStarter,
+  createThreadStarter as threadStarter,
+} from './worker.ts';

@@ -5,7 +5,10 @@ import type { StartWorker } from './worker.ts';
 
 type Step = 'echo' | 'hang' | 'throw';
 
-/** Answers each step with its name, unless the step is to do worse. */
+/**
+ * The worker's script: it answers each step with the step's name, except the step `hang`, which
+ * never ends, and the step `throw`, which throws.
+ */
 const script = `
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ steps }) => {
@@ -18,20 +21,20 @@ const script = `
   });
   parentPort.postMessage({ kind: 'ready' });
 `;
-const scripted = (text: string) =>
+const createScriptedStarter = (text: string) =>
   threadStarter(new URL(`data:text/javascript,${encodeURIComponent(text)}`));
 
-describe('a pool of workers', () => {
+describe('a pool of worker threads', () => {
   const pools: AsyncDisposable[] = [];
   afterEach(async () => {
     await Promise.all(pools.splice(0).map((pool) => pool[Symbol.asyncDispose]()));
   });
 
-  /** Counts the workers that are started. */
+  /** Creates a pool and counts the workers that it starts. */
   const createPool = ({ text = script, workers = 1, queueMax = 8, replaces = false } = {}) => {
     const counts = { started: 0 };
-    const start = scripted(text);
-    const counting: StartWorker = (events) => {
+    const start = createScriptedStarter(text);
+    const startCountedWorker: StartWorker = (events) => {
       counts.started += 1;
       return start(events);
     };
@@ -39,8 +42,9 @@ describe('a pool of workers', () => {
       workers,
       queueMax,
       replaces,
-      prepare: () => counting,
-      failed: (reason, cause) => (cause === undefined ? reason : `${reason}: ${cause.message}`),
+      prepare: () => startCountedWorker,
+      createFailedResult: (reason, cause) =>
+        cause === undefined ? reason : `${reason}: ${cause.message}`,
     });
     pools.push(pool);
     const run = (steps: Step[], { signal }: { signal?: AbortSignal } = {}) =>
@@ -48,38 +52,38 @@ describe('a pool of workers', () => {
     return { pool, run, counts };
   };
 
-  test('gives each step its own result, and goes on after one that hangs', async () => {
+  test('returns the result of each step, and still runs the steps after one that hangs', async () => {
     const { run, counts } = createPool();
     expect(await run(['echo', 'hang', 'echo'])).toEqual(['echo', 'timeout', 'echo']);
     expect(counts.started).toBe(2);
   });
 
-  test('says that a worker has ended, and works on', async () => {
+  test('reports that a worker crashed, and runs the next task', async () => {
     const { run } = createPool();
     expect(await run(['throw'])).toEqual(['crashed: a fault']);
     expect(await run(['echo'])).toEqual(['echo']);
   });
 
-  test('replaces a worker that had to be ended only where that is wanted', async () => {
-    const lazy = createPool();
-    const eager = createPool({ replaces: true });
-    await Promise.all([lazy.run(['hang']), eager.run(['hang'])]);
-    expect([lazy.counts.started, eager.counts.started]).toEqual([1, 2]);
+  test('replaces a worker that had to be stopped at once only with the option `replaces`', async () => {
+    const lazyPool = createPool();
+    const eagerPool = createPool({ replaces: true });
+    await Promise.all([lazyPool.run(['hang']), eagerPool.run(['hang'])]);
+    expect([lazyPool.counts.started, eagerPool.counts.started]).toEqual([1, 2]);
   });
 
-  test('fails the task whose worker cannot start, and tries no other one for nothing', async () => {
+  test('fails the task whose worker cannot start, and does not start a second worker for the task', async () => {
     const { run, counts } = createPool({ text: 'throw new Error("no start")', replaces: true });
     expect(await run(['echo'])).toEqual(['not_started: no start']);
     expect(counts.started).toBe(1);
   });
 
-  test('refuses what does not fit into the queue', async () => {
+  test('refuses tasks that do not fit into the queue', async () => {
     const { run } = createPool({ queueMax: 4 });
     const results = await Promise.all(Array.from({ length: 6 }, () => run(['echo'])));
     expect(results.filter(([result]) => result === 'busy')).toHaveLength(2);
   });
 
-  test('gives up a task that is cancelled, waiting or under way', async () => {
+  test('cancels a running task and a waiting task', async () => {
     const { run } = createPool();
     const controller = new AbortController();
     const { signal } = controller;
@@ -89,15 +93,15 @@ describe('a pool of workers', () => {
     expect(await run(['echo'])).toEqual(['echo']);
   });
 
-  test('gives up everything when it is closed, and takes nothing more', async () => {
+  test('ends all tasks when it is closed, and refuses new ones', async () => {
     const { pool, run } = createPool();
-    const given = [run(['hang']), run(['echo'])];
+    const pendingRuns = [run(['hang']), run(['echo'])];
     await pool[Symbol.asyncDispose]();
-    expect(await Promise.all(given)).toEqual([['closed'], ['closed']]);
+    expect(await Promise.all(pendingRuns)).toEqual([['closed'], ['closed']]);
     expect(await run(['echo'])).toEqual(['closed']);
   });
 
-  test('reports when a task begins, and how far it is', async () => {
+  test('reports when a task starts, and its progress', async () => {
     const { pool } = createPool();
     const seen: string[] = [];
     await pool.run({

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 
-import { Turns } from './turns.ts';
+import { FairQueue } from './fair-queue.ts';
 import type { PooledWorker, StartWorker } from './worker.ts';
 
-/** Why a step has no result of its own. */
+/** Why a step got no result from a worker. */
 export type StepFailure =
   | 'timeout'
   | 'cancelled'
@@ -13,42 +13,64 @@ export type StepFailure =
   | 'busy'
   | 'closed';
 
-/** What a worker reports; the result of each step by itself, so that the pool can tell which one hangs. */
+/**
+ * A message from a worker. Each step's result is a separate message, so that the pool knows which
+ * step hangs.
+ */
 export type WorkerReport<Result, Progress = never> =
   | { readonly kind: 'ready' }
   | { readonly kind: 'progress'; readonly progress: Progress }
-  /** After `retire` the worker does nothing more. */
+  /** With `retire`, the worker takes no further jobs after this result. */
   | { readonly kind: 'result'; readonly result: Result; readonly retire: boolean };
 
-/** Steps over one input; each has its own deadline and its own result, in their order. */
+/**
+ * A list of steps that run over one input. Each step has its own deadline and its own result;
+ * results keep the order of the steps.
+ */
 export interface WorkerTask<Step, Progress = never> {
   readonly steps: readonly Step[];
   readonly input: string;
-  /** Wall time of a step, on a worker that is up and running. */
+  /** The wall time that a step may take, not counting the start of the worker. */
   readonly timeoutMs: (step: Step) => number;
-  /** Owners take turns, and no owner gets all workers. A task without one is an owner by itself. */
+  /**
+   * The party that the task is for. Owners take turns, and no owner gets all workers. A task
+   * without an owner counts as an owner by itself.
+   */
   readonly owner?: unknown;
-  /** Its turn has come. */
+  /** Called when the task starts on a worker. */
   readonly onStart?: (() => void) | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** What a worker is sent. */
+/** The message that starts a task on a worker. */
 export type WorkerJob<Step> = Pick<WorkerTask<Step>, 'steps' | 'input'>;
 
 export interface WorkerPoolOptions<Result> {
-  /** Called once, before the first task. The script answers `ready`, and each `WorkerJob` with a report per step. */
+  /**
+   * Called once, before the first task. Returns the function that starts a worker. The worker's
+   * script must send `ready` when it has started, and then answer each `WorkerJob` with one report
+   * per step.
+   */
   readonly prepare: () => Promise<StartWorker> | StartWorker;
-  /** The result of a step that has none of its own; `cause` when the worker ended by itself. */
-  readonly failed: (reason: StepFailure, cause?: Error) => Result;
-  /** Workers at most, by default two to four. Each is started when needed and stopped when idle. */
+  /**
+   * Creates the result of a step for which no worker gave one; `cause` is set when the worker ended
+   * by itself.
+   */
+  readonly createFailedResult: (reason: StepFailure, cause?: Error) => Result;
+  /**
+   * The most workers at a time, two to four by default. A worker is started when needed and stopped
+   * when idle.
+   */
   readonly workers?: number | undefined;
-  /** Tasks that wait for a worker; more are refused as `busy`. */
+  /** The most tasks that wait for a worker; further tasks fail as `busy`. */
   readonly queueMax?: number | undefined;
-  /** How long a task may wait for its turn, then it is `busy`: nobody needs its result any more. */
+  /**
+   * How long a task may wait for a worker. After that it fails as `busy`, because its caller no
+   * longer needs the result.
+   */
   readonly waitMs?: number | undefined;
   readonly idleMs?: number | undefined;
-  /** A worker that had to be ended is replaced at once: where one task ran, the next is soon to come. */
+  /** Whether a worker that had to be stopped is replaced at once, before the next task comes. */
   readonly replaces?: boolean;
 }
 
@@ -58,22 +80,24 @@ interface Job<Step, Result, Progress> extends WorkerTask<Step, Progress> {
   finish(): void;
 }
 
-interface Member<AnyJob> {
+interface PoolMember<AnyJob> {
   readonly worker: PooledWorker;
   state: 'starting' | 'idle' | 'busy';
   job: AnyJob | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
-const startMs = 20_000;
+const startMsMax = 20_000;
 
-/** Runs what may never end away from the event loop, with a deadline that holds. */
+/**
+ * Runs code that may never end on workers outside this event loop, and stops it at its deadline.
+ */
 export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposable {
   readonly #options: WorkerPoolOptions<Result>;
   readonly #workersMax: number;
-  readonly #members = new Set<Member<Job<Step, Result, Progress>>>();
+  readonly #members = new Set<PoolMember<Job<Step, Result, Progress>>>();
   readonly #stopping = new Set<Promise<unknown>>();
-  readonly #queue: Turns<Job<Step, Result, Progress>>;
+  readonly #queue: FairQueue<Job<Step, Result, Progress>>;
   #startWorker: StartWorker | undefined;
   #preparing: Promise<void> | undefined;
   #closed = false;
@@ -82,20 +106,21 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     const { queueMax = 256 } = options;
     this.#options = options;
     this.#workersMax = options.workers ?? Math.min(4, Math.max(2, availableParallelism()));
-    this.#queue = new Turns({
+    this.#queue = new FairQueue({
       runningMaxPerOwner: Math.max(1, this.#workersMax - 1),
       waitingMax: queueMax,
       waitingMaxPerOwner: Math.ceil(queueMax / 4),
     });
   }
 
-  /** A result for each step, in their order. */
+  /** Returns one result per step, in the order of the steps. */
   async run(task: WorkerTask<Step, Progress>, signal?: AbortSignal): Promise<Result[]> {
-    const all = (reason: StepFailure) => task.steps.map(() => this.#options.failed(reason));
+    const failAllSteps = (reason: StepFailure) =>
+      task.steps.map(() => this.#options.createFailedResult(reason));
     if (task.steps.length === 0) return [];
-    if (signal?.aborted) return all('cancelled');
-    if (this.#closed) return all('closed');
-    if (!this.#queue.hasRoomFor(task.owner)) return all('busy');
+    if (signal?.aborted) return failAllSteps('cancelled');
+    if (this.#closed) return failAllSteps('closed');
+    if (!this.#queue.hasRoomFor(task.owner)) return failAllSteps('busy');
     const { promise, resolve } = Promise.withResolvers<Result[]>();
     const owner = task.owner ?? Symbol('a task of its own');
     const job = { ...task, owner, results: [] as Result[], finish: () => resolve(job.results) };
@@ -103,13 +128,14 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#queue.add(job);
     const { waitMs } = this.#options;
-    const waited = waitMs === undefined ? undefined : setTimeout(() => this.#onWaited(job), waitMs);
+    const waitTimer =
+      waitMs === undefined ? undefined : setTimeout(() => this.#onWaited(job), waitMs);
     await this.#prepare();
     this.#pump();
     try {
       return await promise;
     } finally {
-      clearTimeout(waited);
+      clearTimeout(waitTimer);
       signal?.removeEventListener('abort', onAbort);
     }
   }
@@ -139,10 +165,13 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
       if (job === undefined) return;
       this.#assign(member, job);
     }
-    const starting = [...this.#members].filter(({ state }) => state === 'starting').length;
-    const ready = this.#queue.countReady(this.#running());
-    const wanted = Math.min(ready - starting, this.#workersMax - this.#members.size);
-    for (let n = 0; n < wanted; n += 1) this.#start(this.#startWorker);
+    const startingCount = [...this.#members].filter(({ state }) => state === 'starting').length;
+    const readyCount = this.#queue.countReady(this.#running());
+    const wantedStarts = Math.min(
+      readyCount - startingCount,
+      this.#workersMax - this.#members.size,
+    );
+    for (let n = 0; n < wantedStarts; n += 1) this.#start(this.#startWorker);
   }
 
   #running(): Job<Step, Result, Progress>[] {
@@ -155,17 +184,17 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     };
     const onReport = (report: unknown) =>
       this.#onReport(member, report as WorkerReport<Result, Progress>);
-    const member: Member<Job<Step, Result, Progress>> = {
+    const member: PoolMember<Job<Step, Result, Progress>> = {
       worker: startWorker({ onReport, onEnd }),
       state: 'starting',
       job: undefined,
-      timer: setTimeout(() => onEnd('crashed', new Error('a worker did not start')), startMs),
+      timer: setTimeout(() => onEnd('crashed', new Error('a worker did not start')), startMsMax),
     };
     member.timer?.unref();
     this.#members.add(member);
   }
 
-  #assign(member: Member<Job<Step, Result, Progress>>, job: Job<Step, Result, Progress>): void {
+  #assign(member: PoolMember<Job<Step, Result, Progress>>, job: Job<Step, Result, Progress>): void {
     clearTimeout(member.timer);
     member.state = 'busy';
     member.job = job;
@@ -176,18 +205,23 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     this.#startClock(member, job);
   }
 
-  #startClock(member: Member<Job<Step, Result, Progress>>, job: Job<Step, Result, Progress>): void {
-    const done = job.results.length;
+  #startClock(
+    member: PoolMember<Job<Step, Result, Progress>>,
+    job: Job<Step, Result, Progress>,
+  ): void {
+    const doneCount = job.results.length;
     member.timer = setTimeout(() => {
-      // Our own event loop may be what was late: let a result that is already here be read first.
+      // This process may itself be late: a result that has already arrived must be read before the
+      // step counts as timed out.
       setImmediate(() => {
-        if (member.job === job && job.results.length === done) this.#end(member, job, 'timeout');
+        if (member.job === job && job.results.length === doneCount)
+          this.#end(member, job, 'timeout');
       });
-    }, job.timeoutMs(job.steps[done]!));
+    }, job.timeoutMs(job.steps[doneCount]!));
   }
 
   #onReport(
-    member: Member<Job<Step, Result, Progress>>,
+    member: PoolMember<Job<Step, Result, Progress>>,
     report: WorkerReport<Result, Progress>,
   ): void {
     if (!this.#members.has(member)) return;
@@ -209,32 +243,35 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     this.#giveUp(job, 'busy');
   }
 
-  /** The worker has become useless for everybody, by its fault or ours. */
+  /** Handles a worker that has ended by itself or can do no more work. */
   #onCrash(
-    member: Member<Job<Step, Result, Progress>>,
+    member: PoolMember<Job<Step, Result, Progress>>,
     reason: 'crashed' | 'out_of_memory',
     cause: Error,
   ): void {
     if (!this.#members.has(member)) return;
-    // One that cannot even start takes a waiting task with it, or the queue would never move.
+    // A worker that cannot start fails a waiting task. Otherwise the queue would never advance.
     const isStarting = member.state === 'starting';
     const job = member.job ?? (isStarting ? this.#queue.takeNext(this.#running()) : undefined);
     if (job === undefined) this.#stop(member);
     else this.#end(member, job, isStarting ? 'not_started' : reason, cause);
   }
 
-  /** Ends the running step together with its worker. */
+  /** Fails the running step and stops its worker. */
   #end(
-    member: Member<Job<Step, Result, Progress>>,
+    member: PoolMember<Job<Step, Result, Progress>>,
     job: Job<Step, Result, Progress>,
-    ...why: [reason: StepFailure, cause?: Error]
+    ...reason: [reason: StepFailure, cause?: Error]
   ): void {
-    job.results.push(this.#options.failed(...why));
+    job.results.push(this.#options.createFailedResult(...reason));
     this.#replace(member, job);
   }
 
-  /** What is left of the job goes to another worker. */
-  #replace(member: Member<Job<Step, Result, Progress>>, job: Job<Step, Result, Progress>): void {
+  /** Stops the worker and gives the job's remaining steps to another one. */
+  #replace(
+    member: PoolMember<Job<Step, Result, Progress>>,
+    job: Job<Step, Result, Progress>,
+  ): void {
     this.#stop(member);
     if (job.results.length === job.steps.length) job.finish();
     else this.#queue.addFirst(job);
@@ -244,7 +281,7 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     }
   }
 
-  #release(member: Member<Job<Step, Result, Progress>>): void {
+  #release(member: PoolMember<Job<Step, Result, Progress>>): void {
     clearTimeout(member.timer);
     member.state = 'idle';
     member.job = undefined;
@@ -253,15 +290,15 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     this.#pump();
   }
 
-  #stop(member: Member<Job<Step, Result, Progress>>): void {
+  #stop(member: PoolMember<Job<Step, Result, Progress>>): void {
     clearTimeout(member.timer);
     member.job = undefined;
     if (!this.#members.delete(member)) return;
-    const stopped = member.worker
+    const workerExit = member.worker
       .stop()
       .catch(() => undefined)
-      .finally(() => this.#stopping.delete(stopped));
-    this.#stopping.add(stopped);
+      .finally(() => this.#stopping.delete(workerExit));
+    this.#stopping.add(workerExit);
   }
 
   #cancel(job: Job<Step, Result, Progress>): void {
@@ -274,7 +311,8 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
   }
 
   #giveUp(job: Job<Step, Result, Progress>, reason: StepFailure): void {
-    while (job.results.length < job.steps.length) job.results.push(this.#options.failed(reason));
+    while (job.results.length < job.steps.length)
+      job.results.push(this.#options.createFailedResult(reason));
     job.finish();
   }
 }

@@ -2,29 +2,29 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** A thread or process of a pool. */
+/** A worker of a pool: a thread or a process. */
 export interface PooledWorker {
-  /** Sends a job; what the worker cannot be sent any more is reported by `onEnd`. */
+  /** Sends a job. When the worker has already ended, `onEnd` reports it and the job is lost. */
   send(job: unknown): void;
-  /** Whether it keeps this process from ending. */
+  /** Sets whether the worker keeps this process from exiting. */
   setNeeded(isNeeded: boolean): void;
-  /** Ends it at once, whatever it does; resolves when it has ended. */
+  /** Stops the worker at once, even in the middle of a job; resolves when it has ended. */
   stop(): Promise<unknown>;
 }
 
 export interface WorkerEvents {
   readonly onReport: (report: unknown) => void;
-  /** It has ended by itself, or will be of no use any more. */
+  /** Called when the worker has ended by itself, or can do no more work. */
   readonly onEnd: (reason: 'crashed' | 'out_of_memory', cause: Error) => void;
 }
 
 export type StartWorker = (events: WorkerEvents) => PooledWorker;
 
 /**
- * Starts threads. They see nothing of the process: no environment, no options, no output. A heap
- * that is full ends the thread, unless V8 needs the memory inside of one of its own functions.
+ * Starts threads. They inherit nothing from the process: no environment, options or output. A full
+ * heap ends only the thread, unless V8 runs out of memory inside one of its own functions.
  */
-export function threadStarter(
+export function createThreadStarter(
   script: URL,
   {
     heapMib = 64,
@@ -58,10 +58,11 @@ export function threadStarter(
 }
 
 /**
- * Starts processes, for what may run out of memory inside of `JSON.parse`: V8 aborts the whole
- * process then, which a thread does not survive. They see no environment, input or output.
+ * Starts child processes, for work that may run out of memory inside `JSON.parse`. V8 then aborts
+ * the whole process that runs it, which would be this process if a thread ran it. The child
+ * processes get no environment, input or output.
  */
-export function processStarter(
+export function createProcessStarter(
   script: URL,
   { heapMib, execArgv = [] }: { heapMib: number; execArgv?: readonly string[] },
 ): StartWorker {
@@ -75,13 +76,14 @@ export function processStarter(
     child.on('message', onReport);
     child.on('error', (error) => onEnd('crashed', error));
     child.on('exit', (code, signal) => {
-      // How V8 ends a process whose heap is full, and the system one that takes too much.
-      const isFull = signal === 'SIGABRT' || signal === 'SIGKILL';
+      // V8 ends a process whose heap is full by SIGABRT; the operating system kills a process that
+      // takes too much memory by SIGKILL.
+      const isOutOfMemory = signal === 'SIGABRT' || signal === 'SIGKILL';
       const cause = new Error(`the process ended with ${signal ?? code}`);
-      onEnd(isFull ? 'out_of_memory' : 'crashed', cause);
+      onEnd(isOutOfMemory ? 'out_of_memory' : 'crashed', cause);
     });
     return {
-      // Only fails when the process has ended, which its exit tells.
+      // Sending fails only when the process has ended, and `exit` reports that.
       send: (job) => void child.send(job as object, () => {}),
       setNeeded(isNeeded) {
         for (const each of [child, child.channel]) {
@@ -91,11 +93,11 @@ export function processStarter(
       },
       async stop() {
         if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
-        // The caller waits for the exit; nothing else may keep this process running.
+        // The caller waits for the exit, so the child must keep this process running until then.
         child.ref();
-        const exited = once(child, 'exit');
+        const exitEvent = once(child, 'exit');
         child.kill('SIGKILL');
-        await exited;
+        await exitEvent;
       },
     };
   };

@@ -1,8 +1,9 @@
 /**
- * `npm run bench:against -- FOLDER` measures this checkout beside another one with its packages
- * installed, for example a git worktree of an earlier commit: processor time per call and the time
- * of a call alone, in turn, because the machine is not the same from one minute to the next.
- * Some 10 minutes; BENCH_STARTS, BENCH_ROUNDS and BENCH_SECONDS make it shorter or longer.
+ * `npm run bench:against -- FOLDER` compares this checkout of the repository with the checkout in
+ * FOLDER, for example a git worktree of an earlier commit with its packages installed. It measures
+ * the processor time per call, and the latency of a single call. It measures the two checkouts in
+ * turn, because the machine's speed varies. It takes about 10 minutes; BENCH_STARTS, BENCH_ROUNDS
+ * and BENCH_SECONDS change that.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,77 +11,89 @@ import { join, resolve } from 'node:path';
 
 import { orExit } from '#process';
 import { startEmbedded } from './gateway.ts';
-import { load, measure, medianMsAlone, medianOf } from './measure.ts';
-import type { Subject } from './measure.ts';
+import { runLoad, measureLoad, medianMsOfSingleCalls, medianOf } from './measure.ts';
+import type { MeasuredProgram } from './measure.ts';
 import { startProgram } from './processes.ts';
 
-/** The compiler of V8 decides anew in each process, and one may be a fifth faster than the next. */
-const starts = Number(process.env['BENCH_STARTS'] ?? 4);
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 4);
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 4);
-const calls = ['GET', 'POST'] as const;
+/**
+ * How often both checkouts are started. V8 optimizes differently in each process, so one process
+ * may be a fifth faster than another process of the same code.
+ */
+const startsCount = Number(process.env['BENCH_STARTS'] ?? 4);
+const roundsCount = Number(process.env['BENCH_ROUNDS'] ?? 4);
+const secondsPerMeasurement = Number(process.env['BENCH_SECONDS'] ?? 4);
+const callMethods = ['GET', 'POST'] as const;
 
 interface Sample {
-  readonly cpu: number;
+  readonly cpuSecondsPerThousand: number;
   readonly perSecond: number;
   readonly cpuRatio: number;
   readonly speedRatio: number;
-  readonly aloneRatio: number;
+  readonly latencyRatio: number;
 }
 
-type Call = (typeof calls)[number];
-type Samples = Readonly<Record<Call, Sample[]>>;
+type CallMethod = (typeof callMethods)[number];
+type Samples = Readonly<Record<CallMethod, Sample[]>>;
 
-/** Starts both checkouts, and measures each in turn. */
-async function compareOnce(other: string, upstreamUrl: string, samples: Samples): Promise<void> {
+/** Starts both checkouts, and measures them in turn. */
+async function measureBothCheckouts(
+  otherCheckout: string,
+  upstreamUrl: string,
+  samples: Samples,
+): Promise<void> {
   await using running = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'aag-bench-'));
   running.defer(() => rm(folder, { recursive: true, force: true }));
   const start = async (checkout: string, name: string) =>
     running.use(await startEmbedded({ dataDir: join(folder, name), upstreamUrl, checkout }));
-  const before = await start(other, 'before');
+  const before = await start(otherCheckout, 'before');
   const after = await start(process.cwd(), 'after');
 
-  for (const call of calls) {
-    const targetOf = (subject: Subject) => (call === 'GET' ? subject.get : subject.post);
-    // V8 goes on optimizing for some 30,000 calls.
+  for (const call of callMethods) {
+    const targetOf = (subject: MeasuredProgram) => (call === 'GET' ? subject.get : subject.post);
+    // Warms up both checkouts, because V8 continues to optimize during the first 30,000 calls or
+    // so.
     for (const subject of [before, after]) {
-      await load(targetOf(subject), { concurrency: 32, duration: 15 });
+      await runLoad(targetOf(subject), { concurrency: 32, duration: 15 });
     }
-    const measureBoth = async (subject: Subject) => ({
-      under: await measure(subject, call, { concurrency: 32, seconds }),
-      aloneMs: await medianMsAlone(targetOf(subject), 200),
+    const measureUnderLoadAndAlone = async (subject: MeasuredProgram) => ({
+      underLoad: await measureLoad(subject, call, {
+        concurrency: 32,
+        seconds: secondsPerMeasurement,
+      }),
+      aloneMs: await medianMsOfSingleCalls(targetOf(subject), 200),
     });
-    for (let round = 0; round < rounds; round += 1) {
-      // What one leaves to be written costs the other, so each is first in every second round.
+    for (let round = 0; round < roundsCount; round += 1) {
+      // The checkouts take turns in being measured first, because the records that the first one is
+      // still writing to disk slow down the second one.
       const isFirst = round % 2 === 0;
-      const first = await measureBoth(isFirst ? before : after);
-      const second = await measureBoth(isFirst ? after : before);
-      const [old, now] = isFirst ? [first, second] : [second, first];
+      const first = await measureUnderLoadAndAlone(isFirst ? before : after);
+      const second = await measureUnderLoadAndAlone(isFirst ? after : before);
+      const [earlier, current] = isFirst ? [first, second] : [second, first];
       samples[call].push({
-        cpu: now.under.cpuSecondsPerThousand,
-        perSecond: now.under.perSecond,
-        cpuRatio: now.under.cpuSecondsPerThousand / old.under.cpuSecondsPerThousand,
-        speedRatio: now.under.perSecond / old.under.perSecond,
-        aloneRatio: now.aloneMs / old.aloneMs,
+        cpuSecondsPerThousand: current.underLoad.cpuSecondsPerThousand,
+        perSecond: current.underLoad.perSecond,
+        cpuRatio: current.underLoad.cpuSecondsPerThousand / earlier.underLoad.cpuSecondsPerThousand,
+        speedRatio: current.underLoad.perSecond / earlier.underLoad.perSecond,
+        latencyRatio: current.aloneMs / earlier.aloneMs,
       });
     }
   }
 }
 
-function render(call: Call, samples: readonly Sample[]): string {
-  const median = (of: (sample: Sample) => number) => medianOf(samples.map(of));
-  const spread = Array.from({ length: starts }, (_, at) =>
+function renderComparison(call: CallMethod, samples: readonly Sample[]): string {
+  const medianOfAll = (of: (sample: Sample) => number) => medianOf(samples.map(of));
+  const cpuRatiosByStart = Array.from({ length: startsCount }, (_, at) =>
     samples
-      .slice(at * rounds, (at + 1) * rounds)
+      .slice(at * roundsCount, (at + 1) * roundsCount)
       .map(({ cpuRatio }) => cpuRatio.toFixed(2))
       .join(' '),
   ).join(' | ');
   return (
-    `${call}, 32 in flight: ${median((each) => each.cpuRatio).toFixed(3)} times the processor time ` +
-    `(${spread}), ${median((each) => each.speedRatio).toFixed(3)} times the calls per second; ` +
-    `alone ${median((each) => each.aloneRatio).toFixed(3)} times the median time. ` +
-    `Here ${median((each) => each.cpu).toFixed(3)} CPU s per 1,000, ${median((each) => each.perSecond).toFixed(0)}/s.\n`
+    `${call}, 32 in flight: ${medianOfAll((each) => each.cpuRatio).toFixed(3)} times the processor time ` +
+    `(${cpuRatiosByStart}), ${medianOfAll((each) => each.speedRatio).toFixed(3)} times the calls per second; ` +
+    `alone ${medianOfAll((each) => each.latencyRatio).toFixed(3)} times the median time. ` +
+    `Here ${medianOfAll((each) => each.cpuSecondsPerThousand).toFixed(3)} CPU s per 1,000, ${medianOfAll((each) => each.perSecond).toFixed(0)}/s.\n`
   );
 }
 
@@ -91,6 +104,7 @@ await orExit(async () => {
   const upstream = running.use(startProgram(['test/bench/upstream.ts']));
   const upstreamUrl = `http://127.0.0.1:${await upstream.find(/port (\d+)/)}`;
   const samples: Samples = { GET: [], POST: [] };
-  for (let at = 0; at < starts; at += 1) await compareOnce(resolve(other), upstreamUrl, samples);
-  for (const call of calls) process.stdout.write(render(call, samples[call]));
+  for (let at = 0; at < startsCount; at += 1)
+    await measureBothCheckouts(resolve(other), upstreamUrl, samples);
+  for (const call of callMethods) process.stdout.write(renderComparison(call, samples[call]));
 });

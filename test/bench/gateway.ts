@@ -4,47 +4,56 @@ import { components } from '#contracts/vocabulary';
 import { startBacking } from '../../launch.ts';
 import { signIn } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
-import type { Subject, Target } from './measure.ts';
+import type { MeasuredProgram, Target } from './measure.ts';
 import { startProgram } from './processes.ts';
 
-interface Options {
+interface GatewayOptions {
   readonly dataDir: string;
   readonly upstreamUrl: string;
   readonly environment?: Record<string, string>;
-  /** The checkout to run; this one unless told. */
+  /** The folder of the checkout to run; the current folder by default. */
   readonly checkout?: string;
-  /** Processes of the executor, when each component has its own; one unless told. */
+  /**
+   * The number of executor processes if each component has a process of its own; one by default.
+   */
   readonly executors?: number;
 }
 
-const settingsOf = ({ upstreamUrl, environment }: Options) => ({
+const settingsFor = ({ upstreamUrl, environment }: GatewayOptions) => ({
   PATH: process.env['PATH'],
   LOG_LEVEL: 'warn',
   TEMPLATES_DIR: resolve('test/bench/templates'),
   EGRESS_ALLOW: new URL(upstreamUrl).host,
   RATE_IDENTITY_PER_MINUTE: '0',
   RATE_USER_PER_MINUTE: '0',
-  // Counted as ever, but one agent may fill the log.
+  // The gateway counts audit bytes as usual, but the limit must not stop the one agent that makes
+  // all calls.
   AUDIT_BYTES_PER_MINUTE: '9999999999',
   ...environment,
 });
 
-/** What a POST sends, and the audit log shows of it: two disclosed fields. */
-export const item = { name: 'item', note: 'Bought for the workshop on Thursday.' };
+/**
+ * The body of the benchmark's POST. The template discloses both fields, so the audit log stores
+ * them too.
+ */
+export const itemBody = { name: 'item', note: 'Bought for the workshop on Thursday.' };
 
-/** A gateway also answers the same GET as a tool's call over MCP, and raw ones of any URL. */
-export interface Gateway extends Subject {
+/**
+ * A running gateway with three kinds of requests: the usual one over REST, the same action as a
+ * tool call over MCP (`mcp`), and calls by full URL (`raw`).
+ */
+export interface Gateway extends MeasuredProgram {
   readonly url: string;
   readonly orgId: string;
   readonly mcp: Target;
   raw(url: string): Target;
 }
 
-/** Everything in one process, as `npm start` runs it. */
-export async function startEmbedded(options: Options): Promise<Gateway & AsyncDisposable> {
+/** Starts all components in one process, as `npm start` does. */
+export async function startEmbedded(options: GatewayOptions): Promise<Gateway & AsyncDisposable> {
   await using startup = new AsyncDisposableStack();
   const program = startup.use(
-    // With the flags that `npm start` gives.
+    // Starts `start.ts` with the Node flags that `npm start` uses.
     startProgram(
       [
         '--no-parallel-scavenge',
@@ -54,7 +63,7 @@ export async function startEmbedded(options: Options): Promise<Gateway & AsyncDi
         'start.ts',
       ],
       {
-        ...settingsOf(options),
+        ...settingsFor(options),
         PORT: '0',
         DATA_DIR: options.dataDir,
       },
@@ -62,69 +71,87 @@ export async function startEmbedded(options: Options): Promise<Gateway & AsyncDi
     ),
   );
   const signInUrl = await program.find(/Sign in: (\S+)/);
-  const subject = await prepare('gateway, embedded', signInUrl, options.upstreamUrl);
+  const measuredGateway = await prepareGateway('gateway, embedded', signInUrl, options.upstreamUrl);
   const running = startup.move();
-  return { ...subject, roots: [program.pid], [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    ...measuredGateway,
+    rootPids: [program.pid],
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
-/** One process per component, each with its `main.ts`, on the same servers. */
+/** Starts each component's `main.ts` in a process of its own, with the same Postgres and NATS. */
 export async function startDistributed(
-  options: Options,
+  options: GatewayOptions,
 ): Promise<Gateway & AsyncDisposable & { readonly adminUrl: string }> {
   await using startup = new AsyncDisposableStack();
   const port = '18437';
-  const settings = { ...settingsOf(options), PORT: port };
+  const settings = { ...settingsFor(options), PORT: port, SHUTDOWN_PAUSE_SECONDS: '0' };
   const backing = startup.use(await startBacking({ ...settings }, { dataDir: options.dataDir }));
-  const processes = components.flatMap((component) =>
+  const processComponents = components.flatMap((component) =>
     Array.from(
       { length: component === 'executor' ? (options.executors ?? 1) : 1 },
       () => component,
     ),
   );
-  const programs = processes.map((component) =>
+  const programs = processComponents.map((component) =>
     startup.use(startProgram([`${component}/main.ts`], backing.environment)),
   );
-  const auth = programs[processes.indexOf('auth')];
+  const auth = programs[processComponents.indexOf('auth')];
   const signInUrl = (await auth?.find(/Sign in: (\S+)/)) ?? '';
-  await until(`http://127.0.0.1:${port} is ready`, async () => {
+  await waitUntil(`http://127.0.0.1:${port} is ready`, async () => {
     const reply = await fetch(`http://127.0.0.1:${port}/health/ready`);
     return reply.ok;
   });
-  const subject = await prepare('gateway, process per component', signInUrl, options.upstreamUrl);
+  const measuredGateway = await prepareGateway(
+    'gateway, process per component',
+    signInUrl,
+    options.upstreamUrl,
+  );
   const running = startup.move();
   return {
-    ...subject,
+    ...measuredGateway,
     adminUrl: backing.adminUrl,
-    roots: [...backing.pids, ...programs.map(({ pid }) => pid)],
+    rootPids: [...backing.pids, ...programs.map(({ pid }) => pid)],
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-/** Connects the upstream, and lets one agent create items without being asked. */
-async function prepare(name: string, signInUrl: string, upstreamUrl: string): Promise<Gateway> {
+/** Connects the upstream, and allows one agent to create items without an approval. */
+async function prepareGateway(
+  name: string,
+  signInUrl: string,
+  upstreamUrl: string,
+): Promise<Gateway> {
   const { origin } = new URL(signInUrl);
   const user = await signIn(signInUrl);
-  await until('every component answers', async () => {
+  await waitUntil('every component answers', async () => {
     const { body } = await user.get('/v1/status');
     return (body as { status?: string }).status === 'ok';
   });
   const me = (await user.get('/v1/identities/me')).body as { org_id: string };
   const orgId = me.org_id;
-  const agent = await created(user, '/v1/identities/agents', { name: 'bench' });
-  const { key } = await created(user, `/v1/identities/${agent['id']}/keys`, { name: 'bench' });
-  await created(user, '/v1/secrets', {
+  const agent = await createResource(user, '/v1/identities/agents', { name: 'bench' });
+  const { key } = await createResource(user, `/v1/identities/${agent['id']}/keys`, {
+    name: 'bench',
+  });
+  await createResource(user, '/v1/secrets', {
     name: 'bench_token',
     value: 'CANARY-bench-token',
     tier: 'org',
     allowed_hosts: [new URL(upstreamUrl).host],
   });
-  await created(user, '/v1/services', { template: 'bench', tier: 'org', base_url: upstreamUrl });
-  await created(user, '/v1/rules', {
+  await createResource(user, '/v1/services', {
+    template: 'bench',
+    tier: 'org',
+    base_url: upstreamUrl,
+  });
+  await createResource(user, '/v1/rules', {
     identity_id: agent['id'],
     effect: 'allow',
     pattern: 'org/bench:create_item:*',
   });
-  await created(user, '/v1/rules', {
+  await createResource(user, '/v1/rules', {
     identity_id: agent['id'],
     effect: 'allow',
     pattern: 'http:GET:**',
@@ -140,7 +167,7 @@ async function prepare(name: string, signInUrl: string, upstreamUrl: string): Pr
     name,
     url: origin,
     orgId,
-    roots: [],
+    rootPids: [],
     get: call({ action: 'get_item', params: { id: '42' } }),
     raw: (url) => call({ service: 'http', method: 'GET', path: url }),
     mcp: {
@@ -157,20 +184,24 @@ async function prepare(name: string, signInUrl: string, upstreamUrl: string): Pr
         },
       }),
     },
-    post: call({ action: 'create_item', params: item }),
+    post: call({ action: 'create_item', params: itemBody }),
   };
 }
 
-async function created(user: Caller, path: string, body: unknown): Promise<Record<string, string>> {
+async function createResource(
+  user: Caller,
+  path: string,
+  body: unknown,
+): Promise<Record<string, string>> {
   const reply = await user.post(path, body);
   if (reply.status !== 201)
     throw new Error(`${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
   return reply.body as Record<string, string>;
 }
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+async function waitUntil(what: string, isReached: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < 300; round += 1) {
-    if (await holds().catch(() => false)) return;
+    if (await isReached().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error(`waited 30 s in vain until ${what}`);

@@ -11,10 +11,12 @@ interface OtlpBody {
   resourceSpans?: { scopeSpans?: { spans?: OtlpSpan[] }[] }[];
 }
 
-/** An OTLP collector that only counts: how long spans of each name took. */
+/**
+ * A collector of OpenTelemetry data that keeps only the duration of each span, by the span's name.
+ */
 export interface Collector extends Disposable {
   readonly url: string;
-  /** Median in milliseconds and number, by span name. */
+  /** The median duration in milliseconds and the number of spans, by the span's name. */
   medians(): Map<string, { medianMs: number; count: number }>;
   reset(): void;
 }
@@ -25,11 +27,11 @@ export async function startCollector(): Promise<Collector> {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      if (request.url === '/v1/traces') note(JSON.parse(Buffer.concat(chunks).toString()));
+      if (request.url === '/v1/traces') recordSpans(JSON.parse(Buffer.concat(chunks).toString()));
       reply.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
-  const note = (body: OtlpBody) => {
+  const recordSpans = (body: OtlpBody) => {
     const spans = (body.resourceSpans ?? []).flatMap((resource) =>
       (resource.scopeSpans ?? []).flatMap((scope) => scope.spans ?? []),
     );

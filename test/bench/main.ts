@@ -1,18 +1,21 @@
-/** `npm run bench`: measures the real thing side by side with what it stands in front of, and writes docs/performance.md. */
+/**
+ * `npm run bench`: measures calls through the gateway, calls straight to the upstream, and calls
+ * through a plain proxy in turn, and writes docs/performance.md.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { orExit } from '#process';
-import { item, startDistributed, startEmbedded } from './gateway.ts';
+import { itemBody, startDistributed, startEmbedded } from './gateway.ts';
 import { startCollector } from './layers.ts';
-import { compare, load, measure, medianMsAlone } from './measure.ts';
-import type { Compared, Figures, Subject } from './measure.ts';
-import { pssMebibytesOf, startProgram, treeOf } from './processes.ts';
+import { compareTargets, runLoad, measureLoad, medianMsOfSingleCalls } from './measure.ts';
+import type { Comparison, Figures, MeasuredProgram } from './measure.ts';
+import { pssMebibytesOf, startProgram, listProcessTree } from './processes.ts';
 import { renderReport, targetsOf } from './report.ts';
-import type { Memory, Run } from './report.ts';
-import { writeReport } from './scale-report.ts';
+import type { MemoryFigures, BenchRun } from './report.ts';
 import { measureSearch } from './search.ts';
+import { writeReportPart } from './sections.ts';
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 5);
 const concurrencies = [1, 32, 128];
@@ -27,37 +30,37 @@ await orExit(async () => {
   const proxyUrl = `http://127.0.0.1:${await proxy.find(/port (\d+)/)}`;
 
   const figures: Figures[] = [];
-  const alone = new Map<string, number>();
-  const measureAll = async (subject: Subject) => {
+  const medianMsByCall = new Map<string, number>();
+  const measureAll = async (subject: MeasuredProgram) => {
     for (const call of ['GET', 'POST'] as const) {
       const target = call === 'GET' ? subject.get : subject.post;
-      await medianMsAlone(target, 200);
-      alone.set(`${subject.name} ${call}`, await medianMsAlone(target, 1_000));
+      await medianMsOfSingleCalls(target, 200);
+      medianMsByCall.set(`${subject.name} ${call}`, await medianMsOfSingleCalls(target, 1_000));
       for (const concurrency of concurrencies) {
-        const figure = await measure(subject, call, { concurrency, seconds });
+        const figure = await measureLoad(subject, call, { concurrency, seconds });
         figures.push(figure);
-        say(
+        printLine(
           `${subject.name}, ${call}, ${concurrency} in flight: ${figure.perSecond.toFixed(0)}/s, ` +
             `p50 ${figure.p50} ms, p99 ${figure.p99} ms, ${figure.cpuSecondsPerThousand.toFixed(2)} CPU s per 1,000, ${figure.pssMebibytes.toFixed(0)} MiB`,
         );
       }
     }
   };
-  await measureAll(plain('direct', upstreamUrl, upstream.pid));
-  await measureAll(plain('bare Fastify proxy', proxyUrl, proxy.pid));
-  const memory = await measureMemory(join(folder, 'memory'), upstreamUrl);
-  let compared: Compared;
-  let overMcp: Compared;
+  await measureAll(describeProgram('direct', upstreamUrl, upstream.pid));
+  await measureAll(describeProgram('bare Fastify proxy', proxyUrl, proxy.pid));
+  const memoryFigures = await measureMemory(join(folder, 'memory'), upstreamUrl);
+  let restComparison: Comparison;
+  let mcpComparison: Comparison;
   {
     await using embedded = await startEmbedded({ dataDir: join(folder, 'embedded'), upstreamUrl });
-    const bare = plain('bare Fastify proxy', proxyUrl, proxy.pid);
-    compared = await compare(embedded.get, bare.get, { rounds: 11, seconds: 2 });
-    say(
-      `in turn with the proxy: ${(compared.share * 100).toFixed(1)} % of its throughput, ${compared.timesAlone.toFixed(1)} times its time alone`,
+    const bareProxy = describeProgram('bare Fastify proxy', proxyUrl, proxy.pid);
+    restComparison = await compareTargets(embedded.get, bareProxy.get, { rounds: 11, seconds: 2 });
+    printLine(
+      `in turn with the proxy: ${(restComparison.throughputRatio * 100).toFixed(1)} % of its throughput, ${restComparison.latencyRatio.toFixed(1)} times its time alone`,
     );
-    overMcp = await compare(embedded.mcp, embedded.get, { rounds: 5, seconds: 2 });
-    say(
-      `over MCP, in turn with REST: ${(overMcp.share * 100).toFixed(0)} % of its throughput, ${overMcp.timesAlone.toFixed(2)} times its time alone`,
+    mcpComparison = await compareTargets(embedded.mcp, embedded.get, { rounds: 5, seconds: 2 });
+    printLine(
+      `over MCP, in turn with REST: ${(mcpComparison.throughputRatio * 100).toFixed(0)} % of its throughput, ${mcpComparison.latencyRatio.toFixed(2)} times its time alone`,
     );
     await measureAll(embedded);
   }
@@ -70,46 +73,59 @@ await orExit(async () => {
   }
   const layers = await traceLayers(join(folder, 'traced'), upstreamUrl);
 
-  const search = await measureSearch();
-  say(`search: p50 ${search.p50.toFixed(2)} ms, p99 ${search.p99.toFixed(2)} ms`);
+  const searchFigures = await measureSearch();
+  printLine(
+    `search: p50 ${searchFigures.p50.toFixed(2)} ms, p99 ${searchFigures.p99.toFixed(2)} ms`,
+  );
 
-  const run: Run = { compared, overMcp, figures, alone, memory, layers, search };
-  await writeReport(renderReport(run));
+  const run: BenchRun = {
+    compared: restComparison,
+    overMcp: mcpComparison,
+    figures,
+    alone: medianMsByCall,
+    memory: memoryFigures,
+    layers,
+    search: searchFigures,
+  };
+  await writeReportPart('report', renderReport(run));
   const targets = targetsOf(run);
   for (const { name, value, holds } of targets)
-    say(`${holds ? 'holds ' : 'MISSED'} ${name}: ${value}`);
+    printLine(`${holds ? 'holds ' : 'MISSED'} ${name}: ${value}`);
   if (targets.some(({ holds }) => !holds)) throw new Error('A target was missed.');
 });
 
-function plain(name: string, url: string, pid: number): Subject {
+function describeProgram(name: string, url: string, pid: number): MeasuredProgram {
   return {
     name,
-    roots: [pid],
+    rootPids: [pid],
     get: { url: `${url}/items/42`, method: 'GET' },
     post: {
       url: `${url}/items`,
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(item),
+      body: JSON.stringify(itemBody),
     },
   };
 }
 
-/** A fresh installation, so that earlier load does not count. */
-async function measureMemory(dataDir: string, upstreamUrl: string): Promise<Memory> {
+/**
+ * Measures the memory of a fresh installation, because the load of earlier measurements would count
+ * too.
+ */
+async function measureMemory(dataDir: string, upstreamUrl: string): Promise<MemoryFigures> {
   await using gateway = await startEmbedded({ dataDir, upstreamUrl });
-  const weigh = async () => pssMebibytesOf(await treeOf(gateway.roots));
-  await load(gateway.get, { concurrency: 32, amount: 10_000 });
-  const afterTenThousand = await weigh();
-  await load(gateway.get, { concurrency: 32, amount: 40_000 });
-  const afterFiftyThousand = await weigh();
-  say(
+  const measureMebibytes = async () => pssMebibytesOf(await listProcessTree(gateway.rootPids));
+  await runLoad(gateway.get, { concurrency: 32, amount: 10_000 });
+  const afterTenThousand = await measureMebibytes();
+  await runLoad(gateway.get, { concurrency: 32, amount: 40_000 });
+  const afterFiftyThousand = await measureMebibytes();
+  printLine(
     `memory: ${afterTenThousand.toFixed(0)} MiB after 10,000 calls, ${afterFiftyThousand.toFixed(0)} after 50,000`,
   );
   return { afterTenThousand, afterFiftyThousand };
 }
 
-async function traceLayers(dataDir: string, upstreamUrl: string): Promise<Run['layers']> {
+async function traceLayers(dataDir: string, upstreamUrl: string): Promise<BenchRun['layers']> {
   using collector = await startCollector();
   const layers = new Map<string, ReturnType<typeof collector.medians>>();
   await using gateway = await startEmbedded({
@@ -121,21 +137,21 @@ async function traceLayers(dataDir: string, upstreamUrl: string): Promise<Run['l
     ['Allowed GET', gateway.get],
     ['Allowed POST', gateway.post],
   ] as const) {
-    await medianMsAlone(target, 300);
-    await settle();
+    await medianMsOfSingleCalls(target, 300);
+    await waitForSpans();
     collector.reset();
-    await medianMsAlone(target, 300);
-    await settle();
+    await medianMsOfSingleCalls(target, 300);
+    await waitForSpans();
     layers.set(name, collector.medians());
   }
   return layers;
 }
 
-/** Spans are exported in batches, every five seconds. */
-function settle(): Promise<void> {
+/** Waits until the program has exported its spans, which it does every five seconds. */
+function waitForSpans(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 6_000));
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }

@@ -1,12 +1,12 @@
 import autocannon from 'autocannon';
 import { Client } from 'undici';
 
-import { cpuSecondsOf, pssMebibytesOf, treeOf } from './processes.ts';
+import { cpuSecondsOf, pssMebibytesOf, listProcessTree } from './processes.ts';
 
-/** Something that answers calls, and the processes it takes to do so. */
-export interface Subject {
+/** A program under measurement that answers calls, and the ids of its processes. */
+export interface MeasuredProgram {
   readonly name: string;
-  readonly roots: readonly number[];
+  readonly rootPids: readonly number[];
   readonly get: Target;
   readonly post: Target;
 }
@@ -19,7 +19,7 @@ export interface Target {
 }
 
 export interface Figures {
-  readonly subject: string;
+  readonly programName: string;
   readonly call: 'GET' | 'POST';
   readonly concurrency: number;
   readonly perSecond: number;
@@ -29,32 +29,35 @@ export interface Figures {
   readonly pssMebibytes: number;
 }
 
-export async function measure(
-  subject: Subject,
+export async function measureLoad(
+  subject: MeasuredProgram,
   call: 'GET' | 'POST',
   { concurrency, seconds }: { concurrency: number; seconds: number },
 ): Promise<Figures> {
   const target = call === 'GET' ? subject.get : subject.post;
-  await load(target, { concurrency, duration: 1 }); // Warm: connections, caches, the compiler.
-  const pids = await treeOf(subject.roots);
+  await runLoad(target, { concurrency, duration: 1 }); // Warms up connections, caches and V8's compiler.
+  const pids = await listProcessTree(subject.rootPids);
   const before = await cpuSecondsOf(pids);
-  const result = await load(target, { concurrency, duration: seconds });
-  const cpu = (await cpuSecondsOf(pids)) - before;
+  const result = await runLoad(target, { concurrency, duration: seconds });
+  const cpuSeconds = (await cpuSecondsOf(pids)) - before;
   const calls = result.requests.total;
   return {
-    subject: subject.name,
+    programName: subject.name,
     call,
     concurrency,
     perSecond: calls / result.duration,
     p50: result.latency.p50,
     p99: result.latency.p99,
-    cpuSecondsPerThousand: (cpu / calls) * 1000,
+    cpuSecondsPerThousand: (cpuSeconds / calls) * 1000,
     pssMebibytes: await pssMebibytesOf(pids),
   };
 }
 
-/** Latency below a millisecond needs finer marks than autocannon's histogram of whole milliseconds. */
-export async function medianMsAlone(target: Target, calls: number): Promise<number> {
+/**
+ * Returns the median latency of single calls. It measures each call itself, because autocannon's
+ * histogram has a resolution of whole milliseconds.
+ */
+export async function medianMsOfSingleCalls(target: Target, calls: number): Promise<number> {
   const { origin, pathname } = new URL(target.url);
   const connection = new Client(origin);
   const durations: number[] = [];
@@ -74,48 +77,53 @@ export async function medianMsAlone(target: Target, calls: number): Promise<numb
   return medianOf(durations);
 }
 
-export interface Compared {
-  /** Calls per second with 32 in flight, of the other's. */
-  readonly share: number;
-  /** Median time of a call alone, in the other's. */
-  readonly timesAlone: number;
+export interface Comparison {
+  /** The calls per second with 32 calls in flight, divided by those of the other program. */
+  readonly throughputRatio: number;
+  /** The median latency of a single call, divided by that of the other program. */
+  readonly latencyRatio: number;
 }
 
 /**
- * Two subjects in turn, round by round: a machine that is faster or slower for a while is so for
- * both. The medians of the rounds' ratios.
+ * Measures two programs in turn, round by round, so that a change of the machine's speed affects
+ * both. Returns the median of the ratios of all rounds.
  */
-export async function compare(
+export async function compareTargets(
   target: Target,
   other: Target,
   { rounds, seconds }: { rounds: number; seconds: number },
-): Promise<Compared> {
+): Promise<Comparison> {
   const perSecond = async (measured: Target, duration: number) => {
-    const result = await load(measured, { concurrency: 32, duration });
+    const result = await runLoad(measured, { concurrency: 32, duration });
     return result.requests.total / result.duration;
   };
-  // Both as they are once they have run for a while: V8 goes on optimizing for some 30,000 calls.
+  // Warms up both programs, because V8 continues to optimize during some 30,000 calls.
   await perSecond(other, 20);
   await perSecond(target, 20);
-  // What was recorded meanwhile is stored before calls are measured alone.
+  // Waits until the audit records of the load are stored, because storing them would slow down the
+  // single calls.
   await new Promise((resolve) => setTimeout(resolve, 2_000));
-  const times: number[] = [];
+  const latencyRatios: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    times.push((await medianMsAlone(target, 300)) / (await medianMsAlone(other, 300)));
+    latencyRatios.push(
+      (await medianMsOfSingleCalls(target, 300)) / (await medianMsOfSingleCalls(other, 300)),
+    );
   }
-  const shares: number[] = [];
+  const throughputRatios: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    shares.push((await perSecond(target, seconds)) / (await perSecond(other, seconds)));
+    throughputRatios.push((await perSecond(target, seconds)) / (await perSecond(other, seconds)));
   }
-  return { share: medianOf(shares), timesAlone: medianOf(times) };
+  return { throughputRatio: medianOf(throughputRatios), latencyRatio: medianOf(latencyRatios) };
 }
 
 export function medianOf(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** Exactly so many calls, or for so long; fails when any is not answered with 2xx. */
-export async function load(
+/**
+ * Makes a given number of calls, or makes calls for a given time; throws if any answer is not 2xx.
+ */
+export async function runLoad(
   target: Target,
   options: { concurrency: number; duration?: number; amount?: number },
 ): Promise<autocannon.Result> {

@@ -2,24 +2,28 @@ import { Agent, request } from 'undici';
 
 import type { Target } from './measure.ts';
 
-export interface Offered {
+export interface RateResult {
   readonly p99: number;
   readonly failed: number;
 }
 
 /**
- * Offers calls at a steady rate, whether or not the earlier ones have been answered, to the targets in
- * turn. `failed` counts everything but a call that was made.
+ * Sends calls to the targets in turn at a steady rate, even while earlier calls have no answer yet.
+ * `failed` counts every call without a successful answer.
  */
-export async function offer(
+export async function callAtSteadyRate(
   targets: readonly Target[],
-  { perSecond, seconds, atFirst = 0 }: { perSecond: number; seconds: number; atFirst?: number },
-): Promise<Offered> {
+  {
+    perSecond,
+    seconds,
+    atFirst: callsAtOnce = 0,
+  }: { perSecond: number; seconds: number; atFirst?: number },
+): Promise<RateResult> {
   const dispatcher = new Agent({ connections: 1_024 });
   const durations: number[] = [];
   const calls: Promise<void>[] = [];
   let failed = 0;
-  const call = async (target: Target) => {
+  const makeCall = async (target: Target) => {
     const startedAt = performance.now();
     const { url, method, headers = {}, body = null } = target;
     const reply = await request(url, { dispatcher, method, headers, body });
@@ -27,19 +31,19 @@ export async function offer(
     durations.push(performance.now() - startedAt);
     if (!text.includes('"status_code":200')) failed += 1;
   };
-  const start = (n: number) => {
+  const startCall = (n: number) => {
     const target = targets[n % targets.length];
-    if (target !== undefined) calls.push(call(target).catch(() => void (failed += 1)));
+    if (target !== undefined) calls.push(makeCall(target).catch(() => void (failed += 1)));
   };
-  for (let n = 0; n < atFirst; n += 1) start(n);
+  for (let n = 0; n < callsAtOnce; n += 1) startCall(n);
   const startedAt = performance.now();
   for (let n = 0; n < perSecond * seconds; n += 1) {
     const waitMs = startedAt + (n * 1000) / perSecond - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    start(n);
+    startCall(n);
   }
   await Promise.all(calls);
   await dispatcher.close();
-  const sorted = durations.toSorted((left, right) => left - right);
-  return { p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0, failed };
+  const sortedDurations = durations.toSorted((left, right) => left - right);
+  return { p99: sortedDurations[Math.floor(sortedDurations.length * 0.99)] ?? 0, failed };
 }

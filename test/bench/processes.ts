@@ -3,10 +3,10 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, readdir } from 'node:fs/promises';
 
-/** A program of the benchmark in a process of its own, ended by SIGTERM. */
+/** A program of the benchmark in a process of its own, which receives SIGTERM when disposed. */
 export interface Program extends AsyncDisposable {
   readonly pid: number;
-  /** The first match of `pattern` in what it prints. */
+  /** Waits for `pattern` in the program's output, and returns the first match. */
   find(pattern: RegExp): Promise<string>;
 }
 
@@ -20,18 +20,18 @@ export function startProgram(
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let printed = '';
-  child.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  let printedText = '';
+  child.stdout?.on('data', (chunk: Buffer) => (printedText += chunk.toString()));
   return {
     pid: child.pid ?? 0,
     async find(pattern) {
       for (let round = 0; round < 600; round += 1) {
-        const found = pattern.exec(printed)?.[1];
-        if (found !== undefined) return found;
-        if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended: ${printed}`);
+        const matchedText = pattern.exec(printedText)?.[1];
+        if (matchedText !== undefined) return matchedText;
+        if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended: ${printedText}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      throw new Error(`${args.join(' ')} did not print ${pattern} within 30 s: ${printed}`);
+      throw new Error(`${args.join(' ')} did not print ${pattern} within 30 s: ${printedText}`);
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -41,30 +41,30 @@ export function startProgram(
   };
 }
 
-/** The processes and all their descendants. */
-export async function treeOf(roots: readonly number[]): Promise<number[]> {
-  const parents = new Map<number, number>();
+/** The ids of these processes and of all their descendants. */
+export async function listProcessTree(givenPids: readonly number[]): Promise<number[]> {
+  const parentByPid = new Map<number, number>();
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
     const stat = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '');
     const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-    if (parent) parents.set(Number(entry), parent);
+    if (parent) parentByPid.set(Number(entry), parent);
   }
-  const tree = new Set(roots);
-  for (let grown = true; grown;) {
-    grown = false;
-    for (const [pid, parent] of parents) {
-      if (!tree.has(parent) || tree.has(pid)) continue;
-      tree.add(pid);
-      grown = true;
+  const treePids = new Set(givenPids);
+  for (let hasGrown = true; hasGrown;) {
+    hasGrown = false;
+    for (const [pid, parent] of parentByPid) {
+      if (!treePids.has(parent) || treePids.has(pid)) continue;
+      treePids.add(pid);
+      hasGrown = true;
     }
   }
-  return [...tree];
+  return [...treePids];
 }
 
 const ticksPerSecond = 100;
 
-/** User and system time of the processes so far, in seconds. */
+/** The user and system CPU time that the processes have used so far, in seconds. */
 export async function cpuSecondsOf(pids: readonly number[]): Promise<number> {
   const seconds = await Promise.all(
     pids.map(async (pid) => {
@@ -77,13 +77,16 @@ export async function cpuSecondsOf(pids: readonly number[]): Promise<number> {
   return seconds.reduce((sum, each) => sum + each, 0);
 }
 
-/** Proportional set size, in MiB: shared pages are counted once in sum. */
+/**
+ * The sum of the processes' proportional set sizes in MiB; a page that several processes share
+ * counts once in this sum.
+ */
 export async function pssMebibytesOf(pids: readonly number[]): Promise<number> {
-  const sizes = await Promise.all(
+  const sizesMebibytes = await Promise.all(
     pids.map(async (pid) => {
-      const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
-      return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0) / 1024;
+      const smapsRollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
+      return Number(/^Pss:\s+(\d+) kB/m.exec(smapsRollup)?.[1] ?? 0) / 1024;
     }),
   );
-  return sizes.reduce((sum, each) => sum + each, 0);
+  return sizesMebibytes.reduce((sum, each) => sum + each, 0);
 }

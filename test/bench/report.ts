@@ -1,41 +1,49 @@
-import type { Compared, Figures } from './measure.ts';
+import type { Comparison, Figures } from './measure.ts';
 import type { SearchFigures } from './search.ts';
 
-export interface Memory {
+export interface MemoryFigures {
   readonly afterTenThousand: number;
   readonly afterFiftyThousand: number;
 }
 
-export interface Run {
-  /** Allowed GET, embedded, against the bare Fastify proxy. */
-  readonly compared: Compared;
-  /** The same over MCP, against REST. */
-  readonly overMcp: Compared;
+export interface BenchRun {
+  /**
+   * An allowed GET through the gateway in one process, compared with the same GET through the plain
+   * Fastify proxy.
+   */
+  readonly compared: Comparison;
+  /** An allowed GET as a tool call over MCP, compared with the same GET over REST. */
+  readonly overMcp: Comparison;
   readonly figures: readonly Figures[];
-  /** Median of one call alone, in milliseconds, by `subject call`. */
+  /**
+   * The median latency of a single call in milliseconds; a key is the measured program and the kind
+   * of call, such as `proxy GET`.
+   */
   readonly alone: ReadonlyMap<string, number>;
-  readonly memory: Memory;
+  readonly memory: MemoryFigures;
   readonly layers: ReadonlyMap<string, ReadonlyMap<string, { medianMs: number; count: number }>>;
   readonly search: SearchFigures;
 }
 
-/** The targets of this run, each a ratio of figures measured side by side. */
+/**
+ * The targets of performance, each with its value in this run and whether the run meets the target.
+ */
 export function targetsOf({
-  compared: { share, timesAlone },
+  compared: { throughputRatio, latencyRatio },
   memory,
   search,
-}: Run): { name: string; value: string; holds: boolean }[] {
+}: BenchRun): { name: string; value: string; holds: boolean }[] {
   const growth = memory.afterFiftyThousand / memory.afterTenThousand - 1;
   return [
     {
       name: 'allowed GET, embedded, 32 in flight: share of the proxy’s throughput, at least 15 %',
-      value: `${(share * 100).toFixed(1)} %`,
-      holds: share >= 0.15,
+      value: `${(throughputRatio * 100).toFixed(1)} %`,
+      holds: throughputRatio >= 0.15,
     },
     {
       name: 'allowed GET, embedded, alone: median against the proxy’s, at most 8 times',
-      value: `${timesAlone.toFixed(1)} ×`,
-      holds: timesAlone <= 8,
+      value: `${latencyRatio.toFixed(1)} ×`,
+      holds: latencyRatio <= 8,
     },
     {
       name: 'memory of the embedded whole after 10,000 calls, at most 450 MiB',
@@ -55,10 +63,10 @@ export function targetsOf({
   ];
 }
 
-export function renderReport(run: Run): string {
+export function renderReport(run: BenchRun): string {
   const rows = run.figures.map((each) =>
     [
-      each.subject,
+      each.programName,
       each.call,
       each.concurrency,
       each.perSecond.toFixed(0),
@@ -117,8 +125,8 @@ One call at a time, median:
 |---|---|
 ${alone.join('\n')}
 
-The same GET as a tool's call over MCP, in turn with REST: ${(run.overMcp.share * 100).toFixed(0)} % of its throughput,
-${run.overMcp.timesAlone.toFixed(2)} times its time alone (medians of five rounds).
+The same GET as a tool's call over MCP, in turn with REST: ${(run.overMcp.throughputRatio * 100).toFixed(0)} % of its throughput,
+${run.overMcp.latencyRatio.toFixed(2)} times its time alone (medians of five rounds).
 
 Memory of the embedded whole: ${run.memory.afterTenThousand.toFixed(0)} MiB after 10,000 calls,
 ${run.memory.afterFiftyThousand.toFixed(0)} MiB after 50,000.

@@ -1,29 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises';
-
-const file = 'docs/performance.md';
-const heading = '\n## Scale\n';
-
-/** Writes the report of `npm run bench`, and keeps the section of `npm run bench:scale` behind it. */
-export async function writeReport(report: string): Promise<void> {
-  const [, scale] = (await readFile(file, 'utf8')).split(heading);
-  await writeFile(file, scale === undefined ? report : `${report}${heading}${scale}`);
-}
-
-/** Writes the section of `npm run bench:scale` behind the report of `npm run bench`. */
-export async function writeScale(scale: string): Promise<void> {
-  const [report] = (await readFile(file, 'utf8')).split(heading);
-  await writeFile(file, `${report}${heading}${scale}`);
-}
-
-export interface Scaled {
+export interface ExecutorScaling {
   readonly executors: number;
   readonly perSecond: number;
-  /** Answers that were not 2xx. */
+  /** The number of answers that were not 2xx. */
   readonly failed: number;
 }
 
-export interface Neighbours {
-  /** p99 of the other upstreams' calls, in milliseconds: while all are well, and in each trouble of one. */
+export interface OtherUpstreamLatencies {
+  /**
+   * The p99 latency, in milliseconds, of calls to 49 upstreams that answer well: while the fiftieth
+   * upstream answers well too (`well`), answers slowly (`slow`), or is down (`dead`).
+   */
   readonly well: number;
   readonly slow: number;
   readonly dead: number;
@@ -31,8 +17,8 @@ export interface Neighbours {
 }
 
 export interface ScaleRun {
-  readonly scaled: readonly Scaled[];
-  readonly neighbours: Neighbours;
+  readonly scaled: readonly ExecutorScaling[];
+  readonly otherUpstreams: OtherUpstreamLatencies;
 }
 
 export interface Goal {
@@ -41,12 +27,12 @@ export interface Goal {
   readonly holds: boolean;
 }
 
-export function goalsOf({ scaled, neighbours }: ScaleRun): Goal[] {
-  const alone = scaled[0]?.perSecond ?? 0;
-  const times = scaled.slice(1).map(({ executors, perSecond }) => ({
+export function goalsOf({ scaled, otherUpstreams: neighbours }: ScaleRun): Goal[] {
+  const singleExecutorRate = scaled[0]?.perSecond ?? 0;
+  const speedups = scaled.slice(1).map(({ executors, perSecond }) => ({
     name: `${executors} executors: throughput of one, at least ${(0.85 * executors).toFixed(1)} times`,
-    value: `${(perSecond / alone).toFixed(2)} ×`,
-    holds: perSecond / alone >= 0.85 * executors,
+    value: `${(perSecond / singleExecutorRate).toFixed(2)} ×`,
+    holds: perSecond / singleExecutorRate >= 0.85 * executors,
   }));
   const { well, slow, dead } = neighbours;
   const ratios = Object.entries({ slow, dead }).map(([trouble, p99]) => ({
@@ -54,7 +40,7 @@ export function goalsOf({ scaled, neighbours }: ScaleRun): Goal[] {
     value: `${(p99 / well).toFixed(2)} ×`,
     holds: p99 / well <= 1.1,
   }));
-  return [...times, ...ratios];
+  return [...speedups, ...ratios];
 }
 
 export function renderScale(run: ScaleRun): string {
@@ -64,7 +50,7 @@ export function renderScale(run: ScaleRun): string {
   const rows = run.scaled.map(
     ({ executors, perSecond, failed }) => `| ${executors} | ${perSecond.toFixed(1)} | ${failed} |`,
   );
-  const { well, slow, dead, failed } = run.neighbours;
+  const { well, slow, dead, failed } = run.otherUpstreams;
   return `
 Written by \`npm run bench:scale\`, on the same kind of machine: every process shares its two cores
 with the load generator.

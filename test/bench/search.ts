@@ -1,7 +1,7 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import { rankActions } from '../../registry/domain/search-rank.ts';
-import type { SearchSource } from '../../registry/domain/search-rank.ts';
-import { createSearchIndexes } from '../../registry/search-indexes.ts';
+import { rankActions } from '../../registry/search/domain/search-rank.ts';
+import type { SearchSource } from '../../registry/search/domain/search-index.ts';
+import { createSearchIndexes } from '../../registry/search/search-indexes.ts';
 
 export interface SearchFigures {
   readonly actions: number;
@@ -9,9 +9,9 @@ export interface SearchFigures {
   readonly p99: number;
 }
 
-const services = 20;
+const servicesCount = 20;
 const actionsPerService = 1_000;
-const rounds = 2_000;
+const roundsCount = 2_000;
 
 const verbs = 'create list get update delete merge archive search send assign'.split(' ');
 const nouns =
@@ -29,40 +29,47 @@ const queries = [
   'refund payment subscripton',
 ];
 
-/** Searching, in one process: what an agent waits for beyond the way to the registry and back. */
+/**
+ * Measures a search within one process: how long the agent waits, without the messages between the
+ * gateway and the registry.
+ */
 export async function measureSearch(): Promise<SearchFigures> {
   const indexes = createSearchIndexes();
   const sources: SearchSource[] = [];
-  for (let at = 0; at < services; at += 1) {
+  for (let at = 0; at < servicesCount; at += 1) {
     const template = templateOf(at);
     const index = await indexes.get(template.key, async () => template);
-    sources.push({ index, nameTerms: [template.key], isConnected: true });
+    sources.push({ index, names: [[template.key]], isConnected: true });
   }
-  const find = (query: string) =>
+  const findActions = (query: string) =>
     rankActions(query, sources, { limit: 10, misspellings: indexes.misspellings });
-  for (let round = 0; round < rounds / 4; round += 1) find(queries[round % queries.length] ?? '');
+  for (let round = 0; round < roundsCount / 4; round += 1)
+    findActions(queries[round % queries.length] ?? '');
   const durations: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < roundsCount; round += 1) {
     const started = performance.now();
-    find(queries[round % queries.length] ?? '');
+    findActions(queries[round % queries.length] ?? '');
     durations.push(performance.now() - started);
   }
   durations.sort((left, right) => left - right);
-  const at = (share: number) => durations[Math.floor(rounds * share)] ?? 0;
-  return { actions: services * actionsPerService, p50: at(0.5), p99: at(0.99) };
+  const at = (share: number) => durations[Math.floor(roundsCount * share)] ?? 0;
+  return { actions: servicesCount * actionsPerService, p50: at(0.5), p99: at(0.99) };
 }
 
-/** The same in every run: each action has words of its own, and words that many have. */
+/**
+ * Generates a template that is the same in every run. Each action has some words of its own, and
+ * some that other actions have too.
+ */
 function templateOf(service: number): CompiledTemplate {
   const actions = Array.from({ length: actionsPerService }, (_, position): CompiledAction => {
     const seed = service * actionsPerService + position;
     const [verb = '', noun = ''] = [verbs[seed % verbs.length], nouns[(seed * 7) % nouns.length]];
-    const key = `${verb}_${noun}_${wordOf(seed)}_${position}`;
-    const text = [1, 2, 3, 4, 5, 6, 7, 8].map((step) => wordOf(seed * step)).join(' ');
+    const key = `${verb}_${noun}_${generateWord(seed)}_${position}`;
+    const text = [1, 2, 3, 4, 5, 6, 7, 8].map((step) => generateWord(seed * step)).join(' ');
     return {
       key,
       method: 'GET',
-      path: `/v1/${noun}/{${wordOf(seed * 3)}_id}`,
+      path: `/v1/${noun}/{${generateWord(seed * 3)}_id}`,
       summary: `${verb} ${noun} ${text}`,
       description: [],
       risk: 'read',
@@ -94,8 +101,8 @@ function templateOf(service: number): CompiledTemplate {
   };
 }
 
-/** One of 4,000 words. */
-function wordOf(seed: number): string {
+/** Returns one of 4,000 generated words. */
+function generateWord(seed: number): string {
   const syllables = ['ba', 'ce', 'di', 'fo', 'gu', 'lan', 'mer', 'nis', 'pol', 'tur'];
   const digits = String((seed * 2_654_435_761) % 4_000).padStart(4, '0');
   return Array.from(digits, (digit) => syllables[Number(digit)]).join('');

@@ -1,4 +1,7 @@
-/** The upstream: answers at once, or after as many milliseconds as its argument says. Prints its port. */
+/**
+ * The upstream of the benchmarks. It answers after as many milliseconds as its argument says, or at
+ * once without an argument. It prints its port.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,8 +11,9 @@ const headers = { 'content-type': 'application/json', 'content-length': Buffer.b
 const delayMs = Number(process.argv[2] ?? 0);
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, reply) => {
   request.resume();
-  const answer = () => reply.writeHead(request.method === 'POST' ? 201 : 200, headers).end(body);
-  request.on('end', () => (delayMs === 0 ? answer() : setTimeout(answer, delayMs)));
+  const sendAnswer = () =>
+    reply.writeHead(request.method === 'POST' ? 201 : 200, headers).end(body);
+  request.on('end', () => (delayMs === 0 ? sendAnswer() : setTimeout(sendAnswer, delayMs)));
 });
 server.listen(0, () => {
   process.stdout.write(`port ${(server.address() as AddressInfo).port}\n`);

@@ -6,31 +6,42 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
-const places = [
+const executablePaths = [
   process.env['CHROMIUM_PATH'] ?? '',
   '/usr/bin/chromium',
   '/usr/bin/google-chrome',
-].filter((place) => place !== '');
+].filter((candidatePath) => candidatePath !== '');
+
+/** No test measures time by this limit: everything takes longer on a busy machine. */
+const timeoutMs = 120_000;
 
 export interface OpenBrowser extends AsyncDisposable {
-  /** A page in a context of its own: no cookies, nothing stored. */
+  /** Opens a page in a new context, without cookies or stored data. */
   newPage(options?: BrowserContextOptions): Promise<WatchedPage>;
 }
 
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What should not be there: refused inline code, uncaught errors, dialogs, requests to elsewhere. */
+  /**
+   * What happened on the page although no page may cause it: blocked inline code, uncaught errors,
+   * dialogs, and requests to other origins.
+   */
   readonly complaints: string[];
 }
 
-/** The distribution's own Chromium, without anything that reaches out by itself. */
+/**
+ * Starts the Chromium that the operating system has installed, without the features that make
+ * requests on their own.
+ */
 export async function openChromium(): Promise<OpenBrowser> {
-  const executablePath = places.find((place) => existsSync(place));
-  if (executablePath === undefined) throw new Error(`no Chromium at ${places.join(' or ')}`);
+  const executablePath = executablePaths.find((candidatePath) => existsSync(candidatePath));
+  if (executablePath === undefined)
+    throw new Error(`no Chromium at ${executablePaths.join(' or ')}`);
   const profile = await mkdtemp(join(tmpdir(), 'gateway-chromium-'));
   const browser = await chromium.launch({
     executablePath,
+    timeout: timeoutMs,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -45,8 +56,9 @@ export async function openChromium(): Promise<OpenBrowser> {
   return {
     async newPage(options) {
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+      context.setDefaultTimeout(timeoutMs);
       const page = await context.newPage();
-      return { page, context, complaints: watch(page) };
+      return { page, context, complaints: watchPage(page) };
     },
     async [Symbol.asyncDispose]() {
       await browser.close();
@@ -55,7 +67,7 @@ export async function openChromium(): Promise<OpenBrowser> {
   };
 }
 
-function watch(page: Page): string[] {
+function watchPage(page: Page): string[] {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   page.on('dialog', (dialog) => {
@@ -64,15 +76,16 @@ function watch(page: Page): string[] {
   });
   page.on('console', (message) => {
     const text = message.text();
-    // Chromium itself reports every answer from 400 on; those are part of the tests.
+    // Chromium logs every answer with a status of 400 or more as an error, but tests provoke such
+    // answers on purpose.
     if (message.type() === 'error' && !text.startsWith('Failed to load resource')) {
       complaints.push(`console: ${text}`);
     }
   });
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());
-    const isOwn = !page.url().startsWith('http') || origin === new URL(page.url()).origin;
-    if (!isOwn && !['blob:', 'data:'].includes(protocol)) {
+    const isOwnOrigin = !page.url().startsWith('http') || origin === new URL(page.url()).origin;
+    if (!isOwnOrigin && !['blob:', 'data:'].includes(protocol)) {
       complaints.push(`request to ${request.url()}`);
     }
   });

@@ -7,56 +7,83 @@ import { startFixtureServer } from './fixture-server.testing.ts';
 import type { FixtureServer } from './fixture-server.testing.ts';
 import { ann } from './fixtures.testing.ts';
 
-export const desktop = { width: 1280, height: 900 };
-export const phone = { width: 360, height: 740 };
+export const desktopViewport = { width: 1280, height: 900 };
+export const phoneViewport = { width: 360, height: 740 };
 
-type PageOptions = Parameters<OpenBrowser['newPage']>[0];
+interface PageOptions {
+  readonly viewport?: { readonly width: number; readonly height: number };
+  /** Opens a page for this test alone, which may change more than a load resets: its clock. */
+  readonly isOwn?: boolean;
+}
 
 /**
- * The dashboard's build over the fixture server, in one browser for the tests of a `describe`. Each
- * test starts without approvals, and fails on what its pages complain of.
+ * Serves the built dashboard from the fixture server, in one page of one browser for all tests of a
+ * `describe`, because a new page takes three times as long to load. Each test starts without
+ * approvals, and fails if its pages have complaints.
  */
 export function useDashboard() {
   let server: FixtureServer | undefined;
   let browser: OpenBrowser | undefined;
-  const opened: WatchedPage[] = [];
-  const running = () => {
-    if (server === undefined || browser === undefined) throw new Error('no test is running');
-    return { server, browser };
+  let sharedPage: WatchedPage | undefined;
+  const ownPages: WatchedPage[] = [];
+  const getRunning = () => {
+    if (server === undefined || browser === undefined || sharedPage === undefined) {
+      throw new Error('no test is running');
+    }
+    return { server, browser, shared: sharedPage };
   };
 
   beforeAll(async () => {
     const stack = new AsyncDisposableStack();
     server = stack.use(await startFixtureServer());
     browser = stack.use(await openChromium());
+    sharedPage = await browser.newPage();
     return () => stack.disposeAsync();
   });
 
   beforeEach(() => {
-    const fixture = running().server;
+    const fixture = getRunning().server;
     fixture.me = ann;
     fixture.approvals = [];
+    fixture.emptyPages = 0;
+    fixture.rules = [];
+    fixture.stoppedRules.length = 0;
+    fixture.why = [];
+    fixture.connections = [];
+    fixture.secrets = [];
+    fixture.answers = {};
     fixture.failures.length = 0;
     fixture.resolutions.length = 0;
     fixture.calls.length = 0;
     fixture.beforeResolve = () => {};
     return async () => {
-      for (const { context, complaints } of opened.splice(0)) {
-        await context.close();
-        if (complaints.length > 0) throw new Error(complaints.join('\n'));
+      const { page, complaints } = getRunning().shared;
+      await page.goto('about:blank');
+      // A pointer left over a button would show the next test's button in another colour.
+      await page.mouse.move(0, 0);
+      for (const watched of ownPages.splice(0)) {
+        await watched.context.close();
+        complaints.push(...watched.complaints);
       }
+      const allComplaints = complaints.splice(0);
+      if (allComplaints.length > 0) throw new Error(allComplaints.join('\n'));
     };
   });
 
   return {
     get server() {
-      return running().server;
+      return getRunning().server;
     },
+    /** Loads the path, in the light scheme, in the page that the tests share. */
     open: async (path: string, options: PageOptions = {}): Promise<Page> => {
-      const watched = await running().browser.newPage({ viewport: desktop, ...options });
-      opened.push(watched);
-      await watched.page.goto(running().server.url + path);
-      return watched.page;
+      const { viewport = desktopViewport, isOwn = false } = options;
+      const { browser: from, shared: watched, server: fixture } = getRunning();
+      if (isOwn) ownPages.push(await from.newPage());
+      const { page } = ownPages.at(-1) ?? watched;
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.goto(fixture.url + path);
+      return page;
     },
   };
 }

@@ -5,11 +5,18 @@ import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { isOpenApproval } from '#contracts/approval-status';
+import { decisionWords } from '#contracts/decision-words';
+import type { Move } from '#contracts/decision-words';
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
+import type { Connection } from '#contracts/http/connections';
 import type { Me } from '#contracts/http/identities';
+import type { Rule } from '#contracts/http/rules';
+import type { Secret } from '#contracts/http/secrets';
+import type { KeyExplanation } from '../../dashboard/src/features/approvals/explain/explain.queries.ts';
 import { ann } from './fixtures.testing.ts';
 
-const dist = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
+const distFolder = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
 const mediaTypes: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
@@ -17,23 +24,43 @@ const mediaTypes: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The dashboard's build, and just enough of the API to put it into states that the real gateway is seldom in. */
+/**
+ * Serves the built dashboard and a stand-in for the API, which brings the dashboard into states
+ * that a real gateway seldom has.
+ */
 export interface FixtureServer extends AsyncDisposable {
   readonly url: string;
   me: Me | null;
   approvals: ApprovalResponse[];
-  /** The next answers to requests whose path begins so, in place of the usual ones. */
+  /** How many pages of a list of approvals have no items and are not the last. */
+  emptyPages: number;
+  /** The rules that decisions have stored, and those of them that the person has stopped. */
+  rules: Partial<Rule>[];
+  readonly stoppedRules: string[];
+  /** What the API says about why an approval is asked. */
+  why: KeyExplanation[];
+  /** The accounts and secrets that the person can look up. */
+  connections: Partial<Connection>[];
+  secrets: Partial<Secret>[];
+  /** What is answered to other requests, by path. */
+  answers: Record<string, object>;
+  /**
+   * Answers that replace the usual answers to the next requests; each is used once, for a request
+   * whose path begins with `path`.
+   */
   readonly failures: { path: string; status: number; body?: object }[];
-  /** Approvals that a person has run. */
+  /** The ids of the approvals whose call a person has run from the page. */
   readonly calls: string[];
   readonly resolutions: (ResolveApprovalBody & { id: string })[];
-  /** What happens just before the next decision arrives. */
+  /** Runs just before the server handles the next decision. */
   beforeResolve: () => void;
-  /** Changes an approval as somebody else would, and announces it. */
-  change(id: string, differences: Partial<ApprovalResponse>, type?: string): void;
-  raise(approval: ApprovalResponse): void;
-  announce(type: string, data: object): void;
-  /** Ends all event streams; they may come back. */
+  /**
+   * Changes an approval as another person's decision would, and sends the event about the change.
+   */
+  changeApproval(id: string, differences: Partial<ApprovalResponse>, type?: string): void;
+  addApproval(approval: ApprovalResponse): void;
+  sendEvent(type: string, data: object): void;
+  /** Closes all event streams; the pages may connect again. */
   cutStreams(): void;
 }
 
@@ -43,21 +70,28 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   const fixture = {
     me: ann as Me | null,
     approvals: [] as ApprovalResponse[],
+    emptyPages: 0,
+    rules: [] as Partial<Rule>[],
+    stoppedRules: [] as string[],
+    why: [] as KeyExplanation[],
+    connections: [] as Partial<Connection>[],
+    secrets: [] as Partial<Secret>[],
+    answers: {} as Record<string, object>,
     failures: [] as { path: string; status: number; body?: object }[],
     resolutions: [] as (ResolveApprovalBody & { id: string })[],
     calls: [] as string[],
     beforeResolve: () => {},
-    change(id: string, differences: Partial<ApprovalResponse>, type = 'approval.resolved') {
+    changeApproval(id: string, differences: Partial<ApprovalResponse>, type = 'approval.resolved') {
       fixture.approvals = fixture.approvals.map((approval) =>
         approval.id === id ? { ...approval, ...differences } : approval,
       );
-      fixture.announce(type, { approval_id: id });
+      fixture.sendEvent(type, { approval_id: id });
     },
-    raise(approval: ApprovalResponse) {
+    addApproval(approval: ApprovalResponse) {
       fixture.approvals = [approval, ...fixture.approvals];
-      fixture.announce('approval.raised', approval);
+      fixture.sendEvent('approval.raised', approval);
     },
-    announce(type: string, data: object) {
+    sendEvent(type: string, data: object) {
       position += 1;
       const body = { id: String(position), type, created_at: '', org_id: '', data };
       for (const stream of streams) {
@@ -70,24 +104,44 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   };
 
   const server = createServer((request, response) => {
-    void answer(request, response).catch((error: unknown) => {
+    void answerRequest(request, response).catch((error: unknown) => {
       response.writeHead(500).end(String(error));
     });
   });
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answerRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<unknown> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fixture');
+    if (pathname === '/sign-in') {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+      return response.end('<!doctype html><html lang="en"><title>Sign in</title><h1>Sign in</h1>');
+    }
     if (!pathname.startsWith('/v1/')) return sendFile(pathname, response);
     const at = fixture.failures.findIndex(({ path }) => pathname.startsWith(path));
     const [failure] = at === -1 ? [] : fixture.failures.splice(at, 1);
     if (failure !== undefined) {
-      return send(response, failure.status, failure.body ?? envelope('internal'));
+      return sendJson(response, failure.status, failure.body ?? errorBodyOf('internal'));
     }
-    if (fixture.me === null) return send(response, 401, envelope('unauthenticated'));
-    if (pathname === '/v1/identities/me') return send(response, 200, fixture.me);
+    if (fixture.me === null) return sendJson(response, 401, errorBodyOf('unauthenticated'));
+    if (pathname === '/v1/identities/me') return sendJson(response, 200, fixture.me);
+    for (const name of ['connections', 'secrets'] as const) {
+      const page = { items: fixture[name], next_cursor: null };
+      if (pathname === `/v1/${name}`) return sendJson(response, 200, page);
+    }
+    const answer = fixture.answers[pathname];
+    if (answer !== undefined) return sendJson(response, 200, answer);
+    if (pathname === '/v1/rules') {
+      const items = fixture.rules.filter(
+        (rule) => rule.approval_id === searchParams.get('approval_id'),
+      );
+      return sendJson(response, 200, { items, next_cursor: null });
+    }
+    if (request.method === 'DELETE') return deleteRule(response, pathname);
     if (pathname === '/v1/sign-out') {
       fixture.me = null;
-      return send(response, 204);
+      return sendJson(response, 204);
     }
     if (pathname === '/v1/events') {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -97,62 +151,64 @@ export async function startFixtureServer(): Promise<FixtureServer> {
       return undefined;
     }
     const [, id, verb] = /^\/v1\/approvals(?:\/([^/]+))?(?:\/(\w+))?$/.exec(pathname) ?? [];
-    if (id === undefined) return send(response, 200, list(searchParams.get('status')));
+    if (id === undefined) return sendJson(response, 200, listApprovals(searchParams));
     if (verb === 'resolve') fixture.beforeResolve();
     const approval = fixture.approvals.find((each) => each.id === id);
-    if (approval === undefined) return send(response, 404, envelope('not_found'));
+    if (approval === undefined) return sendJson(response, 404, errorBodyOf('not_found'));
     if (verb === 'resolve') {
-      const body = JSON.parse(await text(request)) as ResolveApprovalBody;
-      return resolve(response, approval, body);
+      const body = JSON.parse(await readText(request)) as ResolveApprovalBody;
+      return resolveApproval(response, approval, body);
     }
+    if (verb === 'explain') return sendJson(response, 200, { why: fixture.why });
     if (verb === 'call') fixture.calls.push(approval.id);
-    return send(response, 200, approval);
+    return sendJson(response, 200, approval);
   }
 
-  function list(status: string | null) {
-    const isOpen = ({ status: own }: ApprovalResponse) => own === 'pending' || own === 'bubbled';
-    const items = fixture.approvals.filter((each) => status !== 'open' || isOpen(each));
-    return { items, next_cursor: null };
+  function deleteRule(response: ServerResponse, pathname: string) {
+    const id = pathname.slice('/v1/rules/'.length);
+    if (!fixture.rules.some((rule) => rule.id === id)) {
+      return sendJson(response, 404, errorBodyOf('not_found'));
+    }
+    fixture.rules = fixture.rules.filter((rule) => rule.id !== id);
+    fixture.stoppedRules.push(id);
+    return sendJson(response, 204);
   }
 
-  function resolve(
+  /** A page of the list; a cursor is a position in it. */
+  function listApprovals(query: URLSearchParams) {
+    const wanted = (name: string, value: string) => [null, value].includes(query.get(name));
+    const words = (query.get('q') ?? '').toLowerCase();
+    const found = fixture.approvals
+      .filter((each) => wanted('status', isOpenApproval(each) ? 'open' : 'decided'))
+      .filter((each) => wanted('risk', each.risk) && wanted('service', each.service))
+      .filter((each) => wanted('requester', each.requester.id))
+      .filter((each) => query.get('assigned') === null || each.resolver_id === fixture.me?.id)
+      .filter(({ action_description: sentence }) => sentence.toLowerCase().includes(words))
+      .toSorted((one, other) => other.created_at.localeCompare(one.created_at));
+    if (query.get('sort') === 'oldest') found.reverse();
+    const start = Number(query.get('cursor') ?? -fixture.emptyPages);
+    if (start < 0) return { items: [], next_cursor: String(start + 1) };
+    const end = start + Number(query.get('limit') ?? 50);
+    return { items: found.slice(start, end), next_cursor: end < found.length ? String(end) : null };
+  }
+
+  function resolveApproval(
     response: ServerResponse,
     approval: ApprovalResponse,
     body: ResolveApprovalBody,
   ) {
-    if (approval.status !== 'pending' && approval.status !== 'bubbled') {
-      return send(response, 409, envelope('already_resolved'));
+    if (!isOpenApproval(approval)) {
+      return sendJson(response, 409, errorBodyOf('already_resolved'));
     }
+    const { move, remembersFor } = decisionWords[body.resolution];
     const isRefused =
       approval.request.too_large === true &&
-      body.resolution.startsWith('allow') &&
-      !(body.resolution === 'allow' && body.acknowledge === 'too_large');
-    if (isRefused) return send(response, 422, envelope('acknowledgement_required'));
+      move === 'allow' &&
+      (remembersFor !== null || body.acknowledge !== 'too_large');
+    if (isRefused) return sendJson(response, 422, errorBodyOf('acknowledgement_required'));
     fixture.resolutions.push({ id: approval.id, ...body });
-    const isAllowed = body.resolution.startsWith('allow');
-    const now = new Date().toISOString();
-    fixture.change(approval.id, {
-      status: isAllowed ? 'allowed' : 'denied',
-      resolution: body.resolution as 'allow',
-      reason: body.reason ?? null,
-      resolved_at: now,
-      resolved_by: { id: ann.id, kind: 'user', name: ann.name, path: ann.path },
-      ...(isAllowed
-        ? {
-            execution: {
-              id: 'e',
-              status: 'pending',
-              runtime: 'http',
-              triggered_by: null,
-              created_at: now,
-              started_at: null,
-              finished_at: null,
-              expires_at: new Date(Date.now() + 15 * 60_000).toISOString(),
-            },
-          }
-        : {}),
-    });
-    return send(
+    fixture.changeApproval(approval.id, changesByMove[move](body));
+    return sendJson(
       response,
       200,
       fixture.approvals.find(({ id }) => id === approval.id),
@@ -170,28 +226,61 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   });
 }
 
-function envelope(error: string) {
+function errorBodyOf(error: string) {
   return { error, message: `A sentence for ${error}.`, request_id: `request-${error}` };
 }
 
-function send(response: ServerResponse, status: number, body?: object): void {
+function sendJson(response: ServerResponse, status: number, body?: object): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(body === undefined ? undefined : JSON.stringify(body));
 }
 
 async function sendFile(pathname: string, response: ServerResponse): Promise<void> {
   const name = extname(pathname) === '' ? 'index.html' : pathname;
-  const content = await readFile(join(dist, name));
+  const content = await readFile(join(distFolder, name));
   response.writeHead(200, {
     'content-type': mediaTypes[extname(name)] ?? 'application/octet-stream',
+    // As the gateway does: the name of a file in assets contains the hash of its content.
+    'cache-control': name.startsWith('/assets/')
+      ? 'public, max-age=31536000, immutable'
+      : 'no-cache',
     'content-security-policy':
       "default-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
   });
   response.end(content);
 }
 
-async function text(request: IncomingMessage): Promise<string> {
+async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
+}
+
+/** What a decision changes in an approval, by the move of its word. */
+const changesByMove: Record<Move, (body: ResolveApprovalBody) => Partial<ApprovalResponse>> = {
+  allow: (body) => ({
+    ...resolvedFieldsOf(body),
+    status: 'allowed',
+    resolution: decisionWords[body.resolution].remembersFor === null ? 'allow' : 'allow_remember',
+    execution: {
+      id: 'e',
+      status: 'pending',
+      runtime: 'http',
+      triggered_by: null,
+      created_at: new Date().toISOString(),
+      started_at: null,
+      finished_at: null,
+      expires_at: new Date(Date.now() + 15 * 60_000).toISOString(),
+    },
+  }),
+  deny: (body) => ({ ...resolvedFieldsOf(body), status: 'denied', resolution: 'deny' }),
+  bubble: () => ({ status: 'bubbled', resolver_id: ann.id }),
+};
+
+function resolvedFieldsOf({ reason }: ResolveApprovalBody): Partial<ApprovalResponse> {
+  return {
+    reason: reason ?? null,
+    resolved_at: new Date().toISOString(),
+    resolved_by: { id: ann.id, kind: 'user', name: ann.name, path: ann.path },
+  };
 }

@@ -1,7 +1,7 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import type { Me } from '#contracts/http/identities';
 
-const minute = 60_000;
+const minuteMs = 60_000;
 const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs).toISOString();
 
 export const ann: Me = {
@@ -28,13 +28,15 @@ export const ann: Me = {
 
 export const agentId = '0199c0de-0000-7000-8000-00000000000c';
 
-let last = 0;
+let lastId = 0;
 
-/** What an agent asked for a moment ago; a test says what matters to it. */
-export function anIssue(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
-  last += 1;
+/**
+ * An approval of an agent's call that creates an issue; a test overrides the fields that it checks.
+ */
+export function approvalOfIssue(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
+  lastId += 1;
   return {
-    id: `0199c0de-0000-7000-8000-0000000001${String(last).padStart(2, '0')}`,
+    id: `0199c0de-0000-7000-8000-00000001${String(lastId).padStart(4, '0')}`,
     status: 'pending',
     relationship: 'downstream',
     risk: 'med',
@@ -55,7 +57,7 @@ export function anIssue(differences: Partial<ApprovalResponse> = {}): ApprovalRe
         arg: 'acme/site',
       },
     ],
-    expires_at: at(23 * 60 * minute + 41 * minute),
+    expires_at: at(23 * 60 * minuteMs + 41 * minuteMs),
     requester: {
       id: agentId,
       kind: 'agent',
@@ -108,7 +110,7 @@ export function anIssue(differences: Partial<ApprovalResponse> = {}): ApprovalRe
       { label: 'Labels', value: 'bug, login', truncated: false },
     ],
     reason: null,
-    created_at: at(-4 * minute),
+    created_at: at(-4 * minuteMs),
     resolved_at: null,
     resolved_by: null,
     resolution: null,
@@ -118,9 +120,12 @@ export function anIssue(differences: Partial<ApprovalResponse> = {}): ApprovalRe
   };
 }
 
-/** The same agent's subagent asks to delete something, straight over HTTP. */
-export function aDeletion(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
-  return anIssue({
+/**
+ * An approval of a call by full URL that deletes something; a subagent of the same agent makes the
+ * call.
+ */
+export function approvalOfDeletion(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
+  return approvalOfIssue({
     risk: 'high',
     permission_keys: [
       'http:DELETE:api.storage.example/v1/buckets/backups/objects/2026-04-30.tar',
@@ -173,14 +178,14 @@ export function aDeletion(differences: Partial<ApprovalResponse> = {}): Approval
       ],
     },
     disclosed: [],
-    created_at: at(-1 * minute),
-    expires_at: at(4 * minute + 7_000),
+    created_at: at(-1 * minuteMs),
+    expires_at: at(4 * minuteMs + 7_000),
     ...differences,
   });
 }
 
-export function aRead(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
-  return anIssue({
+export function approvalOfRead(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
+  return approvalOfIssue({
     risk: 'low',
     action: 'search_messages',
     service: 'mail',

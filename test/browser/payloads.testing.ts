@@ -1,6 +1,6 @@
 /**
- * What an agent could write to look like something else, or to run: as it is given, and as it
- * must read on the page.
+ * Texts with which an agent could imitate a part of the page or inject code: each as the agent
+ * sends it, and as the page must show it.
  */
 export const payloads: readonly (readonly [what: string, given: string, shown: string])[] = [
   ...[

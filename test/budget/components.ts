@@ -6,76 +6,92 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
-import { freePort } from '../e2e/support/port.ts';
-import { until } from '../e2e/support/world.ts';
+import { lastingPort } from '../../services-src/embedded/index.ts';
+import { programEnv } from '../support/program-env.ts';
+import { pollUntil } from '../support/world.ts';
 import type { Answer, Question, Reading } from './probe.ts';
 
 export type Readings = Readonly<Record<Component, Reading>>;
 
-/** One process per component, each with a probe on its main thread. */
-export interface Apart extends AsyncDisposable {
+/**
+ * Every component in a process of its own, with a probe that measures the CPU time of the process's
+ * main thread.
+ */
+export interface SeparateComponents extends AsyncDisposable {
   readonly url: string;
   readonly firstSignInUrl: string;
-  /** What each main thread used for this work, and for what followed from it. */
+  /**
+   * Runs `work`, and measures the CPU time that each main thread uses for it, including the tasks
+   * that still run after the answer.
+   */
   measure<T>(work: () => Promise<T>): Promise<{ result: T; readings: Readings }>;
 }
 
-/** Starts what `startComponents` does, apart from one another. */
-export async function startApart(environment: Environment): Promise<Apart> {
+/** Starts the same components as `startComponents`, but each in a process of its own. */
+export async function startSeparateComponents(
+  environment: Environment,
+): Promise<SeparateComponents> {
   await using startup = new AsyncDisposableStack();
-  const oauthPort = String(await freePort());
+  const oauthPort = String(await lastingPort());
   const settings = {
-    PATH: process.env['PATH'],
+    ...programEnv,
     ...environment,
     OAUTH_PORT: oauthPort,
     OAUTH_URL: `http://127.0.0.1:${oauthPort}`,
   };
-  const started = components.map((component) => startup.use(startProcess(component, settings)));
+  const startedProcesses = components.map((component) =>
+    startup.use(startProcess(component, settings)),
+  );
   const url = `http://127.0.0.1:${environment['PORT']}`;
-  await until(async () => {
+  await pollUntil(async () => {
     const reply = await fetch(`${url}/health/ready`).catch(() => null);
     return reply?.ok === true;
   }, 'the gateway is ready');
-  const auth = started[components.indexOf('auth')] as Started;
-  await until(() => /Sign in: (\S+)/.test(auth.printed()), 'auth prints a link');
-  let idle: readonly number[] | undefined;
+  const auth = startedProcesses[components.indexOf('auth')] as StartedProcess;
+  await pollUntil(() => /Sign in: (\S+)/.test(auth.printed()), 'auth prints a link');
+  let idleTurnsMs: readonly number[] | undefined;
   const running = startup.move();
   return {
     url,
     firstSignInUrl: /Sign in: (\S+)/.exec(auth.printed())?.[1] ?? '',
-    measure: async (work) => measure(started, (idle ??= await idleOf(started)), work),
+    measure: async (work) =>
+      measureWork(
+        startedProcesses,
+        (idleTurnsMs ??= await measureIdleTurns(startedProcesses)),
+        work,
+      ),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-interface Started extends AsyncDisposable {
+interface StartedProcess extends AsyncDisposable {
   readonly component: Component;
   printed(): string;
   read(): Promise<Reading>;
 }
 
-function startProcess(component: Component, environment: Environment): Started {
+function startProcess(component: Component, environment: Environment): StartedProcess {
   const child: ChildProcess = spawn(
     process.execPath,
     ['--import', './test/budget/probe.ts', `${component}/main.ts`],
     { env: environment, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
   );
-  let printed = '';
-  child.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  const waiting = new Map<number, (reading: Reading) => void>();
-  let asked = 0;
-  child.on('message', ({ probe, ...reading }: Answer) => waiting.get(probe)?.(reading));
+  let printedText = '';
+  child.stdout?.on('data', (chunk: Buffer) => (printedText += chunk.toString()));
+  const waitingByProbe = new Map<number, (reading: Reading) => void>();
+  let nextReadingId = 0;
+  child.on('message', ({ probe, ...reading }: Answer) => waitingByProbe.get(probe)?.(reading));
   return {
     component,
-    printed: () => printed,
+    printed: () => printedText,
     read() {
       if (child.exitCode !== null) throw new Error(`${component} ended: ${child.exitCode}`);
-      asked += 1;
-      const question: Question = { probe: asked };
+      nextReadingId += 1;
+      const question: Question = { probe: nextReadingId };
       const { promise, resolve } = Promise.withResolvers<Reading>();
-      waiting.set(asked, resolve);
+      waitingByProbe.set(nextReadingId, resolve);
       child.send(question);
-      return promise.finally(() => waiting.delete(question.probe));
+      return promise.finally(() => waitingByProbe.delete(question.probe));
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -85,49 +101,66 @@ function startProcess(component: Component, environment: Environment): Started {
   };
 }
 
-/** Between two looks at whether what followed from the work is done. */
+/**
+ * The pause between two checks whether the components still work on a request that was answered.
+ */
 const pauseMs = 10;
 const pausesMax = 20;
-/** A turn of the loop that does nothing but the probe's timer, or little more. */
+/**
+ * A turn of the event loop with less CPU time than this counts as idle: it runs little more than
+ * the probe's timer.
+ */
 const idleTurnMs = 1;
 
-/** Shorter than the timer of a probe goes on. */
-const idlingMs = 2_000;
+/**
+ * How long the components idle for the measurement of `idleOf`. It must be shorter than the time
+ * after which an unasked probe stops its timer.
+ */
+const idleMeasurementMs = 2_000;
 
-/** CPU time of a turn in which nobody asks anything: the probe's timer, and what each component repeats. */
-async function idleOf(started: readonly Started[]): Promise<number[]> {
-  await readAll(started);
-  await sleep(idlingMs);
-  const readings = await readAll(started);
+/**
+ * The average CPU time of an event loop's turn without requests, which the probe's timer and the
+ * component's own timers use.
+ */
+async function measureIdleTurns(startedProcesses: readonly StartedProcess[]): Promise<number[]> {
+  await readAllProbes(startedProcesses);
+  await sleep(idleMeasurementMs);
+  const readings = await readAllProbes(startedProcesses);
   return readings.map(({ cpuMs, turns }) => cpuMs / turns);
 }
 
-const readAll = (started: readonly Started[]) => Promise.all(started.map((each) => each.read()));
+const readAllProbes = (startedProcesses: readonly StartedProcess[]) =>
+  Promise.all(startedProcesses.map((each) => each.read()));
 
-async function measure<T>(
-  started: readonly Started[],
-  idle: readonly number[],
+async function measureWork<T>(
+  startedProcesses: readonly StartedProcess[],
+  idleTurnsMs: readonly number[],
   work: () => Promise<T>,
 ) {
-  await readAll(started);
+  await readAllProbes(startedProcesses);
   const result = await work();
-  let all = await readAll(started);
+  let totalReadings = await readAllProbes(startedProcesses);
   for (let pauses = 0; pauses < pausesMax; pauses += 1) {
     await sleep(pauseMs);
-    const more = await readAll(started);
-    all = all.map((reading, at) => added(reading, more[at] as Reading));
-    if (more.every(({ longestMs }) => longestMs < idleTurnMs)) break;
+    const furtherReadings = await readAllProbes(startedProcesses);
+    totalReadings = totalReadings.map((reading, at) =>
+      addReadings(reading, furtherReadings[at] as Reading),
+    );
+    if (furtherReadings.every(({ longestMs }) => longestMs < idleTurnMs)) break;
   }
   const readings = Object.fromEntries(
-    started.map(({ component }, at) => {
-      const { cpuMs, turns, ...rest } = all[at] as Reading;
-      return [component, { ...rest, turns, cpuMs: Math.max(0, cpuMs - turns * (idle[at] ?? 0)) }];
+    startedProcesses.map(({ component }, at) => {
+      const { cpuMs, turns, ...rest } = totalReadings[at] as Reading;
+      return [
+        component,
+        { ...rest, turns, cpuMs: Math.max(0, cpuMs - turns * (idleTurnsMs[at] ?? 0)) },
+      ];
     }),
   ) as unknown as Readings;
   return { result, readings };
 }
 
-function added(one: Reading, other: Reading): Reading {
+function addReadings(one: Reading, other: Reading): Reading {
   return {
     cpuMs: one.cpuMs + other.cpuMs,
     longestMs: Math.max(one.longestMs, other.longestMs),

@@ -3,61 +3,76 @@ import { z } from 'zod';
 import { httpRoutes } from '#contracts/all';
 import type { RouteName } from '#contracts/all';
 import type { RouteSpec } from '#contracts/http/define';
-import { bodies } from '../e2e/idor/possessions.ts';
-import { templateDocument } from '../e2e/support/template.ts';
+import { bodiesByRoute } from '../e2e/idor/possessions.ts';
+import { templateDocument } from '../support/template.ts';
 import { runPlaceholder } from './send.ts';
-import { bodiesOf, hostileHeaders, pairsOf } from './shapes.ts';
-import type { Body, Fitting, Shape } from './shapes.ts';
+import { bodiesOf, hostileHeaders, parameterInputsOf } from './shapes.ts';
+import type { BodySpec, FittingValues, ExpensiveInput } from './shapes.ts';
 
-/** An address that takes input, the smallest request that it accepts, and dear ones. */
+/**
+ * An endpoint that takes input: the smallest request that it accepts (`valid`), and requests that
+ * should be expensive (`shapes`).
+ */
 export interface EntryPoint {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  readonly asks: 'nobody' | 'agent' | 'admin';
+  readonly caller: 'nobody' | 'agent' | 'admin';
   readonly contentType?: string;
-  readonly valid: Shape;
-  /** Made when they are sent: together they are large. */
-  shapes(): Iterable<Shape>;
+  readonly valid: ExpensiveInput;
+  /** A generator, because all the requests together would need too much memory. */
+  shapes(): Iterable<ExpensiveInput>;
 }
 
-/** Below each limit on a whole body there is room for what stands around a value. */
+/**
+ * The sizes of the test's bodies: slightly below each limit of a whole body, which leaves room for
+ * the other members of the body.
+ */
 const bodyBytesMax = 1_040_000;
 const mcpBytesMax = 260_000;
 const publicBytesMax = 8_000;
 const oauthBytesMax = 16_000;
 const formBytesMax = 16_000;
 const queryCharactersMax = 12_000;
-const run = runPlaceholder;
+const runNumberText = runPlaceholder;
 
-/** A small valid body for each route that takes one; the capitals are replaced by what exists. */
-const smallest: Partial<Record<RouteName, Readonly<Record<string, unknown>>>> = {
-  ...(bodies as object),
-  createAgent: { name: `agent_${run}` },
-  createSubagent: { name: `sub_${run}` },
-  createUser: { email: `u${run}@budget.example`, role: 'member' },
-  inviteUser: { email: `i${run}@budget.example`, role: 'member' },
+/**
+ * A small valid body for each route that takes one; the test replaces words in capitals by the ids
+ * of existing resources.
+ */
+const smallestBodies: Partial<Record<RouteName, Readonly<Record<string, unknown>>>> = {
+  ...(bodiesByRoute as object),
+  createAgent: { name: `agent_${runNumberText}` },
+  createSubagent: { name: `sub_${runNumberText}` },
+  createUser: { email: `u${runNumberText}@budget.example`, role: 'member' },
+  inviteUser: { email: `i${runNumberText}@budget.example`, role: 'member' },
+  changeProfile: { checklist: 'open' },
   changeOrg: { durable_read_audit: false },
   signIn: { email: 'a@b.example', password: 'CANARY-wrong' },
-  createSecret: { name: `secret_${run}`, value: 'CANARY-budget' },
-  requestSecret: { name: `asked_${run}` },
+  createSecret: { name: `secret_${runNumberText}`, value: 'CANARY-budget' },
+  requestSecret: { name: `asked_${runNumberText}` },
   createConnection: { provider: 'github' },
-  createService: { template: 'sendgrid', name: `service_${run}` },
-  createTemplate: { openapi: templateDocument(`tpl_${run}`) },
-  validateTemplate: { openapi: templateDocument(`tpl_${run}`) },
-  importTemplate: { source: { document: templateDocument(`imported_${run}`) } },
+  createRequest: { kind: 'service', template: 'github', name: `wanted_${runNumberText}` },
+  createService: { template: 'sendgrid', name: `service_${runNumberText}` },
+  createTemplate: { openapi: templateDocument(`tpl_${runNumberText}`) },
+  validateTemplate: { openapi: templateDocument(`tpl_${runNumberText}`) },
+  importTemplate: { source: { document: templateDocument(`imported_${runNumberText}`) } },
   startUpload: { text: 'openapi: 3.1.0' },
   callAction: { service: 'SERVICE', action: 'list_verified_senders' },
   validateAction: { service: 'SERVICE', action: 'list_verified_senders' },
   callConnection: { connection: 'github', method: 'GET', url: 'UPSTREAM/waits' },
-  createRule: { identity_id: null, effect: 'deny', pattern: `http:DELETE:h${run}.example.com/**` },
+  createRule: {
+    identity_id: null,
+    effect: 'deny',
+    pattern: `http:DELETE:h${runNumberText}.example.com/**`,
+  },
   createWebhook: { url: 'UPSTREAM/hook' },
 };
 
-function jsonEntry(
-  entry: Pick<EntryPoint, 'name' | 'method' | 'path' | 'asks'>,
-  body: Body,
-  others: Iterable<Shape> = [],
+function createJsonEntry(
+  entry: Pick<EntryPoint, 'name' | 'method' | 'path' | 'caller'>,
+  body: BodySpec,
+  others: Iterable<ExpensiveInput> = [],
 ): EntryPoint {
   const [before, behind] = body.around ?? ['', ''];
   return {
@@ -73,28 +88,37 @@ function jsonEntry(
 
 const routeEntries = Object.entries(httpRoutes) as [RouteName, RouteSpec][];
 
-/** Those who may do most: agents call, and people do the rest. */
-function askerOf(name: RouteName, { access }: RouteSpec): EntryPoint['asks'] {
+/**
+ * The caller of a route: an agent if the route is for calls or subagents, and otherwise the admin,
+ * who has the most rights.
+ */
+function callerOf(name: RouteName, { access }: RouteSpec): EntryPoint['caller'] {
   if (access === 'public') return 'nobody';
   const isForAgents = access.startsWith('actions') || name === 'createSubagent';
   return isForAgents ? 'agent' : 'admin';
 }
 
-const withBodies: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
+const bodyEntries: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
   const { method, path, access, body } = spec;
   if (body === undefined) return [];
-  const given: Body = {
-    valid: smallest[name] ?? {},
+  const given: BodySpec = {
+    valid: smallestBodies[name] ?? {},
     properties: propertiesOf(body),
     bytesMax: access === 'public' ? publicBytesMax : bodyBytesMax,
   };
-  return [jsonEntry({ name, method, path, asks: askerOf(name, spec) }, given)];
+  return [createJsonEntry({ name, method, path, caller: callerOf(name, spec) }, given)];
 });
 
-/** Headers are read before it is known which route they are for: a public one stands for all, and one with a caller. */
-const headersTriedOn = new Set<RouteName>(['getLive', 'getMe']);
-/** Queries, of which every route reads at least that it has none. */
-const withoutBodies: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
+/**
+ * The routes that get hostile headers. The gateway parses headers before it knows the route, so one
+ * public route and one route with a credential stand for all routes.
+ */
+const routesWithHostileHeaders = new Set<RouteName>(['getLive', 'getMe']);
+/**
+ * GET requests with long queries. Every route parses its query, even a route that refuses every
+ * parameter.
+ */
+const queryEntries: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
   const { method, path, query, body } = spec;
   if (method !== 'GET' || body !== undefined) return [];
   const names = query === undefined ? [] : propertiesOf(query);
@@ -103,35 +127,39 @@ const withoutBodies: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
       name,
       method,
       path,
-      asks: askerOf(name, spec),
+      caller: callerOf(name, spec),
       valid: { what: 'valid', query: '' },
       *shapes() {
-        for (const [what, text] of pairsOf(names, queryCharactersMax)) yield { what, query: text };
-        if (headersTriedOn.has(name)) yield* hostileHeaders;
+        for (const [what, text] of parameterInputsOf(names, queryCharactersMax))
+          yield { what, query: text };
+        if (routesWithHostileHeaders.has(name)) yield* hostileHeaders;
       },
     },
   ];
 });
 
-const call = { method: 'POST', path: '/v1/actions/call', asks: 'agent' } as const;
-const tried = { method: 'POST', path: '/v1/actions/validate', asks: 'agent' } as const;
-const mail = {
+const callRoute = { method: 'POST', path: '/v1/actions/call', caller: 'agent' } as const;
+const dryRunRoute = { method: 'POST', path: '/v1/actions/validate', caller: 'agent' } as const;
+const mailParams = {
   from: { email: 'a@budget.example' },
-  subject: `run ${run}`,
+  subject: `run ${runNumberText}`,
   personalizations: [{ to: [{ email: 'b@budget.example' }] }],
   content: [{ type: 'text/plain', value: 'x' }],
 };
-const repeated = (item: string, count: number) => Array<string>(count).fill(item).join();
-const address = '{"email":"a@b.example"}';
-/** What passes the schemas, or most of them, as long as it can be. */
-const mailFitting: Fitting = {
+const repeatItem = (item: string, count: number) => Array<string>(count).fill(item).join();
+const addressJson = '{"email":"a@b.example"}';
+/** Large values that pass the schemas of `send_email`, and values that almost pass them. */
+const mailFitting: FittingValues = {
   personalizations: [
-    ['many recipients', `[{"to":[${repeated(address, 9_800)}]}]`],
-    ['many messages', `[${repeated(`{"to":[${address}]}`, 1_000)}]`],
-    ['too many messages', `[${repeated(`{"to":[${address}]}`, 4_900)}]`],
-    ['wrong recipients', `[{"to":[${repeated('{"email":0}', 9_800)}]}]`],
-    ['unknown names', `[${repeated('{"too":[]}', 9_800)}]`],
-    ['template values', `[{"to":[${address}],"dynamic_template_data":[${repeated('0', 19_000)}]}]`],
+    ['many recipients', `[{"to":[${repeatItem(addressJson, 9_800)}]}]`],
+    ['many messages', `[${repeatItem(`{"to":[${addressJson}]}`, 1_000)}]`],
+    ['too many messages', `[${repeatItem(`{"to":[${addressJson}]}`, 4_900)}]`],
+    ['wrong recipients', `[{"to":[${repeatItem('{"email":0}', 9_800)}]}]`],
+    ['unknown names', `[${repeatItem('{"too":[]}', 9_800)}]`],
+    [
+      'template values',
+      `[{"to":[${addressJson}],"dynamic_template_data":[${repeatItem('0', 19_000)}]}]`,
+    ],
   ],
   content: [
     [
@@ -139,45 +167,49 @@ const mailFitting: Fitting = {
       `[{"type":"text/plain","value":"${'é"\\'.replace('"\\', '\\"').repeat(200_000)}"}]`,
     ],
   ],
-  categories: [['too many', `[${repeated('"c"', 20_000)}]`]],
+  categories: [['too many', `[${repeatItem('"c"', 20_000)}]`]],
   attachments: [
     ['a long file', `[{"content":"${'QUJD'.repeat(250_000)}","filename":"a"}]`],
-    ['too many', `[${repeated('{"content":"QQ==","filename":"a"}', 4_900)}]`],
+    ['too many', `[${repeatItem('{"content":"QQ==","filename":"a"}', 4_900)}]`],
   ],
 };
-const place = { list: 'a', item: 'b', name: `run ${run}` };
-const numbers = Array.from({ length: 20_000 }, (_, at) => at).join();
-const placeFitting: Fitting = {
+const placeParams = { list: 'a', item: 'b', name: `run ${runNumberText}` };
+const numbersText = Array.from({ length: 20_000 }, (_, at) => at).join();
+const placeFitting: FittingValues = {
   list: [['segments', JSON.stringify('a/'.repeat(4_000))]],
   code: [['letters and one that is not', JSON.stringify(`${'a'.repeat(40)}!`)]],
-  numbers: [['all different', `[${numbers}]`]],
+  numbers: [['all different', `[${numbersText}]`]],
   people: [
-    ['people', `[${repeated('{"email":"a@b.example","kind":"cc"}', 4_900)}]`],
-    ['wrong people', `[${repeated('{"email":"@","kind":"no"}', 4_900)}]`],
+    ['people', `[${repeatItem('{"email":"a@b.example","kind":"cc"}', 4_900)}]`],
+    ['wrong people', `[${repeatItem('{"email":"@","kind":"no"}', 4_900)}]`],
   ],
-  choice: [['none of the choices', `[${repeated('"ab"', 20_000)}]`]],
+  choice: [['none of the choices', `[${repeatItem('"ab"', 20_000)}]`]],
 };
-const inParams = (service: string, action: string) =>
+const frameOfParams = (service: string, action: string) =>
   [`{"service":"${service}","action":"${action}","params":`, '}'] as const;
-const asText = (params: object) => JSON.stringify({ ...params, texts: Array(10_000).fill('x') });
+const paramsWithTexts = (params: object) =>
+  JSON.stringify({ ...params, texts: Array(10_000).fill('x') });
 
-/** Inside of what a call carries, where it reaches schemas, filters, cards and the audit log. */
-const calls: EntryPoint[] = [
-  ...([call, tried] as const).flatMap((route, at) => [
-    jsonEntry(
+/**
+ * Large parameters of calls, which the schemas, the disclose filters, the approval cards and the
+ * audit log handle.
+ */
+const callEntries: EntryPoint[] = [
+  ...([callRoute, dryRunRoute] as const).flatMap((route, at) => [
+    createJsonEntry(
       { name: `${at === 0 ? 'call' : 'dry run'} of send_email`, ...route },
       {
-        valid: mail,
+        valid: mailParams,
         properties: ['personalizations', 'from', 'subject', 'content', 'categories', 'attachments'],
         bytesMax: bodyBytesMax,
-        around: inParams('SERVICE', 'send_email'),
+        around: frameOfParams('SERVICE', 'send_email'),
         fitting: mailFitting,
       },
     ),
-    jsonEntry(
+    createJsonEntry(
       { name: `${at === 0 ? 'call' : 'dry run'} of an own template`, ...route },
       {
-        valid: place,
+        valid: placeParams,
         properties: [
           'list',
           'tags',
@@ -192,14 +224,14 @@ const calls: EntryPoint[] = [
           'anything',
         ],
         bytesMax: bodyBytesMax,
-        around: inParams('OWN', 'put_item'),
+        around: frameOfParams('OWN', 'put_item'),
         fitting: placeFitting,
       },
     ),
-    jsonEntry(
+    createJsonEntry(
       { name: `${at === 0 ? 'call' : 'dry run'} with method and path`, ...route },
       {
-        valid: { service: 'OWN', method: 'POST', path: `/lists/a/items/${run}` },
+        valid: { service: 'OWN', method: 'POST', path: `/lists/a/items/${runNumberText}` },
         properties: ['path', 'query', 'headers', 'body', 'secrets'],
         bytesMax: bodyBytesMax,
         fitting: {
@@ -211,7 +243,7 @@ const calls: EntryPoint[] = [
           body: [
             [
               'what an own template takes',
-              JSON.stringify({ ...place, texts: Array(19_000).fill('x') }),
+              JSON.stringify({ ...placeParams, texts: Array(19_000).fill('x') }),
             ],
             ['a form', JSON.stringify('a[b]=c&'.repeat(100_000))],
           ],
@@ -219,33 +251,36 @@ const calls: EntryPoint[] = [
       },
     ),
   ]),
-  jsonEntry(
-    { name: 'call with params as a text', ...call },
+  createJsonEntry(
+    { name: 'call with params as a text', ...callRoute },
     {
       valid: {
         service: 'OWN',
         action: 'put_item',
-        params: asText({ list: 'a', item: 'b', name: '' }),
+        params: paramsWithTexts({ list: 'a', item: 'b', name: '' }),
       },
       properties: ['params'],
       bytesMax: bodyBytesMax,
       fitting: {
         params: [
-          ['texts', JSON.stringify(JSON.stringify({ ...place, texts: Array(19_000).fill('x') }))],
+          [
+            'texts',
+            JSON.stringify(JSON.stringify({ ...placeParams, texts: Array(19_000).fill('x') })),
+          ],
           [
             'people',
             JSON.stringify(
-              `{"list":"a","item":"b","name":"","people":[${repeated(address, 9_000)}]}`,
+              `{"list":"a","item":"b","name":"","people":[${repeatItem(addressJson, 9_000)}]}`,
             ),
           ],
         ],
       },
     },
   ),
-  jsonEntry(
-    { name: 'raw call', ...call },
+  createJsonEntry(
+    { name: 'raw call', ...callRoute },
     {
-      valid: { service: 'http', method: 'POST', url: `UPSTREAM/waits?run=${run}` },
+      valid: { service: 'http', method: 'POST', url: `UPSTREAM/waits?run=${runNumberText}` },
       properties: ['url', 'query', 'headers', 'body', 'secrets'],
       bytesMax: bodyBytesMax,
       fitting: {
@@ -259,29 +294,29 @@ const calls: EntryPoint[] = [
   ),
 ];
 
-const tools = { method: 'POST', path: '/mcp', asks: 'agent' } as const;
-const toolCall = (name: string, args: object) => ({
+const mcpRoute = { method: 'POST', path: '/mcp', caller: 'agent' } as const;
+const createToolCall = (name: string, args: object) => ({
   jsonrpc: '2.0',
   id: 1,
   method: 'tools/call',
   params: { name, arguments: args },
 });
-const inTool = (tool: string, behind = '') =>
+const frameOfToolArgument = (tool: string, behind = '') =>
   [
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":`,
     `${behind}}}`,
   ] as const;
-const mcp: EntryPoint[] = [
-  jsonEntry(
-    { name: 'MCP messages', ...tools },
+const mcpEntries: EntryPoint[] = [
+  createJsonEntry(
+    { name: 'MCP messages', ...mcpRoute },
     {
-      valid: toolCall('service_search', { query: 'send' }),
+      valid: createToolCall('service_search', { query: 'send' }),
       properties: ['params', 'method', 'id'],
       bytesMax: mcpBytesMax,
     },
   ),
-  jsonEntry(
-    { name: 'MCP initialize', ...tools },
+  createJsonEntry(
+    { name: 'MCP initialize', ...mcpRoute },
     {
       valid: {
         protocolVersion: '2025-06-18',
@@ -303,7 +338,7 @@ const mcp: EntryPoint[] = [
       ],
       [
         'service_call',
-        { service: 'SERVICE', action: 'send_email', params: mail },
+        { service: 'SERVICE', action: 'send_email', params: mailParams },
         ['params', 'service'],
       ],
       [
@@ -314,56 +349,65 @@ const mcp: EntryPoint[] = [
       ['service_auth', { operation: 'service_status' }, ['operation', 'service']],
     ] as const
   ).map(([tool, valid, properties]) =>
-    jsonEntry(
-      { name: `MCP ${tool}`, ...tools },
-      { valid, properties, bytesMax: mcpBytesMax, around: inTool(tool) },
+    createJsonEntry(
+      { name: `MCP ${tool}`, ...mcpRoute },
+      { valid, properties, bytesMax: mcpBytesMax, around: frameOfToolArgument(tool) },
     ),
   ),
-  jsonEntry(
-    { name: 'MCP service_call of an own template', ...tools },
+  createJsonEntry(
+    { name: 'MCP service_call of an own template', ...mcpRoute },
     {
-      valid: place,
+      valid: placeParams,
       properties: ['list', 'texts', 'people', 'map', 'anything'],
       bytesMax: mcpBytesMax,
-      around: [`${inTool('service_call')[0]}{"service":"OWN","action":"put_item","params":`, '}}}'],
+      around: [
+        `${frameOfToolArgument('service_call')[0]}{"service":"OWN","action":"put_item","params":`,
+        '}}}',
+      ],
     },
   ),
 ];
 
-const registration = { redirect_uris: ['http://127.0.0.1/cb'], client_name: `budget ${run}` };
-const form = 'application/x-www-form-urlencoded';
-function formEntry(
-  entry: Pick<EntryPoint, 'name' | 'method' | 'path' | 'asks'>,
+const registration = {
+  redirect_uris: ['http://127.0.0.1/cb'],
+  client_name: `budget ${runNumberText}`,
+};
+const formContentType = 'application/x-www-form-urlencoded';
+function createFormEntry(
+  entry: Pick<EntryPoint, 'name' | 'method' | 'path' | 'caller'>,
   valid: Readonly<Record<string, string>>,
   bytesMax: number,
 ): EntryPoint {
-  const whole = new URLSearchParams(valid).toString();
+  const wholeForm = new URLSearchParams(valid).toString();
   return {
     ...entry,
-    contentType: form,
-    valid: { what: 'valid', body: whole },
+    contentType: formContentType,
+    valid: { what: 'valid', body: wholeForm },
     *shapes() {
-      for (const [what, text] of pairsOf(Object.keys(valid), bytesMax - whole.length)) {
-        yield { what, body: `${whole}&${text}` };
+      for (const [what, text] of parameterInputsOf(
+        Object.keys(valid),
+        bytesMax - wholeForm.length,
+      )) {
+        yield { what, body: `${wholeForm}&${text}` };
         yield { what: `${what} alone`, body: text };
       }
     },
   };
 }
 
-const open = { method: 'POST', asks: 'nobody' } as const;
-const client = { client_id: 'CLIENT', redirect_uri: 'http://127.0.0.1/cb' };
-const asking = {
-  ...client,
+const publicPostRoute = { method: 'POST', caller: 'nobody' } as const;
+const clientParams = { client_id: 'CLIENT', redirect_uri: 'http://127.0.0.1/cb' };
+const authorizationQuery = {
+  ...clientParams,
   response_type: 'code',
   code_challenge_method: 'S256',
   state: 'x',
   scope: 'mcp',
   code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
 };
-const oauth: EntryPoint[] = [
-  jsonEntry(
-    { name: '/oauth/register', path: '/oauth/register', ...open },
+const oauthEntries: EntryPoint[] = [
+  createJsonEntry(
+    { name: '/oauth/register', path: '/oauth/register', ...publicPostRoute },
     {
       valid: registration,
       properties: ['redirect_uris', 'client_name', 'grant_types', 'scope', 'client_uri', 'jwks'],
@@ -374,28 +418,33 @@ const oauth: EntryPoint[] = [
     [
       [
         '/oauth/token',
-        { grant_type: 'authorization_code', code: 'x', code_verifier: 'x'.repeat(43), ...client },
+        {
+          grant_type: 'authorization_code',
+          code: 'x',
+          code_verifier: 'x'.repeat(43),
+          ...clientParams,
+        },
       ],
-      ['/oauth/token', { grant_type: 'refresh_token', refresh_token: 'x', ...client }],
-      ['/oauth/revoke', { token: 'x', client_id: client.client_id }],
+      ['/oauth/token', { grant_type: 'refresh_token', refresh_token: 'x', ...clientParams }],
+      ['/oauth/revoke', { token: 'x', client_id: clientParams.client_id }],
       ['/oauth/consent', { flow: 'x', decision: 'allow' }],
     ] as const
   ).map(([path, valid]) =>
-    formEntry(
+    createFormEntry(
       {
         name: `${path} as a form with ${Object.keys(valid)[0]}${'code' in valid ? ' and code' : ''}`,
         path,
-        ...open,
+        ...publicPostRoute,
       },
       valid,
       oauthBytesMax,
     ),
   ),
   ...['/oauth/token', '/oauth/revoke'].map((path) =>
-    jsonEntry(
-      { name: `${path} as JSON`, path, ...open },
+    createJsonEntry(
+      { name: `${path} as JSON`, path, ...publicPostRoute },
       {
-        valid: { token: 'x', ...client },
+        valid: { token: 'x', ...clientParams },
         properties: ['token', 'client_id'],
         bytesMax: oauthBytesMax,
       },
@@ -405,22 +454,29 @@ const oauth: EntryPoint[] = [
     name: '/oauth/authorize',
     method: 'GET',
     path: '/oauth/authorize',
-    asks: 'nobody',
-    valid: { what: 'valid', query: new URLSearchParams(asking).toString() },
+    caller: 'nobody',
+    valid: { what: 'valid', query: new URLSearchParams(authorizationQuery).toString() },
     *shapes() {
-      const whole = new URLSearchParams(asking).toString();
-      for (const [what, text] of pairsOf(Object.keys(asking), queryCharactersMax)) {
-        yield { what, query: `${whole}&${text}` };
+      const wholeForm = new URLSearchParams(authorizationQuery).toString();
+      for (const [what, text] of parameterInputsOf(
+        Object.keys(authorizationQuery),
+        queryCharactersMax,
+      )) {
+        yield { what, query: `${wholeForm}&${text}` };
         yield { what: `${what} alone`, query: text };
       }
       yield* hostileHeaders;
     },
   },
 ];
-const pages: EntryPoint[] = [
-  formEntry({ name: '/sign-in', path: '/sign-in', ...open }, { token: 'x' }, formBytesMax),
-  formEntry(
-    { name: '/sign-in with a password', path: '/sign-in', ...open },
+const pageEntries: EntryPoint[] = [
+  createFormEntry(
+    { name: '/sign-in', path: '/sign-in', ...publicPostRoute },
+    { token: 'x' },
+    formBytesMax,
+  ),
+  createFormEntry(
+    { name: '/sign-in with a password', path: '/sign-in', ...publicPostRoute },
     { email: 'a@b.example', password: 'CANARY-wrong' },
     formBytesMax,
   ),
@@ -437,10 +493,10 @@ function propertiesOf(body: z.ZodType): string[] {
 }
 
 export const entryPoints: readonly EntryPoint[] = [
-  ...withBodies,
-  ...withoutBodies,
-  ...calls,
-  ...mcp,
-  ...oauth,
-  ...pages,
+  ...bodyEntries,
+  ...queryEntries,
+  ...callEntries,
+  ...mcpEntries,
+  ...oauthEntries,
+  ...pageEntries,
 ];

@@ -1,94 +1,124 @@
 import { components } from '#contracts/vocabulary';
 import { cpuMsOf } from '../support/cpu.ts';
-import type { Apart, Readings } from './components.ts';
-import { send } from './send.ts';
-import type { Sendable } from './send.ts';
+import type { SeparateComponents, Readings } from './components.ts';
+import { sendRequest } from './send.ts';
+import type { PreparedRequest } from './send.ts';
 
-/** Times `JSON.parse` of the same bytes, on top of the smallest request. */
+/**
+ * A request may cost as much as the smallest valid request, plus this many times the cost of
+ * `JSON.parse` of its own bytes.
+ */
 const parsesMax = 20;
-/** CPU time that no main thread may use without a turn of its loop. */
-const longestMsMax = 50;
-/** What the clock of CPU time (steps of up to 4 ms), collected garbage and timers add to a measurement. */
+/**
+ * The limit of the CPU time that a main thread uses in one turn of its event loop, because other
+ * requests wait meanwhile.
+ */
+const turnMsMax = 50;
+/**
+ * The tolerance for errors of measurement: the clock of CPU time has steps of up to 4 ms, and
+ * garbage collection and timers add to the result.
+ */
 const slackMs = 5;
-/** How often what looks dear is measured again, alone: the least of them counts. */
-const againMax = 8;
+/**
+ * How often a request that seems too expensive is measured again, without other requests at the
+ * same time; the smallest result counts.
+ */
+const repetitionsMax = 8;
 
-export interface Judged {
+export interface RequestCost {
   readonly status: number;
   readonly text: string;
-  /** A sentence for each component that it costs too much. */
-  readonly dear: readonly string[];
-}
-
-/** The least of a few, of each component: timers and garbage of others only add. */
-export async function smallestOf(apart: Apart, valid: Sendable): Promise<Readings> {
-  for (let run = 0; run < 4; run += 1) await send(valid);
-  let least: Readings | undefined;
-  for (let run = 0; run < 5; run += 1) {
-    const { readings } = await apart.measure(() => send(valid));
-    least = leastOf(least, readings);
-  }
-  return least as Readings;
-}
-
-interface Case {
-  readonly asked: Sendable;
-  readonly smallest: Readings;
-  /** What others ask meanwhile, the first time. */
-  readonly beside: () => Promise<unknown>;
-}
-
-/** Sends a request beside others; if it seems too dear to any component, a few times alone. */
-export async function judge(apart: Apart, { asked, smallest, beside }: Case): Promise<Judged> {
-  // Measured where it matters: most requests cost hardly more than the smallest.
-  let parsing: number | undefined;
-  const dearIn = (measured: Readings) => {
-    const seen = tooDear(measured, smallest, parsing ?? 0);
-    if (seen.length === 0 || parsing !== undefined) return seen;
-    parsing = parsingMsOf(asked);
-    return tooDear(measured, smallest, parsing);
-  };
-  let { result, readings } = await apart.measure(async () => {
-    const [answered] = await Promise.all([send(asked), beside()]);
-    return answered;
-  });
-  let dear = dearIn(readings);
-  for (let again = 0; again < againMax && dear.length > 0; again += 1) {
-    const measured = await apart.measure(() => send(asked));
-    result = measured.result;
-    readings = leastOf(readings, measured.readings);
-    dear = dearIn(readings);
-  }
-  return { ...result, dear };
+  /** One sentence for each component that uses more CPU time for the request than allowed. */
+  readonly excesses: readonly string[];
 }
 
 /**
- * Of the same bytes: those that are no JSON as a text of JSON. From bytes, as a component reads them; a
- * text that was parsed before takes half as long, or twice.
+ * Measures a valid request a few times, and returns the smallest result of each component, because
+ * timers and garbage collection only add to a result.
  */
-function parsingMsOf({ body, url, headers, ...rest }: Sendable): number {
+export async function measureSmallestRequest(
+  separate: SeparateComponents,
+  valid: PreparedRequest,
+): Promise<Readings> {
+  for (let run = 0; run < 4; run += 1) await sendRequest(valid);
+  let leastReadings: Readings | undefined;
+  for (let run = 0; run < 5; run += 1) {
+    const { readings } = await separate.measure(() => sendRequest(valid));
+    leastReadings = minimumOf(leastReadings, readings);
+  }
+  return leastReadings as Readings;
+}
+
+interface RequestCase {
+  readonly sendable: PreparedRequest;
+  readonly smallest: Readings;
+  /** Sends another caller's requests, at the same time as the first attempt. */
+  readonly sendOthers: () => Promise<unknown>;
+}
+
+/**
+ * Sends a request at the same time as another caller's requests. If it seems too expensive for a
+ * component, the function sends it a few more times, alone.
+ */
+export async function measureRequest(
+  separate: SeparateComponents,
+  { sendable, smallest, sendOthers }: RequestCase,
+): Promise<RequestCost> {
+  // `parsing` is measured only for requests that cost more than the smallest one, because measuring
+  // takes time and few requests do.
+  let parsingMs: number | undefined;
+  const findExcessesIn = (measured: Readings) => {
+    const foundExcesses = findExcesses(measured, smallest, parsingMs ?? 0);
+    if (foundExcesses.length === 0 || parsingMs !== undefined) return foundExcesses;
+    parsingMs = parsingMsOf(sendable);
+    return findExcesses(measured, smallest, parsingMs);
+  };
+  let { result, readings } = await separate.measure(async () => {
+    const [answered] = await Promise.all([sendRequest(sendable), sendOthers()]);
+    return answered;
+  });
+  let excesses = findExcessesIn(readings);
+  for (
+    let repeatsCount = 0;
+    repeatsCount < repetitionsMax && excesses.length > 0;
+    repeatsCount += 1
+  ) {
+    const measured = await separate.measure(() => sendRequest(sendable));
+    result = measured.result;
+    readings = minimumOf(readings, measured.readings);
+    excesses = findExcessesIn(readings);
+  }
+  return { ...result, excesses };
+}
+
+/**
+ * The CPU time of parsing the request's bytes as JSON; bytes of another format are parsed as one
+ * JSON string. The function decodes the bytes each time, as a component does, because V8 may parse
+ * the same string object in half or twice the time.
+ */
+function parsingMsOf({ body, url, headers, ...rest }: PreparedRequest): number {
   const isJson = rest.method !== 'GET' && headers['content-type'] === 'application/json';
   const text = isJson ? body : JSON.stringify(`${url}${JSON.stringify(headers)}${body}`);
   const bytes = Buffer.from(text);
   return cpuMsOf(() => JSON.parse(bytes.toString()));
 }
 
-function tooDear(readings: Readings, smallest: Readings, parsing: number): string[] {
+function findExcesses(readings: Readings, smallest: Readings, parsingMs: number): string[] {
   return components.flatMap((component) => {
     const { cpuMs, longestMs } = readings[component];
-    const allowed = smallest[component].cpuMs + parsesMax * parsing + slackMs;
+    const allowedMs = smallest[component].cpuMs + parsesMax * parsingMs + slackMs;
     const sentences: string[] = [];
-    if (cpuMs > allowed) {
-      sentences.push(`${component} ${cpuMs.toFixed(1)} ms, ${allowed.toFixed(1)} allowed`);
+    if (cpuMs > allowedMs) {
+      sentences.push(`${component} ${cpuMs.toFixed(1)} ms, ${allowedMs.toFixed(1)} allowed`);
     }
-    if (longestMs > longestMsMax) {
+    if (longestMs > turnMsMax) {
       sentences.push(`${component} ${longestMs.toFixed(1)} ms without a turn of its loop`);
     }
     return sentences;
   });
 }
 
-function leastOf(one: Readings | undefined, other: Readings): Readings {
+function minimumOf(one: Readings | undefined, other: Readings): Readings {
   const entries = components.map((component) => {
     const [a, b] = [one?.[component] ?? other[component], other[component]];
     return [

@@ -1,63 +1,70 @@
 import { isMainThread } from 'node:worker_threads';
 
-/** What the main thread of one component has used since the last question. */
+/** What the main thread of one component has used since the test's last question. */
 export interface Reading {
-  /** CPU time in milliseconds. */
+  /** The CPU time in milliseconds. */
   readonly cpuMs: number;
-  /** The most CPU time between two turns of its event loop. */
+  /** The most CPU time between two turns of the event loop. */
   readonly longestMs: number;
-  /** Turns of its event loop that were looked at. */
+  /** The number of turns of the event loop that the probe observed. */
   readonly turns: number;
 }
 
-/** The question of a test; the answer has the same number. */
+/** A test's question to the probe; `probe` is the question's number, which the answer repeats. */
 export interface Question {
   readonly probe: number;
 }
 export type Answer = Question & Reading;
 
-/** So often the loop is looked at while something is measured: what is shorter is not told apart. */
-const everyMs = 5;
-/** Nobody asks any more: the timer stops, so that it costs the next measurement nothing. */
-const quietMs = 10_000;
+/**
+ * How often the probe looks at the event loop. `longestMs` cannot distinguish turns within this
+ * interval.
+ */
+const probeIntervalMs = 5;
+/**
+ * If the test asks nothing for this long, the probe stops its timer, so that the timer costs later
+ * work nothing.
+ */
+const probeTimeoutMs = 10_000;
 
-// Preloaded by `node --import` into the process of a component; its threads and children inherit the flag.
+// `node --import` preloads this file into a component's process. The process's threads and child
+// processes inherit the flag, so this condition excludes them.
 if (isMainThread && process.send !== undefined && process.argv[1]?.endsWith('/main.ts')) {
-  observe(process.send.bind(process));
+  observeEventLoop(process.send.bind(process));
 }
 
-function observe(send: (answer: Answer) => unknown): void {
+function observeEventLoop(send: (answer: Answer) => unknown): void {
   const cpuMs = () => {
     const { user, system } = process.threadCpuUsage();
     return (user + system) / 1_000;
   };
   let askedAt = 0;
   let timer: NodeJS.Timeout | undefined;
-  let readAt = cpuMs();
-  let turnAt = readAt;
+  let cpuMsAtRead = cpuMs();
+  let cpuMsAtTurn = cpuMsAtRead;
   let longestMs = 0;
   let turns = 0;
-  const turn = (): void => {
+  const recordTurn = (): void => {
     const now = cpuMs();
-    longestMs = Math.max(longestMs, now - turnAt);
-    turnAt = now;
+    longestMs = Math.max(longestMs, now - cpuMsAtTurn);
+    cpuMsAtTurn = now;
     turns += 1;
-    if (performance.now() - askedAt < quietMs) return;
+    if (performance.now() - askedAt < probeTimeoutMs) return;
     clearInterval(timer);
     timer = undefined;
   };
 
   process.on('message', ({ probe }: Question) => {
     askedAt = performance.now();
-    turn();
-    send({ probe, cpuMs: turnAt - readAt, longestMs, turns });
-    timer ??= setInterval(turn, everyMs).unref();
-    turnAt = cpuMs();
-    readAt = turnAt;
+    recordTurn();
+    send({ probe, cpuMs: cpuMsAtTurn - cpuMsAtRead, longestMs, turns });
+    timer ??= setInterval(recordTurn, probeIntervalMs).unref();
+    cpuMsAtTurn = cpuMs();
+    cpuMsAtRead = cpuMsAtTurn;
     longestMs = 0;
     turns = 0;
   });
-  // The component ends as without a probe, and with its test.
+  // The channel to the test must not keep the component's process running.
   process.channel?.unref();
   process.on('disconnect', () => process.exit());
 }

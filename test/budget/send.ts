@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import type { Agent } from 'node:http';
 
-/** One request, ready to be sent. */
-export interface Sendable {
+/** A request that is ready to be sent. */
+export interface PreparedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -10,17 +10,20 @@ export interface Sendable {
   readonly agent: Agent;
 }
 
-/** Becomes another number each time: what exists already is answered without being made. */
+/**
+ * `send` replaces this text in a body by a new number, so that every request can create a resource
+ * with a new name.
+ */
 export const runPlaceholder = 'RUN_NUMBER';
-let sent = 0;
+let sentCount = 0;
 
-/** The status and the beginning of the answer. */
-export function send(sendable: Sendable): Promise<{ status: number; text: string }> {
+/** Sends a request and returns the status and the beginning of the answer. */
+export function sendRequest(sendable: PreparedRequest): Promise<{ status: number; text: string }> {
   const { method, url, headers, agent } = sendable;
-  sent += 1;
-  const body = Buffer.from(sendable.body.replaceAll(runPlaceholder, String(sent)));
+  sentCount += 1;
+  const body = Buffer.from(sendable.body.replaceAll(runPlaceholder, String(sentCount)));
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
-  const asked = request(
+  const sentRequest = request(
     url,
     {
       method,
@@ -37,7 +40,7 @@ export function send(sendable: Sendable): Promise<{ status: number; text: string
       answer.once('error', reject);
     },
   );
-  asked.once('error', reject);
-  asked.end(body);
+  sentRequest.once('error', reject);
+  sentRequest.end(body);
   return promise;
 }

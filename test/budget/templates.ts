@@ -1,5 +1,7 @@
-/** Of anybody's own making: every kind of place that a schema can have, and filters over all of it. */
-export function ownTemplate(key: string, server: string): string {
+/**
+ * A template of a user whose schema has every kind of property, and whose filters read all of them.
+ */
+export function createOwnTemplate(key: string, server: string): string {
   return `openapi: 3.1.0
 info: { title: Places ${key}, key: ${key}, category: Testing }
 servers: [{ url: '${server}' }]

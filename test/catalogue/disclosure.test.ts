@@ -2,14 +2,18 @@ import { loadJq } from 'jq-wasm';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
-import { compileTemplate } from '../../registry/domain/template.ts';
-import { hiddenPlaces } from './disclosure.ts';
+import { compileTemplate } from '../../registry/compiler/domain/template.ts';
+import { findHiddenPlaces } from './disclosure.ts';
 
 const jq = await loadJq();
 
-/** Where the check finds values that nobody is shown, in an action with this body. */
-function hiddenIn(properties: Record<string, unknown>, filters: string[], more: object = {}) {
-  const schema = { type: 'object', properties, additionalProperties: false, ...more };
+/** The places of an action's body whose values the check reports as hidden. */
+function listHidden(
+  properties: Record<string, unknown>,
+  filters: string[],
+  schemaChanges: object = {},
+) {
+  const schema = { type: 'object', properties, additionalProperties: false, ...schemaChanges };
   const document = {
     openapi: '3.1.0',
     info: { title: 'Notes', key: 'notes', version: '1.0.0' },
@@ -30,97 +34,118 @@ function hiddenIn(properties: Record<string, unknown>, filters: string[], more: 
   const { template, report } = compileTemplate(stringify(document), options);
   const action = template?.actions['write_note'];
   if (action === undefined) throw new Error(JSON.stringify(report.errors));
-  return hiddenPlaces(action, {}, jq)
+  return findHiddenPlaces(action, {}, jq)
     .map(({ at }) => at)
     .toSorted();
 }
 
-const text = { type: 'string', minLength: 1 };
-const open = { type: 'object', required: ['key'], properties: { key: text } };
+const textSchema = { type: 'string', minLength: 1 };
+const openSchema = { type: 'object', required: ['key'], properties: { key: textSchema } };
 
-describe('the check of what a person is shown', () => {
+describe('the check for values that the approval card hides', () => {
   test.for<
     [what: string, properties: Record<string, unknown>, filters: string[], hidden: string[]]
   >([
-    ['a parameter without a filter', { title: text, note: text }, ['.body.title'], ['note']],
-    ['a parameter in the sentence', { board: { ...text, maxLength: 40 } }, [], []],
     [
-      'a member of an open object beside the one that is shown',
-      { parent: open },
+      'finds a parameter without a filter',
+      { title: textSchema, note: textSchema },
+      ['.body.title'],
+      ['note'],
+    ],
+    [
+      'accepts a parameter that the sentence contains',
+      { board: { ...textSchema, maxLength: 40 } },
+      [],
+      [],
+    ],
+    [
+      'finds the members of a free-form object that no filter shows',
+      { parent: openSchema },
       ['.body.parent.key'],
       ['parent.*'],
     ],
-    ['an open object that is shown whole', { parent: open }, ['.body.parent'], []],
     [
-      'all but the first item of a list',
-      { labels: { type: 'array', minItems: 1, items: text } },
+      'accepts a free-form object that a filter shows whole',
+      { parent: openSchema },
+      ['.body.parent'],
+      [],
+    ],
+    [
+      'finds a list of which a filter shows only the first item',
+      { labels: { type: 'array', minItems: 1, items: textSchema } },
       ['.body.labels // empty | .[0]'],
       ['labels[]'],
     ],
   ])('%s', ([, properties, filters, hidden]) => {
-    expect(hiddenIn(properties, filters)).toEqual(hidden);
+    expect(listHidden(properties, filters)).toEqual(hidden);
   });
 
-  test('a text that is cut by its filter is not all shown', () => {
-    expect(hiddenIn({ note: text }, ['.body.note // empty | .[:200]'])).toEqual(['note']);
+  test('finds a text that a filter truncates', () => {
+    expect(listHidden({ note: textSchema }, ['.body.note // empty | .[:200]'])).toEqual(['note']);
   });
 
-  test('a switch that is shown in words is shown', () => {
-    const loud = { type: 'boolean' };
-    expect(hiddenIn({ loud }, ['if .body.loud == false then "in silence" else empty end'])).toEqual(
-      [],
-    );
-    expect(hiddenIn({ loud }, ['"loud or not"'])).toEqual(['loud']);
-  });
-
-  test('null empties a field, which is not the same as leaving it as it is', () => {
-    const note = { type: ['string', 'null'], minLength: 1 };
-    expect(hiddenIn({ note }, ['.body.note // empty'])).toEqual(['note = null']);
+  test('accepts a boolean that a filter shows in words, unless the words are the same for both values', () => {
+    const loudSchema = { type: 'boolean' };
     expect(
-      hiddenIn({ note }, ['.body | if has("note") then .note // "nothing" else empty end']),
+      listHidden({ loud: loudSchema }, ['if .body.loud == false then "in silence" else empty end']),
+    ).toEqual([]);
+    expect(listHidden({ loud: loudSchema }, ['"loud or not"'])).toEqual(['loud']);
+  });
+
+  test('finds a filter that shows null and a missing field with one text', () => {
+    const noteSchema = { type: ['string', 'null'], minLength: 1 };
+    expect(listHidden({ note: noteSchema }, ['.body.note // empty'])).toEqual(['note = null']);
+    expect(
+      listHidden({ note: noteSchema }, [
+        '.body | if has("note") then .note // "nothing" else empty end',
+      ]),
     ).toEqual([]);
   });
 
-  test('a value that one alternative can have and its filter does not show', () => {
+  test('finds an alternative of a union that the filter does not show', () => {
     const to = {
       oneOf: [
         {
           type: 'object',
           required: ['user'],
           additionalProperties: false,
-          properties: { user: text },
+          properties: { user: textSchema },
         },
         {
           type: 'object',
           required: ['team'],
           additionalProperties: false,
-          properties: { team: text },
+          properties: { team: textSchema },
         },
       ],
     };
-    expect(hiddenIn({ to }, ['.body.to.user // empty'])).toEqual(['to.team']);
+    expect(listHidden({ to }, ['.body.to.user // empty'])).toEqual(['to.team']);
   });
 
-  test('a value that hides behind another one', () => {
-    const page = text;
-    const block = text;
-    const more = { anyOf: [{ required: ['page'] }, { required: ['block'] }] };
-    expect(hiddenIn({ page, block }, ['.body | .page // .block'], more)).toEqual(['block']);
-  });
-
-  test('the order of a list', () => {
-    const labels = { type: 'array', items: text };
-    expect(hiddenIn({ labels }, ['.body.labels // empty | sort | join(", ")'])).toEqual([
-      'labels[]',
+  test('finds a value that a filter shows only if another value is missing', () => {
+    const page = textSchema;
+    const block = textSchema;
+    const schemaChanges = { anyOf: [{ required: ['page'] }, { required: ['block'] }] };
+    expect(listHidden({ page, block }, ['.body | .page // .block'], schemaChanges)).toEqual([
+      'block',
     ]);
   });
 
-  test('a filter that fails shows nothing', () => {
-    expect(hiddenIn({ note: text }, ['.body.note | length | join(", ")'])).toEqual(['note']);
+  test('finds a filter that hides the order of a list', () => {
+    const labelsSchema = { type: 'array', items: textSchema };
+    expect(
+      listHidden({ labels: labelsSchema }, ['.body.labels // empty | sort | join(", ")']),
+    ).toEqual(['labels[]']);
   });
 
-  test('a keyword that it does not understand is no reason to say yes', () => {
-    const note = { type: 'object', patternProperties: { '^x': text } };
-    expect(() => hiddenIn({ note }, ['.body.note'])).toThrow('patternProperties');
+  test('finds a value whose filter fails', () => {
+    expect(listHidden({ note: textSchema }, ['.body.note | length | join(", ")'])).toEqual([
+      'note',
+    ]);
+  });
+
+  test('throws on a schema keyword that it does not know', () => {
+    const noteSchema = { type: 'object', patternProperties: { '^x': textSchema } };
+    expect(() => listHidden({ note: noteSchema }, ['.body.note'])).toThrow('patternProperties');
   });
 });

@@ -4,8 +4,8 @@ import type { Jq } from 'jq-wasm';
 import { renderDescription } from '#templates';
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { buildActionRequest } from '../../executor/domain/build-request.ts';
-import { isObject } from '../../registry/domain/context.ts';
+import { buildActionRequest } from '../../executor/request/domain/build-action-request.ts';
+import { isObject } from '../../registry/document/domain/context.ts';
 import { probesOf } from './probes.ts';
 import type { Surroundings } from './probes.ts';
 
@@ -15,76 +15,90 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 interface HiddenPlace {
   readonly at: string;
-  /** Two calls that look the same. */
-  readonly alike: readonly [one: Params, other: Params];
+  /** Two different calls whose approval cards show the same texts. */
+  readonly alikeCalls: readonly [one: Params, other: Params];
 }
 
 /**
- * The places of an action's arguments at which a value can be sent that nobody sees before allowing
- * it: two calls that differ there, and look the same in the sentence and in every disclosed field.
- * It follows the schema, not an example: free-form objects, list items and alternatives included.
+ * Finds the arguments of an action whose values the approval card does not show: two calls that
+ * differ in such a value have the same sentence and the same disclosed fields on their cards. The
+ * check follows the schema and not only an example, and so covers free-form objects, list items and
+ * alternatives.
  */
-export function hiddenPlaces(
+export function findHiddenPlaces(
   action: CompiledAction,
   example: Readonly<Record<string, unknown>>,
   jq: Jq,
 ): HiddenPlace[] {
-  const isPossible = ajv.compile(withoutSizes(action.paramsSchema));
-  const groups = (['full', 'bare'] satisfies Surroundings[]).flatMap((surroundings) =>
+  const isPossible = ajv.compile(removeSizes(action.paramsSchema));
+  const callsByPlace = (['full', 'bare'] satisfies Surroundings[]).flatMap((surroundings) =>
     probesOf({ schema: action.paramsSchema, example, at: '' }, surroundings).map(
       ({ at, values }) => ({
         at,
-        calls: distinct(values).filter((value): value is Params => isPossible(value)),
+        calls: removeDuplicates(values).filter((value): value is Params => isPossible(value)),
       }),
     ),
   );
-  const shown = show(
+  const shownCards = renderCards(
     action,
-    groups.flatMap(({ calls }) => calls),
+    callsByPlace.flatMap(({ calls }) => calls),
     jq,
   );
-  const hidden = new Map<string, HiddenPlace>();
-  const probed = new Set<string>();
-  let next = 0;
-  for (const { at, calls } of groups) {
-    const looks = shown.slice(next, next + calls.length);
-    next += calls.length;
-    if (calls.length > 1) probed.add(at);
-    looks.forEach((look, index) => {
-      const one = calls[looks.indexOf(look)];
+  const hiddenPlaces = new Map<string, HiddenPlace>();
+  const probedPlaces = new Set<string>();
+  let nextCardIndex = 0;
+  for (const { at, calls } of callsByPlace) {
+    const cardTexts = shownCards.slice(nextCardIndex, nextCardIndex + calls.length);
+    nextCardIndex += calls.length;
+    if (calls.length > 1) probedPlaces.add(at);
+    cardTexts.forEach((cardText, index) => {
+      const firstCallWithText = calls[cardTexts.indexOf(cardText)];
       const other = calls[index];
-      if (one !== undefined && other !== undefined && one !== other)
-        hidden.set(at, { at, alike: [one, other] });
+      if (firstCallWithText !== undefined && other !== undefined && firstCallWithText !== other)
+        hiddenPlaces.set(at, { at, alikeCalls: [firstCallWithText, other] });
     });
   }
-  const unreached = groups.filter(({ at }) => !probed.has(at));
-  if (unreached.length > 0) {
-    throw new Error(`${action.key}: no call reaches ${unreached.map(({ at }) => at).join(', ')}`);
+  const unreachedPlaces = callsByPlace.filter(({ at }) => !probedPlaces.has(at));
+  if (unreachedPlaces.length > 0) {
+    throw new Error(
+      `${action.key}: no call reaches ${unreachedPlaces.map(({ at }) => at).join(', ')}`,
+    );
   }
-  return [...hidden.values()];
+  return [...hiddenPlaces.values()];
 }
 
-/** Calls that differ in the order of their properties are one call. */
-function distinct(values: readonly unknown[]): unknown[] {
-  return [...new Map(values.map((value) => [JSON.stringify(value, inOrder), value])).values()];
+/** Removes calls that differ only in the order of their properties. */
+function removeDuplicates(values: readonly unknown[]): unknown[] {
+  return [
+    ...new Map(values.map((value) => [JSON.stringify(value, sortProperties), value])).values(),
+  ];
 }
 
-function inOrder(_: string, value: unknown): unknown {
+function sortProperties(_: string, value: unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).toSorted(([one], [other]) => one.localeCompare(other)),
+    Object.entries(value).toSorted(([firstCallWithText], [other]) =>
+      firstCallWithText.localeCompare(other),
+    ),
   );
 }
 
-/** What the card says of each call: its sentence, and what every filter gives. */
-function show(action: CompiledAction, calls: readonly Params[], jq: Jq): string[] {
+/**
+ * The text that the approval card shows for each call: the sentence, and the result of every
+ * disclose filter.
+ */
+function renderCards(action: CompiledAction, calls: readonly Params[], jq: Jq): string[] {
   const baseUrl = 'https://api.example.com';
+  // What is shown does not depend on how a message is composed, and the probed values are no mail
+  // addresses.
+  const { compose: _compose, ...shown } = action;
   const projections = calls.map(
     (params) =>
-      buildActionRequest({ action, params, baseUrl, callDigest: '0'.repeat(64) }).projection,
+      buildActionRequest({ action: shown, params, baseUrl, callDigest: '0'.repeat(64) }).projection,
   );
   const fields = action.disclose.map(({ filter }) => `(try [${filter}] catch "cannot be read")`);
-  // One run for all: starting jq costs more than filtering. `null` is shown as nothing.
+  // One jq process runs all filters on all calls, because starting jq takes longer than filtering.
+  // The card omits `null`, so the program does too.
   const program = `[.[] | [${fields.join(', ')}] | map(if type == "array" then map(select(. != null)) else . end)]`;
   const [disclosed] = jq.json(projections, program) as [unknown[]];
   return calls.map((params, index) =>
@@ -92,12 +106,14 @@ function show(action: CompiledAction, calls: readonly Params[], jq: Jq): string[
   );
 }
 
-/** The schema without what a probe does not keep to: lengths, patterns and bounds. */
-function withoutSizes(schema: unknown): Record<string, unknown> {
-  return strip(schema) as Record<string, unknown>;
+/**
+ * The schema without lengths, patterns and bounds, because the probed values do not respect them.
+ */
+function removeSizes(schema: unknown): Record<string, unknown> {
+  return stripSizes(schema) as Record<string, unknown>;
 }
 
-const sizes = new Set([
+const sizeKeywords = new Set([
   'pattern',
   'minLength',
   'maxLength',
@@ -107,24 +123,24 @@ const sizes = new Set([
   'maximum',
 ]);
 
-function strip(schema: unknown): unknown {
+function stripSizes(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   return Object.fromEntries(
     Object.entries(schema)
-      .filter(([keyword]) => !sizes.has(keyword))
+      .filter(([keyword]) => !sizeKeywords.has(keyword))
       .map(([keyword, value]) => {
         if (keyword === 'properties' && isObject(value)) {
           return [
             keyword,
-            Object.fromEntries(Object.entries(value).map(([k, v]) => [k, strip(v)])),
+            Object.fromEntries(Object.entries(value).map(([k, v]) => [k, stripSizes(v)])),
           ];
         }
         if (Array.isArray(value) && (keyword === 'anyOf' || keyword === 'oneOf')) {
-          return [keyword, value.map(strip)];
+          return [keyword, value.map(stripSizes)];
         }
         return [
           keyword,
-          keyword === 'items' || keyword === 'additionalProperties' ? strip(value) : value,
+          keyword === 'items' || keyword === 'additionalProperties' ? stripSizes(value) : value,
         ];
       }),
   );

@@ -1,123 +1,147 @@
-import { isObject } from '../../registry/domain/context.ts';
+import { isObject } from '../../registry/document/domain/context.ts';
 import type { PublishedDocument } from '../support/prism.ts';
 
 type Json = Record<string, unknown>;
 
-/** A value that may be sent, as the provider's document describes it. */
+/** A value of a request, as the provider's document describes it. */
 export interface OfficialField {
   readonly types: readonly string[];
   readonly values: readonly unknown[];
   readonly required: boolean;
-  /** Members of an object, or of the items of a list; undefined when the document leaves them open. */
+  /**
+   * The members of an object, or of the objects in a list; undefined if the document does not
+   * describe them.
+   */
   readonly members: () => Readonly<Record<string, OfficialField>> | undefined;
 }
 
 export interface OfficialOperation {
-  /** By `place name`, such as `query per_page`; those of the path by their position: `path 0`. */
+  /**
+   * Parameters by place and name, such as `query per_page`; a path parameter has its position as
+   * name, such as `path 0`.
+   */
   readonly params: Readonly<Record<string, OfficialField>>;
-  /** Undefined when it takes none. */
+  /** Undefined if the operation takes no body. */
   readonly body: OfficialField | undefined;
   readonly bodyRequired: boolean;
 }
 
-const depthMax = 6;
-const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
+const schemaDepthMax = 6;
+const httpMethods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
 
-/** The operation of one of the documents; a fixed segment of ours may fill a placeholder of theirs. */
-export function findOfficial(
+/**
+ * Finds an operation in the documents. Where the document's path has a placeholder, the template's
+ * path may have a fixed segment.
+ */
+export function findOfficialOperation(
   documents: readonly PublishedDocument[],
   { method, path }: { method: string; path: string },
 ): { document: PublishedDocument; path: string; operation: OfficialOperation } | undefined {
-  const found = documents.flatMap((document) =>
+  const foundOperations = documents.flatMap((document) =>
     Object.entries(document.paths)
-      .filter(([theirs, item]) => fits(path, theirs) && isObject(item) && hasMethod(item, method))
-      .map(([theirs]) => ({ document, path: theirs })),
+      .filter(
+        ([theirPath, pathItem]) =>
+          matchesPath(path, theirPath) && isObject(pathItem) && hasMethod(pathItem, method),
+      )
+      .map(([theirPath]) => ({ document, path: theirPath })),
   );
-  // The closest spelling: with the fewest placeholders.
-  const [best] = found.toSorted(
-    (left, right) => placeholders(left.path) - placeholders(right.path),
+  // If several paths match, the one with the fewest placeholders matches best.
+  const [best] = foundOperations.toSorted(
+    (left, right) => countPlaceholders(left.path) - countPlaceholders(right.path),
   );
   if (best === undefined) return undefined;
-  const item = best.document.paths[best.path] as Json;
-  return { ...best, operation: describe(best.document, item, method.toLowerCase()) };
+  const pathItem = best.document.paths[best.path] as Json;
+  return { ...best, operation: describeOperation(best.document, pathItem, method.toLowerCase()) };
 }
 
-function hasMethod(item: Json, method: string): boolean {
-  return methods.includes(method.toLowerCase()) && isObject(item[method.toLowerCase()]);
+function hasMethod(pathItem: Json, method: string): boolean {
+  return httpMethods.includes(method.toLowerCase()) && isObject(pathItem[method.toLowerCase()]);
 }
 
-function fits(ours: string, theirs: string): boolean {
-  const [left, right] = [segmentsOf(ours), segmentsOf(theirs)];
+function matchesPath(ourPath: string, theirPath: string): boolean {
+  const [left, right] = [segmentsOf(ourPath), segmentsOf(theirPath)];
   return (
     left.length === right.length &&
     left.every((segment, index) => {
-      const other = right[index] ?? '';
-      if (segment === other) return true;
-      // `{id}.json` and `{id}:verb` keep what stands around the placeholder.
-      const pattern = other
+      const officialSegment = right[index] ?? '';
+      if (segment === officialSegment) return true;
+      // In a document's segment such as `{id}.json` or `{id}:verb`, only the placeholder may
+      // differ.
+      const pattern = officialSegment
         .split(/\{[^}]*\}/)
         .map((part) => RegExp.escape(part))
         .join('(.+)');
-      return other.includes('{') && new RegExp(`^${pattern}$`).test(segment);
+      return officialSegment.includes('{') && new RegExp(`^${pattern}$`).test(segment);
     })
   );
 }
 
 const segmentsOf = (path: string) => path.replace(/\/$/, '').split('/');
-const placeholders = (path: string) => path.split('{').length;
+const countPlaceholders = (path: string) => path.split('{').length;
 
-function describe(document: PublishedDocument, item: Json, method: string): OfficialOperation {
-  const operation = item[method] as Json;
+function describeOperation(
+  document: PublishedDocument,
+  pathItem: Json,
+  method: string,
+): OfficialOperation {
+  const operation = pathItem[method] as Json;
   const params: Record<string, OfficialField> = {};
-  for (const given of [...list(item['parameters']), ...list(operation['parameters'])]) {
-    const param = follow(document, given);
-    // A document of version 2 says how a value is written beside what it is.
-    const schema = follow(document, param['schema'] ?? contentSchema(document, param) ?? param);
+  for (const given of [...asList(pathItem['parameters']), ...asList(operation['parameters'])]) {
+    const param = followReferences(document, given);
+    // A document of OpenAPI 2 puts a parameter's type next to its name instead of into a schema.
+    const schema = followReferences(
+      document,
+      param['schema'] ?? contentSchemaOf(document, param) ?? param,
+    );
     params[`${String(param['in'])} ${String(param['name'])}`] = {
-      ...fieldOf(document, schema, depthMax),
+      ...fieldOf(document, schema, schemaDepthMax),
       required: param['required'] === true,
     };
   }
-  const body = follow(document, operation['requestBody']);
-  const schema = contentSchema(document, body);
+  const body = followReferences(document, operation['requestBody']);
+  const schema = contentSchemaOf(document, body);
   return {
     params,
-    body: schema === undefined ? undefined : fieldOf(document, schema, depthMax),
+    body: schema === undefined ? undefined : fieldOf(document, schema, schemaDepthMax),
     bodyRequired: body['required'] === true,
   };
 }
 
-/** Of several media types the one we would send: JSON, else a form, else whatever comes first. */
-function contentSchema(document: PublishedDocument, { content }: Json): Json | undefined {
+/**
+ * The schema of the media type that the template would send if the document has several: JSON,
+ * otherwise a form, otherwise the first.
+ */
+function contentSchemaOf(document: PublishedDocument, { content }: Json): Json | undefined {
   if (!isObject(content)) return undefined;
   const types = Object.keys(content);
-  const chosen =
+  const chosenMediaType =
     types.find((type) => /json/.test(type)) ?? types.find((type) => /form/.test(type)) ?? types[0];
-  const media = follow(document, content[chosen ?? '']);
-  return follow(document, media['schema']);
+  const media = followReferences(document, content[chosenMediaType ?? '']);
+  return followReferences(document, media['schema']);
 }
 
 function fieldOf(document: PublishedDocument, given: unknown, depth: number): OfficialField {
-  const schema = follow(document, given);
+  const schema = followReferences(document, given);
   const parts = ['allOf', 'anyOf', 'oneOf'].flatMap((word) =>
-    list(schema[word]).map((part) => ({ word, field: fieldOf(document, part, depth - 1) })),
+    asList(schema[word]).map((part) => ({ word, field: fieldOf(document, part, depth - 1) })),
   );
-  const own = list(schema['type'] ?? []);
+  const ownTypes = asList(schema['type'] ?? []);
   const types = [
-    ...(own.length > 0 ? own : [schema['type']]),
+    ...(ownTypes.length > 0 ? ownTypes : [schema['type']]),
     ...parts.flatMap(({ field }) => field.types),
   ];
-  const values = [...list(schema['enum']), ...parts.flatMap(({ field }) => field.values)];
+  const values = [...asList(schema['enum']), ...parts.flatMap(({ field }) => field.values)];
   return {
     types: [...new Set(types.filter((type) => typeof type === 'string'))],
-    // An alternative without a list of values takes any.
+    // If one alternative has no enum, the field accepts any value.
     values:
       parts.some(({ field }) => field.values.length === 0 && field.types.length > 0) &&
-      list(schema['enum']).length === 0
+      asList(schema['enum']).length === 0
         ? []
         : values,
     required: false,
-    // Asked for only where we describe them too: some documents go round in circles.
+    // A function, so that only members which the template describes too are read: some documents
+    // are recursive.
     members: () => (depth > 0 ? membersOf(document, schema, { parts, depth }) : undefined),
   };
 }
@@ -128,16 +152,16 @@ function membersOf(
   { parts, depth }: { parts: { word: string; field: OfficialField }[]; depth: number },
 ): Record<string, OfficialField> | undefined {
   if (schema['items'] !== undefined) return fieldOf(document, schema['items'], depth - 1).members();
-  const required = list(schema['required']);
-  const own = isObject(schema['properties']) ? schema['properties'] : {};
+  const required = asList(schema['required']);
+  const ownTypes = isObject(schema['properties']) ? schema['properties'] : {};
   const members: Record<string, OfficialField> = {};
   for (const { word, field } of parts) {
     for (const [name, member] of Object.entries(field.members() ?? {})) {
-      // What one of several alternatives demands, another may not.
+      // One alternative may require a property that another alternative does not require.
       members[name] = { ...member, required: member.required && word === 'allOf' };
     }
   }
-  for (const [name, property] of Object.entries(own)) {
+  for (const [name, property] of Object.entries(ownTypes)) {
     members[name] = { ...fieldOf(document, property, depth - 1), required: false };
   }
   for (const name of required) {
@@ -150,7 +174,7 @@ function membersOf(
   return isOpen ? undefined : members;
 }
 
-function follow(document: PublishedDocument, value: unknown): Json {
+function followReferences(document: PublishedDocument, value: unknown): Json {
   let current = value;
   for (let hop = 0; hop < 20; hop += 1) {
     if (!isObject(current)) return {};
@@ -160,7 +184,8 @@ function follow(document: PublishedDocument, value: unknown): Json {
       .slice(2)
       .split('/')
       .map((segment) => decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~'))
-      // Some documents refer to a member of a list, such as the first parameter of an operation.
+      // Some documents refer to an element of a list, such as the first parameter of an operation,
+      // by its index.
       .reduce<unknown>(
         (at, key) =>
           isObject(at) ? at[key] : Array.isArray(at) ? (at as unknown[])[Number(key)] : undefined,
@@ -170,7 +195,7 @@ function follow(document: PublishedDocument, value: unknown): Json {
   return {};
 }
 
-function list(value: unknown): unknown[] {
+function asList(value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
   return value === undefined || value === null ? [] : [value];
 }

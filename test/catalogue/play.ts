@@ -1,28 +1,29 @@
 import { openEgress, parseEgressAllow } from '#egress';
 import { digestOf } from '#signing';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import { buildActionRequest } from '../../executor/domain/build-request.ts';
-import { isObject } from '../../registry/domain/context.ts';
+import { buildActionRequest } from '../../executor/request/domain/build-action-request.ts';
+import { isObject } from '../../registry/document/domain/context.ts';
 import { compileValidator } from '../support/check-params.ts';
-import { readable } from '../corpus/prism/readable.ts';
+import { adaptToMock } from '../corpus/prism/readable.ts';
 import { objectionOf } from '../corpus/prism/judge.ts';
 import { partOf, startPrismMock } from '../support/prism.ts';
 import type { PublishedDocument } from '../support/prism.ts';
-import { theirPath } from './agreement.ts';
+import { providerPathOf } from './agreement.ts';
 import type { Check } from './check.ts';
-import { findOfficial } from './official.ts';
+import { findOfficialOperation } from './official.ts';
 
-/** An action that the mock of the provider's document did not take, and what it said. */
+/** An action whose call Prism's mock of the provider refused, and the mock's message. */
 export interface Objection {
   readonly action: string;
   readonly about: string;
 }
 
 /**
- * Calls every action once, as policy and executor would, on Prism's mock of each document of the
- * provider; actions that no document knows are left to the comparison, which names them.
+ * Makes the example call of every action on Prism's mocks of the provider's documents. It validates
+ * the call as policy does and builds the request as the executor does. It skips actions that no
+ * document contains, because the comparison with the documents reports them.
  */
-export async function play(
+export async function playExampleCalls(
   template: CompiledTemplate,
   check: Check,
   documents: readonly PublishedDocument[],
@@ -30,22 +31,27 @@ export async function play(
   const objections: Objection[] = [];
   for (const document of documents) {
     const actions = Object.values(template.actions).flatMap((action) => {
-      // Where the document is wrong, so is its mock.
-      const set = [...check.exceptions, ...check.unplayed];
-      if (set.some((each) => each.action === action.key)) return [];
-      const path = theirPath(action.path, check);
-      const found = findOfficial(documents, { method: action.method, path });
-      return found?.document === document ? [{ action, theirs: found.path }] : [];
+      // Where the document is wrong, Prism's mock of the document is wrong too.
+      const skippedEntries = [...check.exceptions, ...check.unplayed];
+      if (skippedEntries.some((each) => each.action === action.key)) return [];
+      const path = providerPathOf(action.path, check);
+      const officialOperation = findOfficialOperation(documents, { method: action.method, path });
+      return officialOperation?.document === document
+        ? [{ action, theirs: officialOperation.path }]
+        : [];
     });
     if (actions.length === 0) continue;
-    const kept = new Set(actions.map(({ theirs }) => theirs));
-    // Without answers first: what those refer to is most of some documents.
-    const asked = readable(withoutCredentials(document, check.credentials));
-    await using mock = await startPrismMock(partOf(asked, (path) => kept.has(path)));
+    const keptOperations = new Set(actions.map(({ theirs }) => theirs));
+    // Prism needs no responses for this test, and in some documents they refer to most of the
+    // document.
+    const documentForMock = adaptToMock(withoutCredentials(document, check.credentials));
+    await using mock = await startPrismMock(
+      partOf(documentForMock, (path) => keptOperations.has(path)),
+    );
     await using egress = openEgress({ allow: parseEgressAllow(new URL(mock.url).host) });
     for (const { action } of actions) {
-      const path = theirPath(action.path, check, { onTheWire: true });
-      const request = requestOf(action, {
+      const path = providerPathOf(action.path, check, { onTheWire: true });
+      const request = validateAndBuild(action, {
         path,
         params: check.calls[action.key] ?? {},
         url: mock.url,
@@ -68,28 +74,32 @@ export async function play(
   return objections;
 }
 
-function requestOf(
+function validateAndBuild(
   action: CompiledAction,
   { path, params, url }: { path: string; params: Check['calls'][string]; url: string },
 ) {
   const [issue] = compileValidator(action.paramsSchema)(params);
   if (issue !== undefined) return { refusal: `refused by us: ${JSON.stringify(issue)}` };
-  const built = buildActionRequest({
+  const builtRequest = buildActionRequest({
     action: { ...action, path },
     params,
     baseUrl: url,
     callDigest: digestOf({ action: action.key, params }),
   });
-  return { built };
+  return { built: builtRequest };
 }
 
-/** Which credential goes where is not what the mock is asked. */
+/**
+ * Removes security requirements and credential parameters, because the calls have no credentials.
+ */
 function withoutCredentials(
   document: PublishedDocument,
   credentials: readonly string[],
 ): PublishedDocument {
   const isCredential = (given: unknown) => {
-    const name = isObject(given) ? (given['name'] ?? referenced(document, given)) : undefined;
+    const name = isObject(given)
+      ? (given['name'] ?? findReferencedName(document, given))
+      : undefined;
     return typeof name === 'string' && credentials.includes(name);
   };
   const text = JSON.stringify(document, (key, value: unknown) => {
@@ -100,7 +110,10 @@ function withoutCredentials(
   return JSON.parse(text) as PublishedDocument;
 }
 
-function referenced(document: PublishedDocument, { $ref }: Record<string, unknown>): unknown {
+function findReferencedName(
+  document: PublishedDocument,
+  { $ref }: Record<string, unknown>,
+): unknown {
   const name = typeof $ref === 'string' ? ($ref.split('/').at(-1) ?? '') : '';
   const parameter = document.components?.['parameters']?.[name];
   return isObject(parameter) ? parameter['name'] : undefined;

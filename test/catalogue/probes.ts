@@ -1,40 +1,60 @@
-import { isObject } from '../../registry/domain/context.ts';
+import { isObject } from '../../registry/document/domain/context.ts';
 import {
   alternativesOf,
   asSchema,
   choicesOf,
-  fits,
+  fitsExample,
   isOfType,
-  isOpen,
+  allowsUnlistedNames,
   propertiesOf,
-  requiredOf,
+  requiredNamesOf,
   typesOf,
 } from './schema-shape.ts';
 import type { Schema } from './schema-shape.ts';
 
 type Json = unknown;
 
-/** Values for one place of the arguments, of which any two are different calls. */
+/** Several values for one place in an action's arguments; any two of them make different calls. */
 export interface Probe {
-  /** `fields.labels[]`; `*` stands for a property that the schema does not name. */
+  /**
+   * The place, such as `fields.labels[]`; `*` stands for a property name that the schema does not
+   * list.
+   */
   readonly at: string;
   readonly values: readonly Json[];
 }
 
-/** What surrounds the place that is probed: everything that can be given with it, or no more than has to be. */
+/**
+ * The other arguments of a probed call: everything that can be given together (`full`), or only
+ * what is required (`bare`).
+ */
 export type Surroundings = 'full' | 'bare';
 
 interface Place {
   readonly schema: Schema;
-  /** From the example call of the catalogue, where it has this place. */
+  /** The value that the catalogue's example call has at this place, if it has one. */
   readonly example: Json;
   readonly at: string;
 }
 
-const annotations = ['description', 'title', 'examples', 'default', 'deprecated', '$schema'];
-const sizes = ['minLength', 'maxLength', 'pattern', 'format', 'contentEncoding', 'propertyNames'];
-const bounds = ['minimum', 'maximum', 'maxItems', 'minItems', 'minProperties', 'maxProperties'];
-const shapes = [
+const annotationKeywords = ['description', 'title', 'examples', 'default', 'deprecated', '$schema'];
+const sizeKeywords = [
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+  'contentEncoding',
+  'propertyNames',
+];
+const boundKeywords = [
+  'minimum',
+  'maximum',
+  'maxItems',
+  'minItems',
+  'minProperties',
+  'maxProperties',
+];
+const shapeKeywords = [
   'type',
   'properties',
   'required',
@@ -43,11 +63,20 @@ const shapes = [
   'anyOf',
   'oneOf',
 ];
-const known = new Set([...annotations, ...sizes, ...bounds, ...shapes, 'const', 'enum']);
+const knownKeywords = new Set([
+  ...annotationKeywords,
+  ...sizeKeywords,
+  ...boundKeywords,
+  ...shapeKeywords,
+  'const',
+  'enum',
+]);
 
-/** Every place of a schema at which callers choose something, each with values to tell apart. */
+/**
+ * Every place of a schema at which a caller chooses a value, each with several different values.
+ */
 export function probesOf(place: Place, surroundings: Surroundings): Probe[] {
-  const schema = readable(place);
+  const schema = refuseUnknownKeywords(place);
   return alternativesOf(schema).flatMap((alternative) =>
     probesOfAlternative({ ...place, schema: alternative }, surroundings),
   );
@@ -58,57 +87,67 @@ function probesOfAlternative(place: Place, surroundings: Surroundings): Probe[] 
   const choices = choicesOf(schema);
   if (choices !== undefined) return choices.length > 1 ? [{ at, values: choices }] : [];
   const types = typesOf(schema);
-  // Whatever JSON is: an object stands for all of it.
-  if (types.length === 0) return [{ at, values: openValues }];
+  // A schema without a type accepts any JSON; the probes use objects for it.
+  if (types.length === 0) return [{ at, values: anyTypeValues }];
   const probes = types.flatMap((type) => {
-    if (type === 'object') return objectProbes(place, surroundings);
-    if (type === 'array') return arrayProbes(place, surroundings);
-    return [{ at, values: scalars(type, place) }];
+    if (type === 'object') return objectProbesOf(place, surroundings);
+    if (type === 'array') return arrayProbesOf(place, surroundings);
+    return [{ at, values: scalarValuesOf(type, place) }];
   });
-  // Of several types each has to be told from null, which empties a field.
+  // If null is one of several types, it empties a field, so the card must show a difference between
+  // null and a value of each other type.
   if (!types.includes('null') || types.length === 1) return probes;
-  return [...probes, { at, values: [null, sample(place, surroundings)] }];
+  return [...probes, { at, values: [null, sampleValueOf(place, surroundings)] }];
 }
 
-const openValues = [{ deep: ['probe one'] }, { deep: ['probe two'] }, { other: ['probe one'] }];
+const anyTypeValues = [{ deep: ['probe one'] }, { deep: ['probe two'] }, { other: ['probe one'] }];
 
-function objectProbes(place: Place, surroundings: Surroundings): Probe[] {
+function objectProbesOf(place: Place, surroundings: Surroundings): Probe[] {
   const { schema, example, at } = place;
-  const around = sampleObject(place, surroundings);
+  const baseObject = sampleObject(place, surroundings);
   const named = Object.entries(propertiesOf(schema)).flatMap(([name, property]) => {
-    const inner = { schema: property, example: memberOf(example, name), at: join(at, name) };
-    const probes = probesOf(inner, surroundings).map((probe) => ({
+    const innerPlace = {
+      schema: property,
+      example: memberOf(example, name),
+      at: memberPathOf(at, name),
+    };
+    const probes = probesOf(innerPlace, surroundings).map((probe) => ({
       at: probe.at,
-      values: probe.values.map((value) => withMember(schema, around, [name, value])),
+      values: probe.values.map((value) => withMember(schema, baseObject, [name, value])),
     }));
-    if (requiredOf(schema).includes(name)) return probes;
-    const without = { ...around };
-    delete without[name];
-    const telling = tellingPresence(property);
+    if (requiredNamesOf(schema).includes(name)) return probes;
+    const withoutProperty = { ...baseObject };
+    delete withoutProperty[name];
+    const emptyValues = emptyValuesOf(property);
     return [
       ...probes,
-      ...telling.map((value) => ({
-        at: `${inner.at} = ${JSON.stringify(value)}`,
-        values: [without, withMember(schema, without, [name, value])],
+      ...emptyValues.map((value) => ({
+        at: `${innerPlace.at} = ${JSON.stringify(value)}`,
+        values: [withoutProperty, withMember(schema, withoutProperty, [name, value])],
       })),
     ];
   });
-  if (!isOpen(schema)) return named;
-  const extra = probesOf(openMember(place), surroundings);
+  if (!allowsUnlistedNames(schema)) return named;
+  const unlistedNameProbes = probesOf(placeOfUnlistedName(place), surroundings);
   return [
     ...named,
-    ...extra.map((probe) => ({
+    ...unlistedNameProbes.map((probe) => ({
       at: probe.at,
       values: [
-        ...probe.values.map((value) => withMember(schema, around, ['probe_a', value])),
-        ...probe.values.slice(0, 1).map((value) => withMember(schema, around, ['probe_b', value])),
+        ...probe.values.map((value) => withMember(schema, baseObject, ['probe_a', value])),
+        ...probe.values
+          .slice(0, 1)
+          .map((value) => withMember(schema, baseObject, ['probe_b', value])),
       ],
     })),
   ];
 }
 
-/** Values of an optional property that change something although they look like nothing. */
-function tellingPresence(schema: Schema): Json[] {
+/**
+ * Values of an optional property that look empty, but have another effect than leaving the property
+ * out.
+ */
+function emptyValuesOf(schema: Schema): Json[] {
   if (schema['default'] !== undefined) return [];
   const choices = choicesOf(schema);
   if (choices?.length === 1) return choices;
@@ -125,30 +164,33 @@ function mayBeEmpty(schema: Schema): boolean {
   return Number(schema['minLength'] ?? 0) === 0 && schema['pattern'] === undefined;
 }
 
-function arrayProbes(place: Place, surroundings: Surroundings): Probe[] {
+function arrayProbesOf(place: Place, surroundings: Surroundings): Probe[] {
   const { schema, example, at } = place;
   const items = asSchema(schema['items'] ?? true);
-  const inner = { schema: items, example: memberOf(example, 0), at: `${at}[]` };
-  const first = sample(inner, surroundings);
-  const least = Number(schema['minItems'] ?? 0);
-  const isPair = Number(schema['maxItems'] ?? 2) >= 2;
-  return probesOf(inner, surroundings).flatMap(({ at: deep, values }) => {
-    const alone = { at: deep, values: values.map((value) => [value]) };
-    const second = { at: deep, values: values.map((value) => [first, value]) };
-    // The order of a list counts too.
+  const innerPlace = { schema: items, example: memberOf(example, 0), at: `${at}[]` };
+  const firstItem = sampleValueOf(innerPlace, surroundings);
+  const countMin = Number(schema['minItems'] ?? 0);
+  const canHoldPair = Number(schema['maxItems'] ?? 2) >= 2;
+  return probesOf(innerPlace, surroundings).flatMap(({ at: deep, values }) => {
+    const soleItemProbe = { at: deep, values: values.map((value) => [value]) };
+    const secondItemProbe = { at: deep, values: values.map((value) => [firstItem, value]) };
+    // Two lists with the same items in another order must differ on the card too.
     const [one, other] = values;
-    const swapped = {
+    const swappedItemsProbe = {
       at: deep,
       values: [
         [one, other],
         [other, one],
       ],
     };
-    return [...(least < 2 ? [alone] : []), ...(isPair ? [second, swapped] : [])];
+    return [
+      ...(countMin < 2 ? [soleItemProbe] : []),
+      ...(canHoldPair ? [secondItemProbe, swappedItemsProbe] : []),
+    ];
   });
 }
 
-function scalars(type: string, { schema, example, at }: Place): Json[] {
+function scalarValuesOf(type: string, { schema, example, at }: Place): Json[] {
   if (type === 'boolean') return [true, false];
   if (type === 'null') return [null];
   if (type === 'integer' || type === 'number') {
@@ -161,31 +203,34 @@ function scalars(type: string, { schema, example, at }: Place): Json[] {
   if (schema['pattern'] !== undefined && /^\d+$/.test(base)) {
     return [base, base.replace(/\d$/, (digit) => (digit === '1' ? '2' : '1'))];
   }
-  // They differ at their end only, where a filter that shows a beginning does not look; four
-  // characters more are whole bytes more where the text is base64.
-  const room = Math.min(Number(schema['maxLength'] ?? longText), longText) - base.length - 4;
-  const isFree = schema['pattern'] === undefined && room > base.length;
-  const filling = isFree ? ' probe'.repeat(Math.floor(room / ' probe'.length)) : '';
-  return [`${base}${filling}ZZZ1`, `${base}${filling}ZZZ2`];
+  // The texts differ only at their end, because a filter that shows only the beginning must fail
+  // the check. The added four characters decode to whole bytes if the text is base64.
+  const spareLength =
+    Math.min(Number(schema['maxLength'] ?? textLengthMax), textLengthMax) - base.length - 4;
+  const canBePadded = schema['pattern'] === undefined && spareLength > base.length;
+  const paddingText = canBePadded ? ' probe'.repeat(Math.floor(spareLength / ' probe'.length)) : '';
+  return [`${base}${paddingText}ZZZ1`, `${base}${paddingText}ZZZ2`];
 }
 
-const longText = 600;
+const textLengthMax = 600;
 
-/** One value that fits, with everything in it or with what it has to have. */
-export function sample(place: Place, surroundings: Surroundings): Json {
-  const alternatives = alternativesOf(readable(place));
-  const fitting = alternatives.find((alternative) => fits(alternative, place.example));
-  const schema = fitting ?? alternatives[0] ?? {};
+/** One valid value of a schema, with all optional parts or with only the required ones. */
+export function sampleValueOf(place: Place, surroundings: Surroundings): Json {
+  const alternatives = alternativesOf(refuseUnknownKeywords(place));
+  const fittingAlternative = alternatives.find((alternative) =>
+    fitsExample(alternative, place.example),
+  );
+  const schema = fittingAlternative ?? alternatives[0] ?? {};
   const choices = choicesOf(schema);
   if (choices !== undefined) return choices.includes(place.example) ? place.example : choices[0];
   const type = typesOf(schema).find((name) => isOfType(name, place.example)) ?? typesOf(schema)[0];
-  const inner = { ...place, schema };
+  const innerPlace = { ...place, schema };
   if (type === undefined) return place.example ?? 'probe';
-  if (type === 'object') return sampleObject(inner, surroundings);
+  if (type === 'object') return sampleObject(innerPlace, surroundings);
   if (type === 'array') {
-    const least = surroundings === 'full' ? 1 : Number(schema['minItems'] ?? 0);
-    return Array.from({ length: Math.max(least, Number(schema['minItems'] ?? 0)) }, (_, index) =>
-      sample(
+    const countMin = surroundings === 'full' ? 1 : Number(schema['minItems'] ?? 0);
+    return Array.from({ length: Math.max(countMin, Number(schema['minItems'] ?? 0)) }, (_, index) =>
+      sampleValueOf(
         {
           schema: asSchema(schema['items'] ?? true),
           example: memberOf(place.example, index),
@@ -195,62 +240,72 @@ export function sample(place: Place, surroundings: Surroundings): Json {
       ),
     );
   }
-  return place.example ?? scalars(type, inner)[0];
+  return place.example ?? scalarValuesOf(type, innerPlace)[0];
 }
 
 function sampleObject(place: Place, surroundings: Surroundings): Record<string, Json> {
   const { schema, example, at } = place;
   const properties = Object.entries(propertiesOf(schema));
-  const required = requiredOf(schema);
-  const chosen = properties.filter(([name]) => surroundings === 'full' || required.includes(name));
-  const least = Number(schema['minProperties'] ?? 0);
-  const others = properties.filter(([name]) => !chosen.some(([known]) => known === name));
-  chosen.push(...others.slice(0, Math.max(0, least - chosen.length)));
-  const most = Number(schema['maxProperties'] ?? Infinity);
-  if (chosen.length > most) chosen.splice(most);
-  const named = chosen.map(([name, property]) => [
+  const required = requiredNamesOf(schema);
+  const chosenProperties = properties.filter(
+    ([name]) => surroundings === 'full' || required.includes(name),
+  );
+  const countMin = Number(schema['minProperties'] ?? 0);
+  const others = properties.filter(
+    ([name]) => !chosenProperties.some(([knownKeywords]) => knownKeywords === name),
+  );
+  chosenProperties.push(...others.slice(0, Math.max(0, countMin - chosenProperties.length)));
+  const propertiesMax = Number(schema['maxProperties'] ?? Infinity);
+  if (chosenProperties.length > propertiesMax) chosenProperties.splice(propertiesMax);
+  const named = chosenProperties.map(([name, property]) => [
     name,
-    sample(
-      { schema: property, example: memberOf(example, name), at: join(at, name) },
+    sampleValueOf(
+      { schema: property, example: memberOf(example, name), at: memberPathOf(at, name) },
       surroundings,
     ),
   ]);
-  const isTooFew = named.length < least || (surroundings === 'full' && isOpen(schema));
-  const more = isTooFew ? [['probe_0', sample(openMember(place), surroundings)]] : [];
-  return Object.fromEntries([...named, ...more]) as Record<string, Json>;
+  const needsAddedProperties =
+    named.length < countMin || (surroundings === 'full' && allowsUnlistedNames(schema));
+  const addedProbes = needsAddedProperties
+    ? [['probe_0', sampleValueOf(placeOfUnlistedName(place), surroundings)]]
+    : [];
+  return Object.fromEntries([...named, ...addedProbes]) as Record<string, Json>;
 }
 
-/** With one more property; of the optional ones, as many give way to it as the schema has no room for. */
+/**
+ * Adds one property to an object, and removes optional properties if the schema limits their
+ * number.
+ */
 function withMember(
   schema: Schema,
-  around: Readonly<Record<string, Json>>,
+  baseObject: Readonly<Record<string, Json>>,
   [name, value]: [name: string, value: Json],
 ): Record<string, Json> {
-  const required = requiredOf(schema);
-  const most = Number(schema['maxProperties'] ?? Infinity);
-  const others = Object.keys(around).filter((other) => other !== name);
-  const dropped = others
+  const required = requiredNamesOf(schema);
+  const propertiesMax = Number(schema['maxProperties'] ?? Infinity);
+  const others = Object.keys(baseObject).filter((other) => other !== name);
+  const droppedNames = others
     .toSorted((one, other) => Number(required.includes(other)) - Number(required.includes(one)))
-    .slice(most - 1);
-  const kept = Object.entries(around).filter(([other]) => !dropped.includes(other));
-  return { ...Object.fromEntries(kept), [name]: value };
+    .slice(propertiesMax - 1);
+  const keptEntries = Object.entries(baseObject).filter(([other]) => !droppedNames.includes(other));
+  return { ...Object.fromEntries(keptEntries), [name]: value };
 }
 
-/** A property that the schema allows without naming it. */
-function openMember({ schema, example, at }: Place): Place {
+/** A property under a name that the schema does not list but allows. */
+function placeOfUnlistedName({ schema, example, at }: Place): Place {
   const names = Object.keys(propertiesOf(schema));
-  const given = isObject(example) ? Object.entries(example) : [];
+  const exampleEntries = isObject(example) ? Object.entries(example) : [];
   return {
     schema: asSchema(schema['additionalProperties'] ?? {}),
-    example: given.find(([name]) => !names.includes(name))?.[1],
+    example: exampleEntries.find(([name]) => !names.includes(name))?.[1],
     at: `${at}.*`,
   };
 }
 
-function readable({ schema, at }: Place): Schema {
-  const strange = Object.keys(schema).filter((keyword) => !known.has(keyword));
-  if (strange.length > 0)
-    throw new Error(`Teach the probes what ${strange.join(', ')} means (${at})`);
+function refuseUnknownKeywords({ schema, at }: Place): Schema {
+  const unknownKeywords = Object.keys(schema).filter((keyword) => !knownKeywords.has(keyword));
+  if (unknownKeywords.length > 0)
+    throw new Error(`Teach the probes what ${unknownKeywords.join(', ')} means (${at})`);
   return schema;
 }
 
@@ -259,6 +314,6 @@ function memberOf(value: Json, name: string | number): Json {
   return isObject(value) ? value[String(name)] : undefined;
 }
 
-function join(at: string, name: string): string {
+function memberPathOf(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`;
 }

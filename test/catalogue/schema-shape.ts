@@ -1,30 +1,35 @@
-import { isObject } from '../../registry/domain/context.ts';
+import { isObject } from '../../registry/document/domain/context.ts';
 
-/** What a JSON Schema says, read as the check of disclosures needs it. */
+/** The JSON Schema of an action's parameters or of a part of them. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** A union as its members, each with what stands beside the union; what another member asks for is left out. */
+/**
+ * The members of a union, each merged with the keywords beside the union, but without what only
+ * other members require.
+ */
 export function alternativesOf(schema: Schema): Schema[] {
   const keyword = ['anyOf', 'oneOf'].find((name) => schema[name] !== undefined);
   if (keyword === undefined) return [schema];
   const members = (schema[keyword] as unknown[]).map(asSchema);
   const { [keyword]: _, ...beside } = schema;
   return members.flatMap((member) => {
-    const own = [...requiredOf(beside), ...requiredOf(member)];
-    const foreign =
-      keyword === 'oneOf' ? members.flatMap(requiredOf).filter((name) => !own.includes(name)) : [];
+    const ownRequired = [...requiredNamesOf(beside), ...requiredNamesOf(member)];
+    const foreignRequiredNames =
+      keyword === 'oneOf'
+        ? members.flatMap(requiredNamesOf).filter((name) => !ownRequired.includes(name))
+        : [];
     const properties = { ...propertiesOf(beside), ...propertiesOf(member) };
-    for (const name of foreign) delete properties[name];
-    const isObjectLike = Object.keys(properties).length > 0 || own.length > 0;
+    for (const name of foreignRequiredNames) delete properties[name];
+    const isObjectLike = Object.keys(properties).length > 0 || ownRequired.length > 0;
     return alternativesOf({
       ...beside,
       ...member,
-      ...(isObjectLike ? { properties, required: own } : {}),
+      ...(isObjectLike ? { properties, required: ownRequired } : {}),
     });
   });
 }
 
-export function isOpen(schema: Schema): boolean {
+export function allowsUnlistedNames(schema: Schema): boolean {
   return (schema['additionalProperties'] ?? true) !== false;
 }
 
@@ -47,7 +52,7 @@ export function propertiesOf(schema: Schema): Record<string, Schema> {
     : {};
 }
 
-export function requiredOf(schema: Schema): string[] {
+export function requiredNamesOf(schema: Schema): string[] {
   return Array.isArray(schema['required']) ? schema['required'].map(String) : [];
 }
 
@@ -55,14 +60,14 @@ export function asSchema(value: unknown): Schema {
   return isObject(value) ? value : {};
 }
 
-export function fits(schema: Schema, example: unknown): boolean {
+export function fitsExample(schema: Schema, example: unknown): boolean {
   const choices = choicesOf(schema);
   if (choices !== undefined) return choices.includes(example);
   const isRightType = typesOf(schema).some((type) => isOfType(type, example));
   if (!isRightType || !isObject(example)) return isRightType;
   const properties = propertiesOf(schema);
   return (
-    requiredOf(schema).every((name) => name in example) &&
+    requiredNamesOf(schema).every((name) => name in example) &&
     Object.entries(properties).every(
       ([name, property]) =>
         !(name in example) || !('const' in property) || property['const'] === example[name],

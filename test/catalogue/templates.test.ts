@@ -3,18 +3,25 @@ import { loadJq } from 'jq-wasm';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
-import { renderDescription } from '#templates';
-import type { CompiledAction } from '#contracts/template';
-import { isObject } from '../../registry/domain/context.ts';
-import { placeholdersOf } from '../../registry/domain/resolve-block.ts';
-import { compileTemplate } from '../../registry/domain/template.ts';
-import { checkedKeys, readCheck } from './check.ts';
-import { hiddenPlaces } from './disclosure.ts';
+import { renderDescription, scopeOf } from '#templates';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import { isObject } from '../../registry/document/domain/context.ts';
+import { placeholdersOf } from '../../registry/compiler/domain/resolve-block.ts';
+import { compileTemplate } from '../../registry/compiler/domain/template.ts';
+import {
+  buildScopePresets,
+  scopesOfActions,
+} from '../../registry/templates/domain/scope-presets.ts';
+import { listCheckedKeys, readCheck } from './check.ts';
+import { findHiddenPlaces } from './disclosure.ts';
 import { compileFile, readTemplateFile, templateFiles as files } from './template-files.ts';
 
 const jq = await loadJq();
 
-/** Null as input makes most filters do nothing; what is left are mistakes in their grammar. */
+/**
+ * Compiles a jq filter by running it on null, on which most filters do nothing; so only syntax
+ * errors remain.
+ */
 function checkFilter(filter: string): string | undefined {
   const { stderr, exitCode } = jq.raw(null, filter);
   return exitCode === 3 ? stderr : undefined;
@@ -27,23 +34,42 @@ const exampleCalls = Object.fromEntries(
     Object.entries(calls).map(([action, params]) => [`${key} ${action}`, params]),
   ),
 );
-const actions = templates.flatMap((template) =>
-  Object.values(template.actions).map((action): [string, CompiledAction] => [
-    `${template.key} ${action.key}`,
-    action,
-  ]),
-);
+/**
+ * The actions of a template, each with its name as `template action`, which the messages of failed
+ * assertions contain.
+ */
+const actionsOf = ({ key, actions: all }: CompiledTemplate): [string, CompiledAction][] =>
+  Object.values(all).map((action) => [`${key} ${action.key}`, action]);
+const actions = templates.flatMap(actionsOf);
 
 describe('built-in templates', () => {
-  test('are each held against something', () => {
-    expect(checkedKeys().toSorted()).toEqual(templates.map(({ key }) => key).toSorted());
+  test('have one check each, and every check belongs to a template', () => {
+    expect(listCheckedKeys().toSorted()).toEqual(templates.map(({ key }) => key).toSorted());
   });
 
-  test.for(files)('%s is called as its key', (file) => {
+  test.for(files)("%s has the template's key as its file name", (file) => {
     expect(file).toBe(`${compileFile(file).key}.yaml`);
   });
 
-  test.for(files)('%s has neither errors nor warnings', (file) => {
+  test.for(files)(
+    '%s says in words what each scope is, and no action needs one that it does not say',
+    (file) => {
+      const template = compileFile(file);
+      for (const method of template.auth) {
+        if (method.type !== 'oauth2') continue;
+        const scopesWithWords = Object.keys(method.scopeWords ?? {});
+        expect.soft(scopesWithWords, method.scheme).toEqual(method.scopes);
+        const offeredParams = [
+          ...buildScopePresets(template, method).read_and_change,
+          ...Object.values(scopesOfActions(template, method)).flat(),
+        ];
+        const unknownScopes = offeredParams.filter((scope) => !method.scopes.includes(scope));
+        expect.soft(unknownScopes, method.scheme).toEqual([]);
+      }
+    },
+  );
+
+  test.for(files)('%s compiles without errors or warnings', (file) => {
     const { report } = compileTemplate(readTemplateFile(file), {
       tier: 'global',
       ownerId: null,
@@ -55,41 +81,55 @@ describe('built-in templates', () => {
   });
 
   test.for(templates)('$key has 8 to 30 actions, a description and a category', (template) => {
-    // Those of an MCP server are found when it is connected.
-    const amount = Object.keys(template.mcp?.overrides ?? template.actions).length;
-    expect(amount).toBeGreaterThanOrEqual(8);
-    expect(amount).toBeLessThanOrEqual(30);
+    // The tools of an MCP server become known only when it is connected, so a template for one
+    // lists overrides instead of actions.
+    const actionCount = Object.keys(template.mcp?.overrides ?? template.actions).length;
+    expect(actionCount).toBeGreaterThanOrEqual(8);
+    expect(actionCount).toBeLessThanOrEqual(30);
     expect(template.description).not.toBe('');
     expect(template.category).not.toBe('');
   });
 
-  test.for(actions)('%s says what every parameter is', ([, action]) => {
-    const properties = action.paramsSchema['properties'];
-    const undescribed = Object.entries(isObject(properties) ? properties : {})
-      .filter(([, schema]) => !isObject(schema) || typeof schema['description'] !== 'string')
-      .map(([name]) => name);
+  test.for(templates)('$key describes every parameter', (template) => {
+    for (const [name, action] of actionsOf(template)) {
+      const properties = action.paramsSchema['properties'];
+      const undescribedParams = Object.entries(isObject(properties) ? properties : {})
+        .filter(([, schema]) => !isObject(schema) || typeof schema['description'] !== 'string')
+        .map(([param]) => param);
 
-    expect(undescribed).toEqual([]);
+      expect.soft(undescribedParams, name).toEqual([]);
+    }
   });
 
-  test.for(actions)('%s has an honest risk', ([, action]) => {
-    if (action.method === 'DELETE') expect(action.risk).toBe('delete');
-    if (action.method === 'GET') expect(action.risk).toBe('read');
-    if (['PUT', 'PATCH'].includes(action.method)) expect(action.risk).not.toBe('read');
+  test.for(templates)('$key has risks that match the methods of its actions', (template) => {
+    for (const [name, action] of actionsOf(template)) {
+      if (action.method === 'DELETE') expect.soft(action.risk, name).toBe('delete');
+      if (action.method === 'GET') expect.soft(action.risk, name).toBe('read');
+      if (['PUT', 'PATCH'].includes(action.method)) {
+        expect.soft(action.risk, name).not.toBe('read');
+      }
+    }
   });
 
-  test('call a POST a read only where it looks something up', () => {
-    const reads = actions.filter(([, action]) => action.method !== 'GET' && action.risk === 'read');
-    const lookUps = /(^|_)(search|find|query|list|get|count|validate|preview|check|read)/;
+  test('give a POST the risk read only if it searches or reads', () => {
+    const readsOtherThanGet = actions.filter(
+      ([, action]) => action.method !== 'GET' && action.risk === 'read',
+    );
+    const lookUpNamePattern = /(^|_)(search|find|query|list|get|count|validate|preview|check|read)/;
 
     expect(
-      reads.map(([name]) => name).filter((name) => !lookUps.test(name.split(' ')[1] ?? '')),
+      readsOtherThanGet
+        .map(([name]) => name)
+        .filter((name) => !lookUpNamePattern.test(name.split(' ')[1] ?? '')),
     ).toEqual([]);
   });
 });
 
-/** Parameters that go with another value than the example's, or with no value of the caller's. */
-const notTogether = new Set([
+/**
+ * Parameters that an example call cannot give, because they exclude its other parameters or because
+ * they are constants of the template.
+ */
+const paramsOutsideExamples = new Set([
   ...[...checks].flatMap(([key, { not_together: names }]) => names.map((name) => `${key} ${name}`)),
   ...actions.flatMap(([name, action]) =>
     action.params
@@ -98,82 +138,116 @@ const notTogether = new Set([
   ),
 ]);
 
-const changing = actions.filter(([, action]) => action.risk !== 'read');
+const writingActionsOf = (template: CompiledTemplate) =>
+  actionsOf(template).filter(([, action]) => action.risk !== 'read');
 
-describe('what a person is shown', () => {
-  test.for(changing)('%s has an example call that gives every parameter', ([name, action]) => {
-    const params = exampleCalls[name] ?? {};
-    const known = action.params.map((param) => param.name);
+describe('the approval card for the built-in template', () => {
+  test.for(templates)('$key is tested with example calls that give every parameter', (template) => {
+    for (const [name, action] of writingActionsOf(template)) {
+      const params = exampleCalls[name] ?? {};
+      const knownParams = action.params.map((param) => param.name);
 
-    expect(Object.keys(params).filter((param) => !known.includes(param))).toEqual([]);
-    expect(
-      known.filter((param) => !(param in params) && !notTogether.has(`${name} ${param}`)),
-    ).toEqual([]);
-  });
-
-  // By the schema and not by the example: whatever can be sent has to change what is shown.
-  test.for(templates)('$key shows every value that can be sent', ({ key, actions: all }) => {
-    const hidden = Object.values(all)
-      .filter((action) => action.risk !== 'read')
-      .flatMap((action) =>
-        hiddenPlaces(action, exampleCalls[`${key} ${action.key}`] ?? {}, jq).map(
-          ({ at }) => `${action.key}: ${at}`,
-        ),
-      );
-    const excepted = checks.get(key)?.hidden.map(({ action, at }) => `${action}: ${at}`) ?? [];
-
-    expect(hidden.toSorted()).toEqual(excepted.toSorted());
-  });
-
-  test.for(changing)('%s discloses a call with nothing but what is required', ([name, action]) => {
-    const required = action.params.filter((param) => param.required).map((param) => param.name);
-    const entries = Object.entries(exampleCalls[name] ?? {}).filter(([param]) =>
-      required.includes(param),
-    );
-    const projection = projectionOf(action, Object.fromEntries(entries));
-
-    for (const { filter } of action.disclose) {
-      const { stderr, exitCode } = jq.raw(projection, filter);
-      expect([exitCode, stderr]).toEqual([0, '']);
+      expect
+        .soft(
+          Object.keys(params).filter((param) => !knownParams.includes(param)),
+          name,
+        )
+        .toEqual([]);
+      expect
+        .soft(
+          knownParams.filter(
+            (param) => !(param in params) && !paramsOutsideExamples.has(`${name} ${param}`),
+          ),
+          name,
+        )
+        .toEqual([]);
     }
   });
 
-  test.for(changing)('%s has a description that names its scope', ([name, action]) => {
-    const params = exampleCalls[name] ?? {};
-    const description = renderDescription(action.description, params);
+  // The test follows the parameters' schemas and not only the example calls: every value that can
+  // be sent must change the text of the approval card.
+  test.for(templates)('$key shows every value that can be sent', (template) => {
+    const hiddenPlaces = writingActionsOf(template).flatMap(([name, action]) =>
+      findHiddenPlaces(action, exampleCalls[name] ?? {}, jq).map(
+        ({ at }) => `${action.key}: ${at}`,
+      ),
+    );
+    const { hidden: allowed = [] } = checks.get(template.key) ?? {};
+    const exceptedPlaces = allowed.map(({ action, at }) => `${action}: ${at}`);
 
-    expect(description).not.toMatch(/[{}[\]]/);
-    if (action.scopeParam) expect(description).toContain(String(params[action.scopeParam]));
+    expect(hiddenPlaces.toSorted()).toEqual(exceptedPlaces.toSorted());
   });
+
+  test.for(templates)(
+    '$key can be made for a call with only the required parameters',
+    (template) => {
+      for (const [name, action] of writingActionsOf(template)) {
+        const required = action.params.filter((param) => param.required).map((param) => param.name);
+        const entries = Object.entries(exampleCalls[name] ?? {}).filter(([param]) =>
+          required.includes(param),
+        );
+        const projection = projectionOf(action, Object.fromEntries(entries));
+
+        for (const { filter } of action.disclose) {
+          const { stderr, exitCode } = jq.raw(projection, filter);
+          expect.soft([exitCode, stderr], name).toEqual([0, '']);
+        }
+      }
+    },
+  );
+
+  test.for(templates)(
+    '$key describes the call with the value of its scope parameter',
+    (template) => {
+      for (const [name, action] of writingActionsOf(template)) {
+        const params = exampleCalls[name] ?? {};
+        const description = renderDescription(action.description, params);
+
+        expect.soft(description, name).not.toMatch(/[{}[\]]/);
+        for (const { sources } of scopeOf(action)) {
+          // Values of members and lists are on the card (see the tests of what approvers see).
+          const [source, ...others] = sources;
+          if (source === undefined || others.length > 0 || source.steps.length > 0) continue;
+          expect.soft(description, name).toContain(String(params[source.param.name]));
+        }
+      }
+    },
+  );
 });
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-describe('parameters', () => {
-  test.for(actions)('%s accepts its example call', ([name, action]) => {
-    const isValid = ajv.validate(action.paramsSchema, exampleCalls[name] ?? {});
+describe('the parameter schemas of the built-in template', () => {
+  test.for(templates)('$key accept the example calls', (template) => {
+    for (const [name, action] of actionsOf(template)) {
+      const isValid = ajv.validate(action.paramsSchema, exampleCalls[name] ?? {});
 
-    expect([isValid, ajv.errors]).toEqual([true, null]);
+      expect.soft([isValid, ajv.errors], name).toEqual([true, null]);
+    }
   });
 
-  interface Target {
+  interface TestedParam {
     action: string;
     name: string;
-    more: Record<string, unknown>;
+    otherParams: Record<string, unknown>;
   }
-  const project: Target = { action: 'gitlab get_issue', name: 'project', more: { issue_iid: 1 } };
-  const repository: Target = {
+  const project: TestedParam = {
+    action: 'gitlab get_issue',
+    name: 'project',
+    otherParams: { issue_iid: 1 },
+  };
+  const repository: TestedParam = {
     action: 'github get_issue',
     name: 'repository',
-    more: { issue_number: 1 },
+    otherParams: { issue_number: 1 },
   };
-  const issue: Target = { action: 'jira get_issue', name: 'issue_key', more: {} };
-  const page: Target = { action: 'notion get_page', name: 'page_id', more: {} };
-  test.for<[target: Target, value: unknown, accepted: boolean]>([
+  const issue: TestedParam = { action: 'jira get_issue', name: 'issue_key', otherParams: {} };
+  const page: TestedParam = { action: 'notion get_page', name: 'page_id', otherParams: {} };
+  test.for<[target: TestedParam, value: unknown, accepted: boolean]>([
     [repository, 'acme/site', true],
     [repository, 'acme/site.github.io', true],
     [repository, 'acme/.github', true],
-    [repository, 'Acme/site', false],
+    [repository, 'Acme/Site', true],
     [repository, 'site', false],
     [repository, 'acme/site/issues', false],
     [repository, 'acme/..', false],
@@ -198,8 +272,8 @@ describe('parameters', () => {
     [page, '0197E2B4-1234-4000-8000-000000000001', false],
     [page, '0197e2b41234400080000000000000001', false],
   ])(
-    'one resource has one spelling: $0.action of $1 is $2',
-    ([{ action, name, more }, value, accepted]) => {
+    'accept one spelling of each resource: asked about the $name $1 for $action, answer $2',
+    ([{ action, name, otherParams: more }, value, accepted]) => {
       const schema = actions.find(([key]) => key === action)?.[1].paramsSchema ?? false;
 
       expect(ajv.validate(schema, { ...more, [name]: value })).toBe(accepted);
@@ -207,31 +281,35 @@ describe('parameters', () => {
   );
 });
 
-describe('resolve look-ups', () => {
-  test.for(actions)(
-    '%s looks names up only below paths the template itself reads or names',
-    ([, action]) => {
+describe('the operations that resolve the ids of the built-in template', () => {
+  test.for(templates)('$key have the parameter with the id in their path', (template) => {
+    for (const [name, action] of actionsOf(template)) {
       for (const param of action.params) {
         if (param.resolve === null) continue;
-        expect(placeholdersOf(param.resolve.get)).toContain(param.name);
+        expect.soft(placeholdersOf(param.resolve.get), name).toContain(param.name);
       }
+    }
+  });
+});
+
+describe('the file of a built-in template', () => {
+  test.for(files)(
+    '%s states OpenAPI 3.1.0, and is written without the prefix x-service-',
+    (file) => {
+      const text = readTemplateFile(file);
+
+      expect((parse(text) as { openapi: string }).openapi).toBe('3.1.0');
+      expect(text).not.toContain('x-service-');
     },
   );
 });
 
-describe('file format', () => {
-  test.for(files)('%s states version 3.1.0 and is bare in spelling', (file) => {
-    const text = readTemplateFile(file);
-
-    expect((parse(text) as { openapi: string }).openapi).toBe('3.1.0');
-    expect(text).not.toContain('x-service-');
-  });
-});
-
-/** The unredacted request as `disclose` sees it (docs/reference/approvals.md#the-card). */
+/**
+ * The unredacted request that the `disclose` filters read (docs/reference/approvals.md#the-card).
+ */
 function projectionOf(action: CompiledAction, params: Record<string, unknown>) {
-  const inBody = action.params.filter((param) => param.in === 'body' && param.name in params);
+  const bodyParams = action.params.filter((param) => param.in === 'body' && param.name in params);
   const url = `https://api.example.com${action.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => String(params[name]))}`;
-  const body = Object.fromEntries(inBody.map((param) => [param.name, params[param.name]]));
+  const body = Object.fromEntries(bodyParams.map((param) => [param.name, params[param.name]]));
   return { method: action.method, url, params, body: action.body === null ? null : body };
 }

@@ -1,6 +1,6 @@
 /**
- * What `xdg-open` starts at a test's desk: a browser that signs in, allows what a client asks
- * for and follows the answer to the client's own listener.
+ * The program that a test's `xdg-open` starts instead of a browser: it signs in, allows the
+ * client's request, and follows the redirect to the client's own HTTP listener.
  *
  *   node browser.ts GATEWAY EMAIL PASSWORD LOG ADDRESS
  */
@@ -11,14 +11,14 @@ import { openBrowser } from '../support/oauth-browser.ts';
 
 const [gateway = '', email = '', password = '', log = '', address = ''] = process.argv.slice(2);
 await appendFile(log, `${address}\n`);
-const answer = await openBrowser(gateway, { account: { email, password } }).authorize(address);
+const callbackUrl = await openBrowser(gateway, { account: { email, password } }).authorize(address);
 for (let attempt = 1; ; attempt += 1) {
   try {
-    const page = await fetch(answer);
+    const page = await fetch(callbackUrl);
     await page.text();
     break;
   } catch (error) {
-    // Some clients send the browser off before they listen: no person is as fast as this one.
+    // Some clients open the browser before they listen, and this browser is faster than a person.
     if (attempt === 100) throw error;
     await sleep(200);
   }

@@ -2,20 +2,20 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 import type { Desk } from './desk.ts';
 
-/** A client that nobody here wrote, driven without a person. */
-export interface JudgedClient {
-  /** Names of the tools. */
+/** An MCP client that other people wrote, which a test uses without a person at the screen. */
+export interface TestedClient {
+  /** The names of the tools. */
   listTools(): Promise<string[]>;
-  callTool(name: string, given: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
-  /** The one it would send next. */
+  callTool(name: string, toolArguments: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
+  /** The access token that the client would send with its next request. */
   accessToken(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** `url`: of the MCP endpoint. */
-export type Connect = (desk: Desk, url: string) => Promise<JudgedClient>;
+/** Signs a client in at the MCP endpoint `url`, with the person's browser on `desk`. */
+export type Connect = (desk: Desk, url: string) => Promise<TestedClient>;
 
-/** The fields of the tool's answer, and whether it is an error. */
+/** Calls a tool; returns the fields of its answer, and whether the answer is an error. */
 // oxlint-disable-next-line typescript/no-explicit-any -- looked at field by field
 export type ToolAnswer = Readonly<Record<string, any>>;
 

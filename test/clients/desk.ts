@@ -6,22 +6,31 @@ import { fileURLToPath } from 'node:url';
 import { openBrowser } from '../support/oauth-browser.ts';
 import type { Account } from '../support/oauth-browser.ts';
 
-/** Where a person sits: a home of its own, and a browser that signs in and allows what is asked. */
+/**
+ * The desk of one person: a separate home folder, and a browser that signs in and allows every
+ * request.
+ */
 export interface Desk extends AsyncDisposable {
   readonly home: string;
-  /** For programs that keep their files below `home` and open a browser as Linux desktops do. */
+  /**
+   * The environment for programs on this desk: they keep their files below `home`, and open a
+   * browser with `xdg-open`, as on a Linux desktop.
+   */
   readonly env: Readonly<Record<string, string>>;
-  /** What the browser was sent to, in order. */
-  opened(): Promise<string[]>;
-  /** Opens an authorization URL as `xdg-open` does; answers where it led to, which is not opened. */
+  /** The addresses that programs have opened in the browser, in order. */
+  listOpenedAddresses(): Promise<string[]>;
+  /**
+   * Opens an authorization URL in the browser, and returns the address of the redirect to the
+   * client without following it.
+   */
   browse(url: URL): Promise<URL>;
-  /** The access token that some file below `home` holds. */
+  /** The access token that a client has stored in a file below `home`. */
   storedAccessToken(): Promise<string>;
 }
 
 const program = fileURLToPath(new URL('browser.ts', import.meta.url));
 
-/** `account`: of a person at the gateway at `url`. */
+/** `url` is the gateway's address, and `account` is what the person signs in with. */
 export async function startDesk(url: string, account: Account): Promise<Desk> {
   const home = await mkdtemp(join(tmpdir(), 'aag-desk-'));
   const [bin, log] = [join(home, 'bin'), join(home, 'opened')];
@@ -29,28 +38,29 @@ export async function startDesk(url: string, account: Account): Promise<Desk> {
   await writeFile(log, '');
   const { email, password } = account;
   const command = [process.execPath, program, url, email, password, log].map((w) => `'${w}'`);
-  const opener = join(bin, 'xdg-open');
-  await writeFile(opener, `#!/bin/sh\nexec ${command.join(' ')} "$1"\n`);
-  await chmod(opener, 0o755);
+  const openerPath = join(bin, 'xdg-open');
+  await writeFile(openerPath, `#!/bin/sh\nexec ${command.join(' ')} "$1"\n`);
+  await chmod(openerPath, 0o755);
   const browser = openBrowser(url, { account });
   const opened = async () =>
     (await readFile(log, 'utf8')).split('\n').filter((line) => line !== '');
   return {
     home,
-    // Of a desktop that names none: xdg-open then starts $BROWSER.
-    env: { HOME: home, PATH: `${bin}:${process.env['PATH']}`, BROWSER: opener },
-    opened,
+    // xdg-open starts $BROWSER if no variable names the desktop.
+    env: { HOME: home, PATH: `${bin}:${process.env['PATH']}`, BROWSER: openerPath },
+    listOpenedAddresses: opened,
     async browse(address) {
       await writeFile(log, `${address.href}\n`, { flag: 'a' });
       return browser.authorize(address);
     },
     async storedAccessToken() {
-      const found = (await filesBelow(home)).flatMap((text) => {
+      const foundTokens = (await filesBelow(home)).flatMap((text) => {
         const token = /access_token\\*":\s*\\*"([\w-]{20,})/.exec(text)?.[1];
         return token === undefined ? [] : [token];
       });
-      if (found.length !== 1) throw new Error(`${found.length} files hold an access token`);
-      return found[0] ?? '';
+      if (foundTokens.length !== 1)
+        throw new Error(`${foundTokens.length} files hold an access token`);
+      return foundTokens[0] ?? '';
     },
     [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
   };

@@ -4,30 +4,30 @@ import { promisify } from 'node:util';
 
 import { expect } from 'vitest';
 
-import { freePort } from '../e2e/support/port.ts';
+import { lastingPort } from '../../services-src/embedded/index.ts';
 import { answerOf } from './client.ts';
-import type { JudgedClient } from './client.ts';
+import type { TestedClient } from './client.ts';
 import type { Desk } from './desk.ts';
 
 const program = fileURLToPath(new URL('../../node_modules/.bin/mcp-inspector', import.meta.url));
 
 /**
- * The Inspector on the command line, which is a new process for every request. It has a way to
- * revoke what it holds (`--relogin`), which in 2.12.0 never asks the server: it looks for the
- * revocation endpoint where only its enterprise sign-in keeps it.
+ * The command line of MCP Inspector, which starts a new process for every request. A test cannot
+ * use its option `--relogin` to revoke the tokens: version 2.12.0 never sends a revocation, because
+ * it looks for the endpoint where only its enterprise sign-in stores one.
  */
 export const connectInspector =
-  (era: 'legacy' | 'modern') =>
-  async (desk: Desk, url: string): Promise<JudgedClient> => {
-    const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;
+  (protocolEra: 'legacy' | 'modern') =>
+  async (desk: Desk, url: string): Promise<TestedClient> => {
+    const callback = `http://127.0.0.1:${await lastingPort()}/oauth/callback`;
     const env = {
       ...desk.env,
       MCP_STORAGE_DIR: desk.home,
       MCP_INSPECTOR_SECRET_STORE: 'file',
-      // There is no terminal, and a person all the same.
+      // Makes the Inspector open the browser although it runs without a terminal.
       MCP_AUTO_OPEN_ENABLED: 'true',
     };
-    const inspect = async (...args: string[]) => {
+    const runInspector = async (...args: string[]) => {
       const { stdout } = await promisify(execFile)(
         process.execPath,
         [
@@ -39,7 +39,7 @@ export const connectInspector =
           '--callback-url',
           callback,
           '--protocol-era',
-          era,
+          protocolEra,
           '--connect-timeout',
           '60000',
           '--format',
@@ -49,18 +49,20 @@ export const connectInspector =
         { env },
       );
       const { result, schemaFindings = [] } = JSON.parse(stdout);
-      // What --strict says about schemas that some client could not use.
+      // With --strict, the Inspector also reports schemas that some other clients could not use.
       expect(schemaFindings).toEqual([]);
       return result;
     };
     return {
       listTools: async () => {
-        const { tools } = await inspect('--method', 'tools/list', '--strict');
+        const { tools } = await runInspector('--method', 'tools/list', '--strict');
         return tools.map(({ name }: { name: string }) => name);
       },
-      callTool: async (name, given) => {
+      callTool: async (name, toolArguments) => {
         const call = ['--method', 'tools/call', '--tool-name', name];
-        return answerOf(await inspect(...call, '--tool-args-json', JSON.stringify(given)));
+        return answerOf(
+          await runInspector(...call, '--tool-args-json', JSON.stringify(toolArguments)),
+        );
       },
       accessToken: () => desk.storedAccessToken(),
       close: async () => undefined,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-import type { JudgedClient } from './client.ts';
+import type { TestedClient } from './client.ts';
 import type { Desk } from './desk.ts';
 import { connectStdio } from './stdio.ts';
 
@@ -9,12 +9,13 @@ const program = fileURLToPath(
 );
 
 /**
- * `mcp-remote` in front of an editor, in its older or its newer way. Where the sign-in it has kept
- * was ended, 0.15.1 opens the browser before it listens for the answer.
+ * `mcp-remote`, the proxy between an editor and a remote MCP server, in its older or newer version.
+ * If its stored sign-in has ended, version 0.15.1 opens the browser before it listens for the
+ * redirect.
  */
 export const connectMcpRemote =
   (...options: string[]) =>
-  async (desk: Desk, url: string): Promise<JudgedClient> => {
+  async (desk: Desk, url: string): Promise<TestedClient> => {
     const args = [program, url, '--auth-timeout', '60', ...options];
     const client = await connectStdio(args, { ...desk.env, MCP_REMOTE_CONFIG_DIR: desk.home });
     return { ...client, accessToken: () => desk.storedAccessToken() };

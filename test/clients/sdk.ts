@@ -12,33 +12,36 @@ import type {
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 import { answerOf } from './client.ts';
-import type { JudgedClient } from './client.ts';
+import type { TestedClient } from './client.ts';
 import type { Desk } from './desk.ts';
 
-/** The SDK 1.x with what an application adds to it: a file for credentials, and a browser. */
-export async function connectSdk(desk: Desk, url: string): Promise<JudgedClient> {
+/**
+ * The MCP SDK 1.x, completed by what an application must add: a file for credentials, and a
+ * browser.
+ */
+export async function connectSdk(desk: Desk, url: string): Promise<TestedClient> {
   const { provider, code } = createProvider(desk);
   const client = await connect();
 
   async function connect(): Promise<Client> {
-    const fresh = new Client({ name: 'sdk-client', version: '1.0.0' });
+    const newClient = new Client({ name: 'sdk-client', version: '1.0.0' });
     const transport = new StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
     try {
-      // Its own types do not agree under exactOptionalPropertyTypes.
-      await fresh.connect(transport as Parameters<typeof fresh.connect>[0]);
+      // The SDK's own types disagree under exactOptionalPropertyTypes.
+      await newClient.connect(transport as Parameters<typeof newClient.connect>[0]);
     } catch (error) {
       if (!(error instanceof UnauthorizedError)) throw error;
       await transport.finishAuth(code());
       await transport.close();
       return connect();
     }
-    return fresh;
+    return newClient;
   }
 
   return {
     listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    callTool: async (name, given) => {
-      const call = { name, arguments: { ...given } };
+    callTool: async (name, toolArguments) => {
+      const call = { name, arguments: { ...toolArguments } };
       return answerOf((await client.callTool(call)) as CallToolResult);
     },
     accessToken: () => desk.storedAccessToken(),
@@ -46,19 +49,20 @@ export async function connectSdk(desk: Desk, url: string): Promise<JudgedClient>
   };
 }
 
-interface Kept {
+interface StoredCredentials {
   readonly client?: OAuthClientInformationMixed | undefined;
   readonly tokens?: OAuthTokens | undefined;
 }
 
 function createProvider(desk: Desk): { provider: OAuthClientProvider; code: () => string } {
   const path = join(desk.home, 'sdk-client.json');
-  const read = () =>
-    JSON.parse(readFileSync(path, { encoding: 'utf8', flag: 'a+' }) || '{}') as Kept;
-  const keep = (changed: Kept) => writeFileSync(path, JSON.stringify({ ...read(), ...changed }));
+  const readCredentials = () =>
+    JSON.parse(readFileSync(path, { encoding: 'utf8', flag: 'a+' }) || '{}') as StoredCredentials;
+  const storeCredentials = (changedCredentials: StoredCredentials) =>
+    writeFileSync(path, JSON.stringify({ ...readCredentials(), ...changedCredentials }));
   const redirectUrl = 'http://127.0.0.1:33418/callback';
   let verifier = '';
-  let answer: URL | undefined;
+  let callbackUrl: URL | undefined;
   const provider: OAuthClientProvider = {
     redirectUrl,
     clientMetadata: {
@@ -66,17 +70,17 @@ function createProvider(desk: Desk): { provider: OAuthClientProvider; code: () =
       redirect_uris: [redirectUrl],
       token_endpoint_auth_method: 'none',
     },
-    clientInformation: () => read().client,
-    saveClientInformation: (client) => keep({ client }),
-    tokens: () => read().tokens,
-    saveTokens: (tokens) => keep({ tokens }),
+    clientInformation: () => readCredentials().client,
+    saveClientInformation: (client) => storeCredentials({ client }),
+    tokens: () => readCredentials().tokens,
+    saveTokens: (tokens) => storeCredentials({ tokens }),
     codeVerifier: () => verifier,
-    saveCodeVerifier: (made) => void (verifier = made),
-    redirectToAuthorization: async (address) => void (answer = await desk.browse(address)),
+    saveCodeVerifier: (newVerifier) => void (verifier = newVerifier),
+    redirectToAuthorization: async (address) => void (callbackUrl = await desk.browse(address)),
     invalidateCredentials: (scope) => {
-      if (scope === 'all' || scope === 'client') keep({ client: undefined });
-      if (scope === 'all' || scope === 'tokens') keep({ tokens: undefined });
+      if (scope === 'all' || scope === 'client') storeCredentials({ client: undefined });
+      if (scope === 'all' || scope === 'tokens') storeCredentials({ tokens: undefined });
     },
   };
-  return { provider, code: () => answer?.searchParams.get('code') ?? '' };
+  return { provider, code: () => callbackUrl?.searchParams.get('code') ?? '' };
 }

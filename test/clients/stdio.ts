@@ -3,35 +3,38 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 import { answerOf } from './client.ts';
-import type { JudgedClient } from './client.ts';
+import type { TestedClient } from './client.ts';
 
-/** A program started as a person started it may wait for a busy machine. */
-export const patience = { timeout: 60_000 };
+/**
+ * Options with a longer time limit for a request, because a busy machine may start a program
+ * slowly.
+ */
+export const longTimeout = { timeout: 60_000 };
 
-/** An editor that starts a program and speaks MCP with it over stdio. */
+/** Starts a program and speaks MCP with it over stdio, as an editor does. */
 export async function connectStdio(
   args: string[],
   env: Readonly<Record<string, string>>,
-): Promise<Omit<JudgedClient, 'accessToken'>> {
+): Promise<Omit<TestedClient, 'accessToken'>> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args,
     env: { ...env },
     stderr: 'pipe',
   });
-  let said = '';
-  transport.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let errorOutput = '';
+  transport.stderr?.on('data', (chunk: Buffer) => (errorOutput += chunk.toString()));
   const client = new Client({ name: 'editor', version: '1.0.0' });
-  await client.connect(transport, patience).catch((error: unknown) => {
-    throw new Error(`it did not start: ${said}`, { cause: error });
+  await client.connect(transport, longTimeout).catch((error: unknown) => {
+    throw new Error(`it did not start: ${errorOutput}`, { cause: error });
   });
   return {
     listTools: async () =>
-      (await client.listTools(undefined, patience)).tools.map(({ name }) => name),
-    callTool: async (name, given) => {
-      const call = { name, arguments: { ...given } };
-      const answer = await client.callTool(call, undefined, patience).catch((error: unknown) => {
-        throw new Error(`${name} failed, and it said: ${said}`, { cause: error });
+      (await client.listTools(undefined, longTimeout)).tools.map(({ name }) => name),
+    callTool: async (name, toolArguments) => {
+      const call = { name, arguments: { ...toolArguments } };
+      const answer = await client.callTool(call, undefined, longTimeout).catch((error: unknown) => {
+        throw new Error(`${name} failed, and it said: ${errorOutput}`, { cause: error });
       });
       return answerOf(answer as CallToolResult);
     },

@@ -3,19 +3,22 @@ import { once } from 'node:events';
 
 import { expect, test } from 'vitest';
 
-import { freePort } from '../e2e/support/port.ts';
+import { lastingPort } from '../../services-src/embedded/index.ts';
 import { startOauthWorld } from '../support/oauth-world.ts';
 
-/** `@modelcontextprotocol/conformance`, whose scenarios nobody here wrote; `npm run test:conformance:oauth`. */
+/**
+ * Runs the scenarios for authorization servers of `@modelcontextprotocol/conformance`, a test suite
+ * that others wrote. `npm run test:conformance:oauth` runs this test alone.
+ */
 test(
-  'the authorization server passes the conformance scenarios of MCP',
-  { timeout: 90_000 },
+  'the gateway’s authorization server passes the conformance scenarios of MCP',
+  { timeout: 180_000 },
   async () => {
     await using world = await startOauthWorld({ authReplicas: 3 });
     const person = await world.person();
-    const port = String(await freePort());
+    const port = String(await lastingPort());
     const clientId = await world.register({ client_name: 'Conformance' });
-    const suite = spawn(
+    const suiteProcess = spawn(
       process.execPath,
       [
         'node_modules/@modelcontextprotocol/conformance/dist/index.js',
@@ -30,18 +33,19 @@ test(
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
     let output = '';
-    let visited = false;
-    const read = (chunk: string) => {
+    let hasVisited = false;
+    const readOutput = (chunk: string) => {
       output += chunk;
       const url = /^(http\S+\/oauth\/authorize\?\S+)$/m.exec(output)?.[1];
-      if (url === undefined || visited) return;
-      visited = true;
-      // What a person does when told to open an address: allow, and follow the browser back.
+      if (url === undefined || hasVisited) return;
+      hasVisited = true;
+      // The suite tells a person to open an address. This acts as that person: allows the client,
+      // and follows the redirect back to the suite.
       void person.browser.authorize(url).then((answer) => fetch(answer));
     };
-    suite.stdout.setEncoding('utf8').on('data', read);
-    suite.stderr.setEncoding('utf8').on('data', read);
-    const [code] = await once(suite, 'exit');
+    suiteProcess.stdout.setEncoding('utf8').on('data', readOutput);
+    suiteProcess.stderr.setEncoding('utf8').on('data', readOutput);
+    const [code] = await once(suiteProcess, 'exit');
 
     expect(code, output).toBe(0);
     expect(output.split('=== SUMMARY ===')[1]?.trim().split('\n').filter(Boolean)).toEqual([

@@ -7,19 +7,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createEvent } from '#events';
 import { createStage } from '../../gateway/neighbours.testing.ts';
-import { agent } from '../../gateway/principals.testing.ts';
+import { createAgentPrincipal } from '../../gateway/principals.testing.ts';
 import { startBearerProxy } from './mcp/bearer-proxy.ts';
 import { createFixtureServer } from './mcp/fixture-server.ts';
 
 const suiteMs = 110_000;
 
-describe('the conformance suite of MCP, as a client of the gateway', () => {
+describe('the gateway, as the server that the MCP conformance suite tests,', () => {
   const running = new AsyncDisposableStack();
   let url: string;
 
   beforeAll(async () => {
     const stage = running.use(await createStage());
-    const claims = { ...agent(), credential: { ...agent().credential, clientId: 'conformance' } };
+    const claims = {
+      ...createAgentPrincipal(),
+      credential: { ...createAgentPrincipal().credential, clientId: 'conformance' },
+    };
     const changeTools = async () => {
       const event = createEvent({
         type: 'mcp_connection.changed',
@@ -34,7 +37,7 @@ describe('the conformance suite of MCP, as a client of the gateway', () => {
     const gateway = running.use(
       await stage.gateway(
         { RATE_IDENTITY_PER_MINUTE: '0', RATE_USER_PER_MINUTE: '0' },
-        { mcpServer: ({ isStateless }) => createFixtureServer({ isStateless, changeTools }) },
+        { createMcpServer: ({ isStateless }) => createFixtureServer({ isStateless, changeTools }) },
       ),
     );
     const proxy = running.use(await startBearerProxy(gateway.url, stage.tokenFor(claims)));
@@ -43,15 +46,21 @@ describe('the conformance suite of MCP, as a client of the gateway', () => {
   afterAll(() => running.disposeAsync());
 
   test.for([
-    ['what 2025-11-25 requires', ['--requirements', '2025-11-25']],
-    ['every scenario of 2025-06-18', ['--suite', 'all', '--spec-version', '2025-06-18']],
-    ['what 2026-07-28 requires', ['--requirements', '2026-07-28']],
-    // Not required of anybody yet.
+    ['every requirement of MCP version 2025-11-25', ['--requirements', '2025-11-25']],
+    [
+      'every scenario of MCP version 2025-06-18',
+      ['--suite', 'all', '--spec-version', '2025-06-18'],
+    ],
+    ['every requirement of MCP version 2026-07-28', ['--requirements', '2026-07-28']],
+    // Scenarios of features that the specification does not require yet.
     ...[
       'http-header-validation',
       'http-custom-header-server-validation',
       'json-schema-2020-12',
-    ].map((name) => [name, ['--scenario', name, '--spec-version', '2026-07-28']] as const),
+    ].map(
+      (name) =>
+        [`the scenario ${name}`, ['--scenario', name, '--spec-version', '2026-07-28']] as const,
+    ),
   ] as const)('passes %s', { timeout: suiteMs }, async ([, selection]) => {
     const output = await runSuite(url, selection);
 
@@ -59,20 +68,20 @@ describe('the conformance suite of MCP, as a client of the gateway', () => {
   });
 });
 
-/** Resolves with everything the suite printed; rejects with it when a scenario failed. */
+/** Resolves with the suite's output; rejects with it if a scenario failed. */
 async function runSuite(url: string, selection: readonly string[]): Promise<string> {
-  const results = await mkdtemp(join(tmpdir(), 'aag-conformance-'));
+  const resultsFolder = await mkdtemp(join(tmpdir(), 'aag-conformance-'));
   const program = join('node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js');
-  const given = ['server', '--url', url, '-o', results, ...selection];
+  const givenArguments = ['server', '--url', url, '-o', resultsFolder, ...selection];
   try {
     return await new Promise((resolve, reject) => {
-      execFile(process.execPath, [program, ...given], (failure, stdout, stderr) => {
+      execFile(process.execPath, [program, ...givenArguments], (failure, stdout, stderr) => {
         const output = `${stdout}\n${stderr}`;
         if (failure === null) resolve(output);
         else reject(new Error(output, { cause: failure }));
       });
     });
   } finally {
-    await rm(results, { recursive: true, force: true });
+    await rm(resultsFolder, { recursive: true, force: true });
   }
 }

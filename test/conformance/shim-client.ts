@@ -1,7 +1,8 @@
 /**
  * The client that the conformance suite starts (`conformance client --command …`, with the address
- * of its server as the last argument): an editor without a person. It talks over stdio to the
- * real `action-gateway mcp`, after the real `action-gateway mcp login` where the server wants one.
+ * of the suite's server as the last argument): an editor without a person. It speaks over stdio to
+ * the real `action-gateway mcp`. If the server requires a login, it first runs the real
+ * `action-gateway mcp login`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,14 +18,17 @@ import type { Editor, ShimError, Tool } from './shim-editor.ts';
 const program = fileURLToPath(new URL('../../cli/bin.mjs', import.meta.url));
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';
 const version = process.env['MCP_CONFORMANCE_PROTOCOL_VERSION'] ?? '2025-11-25';
-const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
+const suiteContext = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
   client_id?: string;
   client_secret?: string;
 };
-/** What the suite calls a client whose metadata document it knows. */
-const metadataDocument = 'https://conformance-test.local/client-metadata.json';
-/** A person would not try for ever either. */
-const maxAttempts = 3;
+/**
+ * The client id to use when the suite's server supports client ID metadata documents: the
+ * document's URL, which the suite knows.
+ */
+const metadataDocumentUrl = 'https://conformance-test.local/client-metadata.json';
+/** After so many attempts the client gives up, as a person would. */
+const attemptsMax = 3;
 
 const url = process.argv.at(-1) ?? '';
 const folder = await mkdtemp(join(tmpdir(), 'shim-client-'));
@@ -41,21 +45,22 @@ try {
       : { ACTION_GATEWAY_KEY: 'aak_CANARYconformance', ACTION_GATEWAY_URL: url },
     version,
   });
-  await play(editor);
+  await playScenario(editor);
 } finally {
   await rm(folder, { recursive: true });
 }
 
-/** What any editor does: finds the tools and calls them. */
-async function play(editor: Editor): Promise<void> {
-  const tools = await persistently(() => editor.listTools());
+/** Does what any editor does: lists the tools and calls them. */
+async function playScenario(editor: Editor): Promise<void> {
+  const tools = await retryWithLogin(() => editor.listTools());
   for (const tool of tools) {
-    await persistently(() => editor.callTool(tool.name, argumentsFor(tool, tools)));
+    await retryWithLogin(() => editor.callTool(tool.name, argumentsFor(tool, tools)));
   }
 }
 
 function argumentsFor({ name, inputSchema }: Tool, tools: readonly Tool[]) {
-  // It wants back what another tool's declaration was when it arrived here.
+  // The tool `json_schema_echo` expects the input schema of the server's first tool, as the client
+  // received it.
   if (name === 'json_schema_echo') return { schema: tools[0]?.inputSchema };
   const properties = Object.entries(inputSchema.properties ?? {});
   return Object.fromEntries(
@@ -63,14 +68,17 @@ function argumentsFor({ name, inputSchema }: Tool, tools: readonly Tool[]) {
   );
 }
 
-/** Does what the shim's errors say: log in, with another scope where one is missing. */
-async function persistently<T>(request: () => Promise<T>): Promise<T> {
+/**
+ * Repeats a request as the shim's error messages tell a person to: logs in, and asks for another
+ * scope if one is missing.
+ */
+async function retryWithLogin<T>(request: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await request();
     } catch (error) {
       const { data } = error as ShimError;
-      if (attempt === maxAttempts) throw error;
+      if (attempt === attemptsMax) throw error;
       if (data?.error === 'insufficient_scope') await login(data.scope);
       else if (data?.status === 401) await login();
       else if (data?.supported?.includes(version) !== true) throw error;
@@ -79,7 +87,7 @@ async function persistently<T>(request: () => Promise<T>): Promise<T> {
 }
 
 async function login(scope?: string): Promise<void> {
-  const clientId = scenario === 'auth/basic-cimd' ? metadataDocument : context.client_id;
+  const clientId = scenario === 'auth/basic-cimd' ? metadataDocumentUrl : suiteContext.client_id;
   const child = spawn(
     process.execPath,
     [
@@ -96,7 +104,7 @@ async function login(scope?: string): Promise<void> {
     ],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, ACTION_GATEWAY_CLIENT_SECRET: context.client_secret },
+      env: { ...process.env, ACTION_GATEWAY_CLIENT_SECRET: suiteContext.client_secret },
     },
   );
   const exit = once(child, 'exit');
@@ -107,7 +115,10 @@ async function login(scope?: string): Promise<void> {
   if (code !== 0) throw new Error(`login ended with ${code}`);
 }
 
-/** A browser without a person: every page of the suite's server agrees and redirects. */
+/**
+ * Opens an address as a browser would. The suite's pages agree and redirect by themselves, so no
+ * person is needed.
+ */
 async function browse(address: string): Promise<void> {
   const page = await fetch(address);
   await page.text();

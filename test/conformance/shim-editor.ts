@@ -11,7 +11,7 @@ export interface Tool {
   readonly inputSchema: { readonly properties?: Readonly<Record<string, { type?: string }>> };
 }
 
-/** An MCP client over the stdio of a program. */
+/** An MCP client that talks to a program over stdio. */
 export interface Editor extends AsyncDisposable {
   readonly listTools: () => Promise<readonly Tool[]>;
   readonly callTool: (name: string, args: Record<string, unknown>) => Promise<unknown>;
@@ -30,13 +30,16 @@ export interface EditorOptions {
   readonly command: string;
   readonly args: string[];
   readonly env: Record<string, string>;
-  /** Revision of MCP. */
+  /** The MCP revision that the connection uses. */
   readonly version: string;
 }
 
 const clientInfo = { name: 'conformance-editor', version: '1.0.0' };
 
-/** Revisions up to 2025-11-25, with the SDK that most editors are made with. */
+/**
+ * Connects to the program with MCP revisions up to 2025-11-25, through the SDK that most editors
+ * use.
+ */
 export async function connectStateful({ command, args, env }: EditorOptions): Promise<Editor> {
   const client = new Client(clientInfo, {
     capabilities: { elicitation: { form: { applyDefaults: true } } },
@@ -50,33 +53,36 @@ export async function connectStateful({ command, args, env }: EditorOptions): Pr
   };
 }
 
-interface InputRequired {
+interface InputRequiredAnswer {
   readonly resultType?: string;
   readonly inputRequests?: Readonly<Record<string, unknown>>;
   readonly requestState?: string;
 }
 
-/** Revision 2026-07-28, frame by frame: the 1.x SDK does not speak it. */
+/**
+ * Connects to the program with MCP revision 2026-07-28. It writes each JSON-RPC message itself,
+ * because the 1.x SDK does not support this revision.
+ */
 export async function connectStateless(options: EditorOptions): Promise<Editor> {
   const { command, args, env, version } = options;
   const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, ...env },
   });
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  const answers = createInterface(child.stdout);
-  answers.on('line', (line) => {
+  const waitingRequests = new Map<number, PromiseWithResolvers<unknown>>();
+  const answerLines = createInterface(child.stdout);
+  answerLines.on('line', (line) => {
     const { id, result, error } = JSON.parse(line) as {
       id?: number;
       result?: unknown;
       error?: { message: string; data?: unknown };
     };
-    const waiter = waiting.get(id ?? 0);
+    const waiter = waitingRequests.get(id ?? 0);
     if (error) waiter?.reject(Object.assign(new Error(error.message), { data: error.data }));
     else waiter?.resolve(result);
   });
-  answers.once('close', () => {
-    for (const { reject } of waiting.values()) reject(new Error('the shim has ended'));
+  answerLines.once('close', () => {
+    for (const { reject } of waitingRequests.values()) reject(new Error('the shim has ended'));
   });
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': version,
@@ -87,7 +93,7 @@ export async function connectStateless(options: EditorOptions): Promise<Editor> 
   const request = (method: string, params: Record<string, unknown> = {}) => {
     const id = ++lastId;
     const waiter = Promise.withResolvers<unknown>();
-    waiting.set(id, waiter);
+    waitingRequests.set(id, waiter);
     const frame = { jsonrpc: '2.0', id, method, params: { ...params, _meta } };
     child.stdin.write(`${JSON.stringify(frame)}\n`);
     return waiter.promise;
@@ -96,13 +102,13 @@ export async function connectStateless(options: EditorOptions): Promise<Editor> 
     listTools: async () => ((await request('tools/list')) as { tools: readonly Tool[] }).tools,
     callTool: async (name, parameters) => {
       const call = { name, arguments: parameters };
-      const result = (await request('tools/call', call)) as InputRequired;
+      const result = (await request('tools/call', call)) as InputRequiredAnswer;
       if (result.resultType !== 'input_required') return result;
-      const questions = Object.keys(result.inputRequests ?? {});
-      const agreed = { action: 'accept', content: { confirmed: true } };
+      const inputKeys = Object.keys(result.inputRequests ?? {});
+      const acceptedAnswer = { action: 'accept', content: { confirmed: true } };
       return request('tools/call', {
         ...call,
-        inputResponses: Object.fromEntries(questions.map((key) => [key, agreed])),
+        inputResponses: Object.fromEntries(inputKeys.map((key) => [key, acceptedAnswer])),
         ...(result.requestState !== undefined && { requestState: result.requestState }),
       });
     },

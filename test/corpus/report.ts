@@ -1,5 +1,5 @@
-/** Rows by how often they occur. */
-export function tally(names: readonly string[]): [string, number][] {
+/** Counts how often each name occurs, and lists the most frequent one first. */
+export function countNames(names: readonly string[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts].toSorted(([, a], [, b]) => b - a);

@@ -2,7 +2,13 @@ import { fileURLToPath } from 'node:url';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { anchorsOf, citationsIn, findBroken, findUnpublished, readTree } from './citations.ts';
+import {
+  anchorsOf,
+  citationsIn,
+  findBrokenCitations,
+  findUnpublishedCitations,
+  readTree,
+} from './citations.ts';
 import type { Tree } from './citations.ts';
 
 let repository: Tree;
@@ -12,20 +18,20 @@ beforeAll(async () => {
 
 describe('in this repository', () => {
   test('every cited document and heading exists', () => {
-    expect(findBroken(repository)).toEqual([]);
+    expect(findBrokenCitations(repository)).toEqual([]);
   });
 
   test('no comment cites a document that is not published', () => {
-    expect(findUnpublished(repository)).toEqual([]);
+    expect(findUnpublishedCitations(repository)).toEqual([]);
   });
 
-  test('the code cites the reference often, and its pages have distinct headings', () => {
+  test('the code cites the reference more than a hundred times, and no page has two equal headings', () => {
     const isCode = (path: string) => /\.tsx?$/.test(path);
-    const cited = [...repository.texts]
+    const citationsInCode = [...repository.texts]
       .filter(([path]) => isCode(path))
       .flatMap(([path, text]) => citationsIn(path, text))
       .filter(({ file, anchor }) => file.startsWith('docs/reference/') && anchor !== null);
-    expect(cited.length).toBeGreaterThan(100);
+    expect(citationsInCode.length).toBeGreaterThan(100);
 
     const pages = [...repository.texts].filter(([path]) => path.startsWith('docs/reference/'));
     expect(pages.length).toBeGreaterThan(12);
@@ -46,34 +52,66 @@ describe('a citation', () => {
   };
 
   test.for<[what: string, path: string, text: string, broken: string[]]>([
-    ['of a heading', 'a/b.ts', '/** So (docs/calling.md#the-five-layers). */', []],
-    ['of a page', 'a/b.sql', '-- See docs/calling.md.', []],
     [
-      'of a heading that is gone',
+      'of an existing heading is accepted',
+      'a/b.ts',
+      '/** So (docs/calling.md#the-five-layers). */',
+      [],
+    ],
+    ['of an existing page is accepted', 'a/b.sql', '-- See docs/calling.md.', []],
+    [
+      'of a heading that does not exist is reported',
       'a/b.ts',
       '// docs/calling.md#layers',
       ['docs/calling.md#layers'],
     ],
     [
-      'of what is no heading',
+      'of a line that looks like a heading in a code block is reported',
       'b.ts',
       "'docs/calling.md#not-a-heading'",
       ['docs/calling.md#not-a-heading'],
     ],
-    ['of a page that is gone', 'b.ts', '// docs/gone.md#files', ['docs/gone.md#files']],
-    ['in a text for users', 'b.ts', "throw new Error('Read docs/gone.md.');", ['docs/gone.md']],
-    ['from beside it', 'docs/b.md', '[files](calling.md#files), [here](#b)\n\n# B', []],
-    ['from below', 'docs/adr/1.md', '[files](../calling.md#files) [all](../adr/)', []],
-    ['from beside it, gone', 'docs/b.md', '[files](calling.md#fils)', ['docs/calling.md#fils']],
+    ['of a missing document is reported', 'b.ts', '// docs/gone.md#files', ['docs/gone.md#files']],
     [
-      'from above, gone',
+      'of a missing document in an error message is reported',
+      'b.ts',
+      "throw new Error('Read docs/gone.md.');",
+      ['docs/gone.md'],
+    ],
+    [
+      'of an existing heading in a document of the folder is accepted',
+      'docs/b.md',
+      '[files](calling.md#files), [here](#b)\n\n# B',
+      [],
+    ],
+    [
+      'of an existing heading in a document of the folder above is accepted',
+      'docs/adr/1.md',
+      '[files](../calling.md#files) [all](../adr/)',
+      [],
+    ],
+    [
+      'of a missing heading in a document of the folder is reported',
+      'docs/b.md',
+      '[files](calling.md#fils)',
+      ['docs/calling.md#fils'],
+    ],
+    [
+      'of a missing document in a folder below is reported',
       'README.md',
       '[x](docs/x.md) [own](#no)',
       ['docs/x.md', 'docs/x.md', 'README.md#no'],
     ],
-    ['of another site', 'docs/b.md', '[a](https://a.example/docs/b.md#c) `[b](c.md)`', []],
+    [
+      'of a document at another site is not checked',
+      'docs/b.md',
+      '[a](https://a.example/docs/b.md#c) `[b](c.md)`',
+      [],
+    ],
   ])('%s', ([, path, text, broken]) => {
-    expect(findBroken(treeOf({ [path]: text }))).toEqual(broken.map((each) => `${path}: ${each}`));
+    expect(findBrokenCitations(treeOf({ [path]: text }))).toEqual(
+      broken.map((each) => `${path}: ${each}`),
+    );
   });
 
   test.for<[heading: string, anchor: string]>([
@@ -82,17 +120,18 @@ describe('a citation', () => {
     ['# `a_b` and [c](d.md)', 'a_b-and-c'],
     ['## OAuth and JSON-RPC', 'oauth-and-json-rpc'],
     ['## Ünder – way', 'ünder--way'],
-  ])('of "%s" has the anchor %s', ([heading, anchor]) => {
+  ])('of the heading "%s" has the anchor %s', ([heading, anchor]) => {
     expect(anchorsOf(heading)).toEqual([anchor]);
   });
 
-  test('of the second heading of one name counts it', () => {
+  test('of a heading that a page repeats has an anchor with a number', () => {
     expect(anchorsOf('# States\n\n## States\n')).toEqual(['states', 'states-1']);
   });
 });
 
-describe('a comment that cites what is not published', () => {
-  const found = (path: string, text: string) => findUnpublished({ texts: new Map([[path, text]]) });
+describe('a comment that cites an unpublished document', () => {
+  const findUnpublishedIn = (path: string, text: string) =>
+    findUnpublishedCitations({ texts: new Map([[path, text]]) });
 
   test.for([
     ['a.ts', '/** The walk (decisions: The walk). */'],
@@ -103,14 +142,16 @@ describe('a comment that cites what is not published', () => {
     ['a.sql', '-- For a day (decisions: Lifetimes).'],
     ['a.md', 'It holds (decisions, section 2).'],
   ])('is found in %s: %s', ([path = '', text = '']) => {
-    expect(found(path, text)).toEqual([`${path}: ${text.replace(/^const a = 1; /, '').trim()}`]);
+    expect(findUnpublishedIn(path, text)).toEqual([
+      `${path}: ${text.replace(/^const a = 1; /, '').trim()}`,
+    ]);
   });
 
   test.for([
     ['a.ts', 'function allowed(spec: CallSpec, decisions: Decision[]): void {}'],
     ['a.ts', '/** The decisions of people (docs/reference/approvals.md#decisions). */'],
     ['a.md', 'Its [security model](security.md) names each threat and its test.'],
-  ])('is not %s: %s', ([path = '', text = '']) => {
-    expect(found(path, text)).toEqual([]);
+  ])('is not found in %s: %s', ([path = '', text = '']) => {
+    expect(findUnpublishedIn(path, text)).toEqual([]);
   });
 });

@@ -1,54 +1,54 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
-/** The text files of a repository by their paths, and every path there is. */
+/** A repository: the contents of its text files by path, and the paths of all its files. */
 export interface Tree {
   readonly texts: ReadonlyMap<string, string>;
   readonly paths: ReadonlySet<string>;
 }
 
-/** Where a text points to: a file, and the anchor of one of its headings. */
+/** The target of a citation: a file, and the anchor of one of its headings. */
 interface Citation {
   readonly file: string;
   readonly anchor: string | null;
 }
 
-const textual =
+const textFileNamePattern =
   /\.(?:tsx?|mjs|sql|md|ya?ml|conf|css|html|sh)$|(?:^|\/)(?:Dockerfile|\.env\.example)$/;
 const skippedFolders = new Set(['node_modules', 'dist', '.git', '.data']);
-/** Their texts are about paths of other repositories, or are samples of what is wrong. */
-const ofOthers = /^(?:service-templates|test\/catalogue\/checks|test\/docs)\//;
+/** Files whose texts cite paths of other repositories, or contain wrong citations as test data. */
+const filesWithForeignCitations = /^(?:service-templates|test\/catalogue\/checks|test\/docs)\//;
 
-/** Reads everything that may cite a document. */
+/** Reads every file of the repository that may cite a document. */
 export async function readTree(root: string): Promise<Tree> {
   const paths = new Set<string>();
   const texts = new Map<string, string>();
-  const walk = async (folder: string): Promise<void> => {
+  const readFolder = async (folder: string): Promise<void> => {
     paths.add(folder === '' ? '.' : folder);
     for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
       const path = posix.join(folder, entry.name);
-      if (entry.isDirectory() && !skippedFolders.has(entry.name)) await walk(path);
+      if (entry.isDirectory() && !skippedFolders.has(entry.name)) await readFolder(path);
       if (!entry.isFile()) continue;
       paths.add(path);
-      if (textual.test(path)) texts.set(path, await readFile(join(root, path), 'utf8'));
+      if (textFileNamePattern.test(path)) texts.set(path, await readFile(join(root, path), 'utf8'));
     }
   };
-  await walk('');
+  await readFolder('');
   return { texts, paths };
 }
 
-/** Every citation of a document that leads nowhere, as `path: citation`. */
-export function findBroken({ texts, paths }: Tree): string[] {
-  const known = new Map<string, ReadonlySet<string>>();
+/** Every citation whose document or heading does not exist, as `path: citation`. */
+export function findBrokenCitations({ texts, paths }: Tree): string[] {
+  const knownAnchors = new Map<string, ReadonlySet<string>>();
   const anchorsIn = (file: string): ReadonlySet<string> => {
-    const anchors = known.get(file) ?? new Set(anchorsOf(texts.get(file) ?? ''));
-    known.set(file, anchors);
+    const anchors = knownAnchors.get(file) ?? new Set(anchorsOf(texts.get(file) ?? ''));
+    knownAnchors.set(file, anchors);
     return anchors;
   };
   const isBroken = ({ file, anchor }: Citation) =>
     !paths.has(file) || (anchor !== null && !anchorsIn(file).has(anchor));
   return [...texts]
-    .filter(([path]) => !ofOthers.test(path))
+    .filter(([path]) => !filesWithForeignCitations.test(path))
     .flatMap(([path, text]) =>
       citationsIn(path, text)
         .filter(isBroken)
@@ -56,17 +56,20 @@ export function findBroken({ texts, paths }: Tree): string[] {
     );
 }
 
-/** `docs/….md#anchor` wherever it stands, and the links of a Markdown file to files of the repository. */
+/**
+ * Finds `docs/….md#anchor` in any file, and the links of a Markdown file to files of the
+ * repository.
+ */
 export function citationsIn(path: string, text: string): Citation[] {
-  const plain = [...text.matchAll(/(?<![\w./-])(docs\/[\w./-]+\.md)(?:#([\w-]+))?/g)].map(
+  const plainCitations = [...text.matchAll(/(?<![\w./-])(docs\/[\w./-]+\.md)(?:#([\w-]+))?/g)].map(
     ([, file = '', anchor]): Citation => ({ file, anchor: anchor ?? null }),
   );
-  return path.endsWith('.md') ? [...plain, ...linksIn(path, text)] : plain;
+  return path.endsWith('.md') ? [...plainCitations, ...linksIn(path, text)] : plainCitations;
 }
 
 function linksIn(path: string, text: string): Citation[] {
-  const links = [...withoutCode(text).matchAll(/\]\(([^()\s]+)\)/g)].map(([, to = '']) => to);
-  return links
+  const linkTargets = [...withoutCode(text).matchAll(/\]\(([^()\s]+)\)/g)].map(([, to = '']) => to);
+  return linkTargets
     .filter((to) => !/^[a-z]+:/.test(to))
     .map((to) => {
       const [target = '', anchor = null] = to.split('#');
@@ -75,7 +78,10 @@ function linksIn(path: string, text: string): Citation[] {
     });
 }
 
-/** What GitHub calls the headings of a Markdown text; of the second `States` it makes `states-1`. */
+/**
+ * The anchors that GitHub gives to the headings of a Markdown text; a second heading `States`
+ * becomes `states-1`.
+ */
 export function anchorsOf(text: string): string[] {
   const counts = new Map<string, number>();
   return [...withoutFences(text).matchAll(/^#{1,6} +(.+?) *#*$/gm)].map(([, heading = '']) => {
@@ -98,23 +104,26 @@ function withoutCode(text: string): string {
   return withoutFences(text).replaceAll(/`[^`\n]*`/g, '');
 }
 
-/** Comments that cite a document which is not published, as `path: comment`. */
-export function findUnpublished({ texts }: Pick<Tree, 'texts'>): string[] {
+/** Comments that cite a document outside this repository, as `path: comment`. */
+export function findUnpublishedCitations({ texts }: Pick<Tree, 'texts'>): string[] {
   return [...texts]
-    .filter(([path]) => !ofOthers.test(path))
+    .filter(([path]) => !filesWithForeignCitations.test(path))
     .flatMap(([path, text]) =>
       text
         .split('\n')
         .map((line) => (path.endsWith('.md') ? line : commentIn(line)).trim())
-        .filter((comment) => unpublished.test(comment))
+        .filter((comment) => unpublishedPattern.test(comment))
         .map((comment) => `${path}: ${comment}`),
     );
 }
 
-const unpublished =
+const unpublishedPattern =
   /\((?:decisions|spec|reliability)[:,]|\b(?:Decisions|Spec|Reliability): |\bdecisions,? section\b|\bthreat [A-Z]\d/;
 
-/** What of a line of code is a comment: from its marks on, or all of a line within a longer one. */
+/**
+ * The part of a line of code that is a comment: the text after a comment sign, or the whole line
+ * within a block comment.
+ */
 function commentIn(line: string): string {
   return /^\s*(?:\*|--|#).*|(?:\/\/|\/\*).*/.exec(line)?.[0] ?? '';
 }

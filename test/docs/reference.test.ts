@@ -4,22 +4,24 @@ import { readFile, readdir } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 
 import { settings } from '#config';
+import { decisionWordNames } from '#contracts/decision-words';
 import { errorCodes } from '#contracts/errors';
 import { publicEventTypes } from '#contracts/events';
+import { resolveApprovalBody } from '#contracts/http/approvals';
 
 const root = new URL('../../', import.meta.url);
 const folder = new URL('docs/reference/', root);
-const read = (name: string) => readFile(new URL(name, folder), 'utf8');
+const readPage = (name: string) => readFile(new URL(name, folder), 'utf8');
 
-/** The cells of every row of every table. */
+/** The cells of every row of every Markdown table in a text. */
 const rowsOf = (text: string): string[][] =>
   [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(' | '));
 const codeIn = (cell = ''): string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
-describe('the reference', () => {
+describe('the reference in docs/reference', () => {
   test('lists every error code with its status', async () => {
-    const listed = rowsOf(await read('errors.md'))
+    const listed = rowsOf(await readPage('errors.md'))
       .filter(([status = '']) => /^\d{3}$/.test(status))
       .flatMap(([status, codes]) => codeIn(codes).map((code) => [code, Number(status)] as const));
 
@@ -31,38 +33,58 @@ describe('the reference', () => {
     );
   });
 
-  test('lists every event that subscribers see', async () => {
-    const listed = rowsOf(await read('events.md'))
+  test('lists every event type that subscribers receive', async () => {
+    const listed = rowsOf(await readPage('events.md'))
       .flatMap(([types]) => codeIn(types))
       .filter((type) => /^[a-z_]+\.[a-z_]+$/.test(type));
 
     expect(listed.toSorted()).toEqual([...publicEventTypes, 'webhook.verification'].toSorted());
   });
 
-  test('names the settings of limits with their defaults', async () => {
-    const limits = rowsOf(await read('limits.md')).filter(([, name = '']) =>
+  test('lists every word by which an approval is decided', async () => {
+    const [, decisions = ''] =
+      /\n## Decisions\n(.*?)\n###? /s.exec(await readPage('approvals.md')) ?? [];
+    const listed = [...decisions.matchAll(/^\|([^|]*)\|([^|]*)\|/gm)]
+      .flatMap(([, word, alias]) => [...codeIn(word), ...codeIn(alias)])
+      .filter((word) => word !== 'resolution');
+
+    expect(listed.toSorted()).toEqual(decisionWordNames.toSorted());
+  });
+
+  test('lists every field of a decision', async () => {
+    const [, fields = ''] =
+      /\n### Fields of a decision\n(.*?)\n###? /s.exec(await readPage('approvals.md')) ?? [];
+    const listed = rowsOf(fields).flatMap(([names]) => codeIn(names));
+
+    expect(['resolution', ...listed].toSorted()).toEqual(
+      Object.keys(resolveApprovalBody.shape).toSorted(),
+    );
+  });
+
+  test('names the settings of limits, with their defaults', async () => {
+    const limitRows = rowsOf(await readPage('limits.md')).filter(([, name = '']) =>
       /^`[A-Z_]+`$/.test(name),
     );
-    const stated = limits.map(([, name, value = '']) => [
+    const statedLimits = limitRows.map(([, name, value = '']) => [
       codeIn(name)[0],
       Number(value.replaceAll(',', '')),
     ]);
 
-    expect(stated.length).toBeGreaterThan(20);
-    expect(stated).toEqual(
-      stated.map(([name]) => [
+    expect(statedLimits.length).toBeGreaterThan(20);
+    expect(statedLimits).toEqual(
+      statedLimits.map(([name]) => [
         name,
         settings[name as keyof typeof settings].schema.parse(undefined),
       ]),
     );
   });
 
-  test('names files that exist', async () => {
+  test('names only files that exist', async () => {
     for (const page of await readdir(folder)) {
-      const named = codeIn((await read(page)).replaceAll(/```.*?```/gs, '')).filter((text) =>
-        /^[\w./-]+\/[\w.-]+\.ts$/.test(text),
+      const namedPaths = codeIn((await readPage(page)).replaceAll(/```.*?```/gs, '')).filter(
+        (text) => /^[\w./-]+\/[\w.-]+\.ts$/.test(text),
       );
-      expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
+      expect(namedPaths.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
     }
   });
 });

@@ -2,11 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { AuditRecord } from '#contracts/audit';
 import type { AuditLookup } from '#contracts/http/audit';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-/** One write whose filters are a plain path, a program for jq, and a program that fails; and one read. */
-const template = (server: string) => `openapi: 3.1.0
+/**
+ * A template with one write and one read. The write has three disclose filters: a plain path, a jq
+ * program, and a jq program that fails.
+ */
+const createTemplate = (server: string) => `openapi: 3.1.0
 info: { title: Notes, key: notes, category: Testing }
 servers: [{ url: '${server}' }]
 paths:
@@ -40,46 +43,49 @@ describe('the audit log', () => {
   beforeAll(async () => {
     world = await startWorld();
     const { admin, upstream, url } = world;
-    created(await admin.post('/v1/templates', { openapi: template(upstream.url) }));
-    created(await admin.post('/v1/templates/notes/publish', { version: 1 }));
-    created(await admin.post('/v1/services', { template: 'notes' }));
+    successfulBodyOf(await admin.post('/v1/templates', { openapi: createTemplate(upstream.url) }));
+    successfulBodyOf(await admin.post('/v1/templates/notes/publish', { version: 1 }));
+    successfulBodyOf(await admin.post('/v1/services', { template: 'notes' }));
     agent = await createAgent(url, admin, 'writer');
     const rule = { identity_id: agent.id, effect: 'allow', pattern: 'notes:create_note:*' };
-    created(await admin.post('/v1/rules', rule));
+    successfulBodyOf(await admin.post('/v1/rules', rule));
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
   const call = (action: string, params: object, headers?: Record<string, string>) =>
     agent.post('/v1/actions/call', { service: 'notes', action, params }, headers);
-  /** Records are written a moment after the answer. */
+  /**
+   * Polls until the audit log has this many records of a call, because the records arrive a moment
+   * after the answer.
+   */
   async function recordsOf(auditId: string, count: number): Promise<AuditLookup> {
     const found: { now?: AuditLookup } = {};
-    await until(async () => {
+    await pollUntil(async () => {
       const { status, body } = await world.admin.get(`/v1/audit/${auditId}`);
       if (status === 200) found.now = body as AuditLookup;
       return (found.now?.rows.length ?? 0) >= count;
     }, `${count} records of ${auditId}`);
     return found.now as AuditLookup;
   }
-  const shown = [
+  const shownFields = [
     { label: 'Title', value: 'What an agen', truncated: true },
     { label: 'Tags', value: 'red, blue', truncated: false },
     { label: 'Broken', value: '', truncated: false, error: 'no words' },
   ];
   const note = { title: 'What an agent wrote', tags: ['red', 'blue'] };
 
-  test('shows what a call that a rule allowed has sent, before and after it left', async () => {
-    const { audit_id: auditId } = created(await call('create_note', note));
+  test('records a call that a rule allows, once before and once after it is sent', async () => {
+    const { audit_id: auditId } = successfulBodyOf(await call('create_note', note));
     const { call_id: callId, state, rows } = await recordsOf(auditId, 2);
 
     expect({ callId, state }).toEqual({ callId: auditId, state: 'called' });
-    const [intent, outcome] = ['action.intent', 'action.outcome'].map((wanted) =>
-      rows.find(({ type }) => type === wanted),
+    const [intent, outcome] = ['action.intent', 'action.outcome'].map((recordType) =>
+      rows.find(({ type }) => type === recordType),
     ) as [AuditRecord, AuditRecord];
     for (const row of [intent, outcome]) {
       expect(row).toMatchObject({
         call_id: auditId,
-        disclosed: shown,
+        disclosed: shownFields,
         request_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
         decision: { by: 'rule', allowed_by: [{ pattern: 'notes:create_note:*' }] },
       });
@@ -92,34 +98,40 @@ describe('the audit log', () => {
     }
   });
 
-  test('shows the same of a call by the user alone, and of one that was approved', async () => {
-    const asked = { service: 'notes', action: 'create_note', params: note };
-    const { audit_id: own } = created(await world.admin.post('/v1/actions/call', asked));
-    const byUser = await recordsOf(own, 2);
+  test('records a user’s own call and an approved call with the same fields', async () => {
+    const createNoteCall = { service: 'notes', action: 'create_note', params: note };
+    const { audit_id: own } = successfulBodyOf(
+      await world.admin.post('/v1/actions/call', createNoteCall),
+    );
+    const lookupOfUserCall = await recordsOf(own, 2);
 
-    const other = await createAgent(world.url, world.admin, 'asker');
-    const { approval_id: approvalId } = created(await other.post('/v1/actions/call', asked));
-    created(await world.admin.post(`/v1/approvals/${approvalId}/resolve`, { resolution: 'allow' }));
-    const resumed = async () =>
-      (await other.post('/v1/actions/call', { approval_id: approvalId })).body;
-    await until(async () => (await resumed()).status === 'called', 'the replay');
-    const byApproval = await recordsOf((await resumed()).audit_id, 3);
+    const otherAgent = await createAgent(world.url, world.admin, 'asker');
+    const { approval_id: approvalId } = successfulBodyOf(
+      await otherAgent.post('/v1/actions/call', createNoteCall),
+    );
+    successfulBodyOf(
+      await world.admin.post(`/v1/approvals/${approvalId}/resolve`, { resolution: 'allow' }),
+    );
+    const resumeCall = async () =>
+      (await otherAgent.post('/v1/actions/call', { approval_id: approvalId })).body;
+    await pollUntil(async () => (await resumeCall()).status === 'called', 'the replay');
+    const lookupOfApprovedCall = await recordsOf((await resumeCall()).audit_id, 3);
 
-    for (const { rows } of [byUser, byApproval]) {
-      const ofExecutor = rows.filter(({ type }) => type.startsWith('action.'));
-      expect(ofExecutor.map(({ disclosed }) => disclosed)).toEqual([shown, shown]);
+    for (const { rows } of [lookupOfUserCall, lookupOfApprovedCall]) {
+      const executorRecords = rows.filter(({ type }) => type.startsWith('action.'));
+      expect(executorRecords.map(({ disclosed }) => disclosed)).toEqual([shownFields, shownFields]);
       expect(new Set(rows.map((row) => row.request_digest)).size).toBe(1);
     }
-    expect(byApproval.rows.map(({ type }) => type).toSorted()).toEqual([
+    expect(lookupOfApprovedCall.rows.map(({ type }) => type).toSorted()).toEqual([
       'action.intent',
       'action.outcome',
       'execution.finished',
     ]);
-    expect(byApproval).toMatchObject({ state: 'called' });
+    expect(lookupOfApprovedCall).toMatchObject({ state: 'called' });
   });
 
-  test('has one record of a read, found by its audit_id as well', async () => {
-    const { audit_id: auditId } = created(await call('get_note', { id: '7' }));
+  test('has one record for a read, which the read’s audit_id finds', async () => {
+    const { audit_id: auditId } = successfulBodyOf(await call('get_note', { id: '7' }));
     expect(await recordsOf(auditId, 1)).toMatchObject({
       call_id: auditId,
       state: 'called',
@@ -127,32 +139,34 @@ describe('the audit log', () => {
     });
   });
 
-  test('opens what an unknown outcome points to', async () => {
+  test('has the record that an error about an unknown outcome refers to', async () => {
     world.upstream.delayMs = 3_000;
-    const given = { service: 'notes', action: 'create_note', params: note, timeout_ms: 200 };
-    const { status, body } = await agent.post('/v1/actions/call', given);
+    const writeCall = { service: 'notes', action: 'create_note', params: note, timeout_ms: 200 };
+    const { status, body } = await agent.post('/v1/actions/call', writeCall);
     world.upstream.delayMs = 0;
     expect({ status, error: body.error }).toEqual({ status: 504, error: 'outcome_unknown' });
 
     expect(await recordsOf(body.audit_id, 2)).toMatchObject({ state: 'outcome_unknown' });
-    const { items } = created(await world.admin.get('/v1/audit?outcome=outcome_unknown'));
+    const { items } = successfulBodyOf(await world.admin.get('/v1/audit?outcome=outcome_unknown'));
     expect(items).toMatchObject([
-      { call_id: body.audit_id, error: 'outcome_unknown', disclosed: shown },
+      { call_id: body.audit_id, error: 'outcome_unknown', disclosed: shownFields },
     ]);
   });
 
-  test('keeps what a rule said although the rule is gone', async () => {
-    const fleeting = await createAgent(world.url, world.admin, 'fleeting');
+  test('keeps a rule’s text after the rule is deleted', async () => {
+    const fleetingAgent = await createAgent(world.url, world.admin, 'fleeting');
     const pattern = 'notes:*:*';
-    const rule = created(
+    const rule = successfulBodyOf(
       await world.admin.post('/v1/rules', {
-        identity_id: fleeting.id,
+        identity_id: fleetingAgent.id,
         effect: 'allow',
         pattern,
       }),
     );
-    const asked = { service: 'notes', action: 'create_note', params: note };
-    const { audit_id: auditId } = created(await fleeting.post('/v1/actions/call', asked));
+    const createNoteCall = { service: 'notes', action: 'create_note', params: note };
+    const { audit_id: auditId } = successfulBodyOf(
+      await fleetingAgent.post('/v1/actions/call', createNoteCall),
+    );
     await world.admin.delete(`/v1/rules/${rule.id}`);
 
     const { rows } = await recordsOf(auditId, 2);
@@ -164,7 +178,9 @@ describe('the audit log', () => {
     });
   });
 
-  test('is whole', async () => {
-    expect(created(await world.admin.get('/v1/audit/verify'))).toMatchObject({ valid: true });
+  test('has an unbroken chain of hashes', async () => {
+    expect(successfulBodyOf(await world.admin.get('/v1/audit/verify'))).toMatchObject({
+      valid: true,
+    });
   });
 });

@@ -12,7 +12,7 @@ import { badTemplates } from './bad-input/templates.ts';
 import { setScene } from './bad-input/scene.ts';
 import { badSignIns } from './bad-input/sign-in.ts';
 import type { BadInput, Scene } from './bad-input/scene.ts';
-import { until } from './support/world.ts';
+import { pollUntil } from '../support/world.ts';
 
 describe('the gateway refuses, with a typed error and without any effect,', () => {
   let scene: Scene;
@@ -31,49 +31,53 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
       ...badIdentities,
       ...badSignIns,
       ...badTemplates,
-    ].map((bad) => [bad.what, bad] as const),
-  )('%s', async ([, bad]) => {
-    const before = await scene.world.tables.count();
-    const hits = scene.world.upstream.hits.length;
-    const reply = await bad.send(scene);
-    expectRefusal(reply, bad);
-    expect(await scene.world.tables.count()).toEqual(before);
-    expect(scene.world.upstream.hits.length).toBe(hits);
+    ].map((badInput) => [badInput.what, badInput] as const),
+  )('%s', async ([, badInput]) => {
+    const countsBefore = await scene.world.tables.count();
+    const hitCount = scene.world.upstream.hits.length;
+    const reply = await badInput.send(scene);
+    expectRefusal(reply, badInput);
+    expect(await scene.world.tables.count()).toEqual(countsBefore);
+    expect(scene.world.upstream.hits.length).toBe(hitCount);
   });
 
-  // These make something first, so what they may not do is told by what becomes of it.
+  // These cases create rows before they send the bad input, so the test cannot compare the numbers
+  // of rows. It checks instead that the upstream got nothing and that nothing named `intruder` was created.
   test.for(
     [...badCredentials, ...earlyConnectionCalls, ...lateDecisions].map(
-      (bad) => [bad.what, bad] as const,
+      (badInput) => [badInput.what, badInput] as const,
     ),
-  )('%s', async ([, bad]) => {
-    const hits = scene.world.upstream.hits.length;
-    expectRefusal(await bad.send(scene), bad);
-    expect(scene.world.upstream.hits.length).toBe(hits);
+  )('%s', async ([, badInput]) => {
+    const hitCount = scene.world.upstream.hits.length;
+    expectRefusal(await badInput.send(scene), badInput);
+    expect(scene.world.upstream.hits.length).toBe(hitCount);
     const names = await scene.world.tables.query('select name from auth.identity');
     expect(names.map(({ name }) => name)).not.toContain('intruder');
   });
 
-  test("another org's ids exactly as ids of nothing", async () => {
-    const { admin, strangersApproval, stranger } = scene;
-    const nothing = '01890000-0000-7000-8000-000000000000';
+  test('ids of another org, with the answer that ids get that do not exist', async () => {
+    const { admin, strangersApprovalId: strangersApproval, stranger } = scene;
+    const missingId = '01890000-0000-7000-8000-000000000000';
     for (const path of [`/v1/approvals/`, `/v1/identities/`]) {
-      const theirs = await admin.get(
+      const answerOfStranger = await admin.get(
         path + (path.includes('approvals') ? strangersApproval : stranger.id),
       );
-      const none = await admin.get(path + nothing);
-      expect(theirs.status).toBe(404);
-      expect({ ...theirs.body, request_id: '' }).toEqual({ ...none.body, request_id: '' });
+      const answerForMissing = await admin.get(path + missingId);
+      expect(answerOfStranger.status).toBe(404);
+      expect({ ...answerOfStranger.body, request_id: '' }).toEqual({
+        ...answerForMissing.body,
+        request_id: '',
+      });
     }
   });
 
-  test('and loses nothing: the call that waited all the time is allowed and sent', async () => {
+  test('all this bad input, and can still send the call that was waiting for its approval', async () => {
     const { admin, bot, approval, world } = scene;
     const path = `/v1/approvals/${approval.approval_id}`;
     expect((await admin.get(path)).body.status).toBe('pending');
 
     expect((await admin.post(`${path}/resolve`, { resolution: 'allow' })).status).toBe(200);
-    await until(
+    await pollUntil(
       async () =>
         (await bot.post('/v1/actions/call', { approval_id: approval.approval_id })).body.status ===
         'called',
@@ -83,15 +87,18 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
   });
 });
 
-function expectRefusal({ status, headers, body }: Reply, bad: BadInput): void {
+function expectRefusal({ status, headers, body }: Reply, badInput: BadInput): void {
   const text = JSON.stringify(body);
-  expect({ status, error: body.error }, text).toEqual({ status: bad.status, error: bad.error });
+  expect({ status, error: body.error }, text).toEqual({
+    status: badInput.status,
+    error: badInput.error,
+  });
   expect(headers.get('content-type')).toMatch(/^application\/json/);
-  // jq points at the place in a filter with a caret.
+  // jq's error messages end in a caret that marks the place in the filter.
   expect(body.message).toMatch(/^[A-Za-z].{14,}[.?^]$/s);
   expect(body.request_id).toMatch(/^[0-9a-f-]{36}$/);
   if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
-  if (bad.tells !== undefined) expect(text).toMatch(bad.tells);
+  if (badInput.tells !== undefined) expect(text).toMatch(badInput.tells);
   expect(text).not.toMatch(/<html|node_modules|\.[tj]s:\d|\n\s+at |select .* from/i);
   expect(text).not.toContain('CANARY');
 }

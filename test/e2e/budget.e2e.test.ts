@@ -2,24 +2,32 @@ import { Agent } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { startApart } from '../budget/components.ts';
-import type { Apart } from '../budget/components.ts';
+import { startSeparateComponents } from '../budget/components.ts';
+import type { SeparateComponents } from '../budget/components.ts';
 import { entryPoints } from '../budget/entry-points.ts';
 import type { EntryPoint } from '../budget/entry-points.ts';
-import { judge, smallestOf } from '../budget/judge.ts';
-import { send } from '../budget/send.ts';
-import type { Sendable } from '../budget/send.ts';
-import type { Shape } from '../budget/shapes.ts';
-import { ownTemplate } from '../budget/templates.ts';
-import { kindsIn, possess, possessionSettings, versionParameter } from './idor/possessions.ts';
+import { measureRequest, measureSmallestRequest } from '../budget/judge.ts';
+import { sendRequest } from '../budget/send.ts';
+import type { PreparedRequest } from '../budget/send.ts';
+import type { ExpensiveInput } from '../budget/shapes.ts';
+import { createOwnTemplate } from '../budget/templates.ts';
+import {
+  kindsIn,
+  createPossessions,
+  possessionSettings,
+  versionParameter,
+} from './idor/possessions.ts';
 import type { Possessions } from './idor/possessions.ts';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { World } from './support/world.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { World } from '../support/world.ts';
 
-/** `npm run test:budget` sends everything; here every so many-th shape of a few entry points stands for it, another one for each property. */
-const isAll = process.env['BUDGET'] === 'all';
-const only = process.env['BUDGET_ONLY'];
-const sampled: Readonly<Record<string, number>> = {
+/**
+ * `npm run test:budget` sends every expensive request to every entry point. Otherwise this test
+ * sends a sample, which differs for each property.
+ */
+const isFullRun = process.env['BUDGET'] === 'all';
+const entryPointFilter = process.env['BUDGET_ONLY'];
+const sampleSteps: Readonly<Record<string, number>> = {
   signIn: 13,
   createTemplate: 13,
   validateAction: 63,
@@ -31,8 +39,8 @@ const sampled: Readonly<Record<string, number>> = {
   '/oauth/authorize': 13,
   '/oauth/token as a form with grant_type and code': 13,
 };
-const tried = entryPoints.filter(({ name }) =>
-  only ? new RegExp(only).test(name) : isAll || name in sampled,
+const triedEntryPoints = entryPoints.filter(({ name }) =>
+  entryPointFilter ? new RegExp(entryPointFilter).test(name) : isFullRun || name in sampleSteps,
 );
 
 const settings = {
@@ -46,42 +54,44 @@ const settings = {
   AUDIT_BYTES_PER_MINUTE: '9999999999',
 };
 
-describe('no request within the caps costs any component much more than reading it', () => {
+describe('no request within the limits costs a component much more CPU time than parsing the request', () => {
   let world: World;
-  let apart: Apart;
+  let separateComponents: SeparateComponents;
   let ids: Possessions;
   let agentKey: string;
-  let replaced: Readonly<Record<string, string>>;
-  let probes: readonly Sendable[];
+  let valueOfPlaceholder: Readonly<Record<string, string>>;
+  let probeRequests: readonly PreparedRequest[];
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const beside = new Agent({ keepAlive: true, maxSockets: 2 });
-  let answered = 0;
-  const unanswered: string[] = [];
+  const probeAgent = new Agent({ keepAlive: true, maxSockets: 2 });
+  let answeredCount = 0;
+  const unansweredProbes: string[] = [];
 
   beforeAll(async () => {
     world = await startWorld(
       settings,
-      async (environment) => (apart = await startApart(environment)),
+      async (environment) => (separateComponents = await startSeparateComponents(environment)),
     );
     const { admin, upstream, url } = world;
-    await until(
+    await pollUntil(
       async () => (await admin.get('/v1/status')).body.status === 'ok',
       'every component answers',
     );
-    ({ ids, agentKey } = await possess(world, admin));
-    const own = created(
-      await admin.post('/v1/templates', { openapi: ownTemplate('places', upstream.url) }),
+    ({ ids, agentKey } = await createPossessions(world, admin));
+    const ownKey = successfulBodyOf(
+      await admin.post('/v1/templates', { openapi: createOwnTemplate('places', upstream.url) }),
     );
-    created(await admin.post(`/v1/templates/${own.key}/publish`, { version: 1 }));
-    created(
+    successfulBodyOf(await admin.post(`/v1/templates/${ownKey.key}/publish`, { version: 1 }));
+    successfulBodyOf(
       await admin.post('/v1/secrets', {
         name: 'places_token',
         value: 'CANARY-places',
         allowed_hosts: [upstream.host],
       }),
     );
-    created(await admin.post('/v1/services', { template: own.key, name: 'places', tier: 'user' }));
-    const client = await send({
+    successfulBodyOf(
+      await admin.post('/v1/services', { template: ownKey.key, name: 'places', tier: 'user' }),
+    );
+    const client = await sendRequest({
       method: 'POST',
       url: `${url}/oauth/register`,
       agent,
@@ -92,7 +102,7 @@ describe('no request within the caps costs any component much more than reading 
         token_endpoint_auth_method: 'none',
       }),
     });
-    replaced = {
+    valueOfPlaceholder = {
       SERVICE: ids.service,
       OWN: 'places',
       UPSTREAM: upstream.url,
@@ -100,91 +110,105 @@ describe('no request within the caps costs any component much more than reading 
       CLIENT: JSON.parse(client.text).client_id,
     };
     const other = await createAgent(url, admin, 'other');
-    created(
+    successfulBodyOf(
       await admin.post('/v1/rules', {
         identity_id: other.id,
         effect: 'allow',
         pattern: 'http:GET:**',
       }),
     );
-    probes = [
-      { method: 'GET', url: `${url}/health/live`, agent: beside, headers: {}, body: '' },
+    probeRequests = [
+      { method: 'GET', url: `${url}/health/live`, agent: probeAgent, headers: {}, body: '' },
       {
         method: 'POST',
         url: `${url}/v1/actions/call`,
-        agent: beside,
+        agent: probeAgent,
         headers: { authorization: `Bearer ${other.key}`, 'content-type': 'application/json' },
         body: JSON.stringify({ service: 'http', method: 'GET', url: `${upstream.url}/read` }),
       },
     ];
-  }, 180_000);
+  }, 600_000);
   afterAll(async () => {
     agent.destroy();
-    beside.destroy();
+    probeAgent.destroy();
     await world[Symbol.asyncDispose]();
   });
 
-  /** Somebody else's requests, which are to be answered whatever is asked beside them. */
-  const probe = () =>
+  /**
+   * Another user's requests, which the gateway must answer while it handles an expensive request.
+   */
+  const sendProbes = () =>
     Promise.all(
-      probes.map(async (asked) => {
-        const { status, text } = await send(asked);
-        if (status === 200) answered += 1;
-        else unanswered.push(`${asked.url}: ${status} ${text}`);
+      probeRequests.map(async (probeRequest) => {
+        const { status, text } = await sendRequest(probeRequest);
+        if (status === 200) answeredCount += 1;
+        else unansweredProbes.push(`${probeRequest.url}: ${status} ${text}`);
       }),
     );
 
-  const filled = (text: string) =>
-    Object.entries(replaced).reduce((all, [name, value]) => all.replaceAll(name, value), text);
-  const sendable = (entry: EntryPoint, shape: Shape): Sendable => {
-    const { method, path, asks, contentType, valid } = entry;
-    const named = kindsIn(path).reduce(
+  const fillPlaceholders = (text: string) =>
+    Object.entries(valueOfPlaceholder).reduce(
+      (all, [name, value]) => all.replaceAll(name, value),
+      text,
+    );
+  const sendableOf = (entry: EntryPoint, shape: ExpensiveInput): PreparedRequest => {
+    const { method, path, caller, contentType, valid } = entry;
+    const filledPath = kindsIn(path).reduce(
       (text, { param, kind }) => text.replace(param, encodeURIComponent(ids[kind])),
       path.replace(versionParameter, '1'),
     );
     const { origin } = new URL(world.url);
     const credentials =
-      asks === 'admin'
+      caller === 'admin'
         ? { cookie: world.admin.cookie, origin }
         : { authorization: `Bearer ${agentKey}` };
-    const query = filled(shape.query ?? valid.query ?? '');
+    const query = fillPlaceholders(shape.query ?? valid.query ?? '');
     return {
-      url: `${world.url}${named}${query === '' ? '' : `?${query}`}`,
+      url: `${world.url}${filledPath}${query === '' ? '' : `?${query}`}`,
       method,
       headers: {
         ...(contentType === undefined ? {} : { 'content-type': contentType }),
         accept: 'application/json, text/event-stream',
-        ...(asks === 'nobody' ? { origin } : credentials),
+        ...(caller === 'nobody' ? { origin } : credentials),
         ...shape.headers,
       },
-      body: filled(shape.body ?? valid.body ?? ''),
+      body: fillPlaceholders(shape.body ?? valid.body ?? ''),
       agent,
     };
   };
 
-  test.for(tried.map((entry) => [entry.name, entry] as const))(
-    '%s',
+  test.for(triedEntryPoints.map((entry) => [entry.name, entry] as const))(
+    'in the entry point “%s”',
     { timeout: 1_200_000 },
     async ([name, entry]) => {
-      const smallest = await smallestOf(apart, sendable(entry, entry.valid));
-      const every = isAll ? 1 : (sampled[name] ?? 1);
+      const smallestReadings = await measureSmallestRequest(
+        separateComponents,
+        sendableOf(entry, entry.valid),
+      );
+      const sampleStep = isFullRun ? 1 : (sampleSteps[name] ?? 1);
       const refused: string[] = [];
-      let number = 0;
+      let shapeNumber = 0;
       for (const shape of entry.shapes()) {
-        number += 1;
-        if (number % every !== 0) continue;
-        const asked = sendable(entry, shape);
-        const { status, text, dear } = await judge(apart, { asked, smallest, beside: probe });
-        const failed = status >= 500 ? [`${status} ${text}`] : [];
-        refused.push(...[...dear, ...failed].map((sentence) => `${shape.what}: ${sentence}`));
+        shapeNumber += 1;
+        if (shapeNumber % sampleStep !== 0) continue;
+        const sendable = sendableOf(entry, shape);
+        const { status, text, excesses } = await measureRequest(separateComponents, {
+          sendable,
+          smallest: smallestReadings,
+          sendOthers: sendProbes,
+        });
+        const serverErrors = status >= 500 ? [`${status} ${text}`] : [];
+        refused.push(
+          ...[...excesses, ...serverErrors].map((sentence) => `${shape.what}: ${sentence}`),
+        );
       }
       expect(refused).toEqual([]);
-      expect(number).toBeGreaterThanOrEqual(every);
+      expect(shapeNumber).toBeGreaterThanOrEqual(sampleStep);
     },
   );
 
-  test('health and the reads of others are answered meanwhile', () => {
-    expect(unanswered).toEqual([]);
-    expect(answered).toBeGreaterThan(0);
+  test('health checks and another user’s reads are answered while expensive requests are handled', () => {
+    expect(unansweredProbes).toEqual([]);
+    expect(answeredCount).toBeGreaterThan(0);
   });
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-// Somebody with the rights of approvals in the database, or of its superuser, changes what people
-// are shown, what they allow, or what is to be run.
+// An attacker with write access to the tables of approvals tries to change what people see, what
+// they allow, or what is sent.
 
-describe('an approval whose row was changed', () => {
+describe('an approval in a table that an attacker can write', () => {
   let world: World;
   let agent: Agent;
   beforeAll(async () => {
@@ -15,28 +15,32 @@ describe('an approval whose row was changed', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  let calls = 0;
-  async function suspend(): Promise<{ id: string; path: string }> {
-    calls += 1;
-    const path = `/changed/${calls}`;
+  let callCount = 0;
+  async function suspendCall(): Promise<{ id: string; path: string }> {
+    callCount += 1;
+    const path = `/changed/${callCount}`;
     const url = world.upstream.url + path;
     const target = { service: 'http', method: 'POST', url, body: { amount: 1 } };
-    const called = created(await agent.post('/v1/actions/call', target));
-    return { id: called.approval_id, path };
+    const callAnswer = successfulBodyOf(await agent.post('/v1/actions/call', target));
+    return { id: callAnswer.approval_id, path };
   }
-  const get = async (id: string) => created(await world.admin.get(`/v1/approvals/${id}`));
-  const resolve = (id: string, body: object) =>
+  const getApproval = async (id: string) =>
+    successfulBodyOf(await world.admin.get(`/v1/approvals/${id}`));
+  const resolveApproval = (id: string, body: object) =>
     world.admin.post(`/v1/approvals/${id}/resolve`, body);
-  const sentTo = (path: string) => world.upstream.hits.filter(({ url }) => url === path).length;
+  const countHitsAt = (path: string) =>
+    world.upstream.hits.filter(({ url }) => url === path).length;
 
-  test('is verified while it was not, and runs when it is allowed', async () => {
-    const { id, path } = await suspend();
-    expect(await get(id)).toMatchObject({ verified: true });
-    expect(created(await resolve(id, { resolution: 'allow' }))).toMatchObject({ verified: true });
-    await until(() => sentTo(path) === 1, 'the call to be sent');
+  test('is shown as verified while it is unchanged, and runs when it is allowed', async () => {
+    const { id, path } = await suspendCall();
+    expect(await getApproval(id)).toMatchObject({ verified: true });
+    expect(successfulBodyOf(await resolveApproval(id, { resolution: 'allow' }))).toMatchObject({
+      verified: true,
+    });
+    await pollUntil(() => countHitsAt(path) === 1, 'the call to be sent');
   });
 
-  test('is decided by a key that anybody can read', async () => {
+  test('has a decision that anyone can verify with the published key', async () => {
     const reply = await fetch(`${world.url}/.well-known/action-gateway-keys`);
     expect(reply.status).toBe(200);
     expect(await reply.json()).toMatchObject({
@@ -48,15 +52,15 @@ describe('an approval whose row was changed', () => {
     ['the request', `card = replace(card, '"amount":1', '"amount":2')`],
     ['the sentence', `card = replace(card, '"description":"', '"description":"Only ')`],
     [
-      'the tiers',
+      'the suggested rules (tiers)',
       `card = replace(card, '"suggestedTiers":[{"keys":[', '"suggestedTiers":[{"keys":["http:*:*",')`,
     ],
     [
-      'the name of who asks',
+      'the name of the requester',
       `card = jsonb_set(card::jsonb, '{requester,path}', '["admin", "trusted"]')::text`,
     ],
     [
-      'the name of where a rule would stand',
+      'the name of the identity that gets a remembered rule',
       `card = jsonb_set(card::jsonb, '{placement,name}', '"trusted"')::text`,
     ],
     ['the risk', `risk = 'read'`],
@@ -64,31 +68,38 @@ describe('an approval whose row was changed', () => {
     ['the template', `card = jsonb_set(card::jsonb, '{template}', '"calendar"')::text`],
     ['the action', `card = jsonb_set(card::jsonb, '{action}', '"GET"')::text`],
     [
-      'the parts of its keys',
+      'the parts of the permission keys',
       `card = jsonb_set(card::jsonb, '{derivedKeys,0,arg}', '"harmless.example/"')::text`,
     ],
     ['the time of the call', `created_at = created_at - interval '1 hour'`],
-    ['whether it runs at once', `auto_call_on_approve = not auto_call_on_approve`],
+    ['the setting that runs the call at once', `auto_call_on_approve = not auto_call_on_approve`],
     ['the digest of the request', `request_digest = repeat('a', 64)`],
-    ['the digest of the gap', `gap_digest = repeat('a', 64)`],
-    ['the proof itself', `card_mac = 'abcdefghijkl:' || repeat('A', 43)`],
-  ] as const)('in %s says so, and can be denied and not allowed', async ([, change]) => {
-    const { id, path } = await suspend();
-    await world.tables.query(`update approvals.approval set ${change} where id = $1`, [id]);
+    ['the digest of the permission gap', `gap_digest = repeat('a', 64)`],
+    ['the MAC of the card', `card_mac = 'abcdefghijkl:' || repeat('A', 43)`],
+  ] as const)(
+    'with a change to %s is shown as not verified, and can be denied but not allowed',
+    async ([, change]) => {
+      const { id, path } = await suspendCall();
+      await world.tables.query(`update approvals.approval set ${change} where id = $1`, [id]);
 
-    expect(await get(id)).toMatchObject({ status: 'pending', verified: false });
-    const { items } = created(await world.admin.get('/v1/approvals?status=open'));
-    expect(items.find((item: { id: string }) => item.id === id)).toMatchObject({ verified: false });
-    for (const resolution of ['allow', 'allow_remember']) {
-      const { status, body } = await resolve(id, { resolution });
-      expect([status, body.error]).toEqual([409, 'card_not_verified']);
-    }
-    expect(created(await resolve(id, { resolution: 'deny' }))).toMatchObject({ status: 'denied' });
-    expect(sentTo(path)).toBe(0);
-  });
+      expect(await getApproval(id)).toMatchObject({ status: 'pending', verified: false });
+      const { items } = successfulBodyOf(await world.admin.get('/v1/approvals?status=open'));
+      expect(items.find((item: { id: string }) => item.id === id)).toMatchObject({
+        verified: false,
+      });
+      for (const resolution of ['allow', 'allow_remember']) {
+        const { status, body } = await resolveApproval(id, { resolution });
+        expect([status, body.error]).toEqual([409, 'card_not_verified']);
+      }
+      expect(successfulBodyOf(await resolveApproval(id, { resolution: 'deny' }))).toMatchObject({
+        status: 'denied',
+      });
+      expect(countHitsAt(path)).toBe(0);
+    },
+  );
 
-  test('into that of another call shows the other one, and runs neither', async () => {
-    const [one, other] = [await suspend(), await suspend()];
+  test('with the card of another call shows the other call as not verified, and runs neither call', async () => {
+    const [one, other] = [await suspendCall(), await suspendCall()];
     await world.tables.query(
       `update approvals.approval a
           set card = o.card, card_mac = o.card_mac, gap_digest = o.gap_digest,
@@ -98,25 +109,27 @@ describe('an approval whose row was changed', () => {
           and o.id = $2`,
       [one.id, other.id],
     );
-    // A card names its approval, so another's does not hold here.
-    const shown = await get(one.id);
-    expect(shown).toMatchObject({ verified: false });
-    expect(shown.request.url).toContain(other.path);
+    // A card contains its approval's id, so a card that was copied from another approval does not
+    // verify.
+    const shownCard = await getApproval(one.id);
+    expect(shownCard).toMatchObject({ verified: false });
+    expect(shownCard.request.url).toContain(other.path);
 
-    const { status, body } = await resolve(one.id, { resolution: 'allow' });
+    const { status, body } = await resolveApproval(one.id, { resolution: 'allow' });
     expect([status, body.error]).toEqual([409, 'card_not_verified']);
-    expect(sentTo(one.path) + sentTo(other.path)).toBe(0);
+    expect(countHitsAt(one.path) + countHitsAt(other.path)).toBe(0);
   });
 
   test.for([
-    ['to allow it', { resolution: 'allow' }],
-    ['to remember it', { resolution: 'allow_remember' }],
+    ['when the person allows it', { resolution: 'allow' }],
+    ['when the person allows and remembers it', { resolution: 'allow_remember' }],
   ] as const)(
-    'into another call while it was looked at is not what was asked: %s',
+    'whose call was exchanged while a person looked at it is refused %s',
     async ([, body]) => {
-      const [shown, other] = [await suspend(), await suspend()];
-      expect(await get(shown.id)).toMatchObject({ verified: true });
-      // All that approvals stores of a call; its gap and its proof are genuine.
+      const [shownCard, other] = [await suspendCall(), await suspendCall()];
+      expect(await getApproval(shownCard.id)).toMatchObject({ verified: true });
+      // Copies everything that approvals stores about the other call, including its genuine
+      // permission gap and MAC.
       await world.tables.query(
         `update approvals.approval a
           set card = o.card, card_mac = o.card_mac, gap_digest = o.gap_digest, gap = o.gap,
@@ -124,18 +137,18 @@ describe('an approval whose row was changed', () => {
          from approvals.approval o
         where a.id = $1
           and o.id = $2`,
-        [shown.id, other.id],
+        [shownCard.id, other.id],
       );
 
-      const answer = await resolve(shown.id, body);
+      const answer = await resolveApproval(shownCard.id, body);
       expect([answer.status, answer.body.error]).toEqual([409, 'card_not_verified']);
-      const { items } = created(await world.admin.get('/v1/rules'));
+      const { items } = successfulBodyOf(await world.admin.get('/v1/rules'));
       expect(items).toEqual([]);
     },
   );
 
-  test('into an allowed one runs nothing: nobody decided it', async () => {
-    const { id, path } = await suspend();
+  test('with its status changed to allowed runs nothing, because nobody signed a decision', async () => {
+    const { id, path } = await suspendCall();
     await world.tables.query(
       `update approvals.approval
           set status = 'allowed', resolution = 'allow', resolved_at = now(),
@@ -152,11 +165,11 @@ describe('an approval whose row was changed', () => {
         where id = $1`,
       [id],
     );
-    await until(
-      async () => (await get(id)).execution?.status === 'failed',
+    await pollUntil(
+      async () => (await getApproval(id)).execution?.status === 'failed',
       'the execution to be refused',
     );
-    expect((await get(id)).execution.error.error).toBe('unauthenticated');
-    expect(sentTo(path)).toBe(0);
+    expect((await getApproval(id)).execution.error.error).toBe('unauthenticated');
+    expect(countHitsAt(path)).toBe(0);
   });
 });

@@ -3,10 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import pg from 'pg';
@@ -14,69 +13,99 @@ import { pino } from 'pino';
 import { parse } from 'yaml';
 
 import { components } from '#contracts/vocabulary';
-import { composeSecrets } from '../../deploy/compose-secrets.ts';
-import { startNats, startPostgres } from '../../services-src/embedded/index.ts';
+import { makeComposeSecrets } from '../../deploy/compose-secrets.ts';
+import { lastingPort, startPostgres } from '../../services-src/embedded/index.ts';
+import { findNatsServer } from '../../services-src/embedded/nats-binary.ts';
+import { startServerProcess } from '../../services-src/embedded/server-process.ts';
 import { startGithubMock } from '../story/github-mock.ts';
 import { playStory } from '../story/play.ts';
 import { startReceiver } from '../story/receiver.ts';
+import { programEnv } from '../support/program-env.ts';
 
 interface ComposeService {
   command?: string[];
   environment?: Record<string, string | number>;
+  volumes?: string[];
 }
 
 const root = new URL('../../', import.meta.url);
 
 /**
- * docker-compose.yml without Docker: its command lines and settings as local processes. Only
- * the addresses of the two servers are replaced by those of local ones, which run with the
- * compose file's own nats.conf accounts and Postgres roles.
+ * Runs the commands and settings of docker-compose.yml as local processes, without Docker. The test
+ * replaces only the addresses of Postgres and NATS by those of local servers. Postgres has the roles
+ * of the compose file; NATS runs with the deploy/nats.conf that the file mounts.
  */
 describe('docker-compose.yml', () => {
   const stack = new AsyncDisposableStack();
   const logs: string[] = [];
-  const variables: Record<string, string> = composeSecrets(components, () => randomBytes(32));
+  const variables: Record<string, string> = makeComposeSecrets(components, () => randomBytes(32));
   let services: Record<string, ComposeService>;
-  let rewrite: (value: string) => string;
+  let rewriteAddresses: (value: string) => string;
 
   beforeAll(async () => {
     const logger = pino({ level: 'error' });
     const dataDir = await mkdtemp(join(tmpdir(), 'aag-compose-'));
     stack.defer(() => rm(dataDir, { recursive: true, force: true }));
     const postgres = stack.use(await startPostgres({ dataDir, logger, durable: false }));
-    const natsConf = await readFile(new URL('deploy/nats.conf', root), 'utf8');
-    const accounts = natsConf
-      .slice(natsConf.indexOf('accounts {'))
-      .replaceAll(/\$(NATS_PASSWORD_[A-Z]+)/g, (_, name: string) => variables[name] ?? '');
-    const nats = stack.use(await startNats({ dataDir, logger, config: accounts }));
+    const composeFile = parse(await readFile(new URL('docker-compose.yml', root), 'utf8'), {
+      merge: true,
+    }) as { services: Record<string, ComposeService> };
+    services = composeFile.services;
+    const natsUrl = await startNats(join(dataDir, 'streams'));
 
     await createOwner(postgres.adminUrl, variables['POSTGRES_PASSWORD'] ?? '');
     const socket = new URL(postgres.adminUrl).search;
-    rewrite = (value) =>
+    rewriteAddresses = (value) =>
       value
         .replace('http://auth:', 'http://127.0.0.1:')
         .replace(/^gateway$/, '127.0.0.1')
-        .replace('@nats:4222', `@${nats.url.replace('nats://', '')}`)
+        .replace('@nats:4222', `@${natsUrl.replace('nats://', '')}`)
         .replace(/@postgres:5432\/(\w+)/, `@localhost/$1${socket}`);
-
-    const compose = parse(await readFile(new URL('docker-compose.yml', root), 'utf8'), {
-      merge: true,
-    }) as { services: Record<string, ComposeService> };
-    services = compose.services;
   });
   afterAll(() => stack.disposeAsync());
 
-  function start(name: string): ChildProcess {
+  /** Starts NATS as the compose file does, on loopback; returns its URL. */
+  async function startNats(storeDir: string): Promise<string> {
+    const { command = [], environment = {}, volumes = [] } = services['nats'] ?? {};
+    expect(volumes).toContain('./deploy/nats.conf:/etc/nats/nats.conf:ro');
+    expect(volumes).toContain(`nats:${environment['NATS_STORE_DIR']}`);
+    const natsConfigPath = fileURLToPath(new URL('deploy/nats.conf', root));
+    const args = command.map((each) => each.replace('/etc/nats/nats.conf', natsConfigPath));
+    const settings = Object.entries(environment).map(([key, value]) => [
+      key,
+      interpolate(String(value), variables),
+    ]);
+    let address: string | undefined;
+    const server = await startServerProcess({
+      name: 'NATS',
+      command: await findNatsServer({
+        environment: process.env,
+        logger: pino({ level: 'silent' }),
+      }),
+      args: [...args, '--addr', '127.0.0.1', '--port', '-1', '--http_port', '-1'],
+      env: { ...Object.fromEntries(settings), NATS_STORE_DIR: storeDir },
+      readyTimeoutMs: 30_000,
+      stopSteps: [{ signal: 'SIGTERM', waitMs: 10_000 }],
+      onLine: (line) => {
+        address = /Listening for client connections on (\S+)/.exec(line)?.[1] ?? address;
+        return line.includes('Server is ready');
+      },
+    });
+    stack.defer(() => server.stop());
+    return `nats://${address}`;
+  }
+
+  function startService(name: string): ChildProcess {
     const { command = [], environment = {} } = services[name] ?? {};
     const [program, ...args] = command;
     if (program !== 'node') throw new Error(`${name} does not run node`);
     const settings = Object.entries(environment).map(([key, value]) => [
       key,
-      rewrite(interpolate(String(value), variables)),
+      rewriteAddresses(interpolate(String(value), variables)),
     ]);
     const child = spawn(process.execPath, args, {
       cwd: root,
-      env: { PATH: process.env['PATH'], ...Object.fromEntries(settings) },
+      env: { ...programEnv, ...Object.fromEntries(settings) },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout, child.stderr]) {
@@ -85,35 +114,40 @@ describe('docker-compose.yml', () => {
     return child;
   }
 
-  test('its commands and settings play the whole story', { timeout: 120_000 }, async () => {
-    const github = stack.use(await startGithubMock());
-    const receiver = stack.use(await startReceiver());
-    variables['EGRESS_ALLOW'] = [github.url, receiver.url].map((url) => new URL(url).host).join();
-    variables['PORT'] = String(await freePort());
+  test(
+    'starts a gateway that plays every scene of the demonstration, with the file’s commands and settings',
+    { timeout: 300_000 },
+    async () => {
+      const github = stack.use(await startGithubMock());
+      const receiver = stack.use(await startReceiver());
+      variables['EGRESS_ALLOW'] = [github.url, receiver.url].map((url) => new URL(url).host).join();
+      variables['PORT'] = String(await lastingPort());
+      variables['SHUTDOWN_PAUSE_SECONDS'] = '0';
 
-    const [code] = await once(start('migrate'), 'exit');
-    expect({ code, logs: code === 0 ? [] : logs }).toEqual({ code: 0, logs: [] });
-    for (const name of components) {
-      const child = start(name);
-      stack.defer(async () => {
-        const ended = once(child, 'exit');
-        child.kill('SIGTERM');
-        const [exitCode] = await ended;
-        expect({ name, exitCode }).toEqual({ name, exitCode: 0 });
-      });
-    }
-    const signInUrl = await waitForLink();
-    const steps: string[] = [];
-    await playStory({ signInUrl, github, receiver, say: (line) => steps.push(line) });
+      const [code] = await once(startService('migrate'), 'exit');
+      expect({ code, logs: code === 0 ? [] : logs }).toEqual({ code: 0, logs: [] });
+      for (const name of components) {
+        const child = startService(name);
+        stack.defer(async () => {
+          const childExit = once(child, 'exit');
+          child.kill('SIGTERM');
+          const [exitCode] = await childExit;
+          expect({ name, exitCode }).toEqual({ name, exitCode: 0 });
+        });
+      }
+      const signInUrl = await waitForLink();
+      const steps: string[] = [];
+      await playStory({ signInUrl, github, receiver, say: (line) => steps.push(line) });
 
-    expect(steps.length).toBeGreaterThan(10);
-    const { origin } = new URL(signInUrl);
-    const described = await fetch(`${origin}/.well-known/oauth-authorization-server`);
-    expect(await described.json()).toMatchObject({ issuer: origin });
-    expect(logs.filter((line) => line.includes('CANARY-'))).toEqual([]);
-  });
+      expect(steps.length).toBeGreaterThan(10);
+      const { origin } = new URL(signInUrl);
+      const metadataReply = await fetch(`${origin}/.well-known/oauth-authorization-server`);
+      expect(await metadataReply.json()).toMatchObject({ issuer: origin });
+      expect(logs.filter((line) => line.includes('CANARY-'))).toEqual([]);
+    },
+  );
 
-  /** The health checks of the compose file. */
+  /** Runs the health checks of the compose file, and tells whether all succeed. */
   async function areHealthy(gatewayUrl: string): Promise<boolean> {
     const ports = Object.values(services).flatMap(
       ({ environment }) => environment?.['HEALTH_PORT'] ?? [],
@@ -124,26 +158,26 @@ describe('docker-compose.yml', () => {
   }
 
   async function waitForLink(): Promise<string> {
-    for (let round = 0; round < 300; round += 1) {
+    for (let round = 0; round < 1_000; round += 1) {
       const link = /Sign in: (\S+)/.exec(logs.join(''))?.[1];
       if (link !== undefined && (await areHealthy(new URL(link).origin))) return link;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     throw new Error(
-      `no sign-in link, or a component that is not healthy, within 30 s:\n${logs.join('')}`,
+      `no sign-in link, or a component that is not healthy, within 100 s:\n${logs.join('')}`,
     );
   }
 });
 
-/** `${NAME}`, `${NAME:-default}` and `${NAME:?message}`, as docker compose reads them. */
+/** Fills in `${NAME}`, `${NAME:-default}` and `${NAME:?message}` as docker compose does. */
 function interpolate(value: string, variables: Record<string, string>): string {
   return value.replaceAll(
     /\$\{([A-Z_]+)(?::([-?])((?:[^{}]|\$\{[^{}]*\})*))?\}/g,
-    (_, name: string, operator: string | undefined, rest: string | undefined) => {
-      const found = variables[name];
-      if (found !== undefined && found !== '') return found;
-      if (operator === '?') throw new Error(`${name}: ${rest}`);
-      return operator === '-' ? interpolate(rest ?? '', variables) : '';
+    (_, name: string, operator: string | undefined, operand: string | undefined) => {
+      const foundVariable = variables[name];
+      if (foundVariable !== undefined && foundVariable !== '') return foundVariable;
+      if (operator === '?') throw new Error(`${name}: ${operand}`);
+      return operator === '-' ? interpolate(operand ?? '', variables) : '';
     },
   );
 }
@@ -155,20 +189,14 @@ async function isUp(origin: string): Promise<boolean> {
   );
 }
 
-/** What the postgres image does with POSTGRES_USER, POSTGRES_PASSWORD and POSTGRES_DB. */
+/**
+ * Creates the role and the database that the postgres image creates from POSTGRES_USER,
+ * POSTGRES_PASSWORD and POSTGRES_DB.
+ */
 async function createOwner(adminUrl: string, password: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl });
   await client.connect();
   await client.query(`create role owner superuser login password '${password}'`);
   await client.query('create database gateway owner owner');
   await client.end();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

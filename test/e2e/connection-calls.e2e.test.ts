@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { useTool } from './escalation/ways.ts';
-import { authorize, openProvider } from './support/account.ts';
-import type { Account, Provider } from './support/account.ts';
-import type { Person } from './support/people.ts';
-import { templateDocument } from './support/template.ts';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { callToolByMcp } from './escalation/ways.ts';
+import { authorize, openProvider } from '../support/account.ts';
+import type { Account, Provider } from '../support/account.ts';
+import type { Person } from '../support/people.ts';
+import { templateDocument } from '../support/template.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-/** Calls with the account of a person: as an action, by method and path, and to a URL. */
-describe('an agent with an account', () => {
+/**
+ * Calls that use a person's connected account: by action, by HTTP method and path, and by full URL.
+ */
+describe('an agent whose user has connected an account', () => {
   const stack = new AsyncDisposableStack();
   let world: World;
   let provider: Provider;
@@ -17,28 +19,40 @@ describe('an agent with an account', () => {
   let bot: Agent;
   let account: Account;
 
-  const hits = () => world.upstream.hits;
-  const call = '/v1/actions/call';
-  const http = '/v1/actions/http';
-  const read = { service: 'notes', action: 'list_notes' };
-  const write = (title: string) => ({ service: 'notes', action: 'create_note', params: { title } });
-  const raw = (more: object = {}) => ({
+  const readHits = () => world.upstream.hits;
+  const callPath = '/v1/actions/call';
+  const httpPath = '/v1/actions/http';
+  const readCall = { service: 'notes', action: 'list_notes' };
+  const createWriteCall = (title: string) => ({
+    service: 'notes',
+    action: 'create_note',
+    params: { title },
+  });
+  const createRawCall = (more: object = {}) => ({
     connection: 'work',
     method: 'GET',
     url: `${world.upstream.url}/raw`,
     ...more,
   });
-  const token = (version: number) => `CANARY-work-v${version}`;
-  const grant = (version: number, ...scopes: string[]) => ({ token: token(version), scopes });
-  const allow = async (pattern: string) =>
-    created(await mia.post('/v1/rules', { identity_id: bot.id, effect: 'allow', pattern }));
+  const tokenOfVersion = (version: number) => `CANARY-work-v${version}`;
+  const grantOfVersion = (version: number, ...scopes: string[]) => ({
+    token: tokenOfVersion(version),
+    scopes,
+  });
+  const allowPattern = async (pattern: string) =>
+    successfulBodyOf(
+      await mia.post('/v1/rules', { identity_id: bot.id, effect: 'allow', pattern }),
+    );
 
-  /** What others were told of a change reaches policy a moment later. */
-  const untilTold = (body: object, told: string) =>
-    until(async () => {
-      const tried = (await bot.post('/v1/actions/validate', body)).body;
-      return [tried.error, tried.outcome].includes(told);
-    }, told);
+  /**
+   * Repeats a call until it has this result, because an event informs policy of a change only a
+   * moment later.
+   */
+  const untilAnsweredWith = (body: object, expectedResult: string) =>
+    pollUntil(async () => {
+      const dryRunBody = (await bot.post('/v1/actions/validate', body)).body;
+      return [dryRunBody.error, dryRunBody.outcome].includes(expectedResult);
+    }, expectedResult);
 
   beforeAll(async () => {
     world = stack.use(await startWorld({ EGRESS_ALLOW: '127.0.0.1/32' }));
@@ -47,147 +61,189 @@ describe('an agent with an account', () => {
     mia = await world.person({ orgId: admin.orgId, name: 'mia', role: 'member' });
     bot = await createAgent(url, mia, 'bot');
     const openapi = withAccount(templateDocument('notes', upstream.url), provider.issuer);
-    created(await mia.post('/v1/templates', { openapi }));
-    created(await mia.post('/v1/templates/notes/publish', { version: 1 }));
+    successfulBodyOf(await mia.post('/v1/templates', { openapi }));
+    successfulBodyOf(await mia.post('/v1/templates/notes/publish', { version: 1 }));
     const body = { template: 'notes', scopes: ['read'] };
-    account = await provider.connect({ name: 'work', owner: mia, body, ...grant(1, 'read') });
+    account = await provider.connect({
+      name: 'work',
+      owner: mia,
+      body,
+      ...grantOfVersion(1, 'read'),
+    });
     const credentials = { connection: 'work' };
-    created(await mia.post('/v1/services', { template: 'notes', credentials }));
+    successfulBodyOf(await mia.post('/v1/services', { template: 'notes', credentials }));
   });
   afterAll(() => stack.disposeAsync());
   beforeEach(() => {
-    world.upstream.tokens = null;
+    world.upstream.knownTokens = null;
+    world.upstream.scopeLacking = null;
   });
 
-  test('reads with its token, which comes back nowhere', async () => {
-    const service = created(await mia.get('/v1/services/notes'));
+  test('reads with the account’s token, which no answer contains', async () => {
+    const service = successfulBodyOf(await mia.get('/v1/services/notes'));
     expect(service).toMatchObject({ status: 'ready', credentials: { connection: 'work' } });
 
-    const { body } = await bot.post(call, read);
+    const { body } = await bot.post(callPath, readCall);
     expect(body).toMatchObject({ status: 'called', result: { status_code: 200 } });
-    expect(hits().at(-1)?.headers.authorization).toBe(`Bearer ${token(1)}`);
-    const echoed = await mia.post(http, raw({ url: `${world.upstream.url}/echo` }));
-    expect(echoed.body.result.body.headers.authorization).toBe('Bearer [REDACTED]');
-    expect(JSON.stringify(echoed.body)).not.toContain('CANARY');
-    const found = created(await bot.get('/v1/search?q=list%20notes'));
-    expect(found.items[0].auth).toEqual({ type: 'oauth2', connected: true });
+    expect(readHits().at(-1)?.headers.authorization).toBe(`Bearer ${tokenOfVersion(1)}`);
+    const echoReply = await mia.post(
+      httpPath,
+      createRawCall({ url: `${world.upstream.url}/echo` }),
+    );
+    expect(echoReply.body.result.body.headers.authorization).toBe('Bearer [REDACTED]');
+    expect(JSON.stringify(echoReply.body)).not.toContain('CANARY');
+    const searchAnswer = successfulBodyOf(await bot.get('/v1/search?q=list%20notes'));
+    expect(searchAnswer.items[0].auth).toEqual({ type: 'oauth2', connected: true });
   });
 
-  test('reads once more with another token when the one it had is refused', async () => {
-    world.upstream.tokens = [token(2)];
-    account.grants(grant(2, 'read'));
-    const before = hits().length;
+  test('refreshes a token that the upstream refuses, and repeats its read', async () => {
+    world.upstream.knownTokens = [tokenOfVersion(2)];
+    account.grants(grantOfVersion(2, 'read'));
+    const hitsBefore = readHits().length;
 
-    expect((await bot.post(call, read)).body.result.status_code).toBe(200);
-    const sent = hits().slice(before);
-    expect(sent.map(({ headers }) => headers.authorization)).toEqual([
-      `Bearer ${token(1)}`,
-      `Bearer ${token(2)}`,
+    expect((await bot.post(callPath, readCall)).body.result.status_code).toBe(200);
+    const hitsSince = readHits().slice(hitsBefore);
+    expect(hitsSince.map(({ headers }) => headers.authorization)).toEqual([
+      `Bearer ${tokenOfVersion(1)}`,
+      `Bearer ${tokenOfVersion(2)}`,
     ]);
   });
 
-  test('is told which scope it lacks before anybody is asked, and where that is mended', async () => {
-    const before = hits().length;
+  test('is told which OAuth scope is missing and where to add it, before any person is asked', async () => {
+    const hitsBefore = readHits().length;
     for (const caller of [bot, mia]) {
-      const { status, body } = await caller.post(call, write('too early'));
+      const { status, body } = await caller.post(callPath, createWriteCall('too early'));
       expect([status, body.error, body.missing]).toEqual([403, 'missing_scopes', ['write']]);
       expect(body.connection_id).toBe(account.id);
     }
-    expect(created(await mia.get('/v1/approvals?status=open')).items).toEqual([]);
-    expect(hits().length).toBe(before);
+    expect(successfulBodyOf(await mia.get('/v1/approvals?status=open')).items).toEqual([]);
+    expect(readHits().length).toBe(hitsBefore);
 
-    const { auth_url } = (await bot.post(call, write('too early'))).body;
+    const { auth_url, next } = (await bot.post(callPath, createWriteCall('too early'))).body;
+    expect(next.body).toEqual({ connection: account.id, scopes: ['write'] });
     const { pathname, search } = new URL(auth_url);
-    const gate = (await mia.get(pathname + search)).headers.get('location') ?? '';
-    expect((await mia.get(gate)).body).toContain('write');
-    await account.regrant(grant(3, 'read', 'write'), () => authorize(mia, world.url + gate));
-    await untilTold(write('now'), 'would_require_approval');
-    expect((await bot.post(call, write('now'))).body.status).toBe('pending_approval');
+    const gatePath = (await mia.get(pathname + search)).headers.get('location') ?? '';
+    expect((await mia.get(gatePath)).body).toContain('write');
+    await account.regrant(grantOfVersion(3, 'read', 'write'), () =>
+      authorize(mia, world.url + gatePath),
+    );
+    await untilAnsweredWith(createWriteCall('now'), 'would_require_approval');
+    expect((await bot.post(callPath, createWriteCall('now'))).body.status).toBe('pending_approval');
   });
 
-  test('writes what was allowed, with the token of that moment', async () => {
-    const { approval_id } = (await bot.post(call, write('allowed'))).body;
-    await account.refresh(grant(4, 'read', 'write'));
-    await until(async () => {
-      await bot.post(call, read);
-      return hits().at(-1)?.headers.authorization === `Bearer ${token(4)}`;
+  test('can ask at once for the scopes that the upstream finds missing, by REST and by MCP', async () => {
+    world.upstream.scopeLacking = 'write';
+    const { failure } = successfulBodyOf(await bot.post(callPath, readCall)).result;
+    expect(failure).toMatchObject({ kind: 'forbidden', missing_scopes: ['write'] });
+    const { method, path, body } = failure.next;
+    expect([method, path]).toEqual(['POST', '/v1/connections']);
+    const asked = successfulBodyOf(await bot.post(path, body));
+    expect(asked).toMatchObject({ id: account.id, authorization_url: expect.any(String) });
+
+    const read403 = await callToolByMcp(world.url, bot.key, 'service_read', readCall);
+    const { next } = read403.body.result.failure;
+    const answer = await callToolByMcp(world.url, bot.key, next.tool, next.arguments);
+    expect(answer.body).toMatchObject({ request_id: asked.request_id });
+    successfulBodyOf(await mia.post(`/v1/requests/${asked.request_id}/decline`, {}));
+
+    world.upstream.scopeLacking = 'admin';
+    const unlisted = successfulBodyOf(await bot.post(callPath, readCall)).result.failure;
+    expect(unlisted).toMatchObject({ missing_scopes: ['admin'] });
+    expect(unlisted.next).toBeUndefined();
+  });
+
+  test('sends an allowed write with the account’s current token', async () => {
+    const { approval_id } = (await bot.post(callPath, createWriteCall('allowed'))).body;
+    await account.refresh(grantOfVersion(4, 'read', 'write'));
+    await pollUntil(async () => {
+      await bot.post(callPath, readCall);
+      return readHits().at(-1)?.headers.authorization === `Bearer ${tokenOfVersion(4)}`;
     }, 'the new token');
-    created(await mia.post(`/v1/approvals/${approval_id}/resolve`, { resolution: 'allow' }));
+    successfulBodyOf(
+      await mia.post(`/v1/approvals/${approval_id}/resolve`, { resolution: 'allow' }),
+    );
 
-    await until(() => hits().at(-1)?.body.includes('allowed') === true, 'the replay');
-    expect(hits().at(-1)?.headers.authorization).toBe(`Bearer ${token(4)}`);
+    await pollUntil(() => readHits().at(-1)?.body.includes('allowed') === true, 'the replay');
+    expect(readHits().at(-1)?.headers.authorization).toBe(`Bearer ${tokenOfVersion(4)}`);
   });
 
-  test('needs both to call a URL through it: what is called, and the connection there', async () => {
+  test('needs permission for both the URL and the connection to call a URL with the account', async () => {
     const { host } = world.upstream;
     const keys = [`http:GET:${host}/raw`, `connection:work:${host}`];
-    const asked = await bot.post(http, raw());
-    expect([asked.status, asked.body.permission_keys]).toEqual([202, keys]);
-    const byVerb = { service: 'notes', method: 'GET', path: '/raw' };
-    expect((await bot.post(call, byVerb)).body.permission_keys).toEqual(keys);
+    const pendingAnswer = await bot.post(httpPath, createRawCall());
+    expect([pendingAnswer.status, pendingAnswer.body.permission_keys]).toEqual([202, keys]);
+    const verbCall = { service: 'notes', method: 'GET', path: '/raw' };
+    expect((await bot.post(callPath, verbCall)).body.permission_keys).toEqual(keys);
 
-    await allow(keys[0] ?? '');
-    const tried = created(await bot.post('/v1/actions/validate', raw()));
-    expect(tried).toMatchObject({
+    await allowPattern(keys[0] ?? '');
+    const dryRunBody = successfulBodyOf(await bot.post('/v1/actions/validate', createRawCall()));
+    expect(dryRunBody).toMatchObject({
       outcome: 'would_require_approval',
       permission_keys: keys,
       uncovered_keys: [keys[1]],
     });
-    await allow(keys[1] ?? '');
+    await allowPattern(keys[1] ?? '');
     for (const [path, body] of [
-      [http, raw()],
-      [call, byVerb],
+      [httpPath, createRawCall()],
+      [callPath, verbCall],
     ] as const) {
       expect((await bot.post(path, body)).body.status).toBe('called');
-      expect(hits().at(-1)).toMatchObject({ url: '/raw' });
+      expect(readHits().at(-1)).toMatchObject({ url: '/raw' });
     }
   });
 
-  test('goes nowhere else with it, whoever asks', async () => {
-    const before = hits().length;
+  test('cannot use the account at another host, and neither can its user', async () => {
+    const hitsBefore = readHits().length;
     for (const caller of [bot, mia]) {
       for (const url of ['https://evil.example/raw', 'https://api.acme.example.evil.example/']) {
-        const { status, body } = await caller.post(http, raw({ url }));
+        const { status, body } = await caller.post(httpPath, createRawCall({ url }));
         expect([status, body.error]).toEqual([403, 'host_not_allowed']);
       }
     }
-    const others = await createAgent(world.url, world.admin, 'others');
-    for (const caller of [others, world.admin]) {
-      const { status, body } = await caller.post(http, raw());
+    const otherUsersAgent = await createAgent(world.url, world.admin, 'others');
+    for (const caller of [otherUsersAgent, world.admin]) {
+      const { status, body } = await caller.post(httpPath, createRawCall());
       expect([status, body.error, body.connection]).toEqual([424, 'credential_missing', 'work']);
     }
-    expect(hits().length).toBe(before);
+    expect(readHits().length).toBe(hitsBefore);
   });
 
-  test('calls a URL once, however often it repeats its key, and is stopped by denials of the service', async () => {
-    await allow(`http:ANY:${world.upstream.host}/**`);
-    const post = raw({ method: 'POST', url: `${world.upstream.url}/once`, body: { a: 1 } });
-    const before = hits().length;
+  test('calls a URL once per idempotency key, and is stopped by deny rules on the URL’s service', async () => {
+    await allowPattern(`http:ANY:${world.upstream.host}/**`);
+    const postCall = createRawCall({
+      method: 'POST',
+      url: `${world.upstream.url}/once`,
+      body: { a: 1 },
+    });
+    const hitsBefore = readHits().length;
     const [first, second] = [
-      await bot.post(http, post, { 'idempotency-key': 'once' }),
-      await bot.post(http, post, { 'idempotency-key': 'once' }),
+      await bot.post(httpPath, postCall, { 'idempotency-key': 'once' }),
+      await bot.post(httpPath, postCall, { 'idempotency-key': 'once' }),
     ];
     expect(first.body.status).toBe('called');
     expect(second.body.audit_id).toBe(first.body.audit_id);
-    expect(hits().length).toBe(before + 1);
+    expect(readHits().length).toBe(hitsBefore + 1);
 
-    const denied = { identity_id: bot.id, effect: 'deny', pattern: 'notes:list_notes:*' };
-    const rule = created(await mia.post('/v1/rules', denied));
-    const listed = await bot.post(http, raw({ url: `${world.upstream.url}/notes` }));
-    expect(listed.body.status).toBe('denied');
-    expect(hits().length).toBe(before + 1);
+    const denyRule = { identity_id: bot.id, effect: 'deny', pattern: 'notes:list_notes:*' };
+    const rule = successfulBodyOf(await mia.post('/v1/rules', denyRule));
+    const listingReply = await bot.post(
+      httpPath,
+      createRawCall({ url: `${world.upstream.url}/notes` }),
+    );
+    expect(listingReply.body.status).toBe('denied');
+    expect(readHits().length).toBe(hitsBefore + 1);
     await mia.delete(`/v1/rules/${rule.id}`);
   });
 
-  // Last: there is no account any more.
-  test('is told where its account is mended when the provider has ended it', async () => {
+  // This test runs last, because afterwards the account is revoked.
+  test('is told where to reconnect its account when the provider has revoked it', async () => {
     await account.lose();
-    await untilTold(read, 'reauth_required');
-    const before = hits().length;
+    await untilAnsweredWith(readCall, 'reauth_required');
+    const hitsBefore = readHits().length;
     for (const [path, body] of [
-      [call, read],
-      [call, write('too late')],
-      [http, raw()],
+      [callPath, readCall],
+      [callPath, createWriteCall('too late')],
+      [httpPath, createRawCall()],
     ] as const) {
       const { status, body: refusal } = await bot.post(path, body);
       expect([status, refusal.error]).toEqual([424, 'reauth_required']);
@@ -196,23 +252,26 @@ describe('an agent with an account', () => {
         auth_url: `${world.url}/connect/repair/${account.id}`,
       });
     }
-    expect(hits().length).toBe(before);
-    const asked = { operation: 'service_status', service: 'notes' };
-    const { body } = await useTool(world.url, bot.key, 'service_auth', asked);
+    expect(readHits().length).toBe(hitsBefore);
+    const pendingAnswer = { operation: 'service_status', service: 'notes' };
+    const { body } = await callToolByMcp(world.url, bot.key, 'service_auth', pendingAnswer);
     const auth_url = `${world.url}/connect/repair/${account.id}`;
     const missing = [{ kind: 'connection', name: account.name, status: 'needs_reauth', auth_url }];
     expect(body).toMatchObject({ services: [{ name: 'notes', status: 'needs_reauth', missing }] });
-    expect(created(await bot.get('/v1/services/notes')).missing).toEqual(missing);
+    expect(successfulBodyOf(await bot.get('/v1/services/notes')).missing).toEqual(missing);
 
-    created(await mia.delete(`/v1/connections/${account.id}`));
-    await untilTold(read, 'credential_missing');
-    await untilTold(read, 'credential_missing');
-    const { missing: gone } = created(await bot.get('/v1/services/notes'));
+    successfulBodyOf(await mia.delete(`/v1/connections/${account.id}`));
+    await untilAnsweredWith(readCall, 'credential_missing');
+    await untilAnsweredWith(readCall, 'credential_missing');
+    const { missing: gone } = successfulBodyOf(await bot.get('/v1/services/notes'));
     expect(gone).toEqual([{ kind: 'connection', name: account.name, status: 'absent' }]);
   });
 });
 
-/** The example, to be used by an account at Acme; writing takes a scope of its own. */
+/**
+ * The example template, changed to take its credential from a connection at the provider Acme; its
+ * writes need an OAuth scope of their own, which is enough for its reads too.
+ */
 function withAccount(document: string, issuer: string): string {
   return document
     .replace(
@@ -225,6 +284,10 @@ function withAccount(document: string, issuer: string): string {
           authorizationUrl: ${issuer}/authorize
           tokenUrl: ${issuer}/token
           scopes: { read: Read notes, write: Write notes }`,
+    )
+    .replace(
+      'operationId: list_notes,',
+      'operationId: list_notes, security: [{ account: [read] }, { account: [write] }],',
     )
     .replace('summary: Write', 'security: [{ account: [write] }]\n      summary: Write');
 }

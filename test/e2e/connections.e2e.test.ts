@@ -1,18 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { useTool } from './escalation/ways.ts';
+import { callToolByMcp } from './escalation/ways.ts';
 import { openBrowser } from '../support/oauth-browser.ts';
 import type { OauthBrowser, Page } from '../support/oauth-browser.ts';
 import { startTestProvider } from '../support/oauth-provider.ts';
 import type { TestProvider } from '../support/oauth-provider.ts';
-import type { Person } from './support/people.ts';
-import { choosePassword } from './support/people.ts';
-import { templateDocument } from './support/template.ts';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import type { Person } from '../support/people.ts';
+import { choosePassword } from '../support/people.ts';
+import { templateDocument } from '../support/template.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-/** From an agent's wish to a connected account, with the pages in between as a browser sees them. */
-describe('a connection', () => {
+/**
+ * Plays a connection from an agent's request to the connected account, through the pages that a
+ * browser shows.
+ */
+describe('a connection to an account at an OAuth provider', () => {
   const stack = new AsyncDisposableStack();
   let world: World;
   let provider: TestProvider;
@@ -25,7 +28,7 @@ describe('a connection', () => {
     const { url, admin } = world;
     mia = await world.person({ orgId: admin.orgId, name: 'mia', role: 'member' });
     bot = await createAgent(url, mia, 'bot');
-    created(
+    successfulBodyOf(
       await admin.put('/v1/oauth-apps/mock', {
         client_id: 'gateway',
         client_secret: 'CANARY-client-secret',
@@ -38,31 +41,39 @@ describe('a connection', () => {
   const browserOf = (person: { cookie: string }) =>
     openBrowser(world.url, { cookie: person.cookie });
   const textOf = ({ html }: Page) => html.replaceAll(/<style>.*?<\/style>|<[^>]+>/gs, ' ');
-  /** Presses the button of the gate; the provider asks nothing and sends the browser back. */
-  const goThere = async (browser: OauthBrowser, gate: Page): Promise<string> => {
-    const sent = await browser.press(gate, '');
-    const reply = await fetch(String(sent.leavesTo), { redirect: 'manual' });
+  /**
+   * Presses the button on the gateway's page of the connection; the provider redirects back without
+   * a question.
+   */
+  const goToProvider = async (browser: OauthBrowser, gatePage: Page): Promise<string> => {
+    const consentAnswer = await browser.press(gatePage, '');
+    const reply = await fetch(String(consentAnswer.leavesTo), { redirect: 'manual' });
     return reply.headers.get('location') ?? '';
   };
-  const request = async (name: string) => {
-    const given = { operation: 'request_connection', provider: 'mock', scopes: ['read'], name };
-    return (await useTool(world.url, bot.key, 'service_auth', given)).body as {
+  const requestConnection = async (name: string) => {
+    const requestArguments = {
+      operation: 'request_connection',
+      provider: 'mock',
+      scopes: ['read'],
+      name,
+    };
+    return (await callToolByMcp(world.url, bot.key, 'service_auth', requestArguments)).body as {
       connection: { id: string };
       authorization_url: string;
     };
   };
 
-  test('is asked for by an agent and completed by its user, after signing in', async () => {
-    const { connection, authorization_url: link } = await request('by_bot');
+  test('is asked for by an agent, and completed by the agent’s user after signing in', async () => {
+    const { connection, authorization_url: link } = await requestConnection('by_bot');
     const account = { email: 'mia@example.com', password: 'CANARY-a-good-password' };
     await choosePassword(world.url, mia, account);
     const browser = openBrowser(world.url);
-    const signIn = await browser.open(link);
-    expect(signIn.url.pathname).toBe('/sign-in');
-    const gate = await browser.press(signIn, '', { ...account });
-    expect(gate.url.href).toBe(link);
-    expect(gate.headers.get('content-security-policy')).toContain("default-src 'none'");
-    for (const told of [
+    const signInPage = await browser.open(link);
+    expect(signInPage.url.pathname).toBe('/sign-in');
+    const gatePage = await browser.press(signInPage, '', { ...account });
+    expect(gatePage.url.href).toBe(link);
+    expect(gatePage.headers.get('content-security-policy')).toContain("default-src 'none'");
+    for (const expectedText of [
       'Connect Mock?',
       'Your agent bot',
       'by_bot',
@@ -71,16 +82,20 @@ describe('a connection', () => {
       'api.example.com',
       'You are mia',
     ]) {
-      expect(textOf(gate)).toContain(told);
+      expect(textOf(gatePage)).toContain(expectedText);
     }
 
-    const done = await browser.open(await goThere(browser, gate));
-    expect(done.status).toBe(200);
-    expect(textOf(done)).toMatch(/Mock is connected[^]*by_bot[^]*ann@example\.com/);
+    const donePage = await browser.open(await goToProvider(browser, gatePage));
+    expect(donePage.status).toBe(200);
+    expect(textOf(donePage)).toMatch(/Mock is connected[^]*by_bot[^]*ann@example\.com/);
     const { body } = await mia.get(`/v1/connections/${connection.id}`);
     expect(body).toMatchObject({ status: 'active', account_label: 'ann@example.com' });
-    expect((await browser.open(link)).status).toBe(410);
-    await until(async () => {
+    const usedLink = await browser.open(link);
+    expect(usedLink.status).toBe(410);
+    expect(textOf(usedLink)).toContain('connected already');
+    const returning = await browser.open(`${link}?return_to=%2Fservices%2Fnew`);
+    expect(returning.html).toContain('href="/services/new"');
+    await pollUntil(async () => {
       const { items } = (await mia.get('/v1/audit')).body;
       return ['connection.requested', 'connection.created'].every((type) =>
         items.some((row: { type: string }) => row.type === type),
@@ -88,18 +103,19 @@ describe('a connection', () => {
     }, 'two rows of the audit log');
   });
 
-  test('is completed by nobody else: not begun, and not finished in another browser', async () => {
-    const { connection, authorization_url: link } = await request('guarded');
+  test('cannot be begun by another person or completed in another browser', async () => {
+    const { connection, authorization_url: link } = await requestConnection('guarded');
     const stranger = browserOf(world.admin);
     const refused = await stranger.open(link);
     expect(refused.status).toBe(403);
     expect(textOf(refused)).toContain('Only the owner');
 
-    // The admin is lured to the callback with an answer that was begun for mia, and the other way round.
+    // An attacker lures the admin to the redirect of an authorization that mia began, and mia to
+    // the redirect of one that the admin began.
     const browser = browserOf(mia);
-    const callback = await goThere(browser, await browser.open(link));
-    for (const other of [stranger, openBrowser(world.url)]) {
-      const page = await other.open(callback);
+    const callback = await goToProvider(browser, await browser.open(link));
+    for (const otherBrowser of [stranger, openBrowser(world.url)]) {
+      const page = await otherBrowser.open(callback);
       expect([401, 410]).toContain(page.status);
       expect(textOf(page)).toContain('Nothing was connected');
     }
@@ -109,8 +125,8 @@ describe('a connection', () => {
     expect((await mia.get(path)).body.status).toBe('active');
   });
 
-  test('is begun by no other page and by no link', async () => {
-    const { authorization_url: link } = await request('forged');
+  test('cannot be begun from another site’s page or by following a link', async () => {
+    const { authorization_url: link } = await requestConnection('forged');
     for (const headers of [{}, { origin: 'https://evil.example' }, { origin: 'null' }]) {
       const reply = await fetch(link, {
         method: 'POST',
@@ -123,61 +139,74 @@ describe('a connection', () => {
       });
       expect(reply.status).toBe(403);
     }
-    const bearer = await fetch(link, {
+    const bearerReply = await fetch(link, {
       method: 'POST',
       redirect: 'manual',
       headers: { authorization: `Bearer ${bot.key}` },
     });
-    expect(bearer.status).toBe(401);
+    expect(bearerReply.status).toBe(401);
   });
 
-  test('that has ended is mended by the link of the error, under the same id', async () => {
-    const made = created(await mia.post('/v1/connections', { provider: 'mock', name: 'mended' }));
+  test('that the provider revoked is restored under the same id by the link in the error', async () => {
+    const createdConnection = successfulBodyOf(
+      await mia.post('/v1/connections', { provider: 'mock', name: 'mended' }),
+    );
     const browser = browserOf(mia);
-    await browser.open(await goThere(browser, await browser.open(made.authorization_url)));
-    const path = `/v1/connections/${made.id}`;
-    provider.answer = (response) =>
+    await browser.open(
+      await goToProvider(browser, await browser.open(createdConnection.authorization_url)),
+    );
+    const path = `/v1/connections/${createdConnection.id}`;
+    provider.changeAnswer = (response) =>
       Object.assign(response, { statusCode: 400, body: { error: 'invalid_grant' } });
-    const refreshed = await mia.post(`${path}/refresh`);
-    provider.answer = null;
-    expect([refreshed.status, refreshed.body.error]).toEqual([424, 'reauth_required']);
-    expect(refreshed.body.connection_id).toBe(made.id);
-    await until(async () => {
+    const refreshReply = await mia.post(`${path}/refresh`);
+    provider.changeAnswer = null;
+    expect([refreshReply.status, refreshReply.body.error]).toEqual([424, 'reauth_required']);
+    expect(refreshReply.body.connection_id).toBe(createdConnection.id);
+    await pollUntil(async () => {
       const { items } = (await mia.get('/v1/audit')).body;
       return items.some(({ type }: { type: string }) => type === 'connection.needs_reauth');
     }, 'the audit row');
 
-    const gate = await browser.open(refreshed.body.auth_url);
-    expect(textOf(gate)).toMatch(/Connect Mock again\?[^]*ann@example\.com/);
-    await browser.open(await goThere(browser, gate));
-    expect((await mia.get(path)).body).toMatchObject({ id: made.id, status: 'active' });
+    const gatePage = await browser.open(refreshReply.body.auth_url);
+    expect(textOf(gatePage)).toMatch(/Connect Mock again\?[^]*ann@example\.com/);
+    await browser.open(await goToProvider(browser, gatePage));
+    expect((await mia.get(path)).body).toMatchObject({
+      id: createdConnection.id,
+      status: 'active',
+    });
     expect((await mia.post(`${path}/refresh`)).body).toMatchObject({ status: 'active' });
     expect((await mia.delete(path)).status).toBe(204);
     expect((await mia.get(path)).body.status).toBe('revoked');
   });
 
-  test('is asked for by a template with its scopes and hosts, at the addresses of its provider alone', async () => {
-    const save = async (key: string, tokenUrl: string) => {
+  test('is requested for a template with the template’s scopes and hosts, and only for the provider’s own addresses', async () => {
+    const saveTemplate = async (key: string, tokenUrl: string) => {
       const oauth2 = `{ type: oauth2, provider: mock, flows: { authorizationCode: { authorizationUrl: '${provider.issuer}/authorize', tokenUrl: '${tokenUrl}', scopes: { 'notes:read': '' } } } }`;
       const openapi = templateDocument(key).replace(/ token: \{.*\}/, ` token: ${oauth2}`);
-      created(await mia.post('/v1/templates', { openapi }));
-      created(await mia.post(`/v1/templates/${key}/publish`, { version: 1 }));
+      successfulBodyOf(await mia.post('/v1/templates', { openapi }));
+      successfulBodyOf(await mia.post(`/v1/templates/${key}/publish`, { version: 1 }));
     };
-    await save('notes', `${provider.issuer}/token`);
-    const made = created(await mia.post('/v1/connections', { template: 'notes', name: 'notes' }));
-    expect(made).toMatchObject({ provider: 'mock', template: 'notes' });
-    const gate = await browserOf(mia).open(made.authorization_url);
-    expect(textOf(gate)).toContain('notes:read');
+    await saveTemplate('notes', `${provider.issuer}/token`);
+    const createdConnection = successfulBodyOf(
+      await mia.post('/v1/connections', { template: 'notes', name: 'notes' }),
+    );
+    expect(createdConnection).toMatchObject({ provider: 'mock', template: 'notes' });
+    const gatePage = await browserOf(mia).open(createdConnection.authorization_url);
+    expect(textOf(gatePage)).toContain('notes:read');
 
-    await save('evil', 'https://evil.example/token');
+    await saveTemplate('evil', 'https://evil.example/token');
     const refused = await mia.post('/v1/connections', { template: 'evil', name: 'evil' });
     expect([refused.status, refused.body.reason]).toEqual([409, 'provider_url_mismatch']);
   });
 
-  test('at a provider that says no ends on a page that says so', async () => {
-    const made = created(await mia.post('/v1/connections', { provider: 'mock', name: 'denied' }));
+  test('that the provider refuses ends on a page that reports the refusal', async () => {
+    const createdConnection = successfulBodyOf(
+      await mia.post('/v1/connections', { provider: 'mock', name: 'denied' }),
+    );
     const browser = browserOf(mia);
-    const callback = new URL(await goThere(browser, await browser.open(made.authorization_url)));
+    const callback = new URL(
+      await goToProvider(browser, await browser.open(createdConnection.authorization_url)),
+    );
     callback.searchParams.delete('code');
     callback.searchParams.set('error', 'access_denied');
     callback.searchParams.set('error_description', '<script>alert(1)</script>');
@@ -185,5 +214,31 @@ describe('a connection', () => {
     expect(page.status).toBe(403);
     expect(page.html).not.toContain('<script');
     expect(textOf(page)).toContain('You did not allow it at Mock');
+  });
+
+  test('whose link was used without a grant can be begun again from that link, by its owner alone', async () => {
+    const createdConnection = successfulBodyOf(
+      await mia.post('/v1/connections', { provider: 'mock', name: 'again', scopes: ['read'] }),
+    );
+    const { authorization_url: link, id } = createdConnection;
+    const browser = browserOf(mia);
+    const callback = new URL(await goToProvider(browser, await browser.open(link)));
+    callback.searchParams.delete('code');
+    callback.searchParams.set('error', 'access_denied');
+    await browser.open(callback.href);
+
+    const ended = await browser.open(`${link}?return_to=%2Fservices%2Fnew`);
+    expect(ended.status).toBe(410);
+    const path = `/connect/repair/${id}?scope=read&return_to=%2Fservices%2Fnew`;
+    expect(ended.html).toContain(`href="${path.replaceAll('&', '&amp;')}"`);
+    const gatePage = await browser.open(world.url + path);
+    expect(gatePage.url.search).toBe('?return_to=%2Fservices%2Fnew');
+    expect(textOf(gatePage)).toContain('Connect Mock?');
+    expect((await browserOf(world.admin).open(link)).html).not.toContain(id);
+
+    successfulBodyOf(await mia.delete(`/v1/connections/${id}`));
+    const afterwards = await browser.open(link);
+    expect(textOf(afterwards)).toContain('disconnected');
+    expect(afterwards.html).not.toContain('/connect/repair/');
   });
 });

@@ -2,17 +2,23 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
-import { accessibilityProblems } from '../browser/axe.ts';
-import { desktop, phone, useDashboard } from '../browser/dashboard.testing.ts';
+import { findAccessibilityProblems, findProblemsInBothSchemes } from '../browser/axe.ts';
+import { desktopViewport, phoneViewport, useDashboard } from '../browser/dashboard.testing.ts';
 import type { FixtureServer } from '../browser/fixture-server.testing.ts';
-import { aDeletion, aRead, agentId, anIssue, ann } from '../browser/fixtures.testing.ts';
+import {
+  approvalOfDeletion,
+  approvalOfRead,
+  agentId,
+  approvalOfIssue,
+  ann,
+} from '../browser/fixtures.testing.ts';
 import { payloads } from '../browser/payloads.testing.ts';
 import { needs } from '../support/needs.ts';
 
 const chromium = needs('chromium');
 
-describe.skipIf(!chromium.available)(
-  `the dashboard in states that are hard to reach${chromium.note}`,
+describe.skipIf(!chromium.isAvailable)(
+  `the dashboard in states that a running gateway seldom has${chromium.note}`,
   () => {
     const dashboard = useDashboard();
     const { open } = dashboard;
@@ -21,55 +27,58 @@ describe.skipIf(!chromium.available)(
       ({ server } = dashboard);
     });
 
-    describe('agent text', () => {
+    describe('text from an agent', () => {
       test(
-        'is read as text in every field, whatever is written',
+        'is shown as plain text in every field, whatever it contains',
         { timeout: 180_000 },
         async () => {
-          const approval = anIssue();
+          const approval = approvalOfIssue();
           server.approvals = [approval];
           const page = await open(`/approvals/${approval.id}`);
           const heading = page.getByRole('heading', { level: 1 });
           await page.getByRole('button', { name: 'Allow and remember' }).click();
 
-          for (const [what, given, shown] of payloads) {
-            server.change(approval.id, everywhere(given), 'approval.bubbled');
+          for (const [what, agentText, shown] of payloads) {
+            server.changeApproval(approval.id, fillEveryField(agentText), 'approval.bubbled');
             await expect.poll(() => heading.textContent(), { message: what }).toBe(shown);
 
             const text = (await page.locator('article').textContent()) ?? '';
-            // Name and path, sentence, destination, label and value, path, query, body, service and so on.
-            expect(text.split(shown).length - 1, given).toBeGreaterThanOrEqual(12);
+            // The shown text must appear at least in the name, path, sentence, destination, label,
+            // value, query, body and service.
+            expect(text.split(shown).length - 1, agentText).toBeGreaterThanOrEqual(12);
           }
-          const made = page.locator(
+          const injectedElements = page.locator(
             'article :is(img, script, iframe, style, link, base, meta, math)',
           );
-          expect(await made.count()).toBe(0);
+          expect(await injectedElements.count()).toBe(0);
           expect(page.url()).toBe(`${server.url}/approvals/${approval.id}`);
         },
       );
 
-      test('never pushes the page wider than a phone', async () => {
-        const long = 'x'.repeat(5000);
-        const approval = anIssue({
-          action_description: long,
-          permission_keys: [long],
-          suggested_tiers: [{ keys: [long], description: long }],
-          requester: { id: agentId, kind: 'agent', name: long, path: [long, long] },
-          disclosed: [{ label: long, value: long, truncated: false }],
+      test('never makes the page wider than a phone', async () => {
+        const longText = 'x'.repeat(5000);
+        const approval = approvalOfIssue({
+          action_description: longText,
+          permission_keys: [longText],
+          suggested_tiers: [{ keys: [longText], description: longText }],
+          requester: { id: agentId, kind: 'agent', name: longText, path: [longText, longText] },
+          disclosed: [{ label: longText, value: longText, truncated: false }],
         });
         server.approvals = [approval];
-        const page = await open(`/approvals/${approval.id}`, { viewport: phone });
+        const page = await open(`/approvals/${approval.id}`, { viewport: phoneViewport });
         await page
           .getByRole('button', { name: /Show all 5,000 characters/ })
           .first()
           .click();
         await page.getByRole('button', { name: 'Allow and remember' }).click();
 
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.width);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(
+          phoneViewport.width,
+        );
       });
 
-      test('is cut with a count, and shown whole on demand', async () => {
-        const approval = anIssue({
+      test('is truncated with a count of the missing characters, and shown whole on demand', async () => {
+        const approval = approvalOfIssue({
           disclosed: [{ label: 'Text', value: 'word '.repeat(2000), truncated: true }],
         });
         server.approvals = [approval];
@@ -86,15 +95,117 @@ describe.skipIf(!chromium.available)(
       });
     });
 
-    describe('a decision', () => {
-      test('of somebody else that arrives while the card is open is shown, with what was begun undone', async () => {
-        const approval = anIssue();
+    describe('many tabs of one browser', () => {
+      // A browser opens six connections to a host over HTTP/1.1, which streams would use up.
+      test('all load and follow the events, also after the tab with the stream was closed', async () => {
+        const approval = approvalOfIssue();
+        server.approvals = [approval];
+        const first = await open(`/approvals/${approval.id}`, { isOwn: true });
+        const others: Page[] = [];
+        for (let count = 0; count < 7; count += 1) {
+          const page = await first.context().newPage();
+          others.push(page);
+          await page.goto(first.url());
+          await page.getByText('Live', { exact: true }).waitFor();
+        }
+        await first.close();
+
+        await others[0]?.getByText('Live', { exact: true }).waitFor();
+        server.changeApproval(approval.id, deniedBy('Ben', null));
+        for (const page of others) await page.getByText('Denied by Ben').first().waitFor();
+      });
+
+      test.for([
+        ['has no locks, as over http', 'delete Navigator.prototype.locks'],
+        ['refuses locks', "navigator.locks.request = () => Promise.reject(new Error('refused'))"],
+      ])('follow the events where the browser %s', async ([, script = '']) => {
+        const approval = approvalOfIssue();
+        server.approvals = [approval];
+        const first = await open(`/approvals/${approval.id}`, { isOwn: true });
+        const page = await first.context().newPage();
+        await page.addInitScript(script);
+        await page.goto(first.url());
+        await page.getByText('Live', { exact: true }).waitFor();
+
+        server.changeApproval(approval.id, deniedBy('Ben', null));
+        await page.getByText('Denied by Ben').first().waitFor();
+      });
+    });
+
+    describe('a session that ends while something is typed', () => {
+      test('covers the page, which is there again with the text once the person is signed in', async () => {
+        const approval = approvalOfIssue();
+        server.approvals = [approval];
+        const page = await open(`/approvals/${approval.id}`, { isOwn: true });
+        await page.getByRole('button', { name: /^Deny/ }).click();
+        await page.locator('textarea').fill('A reason that took a while.');
+
+        server.me = null;
+        await page.getByRole('button', { name: /^Deny/ }).last().click();
+        await page.getByText('You are signed out').waitFor();
+        expect(await page.getByRole('link', { name: /in a new tab/ }).getAttribute('href')).toBe(
+          '/sign-in',
+        );
+        expect(await page.locator('textarea').isVisible()).toBe(false);
+
+        server.me = ann;
+        await page.evaluate("dispatchEvent(new Event('focus'))");
+        await page.locator('textarea').waitFor();
+        expect(await page.locator('textarea').inputValue()).toBe('A reason that took a while.');
+        await page.getByRole('button', { name: /^Deny/ }).last().click();
+        await expect
+          .poll(() => server.resolutions)
+          .toMatchObject([{ resolution: 'deny', reason: 'A reason that took a while.' }]);
+      });
+
+      test('is never shown to another person', async () => {
+        const approval = approvalOfIssue();
+        server.approvals = [approval];
+        const page = await open(`/approvals/${approval.id}`, { isOwn: true });
+        await page.getByRole('button', { name: /^Deny/ }).click();
+        await page.locator('textarea').fill('For Ann alone.');
+        server.me = null;
+        await page.getByRole('button', { name: /^Deny/ }).last().click();
+        await page.getByText('You are signed out').waitFor();
+
+        server.me = { ...ann, id: agentId, name: 'ben', path: ['ben'] };
+        await page.evaluate("dispatchEvent(new Event('focus'))");
+        await page.getByRole('button', { name: /^Deny/ }).first().waitFor();
+        expect(await page.getByText('For Ann alone.').count()).toBe(0);
+        expect(await page.locator('textarea').count()).toBe(0);
+      });
+    });
+
+    describe('a decision on an approval', () => {
+      test('fails at once without a network, and is not sent by itself when there is one again', async () => {
+        const approval = approvalOfIssue();
+        server.approvals = [approval];
+        const page = await open(`/approvals/${approval.id}`, { isOwn: true });
+        await page.getByRole('button', { name: /^Allow once/ }).waitFor();
+        await page.context().setOffline(true);
+        await page.getByRole('button', { name: /^Allow once/ }).click();
+        await page.getByText('The gateway cannot be reached').first().waitFor();
+
+        await page.context().setOffline(false);
+        server.changeApproval(
+          approval.id,
+          { action_description: 'Seen again' },
+          'approval.bubbled',
+        );
+        await page.getByText('Seen again').first().waitFor();
+        expect(server.resolutions).toEqual([]);
+        await page.getByRole('button', { name: /^Allow once/ }).click();
+        await expect.poll(() => server.resolutions.length).toBe(1);
+      });
+
+      test('by another person is shown on the open card, and replaces the form that this person has begun', async () => {
+        const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
         await page.getByRole('button', { name: /^Deny/ }).click();
         await page.getByRole('textbox').fill('Because');
 
-        server.change(approval.id, deniedBy('Ben', 'Not on a Friday'));
+        server.changeApproval(approval.id, deniedBy('Ben', 'Not on a Friday'));
 
         await page.getByText('Denied by Ben').first().waitFor();
         await page.getByText('“Not on a Friday”').waitFor();
@@ -103,12 +214,13 @@ describe.skipIf(!chromium.available)(
         expect(server.resolutions).toEqual([]);
       });
 
-      test('that comes second is not applied and shows the first', async () => {
-        const approval = anIssue();
+      test('that comes after another decision is not applied, and the first decision is shown', async () => {
+        const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
 
-        // Decided, but not announced yet.
+        // Another person decides the approval, and the event of this decision has not been sent
+        // yet.
         server.beforeResolve = () => {
           server.approvals = [{ ...approval, ...deniedBy('Ben', null) }];
         };
@@ -119,8 +231,8 @@ describe.skipIf(!chromium.available)(
         expect(await page.getByRole('alert').count()).toBe(0);
       });
 
-      test('that fails says why, with the request id, and can be made again', async () => {
-        const approval = anIssue();
+      test('that fails is shown with the reason and the request id, and can be retried', async () => {
+        const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
         await page.getByRole('button', { name: /Allow once/ }).waitFor();
@@ -140,13 +252,13 @@ describe.skipIf(!chromium.available)(
         expect(server.resolutions).toHaveLength(1);
       });
 
-      test('to remember sends the narrowest tier for 24 hours unless told otherwise, and lists what else it allows', async () => {
-        const approval = anIssue();
-        const same = anIssue({
+      test('to remember sends the narrowest suggested rule for 24 hours by default, and lists what else the rule allows', async () => {
+        const approval = approvalOfIssue();
+        const otherApproval = approvalOfIssue({
           action_description: 'Create issue "Second" in acme/api',
           permission_keys: ['github:create_issue:acme/api'],
         });
-        server.approvals = [approval, same];
+        server.approvals = [approval, otherApproval];
         const page = await open(`/approvals/${approval.id}`);
         await page.getByRole('button', { name: /Allow once/ }).waitFor();
         await page.keyboard.press('r');
@@ -154,8 +266,8 @@ describe.skipIf(!chromium.available)(
         expect(await page.getByRole('checkbox').count()).toBe(0);
 
         await page.getByRole('radio').nth(1).check();
-        const also = page.getByRole('checkbox', { name: /Also allow this call/ });
-        await also.waitFor();
+        const alsoAllowCheckbox = page.getByRole('checkbox', { name: /Also allow this call/ });
+        await alsoAllowCheckbox.waitFor();
         await page.getByRole('radio').first().check();
         await page.getByRole('button', { name: 'Allow and remember' }).click();
 
@@ -173,7 +285,7 @@ describe.skipIf(!chromium.available)(
 
       test('is not offered to an auditor', async () => {
         server.me = { ...ann, role: 'auditor' };
-        const approval = anIssue();
+        const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
 
@@ -183,13 +295,13 @@ describe.skipIf(!chromium.available)(
         expect(server.resolutions).toEqual([]);
       });
 
-      test('can be handed up by an admin who is not above the requester', async () => {
-        const approval = anIssue({
+      test('can be bubbled up by an admin who is not an ancestor of the requester', async () => {
+        const approval = approvalOfIssue({
           requester: { id: 'b', kind: 'subagent', name: 'sub', path: ['Ben', 'bot', 'sub'] },
           resolver_id: agentId,
           may_resolve: ['ben', agentId],
         });
-        server.approvals = [approval, aRead()];
+        server.approvals = [approval, approvalOfRead()];
         const page = await open(`/approvals/${approval.id}`);
         await page.getByRole('button', { name: 'Hand up to Ben' }).waitFor();
 
@@ -200,11 +312,11 @@ describe.skipIf(!chromium.available)(
     });
 
     describe('the keyboard', () => {
-      test('goes down and up the queue, and decides what is open', async () => {
+      test('moves the selection in the queue, and decides the approval that is open', async () => {
         const [first, second, third] = [
-          anIssue(),
-          anIssue({ created_at: soon(1) }),
-          aDeletion({ created_at: soon(2) }),
+          approvalOfIssue(),
+          approvalOfIssue({ created_at: minutesFromNow(1) }),
+          approvalOfDeletion({ created_at: minutesFromNow(2) }),
         ];
         server.approvals = [third, second, first];
         const page = await open('/approvals');
@@ -219,7 +331,8 @@ describe.skipIf(!chromium.available)(
         await page.keyboard.press('j');
         await page.waitForURL(`**/${second.id}`);
         await page.keyboard.press('d');
-        // What is typed is a reason, and no further key.
+        // These keys are shortcuts elsewhere on the page, but only text in the field for the
+        // reason.
         await page.keyboard.type('a j r d ?');
         await page.keyboard.press('Control+Enter');
         await page.getByText('“a j r d ?”').waitFor();
@@ -230,8 +343,8 @@ describe.skipIf(!chromium.available)(
         ]);
       });
 
-      test('does nothing as part of a shortcut or behind a dialog', async () => {
-        const approval = anIssue();
+      test('does nothing for a browser shortcut or while a dialog is open', async () => {
+        const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
         await page.getByRole('button', { name: /Allow once/ }).waitFor();
@@ -246,8 +359,8 @@ describe.skipIf(!chromium.available)(
       });
     });
 
-    describe('what came of an allowed call', () => {
-      const ended = (differences: object) => ({
+    describe('the outcome of an allowed call', () => {
+      const endedFieldsOf = (differences: object) => ({
         status: 'allowed' as const,
         resolution: 'allow' as const,
         resolved_at: new Date().toISOString(),
@@ -260,24 +373,24 @@ describe.skipIf(!chromium.available)(
           created_at: new Date().toISOString(),
           started_at: null,
           finished_at: new Date().toISOString(),
-          expires_at: soon(15),
+          expires_at: minutesFromNow(15),
           ...differences,
         },
       });
 
       test.each([
         [
-          'an unknown outcome is never called a failure',
+          'is shown as unknown, and not as a failure, if it is unknown',
           { error: { error: 'outcome_unknown', message: 'x' } },
           'It is not known whether this happened',
         ],
         [
-          'a typed failure',
+          'is shown with the message of a typed error',
           { error: { error: 'approval_stale', message: 'The service has changed; ask again.' } },
           'The service has changed; ask again.',
         ],
         [
-          'a refusal of the service',
+          'is shown with the status of the service’s error',
           {
             status: 'executed' as const,
             http_status_code: 422,
@@ -285,20 +398,28 @@ describe.skipIf(!chromium.available)(
           },
           'answered 422',
         ],
-        ['not run in time', { status: 'expired' as const }, 'was not run in time'],
-        ['stopped', { status: 'cancelled' as const }, 'stopped before it ran'],
+        [
+          'says that the call was not run in time',
+          { status: 'expired' as const },
+          'was not run in time',
+        ],
+        [
+          'says that the call was stopped',
+          { status: 'cancelled' as const },
+          'stopped before it ran',
+        ],
       ])('%s', async (_, differences, sentence) => {
-        const approval = anIssue(ended(differences));
+        const approval = approvalOfIssue(endedFieldsOf(differences));
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}?show=decided`);
 
         await page.getByText(sentence).waitFor();
-        expect(await accessibilityProblems(page)).toEqual([]);
+        expect(await findAccessibilityProblems(page)).toEqual([]);
       });
 
-      test('one that waits for its agent can be run or stopped here', async () => {
-        const approval = anIssue({
-          ...ended({ status: 'pending', finished_at: null, triggered_by: null }),
+      test('can still be decided by a person while the call waits for its agent: run it or stop it', async () => {
+        const approval = approvalOfIssue({
+          ...endedFieldsOf({ status: 'pending', finished_at: null, triggered_by: null }),
           auto_call_on_approve: false,
         });
         server.approvals = [approval];
@@ -310,51 +431,54 @@ describe.skipIf(!chromium.available)(
       });
     });
 
-    describe('the connection', () => {
-      test('that breaks is shown, comes back by itself and brings what was missed', async () => {
-        server.approvals = [anIssue()];
+    describe("the dashboard's connection to the gateway", () => {
+      test('is reported when it breaks, reconnects by itself, and then shows what happened meanwhile', async () => {
+        server.approvals = [approvalOfIssue()];
         const page = await open('/approvals');
         await page.getByText('Live', { exact: true }).waitFor();
-        const missed = anIssue({ action_description: 'Raised meanwhile' });
+        const missedApproval = approvalOfIssue({ action_description: 'Raised meanwhile' });
 
-        server.approvals = [missed, ...server.approvals];
+        server.approvals = [missedApproval, ...server.approvals];
         server.cutStreams();
 
         await page.getByText('Raised meanwhile').first().waitFor();
         await page.getByText('Live', { exact: true }).waitFor();
       });
 
-      test('that ends the session leads to the sign-in page, wherever one is', async () => {
-        const approval = anIssue();
+      test('leads to the sign-in page from any page when the session has ended', async () => {
+        const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
         await page.getByRole('button', { name: /Allow once/ }).waitFor();
 
         server.me = null;
         server.cutStreams();
-        await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
-        expect(new URL(page.url()).pathname).toBe(`/approvals/${approval.id}`);
+        await page.waitForURL(/\/sign-in\?/);
+        const returnTo = new URL(page.url()).searchParams.get('return_to');
+        expect(returnTo).toBe(`/approvals/${approval.id}`);
 
         server.me = ann;
-        await page.getByRole('button', { name: 'I have signed in, continue' }).click();
+        await page.goto(`${server.url}${returnTo}`);
         await page.getByRole('button', { name: /Allow once/ }).waitFor();
       });
 
-      test('that gives an error shows it with its request id and a way on', async () => {
-        server.approvals = [anIssue()];
+      test('shows an error answer with its request id and a button to retry', async () => {
+        server.approvals = [approvalOfIssue()];
+        const failuresMax = 20;
         const failure = { path: '/v1/approvals', status: 500 };
-        server.failures.push(failure, failure, failure);
-        const page = await open('/approvals', { viewport: phone });
+        server.failures.push(...Array.from({ length: failuresMax }, () => failure));
+        const page = await open('/approvals', { viewport: phoneViewport });
         await page.getByText('request-internal').waitFor();
-        // It has asked once at first and once when the stream was open; now it waits for a person.
-        await expect.poll(() => server.failures.length).toBe(1);
+        // The list and the navigation have asked when the page opened and when the stream was open.
+        // The page must not ask again by itself.
+        await expect.poll(() => server.failures.length).toBe(failuresMax - 4);
         server.failures.length = 0;
 
         await page.getByRole('button', { name: 'Try again' }).click();
         await page.getByText('Waiting for you').waitFor();
       });
 
-      test('an approval that does not exist says so', async () => {
+      test('shows a message for an approval that does not exist', async () => {
         const page = await open('/approvals/0199c0de-0000-7000-8000-00000000ffff');
 
         await page.getByRole('heading', { name: 'There is no such approval' }).waitFor();
@@ -362,40 +486,43 @@ describe.skipIf(!chromium.available)(
     });
 
     describe.each([
-      ['on a desktop', desktop],
-      ['on a phone', phone],
+      ['the dashboard on a desktop', desktopViewport],
+      ['the dashboard on a phone', phoneViewport],
     ])('%s', (_, viewport) => {
-      test.each(['light', 'dark'] as const)(
-        'axe finds nothing in the %s scheme',
+      test(
+        'has no accessibility problem that axe finds, in the light or the dark colour scheme',
         { timeout: 180_000 },
-        async (colorScheme) => {
-          const [deletion, issue, read] = [aDeletion(), anIssue(), aRead()];
+        async () => {
+          const [deletion, issue, read] = [
+            approvalOfDeletion(),
+            approvalOfIssue(),
+            approvalOfRead(),
+          ];
           server.approvals = [deletion, issue, read];
-          const page = await open('/approvals', { viewport, colorScheme });
+          const page = await open('/approvals', { viewport });
           await page.getByText('Waiting for you').waitFor();
-          await expectSound(page, viewport.width);
+          await expectUsable(page, viewport.width);
 
           for (const { id } of [deletion, issue, read]) {
             await page.goto(`${server.url}/approvals/${id}`);
             await page.getByText('The exact request').waitFor();
-            await expectSound(page, viewport.width);
+            await expectUsable(page, viewport.width);
           }
           for (const name of ['Allow and remember', 'Deny']) {
             await page.getByRole('button', { name }).click();
-            await expectSound(page, viewport.width);
+            await expectUsable(page, viewport.width);
             await page.getByRole('button', { name: 'Back' }).click();
           }
           await page.getByRole('button', { name: /Account/ }).click();
           await page.getByRole('button', { name: 'Sign out' }).waitFor();
-          await expectSound(page, viewport.width);
+          await expectUsable(page, viewport.width);
           await page.getByRole('button', { name: 'Sign out' }).click();
-          await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
-          await expectSound(page, viewport.width);
+          await page.waitForURL(/\/sign-in\?/);
         },
       );
 
-      test('the decision stays in reach however long the card is', async () => {
-        const approval = anIssue({
+      test('keeps the decision buttons visible however long the card is', async () => {
+        const approval = approvalOfIssue({
           disclosed: Array.from({ length: 40 }, (_each, at) => ({
             label: `Field ${at}`,
             value: 'value',
@@ -414,8 +541,8 @@ describe.skipIf(!chromium.available)(
       });
     });
 
-    async function expectSound(page: Page, width: number) {
-      expect(await accessibilityProblems(page)).toEqual([]);
+    async function expectUsable(page: Page, width: number) {
+      expect(await findProblemsInBothSchemes(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     }
 
@@ -431,32 +558,39 @@ describe.skipIf(!chromium.available)(
   },
 );
 
-/** An approval's fields with one text wherever an agent's words can stand. */
-function everywhere(given: string): Partial<ApprovalResponse> {
+/** An approval that has the same agent's text in every field that can hold one. */
+function fillEveryField(agentText: string): Partial<ApprovalResponse> {
   return {
-    requester: { id: agentId, kind: 'agent', name: given, path: ['Ann', given] },
-    placement: { id: agentId, kind: 'agent', name: given },
-    service: given,
-    template: given,
-    action: given,
-    action_description: given,
-    permission_keys: [given],
-    suggested_tiers: [{ keys: [given], description: given }],
-    disclosed: [{ label: given, value: given, truncated: true }],
+    requester: { id: agentId, kind: 'agent', name: agentText, path: ['Ann', agentText] },
+    placement: { id: agentId, kind: 'agent', name: agentText },
+    service: agentText,
+    template: agentText,
+    action: agentText,
+    action_description: agentText,
+    permission_keys: [agentText],
+    suggested_tiers: [{ keys: [agentText], description: agentText }],
+    disclosed: [{ label: agentText, value: agentText, truncated: true }],
     request: {
-      method: given,
-      url: `https://api.example.com/${given}?q=${encodeURIComponent(given)}`,
-      params: { [given]: given },
-      headers: { [given]: given },
-      content_type: given,
-      body: given,
+      method: agentText,
+      url: `https://api.example.com/${agentText}?q=${encodeURIComponent(agentText)}`,
+      params: { [agentText]: agentText },
+      headers: { [agentText]: agentText },
+      content_type: agentText,
+      body: agentText,
       credentials: [
-        { kind: 'secret', name: given, account: given, in: 'header', key: given, prefix: given },
+        {
+          kind: 'secret',
+          name: agentText,
+          account: agentText,
+          in: 'header',
+          key: agentText,
+          prefix: agentText,
+        },
       ],
     },
   };
 }
 
-function soon(minutes: number): string {
+function minutesFromNow(minutes: number): string {
   return new Date(Date.now() + minutes * 60_000).toISOString();
 }

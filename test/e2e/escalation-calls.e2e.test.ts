@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { deniedCalls, waysIn } from './escalation/calls.ts';
+import { deniedCalls, writeAttempts } from './escalation/calls.ts';
 import {
   crookedTargets,
   otherTopics,
@@ -12,10 +12,10 @@ import {
 import { setScene, write } from './escalation/scene.ts';
 import type { Scene } from './escalation/scene.ts';
 import { spelledCalls } from './escalation/spellings.ts';
-import { useTool, waysOf } from './escalation/ways.ts';
+import { callToolByMcp, waysOf } from './escalation/ways.ts';
 import type { Way } from './escalation/ways.ts';
-import { created, until } from './support/world.ts';
-import type { Agent } from './support/world.ts';
+import { successfulBodyOf, pollUntil } from '../support/world.ts';
+import type { Agent } from '../support/world.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -23,18 +23,20 @@ beforeAll(async () => {
 });
 afterAll(() => scene[Symbol.asyncDispose]());
 
-const sent = () => scene.world.upstream.hits.length;
-const ways = (agent: Agent) => waysOf(scene.world.url, agent);
-const rest = (agent: Agent) => ways(agent).slice(0, 1) as [Way];
+const countHits = () => scene.world.upstream.hits.length;
+const waysOfAgent = (agent: Agent) => waysOf(scene.world.url, agent);
+const restWayOf = (agent: Agent) => waysOfAgent(agent).slice(0, 1) as [Way];
 
-/** Spellings of a call: of its host, path, service, action, argument and tool. */
-describe('nothing is sent for', () => {
-  let before: number;
+/**
+ * Each case spells a denied call in another way: its host, path, service, action, argument or tool.
+ */
+describe('the upstream receives nothing for', () => {
+  let hitsBefore: number;
   beforeEach(() => {
-    before = sent();
+    hitsBefore = countHits();
   });
 
-  describe('what is denied,', () => {
+  describe('a call that a deny rule covers,', () => {
     let reckless: Agent;
     let careful: Agent;
     beforeAll(async () => {
@@ -44,99 +46,126 @@ describe('nothing is sent for', () => {
       careful = await agent('careful', 'allow *:*:*', 'deny notes:write_note:secret');
     });
 
-    test.for(waysIn.map((attempt) => [attempt.what, attempt] as const))(
-      'by %s',
+    test.for(writeAttempts.map((attempt) => [attempt.what, attempt] as const))(
+      'made by %s',
       async ([, { call }]) => {
-        const wanted = call(scene.world.upstream);
+        const attemptedCall = call(scene.world.upstream);
         for (const agent of [reckless, careful]) {
-          for (const way of 'action' in wanted ? ways(agent) : rest(agent)) {
-            expect((await way.call(wanted)).told, way.by).toBe('denied');
+          for (const way of 'action' in attemptedCall ? waysOfAgent(agent) : restWayOf(agent)) {
+            expect((await way.call(attemptedCall)).outcome, way.by).toBe('denied');
           }
         }
-        expect(sent()).toBe(before);
+        expect(countHits()).toBe(hitsBefore);
       },
     );
 
-    test.for(spelledNames.map((url) => [url] as const))('by the name %s', async ([url]) => {
-      const answer = await rest(reckless)[0].call({ service: 'http', method: 'POST', url });
-      expect(answer.told, JSON.stringify(answer.body)).toBe('denied');
-    });
+    test.for(spelledNames.map((url) => [url] as const))(
+      'made by raw HTTP to the host spelled %s',
+      async ([url]) => {
+        const answer = await restWayOf(reckless)[0].call({ service: 'http', method: 'POST', url });
+        expect(answer.outcome, JSON.stringify(answer.body)).toBe('denied');
+      },
+    );
   });
 
   const everyDenied = [...deniedCalls, ...spelledCalls];
-  test.for(everyDenied.map((denied) => [denied.what, denied] as const))(
-    'a rule that denies it, by %s',
-    async ([, { deny, call, beside }]) => {
-      const { agent, rule, world } = scene;
+  test.for(everyDenied.map((deniedCall) => [deniedCall.what, deniedCall] as const))(
+    'a call that a deny rule covers, in the spelling: %s',
+    async ([, { deny, call, allowedCall }]) => {
+      const { agent, addRule: rule, world } = scene;
       const port = world.upstream.host.split(':')[1] ?? '';
-      const limited = await agent(`limited-${everyDenied.findIndex((each) => each.call === call)}`);
-      await rule(limited, 'allow *:*:*');
-      const wanted = call(world.upstream);
-      expect((await rest(limited)[0].call(wanted)).told).toBe('called');
-      expect(sent()).toBe(before + 1);
+      const limitedAgent = await agent(
+        `limited-${everyDenied.findIndex((each) => each.call === call)}`,
+      );
+      await rule(limitedAgent, 'allow *:*:*');
+      const wantedCall = call(world.upstream);
+      expect((await restWayOf(limitedAgent)[0].call(wantedCall)).outcome).toBe('called');
+      expect(countHits()).toBe(hitsBefore + 1);
 
-      await rule(limited, `deny ${deny.replace('PORT', port)}`);
-      for (const way of 'action' in wanted ? ways(limited) : rest(limited)) {
-        expect((await way.call(wanted)).told, way.by).toBe('denied');
+      await rule(limitedAgent, `deny ${deny.replace('PORT', port)}`);
+      for (const way of 'action' in wantedCall
+        ? waysOfAgent(limitedAgent)
+        : restWayOf(limitedAgent)) {
+        expect((await way.call(wantedCall)).outcome, way.by).toBe('denied');
       }
-      expect(sent()).toBe(before + 1);
-      if (beside === undefined) return;
-      expect((await rest(limited)[0].call(beside(world.upstream))).told).toBe('called');
-      expect(sent()).toBe(before + 2);
+      expect(countHits()).toBe(hitsBefore + 1);
+      if (allowedCall === undefined) return;
+      expect((await restWayOf(limitedAgent)[0].call(allowedCall(world.upstream))).outcome).toBe(
+        'called',
+      );
+      expect(countHits()).toBe(hitsBefore + 2);
     },
   );
 
-  describe('an agent to which everything is allowed, by', () => {
-    let free: Agent;
+  describe('an agent that is allowed everything, and calls', () => {
+    let unrestrictedAgent: Agent;
     beforeAll(async () => {
-      free = await scene.agent('free', 'allow *:*:*');
+      unrestrictedAgent = await scene.agent('free', 'allow *:*:*');
     });
 
-    test.for(crookedTargets.map((url) => [url] as const))('the target %s', async ([target]) => {
+    test.for(crookedTargets.map((url) => [url] as const))('the URL %s', async ([target]) => {
       const url = targetAt(target, scene.world.upstream.host);
-      const { told: answer } = await rest(free)[0].call({ service: 'http', method: 'POST', url });
+      const { outcome: answer } = await restWayOf(unrestrictedAgent)[0].call({
+        service: 'http',
+        method: 'POST',
+        url,
+      });
       expect(answer).toBe('invalid_params');
-      expect(sent()).toBe(before);
+      expect(countHits()).toBe(hitsBefore);
     });
 
-    test.for(overridingCalls)('%s', async ([, call]) => {
-      for (const way of 'action' in call ? ways(free) : rest(free)) {
-        expect((await way.call(call)).told, way.by).toBe('invalid_params');
-      }
-      expect(sent()).toBe(before);
-    });
+    test.for(overridingCalls)(
+      'that asks for another request than its key names: %s',
+      async ([, call]) => {
+        for (const way of 'action' in call
+          ? waysOfAgent(unrestrictedAgent)
+          : restWayOf(unrestrictedAgent)) {
+          expect((await way.call(call)).outcome, way.by).toBe('invalid_params');
+        }
+        expect(countHits()).toBe(hitsBefore);
+      },
+    );
 
-    test('the host as another address of it', async () => {
+    test('the host by another spelling of its address', async () => {
       const port = scene.world.upstream.host.split(':')[1];
       for (const host of ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::1]', '0.0.0.0']) {
         const url = `http://${host}:${port}/notes/x`;
-        const { told: answer } = await rest(free)[0].call({ service: 'http', method: 'POST', url });
+        const { outcome: answer } = await restWayOf(unrestrictedAgent)[0].call({
+          service: 'http',
+          method: 'POST',
+          url,
+        });
         expect(answer, host).toBe('upstream_refused_address');
       }
-      expect(sent()).toBe(before);
+      expect(countHits()).toBe(hitsBefore);
     });
 
     test.for(strangeNames)('the service %j, the action %j', async ([service, action]) => {
-      for (const way of ways(free)) {
-        const { told: answer } = await way.call({ service, action, params: { topic: 'x' } });
+      for (const way of waysOfAgent(unrestrictedAgent)) {
+        const { outcome: answer } = await way.call({ service, action, params: { topic: 'x' } });
         expect(answer, way.by).toMatch(
           /^(unknown_(service|action)|invalid_(params|request)|-32602)$/,
         );
       }
-      expect(sent()).toBe(before);
+      expect(countHits()).toBe(hitsBefore);
     });
 
     test.for(strangeTools.map((tool) => [tool] as const))('the tool %j', async ([tool]) => {
-      const { told: answer } = await useTool(scene.world.url, free.key, tool, write('x'));
+      const { outcome: answer } = await callToolByMcp(
+        scene.world.url,
+        unrestrictedAgent.key,
+        tool,
+        write('x'),
+      );
       expect(answer).toMatch(/^(-3260[12]|invalid_request|not_found)$/);
-      expect(sent()).toBe(before);
+      expect(countHits()).toBe(hitsBefore);
     });
   });
 
-  describe('an agent that may write one topic, and asks for', () => {
-    let narrow: Agent;
+  describe('an agent that may write one topic, and calls for another topic:', () => {
+    let narrowAgent: Agent;
     beforeAll(async () => {
-      narrow = await scene.agent(
+      narrowAgent = await scene.agent(
         'narrow',
         'allow notes:write_note:public',
         'allow notes:write_note:caf\u00e9',
@@ -144,57 +173,63 @@ describe('nothing is sent for', () => {
     });
 
     test.for(otherTopics.map((topic) => [topic] as const))('%j', async ([topic]) => {
-      for (const way of ways(narrow)) {
-        const { told: answer } = await way.call(write(topic));
+      for (const way of waysOfAgent(narrowAgent)) {
+        const { outcome: answer } = await way.call(write(topic));
         expect(answer, way.by).toMatch(/^(pending_approval|invalid_params)$/);
       }
-      expect(sent()).toBe(before);
+      expect(countHits()).toBe(hitsBefore);
     });
   });
 });
 
-/** The same ways, where nothing denies them: the tests above refuse what would have worked. */
-test.for(waysIn.map((attempt) => [attempt.what, attempt] as const))(
-  'what is denied above is sent where it is allowed: by %s',
+/**
+ * Makes the calls of the first test without a deny rule: they are sent, which shows that only the
+ * deny rule stopped them.
+ */
+test.for(writeAttempts.map((attempt) => [attempt.what, attempt] as const))(
+  'a call made by %s is sent if no rule denies it',
   async ([, { call }]) => {
-    const before = sent();
+    const before = countHits();
     const agent = await scene.agent(`control-${before}`, 'allow *:*:*');
-    const wanted = call(scene.world.upstream);
-    const { permission_keys: keys } = created(await agent.post('/v1/actions/validate', wanted));
-    expect((await rest(agent)[0].call(wanted)).told).toBe('called');
-    expect(sent()).toBe(before + 1);
+    const wantedCall = call(scene.world.upstream);
+    const { permission_keys: keys } = successfulBodyOf(
+      await agent.post('/v1/actions/validate', wantedCall),
+    );
+    expect((await restWayOf(agent)[0].call(wantedCall)).outcome).toBe('called');
+    expect(countHits()).toBe(before + 1);
 
-    // What a rule is compared with is what arrives, character by character.
-    if ('action' in wanted) return;
+    // The permission key, which rules are compared with, must equal the request that arrived,
+    // character by character.
+    if ('action' in wantedCall) return;
     const { method, headers, url } = scene.world.upstream.hits.at(-1)!;
     expect(keys[0]).toBe(`http:${method}:${headers.host}${url.split('?')[0]}`);
   },
 );
 
-test('a wildcard that somebody allowed as an argument allows that argument alone', async () => {
+test('a remembered permission for an argument that looks like a wildcard covers only that argument', async () => {
   const { agent, world } = scene;
-  const [{ call }] = rest(await agent('asking'));
+  const [{ call }] = restWayOf(await agent('asking'));
   for (const [topic, path] of [
     ['*', '/notes/%2A'],
     ['**', '/notes/%2A%2A'],
     ['%2A', '/notes/%252A'],
   ] as const) {
-    const before = sent();
+    const before = countHits();
     const id = (await call(write(topic))).body.approval_id;
-    created(
+    successfulBodyOf(
       await world.admin.post(`/v1/approvals/${id}/resolve`, {
         resolution: 'allow_remember',
         ttl: '1h',
       }),
     );
-    await until(() => sent() > before, 'the replay');
+    await pollUntil(() => countHits() > before, 'the replay');
     expect(world.upstream.hits.at(-1)?.url).toBe(path);
-    expect((await call(write(topic))).told).toBe('called');
-    expect((await call(write('any'))).told).toBe('pending_approval');
+    expect((await call(write(topic))).outcome).toBe('called');
+    expect((await call(write('any'))).outcome).toBe('pending_approval');
   }
 });
 
-/** A suffix of the host name comes before its port. */
+/** Appends the suffix to the host name, before the port. */
 function targetAt(target: string, host: string): string {
   const [name = '', port = ''] = host.split(':');
   return target.replace(/HOST(\.*)/, `${name}$1:${port}`);

@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-import { createOrg } from './support/people.ts';
-import type { Person } from './support/people.ts';
-import { templateDocument } from './support/template.ts';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { createOrg } from '../support/people.ts';
+import type { Person } from '../support/people.ts';
+import { templateDocument } from '../support/template.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-/** An upstream that takes requests and never answers. */
-async function startHole() {
+/** Starts an upstream that accepts requests and never answers them. */
+async function startSilentUpstream() {
   let hits = 0;
   const server = createServer(() => {
     hits += 1;
@@ -27,11 +27,14 @@ async function startHole() {
     },
   };
 }
-type Hole = Awaited<ReturnType<typeof startHole>>;
+type SilentUpstream = Awaited<ReturnType<typeof startSilentUpstream>>;
 
-/** Calls that hang until they are ended; what became of those that did not is told by their statuses. */
-function hang(agents: readonly Agent[], url: string, bodies: readonly object[]) {
-  const ended = new AbortController();
+/**
+ * Starts calls that hang until they are aborted, and records the answers to the calls that the
+ * gateway refuses.
+ */
+function startHangingCalls(agents: readonly Agent[], url: string, bodies: readonly object[]) {
+  const abortController = new AbortController();
   const refusals: { status: number; retryAfter: string | null; error: string }[] = [];
   const calls = bodies.flatMap((body) =>
     agents.map(async ({ key }) => {
@@ -39,7 +42,7 @@ function hang(agents: readonly Agent[], url: string, bodies: readonly object[]) 
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify({ ...body, timeout_ms: 110_000 }),
-        signal: ended.signal,
+        signal: abortController.signal,
       });
       const { error } = (await reply.json()) as { error: string };
       refusals.push({ status: reply.status, retryAfter: reply.headers.get('retry-after'), error });
@@ -50,18 +53,18 @@ function hang(agents: readonly Agent[], url: string, bodies: readonly object[]) 
     asked: calls.length,
     refusals,
     async [Symbol.asyncDispose]() {
-      ended.abort();
+      abortController.abort();
       await settled;
     },
   };
 }
 
-describe('while calls of one caller hang', () => {
+describe('hanging calls of one agent', () => {
   let world: World;
   let mia: Person;
   let bob: Person;
   let eve: Person;
-  let holes: Hole[] = [];
+  let silentUpstreams: SilentUpstream[] = [];
   const stack = new AsyncDisposableStack();
 
   beforeAll(async () => {
@@ -73,10 +76,11 @@ describe('while calls of one caller hang', () => {
     eve = await world.person({ orgId: otherOrg, name: 'eve', role: 'admin' });
   });
   afterEach(async () => {
-    for (const hole of holes) hole[Symbol.dispose]();
-    holes = [];
-    // Slots are free again when the executor has seen its calls end.
-    await until(async () => {
+    for (const hole of silentUpstreams) hole[Symbol.dispose]();
+    silentUpstreams = [];
+    // An aborted call uses one of the executor's slots until the executor notices that the call has
+    // ended.
+    await pollUntil(async () => {
       const { body } = await world.admin.get('/v1/status');
       return body.status === 'ok';
     }, 'the executor is idle again');
@@ -84,103 +88,118 @@ describe('while calls of one caller hang', () => {
   afterAll(() => stack.disposeAsync());
 
   const hole = async () => {
-    const made = await startHole();
-    holes.push(made);
+    const made = await startSilentUpstream();
+    silentUpstreams.push(made);
     return made;
   };
-  const reading = async (owner: Person, name: string): Promise<Agent> => {
+  const createReader = async (owner: Person, name: string): Promise<Agent> => {
     const agent = await createAgent(world.url, owner, name);
     const rule = { identity_id: agent.id, effect: 'allow', pattern: 'http:GET:**' };
-    created(await owner.post('/v1/rules', rule));
+    successfulBodyOf(await owner.post('/v1/rules', rule));
     return agent;
   };
-  const rawGet = (host: string) => ({ service: 'http', method: 'GET', path: `http://${host}/x` });
-  /** Twenty at a time, three times: how each of them ended. */
-  const callWell = async (agent: Agent) => {
+  const createRawGet = (host: string) => ({
+    service: 'http',
+    method: 'GET',
+    path: `http://${host}/x`,
+  });
+  /**
+   * Makes 24 calls to the upstream that answers, eight at a time, and returns the result of each.
+   */
+  const callAnsweringUpstream = async (agent: Agent) => {
     const replies: string[] = [];
     for (let round = 0; round < 3; round += 1) {
-      const all = await Promise.all(
+      const roundReplies = await Promise.all(
         Array.from({ length: 8 }, () =>
-          agent.post('/v1/actions/call', rawGet(world.upstream.host)),
+          agent.post('/v1/actions/call', createRawGet(world.upstream.host)),
         ),
       );
-      replies.push(...all.map(({ status, body }) => `${status} ${body.status ?? body.error}`));
+      replies.push(
+        ...roundReplies.map(({ status, body }) => `${status} ${body.status ?? body.error}`),
+      );
     }
     return replies;
   };
   const allCalled = Array.from({ length: 24 }, () => '200 called');
-  /** Until each call hangs at an upstream or was refused. */
-  const untilAllHang = ({ asked, refusals }: ReturnType<typeof hang>) =>
-    until(
-      () => refusals.length + holes.reduce((sum, each) => sum + each.hits(), 0) >= asked,
+  /** Waits until every call either hangs at an upstream or was refused. */
+  const untilAllHang = ({ asked, refusals }: ReturnType<typeof startHangingCalls>) =>
+    pollUntil(
+      () => refusals.length + silentUpstreams.reduce((sum, each) => sum + each.hits(), 0) >= asked,
       'every call hangs or was refused',
     );
 
-  test('300 of one agent, nobody else is refused, and the agent learns why it is', async () => {
-    const hog = await reading(mia, 'hog');
+  test('are refused beyond the agent’s share with the reason, and no other caller’s call is refused', async () => {
+    const hangingAgent = await createReader(mia, 'hog');
     const [sibling, bobs, eves] = [
-      await reading(mia, 'sibling'),
-      await reading(bob, 'bobs'),
-      await reading(eve, 'eves'),
+      await createReader(mia, 'sibling'),
+      await createReader(bob, 'bobs'),
+      await createReader(eve, 'eves'),
     ];
     const [first, second] = [await hole(), await hole()];
-    const bodies = Array.from({ length: 300 }, (_, n) => rawGet((n < 240 ? first : second).host));
-    await using hanging = hang([hog], world.url, bodies);
-    await untilAllHang(hanging);
+    const bodies = Array.from({ length: 300 }, (_, n) =>
+      createRawGet((n < 240 ? first : second).host),
+    );
+    await using hangingCalls = startHangingCalls([hangingAgent], world.url, bodies);
+    await untilAllHang(hangingCalls);
 
     expect(first.hits() + second.hits()).toBeGreaterThan(110);
-    expect(hanging.refusals.length).toBeGreaterThan(150);
-    for (const refusal of hanging.refusals) {
+    expect(hangingCalls.refusals.length).toBeGreaterThan(150);
+    for (const refusal of hangingCalls.refusals) {
       expect(refusal).toEqual({ status: 429, retryAfter: '5', error: 'rate_limited' });
     }
-    for (const other of [sibling, bobs, eves]) expect(await callWell(other)).toEqual(allCalled);
+    for (const other of [sibling, bobs, eves])
+      expect(await callAnsweringUpstream(other)).toEqual(allCalled);
     const { body } = await world.admin.get('/v1/status');
     expect(body).toMatchObject({ status: 'ok', components: { executor: { status: 'ok' } } });
   });
 
-  test('to an upstream of its own, by reads that no rule allows, nobody else is refused', async () => {
-    const own = await hole();
-    const openapi = templateDocument('blackhole', `http://${own.host}`).replace(
+  test('at the agent’s own upstream, as reads without a rule, do not cause refusals of other callers', async () => {
+    const ownHole = await hole();
+    const openapi = templateDocument('blackhole', `http://${ownHole.host}`).replace(
       /components:[^]*$/,
       '',
     );
-    created(await mia.post('/v1/templates', { openapi, tier: 'user' }));
-    created(await mia.post('/v1/templates/blackhole/publish', { version: 1 }));
-    created(await mia.post('/v1/services', { template: 'blackhole', tier: 'user' }));
-    const hog = await createAgent(world.url, mia, 'tenant');
+    successfulBodyOf(await mia.post('/v1/templates', { openapi, tier: 'user' }));
+    successfulBodyOf(await mia.post('/v1/templates/blackhole/publish', { version: 1 }));
+    successfulBodyOf(await mia.post('/v1/services', { template: 'blackhole', tier: 'user' }));
+    const hangingAgent = await createAgent(world.url, mia, 'tenant');
     const body = { service: 'blackhole', action: 'list_notes', params: {} };
-    await using hanging = hang(
-      [hog],
+    await using hangingCalls = startHangingCalls(
+      [hangingAgent],
       world.url,
       Array.from({ length: 300 }, () => body),
     );
-    await untilAllHang(hanging);
+    await untilAllHang(hangingCalls);
 
-    expect(own.hits()).toBeGreaterThan(100);
-    expect(new Set(hanging.refusals.map(({ error }) => error))).toEqual(new Set(['rate_limited']));
+    expect(ownHole.hits()).toBeGreaterThan(100);
+    expect(new Set(hangingCalls.refusals.map(({ error }) => error))).toEqual(
+      new Set(['rate_limited']),
+    );
     for (const [owner, name] of [
       [bob, 'bobs-two'],
       [eve, 'eves-two'],
     ] as const) {
-      expect(await callWell(await reading(owner, name))).toEqual(allCalled);
+      expect(await callAnsweringUpstream(await createReader(owner, name))).toEqual(allCalled);
     }
   });
 
-  test('and nine others of its org do the same, no other org is refused', async () => {
-    const hogs: Agent[] = [];
+  test('and hanging calls of nine other agents of its org do not cause refusals in other orgs', async () => {
+    const hangingAgents: Agent[] = [];
     for (let n = 0; n < 10; n += 1) {
       const person = await world.person({ orgId: bob.orgId, name: `p${n}`, role: 'member' });
-      hogs.push(await reading(person, `hog-${n}`));
+      hangingAgents.push(await createReader(person, `hog-${n}`));
     }
-    const eves = await reading(eve, 'eves-three');
-    const own = await hole();
+    const eves = await createReader(eve, 'eves-three');
+    const ownHole = await hole();
     const other = await hole();
-    const bodies = Array.from({ length: 30 }, (_, n) => rawGet((n % 2 ? own : other).host));
-    await using hanging = hang(hogs, world.url, bodies);
-    await untilAllHang(hanging);
+    const bodies = Array.from({ length: 30 }, (_, n) =>
+      createRawGet((n % 2 ? ownHole : other).host),
+    );
+    await using hangingCalls = startHangingCalls(hangingAgents, world.url, bodies);
+    await untilAllHang(hangingCalls);
 
-    expect(own.hits() + other.hits()).toBeGreaterThan(170);
-    expect(own.hits() + other.hits()).toBeLessThan(206);
-    expect(await callWell(eves)).toEqual(allCalled);
+    expect(ownHole.hits() + other.hits()).toBeGreaterThan(170);
+    expect(ownHole.hits() + other.hits()).toBeLessThan(206);
+    expect(await callAnsweringUpstream(eves)).toEqual(allCalled);
   });
 });

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { createAgent, created, startWorld } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { createAgent, successfulBodyOf, startWorld } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
 const sha256 = (bytes: ArrayBuffer) =>
   createHash('sha256').update(new Uint8Array(bytes)).digest('hex');
 
-describe('an answer that is too large for one', () => {
+describe('an upstream’s answer that is too large to return inline', () => {
   let world: World;
   let agent: Agent;
   let stranger: Agent;
@@ -19,7 +19,7 @@ describe('an answer that is too large for one', () => {
     const { admin, upstream, url } = world;
     agent = await createAgent(url, admin, 'bot');
     stranger = await createAgent(url, admin, 'other-bot');
-    created(
+    successfulBodyOf(
       await admin.post('/v1/secrets', {
         name: 'large',
         value: secret,
@@ -30,10 +30,10 @@ describe('an answer that is too large for one', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  const download = (url: string, headers: Record<string, string>) => fetch(url, { headers });
-  const bearer = ({ key }: Agent) => ({ authorization: `Bearer ${key}` });
+  const downloadFile = (url: string, headers: Record<string, string>) => fetch(url, { headers });
+  const bearerHeaderOf = ({ key }: Agent) => ({ authorization: `Bearer ${key}` });
 
-  test('of an approved call is had by its agent and its user, and by nobody else', async () => {
+  test('to an approved call can be downloaded by the call’s agent and its user, and by no one else', async () => {
     const { admin, upstream } = world;
     const call = {
       service: 'http',
@@ -42,16 +42,16 @@ describe('an answer that is too large for one', () => {
       body: { large: 'x'.repeat(600_000) },
       secrets: [{ name: 'org/large', in: 'header', key: 'authorization', prefix: 'Bearer ' }],
     };
-    const { approval_id: id } = created(await agent.post('/v1/actions/call', call));
+    const { approval_id: id } = successfulBodyOf(await agent.post('/v1/actions/call', call));
     const decision = { resolution: 'allow', acknowledge: 'too_large' };
-    created(await admin.post(`/v1/approvals/${id}/resolve`, decision));
-    const { result } = created(await agent.post('/v1/actions/call', { approval_id: id }));
+    successfulBodyOf(await admin.post(`/v1/approvals/${id}/resolve`, decision));
+    const { result } = successfulBodyOf(await agent.post('/v1/actions/call', { approval_id: id }));
 
     const { file } = result;
     expect([result.status_code, result.body]).toEqual([200, null]);
     expect(file).toMatchObject({ name: 'echo', content_type: 'application/json' });
-    for (const headers of [bearer(agent), { cookie: admin.cookie }]) {
-      const answer = await download(file.download_url, headers);
+    for (const headers of [bearerHeaderOf(agent), { cookie: admin.cookie }]) {
+      const answer = await downloadFile(file.download_url, headers);
       expect([answer.status, answer.headers.get('content-disposition')]).toEqual([
         200,
         'attachment; filename="echo"',
@@ -63,13 +63,15 @@ describe('an answer that is too large for one', () => {
       expect(text).not.toContain(secret);
       expect(text).not.toContain(Buffer.from(secret).toString('base64url'));
     }
-    expect((await download(file.download_url, bearer(stranger))).status).toBe(404);
-    expect((await download(file.download_url, {})).status).toBe(401);
+    expect((await downloadFile(file.download_url, bearerHeaderOf(stranger))).status).toBe(404);
+    expect((await downloadFile(file.download_url, {})).status).toBe(401);
 
     await world.tables.query('update executor.file set expires_at = now()');
-    expect((await download(file.download_url, bearer(agent))).status).toBe(410);
-    // The call's result stays as it was.
-    const again = created(await agent.post('/v1/actions/call', { approval_id: id }));
-    expect(again.result.file).toEqual(file);
+    expect((await downloadFile(file.download_url, bearerHeaderOf(agent))).status).toBe(410);
+    // The call's stored result stays the same after its file has expired.
+    const secondAnswer = successfulBodyOf(
+      await agent.post('/v1/actions/call', { approval_id: id }),
+    );
+    expect(secondAnswer.result.file).toEqual(file);
   });
 });

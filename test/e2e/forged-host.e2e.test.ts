@@ -3,18 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 
 import { httpRoutes } from '#contracts/all';
-import { authorization } from '../support/oauth-world.ts';
-import { registerClient } from './support/clients.ts';
-import { sendRaw } from './support/raw.ts';
-import { startWorld } from './support/world.ts';
+import { createAuthorizationRequest } from '../support/oauth-world.ts';
+import { registerClient } from '../support/clients.ts';
+import { sendRaw } from '../support/raw.ts';
+import { startWorld } from '../support/world.ts';
 
-test('the name that a request gives the gateway stands in no answer, whichever header it comes by', async () => {
+test('a forged host name in a request appears in no answer, whichever header carries it', async () => {
   await using world = await startWorld();
   const { url, admin } = world;
   const host = new URL(url).host;
   const clientId = await registerClient(world);
-  const authorize = new URL(authorization(url, { client_id: clientId }).url);
-  const forged = {
+  const authorize = new URL(createAuthorizationRequest(url, { client_id: clientId }).url);
+  const forgedHeaders = {
     'x-forwarded-host': 'evil.example',
     'x-forwarded-proto': 'gopher',
     'x-original-url': 'https://evil.example/',
@@ -34,7 +34,7 @@ test('the name that a request gives the gateway stands in no answer, whichever h
     authorize.pathname + authorize.search,
   ].filter((path) => path !== '/v1/events');
   for (const path of paths) {
-    for (const sent of [{ host: 'evil.example' }, { host, ...forged }]) {
+    for (const sent of [{ host: 'evil.example' }, { host, ...forgedHeaders }]) {
       for (const cookie of [admin.cookie, '']) {
         const target = path.replaceAll(/\{\w+\}/g, () => randomUUID());
         const headers = { cookie, ...sent };

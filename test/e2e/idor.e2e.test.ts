@@ -3,25 +3,26 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { httpRoutes } from '#contracts/all';
 import type { RouteName } from '#contracts/all';
 import type { RouteSpec } from '#contracts/http/define';
-import { withKey } from '../support/http.ts';
+import { servedErrorsOf } from '#contracts/route-errors';
+import { createCallerWithKey } from '../support/http.ts';
 import type { Caller, Reply } from '../support/http.ts';
 import {
-  bodies,
+  bodiesByRoute,
   kindsIn,
-  nothings,
-  possess,
+  createMissingIds,
+  createPossessions,
   possessionSettings,
   versionParameter,
 } from './idor/possessions.ts';
 import type { Possessions } from './idor/possessions.ts';
-import { createOrg } from './support/people.ts';
-import { created, startWorld } from './support/world.ts';
-import type { World } from './support/world.ts';
+import { createOrg } from '../support/people.ts';
+import { successfulBodyOf, startWorld } from '../support/world.ts';
+import type { World } from '../support/world.ts';
 
 interface Visitor {
   readonly who: 'admin' | 'member' | 'agent' | 'auditor';
   readonly send: (method: string, path: string, body?: unknown) => Promise<Reply>;
-  /** What it may name, for paths that hold two ids. */
+  /** The visitor's own ids, for the other parameters of paths with several ids. */
   readonly own: Possessions;
 }
 
@@ -29,17 +30,17 @@ const routes = (Object.entries(httpRoutes) as [RouteName, RouteSpec][]).map(([na
   name,
   ...spec,
 }));
-const withIds = routes.filter(({ path }) => path.includes('{'));
-const lists = routes.filter(({ method, path, access }) => {
+const routesWithIds = routes.filter(({ path }) => path.includes('{'));
+const listRoutes = routes.filter(({ method, path, access }) => {
   return method === 'GET' && !path.includes('{') && access !== 'public';
 });
 
-describe('an id of somebody else', () => {
+describe('an id of another person’s resource', () => {
   let world: World;
   let visitors: Visitor[];
-  let strangers: Possessions;
-  let colleagues: Possessions;
-  let before: string[];
+  let strangersPossessions: Possessions;
+  let colleaguesPossessions: Possessions;
+  let rowsBefore: string[];
 
   beforeAll(async () => {
     world = await startWorld(possessionSettings);
@@ -52,22 +53,22 @@ describe('an id of somebody else', () => {
       world.person({ orgId, name: 'aud', role: 'auditor' }),
       world.person({ orgId: otherOrg, name: 'eve', role: 'admin' }),
     ]);
-    const { ids: admins } = await possess(world, admin);
-    const { ids: mias, agentKey } = await possess(world, mia);
-    const agent = withKey(url, agentKey);
-    const child = created(await agent.post('/v1/identities/subagents', { name: 'child' }));
-    const childKeys = `/v1/identities/${child.id}/keys`;
-    const childKey = created(await agent.post(childKeys, { name: 'spare' }));
-    ({ ids: colleagues } = await possess(world, bob));
-    ({ ids: strangers } = await possess(world, eve));
+    const { ids: admins } = await createPossessions(world, admin);
+    const { ids: mias, agentKey } = await createPossessions(world, mia);
+    const agent = createCallerWithKey(url, agentKey);
+    const child = successfulBodyOf(await agent.post('/v1/identities/subagents', { name: 'child' }));
+    const childKeysPath = `/v1/identities/${child.id}/keys`;
+    const childKey = successfulBodyOf(await agent.post(childKeysPath, { name: 'spare' }));
+    ({ ids: colleaguesPossessions } = await createPossessions(world, bob));
+    ({ ids: strangersPossessions } = await createPossessions(world, eve));
     await tables.query(
       `insert into auth.sign_in_provider (org_id, key, name, issuer, client_id, scopes,
                                           allowed_email_domains, allowed_groups)
        values ($1, $2, 'Theirs', 'https://id.example', 'gateway', '{openid}', '{}', '{}')`,
-      [otherOrg, strangers.provider],
+      [otherOrg, strangersPossessions.provider],
     );
-    const { provider } = strangers;
-    created(
+    const { provider } = strangersPossessions;
+    successfulBodyOf(
       await eve.put(`/v1/oauth-apps/${provider}`, {
         client_id: 'theirs',
         client_secret: 'CANARY-theirs',
@@ -90,41 +91,62 @@ describe('an id of somebody else', () => {
       visitor('agent', agent, { ...mias, identity: child.id, key: childKey.id }),
       visitor('auditor', aud, mias),
     ];
-    before = await fingerprint(world);
+    rowsBefore = await dumpStableRows(world);
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  // First: later tests name them in calls that are audited, refused as they are.
-  test.for(lists.map(({ path }) => [path]))('stands in no answer of %s', async ([path = '']) => {
-    for (const visitor of visitors) {
-      const { status, body } = await visitor.send('GET', path);
-      expect([200, 403]).toContain(status);
-      const hidden = ['admin', 'auditor'].includes(visitor.who)
-        ? [strangers]
-        : [strangers, colleagues];
-      for (const ids of hidden) {
-        for (const id of Object.values(ids)) expect(JSON.stringify(body)).not.toContain(id);
+  // This test runs first, because later tests put other people's ids into requests, and the
+  // visitor's own audit log shows refused requests.
+  test.for(listRoutes.map(({ path }) => [path]))(
+    'appears in no answer of the list %s',
+    async ([path = '']) => {
+      for (const visitor of visitors) {
+        const { status, body } = await visitor.send('GET', path);
+        expect([200, 403]).toContain(status);
+        const hiddenPossessions = ['admin', 'auditor'].includes(visitor.who)
+          ? [strangersPossessions]
+          : [strangersPossessions, colleaguesPossessions];
+        for (const ids of hiddenPossessions) {
+          for (const id of Object.values(ids)) expect(JSON.stringify(body)).not.toContain(id);
+        }
       }
-    }
-  });
+    },
+  );
 
-  test.for(withIds.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s is as good as none',
+  test.for(routesWithIds.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    'in the path of %s is answered like an id that does not exist',
     async ([, route]) => {
       for (const visitor of visitors) {
-        for (const holes of holesOf(route.path)) {
-          const none = await ask(route, visitor, fill(visitor.own, nothings(), holes));
-          const makesOne = ['putSignInProvider', 'putOauthApp'].includes(route.name);
-          if (!makesOne) expectAbsence(none, route, visitor);
-          const theirs = await ask(route, visitor, fill(visitor.own, strangers, holes));
-          expect(plain(theirs, visitor, strangers), `${visitor.who}, other org`).toEqual(
-            plain(none, visitor),
-          );
-          if (visitor.who === 'admin') continue; // An admin sees the whole org.
-          expectDistance(await ask(route, visitor, fill(visitor.own, colleagues, holes)), none, {
+        for (const filledParams of paramSetsOf(route.path)) {
+          const missingReply = await sendWithId(
             route,
             visitor,
-          });
+            fillPath(visitor.own, createMissingIds(), filledParams),
+          );
+          const createsResource = ['putSignInProvider', 'putOauthApp'].includes(route.name);
+          if (!createsResource) expectAbsentAnswer(missingReply, route, visitor);
+          const foreignReply = await sendWithId(
+            route,
+            visitor,
+            fillPath(visitor.own, strangersPossessions, filledParams),
+          );
+          expect(
+            normaliseAnswer(foreignReply, visitor, strangersPossessions),
+            `${visitor.who}, other org`,
+          ).toEqual(normaliseAnswer(missingReply, visitor));
+          if (visitor.who === 'admin') continue; // An admin may see the whole org.
+          expectColleagueAnswer(
+            await sendWithId(
+              route,
+              visitor,
+              fillPath(visitor.own, colleaguesPossessions, filledParams),
+            ),
+            missingReply,
+            {
+              route,
+              visitor,
+            },
+          );
         }
       }
     },
@@ -134,7 +156,8 @@ describe('an id of somebody else', () => {
     ['approvals of a requester', 'GET', '/v1/approvals?requester={identity}', () => undefined],
     ['rules of an identity', 'GET', '/v1/rules?identity_id={identity}', () => undefined],
     ['audit of an identity', 'GET', '/v1/audit?identity_id={identity}', () => undefined],
-    // Of its own attempts on ids, whatever they are, an org has rows: refusals are records.
+    // The visitor's own audit log contains its refused requests with other people's ids, so this
+    // case asks only for records of a type that refused requests do not have.
     [
       'audit of an approval',
       'GET',
@@ -189,7 +212,7 @@ describe('an id of somebody else', () => {
       ({ service }) => ({ service, action: 'list_verified_senders' }),
     ],
   ])(
-    'of another org is as good as none in a query or a body: %s',
+    'of another org in a query or body is treated like an id that does not exist: %s',
     async ([, method, path, body]) => {
       for (const visitor of visitors) {
         const send = (ids: Possessions) =>
@@ -198,49 +221,55 @@ describe('an id of somebody else', () => {
             path.replace(/\{(\w+)\}/, (_, kind: keyof Possessions) => ids[kind]),
             body(ids),
           );
-        const none = nothings();
-        const [theirs, nobodys] = [await send(strangers), await send(none)];
+        const answersOfMissingIds = createMissingIds();
+        const [theirs, nobodys] = [
+          await send(strangersPossessions),
+          await send(answersOfMissingIds),
+        ];
         expect(nobodys.status).toBeLessThan(500);
         if (method === 'POST') expect([403, 404]).toContain(nobodys.status);
-        expect(plain(theirs, visitor, strangers), visitor.who).toEqual(
-          plain(nobodys, visitor, none),
+        expect(normaliseAnswer(theirs, visitor, strangersPossessions), visitor.who).toEqual(
+          normaliseAnswer(nobodys, visitor, answersOfMissingIds),
         );
       }
     },
   );
 
-  test('does nothing to what it names', async () => {
-    expect(await fingerprint(world)).toEqual(before);
+  test('changes nothing about the resource', async () => {
+    expect(await dumpStableRows(world)).toEqual(rowsBefore);
   });
 });
 
-/** Each id of a path for itself, and all of them. */
-function holesOf(path: string): string[][] {
+/** Which parameters of a path get another person's id: all of them, and each one alone. */
+function paramSetsOf(path: string): string[][] {
   const all = kindsIn(path).map(({ param }) => param);
   return all.length === 1 ? [all] : [all, ...all.map((param) => [param])];
 }
 
-function fill(own: Possessions, foreign: Possessions, holes: readonly string[]) {
+function fillPath(own: Possessions, foreign: Possessions, filledParams: readonly string[]) {
   return (path: string) =>
     kindsIn(path).reduce(
-      (filled, { param, kind }) =>
-        filled.replace(param, (holes.includes(param) ? foreign : own)[kind]),
+      (filledPath, { param, kind }) =>
+        filledPath.replace(param, (filledParams.includes(param) ? foreign : own)[kind]),
       path.replace(versionParameter, '1'),
     );
 }
 
-/** What every route may answer (contracts/http/define.ts), and so none lists. */
-const everywhere = ['invalid_request', 'unauthenticated', 'insufficient_scope'];
+/** Error codes that every route may answer with (contracts/route-errors.ts). */
+const commonErrors = ['invalid_request', 'unauthenticated', 'insufficient_scope'];
 
-function ask(
+function sendWithId(
   route: RouteSpec & { name: RouteName },
   { send }: Visitor,
   to: (path: string) => string,
 ) {
-  return send(route.method, to(route.path), bodies[route.name]);
+  return send(route.method, to(route.path), bodiesByRoute[route.name]);
 }
 
-/** A route closed to a caller altogether says so of every id alike. */
+/**
+ * True if this kind of caller may not use the route at all, so that the route refuses every id in
+ * the same way.
+ */
 const isClosed = ({ access, method, path }: RouteSpec, { who }: Visitor, { body }: Reply) =>
   (who === 'member' &&
     /^\/v1\/(users|sign-in-providers)/.test(path) &&
@@ -249,41 +278,52 @@ const isClosed = ({ access, method, path }: RouteSpec, { who }: Visitor, { body 
   (who === 'auditor' && method !== 'GET' && body.error === 'forbidden') ||
   (who === 'member' && /^\/v1\/oauth(\/clients|-apps)\//.test(path) && body.error === 'forbidden');
 
-function expectAbsence(reply: Reply, route: RouteSpec, visitor: Visitor): void {
-  const told = `${visitor.who}: ${JSON.stringify(reply.body)}`;
-  expect([...route.errors, ...everywhere], told).toContain(reply.body.error);
-  if (isClosed(route, visitor, reply)) expect(reply.status, told).toBe(403);
-  else expect(reply.status, told).toBe(404);
+function expectAbsentAnswer(reply: Reply, route: RouteSpec, visitor: Visitor): void {
+  const message = `${visitor.who}: ${JSON.stringify(reply.body)}`;
+  expect([...servedErrorsOf(route), ...commonErrors], message).toContain(reply.body.error);
+  if (isClosed(route, visitor, reply)) expect(reply.status, message).toBe(403);
+  else expect(reply.status, message).toBe(404);
 }
 
-/** In the caller's own org, outside its chain (docs/reference/errors.md#foreign-ids). */
-function expectDistance(
+/**
+ * Expects the answer for an id that belongs to the caller's org but lies outside its chain of
+ * identities (docs/reference/errors.md#foreign-ids).
+ */
+function expectColleagueAnswer(
   theirs: Reply,
-  none: Reply,
+  answersOfMissingIds: Reply,
   { route, visitor }: { route: RouteSpec; visitor: Visitor },
 ): void {
-  const told = `${visitor.who}, colleague: ${JSON.stringify(theirs.body)}`;
+  const message = `${visitor.who}, colleague: ${JSON.stringify(theirs.body)}`;
   if (visitor.who === 'auditor') {
-    // Reads everything in the org, changes nothing.
-    if (route.method === 'GET') expect([200, 404], told).toContain(theirs.status);
-    else expect([403, 404], told).toContain(theirs.status);
-  } else if (route.path.startsWith('/v1/approvals/')) {
-    expect([theirs.status, theirs.body.error], told).toEqual([403, 'not_in_your_chain']);
+    // An auditor may read everything in the org, and may change nothing.
+    if (route.method === 'GET') expect([200, 404], message).toContain(theirs.status);
+    else expect([403, 404], message).toContain(theirs.status);
+  } else if (
+    route.path.startsWith('/v1/approvals/') ||
+    (route.path.startsWith('/v1/requests/') &&
+      !isClosed(route, visitor, theirs) &&
+      visitor.who !== 'agent')
+  ) {
+    expect([theirs.status, theirs.body.error], message).toEqual([403, 'not_in_your_chain']);
   } else {
-    expect([theirs.status, theirs.body.error], told).toEqual([none.status, none.body.error]);
+    expect([theirs.status, theirs.body.error], message).toEqual([
+      answersOfMissingIds.status,
+      answersOfMissingIds.body.error,
+    ]);
   }
 }
 
-/** What an answer says, without what differs between any two requests. */
-function plain({ status, body }: Reply, { own }: Visitor, asked?: Possessions) {
+/** An answer without the parts that differ between any two requests. */
+function normaliseAnswer({ status, body }: Reply, { own }: Visitor, asked?: Possessions) {
   let text = JSON.stringify({ ...body, request_id: '' });
   for (const ids of [asked, own]) {
     for (const [kind, id] of Object.entries(ids ?? {})) text = text.replaceAll(id, `{${kind}}`);
   }
-  // Names that were made up for one request.
+  // Removes names that the test generates anew for each request.
   return {
     status,
-    text: text.replaceAll(/svc_\w{16}/g, '{service}').replaceAll(/tpl_\w{16}/g, '{template}'),
+    text: text.replaceAll(/svc[_+ ]\w{16}/g, '{service}').replaceAll(/tpl_\w{16}/g, '{template}'),
   };
 }
 
@@ -299,10 +339,10 @@ async function sendAs(
   return method === 'PATCH' ? caller.patch(path, body) : caller.post(path, body);
 }
 
-/** Every row but those that change by being looked at. */
-async function fingerprint({ tables }: World): Promise<string[]> {
+/** All rows of the tables, without the columns that a read changes, such as `last_used_at`. */
+async function dumpStableRows({ tables }: World): Promise<string[]> {
   const names = Object.keys(await tables.count());
-  const clocks = [
+  const changingColumns = [
     'last_active_at',
     'last_used_at',
     'last_sign_in_at',
@@ -312,9 +352,9 @@ async function fingerprint({ tables }: World): Promise<string[]> {
   const rows = await Promise.all(
     names.map((name) =>
       tables.query(`select (to_jsonb(t) - $1::text[])::text as row from ${name} t order by 1`, [
-        clocks,
+        changingColumns,
       ]),
     ),
   );
-  return rows.flatMap((found, index) => found.map(({ row }) => `${names[index]} ${row}`));
+  return rows.flatMap((tableRows, index) => tableRows.map(({ row }) => `${names[index]} ${row}`));
 }

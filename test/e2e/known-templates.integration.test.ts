@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { provisionTemplates } from '../../provision.ts';
 import { createTestEnvironment } from '../support/environment.ts';
 import type { TestEnvironment } from '../support/environment.ts';
-import { openTables } from './support/database.ts';
-import type { Tables } from './support/database.ts';
-import { templateDocument } from './support/template.ts';
+import { openTables } from '../support/database.ts';
+import type { Tables } from '../support/database.ts';
+import { templateDocument } from '../support/template.ts';
 
 const stack = new AsyncDisposableStack();
 let environment: TestEnvironment;
@@ -29,37 +29,44 @@ const migrate = () => {
   const { adminUrl } = environment;
   return provisionTemplates({ adminUrl, TEMPLATES_DIR: folder, EGRESS_ALLOW: '' });
 };
-const known = async (): Promise<string[]> => {
+const listKnownTemplates = async (): Promise<string[]> => {
   const rows = await tables.query(
     'select key, tier, version from policy.known_template order by key, version, created_at',
   );
   return rows.map(({ key, tier, version }) => [key, tier, version].join(' ').trim());
 };
 
-const addresses = async () =>
+const listBaseUrls = async () =>
   (await tables.query('select base_url from policy.known_address order by 1')).map(
     ({ base_url: baseUrl }) => baseUrl,
   );
 
 const orgId = randomUUID();
 
-async function connect(baseUrl: string, isGiven: boolean): Promise<void> {
+async function connect(baseUrl: string, isBaseUrlGiven: boolean): Promise<void> {
   const id = randomUUID();
   await tables.query(
     `insert into registry.connected_service
             (id, org_id, tier, name, template_key, template_tier, template_version, title, base_url,
              hosts, auto_allow_reads, secrets, created_by, is_base_url_given)
      values ($1, $2, 'org', $3, 'old', 'global', 1, 'Old', $4, array['h.example'], true, '{}', $1, $5)`,
-    [id, orgId, `s${id.slice(0, 8)}`, baseUrl, isGiven],
+    [id, orgId, `s${id.slice(0, 8)}`, baseUrl, isBaseUrlGiven],
   );
 }
 
-/** The registry has it in its table. */
-async function store(key: string, tier: 'org' | 'global', version: number): Promise<void> {
+/** Inserts a template version into the registry's table. */
+async function storeVersion(key: string, tier: 'org' | 'global', version: number): Promise<void> {
   const owner = tier === 'org' ? orgId : null;
-  const said = { title: `${key} ${version}`, description: '', category: '', runtime: 'http' };
-  const rest = { server: null, hosts: [], auth: [], security: [], actions: {} };
-  const compiled = JSON.stringify({ key, tier, ownerId: owner, version: 1, ...said, ...rest });
+  const metadata = { title: `${key} ${version}`, description: '', category: '', runtime: 'http' };
+  const emptyTemplate = { server: null, hosts: [], auth: [], security: [], actions: {} };
+  const compiled = JSON.stringify({
+    key,
+    tier,
+    ownerId: owner,
+    version: 1,
+    ...metadata,
+    ...emptyTemplate,
+  });
   await tables.query(
     `insert into registry.template_version (id, org_id, tier, owner_id, key, version,
                                             content_hash, compiled)
@@ -68,11 +75,11 @@ async function store(key: string, tier: 'org' | 'global', version: number): Prom
   );
 }
 
-test('an installation that exists is taken as it is, once; later only what files say is added', async () => {
-  await store('old', 'global', 1);
-  await store('mine', 'org', 1);
-  await store('mine', 'org', 2);
-  await store('draft', 'org', 1);
+test('policy trusts the templates of an existing installation once, and later only those in files', async () => {
+  await storeVersion('old', 'global', 1);
+  await storeVersion('mine', 'org', 1);
+  await storeVersion('mine', 'org', 2);
+  await storeVersion('draft', 'org', 1);
   for (const [key, published] of [
     ['mine', 1],
     ['draft', null],
@@ -89,27 +96,34 @@ test('an installation that exists is taken as it is, once; later only what files
   await connect('https://own.example', false);
   await writeFile(join(folder, 'notes.yaml'), templateDocument('notes'));
   await migrate();
-  expect(await known()).toEqual(['mine org 1', 'notes global', 'old global']);
-  expect(await addresses()).toEqual(['https://given.example']);
+  expect(await listKnownTemplates()).toEqual(['mine org 1', 'notes global', 'old global']);
+  expect(await listBaseUrls()).toEqual(['https://given.example']);
 
-  // What somebody with the registry's database adds is not believed at the next release.
-  await store('forged', 'global', 1);
-  await store('mine', 'org', 3);
+  // An attacker adds rows to the registry's database after the first migration; policy must not
+  // adopt them.
+  await storeVersion('forged', 'global', 1);
+  await storeVersion('mine', 'org', 3);
   await tables.query("update registry.template set published_version = 2 where key = 'mine'");
   await connect('https://evil.example', true);
   await Promise.all([migrate(), migrate()]);
-  expect(await addresses()).toEqual(['https://given.example']);
-  expect(await known()).toEqual(['mine org 1', 'notes global', 'old global']);
+  expect(await listBaseUrls()).toEqual(['https://given.example']);
+  expect(await listKnownTemplates()).toEqual(['mine org 1', 'notes global', 'old global']);
 
-  const changed = templateDocument('notes').replace('List notes', 'List all notes');
-  await writeFile(join(folder, 'notes.yaml'), changed);
+  const changedTemplate = templateDocument('notes').replace('List notes', 'List all notes');
+  await writeFile(join(folder, 'notes.yaml'), changedTemplate);
   await writeFile(join(folder, 'broken.yaml'), 'openapi: 3.1.0');
   await migrate();
-  // Services keep the earlier version until they are upgraded.
-  expect(await known()).toEqual(['mine org 1', 'notes global', 'notes global', 'old global']);
+  // Policy still knows the template's earlier version, because services use it until they are
+  // upgraded.
+  expect(await listKnownTemplates()).toEqual([
+    'mine org 1',
+    'notes global',
+    'notes global',
+    'old global',
+  ]);
 });
 
-test('policy alone can read and write the list, and it holds digests and no text', async () => {
+test('the list of known templates can be used by policy alone, and holds digests instead of texts', async () => {
   const [row] = await tables.query("select * from policy.known_template where key = 'notes'");
   expect(row.digest).toMatch(/^[0-9a-f]{64}$/);
   const [{ roles }] = await tables.query(

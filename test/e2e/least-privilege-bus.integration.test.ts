@@ -21,38 +21,54 @@ const endpoints = Object.values(busContracts).flatMap((contract: Contract) =>
   })),
 );
 
-/** Who logs in: every component, and once more each that reads the stream. */
-const readers = new Map(
-  Object.entries(durableConsumers).map(([durable, { owner }]) => [
+/**
+ * The NATS users: one for each component, and a second one for each component that reads the
+ * stream.
+ */
+const readersByUser = new Map(
+  Object.entries(durableConsumers).map(([durable, { owner, stream }]) => [
     `${owner}_reader`,
-    { durable, owner },
+    { consumer: `${stream}.${durable}`, owner },
   ]),
 );
-const users = [...components, ...readers.keys()];
+const streamNames = ['AUDIT', 'EVENTS'];
+const users = [...components, ...readersByUser.keys()];
 
-/** What a user may publish, from the contracts, read here once more. */
-function mayPublish(user: string): string[] {
-  const reader = readers.get(user);
-  if (reader !== undefined) return durableSubjects(reader.durable);
+/**
+ * The subjects that a NATS user may publish to. The test derives them from the contracts itself,
+ * without the code that generates the accounts.
+ */
+function publishableSubjectsOf(user: string): string[] {
+  const reader = readersByUser.get(user);
+  if (reader !== undefined) return consumerSubjects(reader.consumer);
   const component = user as Component;
-  const plain: Partial<Record<Component, readonly string[]>> = plainPublications;
+  const plainSubjects: Partial<Record<Component, readonly string[]>> = plainPublications;
   return [
     ...endpoints.filter(({ callers }) => callers.includes(component)).map(({ subject }) => subject),
     `evt.${component}.matrix`,
     `aud.${component}.matrix`,
-    ...(plain[component] ?? []),
+    ...(plainSubjects[component] ?? []),
     ...(component === 'executor' ? ['$O.files.C.matrix'] : []),
-    ...(component === 'gateway' ? [`STORE.API.DIRECT.GET.${filesStream}`] : []),
+    // The server drops what answers no request.
+    ...(component === 'gateway' ? [] : ['_R_.guessed']),
+    ...(component === 'audit' ? [] : streamNames.map((name) => `STORE.API.STREAM.INFO.${name}`)),
+    ...(component === 'gateway'
+      ? [
+          `STORE.API.DIRECT.GET.${filesStream}`,
+          ...consumerNames.map((name) => `STORE.API.CONSUMER.INFO.${name}`),
+        ]
+      : []),
   ];
 }
 
-const durableSubjects = (durable: string) => [
-  `STORE.API.CONSUMER.INFO.EVENTS.${durable}`,
-  `STORE.API.CONSUMER.MSG.NEXT.EVENTS.${durable}`,
-  `$JS.ACK.EVENTS.${durable}.1.1.1.1.1`,
+const consumerNames = ['AUDIT.audit', 'EVENTS.notifier', 'EVENTS.policy'];
+const consumerSubjects = (consumer: string) => [
+  `STORE.API.CONSUMER.INFO.${consumer}`,
+  `STORE.API.CONSUMER.MSG.NEXT.${consumer}`,
+  `$JS.ACK.${consumer}.1.1.1.1.1`,
 ];
 
-/** Everything anybody has a reason to try. */
+/** Every subject that any client could have a reason to publish to. */
 const everySubject = [
   ...endpoints.map(({ subject }) => subject),
   ...components.flatMap((component) => [
@@ -64,7 +80,8 @@ const everySubject = [
     `_INBOX_${component}.guessed`,
     `_INBOX_${component}_reader.guessed`,
   ]),
-  ...Object.keys(durableConsumers).flatMap(durableSubjects),
+  ...consumerNames.flatMap(consumerSubjects),
+  ...['AUDIT.notifier', 'AUDIT.policy', 'EVENTS.audit'].flatMap(consumerSubjects),
   '$O.files.C.matrix',
   '$O.files.C.a.b',
   '$O.files.M.matrix',
@@ -77,6 +94,7 @@ const everySubject = [
   'gone.gateway.v1',
   '_INBOX.guessed',
   'EVENTS',
+  'AUDIT',
   'evt',
   'anything',
   '$SYS.REQ.SERVER.PING',
@@ -87,31 +105,35 @@ const everySubject = [
     'ACCOUNT.PURGE.gateway',
     'STREAM.NAMES',
     'STREAM.LIST',
-    'STREAM.INFO.EVENTS',
     'STREAM.CREATE.OTHER',
-    'STREAM.UPDATE.EVENTS',
-    'STREAM.PURGE.EVENTS',
-    'STREAM.DELETE.EVENTS',
-    'STREAM.MSG.GET.EVENTS',
-    'STREAM.MSG.DELETE.EVENTS',
-    'STREAM.SNAPSHOT.EVENTS',
     'STREAM.RESTORE.OTHER',
-    'STREAM.LEADER.STEPDOWN.EVENTS',
-    'DIRECT.GET.EVENTS',
-    'CONSUMER.NAMES.EVENTS',
-    'CONSUMER.LIST.EVENTS',
-    'CONSUMER.CREATE.EVENTS',
-    'CONSUMER.CREATE.EVENTS.spy.evt.>',
-    'CONSUMER.DURABLE.CREATE.EVENTS.spy',
-    'CONSUMER.DELETE.EVENTS.audit',
-    'CONSUMER.PAUSE.EVENTS.audit',
-    'CONSUMER.INFO.EVENTS.spy',
-    'CONSUMER.MSG.NEXT.EVENTS.spy',
+    'STREAM.INFO.OTHER',
+    ...streamNames.flatMap((name) => [
+      `STREAM.INFO.${name}`,
+      `STREAM.UPDATE.${name}`,
+      `STREAM.PURGE.${name}`,
+      `STREAM.DELETE.${name}`,
+      `STREAM.MSG.GET.${name}`,
+      `STREAM.MSG.DELETE.${name}`,
+      `STREAM.SNAPSHOT.${name}`,
+      `STREAM.LEADER.STEPDOWN.${name}`,
+      `DIRECT.GET.${name}`,
+      `CONSUMER.NAMES.${name}`,
+      `CONSUMER.LIST.${name}`,
+      `CONSUMER.CREATE.${name}`,
+      `CONSUMER.CREATE.${name}.spy.>`,
+      `CONSUMER.DURABLE.CREATE.${name}.spy`,
+      `CONSUMER.INFO.${name}.spy`,
+      `CONSUMER.MSG.NEXT.${name}.spy`,
+    ]),
+    'CONSUMER.DELETE.AUDIT.audit',
+    'CONSUMER.DELETE.EVENTS.notifier',
+    'CONSUMER.PAUSE.AUDIT.audit',
     ...['INFO', 'UPDATE', 'DELETE', 'MSG.DELETE', 'MSG.GET', 'PURGE'].map(
       (call) => `STREAM.${call}.OBJ_files`,
     ),
-    'CONSUMER.INFO.EVENTS.audit',
-    'CONSUMER.MSG.NEXT.EVENTS.audit',
+    'CONSUMER.INFO.AUDIT.audit',
+    'CONSUMER.MSG.NEXT.AUDIT.audit',
     'DIRECT.GET.OBJ_files',
     'CONSUMER.CREATE.OBJ_files',
     'CONSUMER.CREATE.OBJ_files.spy.$O.files.>',
@@ -163,11 +185,11 @@ const everySubscription = [
   '$JS.EVENT.ADVISORY.>',
 ];
 
-function maySubscribe(user: string): Set<string> {
-  if (readers.has(user)) return new Set([`_INBOX_${user}.>`]);
-  const answers = user === 'gateway' ? [] : [`rpc.${user}.>`];
+function subscribableSubjectsOf(user: string): Set<string> {
+  if (readersByUser.has(user)) return new Set([`_INBOX_${user}.>`]);
+  const answeredSubjects = user === 'gateway' ? [] : [`rpc.${user}.>`];
   return new Set([
-    ...answers,
+    ...answeredSubjects,
     `_INBOX_${user}.>`,
     `_INBOX_${user}.*`,
     ...plainSubscriptions[user as Component],
@@ -182,7 +204,7 @@ describe('on the bus', () => {
     for (const component of components) {
       connections.set(component, (await environment.connect(component)).nats);
     }
-    for (const [user, { owner }] of readers) {
+    for (const [user, { owner }] of readersByUser) {
       connections.set(user, (await environment.connectReader(owner)).nats);
     }
   });
@@ -190,14 +212,14 @@ describe('on the bus', () => {
   const of = (user: string) => connections.get(user) as NatsConnection;
 
   test.for(users.map((user) => [user]))(
-    '%s publishes what the contracts name it for, and nothing else',
+    'the user %s can publish only what the contracts allow',
     async ([user = 'gateway']) => {
-      const allowed = mayPublish(user);
-      const arrived: string[] = [];
+      const allowed = publishableSubjectsOf(user);
+      const arrivedSubjects: string[] = [];
       const owners = components.filter((each) => each !== 'gateway');
       const subscriptions = owners.map((owner) =>
         of(owner).subscribe(`rpc.${owner}.>`, {
-          callback: (_, message) => void arrived.push(message.subject),
+          callback: (_, message) => void arrivedSubjects.push(message.subject),
         }),
       );
       await Promise.all(owners.map((owner) => of(owner).flush()));
@@ -211,9 +233,12 @@ describe('on the bus', () => {
       expect(refused).toEqual(
         new Set(everySubject.filter((subject) => !allowed.includes(subject))),
       );
-      // The server says to the owner who asks, whatever the requester claims.
-      const calls = allowed.filter((subject) => subject.startsWith('rpc.'));
-      expect(arrived.toSorted()).toEqual(calls.map((subject) => `${subject}.c_${user}`).toSorted());
+      // The server appends the sender's user name to the subject, so a sender cannot claim another
+      // name.
+      const callableSubjects = allowed.filter((subject) => subject.startsWith('rpc.'));
+      expect(arrivedSubjects.toSorted()).toEqual(
+        callableSubjects.map((subject) => `${subject}.c_${user}`).toSorted(),
+      );
     },
   );
 
@@ -221,22 +246,27 @@ describe('on the bus', () => {
     users.flatMap(
       (user) =>
         [
-          [user, 'alone'],
+          [user, 'as a single subscriber'],
           [user, 'in a queue'],
         ] as const,
     ),
-  )('%s hears what it answers and consumes, and nothing else, %s', async ([user, how]) => {
-    const allowed = maySubscribe(user);
-    const nats = of(user);
-    const options = { callback: () => undefined, ...(how === 'in a queue' && { queue: 'spy' }) };
-    const refused = await violationsOf(nats, () => {
-      for (const subject of everySubscription) nats.subscribe(subject, options).unsubscribe(1);
-    });
+  )(
+    'the user %s can subscribe only to the requests that it answers and the events that it consumes (%s)',
+    async ([user, how]) => {
+      const allowed = subscribableSubjectsOf(user);
+      const nats = of(user);
+      const options = { callback: () => undefined, ...(how === 'in a queue' && { queue: 'spy' }) };
+      const refused = await violationsOf(nats, () => {
+        for (const subject of everySubscription) nats.subscribe(subject, options).unsubscribe(1);
+      });
 
-    expect(refused).toEqual(new Set(everySubscription.filter((subject) => !allowed.has(subject))));
-  });
+      expect(refused).toEqual(
+        new Set(everySubscription.filter((subject) => !allowed.has(subject))),
+      );
+    },
+  );
 
-  test('the stream holds what each component published below its own name, and is as it was', async () => {
+  test('each stream holds only what a component published below its own name', async () => {
     const { servers, password } = addressIn(environment);
     const provision = await connect({
       servers,
@@ -245,19 +275,24 @@ describe('on the bus', () => {
       inboxPrefix: '_INBOX_provision',
     });
     const manager = await jetstreamManager(provision);
-    const { state } = await manager.streams.info('EVENTS', { subjects_filter: '>' });
     const names = await manager.streams.names().next();
+    const streamPrefixes = { EVENTS: 'evt', AUDIT: 'aud' };
+    for (const [stream, kind] of Object.entries(streamPrefixes)) {
+      const { state } = await manager.streams.info(stream, { subjects_filter: '>' });
+      expect(state.subjects).toEqual(
+        Object.fromEntries(components.map((each) => [`${kind}.${each}.matrix`, 1])),
+      );
+      const consumers = await manager.consumers.list(stream).next();
+      expect(consumers.map(({ name }) => `${stream}.${name}`).toSorted()).toEqual(
+        consumerNames.filter((name) => name.startsWith(stream)),
+      );
+    }
     await provision.close();
 
-    expect(Object.keys(state.subjects ?? {}).toSorted()).toEqual(
-      components.flatMap((each) => [`evt.${each}.matrix`, `aud.${each}.matrix`]).toSorted(),
-    );
-    expect(Object.values(state.subjects ?? {})).toEqual(components.flatMap(() => [1, 1]));
-    expect(state.consumer_count).toBe(Object.keys(durableConsumers).length);
-    expect(names).toEqual(['EVENTS', filesStream]);
+    expect(names.toSorted()).toEqual(['AUDIT', 'EVENTS', filesStream]);
   });
 
-  test('a request is answered once: a second reply is refused', async () => {
+  test('a request is answered once, and a second reply goes nowhere', async () => {
     const subscription = of('auth').subscribe('rpc.auth.v1.ping.*', {
       callback: (_, message) => {
         message.respond('first');
@@ -265,16 +300,21 @@ describe('on the bus', () => {
       },
     });
     await of('auth').flush();
-    const refused = await violationsOf(of('auth'), async () => {
-      const reply = await of('gateway').request('rpc.auth.v1.ping', '', { timeout: 2_000 });
-      expect(reply.string()).toBe('first');
+    const replies: string[] = [];
+    const inbox = of('gateway').subscribe('_INBOX_gateway.replies', {
+      callback: (_, message) => void replies.push(message.string()),
     });
+    of('gateway').publish('rpc.auth.v1.ping', '', { reply: '_INBOX_gateway.replies' });
+    await expect.poll(() => replies).toContain('first');
+    await of('auth').flush();
+    await of('gateway').flush();
     subscription.unsubscribe();
+    inbox.unsubscribe();
 
-    expect([...refused]).toEqual([expect.stringMatching(/^_R_\./)]);
+    expect(replies).toEqual(['first']);
   });
 
-  test('nobody gets in without a name or with a wrong password', async () => {
+  test('no client connects without a user name or with a wrong password', async () => {
     const { servers } = addressIn(environment);
     for (const login of [{}, { user: 'gateway', pass: 'wrong' }, { user: 'nobody', pass: '' }]) {
       await expect(connect({ servers, reconnect: false, ...login })).rejects.toThrow(/auth/i);

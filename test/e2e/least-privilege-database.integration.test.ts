@@ -6,22 +6,22 @@ import { createTestEnvironment } from '../support/environment.ts';
 import type { TestEnvironment } from '../support/environment.ts';
 
 const roles = components.filter((component) => component !== 'gateway');
-const denied = '42501';
+const permissionDenied = '42501';
 
 describe('in the database', () => {
   let environment: TestEnvironment;
   let tables: string[];
-  /** Of each table one that can be written. */
+  /** For each table, the name of one column that can be written. */
   let columns: Record<string, string>;
   beforeAll(async () => {
     environment = await createTestEnvironment();
-    const { rows } = await run(
+    const { rows } = await runStatement(
       environment.adminUrl,
       `select schemaname || '.' || tablename as name from pg_tables where schemaname = any($1)`,
       [roles],
     );
     tables = rows.map(({ name }) => name);
-    const { rows: writable } = await run(
+    const { rows: writable } = await runStatement(
       environment.adminUrl,
       `select distinct on (1) table_schema || '.' || table_name as name, column_name as column
          from information_schema.columns
@@ -33,74 +33,80 @@ describe('in the database', () => {
   });
   afterAll(() => environment[Symbol.asyncDispose]());
 
-  /** What each statement ends with: an SQLSTATE, or `done`. */
-  async function attempt(role: string, statements: readonly string[]) {
+  /** Runs each statement as the role; a result is `done`, or Postgres's error code (SQLSTATE). */
+  async function attemptStatements(role: string, statements: readonly string[]) {
     const client = new pg.Client({
       connectionString: environment.variables[`${role.toUpperCase()}_DATABASE_URL`],
     });
     await client.connect();
     const outcomes: Record<string, string> = {};
     for (const statement of statements) {
-      const isAlone = /^(create database|alter system)/.test(statement);
-      if (!isAlone) await client.query('begin');
+      const isOutsideTransaction = /^(create database|alter system)/.test(statement);
+      if (!isOutsideTransaction) await client.query('begin');
       outcomes[statement] = await client.query(statement).then(
         () => 'done',
         ({ code }: { code: string }) => code,
       );
-      if (!isAlone) await client.query('rollback');
+      if (!isOutsideTransaction) await client.query('rollback');
     }
     await client.end();
     return outcomes;
   }
-  const each = (statements: readonly string[], outcome: string) =>
+  const outcomeOfEach = (statements: readonly string[], outcome: string) =>
     Object.fromEntries(statements.map((statement) => [statement, outcome]));
 
-  test.for(roles.map((role) => [role]))('%s uses its own tables', async ([role = '']) => {
-    const own = tables.filter(
-      (name) => name.startsWith(`${role}.`) && !name.endsWith('.migration'),
-    );
-    expect(own.length).toBeGreaterThan(0);
-    const statements = own.flatMap((table) => usesOf(table));
-    const expected = each(statements, 'done');
-    if (role === 'audit') {
-      // Append-only by privilege (docs/reference/audit.md#the-chain).
-      for (const statement of statements) {
-        if (/^(update|delete)/.test(statement)) expected[statement] = denied;
+  test.for(roles.map((role) => [role]))(
+    'the role %s can use its own tables',
+    async ([role = '']) => {
+      const ownTables = tables.filter(
+        (name) => name.startsWith(`${role}.`) && !name.endsWith('.migration'),
+      );
+      expect(ownTables.length).toBeGreaterThan(0);
+      const statements = ownTables.flatMap((table) => statementsUsing(table));
+      const expected = outcomeOfEach(statements, 'done');
+      if (role === 'audit') {
+        // The audit log is append-only because its role lacks the privileges to update and delete
+        // (docs/reference/audit.md#the-chain).
+        for (const statement of statements) {
+          if (/^(update|delete)/.test(statement)) expected[statement] = permissionDenied;
+        }
       }
-    }
 
-    expect(await attempt(role, statements)).toEqual(expected);
-  });
+      expect(await attemptStatements(role, statements)).toEqual(expected);
+    },
+  );
 
-  /** `where false`: privileges are checked before any row is looked at. */
-  const usesOf = (table: string) => [
+  /** Postgres checks privileges before it looks at any row, so `where false` is enough. */
+  const statementsUsing = (table: string) => [
     `select count(*) from ${table}`,
     `insert into ${table} overriding system value select * from ${table} where false`,
     `update ${table} set ${columns[table]} = ${columns[table]} where false`,
     `delete from ${table} where false`,
   ];
   test.for(roles.map((role) => [role]))(
-    "%s cannot touch another component's tables, nor the list of migrations",
+    "the role %s can use neither another component's tables nor the list of migrations",
     async ([role = '']) => {
-      const others = tables.filter(
+      const otherTables = tables.filter(
         (name) => !name.startsWith(`${role}.`) || name.endsWith('.migration'),
       );
-      expect(others.length).toBeGreaterThan(20);
-      const statements = others.flatMap((table) => [
+      expect(otherTables.length).toBeGreaterThan(20);
+      const statements = otherTables.flatMap((table) => [
         `select count(*) from ${table}`,
         `delete from ${table} where false`,
         `lock table ${table}`,
         `copy ${table} to stdout`,
       ]);
 
-      expect(await attempt(role, statements)).toEqual(each(statements, denied));
+      expect(await attemptStatements(role, statements)).toEqual(
+        outcomeOfEach(statements, permissionDenied),
+      );
     },
   );
 
   test.for(roles.map((role) => [role]))(
-    '%s makes and changes nothing but rows',
+    'the role %s can change rows, but no schema',
     async ([role = '']) => {
-      const own = tables.find((name) => name.startsWith(`${role}.`)) ?? '';
+      const ownTables = tables.find((name) => name.startsWith(`${role}.`)) ?? '';
       const statements = [
         'create table public.mine (id int)',
         `create table ${role}.mine (id int)`,
@@ -109,11 +115,11 @@ describe('in the database', () => {
         'create role mine',
         'create extension dblink',
         `create function ${role}.mine() returns int language sql as 'select 1'`,
-        `alter table ${own} add column mine int`,
-        `drop table ${own}`,
-        `truncate ${own}`,
-        `create trigger mine before insert on ${own} execute function suppress_redundant_updates_trigger()`,
-        `grant select on ${own} to public`,
+        `alter table ${ownTables} add column mine int`,
+        `drop table ${ownTables}`,
+        `truncate ${ownTables}`,
+        `create trigger mine before insert on ${ownTables} execute function suppress_redundant_updates_trigger()`,
+        `grant select on ${ownTables} to public`,
         'set role postgres',
         'set session authorization postgres',
         `alter role ${role} superuser`,
@@ -126,17 +132,20 @@ describe('in the database', () => {
         'select rolpassword from pg_authid',
         'set session_replication_role = replica',
       ];
-      const outcomes = await attempt(role, statements);
-      // Granting what one does not own is a warning, and does nothing.
-      const grant = statements.find((statement) => statement.startsWith('grant')) ?? '';
+      const outcomes = await attemptStatements(role, statements);
+      // Postgres does not refuse a grant by a role that does not own the table: it warns and grants
+      // nothing.
+      const grantStatement = statements.find((statement) => statement.startsWith('grant')) ?? '';
 
-      expect({ ...outcomes, [grant]: denied }).toEqual(each(statements, denied));
-      expect(['done', denied]).toContain(outcomes[grant]);
+      expect({ ...outcomes, [grantStatement]: permissionDenied }).toEqual(
+        outcomeOfEach(statements, permissionDenied),
+      );
+      expect(['done', permissionDenied]).toContain(outcomes[grantStatement]);
     },
   );
 
-  test('no role is superuser, owner of anything, or member of another role', async () => {
-    const { rows } = await run(
+  test('no component’s role is a superuser, an owner, or a member of another role', async () => {
+    const { rows } = await runStatement(
       environment.adminUrl,
       `select rolname, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication,
               (select count(*)::int from pg_auth_members where member = r.oid) as memberships,
@@ -160,7 +169,7 @@ describe('in the database', () => {
   });
 });
 
-async function run(url: string, statement: string, values: readonly unknown[]) {
+async function runStatement(url: string, statement: string, values: readonly unknown[]) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

@@ -2,71 +2,82 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { openBrowser } from '../support/oauth-browser.ts';
 import { mcpTemplate } from '../support/mcp-server.ts';
-import { createAgent, created, startWorld } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { createAgent, successfulBodyOf, startWorld } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-/** An MCP server that is opened by OAuth alone, of which nothing but its address is known: another gateway. */
-describe('an MCP server that says itself where its tokens come from', () => {
-  let far: World;
-  let near: World;
+/**
+ * The admin knows only the address of an MCP server that requires OAuth. Another gateway plays this
+ * server.
+ */
+describe('an MCP server that names its own authorization server', () => {
+  let farWorld: World;
+  let nearWorld: World;
   let bot: Agent;
   let farAgent: Agent;
 
   beforeAll(async () => {
-    far = await startWorld();
-    near = await startWorld({ EGRESS_ALLOW: new URL(far.url).host });
-    bot = await createAgent(near.url, near.admin, 'bot');
-    farAgent = await createAgent(far.url, far.admin, 'far-agent');
+    farWorld = await startWorld();
+    nearWorld = await startWorld({ EGRESS_ALLOW: new URL(farWorld.url).host });
+    bot = await createAgent(nearWorld.url, nearWorld.admin, 'bot');
+    farAgent = await createAgent(farWorld.url, farWorld.admin, 'far-agent');
   });
   afterAll(async () => {
-    await near[Symbol.asyncDispose]();
-    await far[Symbol.asyncDispose]();
+    await nearWorld[Symbol.asyncDispose]();
+    await farWorld[Symbol.asyncDispose]();
   });
 
-  test('is found, registered with, authorized by its person, and called', async () => {
-    const { admin } = near;
-    const server = `${far.url}/mcp`;
+  test('is called after the gateway has registered as its client and a person has authorized the gateway', async () => {
+    const { admin } = nearWorld;
+    const server = `${farWorld.url}/mcp`;
     const definition = { title: 'Far', mcp_server: server };
-    const app = created(await admin.put('/v1/oauth-apps/acme', { definition }));
+    const app = successfulBodyOf(await admin.put('/v1/oauth-apps/acme', { definition }));
     expect(app).toMatchObject({
       source: 'org',
       client_id: expect.any(String),
-      definition: { issuer: far.url, token_url: `${far.url}/oauth/token` },
+      definition: { issuer: farWorld.url, token_url: `${farWorld.url}/oauth/token` },
     });
-    expect(app.definition.hosts).toEqual([new URL(far.url).host]);
+    expect(app.definition.hosts).toEqual([new URL(farWorld.url).host]);
 
-    const tools = '    service_auth: { risk: read, scope_param: operation }\n';
-    const openapi = mcpTemplate('far', server, 'oauth', tools);
-    created(await admin.post('/v1/templates', { openapi }));
-    created(await admin.post('/v1/templates/far/publish', { version: 1 }));
-    const asked = created(await admin.post('/v1/connections', { template: 'far', name: 'far' }));
-    const gate = new URL(asked.authorization_url).pathname;
-    created(await admin.get(gate));
-    const there = new URL((await admin.post(gate)).headers.get('location') ?? '');
-    expect(there.searchParams.get('resource')).toBe(server);
-    const browser = openBrowser(far.url, { cookie: far.admin.cookie });
-    const back = await browser.authorize(there, { agent: farAgent.id });
-    created(await admin.get(back.pathname + back.search));
+    const toolOverrides = '    service_auth: { risk: read, scope_param: operation }\n';
+    const openapi = mcpTemplate('far', server, 'oauth', toolOverrides);
+    successfulBodyOf(await admin.post('/v1/templates', { openapi }));
+    successfulBodyOf(await admin.post('/v1/templates/far/publish', { version: 1 }));
+    const askedConnection = successfulBodyOf(
+      await admin.post('/v1/connections', { template: 'far', name: 'far' }),
+    );
+    const authorizationPath = new URL(askedConnection.authorization_url).pathname;
+    successfulBodyOf(await admin.get(authorizationPath));
+    const farAuthorizationUrl = new URL(
+      (await admin.post(authorizationPath)).headers.get('location') ?? '',
+    );
+    expect(farAuthorizationUrl.searchParams.get('resource')).toBe(server);
+    const browser = openBrowser(farWorld.url, { cookie: farWorld.admin.cookie });
+    const callbackUrl = await browser.authorize(farAuthorizationUrl, { agent: farAgent.id });
+    successfulBodyOf(await admin.get(callbackUrl.pathname + callbackUrl.search));
 
-    created(
+    successfulBodyOf(
       await admin.post('/v1/services', { template: 'far', credentials: { connection: 'far' } }),
     );
     const rule = { identity_id: bot.id, effect: 'allow', pattern: 'far:service_auth:whoami' };
-    created(await admin.post('/v1/rules', rule));
+    successfulBodyOf(await admin.post('/v1/rules', rule));
     const call = { service: 'far', action: 'service_auth', params: { operation: 'whoami' } };
-    const { result } = created(await bot.post('/v1/actions/call', call));
+    const { result } = successfulBodyOf(await bot.post('/v1/actions/call', call));
     expect(result.body.structuredContent).toMatchObject({
       identity: { id: farAgent.id },
       client: { id: app.client_id },
     });
-    const [connection] = created(await admin.get('/v1/connections')).items;
-    created(await admin.post(`/v1/connections/${connection.id}/refresh`));
-    expect(created(await bot.post('/v1/actions/call', call)).status).toBe('called');
+    const [connection] = successfulBodyOf(await admin.get('/v1/connections')).items;
+    successfulBodyOf(await admin.post(`/v1/connections/${connection.id}/refresh`));
+    expect(successfulBodyOf(await bot.post('/v1/actions/call', call)).status).toBe('called');
   });
 
-  test('is set up by admins alone', async () => {
-    const definition = { title: 'Far', mcp_server: `${far.url}/mcp` };
-    const member = await near.person({ orgId: near.admin.orgId, name: 'mia', role: 'member' });
+  test('can be set up by admins only', async () => {
+    const definition = { title: 'Far', mcp_server: `${farWorld.url}/mcp` };
+    const member = await nearWorld.person({
+      orgId: nearWorld.admin.orgId,
+      name: 'mia',
+      role: 'member',
+    });
     const refused = await member.put('/v1/oauth-apps/other', { definition });
     expect([refused.status, refused.body.error]).toEqual([403, 'forbidden']);
     expect((await bot.put('/v1/oauth-apps/other', { definition })).status).toBe(403);

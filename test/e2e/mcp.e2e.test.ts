@@ -9,15 +9,15 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { connectClient, postMcp } from '../../gateway/mcp/clients.testing.ts';
-import { withKey } from '../support/http.ts';
+import { createCallerWithKey } from '../support/http.ts';
 import { createChild } from './escalation/scene.ts';
-import { signInClient } from './support/clients.ts';
-import { createOrg } from './support/people.ts';
+import { signInClient } from '../support/clients.ts';
+import { createOrg } from '../support/people.ts';
 
-import { createAgent, created, startWorld } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { createAgent, successfulBodyOf, startWorld } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-const create = (title: string) => ({
+const createIssueCall = (title: string) => ({
   service: 'github',
   action: 'create_issue',
   params: { repository: 'acme/site', title },
@@ -31,14 +31,16 @@ describe('an agent that speaks MCP', () => {
     world = await startWorld();
     const { admin, upstream, url } = world;
     const secret = { name: 'github_token', value: 'CANARY-mcp', tier: 'org' };
-    created(await admin.post('/v1/secrets', { ...secret, allowed_hosts: [upstream.host] }));
+    successfulBodyOf(
+      await admin.post('/v1/secrets', { ...secret, allowed_hosts: [upstream.host] }),
+    );
     const service = { template: 'github', tier: 'org', base_url: upstream.url };
-    created(await admin.post('/v1/services', service));
+    successfulBodyOf(await admin.post('/v1/services', service));
     agent = await createAgent(url, admin, 'deploy-bot');
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  /** Calls a tool as the SDK does: it validates every answer against the tool's output schema. */
+  /** Calls a tool with the SDK, which validates every answer against the tool's output schema. */
   async function call(key: string, name: string, given: Record<string, unknown>) {
     await using connected = await connectClient(world.url, key);
     await connected.client.listTools();
@@ -46,21 +48,21 @@ describe('an agent that speaks MCP', () => {
     // eslint-disable-next-line typescript/no-explicit-any -- looked at field by field
     return { isError: answer.isError === true, ...(answer.structuredContent as any) };
   }
-  const resolve = (id: string, resolution: string) =>
+  const resolveApproval = (id: string, resolution: string) =>
     world.admin.post(`/v1/approvals/${id}/resolve`, { resolution });
-  const posts = () => world.upstream.hits.filter(({ method }) => method === 'POST').length;
+  const countPosts = () => world.upstream.hits.filter(({ method }) => method === 'POST').length;
 
-  test('finds what it can do, and what it finds can be called as it stands', async () => {
+  test('finds actions by search, and can call each action as the search returned it', async () => {
     const all = await call(agent.key, 'service_search', {});
     expect(all.results).toMatchObject([
       { service: 'github', template: 'github', auth: { type: 'secret', connected: true } },
     ]);
 
-    const found = await call(agent.key, 'service_search', {
+    const searchAnswer = await call(agent.key, 'service_search', {
       query: 'list isues in repo',
       limit: 3,
     });
-    expect(found.results).toHaveLength(3);
+    expect(searchAnswer.results).toHaveLength(3);
     const { results } = await call(agent.key, 'service_search', { query: 'list issues' });
     expect(results[0]).toMatchObject({ service: 'github', action: 'list_issues', risk: 'read' });
     expect(results[0].params_schema.properties).toHaveProperty('repository');
@@ -88,11 +90,15 @@ describe('an agent that speaks MCP', () => {
     const stranger = await createAgent(world.url, eve, 'stranger');
 
     expect((await call(stranger.key, 'service_search', {})).results).toEqual([]);
-    expect(await call(stranger.key, 'service_call', create('x'))).toMatchObject({
+    expect(await call(stranger.key, 'service_call', createIssueCall('x'))).toMatchObject({
       isError: true,
       error: 'unknown_service',
     });
-    const { approval_id } = await call(agent.key, 'service_call', create('For our eyes only'));
+    const { approval_id } = await call(
+      agent.key,
+      'service_call',
+      createIssueCall('For our eyes only'),
+    );
     for (const [tool, given] of [
       ['service_call', { approval_id }],
       ['service_approve', { approval_id, resolution: 'allow' }],
@@ -104,7 +110,7 @@ describe('an agent that speaks MCP', () => {
     }
   });
 
-  test('is who it says it is', async () => {
+  test('can ask for its own identity', async () => {
     const me = await call(agent.key, 'service_auth', { operation: 'whoami' });
 
     expect(me).toMatchObject({
@@ -114,35 +120,35 @@ describe('an agent that speaks MCP', () => {
     });
   });
 
-  test('cannot write by service_read', async () => {
-    expect(await call(agent.key, 'service_read', create('x'))).toMatchObject({
+  test('cannot write with the tool service_read', async () => {
+    expect(await call(agent.key, 'service_read', createIssueCall('x'))).toMatchObject({
       isError: true,
       error: 'risk_exceeded',
     });
-    expect(posts()).toBe(0);
+    expect(countPosts()).toBe(0);
   });
 
-  test('waits for its user, and gets the result by approval_id', async () => {
-    const pending = await call(agent.key, 'service_call', create('The build is red'));
+  test('waits for its user’s approval, and gets the result with the approval_id', async () => {
+    const pending = await call(agent.key, 'service_call', createIssueCall('The build is red'));
     expect(pending).toMatchObject({ status: 'pending_approval', relationship: 'self' });
     const { approval_id } = pending;
     expect(await call(agent.key, 'service_call', { approval_id })).toMatchObject({ approval_id });
     expect(
       await call(agent.key, 'service_approve', { approval_id, resolution: 'allow' }),
     ).toMatchObject({ isError: true });
-    expect(posts()).toBe(0);
+    expect(countPosts()).toBe(0);
 
-    expect((await resolve(approval_id, 'allow')).status).toBe(200);
+    expect((await resolveApproval(approval_id, 'allow')).status).toBe(200);
     await expect
       .poll(() => call(agent.key, 'service_call', { approval_id, verbose: true }))
       .toMatchObject({ status: 'called', result: { status_code: 201, body: { ok: true } } });
-    expect(posts()).toBe(1);
+    expect(countPosts()).toBe(1);
   });
 
-  test('holds its call while its user, sent there by the client, decides on the page', async () => {
+  test('keeps its call open while its user, sent to the page by the client, decides', async () => {
     await using connected = await connectClient(world.url, agent.key, { elicitation: { url: {} } });
     const { client } = connected;
-    const before = posts();
+    const postsBefore = countPosts();
     const completed: string[] = [];
     client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
       completed.push(params.elicitationId);
@@ -150,45 +156,47 @@ describe('an agent that speaks MCP', () => {
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
       if (params.mode !== 'url') throw new Error('only a page was offered');
       expect(params.url).toBe(`${world.url}/approvals/${params.elicitationId}`);
-      expect((await resolve(params.elicitationId, 'allow')).status).toBe(200);
+      expect((await resolveApproval(params.elicitationId, 'allow')).status).toBe(200);
       return { action: 'accept' };
     });
 
     const answer = await client.callTool({
       name: 'service_call',
-      arguments: create('While the page is open'),
+      arguments: createIssueCall('While the page is open'),
     });
 
     expect(answer.structuredContent).toMatchObject({
       status: 'called',
       result: { status_code: 201 },
     });
-    expect(posts()).toBe(before + 1);
+    expect(countPosts()).toBe(postsBefore + 1);
     expect(completed).toHaveLength(1);
   });
 
-  test('is told when its user says no', async () => {
-    const before = posts();
-    const { approval_id } = await call(agent.key, 'service_call', create('Another'));
-    await resolve(approval_id, 'deny');
+  test('is told when its user denies the call', async () => {
+    const postsBefore = countPosts();
+    const { approval_id } = await call(agent.key, 'service_call', createIssueCall('Another'));
+    await resolveApproval(approval_id, 'deny');
 
     expect(await call(agent.key, 'service_call', { approval_id })).toMatchObject({
       isError: false,
       status: 'denied',
     });
-    expect(posts()).toBe(before);
+    expect(countPosts()).toBe(postsBefore);
   });
 
-  test('decides for the subagent it made, and the subagent not for itself', async () => {
-    const before = posts();
-    const made = await call(agent.key, 'service_auth', {
+  test('decides on a call of its subagent, which cannot decide itself', async () => {
+    const postsBefore = countPosts();
+    const createdSubagent = await call(agent.key, 'service_auth', {
       operation: 'create_subagent',
       name: 'helper',
       ttl: '1h',
     });
-    const keys = `/v1/identities/${made.identity.id}/keys`;
-    const { key } = created(await withKey(world.url, agent.key).post(keys, { name: 'mcp' }));
-    created(
+    const keys = `/v1/identities/${createdSubagent.identity.id}/keys`;
+    const { key } = successfulBodyOf(
+      await createCallerWithKey(world.url, agent.key).post(keys, { name: 'mcp' }),
+    );
+    successfulBodyOf(
       await world.admin.post('/v1/rules', {
         identity_id: agent.id,
         effect: 'allow',
@@ -196,7 +204,7 @@ describe('an agent that speaks MCP', () => {
       }),
     );
 
-    const pending = await call(key, 'service_call', create('From below'));
+    const pending = await call(key, 'service_call', createIssueCall('From below'));
     expect(pending).toMatchObject({ status: 'pending_approval', relationship: 'self' });
     const { approval_id } = pending;
     const decision = { approval_id, resolution: 'allow' };
@@ -216,17 +224,17 @@ describe('an agent that speaks MCP', () => {
     await expect
       .poll(() => call(key, 'service_call', { approval_id }))
       .toMatchObject({ status: 'called' });
-    expect(posts()).toBe(before + 1);
+    expect(countPosts()).toBe(postsBefore + 1);
   });
 
-  test('refuses its subagent with a reason, hands up, and remembers for as long as it says', async () => {
+  test('denies a call of its subagent with a reason, bubbles a second call up, and remembers a third for a time of its choice', async () => {
     const child = await createChild(world.url, agent, { name: 'asker' });
-    const raise = async (title: string) =>
-      (await call(child.key, 'service_call', create(title))).approval_id as string;
+    const raiseApproval = async (title: string) =>
+      (await call(child.key, 'service_call', createIssueCall(title))).approval_id as string;
     const decide = async (approval_id: string, decision: object) =>
       call(agent.key, 'service_approve', { approval_id, ...decision });
 
-    const denied = await raise('Deny me');
+    const denied = await raiseApproval('Deny me');
     const reason = 'Not on a Friday.';
     expect(await decide(denied, { resolution: 'deny', reason })).toMatchObject({
       status: 'denied',
@@ -237,64 +245,64 @@ describe('an agent that speaks MCP', () => {
       reason,
     });
 
-    const handed = await raise('Hand me up');
-    expect(await decide(handed, { resolution: 'bubble' })).toMatchObject({
+    const bubbledApprovalId = await raiseApproval('Hand me up');
+    expect(await decide(bubbledApprovalId, { resolution: 'bubble' })).toMatchObject({
       status: 'bubbled',
       resolver_id: world.admin.id,
     });
-    expect(await decide(handed, { resolution: 'bubble' })).toMatchObject({
+    expect(await decide(bubbledApprovalId, { resolution: 'bubble' })).toMatchObject({
       isError: true,
       error: 'already_at_top',
     });
 
-    const open = await raise('Leave me open');
-    const last = await raise('Remember me');
-    expect(await decide(last, { resolution: 'allow_remember' })).toMatchObject({
+    const open = await raiseApproval('Leave me open');
+    const lastApprovalId = await raiseApproval('Remember me');
+    expect(await decide(lastApprovalId, { resolution: 'allow_remember' })).toMatchObject({
       isError: true,
       error: 'invalid_params',
       issues: [{ path: 'ttl' }],
     });
-    expect(await decide(last, { resolution: 'allow_always' })).toMatchObject({
+    expect(await decide(lastApprovalId, { resolution: 'allow_always' })).toMatchObject({
       isError: true,
       error: 'exceeds_authority',
     });
     expect(
-      await decide(last, { resolution: 'allow_remember', ttl: '2h', cascade: false }),
+      await decide(lastApprovalId, { resolution: 'allow_remember', ttl: '2h', cascade: false }),
     ).toMatchObject({ isError: false, status: 'allowed', cascaded_approval_ids: [] });
     expect(await call(child.key, 'service_call', { approval_id: open })).toMatchObject({
       status: 'pending_approval',
     });
-    expect(await call(child.key, 'service_call', create('Now by itself'))).toMatchObject({
+    expect(await call(child.key, 'service_call', createIssueCall('Now by itself'))).toMatchObject({
       status: 'called',
     });
   });
 
-  test('keeps its session to itself: to a colleague, and to a client of the same agent, there is none', async () => {
+  test('has an MCP session that neither a colleague’s agent nor another client of the agent can use', async () => {
     await using connected = await connectClient(world.url, agent.key);
     const { orgId } = world.admin;
     const mia = await world.person({ orgId, name: 'mia', role: 'member' });
-    const hers = await createAgent(world.url, mia, 'hers');
+    const agentOfMia = await createAgent(world.url, mia, 'hers');
     const { token } = await signInClient(world, agent);
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     const headers = { 'mcp-session-id': connected.sessionId };
 
     expect((await postMcp(world.url, agent.key, { body: ping, headers })).status).toBe(200);
-    for (const other of [hers.key, token]) {
+    for (const other of [agentOfMia.key, token]) {
       expect((await postMcp(world.url, other, { body: ping, headers })).status).toBe(404);
     }
   });
 
-  test('is stopped at once when it is revoked', async () => {
-    const doomed = await createAgent(world.url, world.admin, 'doomed');
-    await using connected = await connectClient(world.url, doomed.key);
-    created(await world.admin.post(`/v1/identities/${doomed.id}/revoke`));
+  test('is refused at once when it is revoked', async () => {
+    const revokedAgent = await createAgent(world.url, world.admin, 'doomed');
+    await using connected = await connectClient(world.url, revokedAgent.key);
+    successfulBodyOf(await world.admin.post(`/v1/identities/${revokedAgent.id}/revoke`));
 
     await expect
       .poll(() => connected.client.ping().then(() => 'fine', String))
       .toMatch(/unauthenticated/);
   });
 
-  test('may be the Inspector on the command line', async () => {
+  test('can be the command line version of the MCP Inspector', async () => {
     const tools = await inspect('--method', 'tools/list');
     expect(tools.tools).toHaveLength(5);
     const me = await inspect(

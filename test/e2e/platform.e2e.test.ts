@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { connectClient } from '../../gateway/mcp/clients.testing.ts';
-import { authorizeClient, redeem, registerClient } from './support/clients.ts';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import { withKey } from '../support/http.ts';
+import { authorizeClient, redeemCode, registerClient } from '../support/clients.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import { createCallerWithKey } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
-import type { Agent, World } from './support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-describe('the service platform', () => {
+describe('the built-in service “platform”', () => {
   let world: World;
   let agent: Agent;
 
@@ -19,18 +19,20 @@ describe('the service platform', () => {
 
   const call = (caller: Caller, action: string, params: object = {}, more: object = {}) =>
     caller.post('/v1/actions/call', { service: 'platform', action, params, ...more });
-  /** The body of an action that was called. */
-  async function asked(caller: Caller, action: string, params: object = {}) {
-    const { status, result } = created(await call(caller, action, params));
+  /** Calls an action of the service `platform`, and returns the body of its result. */
+  async function callForResult(caller: Caller, action: string, params: object = {}) {
+    const { status, result } = successfulBodyOf(await call(caller, action, params));
     expect({ action, status }).toEqual({ action, status: 'called' });
     return result.body;
   }
-  const auditOf = async (action: string): Promise<{ outcome: string }[]> => {
-    const { items } = created(await world.admin.get('/v1/audit?service=platform&limit=200'));
+  const listAuditRecords = async (action: string): Promise<{ outcome: string }[]> => {
+    const { items } = successfulBodyOf(
+      await world.admin.get('/v1/audit?service=platform&limit=200'),
+    );
     return items.filter((row: { action: string }) => row.action === action);
   };
   const suspend = async (caller: Caller) =>
-    created(
+    successfulBodyOf(
       await caller.post('/v1/actions/call', {
         service: 'http',
         method: 'POST',
@@ -38,47 +40,49 @@ describe('the service platform', () => {
       }),
     ).approval_id as string;
 
-  test('tells an agent who it is, what there is and what would happen, without any rule', async () => {
-    expect(await asked(agent, 'whoami')).toMatchObject({
+  test('tells an agent, without any rule, its identity, its services and the outcome of a call', async () => {
+    expect(await callForResult(agent, 'whoami')).toMatchObject({
       id: agent.id,
       kind: 'agent',
       name: 'deploy-bot',
     });
-    expect(await asked(agent, 'list_services')).toMatchObject({ items: [] });
-    expect(await asked(agent, 'search', { query: 'send mail', catalog: true })).toHaveProperty(
-      'items',
-    );
-    const dry = { service: 'http', method: 'POST', path: `${world.upstream.url}/x` };
-    expect(await asked(agent, 'validate_call', dry)).toMatchObject({
+    expect(await callForResult(agent, 'list_services')).toMatchObject({ items: [] });
+    expect(
+      await callForResult(agent, 'search', { query: 'send mail', catalog: true }),
+    ).toHaveProperty('items');
+    const dryRunCall = { service: 'http', method: 'POST', path: `${world.upstream.url}/x` };
+    expect(await callForResult(agent, 'validate_call', dryRunCall)).toMatchObject({
       outcome: 'would_require_approval',
     });
-    const self = { service: 'platform', action: 'whoami' };
-    expect(await asked(agent, 'validate_call', self)).toMatchObject({
+    const whoamiCall = { service: 'platform', action: 'whoami' };
+    expect(await callForResult(agent, 'validate_call', whoamiCall)).toMatchObject({
       outcome: 'allowed',
       why: [{ effect: 'allow', by: 'platform' }],
     });
     expect(world.upstream.hits).toHaveLength(0);
   });
 
-  test('lists what waits, takes it back, and tells what happened', async () => {
+  test('lists waiting approvals, cancels an approval, and returns its status', async () => {
     const approval = await suspend(agent);
-    const pending = await asked(agent, 'list_pending');
+    const pending = await callForResult(agent, 'list_pending');
     expect(pending.items.map(({ id }: { id: string }) => id)).toContain(approval);
-    expect(await asked(agent, 'cancel_pending', { id: approval })).toMatchObject({ id: approval });
-    await until(async () => {
-      const { items } = await asked(agent, 'get_events', { types: ['approval.resolved'] });
+    expect(await callForResult(agent, 'cancel_pending', { id: approval })).toMatchObject({
+      id: approval,
+    });
+    await pollUntil(async () => {
+      const { items } = await callForResult(agent, 'get_events', { types: ['approval.resolved'] });
       expect(JSON.stringify(items)).not.toContain('audience');
       return JSON.stringify(items).includes(approval);
     }, 'the event');
-    const again = created(await call(agent, 'cancel_pending', { id: approval }));
-    expect(again).toMatchObject({
+    const secondCancel = successfulBodyOf(await call(agent, 'cancel_pending', { id: approval }));
+    expect(secondCancel).toMatchObject({
       status: 'called',
       result: { status_code: 409, body: { error: 'already_resolved' } },
     });
   });
 
   test('asks a person for a secret, or for access to an account, without any rule', async () => {
-    const request = await asked(agent, 'request_secret', {
+    const request = await callForResult(agent, 'request_secret', {
       name: 'crm_key',
       reason: 'for the CRM',
     });
@@ -88,43 +92,48 @@ describe('the service platform', () => {
       status: 200,
       body: { name: 'crm_key', reason: 'for the CRM' },
     });
-    // What it asked for is for its person to enter.
-    const own = await agent.post(`/v1/provide/${token}`, {
+    // The agent has asked for this secret, but only a person may enter its value.
+    const answerOfAgent = await agent.post(`/v1/provide/${token}`, {
       value: 'CANARY-own',
       allowed_hosts: [],
     });
-    expect(own.status).toBe(403);
+    expect(answerOfAgent.status).toBe(403);
 
-    const nowhere = created(await call(agent, 'request_connection', { provider: 'github' }));
-    expect(nowhere.result).toMatchObject({ status_code: expect.any(Number) });
-    expect(nowhere.result.status_code).toBeGreaterThanOrEqual(400);
-    const incomplete = created(await call(agent, 'request_connection'));
-    expect(incomplete.result).toMatchObject({
+    const answerWithoutApp = successfulBodyOf(
+      await call(agent, 'request_connection', { provider: 'github' }),
+    );
+    expect(answerWithoutApp.result).toMatchObject({ status_code: expect.any(Number) });
+    expect(answerWithoutApp.result.status_code).toBeGreaterThanOrEqual(400);
+    const answerWithoutProvider = successfulBodyOf(await call(agent, 'request_connection'));
+    expect(answerWithoutProvider.result).toMatchObject({
       status_code: 400,
       body: { error: 'invalid_params' },
     });
   });
 
-  test('creates a subagent below the caller, once for an idempotency key', async () => {
+  test('creates one subagent below the caller per idempotency key', async () => {
     const body = { service: 'platform', action: 'create_subagent', params: { name: 'helper' } };
     const key = { 'idempotency-key': 'make-helper' };
-    const first = created(await agent.post('/v1/actions/call', body, key));
-    const second = created(await agent.post('/v1/actions/call', body, key));
-    expect(first.result.body).toMatchObject({ kind: 'subagent', parent_id: agent.id });
-    expect(second.result.body).toEqual(first.result.body);
-    const other = await call(agent, 'create_subagent', { name: 'helper' });
-    expect(created(other).result.status_code).toBe(409);
+    const firstAnswer = successfulBodyOf(await agent.post('/v1/actions/call', body, key));
+    const repeatedAnswer = successfulBodyOf(await agent.post('/v1/actions/call', body, key));
+    expect(firstAnswer.result.body).toMatchObject({ kind: 'subagent', parent_id: agent.id });
+    expect(repeatedAnswer.result.body).toEqual(firstAnswer.result.body);
+    const conflictingReply = await call(agent, 'create_subagent', { name: 'helper' });
+    expect(successfulBodyOf(conflictingReply).result.status_code).toBe(409);
   });
 
-  test('is in the audit log like any call', async () => {
-    await asked(agent, 'whoami');
-    await asked(agent, 'create_subagent', { name: 'audited' });
-    const outcomes = async (action: string) =>
-      new Set((await auditOf(action)).map(({ outcome }) => outcome));
-    await until(async () => (await outcomes('create_subagent')).has('called'), 'the outcome');
-    expect(await outcomes('create_subagent')).toEqual(new Set(['started', 'called']));
-    await until(async () => (await outcomes('whoami')).has('called'), 'the read');
-    expect((await auditOf('whoami'))[0]).toMatchObject({
+  test('has its calls in the audit log like the calls of any service', async () => {
+    await callForResult(agent, 'whoami');
+    await callForResult(agent, 'create_subagent', { name: 'audited' });
+    const listOutcomes = async (action: string) =>
+      new Set((await listAuditRecords(action)).map(({ outcome }) => outcome));
+    await pollUntil(
+      async () => (await listOutcomes('create_subagent')).has('called'),
+      'the outcome',
+    );
+    expect(await listOutcomes('create_subagent')).toEqual(new Set(['started', 'called']));
+    await pollUntil(async () => (await listOutcomes('whoami')).has('called'), 'the read');
+    expect((await listAuditRecords('whoami'))[0]).toMatchObject({
       service: 'platform',
       template: 'platform',
       permission_keys: ['platform:whoami:*'],
@@ -132,30 +141,30 @@ describe('the service platform', () => {
     });
   });
 
-  test('is denied by a rule, and by nothing else', async () => {
-    const rule = created(
+  test('is refused only by deny rules', async () => {
+    const rule = successfulBodyOf(
       await world.admin.post('/v1/rules', {
         identity_id: agent.id,
         effect: 'deny',
         pattern: 'platform:create_subagent:*',
       }),
     );
-    await until(
+    await pollUntil(
       async () =>
         (await call(agent, 'create_subagent', { name: 'denied' })).body.status === 'denied',
       'the rule',
     );
-    expect(created(await call(agent, 'whoami')).status).toBe('called');
+    expect(successfulBodyOf(await call(agent, 'whoami')).status).toBe('called');
     await world.admin.delete(`/v1/rules/${rule.id}`);
   });
 
-  test('asks of a credential the scopes that the REST routes ask', async () => {
+  test('requires the same OAuth scopes as the REST routes', async () => {
     const client = await registerClient(world);
     const scope = 'actions:call';
     const code = await authorizeClient(world, { client_id: client, scope });
-    const { token } = await redeem(world, client, code);
-    const caller = withKey(world.url, token);
-    expect(created(await call(caller, 'whoami')).status).toBe('called');
+    const { token } = await redeemCode(world, client, code);
+    const caller = createCallerWithKey(world.url, token);
+    expect(successfulBodyOf(await call(caller, 'whoami')).status).toBe('called');
     for (const [action, params, needs] of [
       ['create_subagent', { name: 'unscoped' }, 'agents'],
       ['list_pending', {}, 'approvals'],
@@ -172,37 +181,49 @@ describe('the service platform', () => {
   });
 
   test.for<[string, object, number, string]>([
-    ['an action it has not', { action: 'drop_rules' }, 404, 'unknown_action'],
-    ['a parameter it has not', { action: 'whoami', params: { as: 'ann' } }, 400, 'invalid_params'],
-    ['one that is wrong', { action: 'cancel_pending', params: { id: 'x' } }, 400, 'invalid_params'],
-    ['a method and a path', { method: 'GET', path: '/whoami' }, 400, 'invalid_params'],
+    ['an action that it does not have', { action: 'drop_rules' }, 404, 'unknown_action'],
+    [
+      'a parameter that the action does not have',
+      { action: 'whoami', params: { as: 'ann' } },
+      400,
+      'invalid_params',
+    ],
+    [
+      'an invalid parameter',
+      { action: 'cancel_pending', params: { id: 'x' } },
+      400,
+      'invalid_params',
+    ],
+    ['a call by method and path', { method: 'GET', path: '/whoami' }, 400, 'invalid_params'],
   ])('refuses %s', async ([, given, status, error]) => {
     const reply = await agent.post('/v1/actions/call', { service: 'platform', ...given });
     expect([reply.status, reply.body.error]).toEqual([status, error]);
   });
 
-  test('answers over MCP, and its writes are not reads', async () => {
+  test('answers over MCP, where its writes cannot be called as reads', async () => {
     await using connected = await connectClient(world.url, agent.key);
     await connected.client.listTools();
-    const use = async (name: string, given: object) => {
+    const useTool = async (name: string, given: object) => {
       const { structuredContent } = await connected.client.callTool({
         name,
         arguments: { service: 'platform', ...given },
       });
       return structuredContent as Record<string, unknown>;
     };
-    expect(await use('service_read', { action: 'whoami' })).toMatchObject({
+    expect(await useTool('service_read', { action: 'whoami' })).toMatchObject({
       status: 'called',
       result: { body: { id: agent.id } },
     });
-    const made = { action: 'create_subagent', params: { name: 'by-mcp' } };
-    expect(await use('service_read', made)).toMatchObject({ error: 'risk_exceeded' });
-    expect(await use('service_call', made)).toMatchObject({ status: 'called' });
-    const found = await connected.client.callTool({
+    const createSubagentCall = { action: 'create_subagent', params: { name: 'by-mcp' } };
+    expect(await useTool('service_read', createSubagentCall)).toMatchObject({
+      error: 'risk_exceeded',
+    });
+    expect(await useTool('service_call', createSubagentCall)).toMatchObject({ status: 'called' });
+    const searchAnswer = await connected.client.callTool({
       name: 'service_search',
       arguments: { query: 'create a subagent' },
     });
-    expect(found.structuredContent).toMatchObject({
+    expect(searchAnswer.structuredContent).toMatchObject({
       results: [
         {
           service: 'platform',

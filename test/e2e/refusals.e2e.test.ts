@@ -7,13 +7,16 @@ import type { AuditRecord } from '#contracts/audit';
 import { gatewayConfig } from '../../gateway/config.ts';
 import { connectClient } from '../../gateway/mcp/clients.testing.ts';
 import { startGateway } from '../../gateway/start.ts';
-import { withKey } from '../support/http.ts';
+import { createCallerWithKey } from '../support/http.ts';
 
-import { freePort } from './support/port.ts';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { lastingPort } from '../../services-src/embedded/index.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-/** What a caller is refused is in the audit log, however little of it was understood. */
+/**
+ * The audit log records every refusal of a call or decision, even if the request could not be
+ * parsed.
+ */
 describe('a refused request', () => {
   let world: World;
   let target: object;
@@ -26,7 +29,7 @@ describe('a refused request', () => {
 
   const agentNamed = (name: string) => createAgent(world.url, world.admin, name);
   const allow = async ({ id }: Agent) =>
-    created(
+    successfulBodyOf(
       await world.admin.post('/v1/rules', {
         identity_id: id,
         effect: 'allow',
@@ -35,39 +38,40 @@ describe('a refused request', () => {
     );
   async function refusalsOf({ id }: { id: string }): Promise<AuditRecord[]> {
     const query = `/v1/audit?identity_id=${id}&outcome=refused&limit=200`;
-    return created(await world.admin.get(query)).items;
+    return successfulBodyOf(await world.admin.get(query)).items;
   }
-  /** The refusals of an identity, as soon as there are so many. */
-  async function refusals(of: { id: string }, count: number): Promise<AuditRecord[]> {
-    await until(async () => (await refusalsOf(of)).length >= count, `${count} refusals`);
+  /** Waits until an identity has this many recorded refusals, and returns them. */
+  async function untilRefusals(of: { id: string }, count: number): Promise<AuditRecord[]> {
+    await pollUntil(async () => (await refusalsOf(of)).length >= count, `${count} refusals`);
     return refusalsOf(of);
   }
-  const told = (records: readonly AuditRecord[]) =>
+  const summariseRecords = (records: readonly AuditRecord[]) =>
     records.map(({ type, error, action }) => [type, error, action]).toReversed();
 
-  test('to call something is recorded, before and after it was understood', async () => {
+  test('to call an action is recorded, whether or not it could be parsed', async () => {
     const agent = await agentNamed('caller');
     await allow(agent);
     const call = (body: object, headers?: Record<string, string>) =>
       agent.post('/v1/actions/call', body, headers);
-    const codes: string[] = [];
-    const refused = async (reply: ReturnType<typeof call>) => codes.push((await reply).body.error);
+    const refusalCodes: string[] = [];
+    const noteRefusal = async (reply: ReturnType<typeof call>) =>
+      refusalCodes.push((await reply).body.error);
 
-    await refused(call({ action: 'a' }));
-    await refused(call({ service: 'http', methode: 'CANARY-kept-nowhere' }));
-    await refused(call({ service: 'nosuch', action: 'a' }));
-    await refused(call({ ...target, filter: '.a[' }));
-    created(await call(target, { 'idempotency-key': 'k' }));
-    await refused(call({ ...target, body: { a: 1 } }, { 'idempotency-key': 'k' }));
-    const broken = await fetch(`${world.url}/v1/actions/call`, {
+    await noteRefusal(call({ action: 'a' }));
+    await noteRefusal(call({ service: 'http', methode: 'CANARY-kept-nowhere' }));
+    await noteRefusal(call({ service: 'nosuch', action: 'a' }));
+    await noteRefusal(call({ ...target, filter: '.a[' }));
+    successfulBodyOf(await call(target, { 'idempotency-key': 'k' }));
+    await noteRefusal(call({ ...target, body: { a: 1 } }, { 'idempotency-key': 'k' }));
+    const brokenJsonReply = await fetch(`${world.url}/v1/actions/call`, {
       method: 'POST',
       headers: { authorization: `Bearer ${agent.key}`, 'content-type': 'application/json' },
       body: '{"service":',
     });
-    expect(broken.status).toBe(400);
+    expect(brokenJsonReply.status).toBe(400);
 
-    const records = await refusals(agent, 6);
-    expect(told(records)).toEqual([
+    const records = await untilRefusals(agent, 6);
+    expect(summariseRecords(records)).toEqual([
       ['action.refused', 'invalid_request', 'a'],
       ['action.refused', 'invalid_request', null],
       ['action.refused', 'unknown_service', 'a'],
@@ -75,7 +79,10 @@ describe('a refused request', () => {
       ['action.refused', 'idempotency_key_reused', expect.stringMatching(/^POST/)],
       ['action.refused', 'invalid_request', null],
     ]);
-    expect(records.map(({ error }) => error).toReversed()).toEqual([...codes, 'invalid_request']);
+    expect(records.map(({ error }) => error).toReversed()).toEqual([
+      ...refusalCodes,
+      'invalid_request',
+    ]);
     expect(JSON.stringify(records)).not.toContain('CANARY');
     for (const record of records) {
       expect(record).toMatchObject({
@@ -90,9 +97,9 @@ describe('a refused request', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('to decide, cancel, run or resume an approval is recorded with it', async () => {
+  test('to decide, cancel, run or resume an approval is recorded with the approval', async () => {
     const [requester, intruder] = [await agentNamed('requester'), await agentNamed('intruder')];
-    const { approval_id: id } = created(await requester.post('/v1/actions/call', target));
+    const { approval_id: id } = successfulBodyOf(await requester.post('/v1/actions/call', target));
     const resolution = 'allow';
     await intruder.post(`/v1/approvals/${id}/resolve`, { resolution });
     await intruder.post(`/v1/approvals/${id}/cancel`);
@@ -100,26 +107,26 @@ describe('a refused request', () => {
     await intruder.post('/v1/actions/call', { approval_id: id });
     await requester.post(`/v1/approvals/${id}/resolve`, { resolution });
     await requester.post(`/v1/approvals/${id}/resolve`, { resolution: 'yes' });
-    const nobodys = randomUUID();
-    await intruder.post(`/v1/approvals/${nobodys}/resolve`, { resolution });
+    const missingApprovalId = randomUUID();
+    await intruder.post(`/v1/approvals/${missingApprovalId}/resolve`, { resolution });
 
-    const byIntruder = await refusals(intruder, 3);
-    expect(byIntruder.map((each) => [each.type, each.error, each.approval_id])).toEqual([
-      ['approval.refused', 'not_found', nobodys],
+    const refusalsOfIntruder = await untilRefusals(intruder, 3);
+    expect(refusalsOfIntruder.map((each) => [each.type, each.error, each.approval_id])).toEqual([
+      ['approval.refused', 'not_found', missingApprovalId],
       ['action.refused', 'not_in_your_chain', id],
       ['approval.refused', 'not_in_your_chain', id],
     ]);
-    const own = await refusals(requester, 2);
-    expect(own.map(({ type, approval_id }) => [type, approval_id])).toEqual([
+    const ownRefusals = await untilRefusals(requester, 2);
+    expect(ownRefusals.map(({ type, approval_id }) => [type, approval_id])).toEqual([
       ['approval.refused', id],
       ['approval.refused', id],
     ]);
-    expect(created(await world.admin.get(`/v1/approvals/${id}`)).status).toBe('pending');
+    expect(successfulBodyOf(await world.admin.get(`/v1/approvals/${id}`)).status).toBe('pending');
   });
 
-  test('over MCP is recorded like one over REST', async () => {
+  test('over MCP is recorded like a refused request over REST', async () => {
     const agent = await agentNamed('over-mcp');
-    const { approval_id: id } = created(await agent.post('/v1/actions/call', target));
+    const { approval_id: id } = successfulBodyOf(await agent.post('/v1/actions/call', target));
     await using connected = await connectClient(world.url, agent.key);
     const use = (name: string, given: Record<string, unknown>) =>
       connected.client.callTool({ name, arguments: given });
@@ -130,7 +137,7 @@ describe('a refused request', () => {
     await use('service_approve_self', { approval_id: id, resolution: 'allow' });
     await use('service_search', { limit: -1 });
 
-    const records = await refusals(agent, 5);
+    const records = await untilRefusals(agent, 5);
     expect(records.map(({ type, error }) => [type, error]).toReversed()).toEqual([
       ['action.refused', 'unknown_service'],
       ['action.refused', 'invalid_request'],
@@ -140,7 +147,7 @@ describe('a refused request', () => {
     ]);
   });
 
-  test('to change what the caller may not change is recorded, a wrong or reading one is not', async () => {
+  test('to change a resource without the right to change it is recorded, but an invalid request or a refused read is not', async () => {
     const agent = await agentNamed('climber');
     const rule = { identity_id: agent.id, effect: 'allow', pattern: 'http:POST:*' };
     expect((await agent.post('/v1/rules', rule)).status).toBe(403);
@@ -149,38 +156,45 @@ describe('a refused request', () => {
     const member = await world.person({ orgId: world.admin.orgId, name: 'mia', role: 'member' });
     expect((await member.post('/v1/rules', { ...rule, surplus: 1 })).status).toBe(400);
     expect((await member.patch('/v1/org', { approval_ttl_seconds: 600 })).status).toBe(403);
-    expect((await withKey(world.url, 'wrong').post('/v1/rules', rule)).status).toBe(401);
+    expect((await createCallerWithKey(world.url, 'wrong').post('/v1/rules', rule)).status).toBe(
+      401,
+    );
 
-    expect(told(await refusals(agent, 2))).toEqual([
+    expect(summariseRecords(await untilRefusals(agent, 2))).toEqual([
       ['request.refused', 'insufficient_scope', 'POST /v1/rules'],
       ['request.refused', 'insufficient_scope', 'DELETE /v1/rules/{id}'],
     ]);
-    expect(told(await refusals(member, 1))).toEqual([
+    expect(summariseRecords(await untilRefusals(member, 1))).toEqual([
       ['request.refused', 'forbidden', 'PATCH /v1/org'],
     ]);
   });
 
-  test('again and again is one record, and another that says how often', async () => {
+  test('that is repeated has one record, and a second record with the number of repetitions', async () => {
     const agent = await agentNamed('prober');
     {
-      const settings = { ...world.environment, PORT: String(await freePort()) };
-      await using second = await startGateway(loadConfig(gatewayConfig, settings));
-      const prober = withKey(second.url, agent.key);
+      const settings = { ...world.environment, PORT: String(await lastingPort()) };
+      await using secondGateway = await startGateway(loadConfig(gatewayConfig, settings));
+      const probingAgent = createCallerWithKey(secondGateway.url, agent.key);
       for (let n = 0; n < 30; n += 1) {
-        await prober.post('/v1/rules', {});
-        await prober.post(`/v1/approvals/${randomUUID()}/resolve`, { resolution: 'allow' });
+        await probingAgent.post('/v1/rules', {});
+        await probingAgent.post(`/v1/approvals/${randomUUID()}/resolve`, { resolution: 'allow' });
       }
-      await refusals(agent, 2);
+      await untilRefusals(agent, 2);
       expect((await refusalsOf(agent)).filter(({ count }) => count !== null)).toEqual([]);
     }
-    const total = (records: readonly AuditRecord[]) =>
+    const countRefusals = (records: readonly AuditRecord[]) =>
       records.reduce((sum, { count }) => sum + (count ?? 1), 0);
-    await until(async () => total(await refusalsOf(agent)) === 60, '60 refusals, counted');
+    await pollUntil(
+      async () => countRefusals(await refusalsOf(agent)) === 60,
+      '60 refusals, counted',
+    );
     const records = await refusalsOf(agent);
     expect(records.length).toBeLessThan(30);
     expect(
       records.find(({ type, count }) => type === 'request.refused' && count !== null),
     ).toMatchObject({ count: 29, error: 'insufficient_scope', action: 'POST /v1/rules' });
-    expect(created(await world.admin.get('/v1/audit/verify'))).toMatchObject({ valid: true });
+    expect(successfulBodyOf(await world.admin.get('/v1/audit/verify'))).toMatchObject({
+      valid: true,
+    });
   });
 });

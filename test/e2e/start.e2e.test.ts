@@ -1,17 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
-import { signIn, withKey } from '../support/http.ts';
-import { endProcessesOf, processesOf, startProgram } from './support/program.ts';
-import { startUpstream } from './support/upstream.ts';
-import { createAgent, created, until } from './support/world.ts';
+import { signIn, createCallerWithKey } from '../support/http.ts';
+import type { Caller } from '../support/http.ts';
+import { endProcessesOf, processesOf, startProgram } from '../support/program.ts';
+import type { Program } from '../support/program.ts';
+import { startUpstream } from '../support/upstream.ts';
+import type { Upstream } from '../support/upstream.ts';
+import { createAgent, successfulBodyOf, pollUntil } from '../support/world.ts';
+import type { Agent } from '../support/world.ts';
 
-/** A folder of its own for each test: they run side by side, since most of each is waiting. */
-async function temporaryDir(): Promise<AsyncDisposable & { readonly path: string }> {
+interface TemporaryDir extends AsyncDisposable {
+  readonly path: string;
+}
+
+async function createTemporaryDir(): Promise<TemporaryDir> {
   const path = await mkdtemp(join(tmpdir(), 'aag-start-'));
   return {
     path,
@@ -22,125 +29,99 @@ async function temporaryDir(): Promise<AsyncDisposable & { readonly path: string
   };
 }
 
-describe.concurrent('node start.ts', { timeout: 90_000 }, () => {
-  test('prints where it is, and links for the first admin until one is used', async () => {
-    await using dir = await temporaryDir();
-    const first = startProgram(dir.path);
-    const old = new URL(await first.signInUrl());
-    expect(old.origin).toBe(await first.url());
-    expect(old.href).toMatch(/\/sign-in\?token=sil_/);
-    first.kill('SIGINT');
-    expect(await first.ended).toEqual({ code: 0, signal: null });
-    expect(await processesOf(dir.path)).toEqual([]);
+/**
+ * The tests share one data folder, and each continues where the previous one stopped, because
+ * creating a database for each would take most of their time.
+ */
+describe('the command node start.ts', { timeout: 300_000 }, () => {
+  let dir: TemporaryDir;
+  let upstream: Upstream;
+  let user: Caller;
+  let agent: Agent;
+  let approvalId: string;
+  let program: Program;
 
-    const second = startProgram(dir.path);
-    const link = await second.signInUrl();
-    const url = await second.url();
-    const user = await signIn(link);
-    await expect(signIn(`${url}${old.pathname}${old.search}`)).rejects.toThrow('410');
-    await expect(signIn(link)).rejects.toThrow('410');
-    const agent = await createAgent(url, user, 'bot');
-    const call = { service: 'http', method: 'POST', url: 'https://example.com/', body: { id: 1 } };
-    const raised = created(await agent.post('/v1/actions/call', call));
-    second.kill('SIGTERM');
-    expect(await second.ended).toEqual({ code: 0, signal: null });
-
-    // Everything is kept, and the admin can sign in once more.
-    await using third = startProgram(dir.path);
-    const bot = withKey(await third.url(), agent.key);
-    expect((await bot.get('/v1/identities/me')).body).toMatchObject({ id: agent.id, name: 'bot' });
-    const approval = await bot.get(`/v1/approvals/${raised.approval_id}`);
-    expect(approval.body).toMatchObject({ status: 'pending', relationship: 'self' });
-    expect(third.output.stdout).toContain('Sign in:');
-    expect(third.output.stderr).toBe('');
+  beforeAll(async () => {
+    const stack = new AsyncDisposableStack();
+    dir = stack.use(await createTemporaryDir());
+    upstream = stack.use(await startUpstream());
+    return () => stack.disposeAsync();
   });
 
-  test('takes a key from a file, and the public half of it with that', async () => {
-    await using dir = await temporaryDir();
+  test('prints its address, and prints a sign-in link for the first admin at each start until such a link is used', async () => {
+    const firstProgram = startProgram(dir.path);
+    const firstSignInUrl = new URL(await firstProgram.signInUrl());
+    expect(firstSignInUrl.origin).toBe(await firstProgram.url());
+    expect(firstSignInUrl.href).toMatch(/\/sign-in\?token=sil_/);
+    firstProgram.kill('SIGINT');
+    expect(await firstProgram.ended).toEqual({ code: 0, signal: null });
+    expect(await processesOf(dir.path)).toEqual([]);
+
+    const secondProgram = startProgram(dir.path);
+    const link = await secondProgram.signInUrl();
+    const url = await secondProgram.url();
+    const admin = await signIn(link);
+    await expect(
+      signIn(`${url}${firstSignInUrl.pathname}${firstSignInUrl.search}`),
+    ).rejects.toThrow('410');
+    await expect(signIn(link)).rejects.toThrow('410');
+    agent = await createAgent(url, admin, 'bot');
+    const call = { service: 'http', method: 'POST', url: 'https://example.com/', body: { id: 1 } };
+    approvalId = successfulBodyOf(await agent.post('/v1/actions/call', call)).approval_id;
+    secondProgram.kill('SIGTERM');
+    expect(await secondProgram.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test('reads a private key from a file, and derives the public key', async () => {
     const path = join(dir.path, 'decision-key');
     await writeFile(path, randomBytes(32).toString('base64url'));
-    await using program = startProgram(dir.path, { DECISION_KEY_FILE: path });
+    program = startProgram(dir.path, { DECISION_KEY_FILE: path, EGRESS_ALLOW: upstream.host });
 
     expect(new URL(await program.signInUrl()).origin).toBe(await program.url());
   });
 
-  test('on SIGTERM answers what is under way, and leaves nothing running', async () => {
-    using upstream = await startUpstream();
-    await using dir = await temporaryDir();
-    await using program = startProgram(dir.path, { EGRESS_ALLOW: upstream.host });
-    const user = await signIn(await program.signInUrl());
+  test('keeps all data through a restart, and the admin can sign in again', async () => {
+    const bot = createCallerWithKey(await program.url(), agent.key);
+    expect((await bot.get('/v1/identities/me')).body).toMatchObject({ id: agent.id, name: 'bot' });
+    const approval = await bot.get(`/v1/approvals/${approvalId}`);
+    expect(approval.body).toMatchObject({ status: 'pending', relationship: 'self' });
+    expect(program.output.stdout).toContain('Sign in:');
+    // The output is no terminal, so the log is written at its usual level.
+    await expect
+      .poll(() => program.output.stdout)
+      .toMatch(/^\{"level":"info".*"msg":"request"\}$/m);
+    expect(program.output.stderr).toBe('');
+    user = await signIn(await program.signInUrl());
+  });
+
+  test('refuses a data folder that another instance uses, and does not disturb that instance', async () => {
+    const secondProgram = startProgram(dir.path);
+
+    expect(await secondProgram.ended).toEqual({ code: 1, signal: null });
+    expect(secondProgram.output.stderr).toMatch(/is in use by process \d+\. Stop it first/);
+    expect(secondProgram.output.stderr).toContain(`process ${program.pid}.`);
+    expectSentence(secondProgram.output.stderr);
+    expect((await fetch(`${await program.url()}/health/ready`)).status).toBe(200);
+  });
+
+  test('answers the requests under way on SIGTERM, and leaves no process running', async () => {
     upstream.delayMs = 1_500;
     const call = { service: 'http', method: 'POST', url: `${upstream.url}/slow`, body: {} };
-    const answered = user.post('/v1/actions/call', call);
-    await until(() => upstream.hits.length === 1, 'the request upstream');
+    const pendingAnswer = user.post('/v1/actions/call', call);
+    await pollUntil(() => upstream.hits.length === 1, 'the request upstream');
     program.kill('SIGTERM');
 
-    expect((await answered).body).toMatchObject({ status: 'called', result: { status_code: 201 } });
+    expect((await pendingAnswer).body).toMatchObject({
+      status: 'called',
+      result: { status_code: 201 },
+    });
     expect(await program.ended).toEqual({ code: 0, signal: null });
     expect(await processesOf(dir.path)).toEqual([]);
     await expect(user.get('/v1/identities/me')).rejects.toThrow('fetch failed');
   });
 
-  test('refuses a folder that another one uses, and does not disturb it', async () => {
-    await using dir = await temporaryDir();
-    await using first = startProgram(dir.path);
-    const url = await first.url();
-    const second = startProgram(dir.path);
-
-    expect(await second.ended).toEqual({ code: 1, signal: null });
-    expect(second.output.stderr).toMatch(/is in use by process \d+\. Stop it first/);
-    expect(second.output.stderr).toContain(`process ${first.pid}.`);
-    expectSentence(second.output.stderr);
-    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
-  });
-});
-
-describe('a wrong setting', () => {
-  describe.concurrent('stops the start before anything is started', () => {
-    test.for<Wrong>([
-      ['PORT', 'eighty', /whole number/],
-      ['PORT', '70000', /65535/],
-      ['HOST', '999.1.1.1', /host name or an address/],
-      ['BASE_URL', 'gateway.example.com', /http or https URL/],
-      ['LOG_LEVEL', 'loud', /debug/],
-      ['RATE_IDENTITY_PER_MINUTE', '-1', /whole number/],
-      ['EGRESS_PROXY', 'socks://proxy', /http/],
-      ['EGRESS_CA_FILE', '/no/such/file.pem', /a file that can be read/],
-      ['PERMIT_KEY', 'not-a-key', /256 random bits/],
-      ['DATABASE_URL', 'mysql://db', /postgres:\/\//],
-      ['NATS_URL', 'http://nats', /nats:\/\//],
-      ['DATA_DIR', '/dev/null/data', /choose another DATA_DIR/i],
-      ['EGRES_ALLOW', '127.0.0.1:1', /Did you mean EGRESS_ALLOW\?/],
-      ['LOG_LEVLE', 'info', /Did you mean LOG_LEVEL\?/],
-      ['RATE_LIMIT', '5', /not a setting/],
-    ])('%s=%s', async (wrong) => {
-      await using dir = await temporaryDir();
-      await expectRefusal(dir.path, wrong);
-    });
-
-    test('all of them at once', async () => {
-      await using dir = await temporaryDir();
-      await using program = startProgram(dir.path, { PORT: 'x', LOG_LEVEL: 'y', HOST: 'a b' });
-
-      expect(await program.ended).toEqual({ code: 1, signal: null });
-      const named = program.output.stderr
-        .trim()
-        .split('\n')
-        .map((line) => line.split(' ')[0]);
-      expect(named).toHaveLength(3);
-      expect(new Set(named)).toEqual(new Set(['HOST', 'LOG_LEVEL', 'PORT']));
-    });
-  });
-
-  describe('stops the start, and what had been started', () => {
-    // One folder for all: making a database each time would be most of the time.
-    let dir: Awaited<ReturnType<typeof temporaryDir>>;
-    beforeAll(async () => {
-      dir = await temporaryDir();
-    });
-    afterAll(() => dir[Symbol.asyncDispose]());
-
-    test.for<Wrong>([
+  describe('stops, as do the components already started, because of a wrong setting:', () => {
+    test.for<WrongSetting>([
       ['BASE_URL', 'http://gateway.example.com', /https/],
       ['BASE_URL', 'https://gateway.example.com/path', /a scheme, a host and a port alone/],
       ['EGRESS_ALLOW', 'somewhere', /host:port/],
@@ -148,33 +129,83 @@ describe('a wrong setting', () => {
       ['TEMPLATES_DIR', '/no/such/folder', /a folder that cannot be read/],
       ['MASTER_KEY', 'not-a-key', /32 random bytes/],
       ['PERMIT_KEY_FILE', '/no/such/file', /a file that cannot be read/],
-    ])('%s=%s', async (wrong) => {
-      await expectRefusal(dir.path, wrong);
-    });
-
-    test('a port that another program has', async () => {
-      using upstream = await startUpstream();
-      const { port } = new URL(upstream.url);
-      await expectRefusal(dir.path, ['PORT', port, new RegExp(`PORT ${port}`)]);
+    ])('%s=%s', async (wrongSettings) => {
+      await expectRefusal(dir.path, [wrongSettings]);
     });
   });
 });
 
-type Wrong = [setting: string, value: string, told: RegExp];
+type WrongSetting = [setting: string, value: string, told: RegExp];
 
-async function expectRefusal(dataDir: string, [setting, value, told]: Wrong): Promise<void> {
-  await using program = startProgram(dataDir, { [setting]: value });
+const wrongValues: WrongSetting[] = [
+  ['PORT', 'eighty', /whole number/],
+  ['HOST', '999.1.1.1', /host name or an address/],
+  ['BASE_URL', 'gateway.example.com', /http or https URL/],
+  ['LOG_LEVEL', 'loud', /debug/],
+  ['RATE_IDENTITY_PER_MINUTE', '-1', /whole number/],
+  ['EGRESS_PROXY', 'socks://proxy', /http/],
+  ['EGRESS_CA_FILE', '/no/such/file.pem', /a file that can be read/],
+  ['PERMIT_KEY', 'not-a-key', /256 random bits/],
+  ['DATABASE_URL', 'mysql://db', /postgres:\/\//],
+  ['NATS_URL', 'http://nats', /nats:\/\//],
+];
+const unknownNames: WrongSetting[] = [
+  ['EGRES_ALLOW', '127.0.0.1:1', /Did you mean EGRESS_ALLOW\?/],
+  ['LOG_LEVLE', 'info', /Did you mean LOG_LEVEL\?/],
+  ['RATE_LIMIT', '5', /not a setting/],
+];
+
+describe.concurrent('before anything is started,', () => {
+  test.for<WrongSetting>([
+    ...wrongValues,
+    ['PORT', '70000', /65535/],
+    ['DATA_DIR', '/dev/null/data', /choose another DATA_DIR/i],
+    ...unknownNames,
+  ])('%s=%s alone stops the program, which reports it', async (wrongSettings) => {
+    await using dir = await createTemporaryDir();
+    await expectRefusal(dir.path, [wrongSettings]);
+  });
+
+  test('the port of another server stops the program, which reports it', async () => {
+    await using dir = await createTemporaryDir();
+    using upstream = await startUpstream();
+    const { port } = new URL(upstream.url);
+    await expectRefusal(dir.path, [['PORT', port, new RegExp(`PORT ${port}`)]]);
+    expect(await readdir(dir.path)).toEqual([]);
+  });
+
+  test.for<[what: string, wrong: WrongSetting[]]>([
+    ['values of the wrong form', wrongValues],
+    ['names that are not settings', unknownNames],
+  ])('several %s stop the program, which reports each of them', async ([, wrongSettings]) => {
+    await using dir = await createTemporaryDir();
+    await expectRefusal(dir.path, wrongSettings);
+  });
+});
+
+/** Expects the program to end with one line about each of the settings, and about nothing else. */
+async function expectRefusal(
+  dataDir: string,
+  wrongSettings: readonly WrongSetting[],
+): Promise<void> {
+  const settings = Object.fromEntries(wrongSettings.map(([setting, value]) => [setting, value]));
+  await using program = startProgram(dataDir, { LOG_LEVEL: 'warn', ...settings });
 
   expect(await program.ended).toEqual({ code: 1, signal: null });
   expect(program.output.stdout).toBe('');
-  expect(program.output.stderr).toMatch(new RegExp(`\\b${setting}\\b`));
-  expect(program.output.stderr).toMatch(told);
-  if (setting.endsWith('_KEY')) expect(program.output.stderr).not.toContain(value);
-  expectSentence(program.output.stderr);
+  const lines = program.output.stderr.split(/(?<=\n)/);
+  expect(lines).toHaveLength(wrongSettings.length);
+  for (const [setting, value, told] of wrongSettings) {
+    const line = lines.find((each) => each.startsWith(`${setting} `)) ?? lines[0] ?? '';
+    expect(line).toMatch(new RegExp(`\\b${setting}\\b`));
+    expect(line).toMatch(told);
+    if (setting.endsWith('_KEY')) expect(line).not.toContain(value);
+    expectSentence(line);
+  }
   expect(await processesOf(dataDir)).toEqual([]);
 }
 
-/** Of a person's words, not of a programmer's. */
+/** The text must be a sentence that a person understands, without a programmer's terms. */
 function expectSentence(text: string): void {
   expect(text).toMatch(/^[\w/][^\n]{20,}\n$/);
   expect(text).not.toMatch(/\bat .*:\d+|node_modules|\.ts:\d/);

@@ -6,141 +6,163 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { CompiledTemplate } from '#contracts/template';
-import { templateDocument } from './support/template.ts';
-import { startUpstream } from './support/upstream.ts';
-import type { Upstream } from './support/upstream.ts';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import { templateDocument } from '../support/template.ts';
+import { startUpstream } from '../support/upstream.ts';
+import type { Upstream } from '../support/upstream.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-const refused = { error: 'unavailable', reason: 'template_not_genuine', component: 'registry' };
+const notGenuineError = {
+  error: 'unavailable',
+  reason: 'template_not_genuine',
+  component: 'registry',
+};
 
-/** Somebody has the registry's database, and writes into it what calls are to be decided by. */
-describe.each(['shipped', 'published'])('a %s template', (key) => {
-  const stack = new AsyncDisposableStack();
-  let world: World;
-  let good: Upstream;
-  let evil: Upstream;
-  let agent: Agent;
-  let forged = 90;
+/** An attacker with write access to the registry's database changes the rows that affect calls. */
+describe.each(['shipped', 'published'])(
+  'a %s template that was changed in the registry’s database',
+  (key) => {
+    const stack = new AsyncDisposableStack();
+    let world: World;
+    let ownUpstream: Upstream;
+    let evilUpstream: Upstream;
+    let agent: Agent;
+    let forgedVersion = 90;
 
-  beforeAll(async () => {
-    good = stack.use(await startUpstream());
-    evil = stack.use(await startUpstream());
-    const folder = await mkdtemp(join(tmpdir(), 'aag-stolen-'));
-    stack.defer(() => rm(folder, { recursive: true, force: true }));
-    const openapi = templateDocument(key, good.url);
-    if (key === 'shipped') await writeFile(join(folder, 'shipped.yaml'), openapi);
-    world = stack.use(
-      await startWorld({ EGRESS_ALLOW: [good.host, evil.host].join(), TEMPLATES_DIR: folder }),
-    );
-    const { admin } = world;
-    if (key === 'published') {
-      created(await admin.post('/v1/templates', { openapi, tier: 'org' }));
-      created(await admin.post(`/v1/templates/${key}/publish?tier=org`, { version: 1 }));
-    }
-    const hosts = { allowed_hosts: [good.host, evil.host] };
-    const secret = { name: 'notes_token', value: 'CANARY-notes', ...hosts };
-    created(await admin.post('/v1/secrets', secret));
-    const credentials = { secrets: { token: 'notes_token' } };
-    created(await admin.post('/v1/services', { template: key, credentials }));
-    agent = await createAgent(world.url, admin, 'bot');
-  });
-  afterAll(() => stack.disposeAsync());
+    beforeAll(async () => {
+      ownUpstream = stack.use(await startUpstream());
+      evilUpstream = stack.use(await startUpstream());
+      const folder = await mkdtemp(join(tmpdir(), 'aag-stolen-'));
+      stack.defer(() => rm(folder, { recursive: true, force: true }));
+      const openapi = templateDocument(key, ownUpstream.url);
+      if (key === 'shipped') await writeFile(join(folder, 'shipped.yaml'), openapi);
+      world = stack.use(
+        await startWorld({
+          EGRESS_ALLOW: [ownUpstream.host, evilUpstream.host].join(),
+          TEMPLATES_DIR: folder,
+        }),
+      );
+      const { admin } = world;
+      if (key === 'published') {
+        successfulBodyOf(await admin.post('/v1/templates', { openapi, tier: 'org' }));
+        successfulBodyOf(await admin.post(`/v1/templates/${key}/publish?tier=org`, { version: 1 }));
+      }
+      const hosts = { allowed_hosts: [ownUpstream.host, evilUpstream.host] };
+      const secret = { name: 'notes_token', value: 'CANARY-notes', ...hosts };
+      successfulBodyOf(await admin.post('/v1/secrets', secret));
+      const credentials = { secrets: { token: 'notes_token' } };
+      successfulBodyOf(await admin.post('/v1/services', { template: key, credentials }));
+      agent = await createAgent(world.url, admin, 'bot');
+    });
+    afterAll(() => stack.disposeAsync());
 
-  const write = (caller: { post: Agent['post'] }) => {
-    const params = { title: 'hello' };
-    return caller.post('/v1/actions/call', { service: key, action: 'create_note', params });
-  };
+    const createNote = (caller: { post: Agent['post'] }) => {
+      const params = { title: 'hello' };
+      return caller.post('/v1/actions/call', { service: key, action: 'create_note', params });
+    };
 
-  /** A version that nobody made, which the service is made to use, perhaps with another address. */
-  async function forge(
-    change: (template: CompiledTemplate) => CompiledTemplate,
-    baseUrl: string,
-  ): Promise<void> {
-    const { query } = world.tables;
-    const [row] = await query(
-      'select * from registry.template_version where key = $1 order by version limit 1',
-      [key],
-    );
-    const compiled = JSON.stringify(change(JSON.parse(row.compiled)));
-    forged += 1;
-    await query(
-      `insert into registry.template_version (id, org_id, tier, owner_id, key, version,
+    /**
+     * Inserts a template version that was never published and makes the service use it, also at
+     * another base URL if one is given.
+     */
+    async function forgeVersion(
+      forge: (template: CompiledTemplate) => CompiledTemplate,
+      baseUrl: string,
+    ): Promise<void> {
+      const { query } = world.tables;
+      const [row] = await query(
+        'select * from registry.template_version where key = $1 order by version limit 1',
+        [key],
+      );
+      const compiled = JSON.stringify(forge(JSON.parse(row.compiled)));
+      forgedVersion += 1;
+      await query(
+        `insert into registry.template_version (id, org_id, tier, owner_id, key, version,
                                               content_hash, compiled, outline)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      [
-        randomUUID(),
-        row.org_id,
-        row.tier,
-        row.owner_id,
-        key,
-        forged,
-        `forged ${forged}`,
-        compiled,
-        row.outline,
-      ],
-    );
-    await pin(forged, baseUrl);
-  }
+        [
+          randomUUID(),
+          row.org_id,
+          row.tier,
+          row.owner_id,
+          key,
+          forgedVersion,
+          `forged ${forgedVersion}`,
+          compiled,
+          row.outline,
+        ],
+      );
+      await pinService(forgedVersion, baseUrl);
+    }
 
-  async function pin(version: number, baseUrl: string): Promise<void> {
-    await world.tables.query(
-      `update registry.connected_service
+    async function pinService(version: number, baseUrl: string): Promise<void> {
+      await world.tables.query(
+        `update registry.connected_service
           set template_version = $1, base_url = $2, hosts = array[$3]
         where template_key = $4`,
-      [version, baseUrl, new URL(baseUrl).host, key],
-    );
-    // What policy has heard of a service is believed for a second.
-    await until(async () => {
-      const { body } = await world.admin.get(`/v1/services/${key}`);
-      return body.template_version === version;
-    }, 'the service to be as it was written');
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-  }
-
-  test('that lowers the risk of an action does not get it past the person who is asked', async () => {
-    expect((await write(agent)).body.status).toBe('pending_approval');
-    await forge(({ actions, ...others }) => {
-      const note = actions['create_note'];
-      if (note === undefined) throw new Error('notes are created');
-      return { ...others, actions: { ...actions, create_note: { ...note, risk: 'read' } } };
-    }, good.url);
-    const { status, body } = await write(agent);
-    expect({ status, ...body }).toMatchObject({ status: 503, ...refused });
-    expect(good.hits).toEqual([]);
-  });
-
-  test('that names another host does not lead a call there', async () => {
-    await forge(
-      (template) => ({
-        ...template,
-        hosts: [evil.host],
-        server: { url: evil.url, variables: [], baseUrlAllowed: false },
-      }),
-      evil.url,
-    );
-    for (const caller of [world.admin, agent]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after another
-      const { status, body } = await write(caller);
-      expect({ status, ...body }).toMatchObject({ status: 503, ...refused });
+        [version, baseUrl, new URL(baseUrl).host, key],
+      );
+      // Polls, because policy uses a cached service for up to a second.
+      await pollUntil(async () => {
+        const { body } = await world.admin.get(`/v1/services/${key}`);
+        return body.template_version === version;
+      }, 'the service to be as it was written');
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
     }
-    expect(evil.hits).toEqual([]);
-  });
 
-  test('is not used at another address than its own', async () => {
-    await pin(1, evil.url);
-    for (const caller of [world.admin, agent]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after another
-      const { status, body } = await write(caller);
-      const moved = { ...refused, reason: 'address_not_genuine', base_url: evil.url };
-      expect({ status, ...body }).toMatchObject({ status: 503, ...moved });
-    }
-    expect(evil.hits).toEqual([]);
-  });
+    test('to lower an action’s risk does not bypass the approval', async () => {
+      expect((await createNote(agent)).body.status).toBe('pending_approval');
+      await forgeVersion(({ actions, ...others }) => {
+        const createNoteAction = actions['create_note'];
+        if (createNoteAction === undefined) throw new Error('notes are created');
+        return {
+          ...others,
+          actions: { ...actions, create_note: { ...createNoteAction, risk: 'read' } },
+        };
+      }, ownUpstream.url);
+      const { status, body } = await createNote(agent);
+      expect({ status, ...body }).toMatchObject({ status: 503, ...notGenuineError });
+      expect(ownUpstream.hits).toEqual([]);
+    });
 
-  test('is used again as it was made when the registry says so', async () => {
-    await pin(1, good.url);
-    expect((await write(world.admin)).body.status).toBe('called');
-    expect(good.hits.map(({ headers }) => headers.authorization)).toEqual(['Bearer CANARY-notes']);
-  });
-});
+    test('to name another host does not send a call to that host', async () => {
+      await forgeVersion(
+        (template) => ({
+          ...template,
+          hosts: [evilUpstream.host],
+          server: { url: evilUpstream.url, variables: [], baseUrlAllowed: false },
+        }),
+        evilUpstream.url,
+      );
+      for (const caller of [world.admin, agent]) {
+        // oxlint-disable-next-line no-await-in-loop -- one after another
+        const { status, body } = await createNote(caller);
+        expect({ status, ...body }).toMatchObject({ status: 503, ...notGenuineError });
+      }
+      expect(evilUpstream.hits).toEqual([]);
+    });
+
+    test('is not used at a base URL that no admin gave', async () => {
+      await pinService(1, evilUpstream.url);
+      for (const caller of [world.admin, agent]) {
+        // oxlint-disable-next-line no-await-in-loop -- one after another
+        const { status, body } = await createNote(caller);
+        const addressNotGenuine = {
+          ...notGenuineError,
+          reason: 'address_not_genuine',
+          base_url: evilUpstream.url,
+        };
+        expect({ status, ...body }).toMatchObject({ status: 503, ...addressNotGenuine });
+      }
+      expect(evilUpstream.hits).toEqual([]);
+    });
+
+    test('is used again after the published version was restored', async () => {
+      await pinService(1, ownUpstream.url);
+      expect((await createNote(world.admin)).body.status).toBe('called');
+      expect(ownUpstream.hits.map(({ headers }) => headers.authorization)).toEqual([
+        'Bearer CANARY-notes',
+      ]);
+    });
+  },
+);

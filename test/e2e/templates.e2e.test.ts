@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { Person } from './support/people.ts';
-import { templateDocument } from './support/template.ts';
-import { createAgent, created, startWorld, until } from './support/world.ts';
-import type { Agent, World } from './support/world.ts';
+import type { Person } from '../support/people.ts';
+import { templateDocument } from '../support/template.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
 
-/** A document of an API, as somebody finds it: nothing in it was written for a gateway. */
-const shop = (server: string, more: object = {}) => ({
+/** An ordinary API document that was not written for a gateway. */
+const createShopDocument = (server: string, more: object = {}) => ({
   openapi: '3.0.3',
   info: { title: 'Shop', version: '1' },
   servers: [{ url: server }],
@@ -19,7 +19,7 @@ const shop = (server: string, more: object = {}) => ({
   },
 });
 
-describe('a template of one’s own', () => {
+describe('a user’s own template', () => {
   let world: World;
   let mia: Person;
   let bot: Agent;
@@ -32,28 +32,40 @@ describe('a template of one’s own', () => {
 
   const call = (service: string, action: string) =>
     bot.post('/v1/actions/call', { service, action, params: {} });
-  /** What others keep is dropped by events, which take a moment. */
-  const becomes = (action: string, expected: string) =>
-    until(async () => {
+  /**
+   * Polls until the action has this result, because other components use cached copies until an
+   * event arrives.
+   */
+  const untilResultIs = (action: string, expected: string) =>
+    pollUntil(async () => {
       const { body } = await call('shop', action);
       return expected === (body.error ?? body.status);
     }, `${action}: ${expected}`);
-  const find = async (query: string) => created(await bot.get(`/v1/search?q=${query}`)).items;
+  const findActions = async (query: string) =>
+    successfulBodyOf(await bot.get(`/v1/search?q=${query}`)).items;
 
-  /** Imports the shop and publishes it; by plain http, which an import never assumes. */
-  async function release(version: number, more: object = {}) {
-    const source = { document: JSON.stringify(shop(world.upstream.url, more)) };
-    const imported = created(await mia.post('/v1/templates/import', { source, key: 'shop' }));
-    const { openapi } = created(await mia.get('/v1/templates/shop/document'));
-    const mended = { openapi: openapi.replace('https://127', 'http://127'), version: version - 1 };
-    created(await mia.put('/v1/templates/shop', mended));
-    created(await mia.post('/v1/templates/shop/publish', { version }));
+  /**
+   * Imports the shop's document and publishes it as a template. It allows plain http, which the
+   * importer never does by itself.
+   */
+  async function importAndPublish(version: number, more: object = {}) {
+    const source = { document: JSON.stringify(createShopDocument(world.upstream.url, more)) };
+    const imported = successfulBodyOf(
+      await mia.post('/v1/templates/import', { source, key: 'shop' }),
+    );
+    const { openapi } = successfulBodyOf(await mia.get('/v1/templates/shop/document'));
+    const mendedTemplate = {
+      openapi: openapi.replace('https://127', 'http://127'),
+      version: version - 1,
+    };
+    successfulBodyOf(await mia.put('/v1/templates/shop', mendedTemplate));
+    successfulBodyOf(await mia.post('/v1/templates/shop/publish', { version }));
     return imported;
   }
 
-  test('stays a draft when policy cannot keep what it says, and is published once it can', async () => {
+  test('stays a draft while policy cannot record it, and is published once policy can', async () => {
     const openapi = templateDocument('late', world.upstream.url);
-    created(await mia.post('/v1/templates', { openapi }));
+    successfulBodyOf(await mia.post('/v1/templates', { openapi }));
     const publish = () => mia.post('/v1/templates/late/publish', { version: 1 });
     await world.tables.query('alter table policy.known_template rename to unreachable');
     expect((await publish()).status).toBeGreaterThanOrEqual(500);
@@ -62,32 +74,32 @@ describe('a template of one’s own', () => {
     expect((await publish()).body).toMatchObject({ status: 'published' });
   });
 
-  test('that is deleted leaves no record at policy, and can be made again', async () => {
-    const records = async () =>
+  test('that is deleted leaves no record in policy, and can be created again', async () => {
+    const listPolicyVersions = async () =>
       (
         await world.tables.query("select version from policy.known_template where key = 'gone'")
       ).map(({ version }) => version);
     const openapi = templateDocument('gone', world.upstream.url);
     for (const version of [1, 2]) {
       /* oxlint-disable no-await-in-loop -- one after another */
-      created(await mia.post('/v1/templates', { openapi }));
-      created(await mia.post('/v1/templates/gone/publish', { version }));
-      expect(await records()).toEqual([version]);
+      successfulBodyOf(await mia.post('/v1/templates', { openapi }));
+      successfulBodyOf(await mia.post('/v1/templates/gone/publish', { version }));
+      expect(await listPolicyVersions()).toEqual([version]);
       expect((await mia.delete('/v1/templates/gone')).status).toBe(204);
       /* oxlint-enable no-await-in-loop */
     }
-    expect(await records()).toEqual([]);
+    expect(await listPolicyVersions()).toEqual([]);
   });
 
-  test('is imported, published, connected, found and called', async () => {
-    const source = { document: JSON.stringify(shop('https://shop.example.com')) };
-    created(await mia.post('/v1/templates/import', { source, key: 'draft' }));
-    expect(await find('place order')).toEqual([]);
-    const imported = await release(2);
+  test('is imported and published, and its service is connected, found and called', async () => {
+    const source = { document: JSON.stringify(createShopDocument('https://shop.example.com')) };
+    successfulBodyOf(await mia.post('/v1/templates/import', { source, key: 'draft' }));
+    expect(await findActions('place order')).toEqual([]);
+    const imported = await importAndPublish(2);
     expect(imported).toMatchObject({ template: { status: 'draft', actions_count: 2 } });
-    created(await mia.post('/v1/services', { template: 'shop' }));
+    successfulBodyOf(await mia.post('/v1/services', { template: 'shop' }));
 
-    const [found] = await find('plce order');
+    const [found] = await findActions('plce order');
     expect(found).toMatchObject({
       service: 'shop',
       template: 'shop',
@@ -102,61 +114,76 @@ describe('a template of one’s own', () => {
     ]);
   });
 
-  test('that gets a new version leaves its service alone until it is upgraded', async () => {
-    const returns = { operationId: 'listReturns', summary: 'List returns', responses: {} };
-    const again = await release(4, { '/returns': { get: returns } });
-    expect(again.template.difference.actions.added).toEqual(['listReturns']);
+  test('that gets a new version does not change its service until the service is upgraded', async () => {
+    const returnsOperation = { operationId: 'listReturns', summary: 'List returns', responses: {} };
+    const thirdImport = await importAndPublish(4, { '/returns': { get: returnsOperation } });
+    expect(thirdImport.template.difference.actions.added).toEqual(['listReturns']);
 
     expect((await call('shop', 'listReturns')).body.error).toBe('unknown_action');
-    expect(created(await mia.get('/v1/services/shop'))).toMatchObject({
+    expect(successfulBodyOf(await mia.get('/v1/services/shop'))).toMatchObject({
       template_version: 2,
       newest_version: 4,
     });
-    created(await mia.post('/v1/services/shop/upgrade', { version: 4 }));
-    await becomes('listReturns', 'called');
+    successfulBodyOf(await mia.post('/v1/services/shop/upgrade', { version: 4 }));
+    await untilResultIs('listReturns', 'called');
   });
 
-  test('that is disabled is out of use, and back when it is enabled', async () => {
-    created(await mia.post('/v1/templates/shop/disable'));
-    await becomes('listOrders', 'unknown_service');
-    expect(await find('place order')).toEqual([]);
-    created(await mia.post('/v1/templates/shop/enable'));
-    await becomes('listOrders', 'called');
+  test('that is disabled cannot be used until it is enabled', async () => {
+    successfulBodyOf(await mia.post('/v1/templates/shop/disable'));
+    await untilResultIs('listOrders', 'unknown_service');
+    expect(await findActions('place order')).toEqual([]);
+    successfulBodyOf(await mia.post('/v1/templates/shop/enable'));
+    await untilResultIs('listOrders', 'called');
   });
 
-  test('makes a service that is out of use when it is disabled, and follows its other changes', async () => {
-    created(await mia.patch('/v1/services/shop', { disabled: true }));
-    await becomes('listOrders', 'unknown_service');
-    created(await mia.patch('/v1/services/shop', { disabled: false, auto_allow_reads: false }));
-    await becomes('listOrders', 'pending_approval');
+  test('has a service that cannot be called while the service is disabled, and that follows a changed setting', async () => {
+    successfulBodyOf(await mia.patch('/v1/services/shop', { disabled: true }));
+    await untilResultIs('listOrders', 'unknown_service');
+    successfulBodyOf(
+      await mia.patch('/v1/services/shop', { disabled: false, auto_allow_reads: false }),
+    );
+    await untilResultIs('listOrders', 'pending_approval');
   });
 
-  test('sends no approved call of a service that was upgraded since', async () => {
-    const pending = created(await call('shop', 'placeOrder'));
-    await release(6);
-    created(await mia.post('/v1/services/shop/upgrade', {}));
-    const before = world.upstream.hits.length;
+  test('sends no approved call of a service that was upgraded after the approval', async () => {
+    const pending = successfulBodyOf(await call('shop', 'placeOrder'));
+    await importAndPublish(6);
+    const rule = { effect: 'allow', identity_id: bot.id };
+    const stoppingRule = successfulBodyOf(
+      await mia.post('/v1/rules', { ...rule, pattern: 'shop:listReturns:*' }),
+    );
+    successfulBodyOf(await mia.post('/v1/rules', { ...rule, pattern: 'shop:listOrders:*' }));
+    const upgradeAnswer = successfulBodyOf(await mia.post('/v1/services/shop/upgrade', {}));
+    // The new version has no returns.
+    expect(upgradeAnswer.rules_that_stop.map(({ id }: { id: string }) => id)).toEqual([
+      stoppingRule.id,
+    ]);
+    const hitsBefore = world.upstream.hits.length;
 
     const path = `/v1/approvals/${pending.approval_id}`;
     await mia.post(`${path}/resolve`, { resolution: 'allow' });
-    await until(
-      async () => created(await mia.get(path)).execution?.status === 'failed',
+    await pollUntil(
+      async () => successfulBodyOf(await mia.get(path)).execution?.status === 'failed',
       'the replay to fail',
     );
-    expect(JSON.stringify(created(await mia.get(path)).execution)).toContain('approval_stale');
-    expect(world.upstream.hits.length).toBe(before);
+    expect(JSON.stringify(successfulBodyOf(await mia.get(path)).execution)).toContain(
+      'approval_stale',
+    );
+    expect(world.upstream.hits.length).toBe(hitsBefore);
   });
 
   test('leaves an audit row for each change', async () => {
-    const changes = ['saved', 'published', 'disabled', 'enabled'].map((each) => `template.${each}`);
-    await until(async () => {
-      const { items } = created(await world.admin.get('/v1/audit?limit=200'));
+    const changeEvents = ['saved', 'published', 'disabled', 'enabled'].map(
+      (each) => `template.${each}`,
+    );
+    await pollUntil(async () => {
+      const { items } = successfulBodyOf(await world.admin.get('/v1/audit?limit=200'));
       const types = new Set(items.map(({ type }: { type: string }) => type));
-      return [...changes, 'service.changed'].every((type) => types.has(type));
+      return [...changeEvents, 'service.changed'].every((type) => types.has(type));
     }, 'the audit rows');
   });
 
-  test('is not the org’s: neither a service of the org nor another member uses it', async () => {
+  test('can be used neither by the org’s services nor by another member', async () => {
     const { admin, upstream } = world;
     const body = { template: 'shop', tier: 'org' };
     expect((await admin.post('/v1/services', body)).body.error).toBe('not_found');

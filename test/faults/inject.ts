@@ -2,91 +2,106 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Processes } from './processes.ts';
 import { describeFault, scheduleFaults } from './schedule.ts';
-import type { Fault, Server } from './schedule.ts';
+import type { Fault, Round, Server } from './schedule.ts';
 import type { Servers } from './servers.ts';
 
 export interface Injection {
   /** Every fault so far, in the order in which they began. */
   readonly faults: readonly Fault[];
-  /** Lets the faults in hand pass, and resolves when everything serves again. */
+  /**
+   * Starts no more faults, and resolves when the current faults are over and every process and
+   * server works again.
+   */
   heal(): Promise<void>;
 }
 
-/** Processes that are starting at one moment, before another fault begins. */
-const downMax = 2;
+/** The number of processes that may be starting when another fault begins. */
+const processesDownMax = 2;
 
-function countDown({ all }: Processes): number {
+function countProcessesDown({ all }: Processes): number {
   return all.filter((replica) => !replica.isReady()).length;
 }
 
-/** Begins one fault after another as the schedule says. Faults of one target wait for each other. */
+/**
+ * Begins one fault after another as the schedule says. A fault waits until the previous fault of
+ * the same process or server is over.
+ */
 export function injectFaults({
   processes,
   servers,
   random,
+  round,
   everyMs,
   say,
 }: {
   processes: Processes;
   servers: Servers;
   random: () => number;
-  /** On average. */
+  round: Round;
+  /** The average time between faults. */
   everyMs: number;
   say: (line: string) => void;
 }): Injection {
   const faults: Fault[] = [];
   const ending = new AbortController();
-  const inHand = new Map<string, Promise<void>>();
-  /** Set when a fault could not be done, which is the harness's failure and ends the run. */
+  const runningFaults = new Map<string, Promise<void>>();
+  /**
+   * The error if a fault could not be injected, which is a failure of the test itself and ends the
+   * run.
+   */
   let failure: Error | undefined;
 
-  const enqueue = (target: string, work: () => Promise<void>): Promise<void> => {
-    const done = (inHand.get(target) ?? Promise.resolve()).then(work).catch((error: unknown) => {
-      failure ??= error instanceof Error ? error : new Error(String(error));
-    });
-    inHand.set(target, done);
-    return done;
+  const enqueue = (target: string, runFault: () => Promise<void>): Promise<void> => {
+    const faultEnd = (runningFaults.get(target) ?? Promise.resolve())
+      .then(runFault)
+      .catch((error: unknown) => {
+        failure ??= error instanceof Error ? error : new Error(String(error));
+      });
+    runningFaults.set(target, faultEnd);
+    return faultEnd;
   };
-  const restart = (server: Server, how: 'asked' | 'killed', downMs: number) =>
+  const restartServer = (server: Server, restartKind: 'asked' | 'killed', downMs: number) =>
     enqueue(server, async () => {
-      await (how === 'killed' ? servers.kill(server) : servers.stop(server));
+      await (restartKind === 'killed' ? servers.kill(server) : servers.stop(server));
       await sleep(downMs);
       await servers.start(server);
     });
-  const begin = (fault: Fault): void => {
+  const beginFault = (fault: Fault): void => {
     switch (fault.kind) {
       case 'kill':
         return void enqueue(fault.target, () => processes.get(fault.target).kill(fault.downMs));
       case 'stop': {
         const { target, forMs } = fault;
-        const signal = (name: 'SIGSTOP' | 'SIGCONT') =>
+        const sendSignal = async (name: 'SIGSTOP' | 'SIGCONT') =>
           target === 'nats' ? servers.signal(target, name) : processes.get(target).signal(name);
         return void enqueue(target, async () => {
-          signal('SIGSTOP');
+          await sendSignal('SIGSTOP');
           await sleep(forMs);
-          signal('SIGCONT');
+          await sendSignal('SIGCONT');
         });
       }
       case 'restart':
-        return void restart(fault.target, fault.how, fault.downMs);
+        return void restartServer(fault.target, fault.how, fault.downMs);
       case 'reset':
         for (const replica of processes.all) void replica.kill(fault.downMs);
         for (const server of ['postgres', 'nats'] as const) {
-          void restart(server, 'killed', fault.downMs);
+          void restartServer(server, 'killed', fault.downMs);
         }
     }
   };
 
-  const injecting = (async () => {
+  const injectionLoop = (async () => {
     const startedAt = performance.now();
-    for (const { afterMs, fault } of scheduleFaults(random, everyMs)) {
+    for (const { afterMs, fault } of scheduleFaults(random, everyMs, round)) {
       await sleep(afterMs, undefined, { signal: ending.signal }).catch(() => undefined);
-      // A slow machine must not be down all the time: then nothing would be under way to disturb.
-      while (!ending.signal.aborted && countDown(processes) > downMax) await sleep(100);
+      // Waits until enough processes run, because on a slow machine all of them could be down
+      // throughout, and no call would be in flight.
+      while (!ending.signal.aborted && countProcessesDown(processes) > processesDownMax)
+        await sleep(100);
       if (ending.signal.aborted) return;
       say(`${((performance.now() - startedAt) / 1_000).toFixed(1)} s: ${describeFault(fault)}`);
       faults.push(fault);
-      begin(fault);
+      beginFault(fault);
     }
   })();
 
@@ -94,8 +109,8 @@ export function injectFaults({
     faults,
     async heal() {
       ending.abort();
-      await injecting;
-      await Promise.all(inHand.values());
+      await injectionLoop;
+      await Promise.all(runningFaults.values());
       if (failure !== undefined) throw failure;
       await Promise.all(processes.all.map((replica) => replica.untilReady()));
     },

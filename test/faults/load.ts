@@ -2,83 +2,105 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Actors, Answer, Requester } from './actors.ts';
 
-/** What clients were told, and so may rely on. */
+/** The answers that clients have received and may rely on, whatever is killed later. */
 export interface Ledger {
-  /** The number of its order, by approval; only those answered with an envelope. */
-  readonly raised: Map<string, number>;
-  /** As which a decision was answered, by approval. */
-  readonly decided: Map<string, string>;
-  /** How many answers of each kind there were. */
+  /** The order's number by approval id, for orders that were answered with a pending approval. */
+  readonly orderNumbers: Map<string, number>;
+  /** The approval's status in the answer to its decision, by approval id. */
+  readonly decidedStatuses: Map<string, string>;
+  /** The number of answers of each kind. */
   readonly answers: Map<string, number>;
-  /** Answers that no client should get, whatever dies. */
-  readonly odd: string[];
+  /** The requests that were answered with an error or not at all. */
+  readonly failures: Failure[];
+  /** Descriptions of answers that no client may get, even when a process is killed. */
+  readonly oddAnswers: string[];
   slowestMs: number;
+}
+
+interface Failure {
+  readonly what: string;
+  readonly answer: Answer | undefined;
+  readonly tookMs: number;
 }
 
 export interface Load {
   readonly ledger: Ledger;
-  /** Raises nothing more, and resolves when everything that is open has been decided. */
+  /** Requests no more orders, and resolves when every open approval has been decided. */
   drain(): Promise<void>;
 }
 
-const raisersAtOnce = 4;
-const decidersAtOnce = 16;
+/** How many requests of each kind are under way at a time. */
+interface Pressure {
+  /** How many orders each requester requests at a time. */
+  readonly raisersAtOnce: number;
+  readonly decidersAtOnce: number;
+}
+
+const highPressure: Pressure = { raisersAtOnce: 4, decidersAtOnce: 16 };
 const pauseMs = 250;
-const oddMax = 100;
+const oddAnswersMax = 100;
 const sweepEveryMs = 1_000;
 
-/** Agents ask, people and agents decide, and everybody tries again what had no answer. */
-export function startLoad(actors: Actors): Load {
+/**
+ * Starts the load: agents request orders that need approvals, and people and agents decide them.
+ * All of them retry requests that got no answer.
+ */
+export function startLoad(
+  actors: Actors,
+  { raisersAtOnce, decidersAtOnce }: Pressure = highPressure,
+): Load {
   const ledger: Ledger = {
-    raised: new Map(),
-    decided: new Map(),
+    orderNumbers: new Map(),
+    decidedStatuses: new Map(),
     answers: new Map(),
-    odd: [],
+    failures: [],
+    oddAnswers: [],
     slowestMs: 0,
   };
-  const waiting: { id: string; requester: Requester }[] = [];
-  const known = new Set<string>();
-  const asking = new AbortController();
-  const deciding = new AbortController();
+  const waitingApprovals: { id: string; requester: Requester }[] = [];
+  const knownIds = new Set<string>();
+  const stopController = new AbortController();
+  const decidingController = new AbortController();
   let lastNumber = 0;
-  let inHand = 0;
+  let decisionsInHand = 0;
 
-  const found = (id: string, requester: Requester) => {
-    if (known.has(id)) return;
-    known.add(id);
-    waiting.push({ id, requester });
+  const queueApproval = (id: string, requester: Requester) => {
+    if (knownIds.has(id)) return;
+    knownIds.add(id);
+    waitingApprovals.push({ id, requester });
   };
-  const raising = actors.requesters.flatMap((requester) =>
+  const raisingLoops = actors.requesters.flatMap((requester) =>
     Array.from({ length: raisersAtOnce }, async () => {
-      while (!asking.signal.aborted) {
+      while (!stopController.signal.aborted) {
         lastNumber += 1;
-        const id = await raise(requester, lastNumber, ledger);
-        if (id !== undefined) found(id, requester);
-        // What is not decided yet is no load.
-        while (waiting.length > 100) await sleep(20);
+        const id = await requestOrder(requester, lastNumber, ledger);
+        if (id !== undefined) queueApproval(id, requester);
+        // Limits the number of approvals that wait for a decision, because waiting approvals put no
+        // load on the product.
+        while (waitingApprovals.length > 100) await sleep(20);
       }
     }),
   );
-  const decisions = Array.from({ length: decidersAtOnce }, async () => {
-    while (!deciding.signal.aborted) {
-      const next = waiting.shift();
-      if (next === undefined) {
+  const decisionLoops = Array.from({ length: decidersAtOnce }, async () => {
+    while (!decidingController.signal.aborted) {
+      const nextApproval = waitingApprovals.shift();
+      if (nextApproval === undefined) {
         await sleep(10);
         continue;
       }
-      inHand += 1;
-      const status = await decide(actors, next, ledger);
-      if (status === 'allowed' && next.requester.runsItself) {
-        await run(next.requester, next.id, ledger);
+      decisionsInHand += 1;
+      const status = await decideApproval(actors, nextApproval, ledger);
+      if (status === 'allowed' && nextApproval.requester.replaysItself) {
+        await replayCall(nextApproval.requester, nextApproval.id, ledger);
       }
-      inHand -= 1;
+      decisionsInHand -= 1;
     }
   });
-  // What was raised although its answer was lost, as the dashboard lists it.
+  // Finds approvals in the dashboard's list whose answer to the requester was lost.
   const sweepOnce = async (round: number): Promise<number | undefined> => {
     const owner = actors.owners[round % actors.owners.length];
     const path = '/v1/approvals?status=open&limit=200';
-    const reply = await attempt('list', ledger, async () => {
+    const reply = await attemptRequest('list', ledger, async () => {
       const { status, body } = (await owner?.get(path)) ?? { status: 0, body: {} };
       return { ...body, http: status };
     });
@@ -86,14 +108,14 @@ export function startLoad(actors: Actors): Load {
     const { items } = reply as unknown as { items: { id: string; requester: { id: string } }[] };
     for (const item of items) {
       const requester = actors.requesters.find(({ id }) => id === item.requester.id);
-      if (requester) found(item.id, requester);
+      if (requester) queueApproval(item.id, requester);
     }
     return items.length;
   };
-  let openInTheEnd: number | undefined;
-  const sweeping = (async () => {
-    for (let round = 0; !deciding.signal.aborted; round += 1) {
-      openInTheEnd = await sweepOnce(round);
+  let openCount: number | undefined;
+  const sweepLoop = (async () => {
+    for (let round = 0; !decidingController.signal.aborted; round += 1) {
+      openCount = await sweepOnce(round);
       await sleep(sweepEveryMs);
     }
   })();
@@ -101,39 +123,43 @@ export function startLoad(actors: Actors): Load {
   return {
     ledger,
     async drain() {
-      asking.abort();
-      await Promise.all(raising);
-      openInTheEnd = undefined;
-      while (openInTheEnd !== 0 || waiting.length > 0 || inHand > 0) await sleep(50);
-      deciding.abort();
-      await Promise.all([...decisions, sweeping]);
+      stopController.abort();
+      await Promise.all(raisingLoops);
+      openCount = undefined;
+      while (openCount !== 0 || waitingApprovals.length > 0 || decisionsInHand > 0) await sleep(50);
+      decidingController.abort();
+      await Promise.all([...decisionLoops, sweepLoop]);
     },
   };
 }
 
-/** One request, counted; undefined when no answer came. */
-async function attempt(
+/** Sends one request and counts its answer; returns undefined if no answer came. */
+async function attemptRequest(
   what: string,
   ledger: Ledger,
-  ask: () => Promise<Answer>,
+  sendRequest: () => Promise<Answer>,
 ): Promise<Answer | undefined> {
   const startedAt = performance.now();
   let answer: Answer | undefined;
   try {
-    answer = await ask();
+    answer = await sendRequest();
   } catch (thrown) {
-    // The connection ended, could not be made, or brought half an answer.
-    if (!isLost(thrown)) throw thrown;
+    // The connection failed, was closed, or brought only a part of the answer.
+    if (!isConnectionLost(thrown)) throw thrown;
   }
   const tookMs = performance.now() - startedAt;
   ledger.slowestMs = Math.max(ledger.slowestMs, tookMs);
-  const told = answer === undefined ? 'no answer' : (answer.error ?? answer.status ?? answer.http);
-  const key = `${what}: ${told}`;
+  const outcomeText =
+    answer === undefined ? 'no answer' : (answer.error ?? answer.status ?? answer.http);
+  const key = `${what}: ${outcomeText}`;
   ledger.answers.set(key, (ledger.answers.get(key) ?? 0) + 1);
+  if (answer?.error !== undefined || answer === undefined) {
+    ledger.failures.push({ what, answer, tookMs });
+  }
   return answer;
 }
 
-function isLost(thrown: unknown): boolean {
+function isConnectionLost(thrown: unknown): boolean {
   return (
     thrown instanceof TypeError ||
     thrown instanceof SyntaxError ||
@@ -141,7 +167,7 @@ function isLost(thrown: unknown): boolean {
   );
 }
 
-/** Worth another attempt: no answer, or one that says so. */
+/** True if a retry may help: there was no answer, or the answer asks for a retry. */
 function mayTryAgain(answer: Answer | undefined): boolean {
   return (
     answer === undefined ||
@@ -151,21 +177,22 @@ function mayTryAgain(answer: Answer | undefined): boolean {
 }
 
 /**
- * Asks until there is an envelope. With an idempotency key the same order is asked for again;
- * without one another order takes its place, because the lost one may have been raised.
+ * Requests an order until the answer is a pending approval. With an idempotency key it repeats the
+ * same order. Without one it sends a new order each time, because the order with the lost answer
+ * may have an approval already.
  */
-async function raise(
+async function requestOrder(
   requester: Requester,
   number: number,
   ledger: Ledger,
 ): Promise<string | undefined> {
   for (;;) {
-    const answer = await attempt(`raise by ${requester.way}`, ledger, () =>
+    const answer = await attemptRequest(`raise by ${requester.way}`, ledger, () =>
       requester.order(number),
     );
     const id = answer?.approval_id;
     if (answer?.status === 'pending_approval' && id !== undefined) {
-      ledger.raised.set(id, number);
+      ledger.orderNumbers.set(id, number);
       return id;
     }
     if (mayTryAgain(answer)) {
@@ -173,14 +200,14 @@ async function raise(
       if (requester.way === 'MCP') return undefined;
       continue;
     }
-    // Asked for again, an order that was raised and decided meanwhile is answered with its end.
+    // A repeated order may have been decided in the meantime, so its answer can be the final one.
     const isOver = answer?.status === 'called' || answer?.status === 'denied';
-    if (!isOver && answer?.error !== 'outcome_unknown') note(ledger, 'raise', answer);
+    if (!isOver && answer?.error !== 'outcome_unknown') noteOddAnswer(ledger, 'raise', answer);
     return undefined;
   }
 }
 
-async function decide(
+async function decideApproval(
   actors: Actors,
   { id, requester }: { id: string; requester: Requester },
   ledger: Ledger,
@@ -189,27 +216,30 @@ async function decide(
   const decision = decisionOn(id);
   for (let round = Number.parseInt(id.slice(-2), 16); ; round += 1) {
     const resolver = resolvers[round % resolvers.length];
-    const answer = await attempt(`decide by ${resolver?.way}`, ledger, () => {
-      if (decision === 'cancel') return cancel(actors, round, id);
+    const answer = await attemptRequest(`decide by ${resolver?.way}`, ledger, () => {
+      if (decision === 'cancel') return cancelApproval(actors, round, id);
       return (resolver as (typeof resolvers)[number]).decide(id, decision) as Promise<Answer>;
     });
-    // An earlier attempt whose answer was lost has won.
+    // `already_resolved` means that an earlier attempt, whose answer was lost, has succeeded.
     const isDone = answer?.error === undefined || answer.error === 'already_resolved';
     if (answer !== undefined && isDone && answer.status !== undefined) {
-      ledger.decided.set(id, answer.status);
+      ledger.decidedStatuses.set(id, answer.status);
       return answer.status;
     }
-    if (!mayTryAgain(answer)) note(ledger, `${decision} by ${resolver?.name}`, answer);
+    if (!mayTryAgain(answer)) noteOddAnswer(ledger, `${decision} by ${resolver?.name}`, answer);
     await sleep(pauseMs);
   }
 }
 
-async function cancel({ owners }: Actors, round: number, id: string): Promise<Answer> {
+async function cancelApproval({ owners }: Actors, round: number, id: string): Promise<Answer> {
   const reply = await owners[round % owners.length]?.post(`/v1/approvals/${id}/cancel`);
   return { ...reply?.body, http: reply?.status };
 }
 
-/** Nearly all are allowed; by the id, so that whoever tries again says the same. */
+/**
+ * Allows nearly all orders. The decision depends on the approval's id alone, so that a retry makes
+ * the same decision.
+ */
 function decisionOn(id: string): 'allow' | 'allow_remember' | 'deny' | 'cancel' {
   const percent = Number.parseInt(id.slice(-6, -2), 16) % 100;
   if (percent < 4) return 'cancel';
@@ -217,20 +247,24 @@ function decisionOn(id: string): 'allow' | 'allow_remember' | 'deny' | 'cancel' 
   return percent < 16 ? 'allow_remember' : 'allow';
 }
 
-/** What an agent does that was told to come back itself. */
-async function run(requester: Requester, id: string, ledger: Ledger): Promise<void> {
+/** Asks for the replay of an allowed call, as an agent does that replays its calls itself. */
+async function replayCall(requester: Requester, id: string, ledger: Ledger): Promise<void> {
   for (;;) {
-    const answer = await attempt('run', ledger, () => requester.resume(id));
+    const answer = await attemptRequest('run', ledger, () => requester.resume(id));
     const isOver = answer?.status === 'called' || answer?.error === 'outcome_unknown';
     if (isOver) return;
     const isUnderWay = answer?.status === 'pending_approval';
-    if (!isUnderWay && !mayTryAgain(answer)) note(ledger, 'run', answer);
+    if (!isUnderWay && !mayTryAgain(answer)) noteOddAnswer(ledger, 'run', answer);
     await sleep(pauseMs);
   }
 }
 
-function note({ odd }: Ledger, what: string, answer: Answer | undefined): void {
+function noteOddAnswer(
+  { oddAnswers: odd }: Ledger,
+  what: string,
+  answer: Answer | undefined,
+): void {
   odd.push(`${what}: ${JSON.stringify(answer)?.slice(0, 500)}`);
-  // Nothing will come of going on.
-  if (odd.length >= oddMax) throw new Error(odd.join('\n'));
+  // With this many odd answers the run has failed, so it stops.
+  if (odd.length >= oddAnswersMax) throw new Error(odd.join('\n'));
 }

@@ -1,23 +1,29 @@
 /**
- * `npm run faults`: approvals raised and resolved while processes are killed and stopped and
- * servers restarted. FAULT_SEED replays a schedule; FAULT_APPROVALS says how many approvals.
+ * `npm run faults`: makes and decides approvals while it kills and stops processes and restarts
+ * servers. FAULT_SEED repeats the schedule of a run; FAULT_APPROVALS sets the number of approvals.
  */
 import { orExit } from '#process';
 import { renderOutcome } from './report.ts';
 import { runFaults } from './run.ts';
-import { roundLength } from './schedule.ts';
+import { wholeRound } from './schedule.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000_000);
-const approvals = Number(process.env['FAULT_APPROVALS'] ?? 10_000);
+const approvalCount = Number(process.env['FAULT_APPROVALS'] ?? 10_000);
 const everyMs = Number(process.env['FAULT_EVERY_MS'] ?? 6_000);
 
-// Processes of ours must not outlive us: they are ended when we exit.
+// On a signal the run exits, which also ends its child processes.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 await orExit(async () => {
-  const say = (line: string) => void process.stdout.write(`${line}\n`);
-  say(`FAULT_SEED=${seed} FAULT_APPROVALS=${approvals} FAULT_EVERY_MS=${everyMs}`);
-  const outcome = await runFaults({ seed, approvals, faults: roundLength, everyMs, say });
-  say(renderOutcome(outcome));
+  const printLine = (line: string) => void process.stdout.write(`${line}\n`);
+  printLine(`FAULT_SEED=${seed} FAULT_APPROVALS=${approvalCount} FAULT_EVERY_MS=${everyMs}`);
+  const outcome = await runFaults({
+    seed,
+    approvals: approvalCount,
+    round: wholeRound,
+    everyMs,
+    say: printLine,
+  });
+  printLine(renderOutcome(outcome));
   if (outcome.breaches.length > 0) throw new Error(`Breached with FAULT_SEED=${seed}.`);
 });

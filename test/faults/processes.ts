@@ -1,22 +1,21 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { open, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
-import { lastingPort } from './port.ts';
+import { lastingPort } from '../../services-src/embedded/index.ts';
+import { isReady as isHealthy, startComponent } from '../support/component-process.ts';
+import type { ComponentProcess } from '../support/component-process.ts';
 import { replicasOf } from './schedule.ts';
 
-/** One component's own process and process group, started again whenever it ends, as by compose. */
+/** One process of a component, which is started again whenever it ends, as docker compose does. */
 export interface Replica {
   readonly name: string;
-  /** SIGKILL to the whole group, and another start after `downMs`. */
+  /** Sends SIGKILL to the whole group, and starts it again after `downMs`. */
   kill(downMs: number): Promise<void>;
   signal(signal: NodeJS.Signals): void;
-  /** Whether it serves, or did when it was stopped. */
+  /** True if the process answers requests, or did so when SIGSTOP paused it. */
   isReady(): boolean;
   untilReady(): Promise<void>;
 }
@@ -26,17 +25,19 @@ export interface Processes extends AsyncDisposable {
   get(name: string): Replica;
   /** The gateways' addresses. */
   readonly urls: readonly string[];
-  /** What the named replica has logged in all its lives. */
-  logOf(name: string): Promise<string>;
-  /** Processes that had been serving and ended without having been told to: there should be none. */
+  /** What all processes have printed. */
+  logs(): Promise<string>;
+  /**
+   * Processes that ended without being told to, after they had answered requests; there should be
+   * none.
+   */
   readonly crashes: readonly string[];
 }
 
-const passedOn = ['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'];
-/** Between the end of a process and its next start. */
+/** The pause between the end of a process and its next start. */
 const supervisorPauseMs = 300;
 
-/** Every component in as many processes as `replicasOf` says, each with its `main.ts`. */
+/** Starts each component in as many processes as `replicasOf` says, each with its `main.ts`. */
 export async function startProcesses(
   folder: string,
   environment: Record<string, string>,
@@ -44,16 +45,13 @@ export async function startProcesses(
   await using startup = new AsyncDisposableStack();
   const all: (Replica & AsyncDisposable)[] = [];
   const crashes: string[] = [];
-  const endWithUs = () => {
-    for (const replica of all) replica.signal('SIGKILL');
-  };
-  process.once('exit', endWithUs);
-  startup.defer(() => void process.off('exit', endWithUs));
+  startup.defer(async () => {
+    await Promise.all(all.map((replica) => replica[Symbol.asyncDispose]()));
+  });
   const gatewayPorts = [await lastingPort(), await lastingPort()];
   const oauthPort = await lastingPort();
-  const common = {
-    ...Object.fromEntries(passedOn.map((name) => [name, process.env[name]])),
-    LOG_LEVEL: 'warn',
+  const commonEnvironment = {
+    SHUTDOWN_PAUSE_SECONDS: '1',
     ...environment,
     PORT: String(gatewayPorts[0]),
     OAUTH_PORT: String(oauthPort),
@@ -62,20 +60,21 @@ export async function startProcesses(
   for (const component of components) {
     for (let number = 1; number <= replicasOf[component]; number += 1) {
       const healthPort = await lastingPort();
-      const own = {
+      const ownEnvironment = {
         ...(component === 'gateway' && { PORT: String(gatewayPorts[number - 1]) }),
-        // The gateways forward sign-ins to the first one.
+        // Only the first replica of auth gets the usual OAuth port, because the gateways forward
+        // sign-ins to it.
         ...(component === 'auth' && number > 1 && { OAUTH_PORT: '0' }),
       };
       const replica = startReplica({
         name: `${component}-${number}`,
         component,
-        folder,
+        logPath: join(folder, `${component}-${number}.log`),
         healthPort,
         crashes,
-        environment: { ...common, ...own, HEALTH_PORT: String(healthPort) },
+        environment: { ...commonEnvironment, ...ownEnvironment },
       });
-      all.push(startup.use(replica));
+      all.push(replica);
     }
   }
   await Promise.all(all.map((replica) => replica.untilReady()));
@@ -86,11 +85,14 @@ export async function startProcesses(
     crashes,
     urls: gatewayPorts.map((port) => `http://127.0.0.1:${port}`),
     get(name) {
-      const found = all.find((replica) => replica.name === name);
-      if (!found) throw new Error(`there is no ${name}`);
-      return found;
+      const foundReplica = all.find((replica) => replica.name === name);
+      if (!foundReplica) throw new Error(`there is no ${name}`);
+      return foundReplica;
     },
-    logOf: (name) => readFile(logPath(folder, name), 'utf8'),
+    async logs() {
+      const paths = all.map(({ name }) => join(folder, `${name}.log`));
+      return (await Promise.all(paths.map((path) => readFile(path, 'utf8')))).join('');
+    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
@@ -98,90 +100,63 @@ export async function startProcesses(
 interface ReplicaOptions {
   readonly name: string;
   readonly component: Component;
-  readonly folder: string;
+  /** The file of its log, including all its restarts. */
+  readonly logPath: string;
   readonly healthPort: number;
-  readonly environment: Record<string, string | undefined>;
+  readonly environment: Record<string, string>;
   readonly crashes: string[];
 }
 
 function startReplica(options: ReplicaOptions): Replica & AsyncDisposable {
-  const { name, component, folder, healthPort, environment, crashes } = options;
-  let child: ChildProcess | undefined;
+  const { name, healthPort, crashes } = options;
+  let running: ComponentProcess | undefined;
   let isReady = false;
-  let isOver = false;
+  let hasBeenDisposed = false;
   let downMs = 0;
   let isToldToEnd = false;
 
   const spawnOnce = async (): Promise<void> => {
-    await using log = await open(logPath(folder, name), 'a');
-    const started = spawn(process.execPath, [`${component}/main.ts`], {
-      env: environment,
-      detached: true,
-      stdio: ['ignore', log.fd, log.fd],
-    });
-    child = started;
+    const started = await startComponent(options);
+    if (hasBeenDisposed) started.signal('SIGKILL');
+    running = started;
     isReady = false;
     isToldToEnd = false;
     void watchReady(started);
-    const [code, signal] = (await once(started, 'exit')) as [number | null, string | null];
-    if (isReady && !isToldToEnd) crashes.push(`${name} ended: ${code ?? signal}`);
+    const exitStatus = await started.ended;
+    if (isReady && !isToldToEnd) crashes.push(`${name} ended: ${exitStatus}`);
     isReady = false;
   };
-  const watchReady = async (started: ChildProcess): Promise<void> => {
-    while (child === started && !isReady && started.exitCode === null) {
+  const watchReady = async (started: ComponentProcess): Promise<void> => {
+    while (running === started && !isReady && !started.isOver()) {
       isReady = await isHealthy(healthPort);
       if (!isReady) await sleep(100);
     }
   };
-  const supervising = (async () => {
-    while (!isOver) {
+  const supervisionLoop = (async () => {
+    while (!hasBeenDisposed) {
       await spawnOnce();
-      if (!isOver) await sleep(supervisorPauseMs + downMs);
+      if (!hasBeenDisposed) await sleep(supervisorPauseMs + downMs);
       downMs = 0;
     }
   })();
-  const signalGroup = (signal: NodeJS.Signals) => {
-    try {
-      if (child?.pid !== undefined) process.kill(-child.pid, signal);
-    } catch (error) {
-      // Between two lives there is nobody to hear it.
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  };
   return {
     name,
     async kill(down) {
       downMs = down;
       isToldToEnd = true;
-      signalGroup('SIGKILL');
+      running?.signal('SIGKILL');
     },
-    signal: signalGroup,
+    signal: (signal) => running?.signal(signal),
     isReady: () => isReady,
     async untilReady() {
-      for (let round = 0; round < 1_200 && !isReady; round += 1) await sleep(100);
-      if (!isReady) throw new Error(`${name} is not ready within two minutes`);
+      for (let round = 0; round < 3_000 && !isReady; round += 1) await sleep(100);
+      if (!isReady) throw new Error(`${name} is not ready within five minutes`);
     },
     async [Symbol.asyncDispose]() {
-      isOver = true;
+      hasBeenDisposed = true;
       isToldToEnd = true;
-      signalGroup('SIGCONT');
-      signalGroup('SIGTERM');
-      const tooLate = setTimeout(() => signalGroup('SIGKILL'), 20_000);
-      await supervising;
-      clearTimeout(tooLate);
+      await running?.stop();
+      await supervisionLoop;
     },
   };
-}
-
-async function isHealthy(port: number): Promise<boolean> {
-  try {
-    const signal = AbortSignal.timeout(1_000);
-    return (await fetch(`http://127.0.0.1:${port}/health/ready`, { signal })).ok;
-  } catch {
-    return false;
-  }
-}
-
-function logPath(folder: string, name: string): string {
-  return join(folder, `${name}.log`);
 }

@@ -5,36 +5,38 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { createRandom } from '../e2e/kill/random.ts';
 import { provisionTemplates } from '../../provision.ts';
-import { openTables } from '../e2e/support/database.ts';
-import type { Tables } from '../e2e/support/database.ts';
-import { startUpstream } from '../e2e/support/upstream.ts';
-import { createCaller, signIn } from '../support/http.ts';
-import { prepareActors } from './actors.ts';
-import type { Session } from './actors.ts';
+import { openTables } from '../support/database.ts';
+import type { Tables } from '../support/database.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { createCaller } from '../support/http.ts';
+import { prepareActors, signInFirst } from './actors.ts';
 import { injectFaults } from './inject.ts';
-import { judge } from './judge.ts';
+import { judgeRun } from './judge.ts';
 import type { Verdict } from './judge.ts';
 import { startLoad } from './load.ts';
 import type { Ledger } from './load.ts';
 import { startProcesses } from './processes.ts';
 import type { Processes } from './processes.ts';
-import { replicasOf } from './schedule.ts';
-import type { Fault } from './schedule.ts';
+import { countFaults, replicasOf } from './schedule.ts';
+import type { Fault, Round } from './schedule.ts';
 import { startServers } from './servers.ts';
-import { allAnnounced, allEnded, measureTimes } from './tables.ts';
+import { listUnannouncedEvents, listUnendedRecords, measureTimes } from './tables.ts';
 import type { Times } from './tables.ts';
 import { watchEvents } from './watch.ts';
 import type { Watch } from './watch.ts';
 
 export interface Run {
-  /** Of the schedule of faults. */
+  /** The seed of the schedule of faults. */
   readonly seed: number;
-  /** The load goes on until so many have been decided, and so many faults have begun. */
+  /**
+   * The load continues until this many approvals have been decided, and until every fault of this
+   * round has begun.
+   */
   readonly approvals: number;
-  readonly faults: number;
-  /** Between two faults, on average. */
+  readonly round: Round;
+  /** The average time between two faults. */
   readonly everyMs: number;
-  /** Told what happens, line by line. */
+  /** Called with each line that reports progress. */
   readonly say: (line: string) => void;
 }
 
@@ -43,20 +45,23 @@ export interface Outcome extends Verdict {
   readonly ledger: Ledger;
   readonly times: Times;
   readonly loadSeconds: number;
-  /** From the last fault until nothing moved any more. */
+  /** The time from the last fault until nothing changed any more. */
   readonly settleSeconds: number;
   readonly unknownMax: number;
   readonly streamConnections: number;
-  /** Late writes that a fence kept out, by the logs. */
-  readonly fenced: number;
+  /** The number of late writes that a fencing token kept out, counted from the logs. */
+  readonly fencedWrites: number;
 }
 
-/** Calls that one executor has in flight at most. */
+/** The limit of calls in flight of one executor. */
 const inFlightMax = 32;
-/** Longer than every lease, deadline and backoff that may still have to run out. */
+/** Longer than every lease, deadline and backoff that may still have to expire. */
 const settleMs = 150_000;
 
-/** Plays a whole run on servers and processes of its own, and judges it. */
+/**
+ * Runs the load and the faults on processes and servers started for this run, and checks the
+ * promises afterwards.
+ */
 export async function runFaults(run: Run): Promise<Outcome> {
   await using running = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'aag-faults-'));
@@ -82,37 +87,47 @@ export async function runFaults(run: Run): Promise<Outcome> {
     }),
   );
   const actors = await prepareActors(await signInFirst(processes), processes.urls, upstream);
-  const watch = running.use(await watchEvents(processes.urls, actors.cookie));
+  const eventWatch = running.use(await watchEvents(processes.urls, actors.cookie));
   run.say('everything serves');
 
   const startedAt = performance.now();
   const load = startLoad(actors);
   const injection = injectFaults({ ...run, processes, servers, random: createRandom(run.seed) });
   const { ledger } = load;
-  let said = 0;
-  while (ledger.decided.size < run.approvals || injection.faults.length < run.faults) {
+  const faultsMin = countFaults(run.round);
+  let reportedDecisions = 0;
+  while (ledger.decidedStatuses.size < run.approvals || injection.faults.length < faultsMin) {
     await sleep(200);
-    if (ledger.decided.size < said + 1_000) continue;
-    said = ledger.decided.size;
-    run.say(`${said} decided, ${injection.faults.length} faults`);
+    if (ledger.decidedStatuses.size < reportedDecisions + 1_000) continue;
+    reportedDecisions = ledger.decidedStatuses.size;
+    run.say(`${reportedDecisions} decided, ${injection.faults.length} faults`);
   }
-  // No more faults, but those in hand still fall into the rest of the load.
+  // No new fault begins, but the current faults continue while the rest of the approvals are
+  // decided.
   await Promise.all([load.drain(), injection.heal()]);
   const loadSeconds = (performance.now() - startedAt) / 1_000;
   const healedAt = performance.now();
   const tables = running.use(await openTables(servers.adminUrl));
-  await untilQuiet(tables, watch);
+  await untilQuiet(tables, eventWatch);
   const settleSeconds = (performance.now() - healedAt) / 1_000;
 
-  const unknownMax = countForUnknown(injection.faults) * inFlightMax;
-  const verdict = await judge({ tables, upstream, ledger, seen: watch.seen, unknownMax });
+  const unknownMax = unknownMaxOf(injection.faults) * inFlightMax;
+  const verdict = await judgeRun({
+    tables,
+    upstream,
+    ledger,
+    seen: eventWatch.eventCounts,
+    unknownMax,
+  });
   const [url = ''] = processes.urls;
   const owner = createCaller(url, { cookie: actors.cookie, origin: url });
-  const chain = (await owner.get('/v1/audit/verify')).body as { valid?: boolean };
+  const chainVerification = (await owner.get('/v1/audit/verify')).body as { valid?: boolean };
   const breaches = [
     ...verdict.breaches,
     ...processes.crashes.map((crash) => `a process ended by itself: ${crash}`),
-    ...(chain.valid === true ? [] : [`the audit chain: ${JSON.stringify(chain)}`]),
+    ...(chainVerification.valid === true
+      ? []
+      : [`the audit chain: ${JSON.stringify(chainVerification)}`]),
   ];
   isKept = breaches.length > 0;
   if (isKept) run.say(`the logs are in ${folder}`);
@@ -125,35 +140,35 @@ export async function runFaults(run: Run): Promise<Outcome> {
     settleSeconds,
     unknownMax,
     times: await measureTimes(tables),
-    streamConnections: watch.connections(),
-    fenced: await countFenced(processes),
+    streamConnections: eventWatch.connections(),
+    fencedWrites: await countFencedWrites(processes),
   };
 }
 
-/** By the link of the start that was last: it has ended those of the others. */
-async function signInFirst(processes: Processes): Promise<Session> {
-  for (const { name } of processes.all) {
-    const link = /^Sign in: (\S+)$/m.exec(await processes.logOf(name))?.[1];
-    const session = link && (await signIn(link).catch(() => undefined));
-    if (session) return session;
-  }
-  throw new Error('no sign-in link works');
-}
-
-/** Until all has ended and was announced, or no time is left for it: then the judge names it. */
-async function untilQuiet(tables: Tables, watch: Watch): Promise<void> {
+/**
+ * Waits until every execution has ended and its event has arrived, or until the time is up; after
+ * that, the judge names what is missing.
+ */
+async function untilQuiet(tables: Tables, eventWatch: Watch): Promise<void> {
   const endsAt = performance.now() + settleMs;
-  const left = async () => [...(await allEnded(tables)), ...(await allAnnounced(tables))];
-  while (performance.now() < endsAt && (await left()).length > 0) await sleep(500);
-  // What is in the feed is still to come to the stream's reader.
-  for (let seen = -1; seen !== watch.seen.size;) {
-    seen = watch.seen.size;
+  const listUnfinished = async () => [
+    ...(await listUnendedRecords(tables)),
+    ...(await listUnannouncedEvents(tables)),
+  ];
+  while (performance.now() < endsAt && (await listUnfinished()).length > 0) await sleep(500);
+  // Waits until no more events arrive, because some may still be on their way to the test's event
+  // stream.
+  for (let lastSeen = -1; lastSeen !== eventWatch.eventCounts.size;) {
+    lastSeen = eventWatch.eventCounts.size;
     await sleep(3_000);
   }
 }
 
-/** Faults that may leave a call's outcome unknown, each counted once for every executor that it concerns. */
-function countForUnknown(faults: readonly Fault[]): number {
+/**
+ * The number of calls whose outcome the faults may have left unknown: one fault can affect the
+ * calls of several executors.
+ */
+function unknownMaxOf(faults: readonly Fault[]): number {
   return faults
     .map((fault): number => {
       switch (fault.kind) {
@@ -169,7 +184,6 @@ function countForUnknown(faults: readonly Fault[]): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
-async function countFenced(processes: Processes): Promise<number> {
-  const logs = await Promise.all(processes.all.map(({ name }) => processes.logOf(name)));
-  return logs.join('\n').split('"reason":"fence_lost"').length - 1;
+async function countFencedWrites(processes: Processes): Promise<number> {
+  return (await processes.logs()).split('"reason":"fence_lost"').length - 1;
 }

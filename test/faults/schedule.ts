@@ -1,6 +1,7 @@
+import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 
-/** How many processes each component runs as; a replica is named `executor-1`, `executor-2`. */
+/** The number of processes of each component; replicas are named `executor-1`, `executor-2`. */
 export const replicasOf = {
   auth: 2,
   registry: 2,
@@ -15,80 +16,128 @@ export const replicasOf = {
 export type Server = 'postgres' | 'nats';
 
 export type Fault =
-  /** SIGKILL to its process group, and a new start after `downMs`. */
+  /** SIGKILL to the process group; the process starts again after `downMs`. */
   | { readonly kind: 'kill'; readonly target: string; readonly downMs: number }
-  /** SIGSTOP, and SIGCONT after `forMs`: the process goes on as if nothing had been. */
+  /**
+   * SIGSTOP, and SIGCONT after `forMs`: the process then continues without knowing of the pause.
+   */
   | { readonly kind: 'stop'; readonly target: string; readonly forMs: number }
-  /** Asked to stop, or killed, and started again on its data. */
+  /** Postgres or NATS is stopped or killed, and started again with its data. */
   | {
       readonly kind: 'restart';
       readonly target: Server;
       readonly how: 'asked' | 'killed';
       readonly downMs: number;
     }
-  /** SIGKILL to every process there is at once, as a machine that resets. */
+  /** SIGKILL to every process at once, as if the machine had lost power. */
   | { readonly kind: 'reset'; readonly downMs: number };
 
-export interface Timed {
-  /** After the fault before it. */
+export interface TimedFault {
+  /** The time since the previous fault. */
   readonly afterMs: number;
   readonly fault: Fault;
 }
 
-/** Leases of executions and dispatches last 15 s (docs/reference/approvals.md#execution). */
+/**
+ * Longer than the leases of executions and dispatches, which last 15 s
+ * (docs/reference/approvals.md#execution).
+ */
 const pastTheLeaseMs = 16_000;
 
-/** One round: a single pass has every kind of fault in it. */
-const killed: readonly Component[] = [
-  ...(['executor', 'executor', 'executor', 'approvals', 'approvals', 'approvals'] as const),
-  ...(['policy', 'gateway', 'auth', 'notifier', 'audit', 'registry'] as const),
-];
-const stoppedPastTheLease: readonly Component[] = ['executor', 'approvals'];
-const stoppedBriefly: readonly Component[] = ['gateway', 'policy', 'executor'];
-const restarted: readonly Server[] = ['postgres', 'nats'];
+/** The components that one round kills and stops; each round contains every kind of fault. */
+export interface Round {
+  readonly killedComponents: readonly Component[];
+  readonly stoppedPastTheLease: readonly Component[];
+  readonly stoppedBriefly: readonly Component[];
+}
+
+export const wholeRound: Round = {
+  killedComponents: [
+    ...(['executor', 'executor', 'executor', 'approvals', 'approvals', 'approvals'] as const),
+    ...(['policy', 'gateway', 'auth', 'notifier', 'audit', 'registry'] as const),
+  ],
+  stoppedPastTheLease: ['executor', 'approvals'],
+  stoppedBriefly: ['gateway', 'policy', 'executor'],
+};
+/** Kills each component once. */
+export const sampledRound: Round = {
+  killedComponents: components,
+  stoppedPastTheLease: ['executor', 'approvals'],
+  stoppedBriefly: ['gateway', 'policy', 'executor'],
+};
+/**
+ * With this seed, the stops past the lease begin right after the reset: the reset does not kill the
+ * stopped processes, and the leases that it leaves behind pass meanwhile. The brief stops are over
+ * by then, or end while the long ones last, so they make the run no longer.
+ */
+export const sampleSeed = 195_043;
+const restartedServers: readonly Server[] = ['postgres', 'nats'];
 
 /**
- * The faults of one seed, without end, round by round in an order of their own. What happens
- * between two of them is up to the machine: a seed replays the faults, not the interleaving.
+ * The endless schedule for one seed: rounds of all faults, in another order in each round. The same
+ * seed gives the same faults, but not the same interleaving of the processes, which depends on the
+ * machine.
  */
-export function* scheduleFaults(random: () => number, everyMs: number): Generator<Timed> {
-  for (let round = 0; ; round += 1) {
-    const faults = roundOf(random);
-    // Whoever resets everything must have something to come back to: once in a while, not first.
-    if (round % 3 === 0) {
-      faults.splice(between(random, 8, faults.length), 0, { kind: 'reset', downMs: 500 });
+export function* scheduleFaults(
+  random: () => number,
+  everyMs: number,
+  round: Round = wholeRound,
+): Generator<TimedFault> {
+  for (let number = 0; ; number += 1) {
+    const faults = faultsOf(round, random);
+    // A fault of all processes at once tests only what earlier work has left behind, so it comes in
+    // every third round, after other faults.
+    if (number % 3 === 0) {
+      faults.splice(randomBetween(random, 8, faults.length), 0, { kind: 'reset', downMs: 500 });
     }
-    for (const fault of faults) yield { afterMs: between(random, 0.4, 1.6) * everyMs, fault };
+    for (const fault of faults) yield { afterMs: randomBetween(random, 0.4, 1.6) * everyMs, fault };
   }
 }
 
-function roundOf(random: () => number): Fault[] {
-  const replica = (component: Component) =>
+function faultsOf(round: Round, random: () => number): Fault[] {
+  const randomReplicaName = (component: Component) =>
     `${component}-${1 + Math.floor(random() * replicasOf[component])}`;
   const faults: Fault[] = [
-    ...killed.map((component): Fault => {
-      return { kind: 'kill', target: replica(component), downMs: between(random, 0, 1_000) };
+    ...round.killedComponents.map((component): Fault => {
+      return {
+        kind: 'kill',
+        target: randomReplicaName(component),
+        downMs: randomBetween(random, 0, 1_000),
+      };
     }),
-    ...stoppedPastTheLease.map((component): Fault => {
-      const forMs = pastTheLeaseMs + between(random, 0, 4_000);
-      return { kind: 'stop', target: replica(component), forMs };
+    ...round.stoppedPastTheLease.map((component): Fault => {
+      const forMs = pastTheLeaseMs + randomBetween(random, 0, 4_000);
+      return { kind: 'stop', target: randomReplicaName(component), forMs };
     }),
-    ...stoppedBriefly.map((component): Fault => {
-      return { kind: 'stop', target: replica(component), forMs: between(random, 1_000, 6_000) };
+    ...round.stoppedBriefly.map((component): Fault => {
+      return {
+        kind: 'stop',
+        target: randomReplicaName(component),
+        forMs: randomBetween(random, 1_000, 6_000),
+      };
     }),
-    { kind: 'stop', target: 'nats', forMs: between(random, 1_000, 6_000) },
-    ...restarted.flatMap((target) =>
+    { kind: 'stop', target: 'nats', forMs: randomBetween(random, 1_000, 6_000) },
+    ...restartedServers.flatMap((target) =>
       (['asked', 'killed'] as const).map((how): Fault => {
-        return { kind: 'restart', target, how, downMs: between(random, 0, 3_000) };
+        return { kind: 'restart', target, how, downMs: randomBetween(random, 0, 3_000) };
       }),
     ),
   ];
   return shuffle(faults, random);
 }
 
-/** How many faults one round has, so that a run can ask for all kinds. */
-export const roundLength =
-  killed.length + stoppedPastTheLease.length + stoppedBriefly.length + 1 + 2 * restarted.length + 1;
+/** The number of faults in one round, so that a run can include all kinds. */
+export const countFaults = ({
+  killedComponents: killed,
+  stoppedPastTheLease,
+  stoppedBriefly,
+}: Round): number =>
+  killed.length +
+  stoppedPastTheLease.length +
+  stoppedBriefly.length +
+  1 +
+  2 * restartedServers.length +
+  1;
 
 export function describeFault(fault: Fault): string {
   switch (fault.kind) {
@@ -103,7 +152,7 @@ export function describeFault(fault: Fault): string {
   }
 }
 
-function between(random: () => number, low: number, high: number): number {
+function randomBetween(random: () => number, low: number, high: number): number {
   return low + random() * (high - low);
 }
 

@@ -8,25 +8,30 @@ import { keyNames } from '#config';
 import { components } from '#contracts/vocabulary';
 import { publicKeyOf } from '#signing';
 import { provisionBus, provisionDatabase, schemaOwners } from '../../provision.ts';
-import { startNats, startPostgres } from '../../services-src/embedded/index.ts';
-import { lastingPort } from './port.ts';
+import { lastingPort, startNats, startPostgres } from '../../services-src/embedded/index.ts';
+import { listProcessTree } from '../bench/processes.ts';
+import { smallStreams } from '../support/streams.ts';
 import type { Server } from './schedule.ts';
 
-/** A real Postgres and a real NATS, which can be taken away and come back on their data. */
+/** A real Postgres and a real NATS that can be stopped and started again on their data. */
 export interface Servers extends AsyncDisposable {
-  /** Logins and keys of every component. */
+  /** The logins and keys of every component. */
   readonly environment: Record<string, string>;
-  /** Postgres as its superuser: for the judge. */
+  /** The superuser's URL of the Postgres. */
   readonly adminUrl: string;
   kill(server: Server): Promise<void>;
-  /** Ends the server as its operator would, finishing what it has in hand. */
+  /** Stops the server as an operator would, with time to finish. */
   stop(server: Server): Promise<void>;
-  /** On the data and at the address it had. */
+  /** Starts the server on the same data and at the same address. */
   start(server: Server): Promise<void>;
-  signal(server: Server, signal: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Signals the server with all its processes, as Postgres has one for each session. */
+  signal(server: Server, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void>;
 }
 
-/** Both safe against being killed: Postgres waits for its disk with every commit. */
+/**
+ * Starts Postgres and NATS so that they survive being killed: Postgres writes every commit to disk
+ * before it confirms it.
+ */
 export async function startServers(folder: string): Promise<Servers> {
   await using startup = new AsyncDisposableStack();
   const logger = pino({ level: 'silent' });
@@ -36,7 +41,7 @@ export async function startServers(folder: string): Promise<Servers> {
     [...components, 'provision'].map((name) => [name, newPassword()]),
   );
   const port = await lastingPort();
-  const start = {
+  const startByServer = {
     postgres: () => startPostgres({ dataDir, logger, maxConnections: 200 }),
     nats: () =>
       startNats({
@@ -46,13 +51,13 @@ export async function startServers(folder: string): Promise<Servers> {
         config: natsAccounts((user) => JSON.stringify(passwords[user])),
       }),
   };
-  const postgres = await start.postgres();
-  const running: Record<Server, Awaited<ReturnType<(typeof start)[Server]>>> = {
+  const postgres = await startByServer.postgres();
+  const runningServers: Record<Server, Awaited<ReturnType<(typeof startByServer)[Server]>>> = {
     postgres,
-    nats: await start.nats(),
+    nats: await startByServer.nats(),
   };
   for (const server of ['postgres', 'nats'] as const) {
-    startup.defer(() => running[server][Symbol.asyncDispose]());
+    startup.defer(() => runningServers[server][Symbol.asyncDispose]());
   }
 
   const roles = Object.fromEntries(
@@ -62,8 +67,7 @@ export async function startServers(folder: string): Promise<Servers> {
   await provisionDatabase({ adminUrl: postgres.adminUrl, roles });
   await provisionBus({
     natsUrl: natsUrl('provision'),
-    replicas: 1,
-    filesBytesMax: 64 * 1024 * 1024,
+    ...smallStreams,
   });
   const environment: Record<string, string> = {};
   for (const name of keyNames) environment[name] = randomBytes(32).toString('base64url');
@@ -75,20 +79,25 @@ export async function startServers(folder: string): Promise<Servers> {
     environment[`${component.toUpperCase()}_DATABASE_URL`] = postgres.urlFor(role);
   }
 
-  const everything = startup.move();
+  const startedServers = startup.move();
   return {
     environment,
     adminUrl: postgres.adminUrl,
     async kill(server) {
-      process.kill(running[server].pid, 'SIGKILL');
-      await running[server].exited;
-      await running[server][Symbol.asyncDispose]();
+      process.kill(runningServers[server].pid, 'SIGKILL');
+      await runningServers[server].exited;
+      await runningServers[server][Symbol.asyncDispose]();
     },
-    stop: async (server) => running[server][Symbol.asyncDispose](),
+    stop: async (server) => runningServers[server][Symbol.asyncDispose](),
     async start(server) {
-      running[server] = await start[server]();
+      runningServers[server] = await startByServer[server]();
     },
-    signal: (server, signal) => void process.kill(running[server].pid, signal),
-    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+    async signal(server, signal) {
+      const { pid } = runningServers[server];
+      // The parent gets the signal first, because it starts the other processes.
+      process.kill(pid, signal);
+      for (const each of await listProcessTree([pid])) if (each !== pid) process.kill(each, signal);
+    },
+    [Symbol.asyncDispose]: () => startedServers.disposeAsync(),
   };
 }

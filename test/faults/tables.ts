@@ -1,9 +1,9 @@
-import type { Tables } from '../e2e/support/database.ts';
+import type { Tables } from '../support/database.ts';
 
-/** An approval and its execution, as the tables have them. */
+/** An approval and its execution, as stored in the tables. */
 export interface Call {
   readonly id: string;
-  /** Of the order: from the address that the approver was shown. */
+  /** The number of the order, read from the URL on the approval card. */
   readonly number: number;
   readonly status: string;
   readonly resolution: string | null;
@@ -19,8 +19,10 @@ export async function listCalls({ query }: Tables): Promise<Call[]> {
   );
 }
 
-/** What has not ended, as sentences; none when all has. */
-export async function allEnded({ query }: Tables): Promise<string[]> {
+/**
+ * Returns one sentence for each kind of record that has not ended; an empty list if all have ended.
+ */
+export async function listUnendedRecords({ query }: Tables): Promise<string[]> {
   const [row] = await query(
     `select (select count(*)::int from approvals.approval
               where status in ('pending', 'bubbled')) as "open approvals",
@@ -31,16 +33,23 @@ export async function allEnded({ query }: Tables): Promise<string[]> {
             (select count(*)::int from approvals.execution
               where finished_at is null) as "unfinished executions",
             (select count(*)::int from executor.dispatch
-              where outcome is null) as "dispatches without an outcome"`,
+              where outcome is null) as "dispatches without an outcome",
+            (select count(*)::int from approvals.approval a
+              where resolution = 'allow_remember' and not exists
+                    (select from policy.rule where approval_id = a.id)
+            ) as "remembered decisions without a rule"`,
   );
   return sentencesOf(row);
 }
 
-const outboxes = ['auth', 'registry', 'policy', 'executor', 'approvals', 'notifier'];
+const outboxSchemas = ['auth', 'registry', 'policy', 'executor', 'approvals', 'notifier'];
 
-/** Events that have not reached all their readers, as sentences; none when all have. */
-export async function allAnnounced({ query }: Tables): Promise<string[]> {
-  const events = outboxes
+/**
+ * Returns one sentence for each kind of event that has not reached all its consumers; an empty list
+ * if all have.
+ */
+export async function listUnannouncedEvents({ query }: Tables): Promise<string[]> {
+  const events = outboxSchemas
     .map((owner) => `select id, body::json -> 'audit' as entry, published_at from ${owner}.outbox`)
     .join(' union all ');
   const [row] = await query(
@@ -62,10 +71,10 @@ export async function allAnnounced({ query }: Tables): Promise<string[]> {
 function sentencesOf(row: Record<string, number | string>): string[] {
   return Object.entries(row)
     .filter(([, count]) => Number(count) !== 0)
-    .map(([what, count]) => `${count} ${what}`);
+    .map(([countedKind, count]) => `${count} ${countedKind}`);
 }
 
-const counted = {
+const countedQueries = {
   audit: `select type || ' ' || approval_id as "key" from audit.record
            where (type like 'approval.%' or type like 'execution.%')
              and type <> 'approval.refused'`,
@@ -75,13 +84,13 @@ const counted = {
   rules: `select 'rule ' || approval_id as "key" from policy.rule where approval_id is not null`,
 };
 
-/** How many rows there are of each type about each approval. */
+/** The number of rows of each type for each approval. */
 export async function listCounts(
   { query }: Tables,
-  what: keyof typeof counted,
+  countedKind: keyof typeof countedQueries,
 ): Promise<Map<string, number>> {
   const rows = await query(
-    `select key, count(*)::int as "count" from (${counted[what]}) each group by key`,
+    `select key, count(*)::int as "count" from (${countedQueries[countedKind]}) each group by key`,
   );
   return new Map(rows.map(({ key, count }) => [key, count]));
 }
@@ -92,7 +101,7 @@ export interface ExecutorRecords {
   readonly called: number;
 }
 
-/** What the executor has put on record about each approval's call. */
+/** The executor's audit records of each approval's call. */
 export async function listExecutorRecords({
   query,
 }: Tables): Promise<Map<string, ExecutorRecords>> {
@@ -108,15 +117,17 @@ export async function listExecutorRecords({
 }
 
 export interface Times {
-  /** From the decision to the end of an execution, in seconds. */
+  /** The median time, in seconds, from the decision to the end of the execution. */
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** The same of those whose outcome is unknown; null where there are none. */
+  /**
+   * The longest time, in seconds, of an execution with an unknown outcome; null if there is none.
+   */
   readonly unknownMax: number | null;
 }
 
-/** How long executions took, by the database's clock. */
+/** The durations of executions, by the database's clock. */
 export async function measureTimes({ query }: Tables): Promise<Times> {
   const [row] = await query(
     `with done as (

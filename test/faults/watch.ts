@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The dashboard's part: reads the event stream through everything, and comes back to where it was. */
+/**
+ * Reads the event stream throughout the run, as the dashboard does, and resumes after the last
+ * event when the stream was interrupted.
+ */
 export interface Watch extends AsyncDisposable {
-  /** How often each event arrived, by its type and the approval that it is about. */
-  readonly seen: ReadonlyMap<string, number>;
+  /** How often each event arrived, by its type and its approval. */
+  readonly eventCounts: ReadonlyMap<string, number>;
   /** How often the stream was opened. */
   readonly connections: () => number;
 }
@@ -31,7 +34,7 @@ export async function watchEvents(urls: readonly string[], cookie: string): Prom
       const messages = (text + decoder.decode(chunk, { stream: true })).split('\n\n');
       text = messages.pop() ?? '';
       for (const message of messages) {
-        const key = keyOf(message);
+        const key = eventKeyOf(message);
         if (key !== undefined) seen.set(key, (seen.get(key) ?? 0) + 1);
         lastId = /^id: (.*)$/m.exec(message)?.[1] ?? lastId;
       }
@@ -46,7 +49,7 @@ export async function watchEvents(urls: readonly string[], cookie: string): Prom
   while (connections === 0 || lastId === undefined) await sleep(50);
 
   return {
-    seen,
+    eventCounts: seen,
     connections: () => connections,
     async [Symbol.asyncDispose]() {
       ending.abort();
@@ -55,7 +58,7 @@ export async function watchEvents(urls: readonly string[], cookie: string): Prom
   };
 }
 
-function keyOf(message: string): string | undefined {
+function eventKeyOf(message: string): string | undefined {
   const data = /^data: (.*)$/m.exec(message)?.[1];
   if (data === undefined) return undefined;
   const event = JSON.parse(data) as { type: string; data: { id?: string; approval_id?: string } };

@@ -1,31 +1,38 @@
 /**
- * `npm run model-check`: compares the permission walk with a model of it, on every world of a
- * bounded space. Ends with code 1 at the first disagreement of a sweep, which is the smallest,
- * because each goes from few rules to many and from short chains to long.
+ * `npm run model-check`: compares the product's permission check with an independent model of it,
+ * in every combination of a limited number of rules and identities. It exits with 1 at the first
+ * difference. This is the smallest one, because the combinations begin with few rules and short
+ * chains of identities.
  */
-import { findDenyDisagreement } from '../../policy/domain/deny-space.testing.ts';
-import { findDisagreement } from '../../policy/domain/model-compare.testing.ts';
-import { sweeps } from '../../policy/domain/model-space.testing.ts';
-import type { Sweep } from '../../policy/domain/model-space.testing.ts';
+import { findDenyDisagreement } from '../../policy/denials/domain/deny-space.testing.ts';
+import { findDisagreement } from '../../policy/walk/domain/model-compare.testing.ts';
+import { sweeps } from '../../policy/walk/domain/model-space.testing.ts';
+import { positionSweep } from '../../policy/walk/domain/position-space.testing.ts';
+import type { Sweep } from '../../policy/walk/domain/model-space.testing.ts';
 
-const names = {
+const nameSweep = {
   name: 'every name of a request, one deny rule',
   check: findDenyDisagreement,
 };
-const walks = sweeps.map((sweep) => ({ name: sweep.name, check: () => check(sweep) }));
+const walkSweeps = [...sweeps, positionSweep(3)].map((sweep) => ({
+  name: sweep.name,
+  check: () => checkSweep(sweep),
+}));
 
-for (const sweep of [names, ...walks]) {
+for (const sweep of [nameSweep, ...walkSweeps]) {
   const startedMs = performance.now();
   const { count, found } = sweep.check();
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  const result = found === undefined ? 'all agree' : 'DISAGREE';
-  console.log(`${sweep.name}: ${count.toLocaleString('en')} worlds in ${seconds} s, ${result}.`);
+  const verdictText = found === undefined ? 'all agree' : 'DISAGREE';
+  console.log(
+    `${sweep.name}: ${count.toLocaleString('en')} worlds in ${seconds} s, ${verdictText}.`,
+  );
   if (found === undefined) continue;
   console.log(found);
   process.exitCode = 1;
 }
 
-function check(sweep: Sweep): { count: number; found: string | undefined } {
+function checkSweep(sweep: Sweep): { count: number; found: string | undefined } {
   let count = 0;
   for (const world of sweep.worlds()) {
     count += 1;

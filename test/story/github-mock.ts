@@ -11,7 +11,10 @@ export type GithubMock = PrismMock;
 const { resolve } = createRequire(import.meta.url);
 const keptPaths = /^\/repos\/\{owner\}\/\{repo\}\/(issues|pulls|contents)/;
 
-/** A third-party API nobody here wrote: issues, pull requests and contents of GitHub's own OpenAPI document. */
+/**
+ * A mock of a third-party API: issues, pull requests and contents from GitHub's own OpenAPI
+ * document.
+ */
 export async function startGithubMock(): Promise<GithubMock> {
   const folder = dirname(resolve('@octokit/openapi/package.json'));
   const text = await readFile(join(folder, 'generated/api.github.com.json'), 'utf8');

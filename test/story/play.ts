@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 
-import { signIn, withKey } from '../support/http.ts';
+import { signIn, createCallerWithKey } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
 import type { GithubMock, UpstreamHit } from './github-mock.ts';
 import type { Receiver } from './receiver.ts';
@@ -10,17 +10,22 @@ export interface Stage {
   readonly signInUrl: string;
   readonly github: GithubMock;
   readonly receiver: Receiver;
-  /** Tells one step in one line. */
+  /** Reports one step in one line. */
   readonly say: (line: string) => void;
 }
 
 /**
- * The main job from end to end, over nothing but public HTTP: an agent calls an action it has
- * no rule for, the call suspends, its user allows it, it is replayed with the vault's
- * credential, the agent gets the result, and webhook, SSE and audit log tell the story.
- * Throws at the first step that differs.
+ * Plays the product's main use case over public HTTP alone. An agent calls an action that no rule
+ * allows, so the call is suspended. Its user allows it, and it is replayed with a credential from
+ * the vault. The agent gets the result, and webhook, event stream and audit log report it. Throws
+ * at the first step with a different outcome; returns the user and the agent.
  */
-export async function playStory({ signInUrl, github, receiver, say }: Stage): Promise<void> {
+export async function playStory({
+  signInUrl,
+  github,
+  receiver,
+  say,
+}: Stage): Promise<{ user: Caller; userId: string; bot: Caller }> {
   const { origin } = new URL(signInUrl);
   const credential = `CANARY-${randomUUID()}`;
 
@@ -30,7 +35,7 @@ export async function playStory({ signInUrl, github, receiver, say }: Stage): Pr
 
   const agent = await ok(user.post('/v1/identities/agents', { name: 'deploy-bot' }), 201);
   const key = await ok(user.post(`/v1/identities/${agent.id}/keys`, { name: 'demo' }), 201);
-  const bot = withKey(origin, key.key);
+  const bot = createCallerWithKey(origin, key.key);
   say(`created agent ${agent.path.join('/')} ${agent.id} with key ${key.hint}…`);
 
   const secret = await ok(
@@ -56,43 +61,50 @@ export async function playStory({ signInUrl, github, receiver, say }: Stage): Pr
   say(`subscribed webhook ${webhook.id}; its endpoint answered the handshake`);
   await using feed = await openFeed(origin, user.cookie);
 
-  await readNeedsNoRule(bot, github, say, credential);
-  const first = await suspend(bot, say, 'The build is red');
-  await feed.until('approval.raised', first.approval_id);
+  await callReadWithoutRule(bot, github, say, credential);
+  const firstEnvelope = await suspendCall(bot, say, 'The build is red');
+  await feed.until('approval.raised', firstEnvelope.approval_id);
   say(`the dashboard heard of it by SSE`);
 
-  const resolved = await ok(
-    user.post(`/v1/approvals/${first.approval_id}/resolve`, { resolution: 'allow' }),
+  const resolvedApproval = await ok(
+    user.post(`/v1/approvals/${firstEnvelope.approval_id}/resolve`, { resolution: 'allow' }),
   );
-  assert.equal(resolved.status, 'allowed');
-  say(`${me.name} allowed approval ${first.approval_id} once; execution ${resolved.execution.id}`);
-  const replayed = await resumeUntilCalled(bot, first.approval_id);
-  assert.equal(replayed.result.status_code, 201);
+  assert.equal(resolvedApproval.status, 'allowed');
+  say(
+    `${me.name} allowed approval ${firstEnvelope.approval_id} once; execution ${resolvedApproval.execution.id}`,
+  );
+  const replayedCall = await resumeUntilCalled(bot, firstEnvelope.approval_id);
+  assert.equal(replayedCall.result.status_code, 201);
   const posts = github.hits.filter(({ method }) => method === 'POST');
   assert.equal(posts.length, 1, 'the upstream got the POST exactly once');
-  checkPost(posts[0], credential, 'The build is red');
+  expectReceivedPost(posts[0], credential, 'The build is red');
   say(
-    `replayed with the vault's credential: GitHub answered 201, the agent has issue #${replayed.result.body.number}`,
+    `replayed with the vault's credential: GitHub answered 201, the agent has issue #${replayedCall.result.body.number}`,
   );
 
-  await until(async () => receiver.delivered.some(({ type }) => type === 'execution.finished'));
-  const told = receiver.delivered.filter(
-    ({ data }) => (data.approval_id ?? data.id) === first.approval_id,
+  await until(async () =>
+    receiver.receivedEvents.some(({ type }) => type === 'execution.finished'),
   );
-  assert.deepEqual(told.map(({ type }) => type).toSorted(), [
+  const deliveredEvents = receiver.receivedEvents.filter(
+    ({ data }) => (data.approval_id ?? data.id) === firstEnvelope.approval_id,
+  );
+  assert.deepEqual(deliveredEvents.map(({ type }) => type).toSorted(), [
     'approval.raised',
     'approval.resolved',
     'execution.finished',
   ]);
-  assert.deepEqual(receiver.refused, []);
-  say(`the webhook got ${told.map(({ type }) => type).join(', ')}, each signature verified`);
+  assert.deepEqual(receiver.refusalReasons, []);
+  say(
+    `the webhook got ${deliveredEvents.map(({ type }) => type).join(', ')}, each signature verified`,
+  );
 
-  await remember(user, bot, { github, say });
-  await deny(user, bot, { github, say });
-  await tellFromAudit(user, { say, credential, approvalId: first.approval_id });
+  await rememberPermission(user, bot, { github, say });
+  await denyCall(user, bot, { github, say });
+  await checkAuditLog(user, { say, credential, approvalId: firstEnvelope.approval_id });
+  return { user, userId: me.id, bot };
 }
 
-async function readNeedsNoRule(
+async function callReadWithoutRule(
   bot: Caller,
   github: GithubMock,
   say: Stage['say'],
@@ -114,23 +126,23 @@ async function readNeedsNoRule(
   );
 }
 
-const issue = (title: string) => ({
+const createIssueCall = (title: string) => ({
   service: 'github',
   action: 'create_issue',
   params: { repository: 'acme/site', title, body: 'Found by the nightly run.' },
 });
 
-async function suspend(bot: Caller, say: Stage['say'], title: string) {
-  const check = await ok(bot.post('/v1/actions/validate', issue(title)));
-  assert.equal(check.outcome, 'would_require_approval');
-  const envelope = await ok(bot.post('/v1/actions/call', issue(title)), 202);
+async function suspendCall(bot: Caller, say: Stage['say'], title: string) {
+  const dryRunAnswer = await ok(bot.post('/v1/actions/validate', createIssueCall(title)));
+  assert.equal(dryRunAnswer.outcome, 'would_require_approval');
+  const envelope = await ok(bot.post('/v1/actions/call', createIssueCall(title)), 202);
   assert.equal(envelope.status, 'pending_approval');
   assert.deepEqual(envelope.permission_keys, ['github:create_issue:acme/site'].map(orgKey));
   say(`write: ${envelope.action_description} → suspended, approval ${envelope.approval_id}`);
   return envelope;
 }
 
-/** The org's service is `org/github` in keys. */
+/** Permission keys name a service of the org as `org/github`. */
 const orgKey = (key: string) => `org/${key}`;
 
 async function resumeUntilCalled(bot: Caller, approvalId: string) {
@@ -143,21 +155,21 @@ async function resumeUntilCalled(bot: Caller, approvalId: string) {
   return answer;
 }
 
-function checkPost(hit: UpstreamHit | undefined, credential: string, title: string): void {
+function expectReceivedPost(hit: UpstreamHit | undefined, credential: string, title: string): void {
   assert.equal(hit?.url, '/repos/acme/site/issues');
   assert.equal(hit?.authorization, `Bearer ${credential}`);
   assert.equal(JSON.parse(hit?.body ?? '{}').title, title);
   assert.equal(hit?.status, 201);
 }
 
-async function remember(
+async function rememberPermission(
   user: Caller,
   bot: Caller,
   { github, say }: Pick<Stage, 'github' | 'say'>,
 ): Promise<void> {
   const title = 'Remember me';
-  const envelope = await suspend(bot, say, title);
-  const resolved = await ok(
+  const envelope = await suspendCall(bot, say, title);
+  const resolvedApproval = await ok(
     user.post(`/v1/approvals/${envelope.approval_id}/resolve`, {
       resolution: 'allow_remember',
       remember_keys: envelope.suggested_tiers[0].keys,
@@ -166,18 +178,20 @@ async function remember(
   );
   await resumeUntilCalled(bot, envelope.approval_id);
   const before = github.hits.length;
-  const direct = await ok(bot.post('/v1/actions/call', issue('No need to ask')));
-  assert.equal(direct.status, 'called');
+  const directAnswer = await ok(bot.post('/v1/actions/call', createIssueCall('No need to ask')));
+  assert.equal(directAnswer.status, 'called');
   assert.equal(github.hits.length, before + 1);
   const { items } = await ok(user.get('/v1/rules'));
-  const rule = items.find((each: { approval_id: string }) => each.approval_id === resolved.id);
+  const rule = items.find(
+    (each: { approval_id: string }) => each.approval_id === resolvedApproval.id,
+  );
   assert.equal(rule.pattern, envelope.permission_keys[0]);
   say(
-    `allowed and remembered for 24 h: rule ${rule.id} on ${resolved.placement.name}; the next call went straight through`,
+    `allowed and remembered for 24 h: rule ${rule.id} on ${resolvedApproval.placement.name}; the next call went straight through`,
   );
 }
 
-async function deny(
+async function denyCall(
   user: Caller,
   bot: Caller,
   { github, say }: Pick<Stage, 'github' | 'say'>,
@@ -193,21 +207,23 @@ async function deny(
   await ok(
     user.post(`/v1/approvals/${envelope.approval_id}/resolve`, { resolution: 'deny', reason }),
   );
-  const denied = await ok(bot.post('/v1/actions/call', { approval_id: envelope.approval_id }));
-  assert.equal(denied.status, 'denied');
-  assert.equal(denied.reason, reason);
-  const late = await user.post(`/v1/approvals/${envelope.approval_id}/resolve`, {
+  const deniedAnswer = await ok(
+    bot.post('/v1/actions/call', { approval_id: envelope.approval_id }),
+  );
+  assert.equal(deniedAnswer.status, 'denied');
+  assert.equal(deniedAnswer.reason, reason);
+  const lateAnswer = await user.post(`/v1/approvals/${envelope.approval_id}/resolve`, {
     resolution: 'allow',
   });
-  assert.equal(late.status, 409);
-  assert.equal(late.body.error, 'already_resolved');
+  assert.equal(lateAnswer.status, 409);
+  assert.equal(lateAnswer.body.error, 'already_resolved');
   assert.equal(github.hits.length, before, 'nothing was sent');
   say(
-    `denied approval ${envelope.approval_id}: the agent was told “${denied.reason}”, GitHub saw nothing`,
+    `denied approval ${envelope.approval_id}: the agent was told “${deniedAnswer.reason}”, GitHub saw nothing`,
   );
 }
 
-async function tellFromAudit(
+async function checkAuditLog(
   user: Caller,
   { say, credential, approvalId }: { say: Stage['say']; credential: string; approvalId: string },
 ): Promise<void> {
@@ -226,25 +242,25 @@ async function tellFromAudit(
   for (const type of types) {
     assert.equal(rows.filter((row) => row.type === type).length, 1, `${type} is audited once`);
   }
-  const verified = await ok(user.get('/v1/audit/verify'));
-  assert.equal(verified.valid, true);
-  const everything = JSON.stringify(await ok(user.get('/v1/audit?limit=200')));
-  assert.ok(!everything.includes(credential), 'the credential is nowhere in the audit log');
-  say(`audited: ${types.join(', ')}; chain of ${verified.rows_checked} rows verified`);
+  const chainVerification = await ok(user.get('/v1/audit/verify'));
+  assert.equal(chainVerification.valid, true);
+  const wholeAudit = JSON.stringify(await ok(user.get('/v1/audit?limit=200')));
+  assert.ok(!wholeAudit.includes(credential), 'the credential is nowhere in the audit log');
+  say(`audited: ${types.join(', ')}; chain of ${chainVerification.rows_checked} rows verified`);
 }
 
-async function ok(pending: ReturnType<Caller['get']>, status = 200) {
-  const reply = await pending;
+async function ok(pendingReply: ReturnType<Caller['get']>, status = 200) {
+  const reply = await pendingReply;
   assert.equal(reply.status, status, JSON.stringify(reply.body));
   return reply.body;
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let round = 0; round < 400; round += 1) {
+  for (let round = 0; round < 2_000; round += 1) {
     if (await isTrue()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('waited 20 s for something that did not happen');
+  throw new Error('waited 100 s for something that did not happen');
 }
 
 /** The event stream as a browser reads it. */
@@ -258,14 +274,15 @@ async function openFeed(
     signal: ending.signal,
   });
   assert.equal(reply.status, 200);
-  let received = '';
+  let receivedText = '';
   const reading = (async () => {
     const decoder = new TextDecoder();
-    for await (const chunk of reply.body ?? []) received += decoder.decode(chunk, { stream: true });
-  })().catch(() => undefined); // Aborted below.
+    for await (const chunk of reply.body ?? [])
+      receivedText += decoder.decode(chunk, { stream: true });
+  })().catch(() => undefined); // Reading fails when the stream is closed on purpose, which is no error.
   return {
     until: (type, approvalId) =>
-      until(async () => received.includes(type) && received.includes(approvalId)),
+      until(async () => receivedText.includes(type) && receivedText.includes(approvalId)),
     async [Symbol.asyncDispose]() {
       ending.abort();
       await reading;

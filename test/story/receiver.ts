@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Delivered {
+export interface DeliveredEvent {
   readonly id: string;
   readonly type: string;
   readonly data: any; // eslint-disable-line typescript/no-explicit-any -- looked at field by field
@@ -12,26 +12,34 @@ export interface Delivered {
 
 export interface Receiver extends Disposable {
   readonly url: string;
-  readonly delivered: readonly Delivered[];
-  /** Set from the answer that created the subscription; deliveries are verified with it from then on. */
+  readonly receivedEvents: readonly DeliveredEvent[];
+  /**
+   * The secret that the gateway returns when it creates the subscription; the receiver verifies
+   * later deliveries with it.
+   */
   secret: string | undefined;
-  /** Why requests were refused; empty when all was well. */
-  readonly refused: readonly string[];
+  /** Why the receiver refused requests; empty if it refused none. */
+  readonly refusalReasons: readonly string[];
 }
 
-/** A webhook endpoint that verifies as docs/reference/events.md#verifying-a-delivery says. */
+/**
+ * A webhook endpoint that verifies deliveries as docs/reference/events.md#verifying-a-delivery
+ * describes.
+ */
 export async function startReceiver(): Promise<Receiver> {
-  const delivered: Delivered[] = [];
+  const delivered: DeliveredEvent[] = [];
   const refused: string[] = [];
-  const seen = new Set<string>();
+  const seenIds = new Set<string>();
   const server = createServer((request, reply) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const raw = Buffer.concat(chunks);
-      const envelope = JSON.parse(raw.toString('utf8')) as Delivered;
+      const rawBody = Buffer.concat(chunks);
+      const envelope = JSON.parse(rawBody.toString('utf8')) as DeliveredEvent;
       const problem =
-        receiver.secret === undefined ? undefined : verify(request.headers, raw, receiver.secret);
+        receiver.secret === undefined
+          ? undefined
+          : findSignatureProblem(request.headers, rawBody, receiver.secret);
       if (problem !== undefined) {
         refused.push(problem);
         reply.writeHead(401).end();
@@ -41,8 +49,8 @@ export async function startReceiver(): Promise<Receiver> {
         reply.writeHead(200).end(envelope.data.challenge);
         return;
       }
-      if (!seen.has(envelope.id)) delivered.push(envelope);
-      seen.add(envelope.id);
+      if (!seenIds.has(envelope.id)) delivered.push(envelope);
+      seenIds.add(envelope.id);
       reply.writeHead(204).end();
     });
   });
@@ -50,8 +58,8 @@ export async function startReceiver(): Promise<Receiver> {
   await once(server, 'listening');
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    delivered,
-    refused,
+    receivedEvents: delivered,
+    refusalReasons: refused,
     secret: undefined,
     [Symbol.dispose]() {
       server.closeAllConnections();
@@ -61,18 +69,22 @@ export async function startReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-function verify(headers: IncomingHttpHeaders, raw: Buffer, secret: string): string | undefined {
+function findSignatureProblem(
+  headers: IncomingHttpHeaders,
+  rawBody: Buffer,
+  secret: string,
+): string | undefined {
   const timestamp = String(headers['x-service-timestamp'] ?? '');
   if (!/^[0-9]+$/.test(timestamp)) return 'timestamp is missing or not an integer';
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return 'timestamp is too far away';
   const expected = createHmac('sha256', Buffer.from(secret, 'utf8'))
     .update(`${timestamp}.`)
-    .update(raw)
+    .update(rawBody)
     .digest();
-  const entries = String(headers['x-service-signature-v1'] ?? '').split(',');
-  const matches = entries.some((entry) => {
-    const given = Buffer.from(entry.trim().replace(/^v1=/, ''), 'hex');
-    return given.length === expected.length && timingSafeEqual(given, expected);
+  const signatureEntries = String(headers['x-service-signature-v1'] ?? '').split(',');
+  const hasMatch = signatureEntries.some((entry) => {
+    const givenSignature = Buffer.from(entry.trim().replace(/^v1=/, ''), 'hex');
+    return givenSignature.length === expected.length && timingSafeEqual(givenSignature, expected);
   });
-  return matches ? undefined : 'no signature matches';
+  return hasMatch ? undefined : 'no signature matches';
 }

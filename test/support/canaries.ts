@@ -6,30 +6,30 @@ import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
 
 /**
- * Every credential in a test begins like this, and nothing that may be kept does: the run fails when
- * any of it is found in a table, a write-ahead log, a stream or a log line
- * (docs/reference/security.md#credentials). A text that a caller puts where credentials do not belong
- * is kept with the rest, and begins otherwise.
+ * Every credential in a test begins with this mark, and no other text does. The run fails if the
+ * mark appears in a table, a write-ahead log, a stream or a log line
+ * (docs/reference/security.md#credentials). A test that puts a text into a field where no
+ * credential belongs must choose a text without the mark, because the product stores that text.
  */
-const mark = 'CANARY-';
+const canaryMark = 'CANARY-';
 
-/** A credential: it must never be seen where it was not sent. */
-export const canary = (): string => `${mark}${randomUUID()}`;
+/** Creates a credential, which must never appear in a place that a test did not send it to. */
+export const createCanary = (): string => `${canaryMark}${randomUUID()}`;
 
-/** Where a canary was found, with what stands before and after it. */
+/** A canary that was found, with the text before and after it. */
 export interface Leak {
   readonly place: string;
   readonly form: string;
   readonly near: string;
 }
 
-const forms = markForms();
+const formsByName = markForms();
 
-/** The mark as it may be spelled: in base64, whatever stands around it. */
+/** The forms in which the mark may appear: plain, and in base64 at each of three positions. */
 function markForms(): ReadonlyMap<string, string> {
-  const bytes = Buffer.from(mark);
-  const found = new Map([
-    ['raw', mark],
+  const bytes = Buffer.from(canaryMark);
+  const formsOfMark = new Map([
+    ['raw', canaryMark],
     ['hex', bytes.toString('hex')],
     ['HEX', bytes.toString('hex').toUpperCase()],
   ]);
@@ -38,22 +38,25 @@ function markForms(): ReadonlyMap<string, string> {
     [1, 1],
     [2, 0],
   ] as const) {
-    // Of its characters, those that its neighbours have no part in.
+    // Keeps only the base64 characters that are the same whatever bytes stand before and after the
+    // mark.
     const [low, high] = [0x00, 0xff].map((byte) =>
       Buffer.concat([Buffer.alloc(before, byte), bytes, Buffer.alloc(after, byte)])
         .toString('base64')
         .split(''),
     );
-    const own = low?.map((character, at) => (character === high?.[at] ? character : ' ')).join('');
-    found.set(`base64+${before}`, own?.trim() ?? '');
+    const stableCharacters = low
+      ?.map((character, at) => (character === high?.[at] ? character : ' '))
+      .join('');
+    formsOfMark.set(`base64+${before}`, stableCharacters?.trim() ?? '');
   }
-  return found;
+  return formsOfMark;
 }
 
-/** Looks at bytes as they are, and at what was compressed in them. */
+/** Finds canaries in the bytes, and in data within them that was compressed with gzip. */
 export function findCanaries(place: string, sink: Buffer): Leak[] {
   return [sink, ...gzipMembersIn(sink)].flatMap((layer) =>
-    [...forms].flatMap(([form, text]) => {
+    [...formsByName].flatMap(([form, text]) => {
       const at = layer.indexOf(text);
       if (at < 0) return [];
       const near = layer.subarray(Math.max(0, at - 160), at + 80).toString('latin1');
@@ -63,24 +66,27 @@ export function findCanaries(place: string, sink: Buffer): Leak[] {
 }
 
 const gzipMagic = Buffer.from('1f8b08', 'hex');
-const membersMax = 200;
+const gzipMembersMax = 200;
 
-/** Gzip members that begin anywhere in these bytes, opened. */
+/** Decompresses the gzip members that begin anywhere in these bytes. */
 export function gzipMembersIn(sink: Buffer): Buffer[] {
-  const members: Buffer[] = [];
+  const gzipMembers: Buffer[] = [];
   let at = sink.indexOf(gzipMagic);
-  while (at >= 0 && members.length < membersMax) {
+  while (at >= 0 && gzipMembers.length < gzipMembersMax) {
     try {
-      members.push(gunzipSync(sink.subarray(at), { maxOutputLength: 16 * 1024 * 1024 }));
+      gzipMembers.push(gunzipSync(sink.subarray(at), { maxOutputLength: 16 * 1024 * 1024 }));
     } catch {
-      // Three bytes that look like a beginning, and are none.
+      // These three bytes look like the start of gzip data, but are not.
     }
     at = sink.indexOf(gzipMagic, at + 1);
   }
-  return members;
+  return gzipMembers;
 }
 
-/** Looks through the files below a folder, one at a time: all, or those whose names are wanted. */
+/**
+ * Searches the files below a folder one after another: all files, or only those with a matching
+ * name.
+ */
 export async function sweepFolder(
   folder: string,
   isWanted: (name: string) => boolean = () => true,
@@ -90,7 +96,7 @@ export async function sweepFolder(
   for (const { parentPath, name } of entries.filter((each) => each.isFile())) {
     if (!isWanted(name)) continue;
     const path = join(parentPath, name);
-    // Postgres may take a segment of its log away meanwhile.
+    // Postgres may have deleted this segment of its log since the folder was listed.
     const content = await readFile(path).catch(() => Buffer.alloc(0));
     leaks.push(...findCanaries(path, content));
   }
@@ -98,14 +104,15 @@ export async function sweepFolder(
 }
 
 /**
- * Looks through what Postgres logs from now on until it is asked: rows that were deleted since, and
- * what was rolled back. Segments are named in their order.
+ * Remembers the current position in the write-ahead log. The returned function searches what was
+ * logged after this position, including rows that were deleted or rolled back. The names of the
+ * log's segments sort in the order in which they were written.
  */
 export async function watchLog(adminUrl: string, walDir: string): Promise<() => Promise<Leak[]>> {
-  const first = await currentSegment(adminUrl);
+  const firstSegment = await currentSegment(adminUrl);
   return async () => {
-    const last = await currentSegment(adminUrl);
-    return sweepFolder(walDir, (name) => name >= first && name <= last);
+    const lastSegment = await currentSegment(adminUrl);
+    return sweepFolder(walDir, (name) => name >= firstSegment && name <= lastSegment);
   };
 }
 
@@ -121,7 +128,7 @@ async function currentSegment(adminUrl: string): Promise<string> {
   }
 }
 
-/** Looks through every row of every table: as text, with bytes in hex. */
+/** Searches every row of every table as text, in which bytes appear in hex. */
 export async function sweepDatabase(adminUrl: string): Promise<Leak[]> {
   const client = new pg.Client({ connectionString: adminUrl });
   await client.connect();
@@ -132,15 +139,16 @@ export async function sweepDatabase(adminUrl: string): Promise<Leak[]> {
        where schemaname not in ('pg_catalog', 'information_schema')
     `);
     if (tables.length === 0) throw new Error('the sweep found no tables');
-    const looks = tables.map(
+    const searches = tables.map(
       ({ name }) =>
         `(select '${name}' as place, t::text as row from ${name} t where t::text like any ($1) limit 1)`,
     );
-    const inHex = [...forms.values()].map((text) => Buffer.from(text).toString('hex'));
-    const wanted = [...forms.values(), ...inHex].map((text) => `%${text}%`);
-    const { rows } = await client.query<{ place: string; row: string }>(looks.join(' union all '), [
-      wanted,
-    ]);
+    const formsInHex = [...formsByName.values()].map((text) => Buffer.from(text).toString('hex'));
+    const patterns = [...formsByName.values(), ...formsInHex].map((text) => `%${text}%`);
+    const { rows } = await client.query<{ place: string; row: string }>(
+      searches.join(' union all '),
+      [patterns],
+    );
     return rows.map(({ place, row }) => {
       const [leak] = findCanaries(place, Buffer.from(row));
       return leak ?? { place, form: 'hex of bytes', near: row.slice(0, 240) };
@@ -150,11 +158,11 @@ export async function sweepDatabase(adminUrl: string): Promise<Leak[]> {
   }
 }
 
-/** Fails what is under way when anything was found. */
+/** Throws if any leak was found. */
 export function refuseLeaks(leaks: readonly Leak[]): void {
   if (leaks.length === 0) return;
   const lines = leaks.slice(0, 20).map(({ place, form, near }) => `${place} (${form}): …${near}…`);
   throw new Error(
-    [`${leaks.length} places keep a credential (${mark}…):`, ...lines, ''].join('\n'),
+    [`${leaks.length} places keep a credential (${canaryMark}…):`, ...lines, ''].join('\n'),
   );
 }

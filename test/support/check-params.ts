@@ -2,7 +2,7 @@ import { describeIssues } from '../../services-src/json-schema/describe-issues.t
 import type { SchemaIssue } from '../../services-src/json-schema/describe-issues.ts';
 import { compileSchema } from '../../services-src/json-schema/find-errors.ts';
 
-/** Checks params as a thread does: to the end, however long it takes. */
+/** Validates an action's parameters as the validation thread does, but without a limit on steps. */
 export type ParamsValidator = (params: unknown) => SchemaIssue[];
 
 export function compileValidator(schema: Readonly<Record<string, unknown>>): ParamsValidator {

@@ -1,23 +1,28 @@
-/** Shorter than this a measurement says little: the clock of CPU time may advance in steps of 10 ms. */
+/**
+ * The clock of CPU time may advance in steps of 10 ms, so shorter measurements are not accurate.
+ */
 const measuredMsMin = 60;
 const runsMax = 100_000;
 
 /**
- * CPU time of this thread in milliseconds that one run takes, which other work of the machine does
- * not lengthen.
+ * The CPU time in milliseconds that one run of `work` takes in this thread. Unlike elapsed time, it
+ * does not grow with the machine's other load.
  */
 export function cpuMsOf(work: () => unknown, measuredMs = measuredMsMin): number {
   work();
-  const before = process.threadCpuUsage();
-  for (let runs = 1; ; runs += 1) {
+  const usageBefore = process.threadCpuUsage();
+  for (let runCount = 1; ; runCount += 1) {
     work();
-    const { user, system } = process.threadCpuUsage(before);
+    const { user, system } = process.threadCpuUsage(usageBefore);
     const ms = (user + system) / 1_000;
-    if (ms >= measuredMs || runs === runsMax) return ms / runs;
+    if (ms >= measuredMs || runCount === runsMax) return ms / runCount;
   }
 }
 
-/** What handling a text may cost: twenty times what parsing it as JSON does, and what a small request costs anyhow. */
+/**
+ * The most CPU time that handling a text may take: twenty times the time to parse it as JSON, plus
+ * a constant for any small request.
+ */
 export function allowedMsOf(text: string): number {
   return 2 + 20 * cpuMsOf(() => JSON.parse(text));
 }

@@ -12,14 +12,14 @@ interface Decider {
   readonly role: Role | null;
 }
 
-/** Signs decisions as auth does, for tests in which auth is a stand-in. */
+/** Signs decisions as auth does, for tests in which a stand-in replaces auth. */
 export function createDecisions({ keys }: Pick<TestEnvironment, 'keys'>) {
   const signer = createPublicSigner<DecisionStatement>('decision', keys.DECISION_KEY);
-  /** That the decider allows this one call, unless `change` says more. */
+  /** Signs that the resolver allows this one call, or the decision that `change` describes. */
   const on = (
     gap: string,
     decider: Decider,
-    change: Partial<DecisionStatement> = {},
+    changedFields: Partial<DecisionStatement> = {},
   ): DecisionStatement => ({
     jti: randomUUID(),
     orgId: decider.orgId,
@@ -37,15 +37,16 @@ export function createDecisions({ keys }: Pick<TestEnvironment, 'keys'>) {
     cascade: false,
     acknowledge: null,
     at: Date.now(),
-    ...change,
+    ...changedFields,
   });
   return {
     on,
-    signOn: (...given: Parameters<typeof on>) => signer.sign(on(...given)),
+    signOn: (...statementArguments: Parameters<typeof on>) =>
+      signer.sign(on(...statementArguments)),
   };
 }
 
-/** What a signed statement says, whoever signed it. */
+/** Reads the claims of a signed statement without checking its signature. */
 export function readUnverified<T>(signed: string): T {
   return JSON.parse(Buffer.from(signed.split('.')[0] ?? '', 'base64url').toString()) as T;
 }

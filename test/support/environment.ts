@@ -1,10 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import pg from 'pg';
 import { pino } from 'pino';
 import { inject } from 'vitest';
 
@@ -14,38 +13,46 @@ import { gapKeyNames, keyNames, principalKeyNames } from '#config';
 import { components } from '#contracts/vocabulary';
 import { publicKeyOf } from '#signing';
 import type { Component } from '#contracts/vocabulary';
-import { provisionBus, schemaOwners } from '../../provision.ts';
+import { provisionBus } from '../../provision.ts';
 import { startNats } from '../../services-src/embedded/index.ts';
 import { refuseLeaks, sweepDatabase, sweepFolder, watchLog } from './canaries.ts';
+import { copyDatabase } from './database-copy.ts';
+import { smallStreams } from './streams.ts';
 
 export interface TestEnvironment extends AsyncDisposable {
-  /** What `loadConfig` reads: database, bus and keys of every component. */
+  /**
+   * The environment variables that `loadConfig` reads, for every component: databases, bus and
+   * keys.
+   */
   readonly variables: Record<string, string>;
   readonly keys: Record<(typeof keyNames)[number], string> & {
-    /** What auth signs principals with. */
+    /** The keys with which auth signs principals. */
     readonly principal: readonly string[];
-    /** What policy signs gaps with. */
+    /** The keys with which policy signs permission gaps. */
     readonly gap: readonly string[];
   };
-  /** Superuser URL of this environment's own database. */
+  /** The superuser URL of this environment's own database. */
   readonly adminUrl: string;
-  /** A bus logged in as a component, closed with the environment. */
+  /** Logs in to the bus as a component; the connection is closed together with the environment. */
   connect(component: Component): Promise<Bus>;
-  /** The same for the component's second user, which reads the stream. */
+  /** Logs in as the component's second NATS user, which reads the stream. */
   connectReader(component: Component): Promise<Bus>;
 }
 
-/** A database of its own with every schema, and a NATS server of its own: nothing is shared between test files. */
+/** Creates a database with every schema, and a NATS server; each test file has its own. */
 export async function createTestEnvironment({
   serverLogLevel = 'error',
+  streams = {},
 }: {
-  /** For tests that make NATS complain thousands of times. */
+  /** The log level of NATS; `silent` for tests that make it log thousands of errors. */
   serverLogLevel?: 'error' | 'silent';
+  /** Other sizes of streams than the usual ones. */
+  streams?: Partial<typeof smallStreams>;
 } = {}): Promise<TestEnvironment> {
   await using startup = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-environment-'));
   startup.defer(() => rm(dataDir, { recursive: true, force: true }));
-  // When the server has stopped: what it has stored until then.
+  // After NATS has stopped, its stored streams are searched for credentials.
   startup.defer(async () => refuseLeaks(await sweepFolder(join(dataDir, 'nats/jetstream'))));
   const password = 'CANARY-bus-password';
   const nats = startup.use(
@@ -58,49 +65,39 @@ export async function createTestEnvironment({
   const natsUrl = (user: string) => nats.url.replace('nats://', `nats://${user}:${password}@`);
   await provisionBus({
     natsUrl: natsUrl('provision'),
-    replicas: 1,
-    filesBytesMax: 64 * 1024 * 1024,
+    ...smallStreams,
+    ...streams,
   });
 
-  const serverUrl = inject('adminUrl');
-  const database = `test_${randomUUID().replaceAll('-', '')}`;
-  await administer(
-    serverUrl,
-    `create database ${database} template template_gateway strategy file_copy`,
-  );
-  startup.defer(() => administer(serverUrl, `drop database ${database} with (force)`));
-  const adminUrl = serverUrl.replace('/postgres?', `/${database}?`);
+  const database = startup.use(await copyDatabase());
+  const { adminUrl } = database;
   const sweepLog = await watchLog(adminUrl, inject('walDir'));
   startup.defer(async () =>
     refuseLeaks([...(await sweepDatabase(adminUrl)), ...(await sweepLog())]),
   );
 
-  const made = Object.fromEntries(
+  const generatedKeys = Object.fromEntries(
     keyNames.map((name) => [name, randomBytes(32).toString('base64url')]),
   ) as Record<(typeof keyNames)[number], string>;
   const variables: Record<string, string> = {
-    ...made,
-    DECISION_PUBLIC_KEY: publicKeyOf(made.DECISION_KEY),
-    LOG_LEVEL: logEverything(),
+    ...generatedKeys,
+    ...database.variables,
+    DECISION_PUBLIC_KEY: publicKeyOf(generatedKeys.DECISION_KEY),
+    LOG_LEVEL: redirectLogToFile(),
     PORT: '0',
+    SHUTDOWN_PAUSE_SECONDS: '0',
   };
   for (const component of components) {
     variables[`${component.toUpperCase()}_NATS_URL`] = natsUrl(component);
-  }
-  for (const component of schemaOwners) {
-    const url = new URL(adminUrl);
-    url.username = component;
-    url.password = 'CANARY-role-password';
-    variables[`${component.toUpperCase()}_DATABASE_URL`] = url.href;
   }
 
   const running = startup.move();
   return {
     variables,
     keys: {
-      ...made,
-      principal: principalKeyNames.map((name) => made[name]),
-      gap: gapKeyNames.map((name) => made[name]),
+      ...generatedKeys,
+      principal: principalKeyNames.map((name) => generatedKeys[name]),
+      gap: gapKeyNames.map((name) => generatedKeys[name]),
     },
     adminUrl,
     async connect(component) {
@@ -114,24 +111,14 @@ export async function createTestEnvironment({
 }
 
 /**
- * Components log to the descriptor of stdout. Here it is a file, which is swept when the run is over;
- * with TEST_LOG_LEVEL they log for whoever is looking instead.
+ * Redirects stdout to a file, which the run searches for credentials at its end; components log to
+ * stdout's file descriptor. If TEST_LOG_LEVEL is set, components log to the terminal instead.
  */
-function logEverything(): string {
-  const asked = process.env['TEST_LOG_LEVEL'];
-  if (asked !== undefined) return asked;
+function redirectLogToFile(): string {
+  const requestedLevel = process.env['TEST_LOG_LEVEL'];
+  if (requestedLevel !== undefined) return requestedLevel;
   logFile ??= openSync(join(inject('logDir'), `${process.pid}.log`), 'a');
   Object.defineProperty(process.stdout, 'fd', { value: logFile, configurable: true });
   return 'trace';
 }
 let logFile: number | undefined;
-
-async function administer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}

@@ -12,29 +12,35 @@ import { refuseLeaks, sweepFolder } from './canaries.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Superuser URL of the run's Postgres; database `template_gateway` has every schema migrated. */
+    /**
+     * The superuser's URL of the run's Postgres. Its database `template_gateway` has all
+     * migrations.
+     */
     adminUrl: string;
-    /** Where components log to. */
+    /** The folder that components log to. */
     logDir: string;
-    /** The write-ahead log of the run's Postgres. */
+    /** The folder of the write-ahead log of the run's Postgres. */
     walDir: string;
   }
 }
 
-/** One Postgres for a whole run; each test file copies its database from a migrated template. */
+/**
+ * Starts one Postgres for the whole run; each test file copies its database from a migrated one.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using startup = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-test-'));
   startup.defer(() => rm(dataDir, { recursive: true, force: true }));
   const [logDir, walDir] = [join(dataDir, 'logs'), join(dataDir, 'postgres/data/pg_wal')];
   await mkdir(logDir);
-  // When the server has stopped. Tables, streams and most of this log were swept with their worlds.
+  // After Postgres has stopped, searches what is left of its write-ahead log for credentials. Each
+  // test environment has already searched its tables, its streams and its part of the log.
   startup.defer(async () =>
     refuseLeaks([...(await sweepFolder(logDir)), ...(await sweepFolder(walDir))]),
   );
   const logger = pino({ level: 'error' });
   const postgres = startup.use(
-    await startPostgres({ dataDir, logger, durable: false, maxConnections: 200 }),
+    await startPostgres({ dataDir, logger, durable: false, maxConnections: 400 }),
   );
 
   const client = new pg.Client({ connectionString: postgres.adminUrl });
@@ -43,7 +49,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await client.end();
   await provisionDatabase({
     adminUrl: postgres.adminUrl.replace('/postgres?', '/template_gateway?'),
-    // Roles belong to the server, so one password serves all databases of the run.
+    // A role belongs to the whole server, so it has the same password for all databases of the run.
     roles: Object.fromEntries(
       schemaOwners.map((user) => [user, { user, password: 'CANARY-role-password' }]),
     ),

@@ -1,4 +1,6 @@
-/** An HTTP client as a user of the API would write it: no knowledge of the product but its addresses. */
+import { checkDeclared } from './declared-errors.ts';
+
+/** An HTTP reply as a client of the API sees it. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -13,6 +15,10 @@ export interface Caller {
   delete(path: string): Promise<Reply>;
 }
 
+/**
+ * Calls the API as a client does. The test fails if a route answers with an error code that its
+ * description does not list.
+ */
 export function createCaller(baseUrl: string, credentials: Record<string, string>): Caller {
   const call = async (
     method: string,
@@ -32,11 +38,9 @@ export function createCaller(baseUrl: string, credentials: Record<string, string
     });
     const text = await reply.text();
     const isJson = reply.headers.get('content-type')?.includes('json') ?? false;
-    return {
-      status: reply.status,
-      headers: reply.headers,
-      body: isJson && text !== '' ? JSON.parse(text) : text,
-    };
+    const answerBody = isJson && text !== '' ? JSON.parse(text) : text;
+    checkDeclared({ method, url: `${baseUrl}${path}` }, answerBody);
+    return { status: reply.status, headers: reply.headers, body: answerBody };
   };
   return {
     get: (path, headers) => call('GET', path, headers ? { headers } : {}),
@@ -47,10 +51,13 @@ export function createCaller(baseUrl: string, credentials: Record<string, string
   };
 }
 
-export const withKey = (baseUrl: string, agentKey: string): Caller =>
+export const createCallerWithKey = (baseUrl: string, agentKey: string): Caller =>
   createCaller(baseUrl, { authorization: `Bearer ${agentKey}` });
 
-/** Signs in by a one-time link as a browser does: opens it, presses the button, keeps the cookie. */
+/**
+ * Signs in with a one-time link as a browser does: opens the link, presses the button, and keeps
+ * the cookie.
+ */
 export async function signIn(signInUrl: string): Promise<Caller & { cookie: string }> {
   const { origin, searchParams } = new URL(signInUrl);
   const page = await fetch(signInUrl, { redirect: 'manual' });
@@ -64,4 +71,13 @@ export async function signIn(signInUrl: string): Promise<Caller & { cookie: stri
   const cookie = reply.headers.get('set-cookie')?.split(';')[0];
   if (reply.status !== 303 || !cookie) throw new Error(`signing in answered ${reply.status}`);
   return { cookie, ...createCaller(origin, { cookie, origin }) };
+}
+
+/** Signs in with the newest link that replicas of auth have printed, which made the others invalid. */
+export async function signInWithNewest(printedText: string): ReturnType<typeof signIn> {
+  for (const [, link = ''] of printedText.matchAll(/^Sign in: (\S+)$/gm)) {
+    const session = await signIn(link).catch(() => undefined);
+    if (session !== undefined) return session;
+  }
+  throw new Error('no sign-in link works');
 }

@@ -16,7 +16,10 @@ export interface OfferedTool extends Json {
   readonly inputSchema: { type: 'object' } & Json;
 }
 
-/** `sessions`: the SDK 1.x, with a session; `stateless`: the revision 2026-07-28. */
+/**
+ * The kind of MCP server: `sessions` uses the SDK 1.x with sessions, and `stateless` the revision
+ * 2026-07-28.
+ */
 export type Era = 'sessions' | 'stateless';
 
 export interface McpHit {
@@ -31,30 +34,33 @@ export type Intercept = (hit: McpHit, reply: ServerResponse) => boolean;
 export interface TestMcpServer extends AsyncDisposable {
   readonly url: string;
   readonly host: string;
-  /** Everything that arrived, in order. */
+  /** Every request that arrived, in order. */
   readonly hits: McpHit[];
   readonly tools: OfferedTool[];
-  /** What a call of any tool answers. */
+  /** Computes the result of a call, for all tools. */
   answer: (name: string, given: Json) => Json;
   pageSize: number;
-  /** Answers in JSON where it could stream. */
-  plainJson: boolean;
-  /** Says on the stream of each call that its tools have changed. */
-  announces: boolean;
-  /** The bearer token it asks for. */
+  /** True if the server answers with plain JSON even where it could answer with an event stream. */
+  answersInPlainJson: boolean;
+  /** True if the server announces in the stream of each call that its tools have changed. */
+  announcesToolChanges: boolean;
+  /** The bearer token that the server requires; null if it requires none. */
   token: string | null;
-  /** Answers in its place when it says true. */
+  /**
+   * Gets each request first; if it returns true, it has handled the request and the server does
+   * not.
+   */
   intercept: Intercept;
-  /** As a restart does: sessions are lost. */
+  /** Forgets all sessions, as a server does when it restarts. */
   forgetSessions(): void;
   calls(): McpHit[];
 }
 
-/** A real MCP server of either era on loopback, which keeps its own log of what reached it. */
+/** Starts a real MCP server of either kind on loopback, which logs every request. */
 export async function startMcpServer(era: Era, tools: OfferedTool[]): Promise<TestMcpServer> {
   const hits: McpHit[] = [];
   const sessions = new Map<string, StreamableHTTPServerTransport>();
-  const serve = era === 'sessions' ? serveSessions : serveStateless;
+  const serveRequest = era === 'sessions' ? serveSessions : serveStateless;
   const server = createServer((request, reply) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -69,7 +75,7 @@ export async function startMcpServer(era: Era, tools: OfferedTool[]): Promise<Te
         reply.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
         return;
       }
-      void serve({ state, sessions }, { request, reply, hit });
+      void serveRequest({ state, sessions }, { request, reply, hit });
     });
   });
   server.listen(0, '127.0.0.1');
@@ -84,8 +90,8 @@ export async function startMcpServer(era: Era, tools: OfferedTool[]): Promise<Te
       content: [{ type: 'text', text: `${name} ${JSON.stringify(given)}` }],
     }),
     pageSize: 2,
-    plainJson: false,
-    announces: false,
+    answersInPlainJson: false,
+    announcesToolChanges: false,
     token: null,
     intercept: () => false,
     forgetSessions: () => sessions.clear(),
@@ -99,24 +105,27 @@ export async function startMcpServer(era: Era, tools: OfferedTool[]): Promise<Te
   return state;
 }
 
-interface Serving {
+interface ServerState {
   readonly state: TestMcpServer;
   readonly sessions: Map<string, StreamableHTTPServerTransport>;
 }
 
-interface Exchange {
+interface HttpExchange {
   readonly request: IncomingMessage;
   readonly reply: ServerResponse;
   readonly hit: McpHit;
 }
 
-function pageOf({ tools, pageSize }: TestMcpServer, cursor: unknown) {
-  const from = Number(cursor ?? 0);
-  const to = from + pageSize;
-  return { tools: tools.slice(from, to), ...(to < tools.length ? { nextCursor: String(to) } : {}) };
+function toolPageOf({ tools, pageSize }: TestMcpServer, cursor: unknown) {
+  const firstIndex = Number(cursor ?? 0);
+  const to = firstIndex + pageSize;
+  return {
+    tools: tools.slice(firstIndex, to),
+    ...(to < tools.length ? { nextCursor: String(to) } : {}),
+  };
 }
 
-/** As the SDKs answer for tools that are not there. */
+/** Answers a call of an unknown tool as the MCP SDKs do. */
 function answerOf(
   { tools, answer }: TestMcpServer,
   { name, arguments: given = {} }: { name: string; arguments?: Json | undefined },
@@ -126,13 +135,13 @@ function answerOf(
 }
 
 async function serveSessions(
-  { state, sessions }: Serving,
-  { request, reply, hit }: Exchange,
+  { state, sessions }: ServerState,
+  { request, reply, hit }: HttpExchange,
 ): Promise<void> {
   const id = request.headers['mcp-session-id'];
-  const known = typeof id === 'string' ? sessions.get(id) : undefined;
-  if (known !== undefined) {
-    await known.handleRequest(request, reply, hit.message);
+  const knownSession = typeof id === 'string' ? sessions.get(id) : undefined;
+  if (knownSession !== undefined) {
+    await knownSession.handleRequest(request, reply, hit.message);
     return;
   }
   if (id !== undefined || hit.message?.method !== 'initialize') {
@@ -143,14 +152,17 @@ async function serveSessions(
   }
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: () => randomUUID(),
-    enableJsonResponse: state.plainJson,
+    enableJsonResponse: state.answersInPlainJson,
     onsessioninitialized: (session) => void sessions.set(session, transport),
   });
   const capabilities = { tools: { listChanged: true } };
   const server = new Server({ name: 'old', version: '1' }, { capabilities });
-  server.setRequestHandler(ListToolsRequestSchema, ({ params }) => pageOf(state, params?.cursor));
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
+    toolPageOf(state, params?.cursor),
+  );
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification }) => {
-    if (state.announces) await sendNotification({ method: 'notifications/tools/list_changed' });
+    if (state.announcesToolChanges)
+      await sendNotification({ method: 'notifications/tools/list_changed' });
     return answerOf(state, params);
   });
   await server.connect(transport as Parameters<typeof server.connect>[0]);
@@ -158,8 +170,8 @@ async function serveSessions(
 }
 
 async function serveStateless(
-  { state }: Serving,
-  { request, reply, hit }: Exchange,
+  { state }: ServerState,
+  { request, reply, hit }: HttpExchange,
 ): Promise<void> {
   const handler = createMcpHandler(
     () => {
@@ -169,7 +181,7 @@ async function serveStateless(
       );
       server.setRequestHandler(
         'tools/list',
-        ({ params }) => pageOf(state, params?.cursor) as never,
+        ({ params }) => toolPageOf(state, params?.cursor) as never,
       );
       server.setRequestHandler('tools/call', ({ params }) => answerOf(state, params) as never);
       return server;
@@ -177,20 +189,20 @@ async function serveStateless(
     { legacy: 'reject' },
   );
   const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
-  const web = new Request(state.url, {
+  const webRequest = new Request(state.url, {
     method: 'POST',
     headers: Object.fromEntries(headers) as Record<string, string>,
     body: JSON.stringify(hit.message),
   });
-  const response = await handler.fetch(web, { parsedBody: hit.message });
+  const response = await handler.fetch(webRequest, { parsedBody: hit.message });
   reply.writeHead(response.status, Object.fromEntries(response.headers));
   reply.end(Buffer.from(await response.arrayBuffer()));
 }
 
 const repository = { type: 'string', description: 'owner/name' };
 
-/** A tool with a scope, one that only looks, and one that destroys. */
-export const sampleTools = (): OfferedTool[] => [
+/** Three tools: one with a scope parameter, one that reads, and one that deletes. */
+export const createSampleTools = (): OfferedTool[] => [
   {
     name: 'create_issue',
     description: 'Creates an issue in a repository',
@@ -214,7 +226,7 @@ export const sampleTools = (): OfferedTool[] => [
   },
 ];
 
-/** A template for such a server, as an admin would save it. */
+/** A template for a server of this file, as an admin would save it. */
 export function mcpTemplate(
   key: string,
   url: string,

@@ -1,17 +1,24 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-export type Part = 'network namespaces' | 'chromium' | 'root';
+export type MachinePart =
+  | 'network namespaces'
+  | 'a disk of its own'
+  | 'chromium'
+  | 'root'
+  | 'a terminal';
 
 export interface Need {
-  readonly available: boolean;
-  /** Why it is not; empty when it is. */
+  readonly isAvailable: boolean;
+  /** Why the machine does not have the part; empty if it has. */
   readonly reason: string;
-  /** For the end of a test's name: says what it needs, and nothing where that is there. */
+  /**
+   * A suffix for the test's name that names the missing part; empty if the machine has the part.
+   */
   readonly note: string;
 }
 
-const checks: Record<Part, () => string> = {
+const reasonChecks: Record<MachinePart, () => string> = {
   'network namespaces': () => {
     try {
       execFileSync('unshare', ['-rn', 'ip', 'link', 'set', 'lo', 'up'], { stdio: 'ignore' });
@@ -20,20 +27,46 @@ const checks: Record<Part, () => string> = {
       return 'unshare -rn or ip does not work here';
     }
   },
+  'a terminal': () => (existsSync('/usr/bin/script') ? '' : 'no script (util-linux) found'),
+  'a disk of its own': () => {
+    const [command = '', ...args] = withOwnDisk('/tmp', { mebibytes: 1 });
+    try {
+      execFileSync(command, [...args, 'true'], { stdio: 'ignore' });
+      return '';
+    } catch {
+      return 'unshare --mount or mounting a tmpfs does not work here';
+    }
+  },
   root: () => (process.geteuid?.() === 0 ? '' : 'these tests run as an ordinary user'),
   chromium: () => {
-    const places = [
+    const chromiumPaths = [
       process.env['CHROMIUM_PATH'] ?? '',
       '/usr/bin/chromium',
       '/usr/bin/google-chrome',
     ];
-    return places.some((place) => place !== '' && existsSync(place)) ? '' : 'no chromium found';
+    return chromiumPaths.some((place) => place !== '' && existsSync(place))
+      ? ''
+      : 'no chromium found';
   },
 };
 
-/** Whether a part of the machine that some tests need is there. A test that lacks it says so in its name. */
-export function needs(part: Part): Need {
-  const reason = checks[part]();
+/**
+ * A command that runs another one, its last arguments, with a small disk of its own at a folder.
+ * Other processes reach it at `/proc/PID/root`; it is gone when the last process there has ended.
+ */
+export function withOwnDisk(folder: string, { mebibytes }: { mebibytes: number }): string[] {
+  const isRoot = process.geteuid?.() === 0;
+  const script = `mount -t tmpfs -o size=${mebibytes}m,mode=0755 tmpfs "$0" && exec "$@"`;
+  const userOptions = isRoot ? [] : ['--map-current-user', '--keep-caps'];
+  return ['unshare', '--mount', ...userOptions, 'sh', '-c', script, folder];
+}
+
+/**
+ * Tells whether the machine has a part that some tests need. A test that is skipped because of a
+ * missing part says this in its name.
+ */
+export function needs(part: MachinePart): Need {
+  const reason = reasonChecks[part]();
   const available = reason === '';
-  return { available, reason, note: available ? '' : ` skipped: needs ${part}` };
+  return { isAvailable: available, reason, note: available ? '' : ` skipped: needs ${part}` };
 }

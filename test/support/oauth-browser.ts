@@ -1,43 +1,45 @@
 /**
- * A browser reduced to what signing a client in needs: a cookie jar, redirects, and pressing the
- * buttons of plain HTML forms. It knows nothing of the product but what its pages say.
+ * A browser that can only do what a sign-in needs: keep cookies, follow redirects, and press
+ * buttons of plain HTML forms. It knows nothing about the product except what the pages contain.
  */
 export interface OauthBrowser {
-  /** `name=value` of the cookies it keeps. */
+  /** The browser's cookies as `name=value`. */
   readonly cookie: string;
-  /** Opens an address and follows redirects within the product. */
+  /** Opens an address and follows redirects to the product's own pages. */
   open(url: string): Promise<Page>;
-  /** Presses a button of the page's form, with its fields as they stand and these changed. */
+  /** Presses a button of the page's form. `fields` replace the form's own values. */
   press(page: Page, button: string, fields?: Record<string, string>): Promise<Page>;
   /**
-   * Goes from an authorization URL to the redirect URI, signing in where that is asked and
-   * allowing what is asked on the way: as a new agent under the suggested name, or as `choose` says.
+   * Opens an authorization URL and returns the redirect to the client. It signs in where a page
+   * asks for it, and gives consent for a new agent with the suggested name, or as `choose` says.
    */
-  authorize(url: string | URL, choose?: Choice): Promise<URL>;
+  authorize(url: string | URL, consentChoice?: Choice): Promise<URL>;
 }
 
 export interface Choice {
-  /** The button of the consent screen; `allow` when absent. */
+  /** The button to press on the consent page; `allow` by default. */
   readonly decision?: 'allow' | 'cancel';
-  /** Id of an agent, or `new`. */
+  /** The id of the agent that the client may act as, or `new`. */
   readonly agent?: string;
-  /** Name of the new agent. */
+  /** The name of the new agent. */
   readonly name?: string;
 }
 
-/** What somebody types on the sign-in page. */
+/** The e-mail address and password that a person types on the sign-in page. */
 export interface Account {
   readonly email: string;
   readonly password: string;
 }
 
-/** What the browser shows, or where it would go next when that is outside of the product. */
+/**
+ * The page that the browser shows. If a redirect leads to another site, `leavesTo` is its address.
+ */
 export interface Page {
   readonly url: URL;
   readonly status: number;
   readonly headers: Headers;
   readonly html: string;
-  /** A redirect to somewhere else, not followed. */
+  /** A redirect to another site, which the browser has not followed. */
   readonly leavesTo: URL | null;
 }
 
@@ -50,8 +52,8 @@ interface Form {
 const redirectsMax = 10;
 
 /**
- * `cookie`: of a session that is already open, as `signIn` of `http.ts` returns it. `account`: of
- * somebody who signs in when a page asks for it.
+ * `cookie` is the cookie of an open session, as `signIn` of `http.ts` returns it. `account` belongs
+ * to the person who signs in when a page asks for it.
  */
 export function openBrowser(
   baseUrl: string,
@@ -59,13 +61,14 @@ export function openBrowser(
 ): OauthBrowser {
   const { origin } = new URL(baseUrl);
   const jar = new Map<string, string>();
-  for (const pair of cookie.split('; ').filter((each) => each !== '')) keep(jar, pair);
+  for (const cookiePair of cookie.split('; ').filter((each) => each !== ''))
+    storeCookie(jar, cookiePair);
 
-  const load = async (url: URL, init: RequestInit = {}): Promise<Page> => {
-    let next = url;
+  const loadPage = async (url: URL, init: RequestInit = {}): Promise<Page> => {
+    let nextUrl = url;
     let request = init;
     for (let hop = 0; hop < redirectsMax; hop += 1) {
-      const reply = await fetch(next, {
+      const reply = await fetch(nextUrl, {
         ...request,
         redirect: 'manual',
         headers: {
@@ -74,13 +77,14 @@ export function openBrowser(
           ...(jar.size === 0 ? {} : { cookie: cookieOf(jar) }),
         },
       });
-      for (const set of reply.headers.getSetCookie()) keep(jar, set.split(';', 1)[0] ?? '');
+      for (const setCookie of reply.headers.getSetCookie())
+        storeCookie(jar, setCookie.split(';', 1)[0] ?? '');
       const location = reply.headers.get('location');
       const html = await reply.text();
-      const page = { url: next, status: reply.status, headers: reply.headers, html };
+      const page = { url: nextUrl, status: reply.status, headers: reply.headers, html };
       if (location === null) return { ...page, leavesTo: null };
-      next = new URL(location, next);
-      if (next.origin !== origin) return { ...page, leavesTo: next };
+      nextUrl = new URL(location, nextUrl);
+      if (nextUrl.origin !== origin) return { ...page, leavesTo: nextUrl };
       request = {};
     }
     throw new Error(`${url.href} redirects in circles`);
@@ -90,14 +94,14 @@ export function openBrowser(
     get cookie() {
       return cookieOf(jar);
     },
-    open: (url) => load(new URL(url, baseUrl)),
+    open: (url) => loadPage(new URL(url, baseUrl)),
     press: (page, button, fields = {}) => {
       const form = readForm(page.html);
-      const pressed = form.buttons.find(({ value }) => value === button);
-      if (pressed === undefined) {
+      const pressedButton = form.buttons.find(({ value }) => value === button);
+      if (pressedButton === undefined) {
         throw new Error(`there is no button ${button} on ${page.url.href}:\n${page.html}`);
       }
-      return load(new URL(form.action, page.url), {
+      return loadPage(new URL(form.action, page.url), {
         method: 'POST',
         headers: {
           origin,
@@ -107,7 +111,7 @@ export function openBrowser(
         body: new URLSearchParams({
           ...form.fields,
           ...fields,
-          ...(pressed.name === '' ? {} : { [pressed.name]: pressed.value }),
+          ...(pressedButton.name === '' ? {} : { [pressedButton.name]: pressedButton.value }),
         }).toString(),
       });
     },
@@ -124,9 +128,9 @@ export function openBrowser(
   return browser;
 }
 
-function keep(jar: Map<string, string>, pair: string): void {
-  const separator = pair.indexOf('=');
-  const [name, value] = [pair.slice(0, separator), pair.slice(separator + 1)];
+function storeCookie(jar: Map<string, string>, cookiePair: string): void {
+  const separator = cookiePair.indexOf('=');
+  const [name, value] = [cookiePair.slice(0, separator), cookiePair.slice(separator + 1)];
   if (value === '') jar.delete(name);
   else jar.set(name, value);
 }
@@ -134,7 +138,10 @@ function keep(jar: Map<string, string>, pair: string): void {
 const cookieOf = (jar: ReadonlyMap<string, string>) =>
   [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
 
-/** The first form of a page, as a browser would send it untouched. */
+/**
+ * The first form of a page, with the values that a browser would send if the person changed
+ * nothing.
+ */
 function readForm(html: string): Form {
   const form = /<form\b([^>]*)>([\s\S]*?)<\/form>/.exec(html);
   if (form === null) throw new Error(`there is no form on the page:\n${html}`);

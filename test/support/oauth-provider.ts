@@ -6,25 +6,28 @@ import type { AddressInfo } from 'node:net';
 import { Events, OAuth2Server } from 'oauth2-mock-server';
 import type { MutableResponse } from 'oauth2-mock-server';
 
-/** An OAuth provider on loopback that issues one set of tokens after the other, and can be told to misbehave. */
+/**
+ * An OAuth provider on loopback that issues new tokens for each request. Tests can make it answer
+ * slowly or wrongly.
+ */
 export interface TestProvider extends AsyncDisposable {
   readonly issuer: string;
   readonly host: string;
-  /** Every token request, in order: its form. */
+  /** The form of every token request, in order. */
   readonly tokenRequests: Record<string, string>[];
-  /** How many of them asked for a refresh. */
+  /** The number of token requests that asked for a refresh. */
   refreshes(): number;
-  /** Everything that arrived, as it came. */
+  /** Every request that has arrived, unparsed. */
   readonly hits: ProviderHit[];
-  /** The tokens that it has made, in order. */
-  readonly issued: Record<string, string>[];
-  /** Changes what the token endpoint is about to answer; null again: as it is. */
-  answer: ((response: MutableResponse, form: Record<string, string>) => void) | null;
-  /** Who is signed in there. */
+  /** The tokens that the provider has issued, in order. */
+  readonly issuedTokens: Record<string, string>[];
+  /** Changes the token endpoint's answer before it is sent; null sends the answer unchanged. */
+  changeAnswer: ((response: MutableResponse, form: Record<string, string>) => void) | null;
+  /** The account that the person has signed in to at the provider. */
   account: { sub: string; email: string };
-  expiresIn: number | null;
-  /** Takes part in what is going on at the token endpoint before it answers. */
-  pause: (() => Promise<void>) | null;
+  expiresInSeconds: number | null;
+  /** If set, the token endpoint waits for this function before it answers. */
+  waitBeforeAnswer: (() => Promise<void>) | null;
 }
 
 export interface ProviderHit {
@@ -38,29 +41,30 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
   const mock = new OAuth2Server();
   await mock.issuer.keys.generate('RS256');
   await mock.start(0, '127.0.0.1');
-  const inner = new URL(mock.issuer.url ?? '');
+  const mockUrl = new URL(mock.issuer.url ?? '');
 
-  // In front of it: what it cannot be told to do is to wait, to hang up, or to live at a path (/other) too.
+  // A server that stands in front of the mock and adds what the mock cannot do: wait, close a
+  // connection, and also answer below the path `/other`.
   const provider: TestProvider = {
     issuer: '',
     host: '',
     tokenRequests: [],
     hits: [],
-    issued: [],
+    issuedTokens: [],
     refreshes: () =>
       provider.tokenRequests.filter(({ grant_type }) => grant_type === 'refresh_token').length,
-    answer: null,
+    changeAnswer: null,
     account: { sub: 'account-1', email: 'ann@example.com' },
-    expiresIn: 3600,
-    pause: null,
+    expiresInSeconds: 3600,
+    waitBeforeAnswer: null,
     async [Symbol.asyncDispose]() {
-      front.closeAllConnections();
-      front.close();
-      await once(front, 'close');
+      frontServer.closeAllConnections();
+      frontServer.close();
+      await once(frontServer, 'close');
       await mock.stop();
     },
   };
-  const front = createServer((request, reply) => {
+  const frontServer = createServer((request, reply) => {
     void (async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -68,7 +72,7 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
       const { method = 'GET', url = '/', headers } = request;
       provider.hits.push({ method, path: url, headers, body: body.toString() });
       const path = url.replace(/^\/other/, '');
-      const answered = await fetch(new URL(path, inner), {
+      const providerAnswer = await fetch(new URL(path, mockUrl), {
         method: request.method ?? 'GET',
         headers: Object.fromEntries(
           Object.entries(request.headers)
@@ -78,36 +82,36 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
         redirect: 'manual',
         ...(body.length === 0 ? {} : { body }),
       });
-      const text = await answered.text();
-      if (request.url === '/token') await provider.pause?.();
-      const location = answered.headers.get('location');
-      reply.writeHead(answered.status, {
-        'content-type': answered.headers.get('content-type') ?? 'text/plain',
+      const text = await providerAnswer.text();
+      if (request.url === '/token') await provider.waitBeforeAnswer?.();
+      const location = providerAnswer.headers.get('location');
+      reply.writeHead(providerAnswer.status, {
+        'content-type': providerAnswer.headers.get('content-type') ?? 'text/plain',
         ...(location === null ? {} : { location }),
       });
       reply.end(text);
     })().catch(() => reply.destroy());
   });
-  front.listen(0, '127.0.0.1');
-  await once(front, 'listening');
-  const host = `127.0.0.1:${(front.address() as AddressInfo).port}`;
+  frontServer.listen(0, '127.0.0.1');
+  await once(frontServer, 'listening');
+  const host = `127.0.0.1:${(frontServer.address() as AddressInfo).port}`;
   Object.assign(provider, { host, issuer: `http://${host}` });
   mock.issuer.url = provider.issuer;
 
   mock.service.on(Events.BeforeResponse, (response, request) => {
     const form = (request as unknown as { body: Record<string, string> }).body;
     provider.tokenRequests.push({ ...form });
-    const n = provider.issued.length + 1;
+    const n = provider.issuedTokens.length + 1;
     const [access, refresh] = [`CANARY-access-${name}-${n}`, `CANARY-refresh-${name}-${n}`];
-    provider.issued.push({ access, refresh });
+    provider.issuedTokens.push({ access, refresh });
     response.body = {
       access_token: access,
       refresh_token: refresh,
       token_type: 'Bearer',
       scope: 'read write',
-      ...(provider.expiresIn === null ? {} : { expires_in: provider.expiresIn }),
+      ...(provider.expiresInSeconds === null ? {} : { expires_in: provider.expiresInSeconds }),
     };
-    provider.answer?.(response, form);
+    provider.changeAnswer?.(response, form);
   });
   mock.service.on(Events.BeforeUserinfo, (response) => {
     response.body = { ...provider.account };

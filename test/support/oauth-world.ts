@@ -1,7 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 
 import { v7 as uuidv7 } from 'uuid';
 
@@ -10,15 +7,17 @@ import type { Role } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
 import type { Database } from '#database';
 import { authConfig } from '../../auth/config.ts';
-import { hashOf } from '../../auth/domain/checked-token.ts';
-import { formatSessionToken } from '../../auth/domain/dashboard-session.ts';
-import { insertUser } from '../../auth/repository/identities.ts';
-import { insertOrg } from '../../auth/repository/orgs.ts';
-import { insertSession } from '../../auth/repository/sessions.ts';
+import { hashToken } from '../../auth/credentials/domain/checked-token.ts';
+import { formatSessionToken } from '../../auth/credentials/domain/session-token.ts';
+import { insertUser } from '../../auth/identities/identities.sql.ts';
+import { insertOrg } from '../../auth/orgs/orgs.sql.ts';
+import { insertSession } from '../../auth/sessions/sessions.sql.ts';
 import { startAuth } from '../../auth/start.ts';
 import type { RunningAuth } from '../../auth/start.ts';
 import { gatewayConfig } from '../../gateway/config.ts';
 import { startGateway } from '../../gateway/start.ts';
+import { lastingPort } from '../../services-src/embedded/index.ts';
+import { startBalancer } from './balancer.ts';
 import { createTestEnvironment } from './environment.ts';
 import type { TestEnvironment } from './environment.ts';
 import { createCaller } from './http.ts';
@@ -26,7 +25,7 @@ import type { Caller, Reply } from './http.ts';
 import { openBrowser } from './oauth-browser.ts';
 import type { OauthBrowser } from './oauth-browser.ts';
 
-/** A person who is signed in. */
+/** A signed-in person. */
 export interface SignedIn extends Caller {
   readonly id: string;
   readonly orgId: string;
@@ -42,21 +41,27 @@ export interface Tokens {
   readonly scope: string;
 }
 
-/** The authorization server as clients reach it: gateways in front of replicas of auth. */
+/**
+ * The authorization server as OAuth clients reach it: through gateways, behind which several
+ * replicas of auth run.
+ */
 export interface OauthWorld extends AsyncDisposable {
   readonly environment: TestEnvironment;
   readonly db: Database;
-  /** What the deployment calls itself: the first gateway, and the issuer. */
+  /** The public URL of the deployment, which is the first gateway's URL and the issuer. */
   readonly url: string;
-  /** Every gateway, the first one included. */
+  /** The URLs of all gateways, including the first. */
   readonly urls: readonly string[];
   readonly replicas: readonly RunningAuth[];
   person(fields?: { name?: string; role?: Role; orgId?: string }): Promise<SignedIn>;
-  /** The id of a newly registered client. */
+  /** Registers a client and returns its id. */
   register(metadata?: Record<string, unknown>): Promise<string>;
-  /** One form post, as a client sends it. */
+  /** Posts a form as an OAuth client does. */
   post(path: string, form: Record<string, string>, at?: string): Promise<Reply>;
-  /** From the authorization URL to the tokens, consent included. */
+  /**
+   * Runs the whole sign-in of a client, from the authorization URL through the consent to the
+   * tokens.
+   */
   signInClient(person: SignedIn, options?: SignInOptions): Promise<Tokens & { clientId: string }>;
 }
 
@@ -69,8 +74,11 @@ interface SignInOptions {
 
 export const redirectUri = 'http://127.0.0.1:33418/callback';
 
-/** What a client sends to begin, and keeps to finish with (RFC 7636). */
-export function authorization(
+/**
+ * A client's authorization request, and the code verifier that the client keeps for its token
+ * request (RFC 7636).
+ */
+export function createAuthorizationRequest(
   baseUrl: string,
   parameters: Record<string, string>,
 ): { url: string; verifier: string } {
@@ -96,7 +104,7 @@ export async function startOauthWorld({
 } = {}): Promise<OauthWorld> {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment());
-  const port = await freePort();
+  const port = await lastingPort();
   const variables = {
     ...environment.variables,
     BASE_URL: `http://127.0.0.1:${port}`,
@@ -111,17 +119,19 @@ export async function startOauthWorld({
   const db = startup.use(
     openDatabase({ url: authSettings.DATABASE_URL, schema: 'auth', connectionsMax: 4 }),
   );
+  const balancer = startup.use(await startBalancer());
   const replicas: RunningAuth[] = [];
   for (let n = 0; n < authReplicas; n += 1) {
-    replicas.push(startup.use(await startAuth(authSettings)));
+    const replica = startup.use(await startAuth(authSettings));
+    replicas.push(replica);
+    await balancer.add({ port: Number(new URL(replica.oauthUrl).port) });
   }
-  const balancer = startup.use(await balance(replicas.map(({ oauthUrl }) => oauthUrl)));
   const urls: string[] = [];
   for (let n = 0; n < gateways; n += 1) {
-    const own = n === 0 ? port : await freePort();
-    const known = { OAUTH_URL: balancer.url, PORT: String(own) };
-    startup.use(await startGateway(loadConfig(gatewayConfig, { ...variables, ...known })));
-    urls.push(`http://127.0.0.1:${own}`);
+    const ownPort = n === 0 ? port : await lastingPort();
+    const oauthSettings = { OAUTH_URL: balancer.url, PORT: String(ownPort) };
+    startup.use(await startGateway(loadConfig(gatewayConfig, { ...variables, ...oauthSettings })));
+    urls.push(`http://127.0.0.1:${ownPort}`);
   }
   const [url = ''] = urls;
 
@@ -150,7 +160,7 @@ export async function startOauthWorld({
     },
     async signInClient(person, { clientId, scope, ...choice } = {}) {
       const client = clientId ?? (await world.register());
-      const { url: start, verifier } = authorization(url, {
+      const { url: start, verifier } = createAuthorizationRequest(url, {
         client_id: client,
         ...(scope === undefined ? {} : { scope }),
       });
@@ -186,41 +196,8 @@ async function createPerson(
   });
   await insertUser(db, { orgId, id, name, role });
   const session = { id: uuidv7(), orgId, identityId: id, ip: null, userAgent: null };
-  await insertSession(db, { ...session, hash: hashOf(sessionToken) });
+  await insertSession(db, { ...session, hash: hashToken(sessionToken) });
   const cookie = `gateway_session=${sessionToken}`;
   const browser = openBrowser(url, { cookie });
   return { id, orgId, sessionToken, browser, ...createCaller(url, { cookie, origin: url }) };
-}
-
-/** Gives each connection to the next replica, as a load balancer in front of auth does. */
-async function balance(targets: readonly string[]): Promise<AsyncDisposable & { url: string }> {
-  let turn = 0;
-  const server = createServer((socket) => {
-    const target = new URL(targets[turn % targets.length] ?? '');
-    turn += 1;
-    const upstream = connect(Number(target.port), target.hostname);
-    socket.pipe(upstream).pipe(socket);
-    for (const each of [socket, upstream]) {
-      each.on('error', () => {
-        socket.destroy();
-        upstream.destroy();
-      });
-    }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.close();
-    },
-  };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

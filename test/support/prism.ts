@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
 import { createRequire } from 'node:module';
-import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** What reached the upstream, as the wire showed it. */
+import { lastingPort } from '../../services-src/embedded/index.ts';
+
+/** A request that reached the upstream, exactly as it was sent. */
 export interface UpstreamHit {
   readonly method: string;
   readonly url: string;
@@ -22,7 +23,7 @@ export interface PrismMock extends AsyncDisposable {
   readonly hits: readonly UpstreamHit[];
 }
 
-/** An OpenAPI document as its owner published it. */
+/** An OpenAPI document as the provider of a service published it. */
 export interface PublishedDocument {
   readonly paths: Readonly<Record<string, unknown>>;
   readonly components?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -31,8 +32,8 @@ export interface PublishedDocument {
 const { resolve } = createRequire(import.meta.url);
 
 /**
- * Prism's mock of an OpenAPI document, which refuses requests that do not fit the document. In
- * front of it a forwarder keeps a log of what arrived.
+ * Prism's mock of an OpenAPI document, which refuses requests that do not match the document. A
+ * forwarding server in front of the mock logs the requests.
  */
 export async function startPrismMock(document: PublishedDocument): Promise<PrismMock> {
   await using startup = new AsyncDisposableStack();
@@ -49,7 +50,7 @@ export async function startPrismMock(document: PublishedDocument): Promise<Prism
     incoming.on('end', () => {
       const { method = '', url = '', headers } = incoming;
       const body = Buffer.concat(chunks);
-      const onward = httpRequest(
+      const forwardedRequest = httpRequest(
         { host: '127.0.0.1', port: prismPort, method, path: url, headers, agent: false },
         (answer) => {
           const status = answer.statusCode ?? 0;
@@ -64,11 +65,12 @@ export async function startPrismMock(document: PublishedDocument): Promise<Prism
           answer.pipe(outgoing);
         },
       );
-      onward.on('error', () => outgoing.destroy());
-      onward.end(body);
+      forwardedRequest.on('error', () => outgoing.destroy());
+      forwardedRequest.end(body);
     });
   });
-  // Neither side drops a connection that the other is about to use again.
+  // Without keep-alive, because the mock or the forwarder could close a connection that the other
+  // side is about to use again.
   forwarder.keepAliveTimeout = 0;
   forwarder.listen(0, '127.0.0.1');
   await once(forwarder, 'listening');
@@ -85,34 +87,35 @@ export async function startPrismMock(document: PublishedDocument): Promise<Prism
   };
 }
 
-/** Some paths of a document, word for word, with what they refer to. */
+/** Some paths of a document, unchanged, with every component that they refer to. */
 export function partOf<Document extends PublishedDocument>(
   document: Document,
-  keep: (path: string) => boolean,
+  isKept: (path: string) => boolean,
 ): Document {
-  const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => keep(path)));
-  const used = new Set<string>();
-  const collect = (value: unknown): void => {
+  const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => isKept(path)));
+  const usedComponents = new Set<string>();
+  const collectComponents = (value: unknown): void => {
     if (value === null || typeof value !== 'object') return;
     for (const [key, member] of Object.entries(value)) {
-      if (key !== '$ref' || typeof member !== 'string') collect(member);
+      if (key !== '$ref' || typeof member !== 'string') collectComponents(member);
       else {
-        // Also what refers to a part of a component needs the whole of it.
+        // If a reference points into a component, the whole component is needed.
         const [root, section, kind = '', name = ''] = member.split('/');
         const component = [root, section, kind, name].join('/');
-        if (used.has(component)) continue;
-        used.add(component);
-        collect(document.components?.[kind]?.[name]);
+        if (usedComponents.has(component)) continue;
+        usedComponents.add(component);
+        collectComponents(document.components?.[kind]?.[name]);
       }
     }
   };
-  collect(paths);
+  collectComponents(paths);
   const components = Object.fromEntries(
     Object.entries(document.components ?? {}).map(([kind, members]) => [
       kind,
       Object.fromEntries(
         Object.entries(members).filter(
-          ([name]) => kind === 'securitySchemes' || used.has(`#/components/${kind}/${name}`),
+          ([name]) =>
+            kind === 'securitySchemes' || usedComponents.has(`#/components/${kind}/${name}`),
         ),
       ),
     ]),
@@ -121,11 +124,11 @@ export function partOf<Document extends PublishedDocument>(
 }
 
 async function startPrism(document: string, startup: AsyncDisposableStack): Promise<number> {
-  const port = await freePort();
-  const prism = join(dirname(resolve('@stoplight/prism-cli/package.json')), 'dist/index.js');
+  const port = await lastingPort();
+  const prismProgram = join(dirname(resolve('@stoplight/prism-cli/package.json')), 'dist/index.js');
   const child = spawn(
     process.execPath,
-    [prism, 'mock', '--errors', '--host', '127.0.0.1', '--port', String(port), document],
+    [prismProgram, 'mock', '--errors', '--host', '127.0.0.1', '--port', String(port), document],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   startup.defer(async () => {
@@ -133,22 +136,14 @@ async function startPrism(document: string, startup: AsyncDisposableStack): Prom
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
-  // Read to the end: it logs every request, and a full pipe would stop it.
-  const listening = new Promise<boolean>((settle) => {
+  // Reads the mock's output to the end: the mock logs every request, and would stop when the pipe
+  // is full.
+  const isListening = new Promise<boolean>((settle) => {
     child.stdout.on('data', (chunk: Buffer) => {
       if (chunk.includes('listening')) settle(true);
     });
     child.once('exit', () => settle(false));
   });
-  if (await listening) return port;
+  if (await isListening) return port;
   throw new Error('Prism ended before it listened');
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

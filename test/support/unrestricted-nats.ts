@@ -10,6 +10,7 @@ import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { provisionBus } from '../../provision.ts';
 import { startNats } from '../../services-src/embedded/index.ts';
+import { smallStreams } from './streams.ts';
 
 export interface UnrestrictedNats extends AsyncDisposable {
   connect(component: Component | 'provision'): Promise<Bus>;
@@ -18,8 +19,9 @@ export interface UnrestrictedNats extends AsyncDisposable {
 const password = 'CANARY-bus-password';
 
 /**
- * A server on which all users share one account and may publish and hear everything, with the
- * streams of the product: for tests to show that an attack works where nothing prevents it.
+ * Starts a NATS server with the product's streams but without its permissions: all users share one
+ * account, and may publish and subscribe to everything. Tests use it to show that an attack
+ * succeeds if nothing prevents it.
  */
 export async function startUnrestrictedNats(): Promise<UnrestrictedNats> {
   await using startup = new AsyncDisposableStack();
@@ -38,8 +40,7 @@ export async function startUnrestrictedNats(): Promise<UnrestrictedNats> {
   const urlOf = (user: string) => server.url.replace('nats://', `nats://${user}:${password}@`);
   await provisionBus({
     natsUrl: urlOf('provision'),
-    replicas: 1,
-    filesBytesMax: 64 * 1024 * 1024,
+    ...smallStreams,
   });
 
   const running = startup.move();

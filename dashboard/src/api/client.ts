@@ -1,34 +1,57 @@
 import type { ErrorEnvelope } from '#contracts/http/errors';
 import { noteServerTime } from './server-clock.ts';
 
-/** What a request failed with, in words for the person who made it. */
+/** A field of a request that is wrong: its path, such as `allowed_hosts.0`, and what it must be. */
+export interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The error of a request, with a message for the person who made the request. */
 export class ApiError extends Error {
-  /** A code of the API, or `unreachable` when no answer came. */
+  /** An error code of the API, or `unreachable` when no answer came. */
   readonly code: ErrorEnvelope['error'] | 'unreachable';
-  /** Finds the request in the gateway's log; null when the gateway was not reached. */
+  /** The id of the request in the gateway's log; null when the gateway was not reached. */
   readonly requestId: string | null;
+  /** What distinguishes causes with one code, such as `template_changed`; null where nothing does. */
+  readonly reason: string | null;
+  /** The fields that are wrong, where the gateway names them. */
+  readonly issues: readonly Issue[];
 
   constructor(
     code: ApiError['code'],
     message: string,
-    { requestId = null, cause }: { requestId?: string | null; cause?: unknown } = {},
+    {
+      requestId = null,
+      reason = null,
+      issues = [],
+      cause,
+    }: {
+      requestId?: string | null;
+      reason?: string | null;
+      issues?: readonly Issue[];
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause });
     this.name = 'ApiError';
     this.code = code;
     this.requestId = requestId;
+    this.reason = reason;
+    this.issues = issues;
   }
 }
 
 interface RequestOptions {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Asks the gateway that served this page. The answer has the type that the caller names: both
- * come from one contract, and were built together.
+ * Sends a request to the gateway that served this page. The caller names the type of the answer.
+ * The answer is not checked against the type, because page and gateway are built together from one
+ * contract.
  */
 export async function request<Answer>(
   path: `/v1/${string}`,
@@ -64,7 +87,10 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** Somebody between us and the gateway may answer without its envelope. */
+/**
+ * Converts an error response. A proxy in front of the gateway may answer in a form other than the
+ * gateway's error body.
+ */
 async function toError(response: Response): Promise<ApiError> {
   const requestId = response.headers.get('x-request-id');
   try {
@@ -72,12 +98,26 @@ async function toError(response: Response): Promise<ApiError> {
     if (typeof envelope.error === 'string' && typeof envelope.message === 'string') {
       return new ApiError(envelope.error, envelope.message, {
         requestId: envelope.request_id ?? requestId,
+        reason: typeof envelope['reason'] === 'string' ? envelope['reason'] : null,
+        issues: issuesIn(envelope['issues']),
       });
     }
   } catch {
-    // Not JSON: the status is all that is known.
+    // The body is not JSON, so only the status is known.
   }
   return new ApiError('internal', `The gateway answered ${response.status}; try again.`, {
     requestId,
   });
+}
+
+const issuesMax = 20;
+
+function issuesIn(value: unknown): Issue[] {
+  if (!Array.isArray(value)) return [];
+  return value
+    .slice(0, issuesMax)
+    .filter(
+      (each: Partial<Issue> | null): each is Issue =>
+        typeof each?.path === 'string' && typeof each.message === 'string',
+    );
 }

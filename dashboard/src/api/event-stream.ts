@@ -1,16 +1,13 @@
-/** What changes the pages of this dashboard. */
-export const eventTypes = [
-  'approval.raised',
-  'approval.bubbled',
-  'approval.resolved',
-  'execution.finished',
-] as const;
-export type EventType = (typeof eventTypes)[number];
+import { publicEventTypes } from '#contracts/event-types';
+import type { EventType } from '#contracts/event-types';
 
 export type StreamState = 'connecting' | 'live' | 'lost';
 
-interface StreamHandlers {
-  /** Also called again after each loss: what was announced meanwhile may have been missed. */
+export interface StreamHandlers {
+  /**
+   * Called at each connection, also after a connection was lost, because events may have been
+   * missed in between.
+   */
   readonly onOpen: () => void;
   readonly onState: (state: StreamState) => void;
   readonly onEvent: (type: EventType, data: unknown) => void;
@@ -19,8 +16,9 @@ interface StreamHandlers {
 const retryMsMax = 15_000;
 
 /**
- * Listens to `/v1/events` until disposed. The browser reconnects by itself and says where it
- * stood; only when it gives up (an answer that is no stream) is it started anew, ever more slowly.
+ * Listens to `/v1/events` until disposed. The browser reconnects by itself and tells the gateway
+ * the id of the last event. When the browser gives up (after an answer that is not a stream), this
+ * function opens a new stream, after delays that grow.
  */
 export function openEventStream(handlers: StreamHandlers): Disposable {
   let source: EventSource | undefined;
@@ -28,7 +26,7 @@ export function openEventStream(handlers: StreamHandlers): Disposable {
   let failures = 0;
 
   const connect = () => {
-    source = new EventSource(`/v1/events?types=${eventTypes.join(',')}`);
+    source = new EventSource(`/v1/events?types=${publicEventTypes.join(',')}`);
     source.addEventListener('open', () => {
       failures = 0;
       handlers.onState('live');
@@ -40,7 +38,7 @@ export function openEventStream(handlers: StreamHandlers): Disposable {
       failures += 1;
       timer = setTimeout(connect, Math.min(retryMsMax, 1000 * 2 ** failures));
     });
-    for (const type of eventTypes) {
+    for (const type of publicEventTypes) {
       source.addEventListener(type, (event: MessageEvent<string>) => {
         handlers.onEvent(type, parseData(event.data));
       });
@@ -57,11 +55,14 @@ export function openEventStream(handlers: StreamHandlers): Disposable {
   };
 }
 
-/** Reads `{id, type, created_at, org_id, data}` (docs/reference/events.md#events). */
+/**
+ * Parses the text of one event, `{id, type, created_at, org_id, data}`, and returns its `data`
+ * (docs/reference/events.md#events).
+ */
 function parseData(text: string): unknown {
   try {
     return (JSON.parse(text) as { data?: unknown }).data;
   } catch {
-    return undefined; // Whatever it was, it is time to look again.
+    return undefined; // Data that cannot be read still means that something has changed.
   }
 }

@@ -1,47 +1,63 @@
 import { useQueryClient } from '@tanstack/solid-query';
-import { createContext, createSignal, onCleanup, useContext } from 'solid-js';
+import { createContext, createSignal, onCleanup, untrack, useContext } from 'solid-js';
 import type { JSX } from 'solid-js';
 
-import { openEventStream } from './event-stream.ts';
-import type { EventType, StreamState } from './event-stream.ts';
-import { sessionKey } from './query-client.ts';
+import type { EventType } from '#contracts/event-types';
+import { isApiError } from './client.ts';
+import type { StreamState } from './event-stream.ts';
+import { isWorthRetrying, sessionKey } from './query-client.ts';
+import { openSharedEventStream } from './shared-event-stream.ts';
 
 const LiveContext = createContext<() => StreamState>();
 
-/** Bursts of events, as when twenty approvals are denied together, ask for everything once. */
-const gatherMs = 150;
+/**
+ * How long to collect events before refreshing. Many events at one time, as when twenty approvals
+ * are denied together, cause one refresh.
+ */
+const gatherEventsMs = 150;
+/** The least time between two refreshes, which read again all that the page shows. */
+const refreshEveryMs = 1_000;
 const pollEveryMs = 10_000;
 
-/** Keeps what is on the page up to date by the gateway's event stream. */
-export function Live(props: {
+/** Keeps the page up to date with the gateway's event stream. */
+export function LiveUpdates(props: {
+  personId: string;
   onEvent: (type: EventType, data: unknown) => void;
   children: JSX.Element;
 }) {
   const queryClient = useQueryClient();
   const [state, setState] = createSignal<StreamState>('connecting');
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let refreshedAt = -Infinity;
   const refresh = () => {
+    const waitMs = Math.max(gatherEventsMs, refreshedAt + refreshEveryMs - performance.now());
     timer ??= setTimeout(() => {
       timer = undefined;
+      refreshedAt = performance.now();
       void queryClient.invalidateQueries({
-        predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0],
+        predicate: ({ queryKey, state }) =>
+          queryKey[0] !== sessionKey[0] && !wasQueryRefused(state),
       });
-    }, gatherMs);
+    }, waitMs);
   };
-  const stream = openEventStream({
-    onState: (next) => {
-      setState(next);
-      if (next !== 'lost') return;
-      // Perhaps because the session has ended.
-      void queryClient.invalidateQueries({ queryKey: sessionKey });
+  const stream = openSharedEventStream(
+    untrack(() => props.personId),
+    {
+      onState: (next) => {
+        setState(next);
+        if (next !== 'lost') return;
+        // The stream may have failed because the session has ended.
+        void queryClient.invalidateQueries({ queryKey: sessionKey });
+      },
+      // The first opening refreshes too: data may have changed between the page's first answers and
+      // the opening.
+      onOpen: refresh,
+      onEvent: (type, data) => {
+        refresh();
+        props.onEvent(type, data);
+      },
     },
-    // The first time too: something may have happened between the first answers and this.
-    onOpen: refresh,
-    onEvent: (type, data) => {
-      refresh();
-      props.onEvent(type, data);
-    },
-  });
+  );
   onCleanup(() => {
     clearTimeout(timer);
     stream[Symbol.dispose]();
@@ -50,13 +66,20 @@ export function Live(props: {
   return <LiveContext.Provider value={state}>{props.children}</LiveContext.Provider>;
 }
 
+/**
+ * Whether the gateway refused to answer, as with `not_found`. An event hardly changes that, and a
+ * query without data that is asked again would show "Loading…" in place of the refusal meanwhile.
+ */
+const wasQueryRefused = ({ data, error }: { data: unknown; error: Error | null }) =>
+  data === undefined && isApiError(error) && error.code !== 'internal' && !isWorthRetrying(error);
+
 export function useStreamState(): () => StreamState {
   const state = useContext(LiveContext);
   if (state === undefined) throw new Error('useStreamState needs Live around it');
   return state;
 }
 
-/** How often to ask while nothing is announced; never while it is. */
+/** How often to poll while the event stream is down; false while the stream is open. */
 export function usePollEveryMs(): () => number | false {
   const state = useStreamState();
   return () => (state() === 'live' ? false : pollEveryMs);

@@ -1,11 +1,14 @@
 let offsetMs = 0;
 
-/** Countdowns run by the gateway's clock: a phone that is minutes off would show another deadline. */
+/**
+ * Notes the gateway's time for countdowns, which would be wrong by the clock of a phone that is
+ * minutes off.
+ */
 export function noteServerTime(date: string | null): void {
   const serverMs = Date.parse(date ?? '');
   if (Number.isNaN(serverMs)) return;
   const offset = serverMs - Date.now();
-  // The header has whole seconds; less than two of them says nothing.
+  // The `Date` header has whole seconds, so a difference below two seconds means nothing.
   offsetMs = Math.abs(offset) < 2000 ? 0 : offset;
 }
 

@@ -1,21 +1,22 @@
 import { Dialog } from '@kobalte/core/dialog';
 import { For, createSignal } from 'solid-js';
 
+import { choices } from '../features/approvals/choices.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { useKeys } from '../ui/keys.ts';
 
-const keys = [
+const keyDescriptions = [
   ['j', 'Next approval'],
   ['k', 'Previous approval'],
-  ['a', 'Allow once; what cannot be undone or read whole is asked for again'],
+  ...choices.flatMap(({ key }) =>
+    key === undefined ? [] : [[key.name, key.description] as const],
+  ),
   ['y', 'Yes, when it is asked for again'],
-  ['r', 'Allow and remember: choose how much and how long'],
-  ['d', 'Deny, with a reason'],
   ['Esc', 'Go back to the choice'],
   ['?', 'This list'],
 ] as const;
 
-/** What the keyboard can do here: by its button, and by `?`. */
+/** The dialog with the keyboard shortcuts. Its button or the key `?` opens it. */
 export function HelpDialog() {
   const [isOpen, setOpen] = createSignal(false);
   useKeys(() => ({ '?': () => setOpen(true) }));
@@ -43,7 +44,7 @@ export function HelpDialog() {
               </Dialog.CloseButton>
             </div>
             <dl class="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-3">
-              <For each={keys}>
+              <For each={keyDescriptions}>
                 {([key, does]) => (
                   <>
                     <dt>

@@ -1,3 +1,5 @@
+import { Show } from 'solid-js';
+
 import { useStreamState } from '../api/live.tsx';
 
 const words = {
@@ -11,9 +13,15 @@ export function LiveState() {
   return (
     <span
       role="status"
-      class="flex items-center gap-2 text-sm text-ink-soft"
+      class="flex grow items-center justify-end gap-2 text-sm text-ink-soft"
       title={words[state()].title}
     >
+      {/* The word grows to the left, so the dot keeps its place. */}
+      <Show when={state()} keyed>
+        {(shown) => (
+          <span classList={{ 'max-sm:sr-only': shown !== 'lost' }}>{words[shown].text}</span>
+        )}
+      </Show>
       <span
         class="size-2.5 rounded-full"
         classList={{
@@ -22,7 +30,6 @@ export function LiveState() {
         }}
         aria-hidden="true"
       />
-      <span classList={{ 'max-sm:sr-only': state() === 'live' }}>{words[state()].text}</span>
     </span>
   );
 }

@@ -2,9 +2,10 @@ import { createSignal } from 'solid-js';
 
 const [announcement, setAnnouncement] = createSignal('');
 
-/** Says something to those who do not see it change. */
+/** Has a sentence read out by screen readers. */
 export function announce(sentence: string): void {
-  // The same sentence twice is no change, and so would not be read again.
+  // Screen readers ignore a sentence that they have just read, so an invisible space makes it
+  // different.
   setAnnouncement((last) => (last === sentence ? `${sentence}\u00a0` : sentence));
 }
 

@@ -1,37 +1,65 @@
-import { splitProps } from 'solid-js';
+import { createComputed, splitProps } from 'solid-js';
 import type { JSX } from 'solid-js';
 
-const looks = {
+const buttonStyles = {
   primary: 'bg-accent text-on-accent hover:bg-accent-hover',
   danger: 'bg-high text-on-high hover:bg-high-hover',
   plain: 'border border-line-strong bg-surface text-ink hover:bg-sunken',
   quiet: 'text-ink-soft hover:bg-sunken hover:text-ink',
 } as const;
 
-type Look = { look?: keyof typeof looks };
+type Look = { look?: keyof typeof buttonStyles };
 
-/** Large enough for a thumb. */
-const shape =
+/** The shape of a button, which is large enough for a thumb. */
+const shapeClasses =
   'inline-flex min-h-11 items-center justify-center gap-2 rounded-lg px-4 py-2 text-center leading-tight font-semibold transition-colors disabled:opacity-60';
 
-export function Button(props: JSX.ButtonHTMLAttributes<HTMLButtonElement> & Look) {
-  const [own, rest] = splitProps(props, ['look', 'class', 'children']);
+/**
+ * A button. A browser takes the focus away from one that is disabled while its act is under way; it
+ * gets it back afterwards, so that the next key does not begin at the top of the page.
+ */
+export function Button(
+  props: Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'ref'> &
+    Look & { ref?: (element: HTMLButtonElement) => void },
+) {
+  const [own, rest] = splitProps(props, ['look', 'class', 'children', 'ref']);
+  let button: HTMLButtonElement | undefined;
+  let hadFocus = false;
+  // Runs before the attribute is set.
+  createComputed(() => {
+    if (rest.disabled === true) {
+      hadFocus = button !== undefined && document.activeElement === button;
+    } else if (hadFocus) {
+      hadFocus = false;
+      queueMicrotask(() => {
+        if (document.activeElement === document.body) button?.focus({ preventScroll: true });
+      });
+    }
+  });
   return (
     <button
       type="button"
       {...rest}
-      class={`${shape} ${looks[own.look ?? 'plain']} ${own.class ?? ''}`}
+      ref={(element) => {
+        button = element;
+        own.ref?.(element);
+      }}
+      class={`${shapeClasses} ${buttonStyles[own.look ?? 'plain']} ${own.class ?? ''}`}
     >
       {own.children}
     </button>
   );
 }
 
-/** Leads to a page of the gateway that is not the dashboard's. */
+/** A link that looks like a button and leads to a page of the gateway outside the dashboard. */
 export function ButtonLink(props: JSX.AnchorHTMLAttributes<HTMLAnchorElement> & Look) {
   const [own, rest] = splitProps(props, ['look', 'class', 'children']);
   return (
-    <a rel="external" {...rest} class={`${shape} ${looks[own.look ?? 'plain']} ${own.class ?? ''}`}>
+    <a
+      rel="external"
+      {...rest}
+      class={`${shapeClasses} ${buttonStyles[own.look ?? 'plain']} ${own.class ?? ''}`}
+    >
       {own.children}
     </a>
   );

@@ -3,17 +3,17 @@ import { createSignal, onCleanup } from 'solid-js';
 import { serverNowMs } from '../api/server-clock.ts';
 
 const [nowMs, setNowMs] = createSignal(serverNowMs());
-let readers = 0;
+let readerCount = 0;
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** The gateway's time, changing every second as long as somebody on the page reads it. */
+/** The gateway's time, updated every second while a component uses it. */
 export function useNowMs(): () => number {
-  readers += 1;
+  readerCount += 1;
   setNowMs(serverNowMs());
   timer ??= setInterval(() => setNowMs(serverNowMs()), 1000);
   onCleanup(() => {
-    readers -= 1;
-    if (readers > 0) return;
+    readerCount -= 1;
+    if (readerCount > 0) return;
     clearInterval(timer);
     timer = undefined;
   });

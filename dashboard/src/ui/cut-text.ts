@@ -1,35 +1,46 @@
-export interface Cut {
+export interface CutText {
   readonly text: string;
-  /** Characters as a reader counts them that are not in `text`; 0 when nothing was cut. */
+  /**
+   * The number of characters that were cut off, counted as people count them; 0 when nothing was
+   * cut off.
+   */
   readonly hidden: number;
   readonly total: number;
 }
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** The beginning of a long text: at most so many characters and lines, whole letters only. */
+/**
+ * The beginning of a long text: at most the given number of characters and lines. The cut is never
+ * within a letter.
+ */
 export function cutText(
   text: string,
   { charactersMax, linesMax }: { charactersMax: number; linesMax: number },
-): Cut {
-  const end = endOf(text, charactersMax, linesMax);
-  // One more button for the last few characters would take more room than they do.
+): CutText {
+  const end = findCutIndex(text, charactersMax, linesMax);
+  // The button that shows the rest would take more room than a few last characters, so these are
+  // kept.
   if (end === text.length || text.length - end < 40) {
     return { text, hidden: 0, total: countCharacters(text) };
   }
-  const total = countCharacters(text);
-  const shown = text.slice(0, end);
-  return { text: shown, hidden: total - countCharacters(shown), total };
+  const totalCharacters = countCharacters(text);
+  const shownText = text.slice(0, end);
+  return {
+    text: shownText,
+    hidden: totalCharacters - countCharacters(shownText),
+    total: totalCharacters,
+  };
 }
 
-/** Letters with their accents, and emoji, count once. */
+/** Counts a letter with its accents, or an emoji, as one character. */
 function countCharacters(text: string): number {
   let count = 0;
   for (const _ of segmenter.segment(text)) count += 1;
   return count;
 }
 
-function endOf(text: string, charactersMax: number, linesMax: number): number {
+function findCutIndex(text: string, charactersMax: number, linesMax: number): number {
   let lines = 1;
   let characters = 0;
   for (const { segment, index } of segmenter.segment(text)) {

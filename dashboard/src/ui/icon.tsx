@@ -1,8 +1,8 @@
 import type { JSX } from 'solid-js';
 import { Dynamic } from 'solid-js/web';
 
-/** Drawn on a 20 × 20 grid in lines, in the colour of the text beside them. */
-const shapes = {
+/** The icons: lines on a 20 × 20 grid, in the colour of the text beside them. */
+const iconShapes = {
   alert: () => (
     <>
       <path d="M10 3 1.9 17h16.2L10 3Z" />
@@ -31,6 +31,7 @@ const shapes = {
       <circle cx="10" cy="10" r="2.4" />
     </>
   ),
+  home: () => <path d="M2.8 9.2 10 3l7.2 6.2M4.8 7.8V17h3.7v-5h3v5h3.7V7.8" />,
   key: () => (
     <>
       <circle cx="6.5" cy="13.5" r="3.5" />
@@ -43,7 +44,15 @@ const shapes = {
       <path d="M5 8.2h.1M8.3 8.2h.1M11.6 8.2h.1M14.9 8.2h.1M6.5 11.8h7" />
     </>
   ),
+  pause: () => <path d="M7 4.5v11M13 4.5v11" />,
   pencil: () => <path d="m12.6 4.2 3.2 3.2-8.6 8.6-4 .8.8-4 8.6-8.6Z" />,
+  play: () => <path d="M6.5 4v12l9-6-9-6Z" />,
+  plug: () => (
+    <>
+      <path d="M7 2.5v4M13 2.5v4M4.5 6.5h11v3a5.5 5.5 0 0 1-11 0v-3Z" />
+      <path d="M10 15v2.8" />
+    </>
+  ),
   repeat: () => (
     <>
       <path d="M3.5 9V8a3 3 0 0 1 3-3h9.3M13 2l3 3-3 3" />
@@ -61,9 +70,9 @@ const shapes = {
   ),
 } satisfies Record<string, () => JSX.Element>;
 
-export type IconName = keyof typeof shapes;
+export type IconName = keyof typeof iconShapes;
 
-/** Always beside words that say the same, so it is hidden from those who do not see it. */
+/** An icon is hidden from screen readers, because the words beside it say what it shows. */
 export function Icon(props: { name: IconName; class?: string }) {
   return (
     <svg
@@ -76,7 +85,7 @@ export function Icon(props: { name: IconName; class?: string }) {
       stroke-linejoin="round"
       aria-hidden="true"
     >
-      <Dynamic component={shapes[props.name]} />
+      <Dynamic component={iconShapes[props.name]} />
     </svg>
   );
 }

@@ -1,4 +1,4 @@
-/** The key that does what a button does; a phone has none. */
+/** Shows the keyboard shortcut of a button. Phones do not show it. */
 export function Key(props: { name: string }) {
   return (
     <kbd

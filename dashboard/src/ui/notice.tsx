@@ -1,7 +1,7 @@
-import { Show } from 'solid-js';
+import { For, Show } from 'solid-js';
 import type { JSX } from 'solid-js';
 
-import { ApiError } from '../api/client.ts';
+import { ApiError, isApiError } from '../api/client.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icon.tsx';
@@ -33,14 +33,40 @@ export function Notice(props: {
   );
 }
 
-/** What went wrong, what to do, and the id under which the operator finds it. */
+/**
+ * Shows an error: what went wrong, what to do, and the id by which the operator finds the error in
+ * the log.
+ */
 export function ErrorNotice(props: { error: Error; onRetry?: () => void }) {
   const requestId = () => (props.error instanceof ApiError ? props.error.requestId : null);
+  /** The gateway's own sentence about a body that is not valid speaks to a program. */
+  const words = () =>
+    isApiError(props.error, 'invalid_request') && issues().length > 0
+      ? 'The gateway cannot take this. Correct:'
+      : props.error.message;
+  const issues = () => (props.error instanceof ApiError ? props.error.issues : []);
   return (
     <Notice tone="bad" role="alert">
       <p class="font-medium">
-        <VisibleText text={props.error.message} />
+        <VisibleText text={words()} />
       </p>
+      <Show when={issues().length > 0}>
+        <ul class="mt-1 grid gap-1 text-sm">
+          <For each={issues()}>
+            {({ path, message }) => (
+              <li class="wrap-anywhere">
+                <code class="font-mono">
+                  <VisibleText text={path} />
+                </code>{' '}
+                {/* Where the sentence above says it already, only the field is missing. */}
+                <Show when={!words().includes(message)}>
+                  <VisibleText text={message} />
+                </Show>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
       <Show when={requestId()}>
         {(id) => (
           <p class="mt-1 text-sm">

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { sizeText } from './size-text.ts';
+import { formatSize } from './size-text.ts';
 
 test.for<[bytes: number, expected: string]>([
   [0, '0 bytes'],
@@ -10,6 +10,6 @@ test.for<[bytes: number, expected: string]>([
   [3482, '3.4 KiB'],
   [180_000, '176 KiB'],
   [1_258_291, '1.2 MiB'],
-])('%j bytes are %s', ([bytes, expected]) => {
-  expect(sizeText(bytes)).toBe(expected);
+])('a size of %j bytes is written as "%s"', ([bytes, expected]) => {
+  expect(formatSize(bytes)).toBe(expected);
 });

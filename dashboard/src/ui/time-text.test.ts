@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
-import { agoText, countdownText, durationText } from './time-text.ts';
+import { formatAgo, formatCountdown, formatDuration } from './time-text.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-describe('countdown', () => {
+describe('a countdown', () => {
   test.each([
     [72 * hour, '3 days'],
     [51 * hour + 59 * minute, '2 days 3 h'],
@@ -20,26 +20,26 @@ describe('countdown', () => {
     [1, '0:01'],
     [0, 'no time'],
     [-5, 'no time'],
-  ])('%d ms are %s', (leftMs, text) => {
-    expect(countdownText(leftMs)).toBe(text);
+  ])('of %d ms is written as "%s"', (leftMs, text) => {
+    expect(formatCountdown(leftMs)).toBe(text);
   });
 });
 
-describe('a time in the past', () => {
+describe('a time', () => {
   test.each([
     [-3 * second, 'just now'],
     [59 * second, 'just now'],
     [5 * minute, '5 min ago'],
     [3 * hour, '3 h ago'],
     [50 * hour, '2 days ago'],
-  ])('%d ms are %s', (agoMs, text) => {
-    expect(agoText(agoMs)).toBe(text);
+  ])('%d ms ago is written as "%s"', (agoMs, text) => {
+    expect(formatAgo(agoMs)).toBe(text);
   });
 });
 
 test.each([
   [83.6, '84 ms'],
   [1234, '1.2 s'],
-])('a duration of %d ms is %s', (durationMs, text) => {
-  expect(durationText(durationMs)).toBe(text);
+])('a duration of %d ms is written as "%s"', (durationMs, text) => {
+  expect(formatDuration(durationMs)).toBe(text);
 });

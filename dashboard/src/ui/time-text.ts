@@ -2,8 +2,11 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** What is left, as coarse as it may be without misleading: `2 days 3 h`, `23 h 41 min`, `12 min`, `4:07`. */
-export function countdownText(leftMs: number): string {
+/**
+ * The time left, rounded as far as it does not mislead: `2 days 3 h`, `23 h 41 min`, `12 min`,
+ * `4:07`.
+ */
+export function formatCountdown(leftMs: number): string {
   if (leftMs <= 0) return 'no time';
   if (leftMs >= 2 * dayMs) {
     const hours = Math.floor((leftMs % dayMs) / hourMs);
@@ -18,16 +21,16 @@ export function countdownText(leftMs: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** `just now`, `5 min ago`, `3 h ago`, `2 days ago`. */
-export function agoText(agoMs: number): string {
+/** The time that has passed, in words: `just now`, `5 min ago`, `3 h ago`, `2 days ago`. */
+export function formatAgo(agoMs: number): string {
   if (agoMs < minuteMs) return 'just now';
   if (agoMs < hourMs) return `${Math.floor(agoMs / minuteMs)} min ago`;
   if (agoMs < 2 * dayMs) return `${Math.floor(agoMs / hourMs)} h ago`;
   return `${Math.floor(agoMs / dayMs)} days ago`;
 }
 
-/** Milliseconds as a reader takes them in: `84 ms`, `1.2 s`. */
-export function durationText(durationMs: number): string {
+/** A duration in a readable unit: `84 ms`, `1.2 s`. */
+export function formatDuration(durationMs: number): string {
   if (durationMs < 1000) return `${Math.round(durationMs)} ms`;
   return `${(durationMs / 1000).toFixed(1)} s`;
 }

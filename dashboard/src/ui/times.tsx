@@ -2,19 +2,19 @@ import { Show, createEffect, createMemo, untrack } from 'solid-js';
 
 import { useNowMs } from './clock.ts';
 import { Icon } from './icon.tsx';
-import { agoText, countdownText } from './time-text.ts';
+import { formatAgo, formatCountdown } from './time-text.ts';
 
-const soonMs = 5 * 60_000;
+const urgentBelowMs = 5 * 60_000;
 
-/** The time left on a clock of the gateway; urgent in its last minutes. */
+/** The time left by the gateway's clock. It looks urgent in its last minutes. */
 export function Countdown(props: {
-  until: string;
-  after?: string;
+  endsAt: string;
+  textAfter?: string;
   class?: string;
   onEnd?: () => void;
 }) {
   const nowMs = useNowMs();
-  const leftMs = () => Date.parse(props.until) - nowMs();
+  const leftMs = () => Date.parse(props.endsAt) - nowMs();
 
   const isOver = createMemo(() => leftMs() <= 0);
 
@@ -27,25 +27,25 @@ export function Countdown(props: {
       class="inline-flex items-center gap-1 whitespace-nowrap tabular-nums"
       classList={{
         [props.class ?? '']: props.class !== undefined,
-        'font-semibold text-high': leftMs() < soonMs,
-        'text-ink-soft': leftMs() >= soonMs,
+        'font-semibold text-high': leftMs() < urgentBelowMs,
+        'text-ink-soft': leftMs() >= urgentBelowMs,
       }}
-      title={new Date(props.until).toLocaleString()}
+      title={new Date(props.endsAt).toLocaleString()}
     >
       <Icon name="clock" class="size-4 shrink-0" />
       <span>
-        {countdownText(leftMs())}
-        <Show when={props.after}>{(after) => ` ${after()}`}</Show>
+        {formatCountdown(leftMs())}
+        <Show when={props.textAfter}>{(after) => ` ${after()}`}</Show>
       </span>
     </span>
   );
 }
 
-export function Ago(props: { at: string }) {
+export function TimeAgo(props: { at: string }) {
   const nowMs = useNowMs();
   return (
     <time dateTime={props.at} title={new Date(props.at).toLocaleString()}>
-      {agoText(nowMs() - Date.parse(props.at))}
+      {formatAgo(nowMs() - Date.parse(props.at))}
     </time>
   );
 }

@@ -1,13 +1,18 @@
 import { createEffect, onCleanup } from 'solid-js';
 
-const product = 'Agent Action Gateway';
+import { toVisibleText } from './visible-characters.ts';
 
-/** The name of the tab while its caller is on the page. */
+const productName = 'Agent Action Gateway';
+
+/**
+ * Sets the title of the tab while the calling component is on the page. Invisible characters are
+ * shown, because a tab lists the titles of several pages beside each other.
+ */
 export function useTitle(title: () => string): void {
   createEffect(() => {
-    document.title = `${title()} · ${product}`;
+    document.title = `${toVisibleText(title())} · ${productName}`;
   });
   onCleanup(() => {
-    document.title = product;
+    document.title = productName;
   });
 }

@@ -1,21 +1,27 @@
-import { buildsEmoji, hiddenCharacters } from '#hidden-characters';
+import { isPartOfEmoji, hiddenCharacters } from '#hidden-characters';
 
-/** A piece of text as it may be shown: as it is, or the name of what could not be seen. */
+/** A piece of text for display: plain text, or the name of an invisible character. */
 export interface Segment {
   readonly kind: 'text' | 'mark';
   readonly text: string;
 }
 
-/** What nobody sees, control characters and half surrogates: of the last two no text shows what they are. */
-const unseen = new RegExp(`[\\p{Cc}\\p{Cs}${hiddenCharacters}]`, 'u');
+/**
+ * Matches characters that have no visible form: hidden characters, control characters and half
+ * surrogates.
+ */
+const invisiblePattern = new RegExp(`[\\p{Cc}\\p{Cs}${hiddenCharacters}]`, 'u');
 
-/** More accents on one letter than any language stacks: they would climb over the lines around. */
+/**
+ * The most accents that are shown on one letter. No language uses more, and a pile of accents would
+ * cover the lines above and below.
+ */
 const accentsMax = 4;
 
-const accents = new RegExp(`(?<=\\p{M}{${accentsMax}})\\p{M}+`, 'u');
-const candidates = new RegExp(`${unseen.source}|${accents.source}`, 'gu');
+const excessAccentsPattern = new RegExp(`(?<=\\p{M}{${accentsMax}})\\p{M}+`, 'u');
+const markedPattern = new RegExp(`${invisiblePattern.source}|${excessAccentsPattern.source}`, 'gu');
 
-const names: Readonly<Record<number, string>> = {
+const characterNames: Readonly<Record<number, string>> = {
   0x09: 'TAB',
   0x0a: 'NEW LINE',
   0x0d: 'CR',
@@ -24,54 +30,63 @@ const names: Readonly<Record<number, string>> = {
 };
 
 /**
- * Splits text so that every character that could hide something is named
- * (docs/reference/approvals.md#the-card). Joined together, the plain segments are the input without those characters.
- * `multiline` leaves line breaks and tabs as they are, for places that show them.
+ * Splits text into plain segments and the names of characters that could hide something
+ * (docs/reference/approvals.md#the-card). The plain segments together are the input without those
+ * characters. `multiline` keeps line breaks and tabs, for parts of the page that show several
+ * lines.
  */
-export function visibleSegments(given: string, { multiline = false } = {}): Segment[] {
-  const text = multiline ? given.replaceAll('\r\n', '\n') : given;
+export function toVisibleSegments(agentText: string, { multiline = false } = {}): Segment[] {
+  const text = multiline ? agentText.replaceAll('\r\n', '\n') : agentText;
   const segments: Segment[] = [];
   let start = 0;
-  for (const { 0: found, index } of text.matchAll(candidates)) {
-    if (multiline && (found === '\n' || found === '\t')) continue;
-    if (buildsEmoji(text, found, index)) continue;
+  for (const { 0: matchedText, index } of text.matchAll(markedPattern)) {
+    if (multiline && (matchedText === '\n' || matchedText === '\t')) continue;
+    if (isPartOfEmoji(text, matchedText, index)) continue;
     if (index > start) segments.push({ kind: 'text', text: text.slice(start, index) });
-    segments.push({ kind: 'mark', text: nameOf(found) });
-    start = index + found.length;
+    segments.push({ kind: 'mark', text: markTextOf(matchedText) });
+    start = index + matchedText.length;
   }
   if (start < text.length) segments.push({ kind: 'text', text: text.slice(start) });
-  return merge(segments);
+  return mergeRuns(segments);
 }
 
-/** The same as one string, for titles and announcements: `⟨U+202E⟩`. */
-export function visibleText(text: string): string {
-  return visibleSegments(text)
+/**
+ * The text as one string, with names such as `⟨U+202E⟩` for invisible characters. It is for titles
+ * and announcements.
+ */
+export function toVisibleText(text: string): string {
+  return toVisibleSegments(text)
     .map(({ kind, text: shown }) => (kind === 'mark' ? `⟨${shown}⟩` : shown))
     .join('');
 }
 
-function nameOf(found: string): string {
-  const codePoint = found.codePointAt(0) ?? 0;
-  if (/^\p{M}/u.test(found) && !unseen.test(found)) {
-    return `+${Array.from(found).length} accents`;
+function markTextOf(character: string): string {
+  const codePoint = character.codePointAt(0) ?? 0;
+  if (/^\p{M}/u.test(character) && !invisiblePattern.test(character)) {
+    return `+${Array.from(character).length} accents`;
   }
-  return names[codePoint] ?? `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
+  return characterNames[codePoint] ?? `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** A run of the same mark becomes one, so that ten thousand of them stay one thing to look at. */
-function merge(segments: readonly Segment[]): Segment[] {
-  const merged: Segment[] = [];
-  for (let at = 0; at < segments.length;) {
-    const segment = segments[at] as Segment;
-    let end = at + 1;
+/**
+ * Merges a run of the same invisible character into one segment, so that ten thousand of them take
+ * one line.
+ */
+function mergeRuns(segments: readonly Segment[]): Segment[] {
+  const mergedSegments: Segment[] = [];
+  for (let index = 0; index < segments.length;) {
+    const segment = segments[index] as Segment;
+    let end = index + 1;
     while (segment.kind === 'mark' && isSame(segments[end], segment)) end += 1;
-    const count = end - at;
-    merged.push(count === 1 ? segment : { kind: 'mark', text: `${segment.text} ×${count}` });
-    at = end;
+    const count = end - index;
+    mergedSegments.push(
+      count === 1 ? segment : { kind: 'mark', text: `${segment.text} ×${count}` },
+    );
+    index = end;
   }
-  return merged;
+  return mergedSegments;
 }
 
-function isSame(one: Segment | undefined, other: Segment): boolean {
-  return one?.kind === other.kind && one.text === other.text;
+function isSame(left: Segment | undefined, right: Segment): boolean {
+  return left?.kind === right.kind && left.text === right.text;
 }

@@ -1,11 +1,31 @@
 import { For, Show } from 'solid-js';
 
-import type { IdentityReference } from '#contracts/vocabulary';
+import type { ShownIdentity } from '#contracts/vocabulary';
 import { Icon } from './icon.tsx';
 import { VisibleText } from './visible-text.tsx';
 
-/** The agent that asks, and the line from its user down to it. */
-export function Who(props: { requester: IdentityReference; wants?: string }) {
+/**
+ * A person: the display name, if there is one, always with the handle, which nobody else has. The
+ * handle is in the typeface of names that the gateway gives, so that a display name cannot look like
+ * one.
+ */
+export function PersonName(props: { handle: string; displayName: string | null | undefined }) {
+  return (
+    <Show when={props.displayName} fallback={<VisibleText text={props.handle} />}>
+      {(displayName) => (
+        <>
+          <VisibleText text={displayName()} />{' '}
+          <span class="font-mono text-[0.9em] font-normal">
+            (<VisibleText text={props.handle} />)
+          </span>
+        </>
+      )}
+    </Show>
+  );
+}
+
+/** The agent that asks for the call, and the identities above it, from the user down. */
+export function RequesterPath(props: { requester: ShownIdentity; wantsWords?: string }) {
   return (
     <div class="flex min-w-0 items-center gap-3">
       <span class="grid size-10 shrink-0 place-items-center rounded-xl bg-sunken text-ink-soft">
@@ -16,18 +36,20 @@ export function Who(props: { requester: IdentityReference; wants?: string }) {
           <strong class="font-semibold">
             <VisibleText text={props.requester.name} />
           </strong>{' '}
-          {props.wants ?? 'asks to'}
+          {props.wantsWords ?? 'asks to'}
         </p>
         <p class="text-sm text-ink-soft">
           <span class="sr-only">{props.requester.kind}, path: </span>
           <For each={props.requester.path}>
-            {(name, at) => (
+            {(name, index) => (
               <>
-                <Show when={at() > 0}>
+                <Show when={index() > 0}>
                   <span aria-hidden="true"> › </span>
                   <span class="sr-only">, </span>
                 </Show>
-                <VisibleText text={name} />
+                <Show when={index() === 0} fallback={<VisibleText text={name} />}>
+                  <PersonName handle={name} displayName={props.requester.display_name} />
+                </Show>
               </>
             )}
           </For>

@@ -1,30 +1,40 @@
 import { z } from 'zod';
 
 import { call, callOptions, callResult } from '../call.ts';
-import { cardProof } from '../card.ts';
+import { cardProof, serviceTitle } from '../card.ts';
+import { narrowing } from '../critical.ts';
 import { signedDecision } from '../decision.ts';
 import { defineContract } from '../define.ts';
+import { outboxPing } from '../events.ts';
 import {
   approvalResponse,
   approvalStatus,
+  explainedApproval,
   pendingApproval,
   resolveApprovalBody,
 } from '../http/approvals.ts';
 import { signedGap } from '../permit.ts';
-import { callContext, id, pageSchemaOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
+import {
+  callContext,
+  id,
+  pageSchemaOf,
+  pageRequest,
+  risk,
+  signedPrincipal,
+} from '../vocabulary.ts';
 
-const done = z.strictObject({});
-const byId = z.strictObject({ principal: signedPrincipal, id });
+const emptyReply = z.strictObject({});
+const requestById = z.strictObject({ principal: signedPrincipal, id });
 
 /**
- * An approval as approvals stores it. Whether its card holds is for the component to say that
- * shows it. The proof is null in approvals of earlier versions.
+ * An approval as the component approvals stores it. The gateway checks whether the approval card is
+ * genuine before it shows it. The proof is null in approvals of earlier versions.
  */
 const storedApproval = approvalResponse
   .omit({ verified: true, unverified: true })
-  .extend({ proof: cardProof.nullable() });
+  .extend({ proof: cardProof.nullable(), title_mac: serviceTitle.shape.mac.optional() });
 
-/** What a call with a gap, or a resume by `approval_id`, is answered with. */
+/** The answer to a call that no rule allows, or to a resume by `approval_id`. */
 const callState = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('pending'), envelope: pendingApproval }),
   z.strictObject({ kind: z.literal('denied'), reason: z.string(), approvalId: id }),
@@ -36,9 +46,15 @@ const callState = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Suspension: the approval and execution state machines, their clocks and the replay. */
+/**
+ * Suspended calls: the state machines of approvals and executions, their time limits and the
+ * replay.
+ */
 export const approvals = defineContract('approvals', {
-  /** Raises an approval for a signed gap, or answers with the open or decided one of the identical call. */
+  /**
+   * Creates an approval for a signed permission gap. If an identical call already has an open or
+   * decided approval, answers with that approval.
+   */
   raise: {
     request: z.strictObject({
       principal: signedPrincipal,
@@ -63,10 +79,11 @@ export const approvals = defineContract('approvals', {
     ],
     callers: ['gateway'],
     timeoutMs: 15_000,
+    repeatable: false,
   },
   /**
-   * `approval_id` alone: the envelope again, the denial, the stored result, or the run of an allowed
-   * call (docs/reference/approvals.md#resuming).
+   * Takes only an `approval_id`. Answers with the pending answer again, the denial or the stored
+   * result, or runs an allowed call (docs/reference/approvals.md#resuming).
    */
   resume: {
     request: z.strictObject({ principal: signedPrincipal, id, context: callContext }),
@@ -77,7 +94,7 @@ export const approvals = defineContract('approvals', {
       'not_in_your_chain',
       'expired',
       'execution_in_progress',
-      // How the replay ended, as the call itself would have answered it.
+      // The errors of the replay, as the original call would have reported them.
       'approval_stale',
       'identity_archived',
       'unknown_service',
@@ -96,13 +113,33 @@ export const approvals = defineContract('approvals', {
     ],
     callers: ['gateway'],
     timeoutMs: 120_000,
+    repeatable: false,
   },
   get: {
-    request: byId,
+    request: requestById,
     response: storedApproval,
     errors: ['not_found', 'not_in_your_chain'],
     callers: ['gateway'],
     timeoutMs: 2_000,
+    repeatable: true,
+  },
+  /**
+   * What the rules of now say about the call of an approval. Throws `already_resolved` once the
+   * call has ended and is erased.
+   */
+  explain: {
+    request: requestById,
+    response: explainedApproval,
+    errors: [
+      'not_found',
+      'not_in_your_chain',
+      'already_resolved',
+      'identity_archived',
+      'invalid_params',
+    ],
+    callers: ['gateway'],
+    timeoutMs: 4_000,
+    repeatable: true,
   },
   list: {
     request: z.strictObject({
@@ -112,18 +149,33 @@ export const approvals = defineContract('approvals', {
       requesterId: id.nullable(),
       assignedToMe: z.boolean(),
       service: z.string().max(67).nullable(),
+      /** Further conditions and the order, which a component of an earlier release would ignore. */
+      further: narrowing(
+        z.strictObject({
+          /** Only approvals that are not open. */
+          isDecided: z.boolean(),
+          /** Each of these texts is in what can be searched, whatever the case of its letters. */
+          words: z.array(z.string().min(1).max(200)).max(10),
+          risk: risk.nullable(),
+          isOldestFirst: z.boolean(),
+        }),
+      ).optional(),
     }),
     response: pageSchemaOf(storedApproval),
     errors: [],
     callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   resolve: {
-    request: byId.extend({
-      /** `self`: by `service_approve_self`, the only way in which a requester decides for itself. */
+    request: requestById.extend({
+      /**
+       * `self`: through `service_approve_self`, the only way in which a requester can decide on its
+       * own call.
+       */
       as: z.enum(['ancestor', 'self']),
       body: resolveApprovalBody,
-      /** For an `allow`, by the credential of the same request. */
+      /** Required for `allow`. auth signs the decision for the credential of this request. */
       decision: signedDecision.nullable(),
       context: callContext,
     }),
@@ -146,17 +198,22 @@ export const approvals = defineContract('approvals', {
     ],
     callers: ['gateway'],
     timeoutMs: 5_000,
+    repeatable: false,
   },
   cancel: {
-    request: byId.extend({ context: callContext }),
+    request: requestById.extend({ context: callContext }),
     response: storedApproval,
     errors: ['not_found', 'not_in_your_chain', 'already_resolved'],
     callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
-  /** `POST /v1/approvals/{id}/call`: an ancestor runs an allowed call that has not run; answers with its end state. */
+  /**
+   * `POST /v1/approvals/{id}/call`: an ancestor runs an allowed call that has not run yet; answers
+   * with the state in which the call ended.
+   */
   run: {
-    request: byId.extend({ context: callContext }),
+    request: requestById.extend({ context: callContext }),
     response: storedApproval,
     errors: [
       'not_found',
@@ -168,12 +225,14 @@ export const approvals = defineContract('approvals', {
     ],
     callers: ['gateway'],
     timeoutMs: 120_000,
+    repeatable: false,
   },
   ping: {
-    request: done,
-    response: done,
+    request: emptyReply,
+    response: outboxPing,
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,
+    repeatable: false,
   },
 });

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { auditRecord } from '../audit.ts';
 import { defineContract } from '../define.ts';
 import { readerPing } from '../events.ts';
-import { auditLookup, auditQuery, auditVerification } from '../http/audit.ts';
+import { auditLookup, auditQuery, auditVerification, usage, usageQuery } from '../http/audit.ts';
 import { id, pageSchemaOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
 
-const done = z.strictObject({});
+const emptyReply = z.strictObject({});
 
-/** The fifth layer: an append-only, hash-chained record of everything that happened. */
+/** The audit log: an append-only, hash-chained record of all calls, decisions and changes. */
 export const audit = defineContract('audit', {
   list: {
     request: z.strictObject({
@@ -20,6 +20,7 @@ export const audit = defineContract('audit', {
     errors: ['unauthenticated', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 5_000,
+    repeatable: true,
   },
   get: {
     request: z.strictObject({ principal: signedPrincipal, id }),
@@ -27,6 +28,7 @@ export const audit = defineContract('audit', {
     errors: ['unauthenticated', 'forbidden', 'not_found'],
     callers: ['gateway'],
     timeoutMs: 5_000,
+    repeatable: true,
   },
   verify: {
     request: z.strictObject({ principal: signedPrincipal }),
@@ -34,12 +36,23 @@ export const audit = defineContract('audit', {
     errors: ['unauthenticated', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 60_000,
+    repeatable: false,
+  },
+  usage: {
+    request: z.strictObject({ principal: signedPrincipal, query: usageQuery }),
+    response: usage,
+    errors: ['unauthenticated', 'forbidden', 'invalid_request'],
+    callers: ['gateway'],
+    timeoutMs: 5_000,
+    repeatable: true,
   },
   ping: {
-    request: done,
-    response: readerPing,
+    request: emptyReply,
+    /** `unreadable`: the number of records that no release has been able to read; at most 1,000. */
+    response: readerPing.extend({ unreadable: z.int().min(0) }),
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,
+    repeatable: false,
   },
 });

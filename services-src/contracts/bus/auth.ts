@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { proposedDecision, signedDecision } from '../decision.ts';
 import { defineContract } from '../define.ts';
+import { outboxPing } from '../events.ts';
 import {
   agentKey,
   createAgentBody,
@@ -12,7 +13,8 @@ import {
   me,
   updateIdentityBody,
 } from '../http/identities.ts';
-import { openedSession, signInEndpoints, visit } from './sign-in.ts';
+import { peopleEndpoints } from './people.ts';
+import { openedSession, signInEndpoints, signInVisit } from './sign-in.ts';
 import {
   clientId,
   mcpConnection,
@@ -37,17 +39,34 @@ export const orgSettings = z.strictObject({
   rememberTtlSeconds: z.int().positive(),
   selfRememberMaxSeconds: z.int().positive(),
   durableReadAudit: z.boolean(),
+  /** The name of the org. Absent in answers of earlier releases. */
+  orgName: z.string().max(200).optional(),
 });
 export type OrgSettings = z.infer<typeof orgSettings>;
 
-const done = z.strictObject({});
+/**
+ * How long auth uses what it read about a credential, and how long a gateway uses auth's answer. The
+ * gateway may be answered from auth's cache, so the two times add up: together they are the second
+ * after which a revocation holds, even if its event is lost (docs/reference/identities.md#lifetimes).
+ */
+export const credentialCachedMs = 500;
 
-/** What every change says about its caller; `context` goes into the audit row. */
-const change = z.strictObject({ principal: signedPrincipal, context: callContext });
+const emptyReply = z.strictObject({});
 
-/** Who someone is, and what they may act as. Owns orgs, users, agents, keys and sessions. */
+/**
+ * The fields about the caller in every request that changes something; `context` goes into the
+ * audit row.
+ */
+const changeRequest = z.strictObject({ principal: signedPrincipal, context: callContext });
+
+/**
+ * Authenticates callers and says what they may act as. Owns orgs, users, agents, keys and sessions.
+ */
 export const auth = defineContract('auth', {
-  /** Turns a bearer or a session token into a principal. `unauthenticated` for anything unknown, expired or revoked. */
+  /**
+   * Turns an access token, agent key or session token into a principal. Throws `unauthenticated`
+   * for a token that is unknown, expired or revoked.
+   */
   authenticate: {
     request: z.strictObject({
       kind: z.enum(['bearer', 'session']),
@@ -58,40 +77,68 @@ export const auth = defineContract('auth', {
     callers: ['gateway'],
     timeoutMs: 2_000,
     hot: true,
+    repeatable: true,
   },
   /** Consumes a one-time sign-in link and opens a dashboard session. */
   signIn: {
-    request: visit.extend({ token: z.string().min(1).max(200) }),
+    request: signInVisit.extend({ token: z.string().min(1).max(200) }),
     response: openedSession,
     errors: ['expired'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
+  },
+  /**
+   * Whether a one-time sign-in link would still open a session. Looking at it does not consume it,
+   * because programs that scan mail open links. Only who has the token can ask.
+   */
+  checkSignInLink: {
+    request: z.strictObject({ token: z.string().min(1).max(200) }),
+    response: z.strictObject({ works: z.boolean() }),
+    errors: [],
+    callers: ['gateway'],
+    timeoutMs: 2_000,
+    repeatable: true,
   },
   signOut: {
-    request: change,
-    response: done,
+    request: changeRequest,
+    response: emptyReply,
     errors: ['unauthenticated', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
-  /** An identity's chain as it stands now, for re-checks at resolve and replay. */
+  /**
+   * The present chain of an identity, which is checked again when an approval is decided and when
+   * its call is replayed.
+   */
   getChain: {
     request: z.strictObject({ orgId: id, identityId: id }),
     response: z.strictObject({
-      /** False when it or an ancestor is archived, revoked or expired, or an auditor's agent. */
+      /**
+       * False when the identity or an ancestor is archived, revoked or expired, or when it is an
+       * auditor's agent.
+       */
       active: z.boolean(),
-      /** Why not: the worst of the chain. What is archived, as an auditor's agents are, may act again. */
+      /**
+       * The worst state in the chain. An archived identity may become active again, and so may an
+       * auditor's agent, which counts as archived.
+       */
       standing: z.enum(['active', 'archived', 'expired', 'revoked']),
       chain: z.array(chainLink).min(1).max(9),
       role: role.nullable(),
-      /** Clients with `self_approve_enabled`, by the agent of the chain that they act as. */
+      /**
+       * The OAuth clients with `self_approve_enabled`, by the agent in the chain that each client
+       * acts as.
+       */
       selfApproving: z
         .array(z.strictObject({ agentId: id, clientIds: z.array(clientId).min(1).max(100) }))
         .max(9),
     }),
     errors: ['not_found'],
-    callers: ['policy', 'approvals'],
+    callers: ['policy', 'approvals', 'executor'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   getOrgSettings: {
     request: z.strictObject({ orgId: id }),
@@ -99,6 +146,7 @@ export const auth = defineContract('auth', {
     errors: ['not_found'],
     callers: ['approvals', 'policy', 'executor'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   getMe: {
     request: z.strictObject({ principal: signedPrincipal }),
@@ -106,6 +154,7 @@ export const auth = defineContract('auth', {
     errors: ['unauthenticated'],
     callers: ['gateway', 'executor'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   listIdentities: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
@@ -113,6 +162,7 @@ export const auth = defineContract('auth', {
     errors: ['unauthenticated'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   getIdentity: {
     request: z.strictObject({ principal: signedPrincipal, id }),
@@ -120,49 +170,59 @@ export const auth = defineContract('auth', {
     errors: ['unauthenticated', 'not_found'],
     callers: ['gateway', 'policy'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   createAgent: {
-    request: change.extend({ body: createAgentBody }),
+    request: changeRequest.extend({ body: createAgentBody }),
     response: identity,
     errors: ['unauthenticated', 'conflict', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   createSubagent: {
-    request: change.extend({ body: createSubagentBody }),
+    request: changeRequest.extend({ body: createSubagentBody }),
     response: identity,
     errors: ['unauthenticated', 'conflict', 'forbidden', 'not_found', 'invalid_params'],
     callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   updateIdentity: {
-    request: change.extend({ id, body: updateIdentityBody }),
+    request: changeRequest.extend({ id, body: updateIdentityBody }),
     response: identity,
     errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict', 'invalid_params'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
-  /** Stops an identity and its subtree; `restoreIdentity` by the archiver's rank or above undoes it. */
+  /**
+   * Stops an identity and its subtree. `restoreIdentity` undoes it, for a caller with at least the
+   * rank of the one who archived.
+   */
   archiveIdentity: {
-    request: change.extend({ id }),
+    request: changeRequest.extend({ id }),
     response: identity,
     errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   restoreIdentity: {
-    request: change.extend({ id }),
+    request: changeRequest.extend({ id }),
     response: identity,
     errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   revokeIdentity: {
-    request: change.extend({ id }),
+    request: changeRequest.extend({ id }),
     response: identity,
     errors: ['unauthenticated', 'not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   listAgentKeys: {
     request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
@@ -170,24 +230,27 @@ export const auth = defineContract('auth', {
     errors: ['unauthenticated', 'not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   createAgentKey: {
-    request: change.extend({ id, body: createAgentKeyBody }),
+    request: changeRequest.extend({ id, body: createAgentKeyBody }),
     response: createdAgentKey,
     errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict', 'invalid_params'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   revokeAgentKey: {
-    request: change.extend({ id, keyId: id }),
-    response: done,
+    request: changeRequest.extend({ id, keyId: id }),
+    response: emptyReply,
     errors: ['unauthenticated', 'not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   /**
    * Whether the caller's own (user, client) binding has `self_approve_enabled`, read from the
-   * database on every call. False for everybody who did not come by an OAuth client's binding.
+   * database on every call. False for callers without such a binding.
    */
   getSelfApproval: {
     request: z.strictObject({ principal: signedPrincipal }),
@@ -195,17 +258,21 @@ export const auth = defineContract('auth', {
     errors: ['unauthenticated'],
     callers: ['gateway', 'approvals'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   /**
-   * Signs that the owner of a credential allows a call: the gateway has the credential while it
-   * serves the request, and nobody else gets to see one.
+   * Signs that the owner of a credential allows a call. Only the gateway can ask for it, because
+   * only the gateway sees the credential, and only while it serves that request.
    */
   signDecision: {
     request: z.strictObject({
       kind: z.enum(['bearer', 'session']),
       token: z.string().min(1).max(512),
       proposed: proposedDecision,
-      /** How long to remember, as it was written; null: the org's setting, or `forever`. */
+      /**
+       * How long to remember the decision, in the caller's notation; null means the org's setting,
+       * unless `forever` is set.
+       */
       ttl: z.string().max(40).nullable(),
       forever: z.boolean(),
     }),
@@ -220,10 +287,11 @@ export const auth = defineContract('auth', {
     ],
     callers: ['gateway'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
-  /** What decisions are or were signed with: public, and of all orgs. */
+  /** The public keys with which current and past decisions can be verified; all orgs share them. */
   listPublicKeys: {
-    request: done,
+    request: emptyReply,
     response: z.strictObject({
       keys: z
         .array(
@@ -231,10 +299,10 @@ export const auth = defineContract('auth', {
             id: z.string().max(100),
             use: z.literal('decision'),
             algorithm: z.literal('Ed25519'),
-            /** base64url of the 32 bytes. */
+            /** The 32 bytes of the key as base64url. */
             public_key: z.string().max(100),
             used_from: timestamp,
-            /** Null: in use. */
+            /** Null while the key is in use. */
             used_until: timestamp.nullable(),
           }),
         )
@@ -243,22 +311,29 @@ export const auth = defineContract('auth', {
     errors: [],
     callers: ['gateway'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   ...signInEndpoints,
+  ...peopleEndpoints,
   listOauthClients: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
     response: pageSchemaOf(oauthClient),
     errors: ['unauthenticated', 'forbidden', 'invalid_request'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
-  /** For the caller's org alone: bindings, tokens and switches of its users stop counting. */
+  /**
+   * Revokes the client for the caller's org only: the client's bindings, tokens and self-approval
+   * switches of that org's users stop working.
+   */
   revokeOauthClient: {
-    request: change.extend({ clientId }),
+    request: changeRequest.extend({ clientId }),
     response: oauthClient,
     errors: ['unauthenticated', 'forbidden', 'not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   listMcpConnections: {
     request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
@@ -266,26 +341,30 @@ export const auth = defineContract('auth', {
     errors: ['unauthenticated', 'not_found', 'invalid_request'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   updateMcpConnection: {
-    request: change.extend({ id, clientId, body: updateMcpConnectionBody }),
+    request: changeRequest.extend({ id, clientId, body: updateMcpConnectionBody }),
     response: mcpConnection,
     errors: ['unauthenticated', 'not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   deleteMcpConnection: {
-    request: change.extend({ id, clientId }),
-    response: done,
+    request: changeRequest.extend({ id, clientId }),
+    response: emptyReply,
     errors: ['unauthenticated', 'not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   ping: {
-    request: done,
-    response: done,
+    request: emptyReply,
+    response: outboxPing,
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,
+    repeatable: false,
   },
 });

@@ -1,15 +1,16 @@
 import { z } from 'zod';
 
+import { accountPin, accountValue, accountValuesMax } from '../account-value.ts';
 import { templateReference } from '../call.ts';
 import type { EndpointSpec } from '../define.ts';
 import {
-  askedConnection,
+  requestedConnection,
   connection,
   connectionStatus,
   createConnectionBody,
 } from '../http/connections.ts';
 import { oauthApp, oauthAppBody } from '../http/oauth-apps.ts';
-import { oauthScope } from '../oauth-provider.ts';
+import { tokenActor, oauthScope } from '../oauth-provider.ts';
 import {
   callContext,
   host,
@@ -20,15 +21,16 @@ import {
   pageSchemaOf,
   pageRequest,
   signedPrincipal,
+  timestamp,
 } from '../vocabulary.ts';
 
-const done = z.strictObject({});
-const asked = z.strictObject({ principal: signedPrincipal });
-const change = asked.extend({ context: callContext });
+const emptyReply = z.strictObject({});
+const principalRequest = z.strictObject({ principal: signedPrincipal });
+const changeRequest = principalRequest.extend({ context: callContext });
 
-const quick = { callers: ['gateway'], timeoutMs: 3_000 } as const;
-/** A provider is asked, up to three times in a row. */
-const abroad = { callers: ['gateway'], timeoutMs: 25_000 } as const;
+const quickEndpointOptions = { callers: ['gateway'], timeoutMs: 3_000 } as const;
+/** For endpoints that send up to three requests to a provider, one after the other. */
+const providerEndpointOptions = { callers: ['gateway'], timeoutMs: 25_000 } as const;
 const providerFailures = [
   'upstream_unreachable',
   'upstream_refused_address',
@@ -36,12 +38,21 @@ const providerFailures = [
   'upstream_timeout',
 ] as const;
 
-/** The service that a credential is let go to the hosts of: policy is asked whether it has them. */
-export const connectedAt = { template: templateReference, baseUrl: z.string().max(2000) };
+/**
+ * The service to whose hosts a credential would be sent. The executor asks policy whether these are
+ * the service's hosts.
+ */
+export const connectedServiceFields = {
+  template: templateReference,
+  baseUrl: z.string().max(2000),
+};
 
 /** The part of the executor's contract about connections and provider apps. */
 export const connectionEndpoints = {
-  /** Which of these connections exist for this user, in which state, and where their tokens may go. No tokens. */
+  /**
+   * Which of these connections this user has, in which state they are, and where their tokens may
+   * go. Answers no tokens.
+   */
   describeConnections: {
     request: z.strictObject({
       orgId: id,
@@ -51,7 +62,10 @@ export const connectionEndpoints = {
     response: z.strictObject({
       connections: z.array(
         z.strictObject({
-          /** The name as it was asked for, and as it stands in permission keys (`org/` for the org's). */
+          /**
+           * `asked` is the name that the caller used; the other name is the one in permission keys
+           * (`org/` for the org's connections).
+           */
           asked: nameReference,
           reference: nameReference,
           id,
@@ -59,49 +73,63 @@ export const connectionEndpoints = {
           status: connectionStatus,
           allowedHosts: z.array(host),
           grantedScopes: z.array(z.string()),
-          /** Where its owner completes or repairs it. */
+          /** Whose token it is, where the provider gives several kinds. */
+          actsAs: tokenActor.nullable().optional(),
+          /** Where its token may go, if it is bound to one of several values of the account. */
+          pin: accountPin.nullable().optional(),
+          /** The page on which the owner completes or repairs the connection. */
           authUrl: z.string(),
+          /** When the provider refused its token; null when it did not since a success. */
+          refusedAt: timestamp.nullable().optional(),
         }),
       ),
     }),
     errors: [],
     callers: ['policy', 'registry'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
-  /** Connecting a service adds its hosts to the connection when the caller may write it; else `host_not_allowed`. */
+  /**
+   * Adds the hosts of a service that is being connected to the connection, if the caller may write
+   * it; otherwise throws `host_not_allowed`.
+   */
   allowConnectionHosts: {
-    request: asked.extend({
+    request: principalRequest.extend({
       reference: nameReference,
       hosts: z.array(host).min(1).max(50),
-      ...connectedAt,
+      ...connectedServiceFields,
     }),
-    response: done,
+    response: emptyReply,
     errors: ['credential_missing', 'host_not_allowed'],
     callers: ['registry'],
     timeoutMs: 4_000,
+    repeatable: false,
   },
   listConnections: {
-    request: asked.extend({ page: pageRequest }),
+    request: principalRequest.extend({ page: pageRequest }),
     response: pageSchemaOf(connection),
     errors: [],
-    ...quick,
+    ...quickEndpointOptions,
+    repeatable: true,
   },
   getConnection: {
-    request: asked.extend({ id }),
+    request: principalRequest.extend({ id }),
     response: connection,
     errors: ['not_found'],
-    ...quick,
+    ...quickEndpointOptions,
+    repeatable: true,
   },
-  /** Asks for access, for a user itself or for an agent of it; the owner completes it in its browser. */
+  /** Requests a connection for a user or one of its agents; the owner completes it in a browser. */
   createConnection: {
-    request: change.extend({ body: createConnectionBody }),
-    response: askedConnection,
+    request: changeRequest.extend({ body: createConnectionBody }),
+    response: requestedConnection,
     errors: ['forbidden', 'not_found', 'conflict', 'invalid_params', 'rate_limited'],
     callers: ['gateway'],
     timeoutMs: 6_000,
+    repeatable: false,
   },
   refreshConnection: {
-    request: change.extend({ id }),
+    request: changeRequest.extend({ id }),
     response: connection,
     errors: [
       'not_found',
@@ -111,82 +139,112 @@ export const connectionEndpoints = {
       'reauth_required',
       ...providerFailures,
     ],
-    ...abroad,
+    ...providerEndpointOptions,
+    repeatable: false,
   },
   deleteConnection: {
-    request: change.extend({ id }),
-    response: done,
+    request: changeRequest.extend({ id }),
+    response: emptyReply,
     errors: ['not_found', 'forbidden'],
-    ...abroad,
+    ...providerEndpointOptions,
+    repeatable: false,
   },
-  /** What the owner reads before going to the provider. Only for who may complete it. */
+  /**
+   * The text that the owner reads before going to the provider. Only users who may complete the
+   * connection get it.
+   */
   showConnectionFlow: {
-    request: asked.extend({ id }),
+    request: principalRequest.extend({ id }),
     response: z.strictObject({
       connection,
       providerTitle: z.string().max(100),
-      /** Scheme and host that the browser will go to. */
+      /** Scheme and host of the provider's page to which the browser will go. */
       providerOrigin: z.string().max(300),
       scopes: z.array(z.string().max(300)).max(200),
       hosts: z.array(host).max(200),
       askedBy: identityReference,
     }),
     errors: ['not_found', 'forbidden', 'expired', 'conflict'],
-    ...quick,
+    ...quickEndpointOptions,
+    repeatable: true,
   },
-  /** The owner goes on: binds the flow to this browser session and answers where to send it. */
+  /**
+   * Called when the owner continues: binds the OAuth flow to this browser session and answers the
+   * URL to which the browser must go.
+   */
   beginConnectionFlow: {
-    request: change.extend({ id }),
+    request: changeRequest.extend({ id }),
     response: z.strictObject({ url: z.string() }),
     errors: ['not_found', 'forbidden', 'expired', 'conflict'],
-    ...quick,
+    ...quickEndpointOptions,
+    repeatable: false,
   },
-  /** A flow to repair a connection with what it had, or to add scopes; for the links of errors and events. */
+  /**
+   * Starts an OAuth flow that renews a connection with its present scopes, or with more scopes.
+   * Errors and events link to it.
+   */
   repairConnection: {
-    request: change.extend({ id, scopes: z.array(oauthScope).max(100) }),
+    request: changeRequest.extend({ id, scopes: z.array(oauthScope).max(100) }),
     response: z.strictObject({ flowId: id }),
     errors: ['not_found', 'forbidden', 'conflict', 'rate_limited'],
-    ...quick,
+    ...quickEndpointOptions,
+    repeatable: false,
   },
-  /** Takes the provider's answer, once, in the browser session that began. */
+  /**
+   * Takes the provider's answer to an OAuth flow, once, in the browser session that began the flow.
+   */
   finishConnectionFlow: {
-    request: change.extend({
+    request: changeRequest.extend({
       provider: name,
-      /** The query of the callback, as it came. */
+      /** The query of the callback URL, unchanged. */
       query: z.string().max(8_000),
+      /**
+       * Whether the caller can show `choices`; without it, several values of the account are an
+       * error.
+       */
+      canChoose: z.literal(true).optional(),
+      /** With the `state` as the query: the value that the person picked. */
+      chosen: z.string().max(128).optional(),
     }),
     response: z.strictObject({
       connection,
       providerTitle: z.string().max(100),
-      /** Asked for and not granted. */
+      /** Scopes that were requested and not granted. */
       missingScopes: z.array(z.string().max(300)).max(200),
+      /** What the account opens. Nothing is connected until the person has picked one of them. */
+      choices: z.array(accountValue).min(2).max(accountValuesMax).optional(),
     }),
     errors: ['expired', 'forbidden', 'conflict', ...providerFailures],
-    ...abroad,
+    ...providerEndpointOptions,
+    repeatable: false,
   },
   listOauthApps: {
-    request: asked,
+    request: principalRequest,
     response: z.strictObject({ items: z.array(oauthApp).max(500) }),
     errors: [],
-    ...quick,
+    ...quickEndpointOptions,
+    repeatable: true,
   },
   getOauthApp: {
-    request: asked.extend({ provider: name }),
+    request: principalRequest.extend({ provider: name }),
     response: oauthApp,
     errors: ['not_found'],
-    ...quick,
+    ...quickEndpointOptions,
+    repeatable: true,
   },
-  /** The one message in which a client secret crosses the bus. */
+  /** Stores an org's OAuth app. No other message on the bus contains a client secret. */
   putOauthApp: {
-    request: change.extend({ provider: name, body: oauthAppBody }),
+    request: changeRequest.extend({ provider: name, body: oauthAppBody }),
     response: oauthApp,
     errors: ['forbidden', 'conflict', 'invalid_params'],
-    ...abroad,
+    ...providerEndpointOptions,
+    repeatable: false,
   },
   deleteOauthApp: {
-    request: change.extend({ provider: name }),
-    response: done,
+    request: changeRequest.extend({ provider: name }),
+    response: emptyReply,
     errors: ['forbidden', 'not_found', 'conflict'],
-    ...quick,
+    ...quickEndpointOptions,
+    repeatable: false,
   },
 } as const satisfies Record<string, EndpointSpec>;

@@ -2,11 +2,11 @@ import { z } from 'zod';
 
 import { disclosedField } from '../audit.ts';
 import { call, callOptions, callResult } from '../call.ts';
-import { cardProof } from '../card.ts';
+import { cardProof, serviceTitle } from '../card.ts';
 import { defineContract } from '../define.ts';
+import { outboxPing } from '../events.ts';
 import { shownRequest } from '../http/approvals.ts';
 import { provideSecretBody, requestSecretBody, secretRequest } from '../http/secret-requests.ts';
-import { askingErrors } from '../http/service-tools.ts';
 import {
   createSecretBody,
   secret,
@@ -15,7 +15,7 @@ import {
   storedSecret,
   updateSecretBody,
 } from '../http/secrets.ts';
-import { discovered } from '../mcp.ts';
+import { discoveryErrors, toolDiscovery } from '../mcp.ts';
 import { signedGap, signedPermit } from '../permit.ts';
 import {
   callContext,
@@ -25,28 +25,42 @@ import {
   pageSchemaOf,
   pageRequest,
   signedPrincipal,
+  timestamp,
 } from '../vocabulary.ts';
-import { connectedAt, connectionEndpoints } from './connections.ts';
+import { connectedServiceFields, connectionEndpoints } from './connections.ts';
+import { requestEndpoints } from './requests.ts';
 
-const done = z.strictObject({});
+const emptyReply = z.strictObject({});
 
-/** What every change of a secret says about its caller; `context` goes into the audit row. */
-const change = z.strictObject({ principal: signedPrincipal, context: callContext });
-/** Of the link of a secret request. */
+/**
+ * The fields about the caller in every request that changes a secret; `context` goes into the audit
+ * row.
+ */
+const changeRequest = z.strictObject({ principal: signedPrincipal, context: callContext });
+/** The token in the link of a secret request. */
 const provideToken = z.string().max(200);
 
-/** `base64url(nonce || ciphertext || tag)`, sealed by the vault for the purpose `frozen_call`. */
+/**
+ * An encrypted call, `base64url(nonce || ciphertext || tag)`, which the vault sealed for the
+ * purpose `frozen_call`.
+ */
 export const sealedCall = z.string().min(1).max(3_000_000);
 
-const executed = z.discriminatedUnion('kind', [
+const executedCall = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('called'),
     result: callResult,
     auditId: id,
-    /** True when this is the stored answer of an earlier call with the same idempotency key or dispatch. */
+    /**
+     * True when the answer is the stored one of an earlier call with this idempotency key or
+     * dispatch id.
+     */
     replayed: z.boolean(),
   }),
-  /** The idempotency key belongs to a call that was suspended: the approval's present state is the answer. */
+  /**
+   * The idempotency key belongs to a suspended call, so the caller gets the present state of its
+   * approval.
+   */
   z.strictObject({ kind: z.literal('suspended'), approvalId: id }),
 ]);
 
@@ -73,49 +87,65 @@ const executionErrors = [
   'unavailable',
 ] as const;
 
-/** Performs, and decides nothing. Owns the vault; runs only what policy permitted. */
+/** Executes calls that policy permitted, and takes no decision about them. Owns the vault. */
 export const executor = defineContract('executor', {
-  /** Builds, injects and sends one permitted call, and records it. */
+  /**
+   * Builds the request of one permitted call, injects the credentials, sends it, and records it.
+   */
   execute: {
     request: z.strictObject({
       permit: signedPermit,
       call,
       options: callOptions,
       context: callContext,
-      /** For calls of the service `platform`: the components that own its actions decide by it. */
+      /**
+       * For calls of the service `platform`: the components that own its actions check this
+       * principal's rights.
+       */
       principal: signedPrincipal.optional(),
-      /** A full executor lets it wait for a moment: the caller has asked for another one already. */
+      /**
+       * True when another executor has already refused the call as busy: an executor without a free
+       * slot then lets the call wait for a moment.
+       */
       mayWait: z.boolean().optional(),
     }),
-    response: executed,
+    response: executedCall,
     errors: executionErrors,
     callers: ['gateway'],
     timeoutMs: 120_000,
     hot: true,
+    repeatable: false,
   },
-  /** The replay of an approved call: unseals it, rebuilds the request and sends it only if its digest is the approved one. */
+  /**
+   * Replays an approved call: decrypts it, rebuilds the request, and sends the request only if its
+   * digest is the approved one.
+   */
   executeFrozen: {
     request: z.strictObject({
       permit: signedPermit,
       sealedCall,
       context: callContext,
     }),
-    response: executed,
+    response: executedCall,
     errors: executionErrors,
     callers: ['approvals'],
     timeoutMs: 120_000,
+    repeatable: false,
   },
   /**
-   * What a person will be asked to approve: the redacted request, the disclosed fields and the
-   * frozen call, sealed. For a call with an idempotency key that was seen before it answers what
-   * became of that one (`seen`) and prepares nothing.
+   * Makes what an approver will see and what will be replayed: the redacted request, the disclosed
+   * fields and the encrypted call. For a call whose idempotency key was used before, answers what
+   * became of the earlier call (`seen`) and prepares nothing.
    */
   preview: {
     request: z.strictObject({
       gap: signedGap,
       call,
       options: callOptions,
-      /** The id the approval will get: the gap's, or that of the first call with its idempotency key. */
+      /**
+       * The id that the approval will get: the id in the permission gap, or that of the first call
+       * with this idempotency key.
+       */
       approvalId: id,
     }),
     response: z.discriminatedUnion('kind', [
@@ -123,14 +153,18 @@ export const executor = defineContract('executor', {
         kind: z.literal('preview'),
         request: shownRequest,
         disclosed: z.array(disclosedField).max(50),
-        /** The action sentence, with opaque ids looked up where allowed. */
+        /**
+         * The sentence that describes the call, with readable names for opaque ids where look-ups
+         * are allowed.
+         */
         description: z.string().max(2000),
         sealedCall,
         requestDigest: z.string().length(64),
-        /** Of the card that an approval of this shows. */
+        /** The MAC of the approval card. */
         cardMac: cardProof.shape.mac,
+        serviceTitle: serviceTitle.optional(),
       }),
-      z.strictObject({ kind: z.literal('seen'), outcome: executed }),
+      z.strictObject({ kind: z.literal('seen'), outcome: executedCall }),
     ]),
     errors: [
       'unauthenticated',
@@ -144,32 +178,38 @@ export const executor = defineContract('executor', {
     ],
     callers: ['approvals'],
     timeoutMs: 10_000,
+    repeatable: true,
   },
-  /** The redacted request of a dry run; nothing is looked up or stored. */
+  /** The redacted request of a dry run; the executor neither looks up names nor stores anything. */
   showRequest: {
     request: z.strictObject({
       gapOrPermit: z.string().min(20).max(65_536),
       kind: z.enum(['gap', 'permit']),
       call,
-      /** Whether the call would be shown to somebody: then it is refused for what they could not be shown of it. */
+      /**
+       * True when the call would need an approval: a request that cannot be shown whole is then
+       * refused.
+       */
       isAskedAbout: z.boolean(),
     }),
     response: z.strictObject({ request: shownRequest }),
     errors: ['unauthenticated', 'invalid_params', 'filter_invalid', 'upstream_refused_address'],
     callers: ['policy'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   /**
-   * Which tools an MCP server offers, all pages of them. A read with the credential of a service
-   * that its owner may use; the registry asks on connecting, on request and from time to time.
+   * Lists all tools of an MCP server, over all pages, with a credential that the owner of the
+   * service may use. The registry asks when a service is connected, on request and from time to
+   * time.
    */
   discoverTools: {
     request: z.strictObject({
       orgId: id,
-      /** Null for a service of the org, which uses the org's credentials alone. */
+      /** Null for a service of the org, which uses only the org's credentials. */
       userId: id.nullable(),
       url: z.string().max(2000),
-      /** Null for servers that ask for none. */
+      /** Null for servers that need no credential. */
       credential: z
         .discriminatedUnion('kind', [
           z.strictObject({ kind: z.literal('secret'), reference: nameReference }),
@@ -177,12 +217,15 @@ export const executor = defineContract('executor', {
         ])
         .nullable(),
     }),
-    response: discovered,
-    errors: ['credential_missing', 'host_not_allowed', ...askingErrors],
+    response: toolDiscovery,
+    errors: ['credential_missing', 'host_not_allowed', ...discoveryErrors],
     callers: ['registry'],
     timeoutMs: 25_000,
+    repeatable: false,
   },
-  /** Which of these secrets exist for this user, and where they may go. No values. */
+  /**
+   * Which of these secrets exist for this user, and to which hosts they may go. Answers no values.
+   */
   describeSecrets: {
     request: z.strictObject({
       orgId: id,
@@ -192,33 +235,46 @@ export const executor = defineContract('executor', {
     response: z.strictObject({
       secrets: z.array(
         z.strictObject({
-          /** The name as it was asked for, and as it stands in permission keys (`org/` for the org's). */
+          /**
+           * `asked` is the name that the caller used; the other name is the one in permission keys
+           * (`org/` for the org's secrets).
+           */
           asked: nameReference,
           reference: nameReference,
           id,
           allowedHosts: z.array(host),
           version: z.int(),
+          /** When a provider refused the current version; null when none did since a success. */
+          refusedAt: timestamp.nullable().optional(),
         }),
       ),
     }),
     errors: [],
     callers: ['policy', 'registry'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
-  /** Connecting a service adds its hosts to the secret when the caller may write it; else `host_not_allowed`. */
+  /**
+   * Adds the hosts of a service that is being connected to the secret, if the caller may write it;
+   * otherwise throws `host_not_allowed`.
+   */
   allowSecretHosts: {
     request: z.strictObject({
       principal: signedPrincipal,
       reference: nameReference,
       hosts: z.array(host).min(1).max(50),
-      ...connectedAt,
+      ...connectedServiceFields,
     }),
-    response: done,
+    response: emptyReply,
     errors: ['credential_missing', 'host_not_allowed'],
     callers: ['registry'],
     timeoutMs: 4_000,
+    repeatable: false,
   },
-  /** Where the bytes of a file are, for the caller or an ancestor of it; to anybody else there is none. */
+  /**
+   * Says where the bytes of a file are stored, for the file's caller or an ancestor of it; throws
+   * `not_found` for anyone else.
+   */
   getFile: {
     request: z.strictObject({ principal: signedPrincipal, id }),
     response: z.strictObject({
@@ -230,6 +286,7 @@ export const executor = defineContract('executor', {
     errors: ['not_found', 'expired'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   listSecrets: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
@@ -237,14 +294,16 @@ export const executor = defineContract('executor', {
     errors: ['unavailable'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
-  /** A secret's value crosses the bus in this message, or in `provideSecret`, and in no other. */
+  /** Stores a secret. Its value crosses the bus only in this message and in `provideSecret`. */
   createSecret: {
-    request: change.extend({ body: createSecretBody }),
+    request: changeRequest.extend({ body: createSecretBody }),
     response: storedSecret,
     errors: ['forbidden', 'host_not_allowed', 'conflict', 'invalid_params'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   getSecret: {
     request: z.strictObject({ principal: signedPrincipal, id }),
@@ -252,13 +311,15 @@ export const executor = defineContract('executor', {
     errors: ['not_found', 'unavailable'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   updateSecret: {
-    request: change.extend({ id, body: updateSecretBody }),
+    request: changeRequest.extend({ id, body: updateSecretBody }),
     response: secret,
     errors: ['not_found', 'forbidden', 'host_not_allowed', 'invalid_params'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   listSecretVersions: {
     request: z.strictObject({ principal: signedPrincipal, id, page: pageRequest }),
@@ -266,53 +327,64 @@ export const executor = defineContract('executor', {
     errors: ['not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
-  /** The value of an earlier version, sealed anew, becomes the next one. */
+  /** Makes the value of an earlier version the newest version of the secret. */
   restoreSecretVersion: {
-    request: change.extend({ id, version: z.int().min(1) }),
+    request: changeRequest.extend({ id, version: z.int().min(1) }),
     response: storedSecret,
     errors: ['not_found', 'forbidden', 'conflict', 'credential_missing'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   deleteSecret: {
-    request: change.extend({ id }),
-    response: done,
+    request: changeRequest.extend({ id }),
+    response: emptyReply,
     errors: ['not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
-  /** Makes the one-time link on which a person enters a new secret; `token` is told this once. */
+  /**
+   * Makes the one-time link to a page on which a person enters a new secret. No other answer
+   * contains the `token`.
+   */
   requestSecret: {
-    request: change.extend({ body: requestSecretBody }),
+    request: changeRequest.extend({ body: requestSecretBody }),
     response: secretRequest.extend({ token: provideToken }),
-    errors: ['forbidden', 'conflict', 'invalid_params', 'rate_limited'],
+    errors: ['forbidden', 'not_found', 'conflict', 'invalid_params', 'rate_limited'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
-  /** `not_found` to everybody but who may enter it. */
+  /** Throws `not_found` for callers who may not enter the secret. */
   getSecretRequest: {
     request: z.strictObject({ principal: signedPrincipal, token: provideToken }),
     response: secretRequest,
     errors: ['not_found', 'expired', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
-  /** Uses the link up, of any number at once exactly one. */
+  /** Uses up the link. Of several concurrent requests, exactly one succeeds. */
   provideSecret: {
-    request: change.extend({ token: provideToken, body: provideSecretBody }),
+    request: changeRequest.extend({ token: provideToken, body: provideSecretBody }),
     response: storedSecret,
     errors: ['not_found', 'expired', 'conflict', 'host_not_allowed', 'invalid_params'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   ...connectionEndpoints,
+  ...requestEndpoints,
   ping: {
-    request: done,
-    /** Busy: calls were refused just now because no slot was free for anybody, or soon will be. */
-    response: z.strictObject({ busy: z.boolean() }),
+    request: emptyReply,
+    /** `busy`: the executor has just refused calls because it had no free slot, or soon will. */
+    response: outboxPing.extend({ busy: z.boolean() }),
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,
+    repeatable: false,
   },
 });

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 
 import { defineContract } from '../define.ts';
-import { eventType, feedItem, readerPing } from '../events.ts';
+import { eventType, feedItem, outboxPing, readerPing } from '../events.ts';
 import { createWebhookBody, createdWebhook, delivery, webhook } from '../http/webhooks.ts';
 import { id, pageSchemaOf, pageRequest, signedPrincipal } from '../vocabulary.ts';
 
-const done = z.strictObject({});
-const byId = z.strictObject({ principal: signedPrincipal, id });
+const emptyReply = z.strictObject({});
+const requestById = z.strictObject({ principal: signedPrincipal, id });
 
-/** Tells people and systems: signed webhooks, and the feed behind SSE. */
+/** Sends events to people and systems: signed webhooks, and the feed behind SSE. */
 export const notifier = defineContract('notifier', {
-  /** Feed items after a position that the caller may see, oldest first; `position` is where to go on. */
+  /**
+   * The feed items after a position that the caller may see, oldest first. The answer's `position`
+   * is the one to continue from.
+   */
   listFeed: {
     request: z.strictObject({
       principal: signedPrincipal,
@@ -22,6 +25,7 @@ export const notifier = defineContract('notifier', {
     errors: ['invalid_request'],
     callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   /** The position of the newest item: where a reader without `Last-Event-ID` starts. */
   feedPosition: {
@@ -30,6 +34,7 @@ export const notifier = defineContract('notifier', {
     errors: [],
     callers: ['gateway'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   listWebhooks: {
     request: z.strictObject({ principal: signedPrincipal, page: pageRequest }),
@@ -37,6 +42,7 @@ export const notifier = defineContract('notifier', {
     errors: [],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   createWebhook: {
     request: z.strictObject({ principal: signedPrincipal, body: createWebhookBody }),
@@ -44,47 +50,54 @@ export const notifier = defineContract('notifier', {
     errors: ['forbidden', 'conflict', 'invalid_params'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   getWebhook: {
-    request: byId,
+    request: requestById,
     response: webhook,
     errors: ['not_found'],
     callers: ['gateway'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   deleteWebhook: {
-    request: byId,
-    response: done,
+    request: requestById,
+    response: emptyReply,
     errors: ['not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   verifyWebhook: {
-    request: byId,
+    request: requestById,
     response: webhook,
     errors: ['not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 20_000,
+    repeatable: false,
   },
   listDeliveries: {
-    request: byId.extend({ page: pageRequest }),
+    request: requestById.extend({ page: pageRequest }),
     response: pageSchemaOf(delivery),
     errors: ['not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   redeliver: {
-    request: byId.extend({ deliveryId: id }),
+    request: requestById.extend({ deliveryId: id }),
     response: delivery,
     errors: ['not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   ping: {
-    request: done,
-    response: readerPing,
+    request: emptyReply,
+    response: outboxPing.extend(readerPing.shape),
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,
+    repeatable: false,
   },
 });

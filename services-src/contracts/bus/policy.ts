@@ -1,16 +1,19 @@
 import { z } from 'zod';
 
+import { accountAddress } from '../account-value.ts';
 import { call, callOptions, templateReference } from '../call.ts';
 import { signedDecision } from '../decision.ts';
 import { defineContract } from '../define.ts';
-import { readerPing } from '../events.ts';
+import { outboxPing, readerPing } from '../events.ts';
 import { validateReply } from '../http/actions.ts';
+import { explainedApproval } from '../http/approvals.ts';
 import { createdRule, createRuleBody, rule } from '../http/rules.ts';
 import { signedGap, signedPermit } from '../permit.ts';
 import {
   callContext,
   host,
   id,
+  nameReference,
   pageSchemaOf,
   pageRequest,
   permissionKey,
@@ -19,8 +22,8 @@ import {
   tier,
 } from '../vocabulary.ts';
 
-/** What the gateway needs of a decision to write its own audit row and answer. */
-const summary = {
+/** The parts of a decision that the gateway puts into its audit row and its answer. */
+const decisionSummary = {
   service: z.string().max(100),
   template: z.string().max(100).nullable(),
   action: z.string().max(300),
@@ -30,11 +33,14 @@ const summary = {
   description: z.string().max(2000),
 };
 
-const done = z.strictObject({});
+const emptyReply = z.strictObject({});
 
-/** Decides, and performs nothing. */
+/** Decides whether calls may be made; it executes none. */
 export const policy = defineContract('policy', {
-  /** Validates the call, derives its keys and walks the chain (docs/reference/permissions.md#the-walk). */
+  /**
+   * Validates the call, derives its permission keys and checks them against the rules on its chain
+   * of identities (docs/reference/permissions.md#the-walk).
+   */
   decide: {
     request: z.strictObject({ principal: signedPrincipal, call, options: callOptions }),
     response: z.discriminatedUnion('outcome', [
@@ -42,10 +48,14 @@ export const policy = defineContract('policy', {
         outcome: z.literal('permit'),
         permit: signedPermit,
         auditId: id,
-        ...summary,
+        ...decisionSummary,
       }),
-      z.strictObject({ outcome: z.literal('gap'), gap: signedGap, ...summary }),
-      z.strictObject({ outcome: z.literal('denied'), reason: z.string().max(1000), ...summary }),
+      z.strictObject({ outcome: z.literal('gap'), gap: signedGap, ...decisionSummary }),
+      z.strictObject({
+        outcome: z.literal('denied'),
+        reason: z.string().max(1000),
+        ...decisionSummary,
+      }),
     ]),
     errors: [
       'unauthenticated',
@@ -68,8 +78,12 @@ export const policy = defineContract('policy', {
     callers: ['gateway'],
     timeoutMs: 5_000,
     hot: true,
+    repeatable: true,
   },
-  /** The dry run of `POST /v1/actions/validate`: no side effect, no audit row, nothing outbound. */
+  /**
+   * The dry run of `POST /v1/actions/validate`: it changes nothing, writes no audit row and sends
+   * no request to an upstream.
+   */
   explain: {
     request: z.strictObject({
       principal: signedPrincipal,
@@ -99,23 +113,40 @@ export const policy = defineContract('policy', {
     ],
     callers: ['gateway', 'executor'],
     timeoutMs: 5_000,
+    repeatable: true,
   },
   /**
-   * Re-checks an allowed call before its replay and signs the permit: chain active, no deny
-   * since, keys outside the gap still allowed, an agent resolver still covers the gap, action
-   * enabled, service, template version and credential unchanged. `approval_stale` names what changed.
+   * What the rules of now say about a suspended call, as its requester. It signs nothing and changes
+   * nothing.
+   */
+  explainGap: {
+    request: z.strictObject({ orgId: id, gap: signedGap }),
+    response: explainedApproval,
+    errors: ['unauthenticated', 'not_found', 'identity_archived', 'invalid_params'],
+    callers: ['approvals'],
+    timeoutMs: 3_000,
+    repeatable: true,
+  },
+  /**
+   * Checks an allowed call again before its replay and signs the permit. The chain of identities
+   * must be active, no deny rule may match, permission keys that needed no approval must still be
+   * allowed, an agent that approved must still have authority, and the action, service, template
+   * version and credential must be enabled and unchanged. `approval_stale` names what changed.
    */
   permitReplay: {
     request: z.strictObject({
       gap: signedGap,
       decision: signedDecision,
       executionId: id,
-      /** Set when the decision was made on another approval, and says that it cascades. */
+      /** Set when the decision was made on another approval and also covers this call. */
       cascade: z
         .strictObject({
-          /** Of the call that is replayed; its sealed call opens under no other. */
+          /**
+           * The approval of the call that is replayed. The encrypted call can only be opened under
+           * this id.
+           */
           approvalId: id,
-          /** What the decision was made on. */
+          /** The permission gap on which the decision was made. */
           decidedGap: signedGap,
         })
         .nullable(),
@@ -138,10 +169,12 @@ export const policy = defineContract('policy', {
     ],
     callers: ['approvals'],
     timeoutMs: 5_000,
+    repeatable: true,
   },
   /**
-   * Does the identity's authority cover these keys (docs/reference/permissions.md#authority)?
-   * `untilMs` is when the rule that holds them ends (milliseconds since the epoch), null for no end.
+   * Whether the identity's authority covers these permission keys
+   * (docs/reference/permissions.md#authority). `untilMs` is when the rule that gives the authority
+   * ends (milliseconds since the epoch), or null when it has no end.
    */
   checkAuthority: {
     request: z.strictObject({
@@ -158,10 +191,11 @@ export const policy = defineContract('policy', {
     errors: ['unauthenticated', 'not_found'],
     callers: ['approvals'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   /**
-   * Plants the rules that a decision says to remember, where its gap says; idempotent by approval
-   * and pattern.
+   * Stores the rules of a remembered decision, on the identity that its permission gap names.
+   * Idempotent by approval and pattern.
    */
   plantRules: {
     request: z.strictObject({ gap: signedGap, decision: signedDecision }),
@@ -169,6 +203,7 @@ export const policy = defineContract('policy', {
     errors: ['unauthenticated', 'not_found', 'approval_stale'],
     callers: ['approvals'],
     timeoutMs: 3_000,
+    repeatable: { because: 'a rule is stored once for each approval and pattern' },
   },
   listRules: {
     request: z.strictObject({
@@ -177,12 +212,15 @@ export const policy = defineContract('policy', {
       effect: rule.shape.effect.nullable(),
       createdBy: id.nullable(),
       approvalId: id.nullable(),
+      service: nameReference.nullable().default(null),
+      scope: z.literal('org').nullable().default(null),
       page: pageRequest,
     }),
     response: pageSchemaOf(rule),
     errors: ['unauthenticated', 'forbidden', 'not_found', 'invalid_request'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   createRule: {
     request: z.strictObject({
@@ -193,19 +231,22 @@ export const policy = defineContract('policy', {
     response: createdRule,
     errors: ['unauthenticated', 'forbidden', 'not_found', 'invalid_params', 'conflict'],
     callers: ['gateway'],
-    // Of a deny rule everything that is connected is looked at.
+    // A deny rule is compared with every connected service.
     timeoutMs: 5_000,
+    repeatable: false,
   },
   deleteRule: {
     request: z.strictObject({ principal: signedPrincipal, id, context: callContext.optional() }),
-    response: done,
+    response: emptyReply,
     errors: ['unauthenticated', 'forbidden', 'not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   /**
-   * Told before a version is published: policy keeps what it says, and believes the registry nothing
-   * else about it. `conflict` when its owner has published as many as are kept.
+   * The gateway reports a template version before it is published. Policy decides by the template
+   * in this request and does not trust the registry's copy. Throws `conflict` when the owner has
+   * already published as many versions as policy keeps.
    */
   recordTemplate: {
     request: z.strictObject({
@@ -214,26 +255,29 @@ export const policy = defineContract('policy', {
       tier,
       version: templateReference.shape.version,
     }),
-    response: done,
+    response: emptyReply,
     errors: ['unauthenticated', 'forbidden', 'not_found', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 5_000,
+    repeatable: { because: 'a version that is recorded already is compared and left as it is' },
   },
-  /** Told after a template was deleted: its version numbers do not come again. */
+  /** The gateway reports that a template was deleted; its version numbers are never used again. */
   forgetTemplate: {
     request: z.strictObject({
       principal: signedPrincipal,
       key: templateReference.shape.key,
       tier,
     }),
-    response: done,
+    response: emptyReply,
     errors: ['unauthenticated', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   /**
-   * To which hosts the credentials of a service may be let go that is made from this template at
-   * this base URL (null: of the template alone). Asked before the registry's word adds a host.
+   * The hosts to which credentials may go for a service made from this template at this base URL
+   * (null: the template's base URL). The executor asks before it adds a host that the registry
+   * names, and before it asks a provider what an account opens.
    */
   listServiceHosts: {
     request: z.strictObject({
@@ -241,25 +285,37 @@ export const policy = defineContract('policy', {
       userId: id,
       template: templateReference,
       baseUrl: z.string().max(2000).nullable(),
+      /** Without `baseUrl`: the security scheme by which the service will be connected. */
+      scheme: z.string().max(100).optional(),
     }),
-    response: z.strictObject({ hosts: z.array(host).max(51) }),
+    response: z.strictObject({
+      hosts: z.array(host).max(51),
+      /** Set when the account of the connection says where the service is. */
+      account: accountAddress.optional(),
+    }),
     errors: ['not_found'],
     callers: ['executor'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
-  /** Told before a service is connected at an address that an admin gives. */
+  /**
+   * The gateway reports a base URL that an admin gave, before a service is connected at that URL.
+   */
   recordAddress: {
     request: z.strictObject({ principal: signedPrincipal, baseUrl: z.string().max(2000) }),
-    response: done,
+    response: emptyReply,
     errors: ['unauthenticated', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: { because: 'an address is stored once for each org' },
   },
   ping: {
-    request: done,
-    response: readerPing,
+    request: emptyReply,
+    /** `time`: policy's clock in ms, for components that have no database to compare with. */
+    response: outboxPing.extend({ ...readerPing.shape, time: z.number().optional() }),
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,
+    repeatable: false,
   },
 });

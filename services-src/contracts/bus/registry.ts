@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
 import { templateReference } from '../call.ts';
+import { narrowing } from '../critical.ts';
 import { defineContract } from '../define.ts';
+import { outboxPing } from '../events.ts';
 import { searchLimits, searchReply } from '../http/search.ts';
 import {
   connectedService,
@@ -14,7 +16,6 @@ import {
 } from '../http/services.ts';
 import {
   acceptToolBody,
-  askingErrors,
   discoveredTools,
   serviceTool,
   serviceToolDetail,
@@ -37,6 +38,8 @@ import {
   uploadText,
 } from '../http/template-import.ts';
 import { secretUse } from '../http/secrets.ts';
+import { discoveryErrors } from '../mcp.ts';
+import { tokenActor } from '../oauth-provider.ts';
 import { compiledTemplate } from '../template.ts';
 import {
   host,
@@ -49,10 +52,10 @@ import {
   tier,
 } from '../vocabulary.ts';
 
-/** A connected service as policy and executor need it. */
+/** A connected service with the fields that policy and executor need. */
 export const serviceRecord = z.strictObject({
   id,
-  /** As it stands in permission keys: `github`, or `org/github` for the org's. */
+  /** The name as in permission keys: `github`, or `org/github` for the org's. */
   name: z.string().max(67),
   tier,
   ownerId: id.nullable(),
@@ -61,33 +64,44 @@ export const serviceRecord = z.strictObject({
   autoAllowReads: z.boolean(),
   baseUrl: z.string().max(2000),
   hosts: z.array(host).max(50),
-  /** Secret by security scheme, as references (`github_token`, `org/github_token`). */
+  /** The secret's name for each security scheme (`github_token`, `org/github_token`). */
   secrets: z.record(z.string(), nameReference),
-  /** Of its OAuth schemes (`github`, `org/github`); null when it uses none of them. */
+  /**
+   * The connection for the service's OAuth schemes (`github`, `org/github`); null when it uses no
+   * OAuth scheme.
+   */
   connection: nameReference.nullable(),
+  /**
+   * The security schemes of the alternative by which the service is connected. Absent for services
+   * that were connected before this was kept.
+   */
+  schemes: z.array(z.string().max(100)).max(5).optional(),
 });
 export type ServiceRecord = z.infer<typeof serviceRecord>;
 
-const done = z.strictObject({});
+const emptyReply = z.strictObject({});
 export const secretUsingServicesMax = 1_000;
-const byName = z.strictObject({ principal: signedPrincipal, name: nameReference });
+const requestByName = z.strictObject({ principal: signedPrincipal, name: nameReference });
 const templateKey = z.string().max(63);
-/** A template of a user or of the org: the caller's own where `tier` is `user`. */
-const ownTemplate = z.strictObject({ principal: signedPrincipal, key: templateKey, tier });
+/** Names a template of a user or of the org. With the tier `user` it is the caller's own. */
+const ownTemplateRequest = z.strictObject({ principal: signedPrincipal, key: templateKey, tier });
 const version = z.int().min(1);
 const toolName = z.string().min(1).max(128);
-/** Null: the most specific that the caller may see. */
-const anyTemplate = z.strictObject({
+/**
+ * Names a template. A tier of null means the most specific template that the caller may see: the
+ * user's before the org's before the global one.
+ */
+const anyTemplateRequest = z.strictObject({
   principal: signedPrincipal,
   key: templateKey,
   tier: templateTier.nullable().default(null),
 });
 
-/** Templates and the services connected from them. */
+/** Keeps templates and the services that are connected from them. */
 export const registry = defineContract('registry', {
   /**
-   * The service a name stands for: the user's own, else the org's; `org/name` the org's.
-   * `unknown_service` carries `available` (at most 50 names) and `did_you_mean`.
+   * Finds a service by name: the user's own service first, then the org's; `org/name` means the
+   * org's. The error `unknown_service` carries `available` (at most 50 names) and `did_you_mean`.
    */
   resolveService: {
     request: z.strictObject({ orgId: id, userId: id, name: nameReference }),
@@ -95,8 +109,12 @@ export const registry = defineContract('registry', {
     errors: ['unknown_service'],
     callers: ['policy', 'executor'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
-  /** One compiled version; never changes, so callers keep it. Of up to 3 MB, which take a tenth of a second to parse. */
+  /**
+   * One compiled version of a template: up to 3 MB, which take a tenth of a second to parse. A
+   * version never changes, so callers cache it.
+   */
   getCompiledTemplate: {
     request: z.strictObject({ orgId: id, template: templateReference }),
     response: compiledTemplate,
@@ -104,59 +122,73 @@ export const registry = defineContract('registry', {
     callers: ['policy', 'executor'],
     timeoutMs: 3_000,
     hot: true,
+    repeatable: true,
   },
-  /** How a template that the caller may connect asks for access to an account; `conflict` when it does not. */
+  /**
+   * How a template, which the caller may connect, asks for access to an account; throws `conflict`
+   * when the template does not use OAuth.
+   */
   describeTemplateOauth: {
     request: z.strictObject({
       principal: signedPrincipal,
       key: templateKey,
-      /** For everybody in the org: not by one person's own template. */
+      /** True for a connection of the org, which must not depend on one user's own template. */
       isForOrg: z.boolean(),
+      /** The security scheme; by default the first one of the template that uses OAuth. */
+      scheme: narrowing(z.string().max(100)).optional(),
     }),
     response: z.strictObject({
+      actsAs: tokenActor.nullable().optional(),
+      /** The security scheme that was taken. */
+      scheme: z.string().max(100).optional(),
       provider: z.string().max(100),
       authorizationUrl: z.string().max(2000),
       tokenUrl: z.string().max(2000),
       scopes: z.array(z.string().max(300)).max(500),
       hosts: z.array(host).max(50),
-      /** Policy is asked whether these are its hosts. */
+      /** The executor asks policy whether these are the template's hosts. */
       template: templateReference,
     }),
     errors: ['not_found', 'conflict'],
     callers: ['executor'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   /**
-   * A call has used the tools of this MCP server; with `isTold` it said or showed that they changed.
-   * It is asked for them now if that is due, and the answer comes when that is over. Whoever calls
-   * does not wait for it: what is lost is made up for within the hour.
+   * Reports that a call used the tools of this MCP server; `isTold` when the upstream's answer said
+   * or showed that the tools changed. The registry lists the tools again if that is due, and
+   * answers afterwards. Callers do not wait for the answer: after a lost report, the tools are
+   * listed within the hour anyway.
    */
   followTools: {
     request: z.strictObject({ orgId: id, serviceId: id, isTold: z.boolean() }),
-    response: done,
+    response: emptyReply,
     errors: [],
     callers: ['executor'],
     timeoutMs: 30_000,
+    repeatable: false,
   },
   /**
-   * Connected services of the user and the org, and templates, that have this host: deny rules on any
-   * of them apply (docs/reference/permissions.md#what-a-deny-reaches).
+   * The templates, and the connected services of the user and the org, that have this host: deny
+   * rules on any of them apply (docs/reference/permissions.md#what-a-deny-reaches).
    */
   findByHost: {
     request: z.strictObject({ orgId: id, userId: id, host }),
     response: z.strictObject({
       services: z.array(serviceRecord).max(200),
       templates: z.array(templateReference).max(200),
-      /** There are more than this. The org's services come first. */
+      /** True when there are more than the answer lists. The org's services come first. */
       isCut: z.boolean(),
     }),
     errors: [],
     callers: ['policy'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   /**
-   * Connected services, to see which of them a deny rule stops: those that the user can call, or those
-   * that other users of the org have for themselves. 200 at a time, `after` the last of the ones before.
+   * Connected services, to find which of them a deny rule stops: those that the user can call, or
+   * those that other users of the org connected for themselves. 200 a page; `after` is the last
+   * service of the page before.
    */
   listConnected: {
     request: z.strictObject({
@@ -172,10 +204,11 @@ export const registry = defineContract('registry', {
     errors: [],
     callers: ['policy'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   /**
-   * Services whose credentials are these secrets. `userId`: only what this user can use, null all
-   * of the org. At most 1,000 are looked through.
+   * Services that use these secrets. With a `userId`, only services that this user can use; with
+   * null, all services of the org. At most 1,000 services are searched.
    */
   findSecretUses: {
     request: z.strictObject({
@@ -191,10 +224,12 @@ export const registry = defineContract('registry', {
     errors: [],
     callers: ['executor'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   /**
-   * Actions of connected services that match a query, best first; the services themselves when
-   * it is empty. `catalog` adds templates that are not connected.
+   * Actions of connected services that match a query, best first; for an empty query, the services
+   * themselves. `catalog` adds templates that are not connected. With a `service`, only its actions;
+   * with an `action` of it too, the row of that action alone.
    */
   search: {
     request: z.strictObject({
@@ -202,11 +237,14 @@ export const registry = defineContract('registry', {
       query: z.string().max(200),
       limit: z.int().min(1).max(searchLimits.max),
       catalog: z.boolean(),
+      service: narrowing(nameReference).optional(),
+      action: narrowing(z.string().min(1).max(128)).optional(),
     }),
     response: searchReply,
-    errors: [],
+    errors: ['unknown_service', 'unknown_action'],
     callers: ['gateway', 'executor'],
     timeoutMs: 5_000,
+    repeatable: true,
   },
   listServices: {
     request: z.strictObject({
@@ -218,13 +256,15 @@ export const registry = defineContract('registry', {
     errors: [],
     callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   getService: {
-    request: byName,
+    request: requestByName,
     response: serviceDetail,
     errors: ['unknown_service'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   createService: {
     request: z.strictObject({ principal: signedPrincipal, body: createServiceBody }),
@@ -236,14 +276,17 @@ export const registry = defineContract('registry', {
       'credential_missing',
       'host_not_allowed',
       'invalid_params',
-      ...askingErrors,
+      'not_in_your_chain',
+      'expired',
+      ...discoveryErrors,
     ],
     callers: ['gateway'],
-    // An MCP server is asked for its tools before it is connected.
+    // Connecting a service may have to wait until its MCP server has listed its tools.
     timeoutMs: 40_000,
+    repeatable: false,
   },
   updateService: {
-    request: byName.extend({ body: updateServiceBody }),
+    request: requestByName.extend({ body: updateServiceBody }),
     response: connectedService,
     errors: [
       'unknown_service',
@@ -255,10 +298,14 @@ export const registry = defineContract('registry', {
     ],
     callers: ['gateway'],
     timeoutMs: 5_000,
+    repeatable: false,
   },
-  /** Pins the newest version of the template, or with `dry_run` says what that would change. */
+  /**
+   * Moves a service to the newest version of its template. With `dry_run`, reports what would
+   * change.
+   */
   upgradeService: {
-    request: byName.extend({ body: upgradeServiceBody }),
+    request: requestByName.extend({ body: upgradeServiceBody }),
     response: upgradedService,
     errors: [
       'unknown_service',
@@ -267,14 +314,15 @@ export const registry = defineContract('registry', {
       'credential_missing',
       'host_not_allowed',
       'invalid_params',
-      ...askingErrors,
+      ...discoveryErrors,
     ],
     callers: ['gateway'],
     timeoutMs: 40_000,
+    repeatable: false,
   },
-  /** Asks the MCP server behind a service for its tools, and keeps what it answers. */
+  /** Asks the MCP server behind a service for its tools, and stores the answer. */
   discoverServiceTools: {
-    request: byName,
+    request: requestByName,
     response: discoveredTools,
     errors: [
       'unknown_service',
@@ -282,39 +330,44 @@ export const registry = defineContract('registry', {
       'conflict',
       'credential_missing',
       'host_not_allowed',
-      ...askingErrors,
+      ...discoveryErrors,
     ],
     callers: ['gateway'],
     timeoutMs: 40_000,
+    repeatable: false,
   },
   listServiceTools: {
-    request: byName.extend({ page: pageRequest }),
+    request: requestByName.extend({ page: pageRequest }),
     response: pageSchemaOf(serviceTool),
     errors: ['unknown_service'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   getServiceTool: {
-    request: byName.extend({ tool: toolName }),
+    request: requestByName.extend({ tool: toolName }),
     response: serviceToolDetail,
     errors: ['unknown_service', 'not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
-  /** `conflict` when the server offers something else than `hash` by now, or nothing that can be used. */
+  /** Throws `conflict` when the server's tool no longer has this `hash`, or cannot be used. */
   acceptServiceTool: {
-    request: byName.extend({ tool: toolName, hash: acceptToolBody.shape.hash }),
+    request: requestByName.extend({ tool: toolName, hash: acceptToolBody.shape.hash }),
     response: serviceToolDetail,
     errors: ['unknown_service', 'not_found', 'forbidden', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   deleteService: {
-    request: byName,
-    response: done,
+    request: requestByName,
+    response: emptyReply,
     errors: ['unknown_service', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   listTemplates: {
     request: z.strictObject({
@@ -326,28 +379,32 @@ export const registry = defineContract('registry', {
     errors: [],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   getTemplate: {
-    request: anyTemplate.extend({ version: version.nullable().default(null) }),
+    request: anyTemplateRequest.extend({ version: version.nullable().default(null) }),
     response: templateDetail,
     errors: ['not_found'],
-    callers: ['gateway'],
+    callers: ['gateway', 'executor'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
-  /** As its author saved it. */
+  /** The document as its author saved it. */
   getTemplateDocument: {
-    request: ownTemplate.extend({ version: version.nullable().default(null) }),
+    request: ownTemplateRequest.extend({ version: version.nullable().default(null) }),
     response: z.strictObject({ version, openapi: z.string() }),
     errors: ['not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   listTemplateVersions: {
-    request: anyTemplate.extend({ page: pageRequest }),
+    request: anyTemplateRequest.extend({ page: pageRequest }),
     response: pageSchemaOf(templateVersion),
     errors: ['not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   validateTemplate: {
     request: z.strictObject({ principal: signedPrincipal, openapi: openapiDocument }),
@@ -355,48 +412,55 @@ export const registry = defineContract('registry', {
     errors: [],
     callers: ['gateway'],
     timeoutMs: 20_000,
+    repeatable: false,
   },
-  /** `template_invalid` carries the `report`; nothing is saved then. */
+  /** Saves a new template. On `template_invalid`, which carries the `report`, nothing is saved. */
   createTemplate: {
     request: z.strictObject({ principal: signedPrincipal, body: createTemplateBody }),
     response: savedTemplate,
     errors: ['forbidden', 'conflict', 'template_invalid'],
     callers: ['gateway'],
     timeoutMs: 20_000,
+    repeatable: false,
   },
   updateTemplate: {
-    request: ownTemplate.extend({ body: updateTemplateBody }),
+    request: ownTemplateRequest.extend({ body: updateTemplateBody }),
     response: savedTemplate,
     errors: ['not_found', 'forbidden', 'conflict', 'template_invalid'],
     callers: ['gateway'],
     timeoutMs: 20_000,
+    repeatable: false,
   },
   publishTemplate: {
-    request: ownTemplate.extend({ version }),
+    request: ownTemplateRequest.extend({ version }),
     response: template,
     errors: ['not_found', 'forbidden', 'template_invalid'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
-  /** Disables or enables it. */
+  /** Disables or enables a template. */
   switchTemplate: {
-    request: ownTemplate.extend({ isDisabled: z.boolean() }),
+    request: ownTemplateRequest.extend({ isDisabled: z.boolean() }),
     response: template,
     errors: ['not_found', 'forbidden'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
-  /** `conflict` when services use it. */
+  /** Throws `conflict` when services use the template. */
   deleteTemplate: {
-    request: ownTemplate,
-    response: done,
+    request: ownTemplateRequest,
+    response: emptyReply,
     errors: ['not_found', 'forbidden', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: false,
   },
   /**
-   * Saves a draft made from any OpenAPI document: fetched, sent along, or uploaded in parts. What
-   * cannot be imported is `template_invalid` with the report.
+   * Saves a draft made from any OpenAPI document, which is fetched, sent in the request, or
+   * uploaded in parts. A document that cannot be imported fails as `template_invalid` with the
+   * report.
    */
   importTemplate: {
     request: z.strictObject({ principal: signedPrincipal, body: importTemplateBody }),
@@ -416,6 +480,7 @@ export const registry = defineContract('registry', {
     ],
     callers: ['gateway'],
     timeoutMs: 120_000,
+    repeatable: false,
   },
   startUpload: {
     request: z.strictObject({ principal: signedPrincipal, text: uploadText }),
@@ -423,8 +488,12 @@ export const registry = defineContract('registry', {
     errors: ['forbidden', 'conflict'],
     callers: ['gateway'],
     timeoutMs: 5_000,
+    repeatable: false,
   },
-  /** `offset` is the size so far: a part that was lost or sent twice is a `conflict`. */
+  /**
+   * `offset` is the size of the parts uploaded so far. With another offset, because a part was lost
+   * or sent twice, it throws `conflict`.
+   */
   continueUpload: {
     request: z.strictObject({
       principal: signedPrincipal,
@@ -436,20 +505,25 @@ export const registry = defineContract('registry', {
     errors: ['not_found', 'conflict', 'too_large'],
     callers: ['gateway'],
     timeoutMs: 5_000,
+    repeatable: false,
   },
-  /** With how far its import is, whichever replica imports. */
+  /**
+   * An upload and the progress of its import. Any replica can answer, whichever runs the import.
+   */
   getUpload: {
     request: z.strictObject({ principal: signedPrincipal, id }),
     response: upload,
     errors: ['not_found'],
     callers: ['gateway'],
     timeoutMs: 3_000,
+    repeatable: true,
   },
   ping: {
-    request: done,
-    response: done,
+    request: emptyReply,
+    response: outboxPing,
     errors: [],
     callers: ['gateway'],
     timeoutMs: 1_000,
+    repeatable: false,
   },
 });

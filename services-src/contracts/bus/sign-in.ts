@@ -29,45 +29,49 @@ import {
   signedPrincipal,
 } from '../vocabulary.ts';
 
-const done = z.strictObject({});
-const asked = z.strictObject({ principal: signedPrincipal });
-const change = asked.extend({ context: callContext });
-/** Where the browser goes afterwards: checked by the gateway before and after. */
+const emptyReply = z.strictObject({});
+const principalRequest = z.strictObject({ principal: signedPrincipal });
+const changeRequest = principalRequest.extend({ context: callContext });
+/**
+ * The URL to which the browser goes after signing in. The gateway checks it before the sign-in
+ * starts and again after it.
+ */
 const returnTo = z.string().max(4_000).nullable();
-/** What is known of the browser that signs in. */
-export const visit = z.strictObject({
+/** The gateway's data about the browser that signs in. */
+export const signInVisit = z.strictObject({
   userAgent: z.string().max(500).nullable(),
-  /** The cookie of a browser in which somebody signed in before. */
+  /** The cookie that marks a browser in which a user has signed in before. */
   deviceToken: z.string().max(100).nullable(),
   context: callContext,
 });
 
-/** The cookies of a new dashboard session, and of the browser that it was opened in. */
+/** The cookies of a new dashboard session, and of the browser in which it was opened. */
 export const openedSession = z.strictObject({
   sessionToken: z.string(),
   expiresAt: z.iso.datetime(),
   device: z.strictObject({ token: z.string(), expiresAt: z.iso.datetime() }),
 });
 
-const admins = { callers: ['gateway'], timeoutMs: 3_000 } as const;
-/** Hashing a password takes its time, and waits for its turn. */
-const hashing = { callers: ['gateway'], timeoutMs: 8_000 } as const;
-/** A provider is asked, up to three times in a row. */
-const abroad = { callers: ['gateway'], timeoutMs: 20_000 } as const;
+const adminEndpointOptions = { callers: ['gateway'], timeoutMs: 3_000 } as const;
+/** For endpoints that hash a password: hashing is slow, and requests queue for it. */
+const passwordEndpointOptions = { callers: ['gateway'], timeoutMs: 8_000 } as const;
+/** For endpoints that send up to three requests to a provider, one after the other. */
+const providerEndpointOptions = { callers: ['gateway'], timeoutMs: 20_000 } as const;
 
-/** The part of auth's contract about users, signing in, and what an org has set. */
+/** The part of auth's contract about users, signing in and the settings of an org. */
 export const signInEndpoints = {
   signInWithPassword: {
-    request: visit.extend({ body: signInBody }),
+    request: signInVisit.extend({ body: signInBody }),
     response: openedSession,
     errors: ['unauthenticated', 'rate_limited', 'identity_archived'],
-    ...hashing,
+    ...passwordEndpointOptions,
+    repeatable: false,
   },
-  /** What a person has to give to set a password (again). */
+  /** The fields that a person must enter to set or reset a password. */
   describePassword: {
-    request: asked,
+    request: principalRequest,
     response: z.strictObject({
-      /** False for somebody whom a provider signs in, and nothing else. */
+      /** False for a user who can only sign in through a provider. */
       possible: z.boolean(),
       email: z.string().nullable(),
       needsCurrent: z.boolean(),
@@ -75,37 +79,45 @@ export const signInEndpoints = {
     errors: ['unauthenticated'],
     callers: ['gateway'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
-  /** Ends every other session of the user. */
+  /** Sets a password and ends all other sessions of the user. */
   setPassword: {
-    request: change.extend({
-      /** Only for who has no account with e-mail address and password yet. */
+    request: changeRequest.extend({
+      /** Given only for a user who has no e-mail address and password yet. */
       email: emailAddress.nullable(),
       current: typedPassword.nullable(),
       password: z.string().max(passwordCharacters.max * 4),
     }),
-    response: done,
+    response: emptyReply,
     errors: ['unauthenticated', 'forbidden', 'invalid_params', 'conflict', 'rate_limited'],
-    ...hashing,
+    ...passwordEndpointOptions,
+    repeatable: false,
   },
-  /** What the sign-in page offers. Public: it tells names of providers and nothing else. */
+  /**
+   * The sign-in methods that the sign-in page offers. Public: it shows only the names of providers.
+   */
   listSignInOptions: {
     request: z.strictObject({ org: orgName.nullable() }),
     response: z.strictObject({
-      /** There are several orgs, and none was named. */
+      /** True when there are several orgs and the request names none. */
       needsOrg: z.boolean(),
       providers: z.array(z.strictObject({ key: name, name: z.string() })).max(100),
     }),
     errors: [],
     callers: ['gateway'],
     timeoutMs: 2_000,
+    repeatable: true,
   },
   startProviderSignIn: {
     request: z.strictObject({
       org: orgName.nullable(),
       key: name,
       returnTo,
-      /** The cookie of a browser that has begun to sign in before; else one is made. */
+      /**
+       * The cookie of a browser that has begun to sign in before; when it is null, auth makes a new
+       * one.
+       */
       browserToken: z.string().max(100).nullable(),
     }),
     response: z.strictObject({ url: z.string(), browserToken: z.string() }),
@@ -116,12 +128,13 @@ export const signInEndpoints = {
       'upstream_timeout',
       'upstream_incomplete',
     ],
-    ...abroad,
+    ...providerEndpointOptions,
+    repeatable: false,
   },
   finishProviderSignIn: {
-    request: visit.extend({
+    request: signInVisit.extend({
       key: name,
-      /** The query of the callback, as it came. */
+      /** The query of the callback URL, unchanged. */
       query: z.string().max(8_000),
       browserToken: z.string().max(100).nullable(),
     }),
@@ -133,80 +146,105 @@ export const signInEndpoints = {
       'identity_archived',
       'upstream_unreachable',
     ],
-    ...abroad,
+    ...providerEndpointOptions,
+    repeatable: false,
   },
   listSessions: {
-    request: asked.extend({ page: pageRequest }),
+    request: principalRequest.extend({ page: pageRequest }),
     response: pageSchemaOf(session),
     errors: ['unauthenticated'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: true,
   },
   endSession: {
-    request: change.extend({ id }),
-    response: done,
+    request: changeRequest.extend({ id }),
+    response: emptyReply,
     errors: ['unauthenticated', 'not_found'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: false,
   },
-  endOtherSessions: { request: change, response: done, errors: ['unauthenticated'], ...admins },
+  endOtherSessions: {
+    request: changeRequest,
+    response: emptyReply,
+    errors: ['unauthenticated'],
+    ...adminEndpointOptions,
+    repeatable: false,
+  },
   listUsers: {
-    request: asked.extend({ page: pageRequest }),
+    request: principalRequest.extend({ page: pageRequest }),
     response: pageSchemaOf(identity),
     errors: ['unauthenticated', 'forbidden'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: true,
   },
   createUser: {
-    request: change.extend({ body: createUserBody }),
+    request: changeRequest.extend({ body: createUserBody }),
     response: identity,
     errors: ['unauthenticated', 'forbidden', 'conflict'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: false,
   },
   inviteUser: {
-    request: change.extend({ body: createUserBody }),
+    request: changeRequest.extend({ body: createUserBody }),
     response: invitation,
     errors: ['unauthenticated', 'forbidden', 'conflict'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: false,
   },
   changeUser: {
-    request: change.extend({ id, body: changeUserBody }),
+    request: changeRequest.extend({ id, body: changeUserBody }),
     response: identity,
     errors: ['unauthenticated', 'not_found', 'forbidden'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: false,
   },
   createSignInLink: {
-    request: change.extend({ id }),
+    request: changeRequest.extend({ id }),
     response: signInLink,
     errors: ['unauthenticated', 'not_found', 'forbidden', 'conflict'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: false,
   },
-  getOrg: { request: asked, response: org, errors: ['unauthenticated', 'forbidden'], ...admins },
-  changeOrg: {
-    request: change.extend({ body: changeOrgBody }),
+  getOrg: {
+    request: principalRequest,
     response: org,
     errors: ['unauthenticated', 'forbidden'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: true,
+  },
+  changeOrg: {
+    request: changeRequest.extend({ body: changeOrgBody }),
+    response: org,
+    errors: ['unauthenticated', 'forbidden'],
+    ...adminEndpointOptions,
+    repeatable: false,
   },
   listSignInProviders: {
-    request: asked,
+    request: principalRequest,
     response: z.strictObject({ items: z.array(signInProvider).max(100) }),
     errors: ['unauthenticated', 'forbidden'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: true,
   },
   getSignInProvider: {
-    request: asked.extend({ key: name }),
+    request: principalRequest.extend({ key: name }),
     response: signInProvider,
     errors: ['unauthenticated', 'forbidden', 'not_found'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: true,
   },
   putSignInProvider: {
-    request: change.extend({ key: name, body: signInProviderBody }),
+    request: changeRequest.extend({ key: name, body: signInProviderBody }),
     response: signInProvider,
     errors: ['unauthenticated', 'forbidden', 'conflict', 'invalid_params'],
-    ...abroad,
+    ...providerEndpointOptions,
+    repeatable: false,
   },
   deleteSignInProvider: {
-    request: change.extend({ key: name }),
-    response: done,
+    request: changeRequest.extend({ key: name }),
+    response: emptyReply,
     errors: ['unauthenticated', 'forbidden', 'not_found', 'conflict'],
-    ...admins,
+    ...adminEndpointOptions,
+    repeatable: false,
   },
 } as const satisfies Record<string, EndpointSpec>;

@@ -1,14 +1,16 @@
 import { z } from 'zod';
 
 import { callResult, params, perCallSecret } from '../call.ts';
+import { callFailure } from '../failure.ts';
 import { httpMethod, id, json, nameReference, permissionKey, risk } from '../vocabulary.ts';
-import { approvalResponse, pendingApproval } from './approvals.ts';
+import { approvalResponse, keyExplanation, pendingReply } from './approvals.ts';
 import { defineRoutes } from './define.ts';
+import { nextRequest } from './next.ts';
 
 /**
  * `POST /v1/actions/call`, in one of three shapes: `service, action, params`; `service, method,
- * path, …`; or `approval_id` alone (docs/reference/calling.md#shapes). The gateway checks which fields
- * go together, so that the message can name the one out of place.
+ * path, …`; or only `approval_id` (docs/reference/calling.md#shapes). The gateway and not this
+ * schema checks which fields go together, so that the error can name the field that does not fit.
  */
 export const callBody = z.strictObject({
   service: z.string().max(67).optional(),
@@ -16,7 +18,7 @@ export const callBody = z.strictObject({
   params: z.union([params, z.string().max(1_048_576), z.null()]).optional(),
   method: httpMethod.optional(),
   path: z.string().max(8192).optional(),
-  /** Alias of `path` for raw HTTP. */
+  /** Alias of `path` for a call by full URL. */
   url: z.string().max(8192).optional(),
   query: z.record(z.string().max(200), z.union([z.string(), z.array(z.string())])).optional(),
   headers: z.record(z.string().max(200), z.string().max(8192)).optional(),
@@ -30,7 +32,10 @@ export const callBody = z.strictObject({
 });
 export type CallBody = z.infer<typeof callBody>;
 
-/** `POST /v1/actions/http`: raw HTTP with the access token of a connection, whose hosts bound the URL. */
+/**
+ * `POST /v1/actions/http`: a call by HTTP method and full URL with the access token of a
+ * connection. The URL must be on one of the connection's hosts.
+ */
 export const connectionCallBody = callBody
   .pick({
     query: true,
@@ -50,12 +55,17 @@ export type ConnectionCallBody = z.infer<typeof connectionCallBody>;
 
 export const calledReply = z.strictObject({
   status: z.literal('called'),
-  result: callResult.partial({ headers: true }),
+  result: callResult.partial({ headers: true }).extend({
+    failure: callFailure.extend({ next: nextRequest.optional() }).optional(),
+  }),
   action_description: z.string(),
   audit_id: id,
 });
 
-/** A result, not an error (docs/reference/calling.md#answers). */
+/**
+ * The answer to a denied call, which is a result and not an error
+ * (docs/reference/calling.md#answers).
+ */
 export const deniedReply = z.strictObject({
   status: z.literal('denied'),
   reason: z.string(),
@@ -74,15 +84,7 @@ export type ValidateBody = z.infer<typeof validateBody>;
 /** What would happen to a call, and why (docs/reference/permissions.md#dry-runs). */
 export const validateReply = z.strictObject({
   outcome: z.enum(['allowed', 'would_require_approval', 'denied']),
-  why: z.array(
-    z.strictObject({
-      key: permissionKey,
-      effect: z.enum(['allow', 'deny', 'gap']),
-      rule_id: id.optional(),
-      identity_id: id.optional(),
-      by: z.enum(['rule', 'read', 'user', 'platform']).optional(),
-    }),
-  ),
+  why: z.array(keyExplanation),
   permission_keys: z.array(permissionKey),
   uncovered_keys: z.array(permissionKey),
   grantors: z.array(z.strictObject({ id, kind: z.string(), name: z.string() })),
@@ -92,34 +94,16 @@ export const validateReply = z.strictObject({
   request: approvalResponse.shape.request,
 });
 
-const callErrors = [
-  'invalid_params',
-  'filter_invalid',
-  'forbidden',
-  'not_in_your_chain',
-  'missing_scopes',
-  'risk_exceeded',
-  'identity_archived',
-  'host_not_allowed',
-  'not_found',
-  'unknown_service',
-  'unknown_action',
-  'action_disabled',
-  'conflict',
-  'approval_stale',
-  'idempotency_key_reused',
-  'execution_in_progress',
-  'expired',
-  'needs_authentication',
-  'reauth_required',
-  'credential_missing',
-  'too_many_open_approvals',
-  'upstream_unreachable',
-  'upstream_refused_address',
-  'upstream_incomplete',
-  'response_too_large',
-  'upstream_timeout',
-  'outcome_unknown',
+/**
+ * The endpoints behind a call: it is decided, then executed or suspended; a suspended call's
+ * approval is read while the call waits.
+ */
+const callEndpoints = [
+  'policy.decide',
+  'executor.execute',
+  'approvals.raise',
+  'approvals.resume',
+  'approvals.get',
 ] as const;
 const callEvents = [
   'action.intent',
@@ -137,8 +121,8 @@ export const actionRoutes = defineRoutes({
     tag: 'Actions',
     access: 'actions:call',
     body: callBody,
-    responses: { 200: callReply, 202: pendingApproval },
-    errors: callErrors,
+    responses: { 200: callReply, 202: pendingReply },
+    serves: callEndpoints,
     audit: callEvents,
   },
   callConnection: {
@@ -148,8 +132,8 @@ export const actionRoutes = defineRoutes({
     tag: 'Actions',
     access: 'actions:call',
     body: connectionCallBody,
-    responses: { 200: callReply, 202: pendingApproval },
-    errors: callErrors,
+    responses: { 200: callReply, 202: pendingReply },
+    serves: callEndpoints,
     audit: callEvents,
   },
   validateAction: {
@@ -160,23 +144,7 @@ export const actionRoutes = defineRoutes({
     access: 'actions:read',
     body: validateBody,
     responses: { 200: validateReply },
-    errors: [
-      'identity_archived',
-      'invalid_params',
-      'filter_invalid',
-      'forbidden',
-      'host_not_allowed',
-      'not_found',
-      'unknown_service',
-      'unknown_action',
-      'action_disabled',
-      'credential_missing',
-      'missing_scopes',
-      'needs_authentication',
-      'reauth_required',
-      'risk_exceeded',
-      'upstream_refused_address',
-    ],
+    serves: 'policy.explain',
     audit: 'none',
   },
 });

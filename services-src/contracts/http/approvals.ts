@@ -1,12 +1,21 @@
 import { z } from 'zod';
 
+import { approvalStatuses } from '../approval-status.ts';
 import { disclosedField, shownCredential } from '../audit.ts';
 import { callResult } from '../call.ts';
+import {
+  decisionWordNames,
+  decisionWords,
+  fieldsOfWords,
+  fieldNeedOf,
+  joinWithOr,
+  listWordsThatTake,
+} from '../decision-words.ts';
 import { derivedKey, suggestedTier } from '../permit.ts';
 import {
   id,
   identityKind,
-  identityReference,
+  shownIdentity,
   json,
   pageSchemaOf,
   pageQuery,
@@ -15,9 +24,9 @@ import {
   timestamp,
 } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
+import { nextRequest } from './next.ts';
 
-export const approvalStatus = z.enum(['pending', 'bubbled', 'allowed', 'denied', 'expired']);
-export type ApprovalStatus = z.infer<typeof approvalStatus>;
+export const approvalStatus = z.enum(approvalStatuses);
 
 /** The record of a replay (docs/reference/approvals.md#execution). */
 export const execution = z.strictObject({
@@ -27,7 +36,7 @@ export const execution = z.strictObject({
   triggered_by: z.enum(['user', 'agent', 'auto']).nullable(),
   http_status_code: z.int().optional(),
   result: callResult.optional(),
-  /** Set when `failed`: the typed error, as a call would have answered it. */
+  /** Set when the status is `failed`: the error as a call would have answered it. */
   error: z.strictObject({ error: z.string(), message: z.string() }).optional(),
   created_at: timestamp,
   started_at: timestamp.nullable(),
@@ -36,49 +45,53 @@ export const execution = z.strictObject({
 });
 export type Execution = z.infer<typeof execution>;
 
-/** A value of a request that is too large to be shown whole. */
+/** A value of which the approval shows only the beginning, because the request is too large. */
 export const shortenedValue = z.strictObject({
   /** JSON pointer into the shown request, such as `/body/files/0/content`. */
   at: z.string(),
-  /** Of the whole value: the UTF-8 bytes of a text, of anything else those of its JSON. */
+  /** The size of the whole value: for a text its UTF-8 bytes, otherwise the bytes of its JSON. */
   bytes: z.int(),
   sha256: z.string().length(64),
-  /** Of a list or an object: how many entries it has, and how many of them are shown. */
+  /** For a list or an object: how many entries it has, and how many of them are shown. */
   entries: z.int().optional(),
   shown: z.int().optional(),
 });
 export type ShortenedValue = z.infer<typeof shortenedValue>;
 
 /**
- * Everything that will leave, except the values of credentials and what the template redacts. One
- * that would be over 100 KiB is an outline: `shortened` lists the values of which only the
- * beginning is shown, and everything else is whole.
+ * The request as an approver sees it: everything that will be sent, except the values of
+ * credentials and the fields that the template redacts. A request over 100 KiB becomes an outline:
+ * `shortened` lists the values of which only the beginning is shown, and everything else is whole.
  */
 export const shownRequest = z.strictObject({
-  /** Of a call to an MCP server `tools/call`. */
+  /** `tools/call` for a call to an MCP server. */
   method: z.string(),
   url: z.string(),
   params: json,
-  /** By name in lower case. Not among them: what every request has, `content-type`, and what credentials replace. */
+  /**
+   * Header names are in lower case. Left out: headers that every request has, `content-type`, and
+   * headers that credentials replace.
+   */
   headers: z.record(z.string(), z.string()),
-  /** As it is sent; null without a body. */
+  /** The content type that is sent; null without a body. */
   content_type: z.string().nullable(),
-  /** As it is sent: of a form its text, of a multipart form the list of its parts. */
+  /** The body that is sent: for a form its text, for a multipart form the list of its parts. */
   body: json,
   credentials: z.array(shownCredential).max(10),
   /**
-   * Where `[REDACTED]` stands for something else, as JSON pointers into this request, `*` for every entry
-   * of a list or an object; in a form by the names of its fields, in a URL by those of its query. Anywhere
-   * else it is what the caller wrote. Absent in approvals of earlier versions.
+   * The places where `[REDACTED]` replaces a value, as JSON pointers into this request, with `*`
+   * for every entry of a list or an object; forms are addressed by field name, URLs by query name.
+   * In any other place, `[REDACTED]` is text that the caller wrote. Absent in approvals of earlier
+   * versions.
    */
   redacted: z.array(z.string()).optional(),
-  /** To allow it needs `acknowledge: "too_large"`. */
+  /** Allowing the request needs `acknowledge: "too_large"`. */
   too_large: z.literal(true).optional(),
   shortened: z.array(shortenedValue).optional(),
 });
 export type ShownRequest = z.infer<typeof shownRequest>;
 
-/** An approval as its viewer reads it (docs/reference/approvals.md#the-card). */
+/** An approval as a person or agent reads it (docs/reference/approvals.md#the-card). */
 export const approvalResponse = z.strictObject({
   id,
   status: approvalStatus,
@@ -89,11 +102,16 @@ export const approvalResponse = z.strictObject({
   derived_keys: z.array(derivedKey),
   expires_at: timestamp,
   execution: execution.optional(),
-  requester: identityReference,
+  requester: shownIdentity,
   resolver_id: id,
   may_resolve: z.array(id),
   placement: z.strictObject({ id, kind: identityKind, name: z.string() }),
   service: z.string(),
+  /**
+   * The title of the service's template, such as `GitHub`. Absent for templates of a single user,
+   * whose titles nobody vouches for, for calls by full URL, and in approvals of earlier versions.
+   */
+  service_title: z.string().max(200).optional(),
   template: z.string().nullable(),
   action: z.string(),
   action_description: z.string(),
@@ -102,24 +120,43 @@ export const approvalResponse = z.strictObject({
   reason: z.string().nullable(),
   created_at: timestamp,
   resolved_at: timestamp.nullable(),
-  resolved_by: identityReference.nullable(),
+  resolved_by: shownIdentity.nullable(),
   resolution: z.enum(['allow', 'allow_remember', 'deny']).nullable(),
   auto_call_on_approve: z.boolean(),
   /**
-   * Whether what is shown here is what the executor saw of the call when it was suspended. If not,
-   * it can be denied and not allowed.
+   * Whether the approval shows what the executor saw when the call was suspended. If it does not,
+   * the approval can be denied but not allowed.
    */
   verified: z.boolean(),
   /**
-   * Why it is not `verified`: what is stored is not what was suspended, or an earlier version
-   * suspended it, which recorded nothing to check it by, and neither headers nor credentials.
+   * Why it is not `verified`. `changed`: the stored approval differs from the call that was
+   * suspended. `earlier_version`: the version that suspended the call recorded no proof, no headers
+   * and no credentials.
    */
   unverified: z.enum(['changed', 'earlier_version']).optional(),
   cascaded_approval_ids: z.array(id).optional(),
 });
 export type ApprovalResponse = z.infer<typeof approvalResponse>;
 
-/** The answer to a call that is suspended (docs/reference/calling.md#answers). */
+/** What the walk says about one permission key of a call, and the rule or allowance behind it. */
+export const keyExplanation = z.strictObject({
+  key: permissionKey,
+  /** `gap` means that nothing allows the key. */
+  effect: z.enum(['allow', 'deny', 'gap']),
+  rule_id: id.optional(),
+  /** The identity that the rule is on; absent for a rule on the whole org. */
+  identity_id: id.optional(),
+  by: z.enum(['rule', 'read', 'user', 'platform']).optional(),
+});
+export type KeyExplanation = z.infer<typeof keyExplanation>;
+
+/** What the rules of now say about the call of an approval (docs/reference/approvals.md#why-it-is-asked). */
+export const explainedApproval = z.strictObject({ why: z.array(keyExplanation).max(20) });
+export type ExplainedApproval = z.infer<typeof explainedApproval>;
+
+/**
+ * The pending answer: the answer to a call that is suspended (docs/reference/calling.md#answers).
+ */
 export const pendingApproval = z.strictObject({
   status: z.literal('pending_approval'),
   approval_id: id,
@@ -134,38 +171,115 @@ export const pendingApproval = z.strictObject({
 });
 export type PendingApproval = z.infer<typeof pendingApproval>;
 
+/** The pending answer as REST clients get it, with what to send next and when. */
+export const pendingReply = pendingApproval.extend({
+  poll_after_ms: z.int().min(0),
+  next: nextRequest,
+});
+
+const decisionWordMeanings = decisionWordNames.map(
+  (word) => `${word}: ${decisionWords[word].says}.`,
+);
+
 export const resolveApprovalBody = z.strictObject({
-  resolution: z.enum(['allow', 'allow_once', 'allow_remember', 'allow_always', 'deny', 'bubble']),
-  remember_keys: z.array(permissionKey).min(1).max(20).optional(),
-  /** `<n>(s|m|h|d)`, combinable, 1 minute to 365 days. */
-  ttl: z.string().max(40).optional(),
-  reason: z.string().max(500).optional(),
-  cascade: z.boolean().optional(),
-  /** That the request is too large to be shown whole is known; without it, such a one is not allowed. */
-  acknowledge: z.literal('too_large').optional(),
+  resolution: z.enum(decisionWordNames).describe(decisionWordMeanings.join(' ')),
+  remember_keys: z
+    .array(permissionKey)
+    .min(1)
+    .max(20)
+    .optional()
+    .describe(
+      `With ${listWordsThatTake('remember_keys')}: the keys of one of the approval's suggested_tiers, or some of them. Default: the narrowest tier.`,
+    ),
+  ttl: z
+    .string()
+    .max(40)
+    .optional()
+    .describe(
+      `With ${listWordsThatTake('ttl')}: how long to remember, such as "24h" or "1d12h", 1 minute to 365 days.`,
+    ),
+  reason: z
+    .string()
+    .max(500)
+    .optional()
+    .describe('Shown to whoever made the call, above all when it is denied.'),
+  cascade: z
+    .boolean()
+    .optional()
+    .describe(
+      'When the decision is remembered: false leaves other open approvals that the new rule covers undecided. Default true.',
+    ),
+  acknowledge: z
+    .literal('too_large')
+    .optional()
+    .describe(
+      'Needed to allow a request that is marked too_large: you have looked at its outline, and accept that it is not shown whole.',
+    ),
 });
 export type ResolveApprovalBody = z.infer<typeof resolveApprovalBody>;
 
+interface FieldFault {
+  readonly message: string;
+  readonly issues: readonly { path: string; message: string; expected?: string }[];
+}
+
+/**
+ * Which fields do not go with the word of a decision, and which the word lacks; undefined when
+ * there are none.
+ */
+export function findFieldFault(
+  body: ResolveApprovalBody,
+  { isOverMcp }: { isOverMcp: boolean },
+): FieldFault | undefined {
+  const { resolution } = body;
+  const issues = fieldsOfWords.flatMap((path) => {
+    const need = fieldNeedOf(resolution, path);
+    if (body[path] !== undefined) {
+      const message = `goes with ${listWordsThatTake(path)}, not with ${resolution}`;
+      return need === undefined ? [{ path, message }] : [];
+    }
+    const isNeeded = need === 'required' || (isOverMcp && need === 'required over MCP');
+    const expected = resolveApprovalBody.shape[path].description ?? '';
+    return isNeeded ? [{ path, message: `is required with ${resolution}`, expected }] : [];
+  });
+  if (issues.length === 0) return undefined;
+  const sentences = issues.map(({ path, message }) => `${path} ${message}.`);
+  return { message: sentences.join(' '), issues };
+}
+
 export const approvalsQuery = pageQuery.extend({
-  /** `open` is pending and bubbled together. */
-  status: z.enum(['open', ...approvalStatus.options]).optional(),
+  /** `open` means pending or bubbled, `decided` everything else. */
+  status: z.enum(['open', 'decided', ...approvalStatus.options]).optional(),
+  /**
+   * Words that are all in the sentence, the service (name or title), the action or the names of the
+   * requester and its ancestors. Capital letters do not count.
+   */
+  q: z
+    .string()
+    .max(200)
+    .regex(/^[^\0]*$/)
+    .optional(),
+  risk: riskLevel.optional(),
+  /** Default `newest`. A cursor belongs to the order in which its page was read. */
+  sort: z.enum(['newest', 'oldest']).optional(),
   requester: id.optional(),
   assigned: z.literal('me').optional(),
   service: z.string().max(67).optional(),
 });
 
-const byId = z.strictObject({ id });
+const idParams = z.strictObject({ id });
 
 export const approvalRoutes = defineRoutes({
   listApprovals: {
     method: 'GET',
     path: '/v1/approvals',
-    summary: 'Approvals the caller may see, newest first',
+    summary:
+      'Approvals the caller may see, newest first unless `sort` says otherwise; decided ones by when they were decided',
     tag: 'Approvals',
     access: 'approvals',
     query: approvalsQuery,
     responses: { 200: pageSchemaOf(approvalResponse) },
-    errors: [],
+    serves: ['approvals.list', 'auth.listDisplayNames'],
     audit: 'none',
   },
   getApproval: {
@@ -174,35 +288,33 @@ export const approvalRoutes = defineRoutes({
     summary: 'State, gated action and requester of an approval',
     tag: 'Approvals',
     access: 'approvals',
-    params: byId,
+    params: idParams,
     responses: { 200: approvalResponse },
-    errors: ['not_found', 'not_in_your_chain'],
+    serves: ['approvals.get', 'auth.listDisplayNames'],
+    audit: 'none',
+  },
+  explainApproval: {
+    method: 'GET',
+    path: '/v1/approvals/{id}/explain',
+    summary: 'What the rules of now say about the call of an approval, key by key',
+    tag: 'Approvals',
+    access: 'approvals',
+    params: idParams,
+    responses: { 200: explainedApproval },
+    serves: 'approvals.explain',
     audit: 'none',
   },
   resolveApproval: {
     method: 'POST',
     path: '/v1/approvals/{id}/resolve',
-    summary: 'Decide an approval: allow, allow_remember, deny or bubble',
+    summary: `Decide an approval: ${joinWithOr(decisionWordNames)}`,
     tag: 'Approvals',
     access: 'approvals',
-    params: byId,
+    params: idParams,
     body: resolveApprovalBody,
     responses: { 200: approvalResponse },
-    errors: [
-      'not_found',
-      'not_in_your_chain',
-      'exceeds_authority',
-      'self_approval_disabled',
-      'identity_archived',
-      'already_resolved',
-      'already_at_top',
-      'remember_keys_not_offered',
-      'acknowledgement_required',
-      'card_not_verified',
-      'invalid_params',
-      'expired',
-    ],
-    audit: ['approval.resolved'],
+    serves: ['approvals.get', 'auth.signDecision', 'approvals.resolve', 'auth.listDisplayNames'],
+    audit: [...new Set(decisionWordNames.flatMap((word) => decisionWords[word].events))],
   },
   cancelApproval: {
     method: 'POST',
@@ -210,9 +322,9 @@ export const approvalRoutes = defineRoutes({
     summary: 'Withdraw an open approval, or stop an allowed call that has not run',
     tag: 'Approvals',
     access: 'approvals',
-    params: byId,
+    params: idParams,
     responses: { 200: approvalResponse },
-    errors: ['not_found', 'not_in_your_chain', 'already_resolved'],
+    serves: ['approvals.cancel', 'auth.listDisplayNames'],
     audit: ['approval.resolved', 'execution.finished'],
   },
   callApproval: {
@@ -221,16 +333,9 @@ export const approvalRoutes = defineRoutes({
     summary: 'Run an allowed call that has not run yet',
     tag: 'Approvals',
     access: 'approvals',
-    params: byId,
+    params: idParams,
     responses: { 200: approvalResponse },
-    errors: [
-      'not_found',
-      'not_in_your_chain',
-      'approval_stale',
-      'execution_in_progress',
-      'expired',
-      'conflict',
-    ],
+    serves: ['approvals.run', 'auth.listDisplayNames'],
     audit: ['execution.finished'],
   },
 });

@@ -14,36 +14,93 @@ export const auditQuery = pageQuery.extend({
   risk: risk.optional(),
   since: timestamp.optional(),
   until: timestamp.optional(),
-  /** Found in the description, whatever its case. */
+  /** Matches descriptions that contain this text, without regard to case. */
   text: z.string().min(1).max(200).optional(),
 });
 export type AuditQuery = z.infer<typeof auditQuery>;
 
-/** One call, or one record that is of no call. */
+/**
+ * The display names of people in the records, by `user_id`. They stand beside the records, because
+ * the hash of a record covers all of its members.
+ */
+const people = z
+  .array(z.strictObject({ user_id: id, display_name: z.string() }))
+  .max(200)
+  .optional();
+
+/** The audit records of one call, or one record that belongs to no call. */
 export const auditLookup = z.strictObject({
   call_id: id.nullable(),
   /**
-   * What is known of it by now: `started` while no outcome is recorded, else the outcome. Null for
-   * a record that has none, such as the change of a setting.
+   * The last known state of the call: `started` while no outcome is recorded, then the outcome.
+   * Null for a record without an outcome, such as the change of a setting.
    */
   state: auditOutcome.nullable(),
-  /** In the order of the log. */
+  /** The records in the order of the log. */
   rows: z.array(auditRecord).min(1).max(100),
+  people,
 });
 export type AuditLookup = z.infer<typeof auditLookup>;
+
+export const auditPage = pageSchemaOf(auditRecord).extend({ people });
 
 export const auditVerification = z.strictObject({
   valid: z.boolean(),
   rows_checked: z.int(),
-  /** The first row whose hash does not fit, when there is one. */
+  /** The first row whose hash is wrong; null when every hash is right. */
   first_bad_seq: z.int().nullable(),
   /**
-   * The newest record when the check began. Note it elsewhere: a log that no longer has this
-   * `seq` with this `hash` was cut.
+   * The newest record when the check began. Keep it outside the gateway: if the log no longer has a
+   * record with this `seq` and `hash`, records were removed from it.
    */
   head: z.strictObject({ seq: z.int(), hash: z.string().length(64) }).nullable(),
 });
 export type AuditVerification = z.infer<typeof auditVerification>;
+
+/** For how many days calls are counted, and over how many of them by the hour. */
+export const usageDaysMax = 90;
+export const usageHourDaysMax = 7;
+/** How many different keys one answer has: those with the most calls. */
+export const usageKeysMax = 50;
+
+const usageBucket = z.enum(['hour', 'day']);
+export type UsageBucket = z.infer<typeof usageBucket>;
+const usageKind = z.enum(['outcome', 'agent', 'service']);
+export type UsageKind = z.infer<typeof usageKind>;
+
+export const usageQuery = z.strictObject({
+  from: timestamp.optional(),
+  to: timestamp.optional(),
+  bucket: usageBucket.optional(),
+  by: usageKind.optional(),
+});
+export type UsageQuery = z.infer<typeof usageQuery>;
+
+const usageItem = z.strictObject({
+  /** The beginning of the hour or of the day, in UTC. */
+  bucket: timestamp,
+  /**
+   * An outcome, the id of an identity, or the name of a service: null where a call named none, or
+   * one that does not exist.
+   */
+  key: z.string().max(300).nullable(),
+  /** The name of the identity when it last called. */
+  name: z.string().max(300).optional(),
+  count: z.int().min(1),
+});
+export type UsageItem = z.infer<typeof usageItem>;
+
+export const usage = z.strictObject({
+  /** What is counted: the whole hours that the request asked about; `to` is exclusive. */
+  from: timestamp,
+  to: timestamp,
+  bucket: usageBucket,
+  by: usageKind,
+  items: z.array(usageItem).max(usageKeysMax * (usageHourDaysMax * 24 + 2)),
+  /** The keys beyond the 50 with the most calls, and their calls. */
+  left_out: z.strictObject({ keys: z.int().min(0), count: z.int().min(0) }),
+});
+export type Usage = z.infer<typeof usage>;
 
 export const auditRoutes = defineRoutes({
   getAudit: {
@@ -54,7 +111,7 @@ export const auditRoutes = defineRoutes({
     access: 'user',
     params: z.strictObject({ id }),
     responses: { 200: auditLookup },
-    errors: ['forbidden', 'not_found'],
+    serves: ['audit.get', 'auth.listDisplayNames'],
     audit: 'none',
   },
   listAudit: {
@@ -64,8 +121,8 @@ export const auditRoutes = defineRoutes({
     tag: 'Audit',
     access: 'user',
     query: auditQuery,
-    responses: { 200: pageSchemaOf(auditRecord) },
-    errors: ['forbidden'],
+    responses: { 200: auditPage },
+    serves: ['audit.list', 'auth.listDisplayNames'],
     audit: 'none',
   },
   verifyAudit: {
@@ -75,7 +132,18 @@ export const auditRoutes = defineRoutes({
     tag: 'Audit',
     access: 'user',
     responses: { 200: auditVerification },
-    errors: ['forbidden'],
+    serves: 'audit.verify',
+    audit: 'none',
+  },
+  getUsage: {
+    method: 'GET',
+    path: '/v1/usage',
+    summary: 'How many calls there were, by hour or day, and by outcome, agent or service',
+    tag: 'Audit',
+    access: 'user',
+    query: usageQuery,
+    responses: { 200: usage },
+    serves: 'audit.usage',
     audit: 'none',
   },
 });

@@ -1,65 +1,112 @@
 import { z } from 'zod';
 
-import { oauthScope } from '../oauth-provider.ts';
+import { accountValue } from '../account-value.ts';
+import { tokenActor, oauthScope } from '../oauth-provider.ts';
 import { id, name, pageSchemaOf, pageQuery, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
+import { plainText } from './plain-text.ts';
+import { wantedTemplate } from './wanted-template.ts';
 
 export const connectionStatus = z.enum(['pending', 'active', 'needs_reauth', 'revoked']);
 
-/** Access to a person's account at a provider; no answer carries a token (docs/reference/credentials.md#connections). */
+/**
+ * A connection: access to a person's account at a provider; no answer contains a token
+ * (docs/reference/credentials.md#connections).
+ */
 export const connection = z.strictObject({
   id,
   name: z.string(),
   /** Key of the provider (`GET /v1/oauth-apps`). */
   provider: z.string(),
-  /** Key of the template it was asked for by, if any. */
+  /** Key of the template for which the connection was requested, if any. */
   template: z.string().nullable(),
   tier,
   owner_id: id.nullable(),
-  /** What the provider calls the account. */
+  /** The provider's name for the account. */
   account_label: z.string().nullable(),
-  /** What the provider granted, which may be less than was asked for. */
+  /**
+   * The site, company or tenant that the connection opens, where an account can have several; null
+   * otherwise.
+   */
+  account_value: accountValue.nullable().optional(),
+  /** Who acts by the token, where the provider gives out several kinds; null otherwise. */
+  acts_as: tokenActor.nullable().optional(),
+  /** The scopes that the provider granted, which may be fewer than were requested. */
   granted_scopes: z.array(z.string()),
-  /** The only hosts its token is ever sent to. */
+  /** Scopes that the granted ones imply, as far as the provider's row says. */
+  implied_scopes: z.array(z.string()).optional(),
+  /** The only hosts to which the connection's token is ever sent. */
   hosts: z.array(z.string()),
   status: connectionStatus,
-  /** Of the access token; it is refreshed before, where the provider lets it. */
+  /** When the access token expires; it is refreshed before that if the provider allows it. */
   expires_at: timestamp.nullable(),
   last_refreshed_at: timestamp.nullable(),
+  /** When the person granted the access last; null before that, and for grants of release 0.1.0. */
+  granted_at: timestamp.nullable().optional(),
+  /**
+   * When the provider refused the token with 401, since the person granted it; null once a call with
+   * it succeeds. Calls are made all the same.
+   */
+  refused_at: timestamp.nullable().optional(),
   created_at: timestamp,
 });
 export type Connection = z.infer<typeof connection>;
 
-export const askedConnection = connection.extend({
-  /** A page of ours that only its owner can pass; from there the browser goes to the provider. */
+export const requestedConnection = connection.extend({
+  /**
+   * A page of the gateway that only the connection's owner can pass; from there the browser goes to
+   * the provider.
+   */
   authorization_url: z.string(),
+  /** The request that its user sees (docs/reference/requests.md#connection), when an agent asked. */
+  request_id: id.optional(),
 });
 
+export const connectionFields = {
+  provider: name.optional(),
+  template: wantedTemplate.optional(),
+  connection: id.optional(),
+  /**
+   * With `template`: the security scheme to connect by; by default its first one that uses OAuth.
+   */
+  scheme: z.string().min(1).max(100).optional(),
+  /** With `template`, the default is what its reads need; else the provider's usual scopes. */
+  scopes: z.array(oauthScope).max(100).optional(),
+  name: name.optional(),
+  tier: tier.optional(),
+  /** Why an agent asks; its user reads it on the page of the request. */
+  reason: plainText.optional(),
+} as const;
+
+/** Refuses fields that do not go together. */
+export function requireOneAccount<Body extends z.ZodObject<typeof connectionFields>>(
+  body: Body,
+): Body {
+  return body
+    .refine(
+      ({ provider, template, connection: known }) =>
+        [provider, template, known].filter((each) => each !== undefined).length === 1,
+      'needs one of provider, template and connection',
+    )
+    .refine(
+      ({ scheme, template }) => scheme === undefined || template !== undefined,
+      'takes scheme with template only',
+    )
+    .refine(
+      ({ connection: known, name: called, tier: wanted }) =>
+        known === undefined || (called ?? wanted) === undefined,
+      'with connection takes neither name nor tier',
+    );
+}
+
 /**
- * A new connection, by provider or by template; or more scopes, or a repair, for the one with this
- * id, or with this name at the same provider.
+ * Requests a new connection, by provider or by template. With the id of an existing connection, or
+ * with its name at the same provider, it requests more scopes for it or repairs it.
  */
-export const createConnectionBody = z
-  .strictObject({
-    provider: name.optional(),
-    template: name.optional(),
-    connection: id.optional(),
-    scopes: z.array(oauthScope).max(100).optional(),
-    name: name.optional(),
-    tier: tier.optional(),
-  })
-  .refine(
-    ({ provider, template, connection: known }) =>
-      [provider, template, known].filter((each) => each !== undefined).length === 1,
-    'needs one of provider, template and connection',
-  )
-  .refine(
-    (body) => body.connection === undefined || (body.name ?? body.tier) === undefined,
-    'with connection takes neither name nor tier',
-  );
+export const createConnectionBody = requireOneAccount(z.strictObject(connectionFields));
 export type CreateConnectionBody = z.infer<typeof createConnectionBody>;
 
-const byId = z.strictObject({ id });
+const idParams = z.strictObject({ id });
 
 export const connectionRoutes = defineRoutes({
   listConnections: {
@@ -70,7 +117,7 @@ export const connectionRoutes = defineRoutes({
     access: 'agents',
     query: pageQuery,
     responses: { 200: pageSchemaOf(connection) },
-    errors: [],
+    serves: 'executor.listConnections',
     audit: 'none',
   },
   createConnection: {
@@ -80,9 +127,9 @@ export const connectionRoutes = defineRoutes({
     tag: 'Connections',
     access: 'agents',
     body: createConnectionBody,
-    responses: { 201: askedConnection },
-    errors: ['forbidden', 'not_found', 'conflict', 'invalid_params'],
-    audit: ['connection.requested'],
+    responses: { 201: requestedConnection },
+    serves: 'executor.createConnection',
+    audit: ['connection.requested', 'request.raised'],
   },
   getConnection: {
     method: 'GET',
@@ -90,9 +137,9 @@ export const connectionRoutes = defineRoutes({
     summary: 'One connection, without its tokens',
     tag: 'Connections',
     access: 'user',
-    params: byId,
+    params: idParams,
     responses: { 200: connection },
-    errors: ['not_found'],
+    serves: 'executor.getConnection',
     audit: 'none',
   },
   refreshConnection: {
@@ -101,18 +148,9 @@ export const connectionRoutes = defineRoutes({
     summary: 'Ask the provider for a new access token now',
     tag: 'Connections',
     access: 'user',
-    params: byId,
+    params: idParams,
     responses: { 200: connection },
-    errors: [
-      'not_found',
-      'forbidden',
-      'needs_authentication',
-      'reauth_required',
-      'upstream_unreachable',
-      'upstream_refused_address',
-      'upstream_incomplete',
-      'upstream_timeout',
-    ],
+    serves: 'executor.refreshConnection',
     audit: ['connection.refreshed', 'connection.needs_reauth'],
   },
   deleteConnection: {
@@ -121,9 +159,9 @@ export const connectionRoutes = defineRoutes({
     summary: 'Revoke a connection: its tokens are erased here, and ended at the provider if it can',
     tag: 'Connections',
     access: 'user',
-    params: byId,
+    params: idParams,
     responses: { 204: null },
-    errors: ['not_found', 'forbidden'],
+    serves: 'executor.deleteConnection',
     audit: ['connection.revoked'],
   },
 });

@@ -1,24 +1,33 @@
 import { z } from 'zod';
 
 import type { ErrorCode } from '../errors.ts';
-import type { EventType } from '../events.ts';
-import type { Scope } from '../vocabulary.ts';
+import type { EventType } from '../event-types.ts';
+import type { Component, Scope } from '../vocabulary.ts';
 
-/** `public`: no credential. `any`: any credential. Else the scope it needs (`user`: a session or the user scope). */
+/**
+ * Who may use a route. `public`: no credential is needed. `any`: any credential. Otherwise the
+ * scope that the credential needs (`user`: a session or the user scope).
+ */
 export type Access = 'public' | 'any' | Exclude<Scope, 'mcp'>;
 
-/** An answer that is no JSON: the bytes of a file, as they come. */
+/** An answer that is not JSON but the unchanged bytes of a file. */
 export const fileBody = z.custom<ReadableStream<Uint8Array>>();
 
 /**
- * One REST route: the only description of what crosses HTTP. Validation, the OpenAPI document
- * and the dashboard's types come from it. Errors every route may answer (`invalid_request`,
- * `unauthenticated`, `insufficient_scope`, `rate_limited`, `too_large`, `unsupported_media_type`,
- * `internal`, `unavailable`) are not repeated in `errors`.
+ * A bus endpoint, such as `auth.updateIdentity`. all.ts checks that it exists, because all.ts
+ * imports all contracts.
+ */
+export type EndpointReference = `${Exclude<Component, 'gateway'>}.${string}`;
+
+/**
+ * The definition of one REST route, from which validation, the OpenAPI document and the dashboard's
+ * types are derived. A route's errors are those of the endpoints that it serves and those that
+ * every similar route may answer (route-errors.ts); `errors` adds the refusals by the gateway
+ * itself.
  */
 export interface RouteSpec {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** OpenAPI spelling: `/v1/approvals/{id}`. */
+  /** The path in OpenAPI notation: `/v1/approvals/{id}`. */
   readonly path: `/${string}`;
   readonly summary: string;
   readonly tag: string;
@@ -26,10 +35,15 @@ export interface RouteSpec {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** By status. `null`: no body. */
+  /** The schema of the body for each status; `null` means no body. */
   readonly responses: Readonly<Record<number, z.ZodType | null>>;
-  readonly errors: readonly ErrorCode[];
-  /** The audit event it leaves, or `none` and why is plain from the method. */
+  /**
+   * The endpoints that the route's handler calls; `none` when the gateway answers without calling
+   * any.
+   */
+  readonly serves: EndpointReference | readonly EndpointReference[] | 'none';
+  readonly errors?: readonly ErrorCode[];
+  /** The audit events that the route causes; `none` when it causes none. */
   readonly audit: readonly EventType[] | 'none';
 }
 

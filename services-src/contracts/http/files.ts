@@ -13,7 +13,7 @@ export const fileRoutes = defineRoutes({
     access: 'actions:read',
     params: z.strictObject({ id }),
     responses: { 200: fileBody },
-    errors: ['not_found', 'expired'],
+    serves: 'executor.getFile',
     audit: 'none',
   },
 });

@@ -22,13 +22,18 @@ export const identity = z.strictObject({
   owner_id: id,
   depth: z.int(),
   path: z.array(z.string()),
+  /**
+   * The display name of the person at the start of `path`, to show beside the path and never in
+   * place of it. Absent while the person has none.
+   */
+  display_name: z.string().optional(),
   inherit_permissions: z.boolean(),
   auto_call_on_approve: z.boolean(),
   status: z.enum(['active', 'archived', 'revoked']),
   created_at: timestamp,
   last_active_at: timestamp.nullable(),
   expires_at: timestamp.nullable(),
-  /** Users only. */
+  /** Present for users only. */
   email: z.string().nullable().optional(),
   role: role.optional(),
 });
@@ -53,14 +58,14 @@ export const createSubagentBody = z.strictObject({
   ttl: z.string().max(40).optional(),
 });
 
-/** `parent_id` is not among them: an identity's place never changes. */
+/** The body has no `parent_id`: an identity never gets another parent. */
 export const updateIdentityBody = z
   .strictObject({
     name: name.optional(),
     auto_call_on_approve: z.boolean().optional(),
-    /** Null: no end. */
+    /** Null means that the identity does not expire. */
     expires_at: timestamp.nullable().optional(),
-    /** Subagents only. */
+    /** Allowed for subagents only. */
     inherit_permissions: z.boolean().optional(),
   })
   .refine((body) => Object.keys(body).length > 0, 'names nothing to change');
@@ -70,7 +75,7 @@ export const agentKey = z.strictObject({
   id,
   identity_id: id,
   name: z.string(),
-  /** The first characters, enough to recognise it by. */
+  /** The first characters of the agent key, by which a person can recognise it. */
   hint: z.string(),
   created_at: timestamp,
   expires_at: timestamp.nullable(),
@@ -78,7 +83,7 @@ export const agentKey = z.strictObject({
 });
 export type PublicAgentKey = z.infer<typeof agentKey>;
 export const createdAgentKey = agentKey.extend({
-  /** The key itself: shown this once. */
+  /** The agent key itself; no later answer shows it. */
   key: z.string(),
 });
 export type CreatedAgentKey = z.infer<typeof createdAgentKey>;
@@ -91,7 +96,7 @@ export const createAgentKeyBody = z.strictObject({
   expires_at: timestamp.optional(),
 });
 
-const byId = z.strictObject({ id });
+const idParams = z.strictObject({ id });
 
 export const identityRoutes = defineRoutes({
   getMe: {
@@ -101,7 +106,7 @@ export const identityRoutes = defineRoutes({
     tag: 'Identities',
     access: 'any',
     responses: { 200: me },
-    errors: [],
+    serves: 'auth.getMe',
     audit: 'none',
   },
   listIdentities: {
@@ -112,7 +117,7 @@ export const identityRoutes = defineRoutes({
     access: 'agents',
     query: pageQuery,
     responses: { 200: pageSchemaOf(identity) },
-    errors: [],
+    serves: 'auth.listIdentities',
     audit: 'none',
   },
   getIdentity: {
@@ -121,9 +126,9 @@ export const identityRoutes = defineRoutes({
     summary: 'One identity',
     tag: 'Identities',
     access: 'agents',
-    params: byId,
+    params: idParams,
     responses: { 200: identity },
-    errors: ['not_found'],
+    serves: 'auth.getIdentity',
     audit: 'none',
   },
   createAgent: {
@@ -134,7 +139,7 @@ export const identityRoutes = defineRoutes({
     access: 'user',
     body: createAgentBody,
     responses: { 201: identity },
-    errors: ['conflict', 'forbidden'],
+    serves: 'auth.createAgent',
     audit: ['identity.created'],
   },
   createSubagent: {
@@ -145,7 +150,7 @@ export const identityRoutes = defineRoutes({
     access: 'agents',
     body: createSubagentBody,
     responses: { 201: identity },
-    errors: ['conflict', 'forbidden', 'not_found', 'invalid_params'],
+    serves: 'auth.createSubagent',
     audit: ['identity.created'],
   },
   updateIdentity: {
@@ -154,10 +159,10 @@ export const identityRoutes = defineRoutes({
     summary: 'Change the name, the end, or what an agent or subagent does by itself',
     tag: 'Identities',
     access: 'agents',
-    params: byId,
+    params: idParams,
     body: updateIdentityBody,
     responses: { 200: identity },
-    errors: ['not_found', 'forbidden', 'conflict', 'invalid_params'],
+    serves: 'auth.updateIdentity',
     audit: ['identity.changed'],
   },
   archiveIdentity: {
@@ -166,9 +171,9 @@ export const identityRoutes = defineRoutes({
     summary: 'Stop an identity and its subtree until it is restored',
     tag: 'Identities',
     access: 'agents',
-    params: byId,
+    params: idParams,
     responses: { 200: identity },
-    errors: ['not_found', 'forbidden', 'conflict'],
+    serves: 'auth.archiveIdentity',
     audit: ['identity.changed'],
   },
   restoreIdentity: {
@@ -177,9 +182,9 @@ export const identityRoutes = defineRoutes({
     summary: 'Let an archived identity act again',
     tag: 'Identities',
     access: 'agents',
-    params: byId,
+    params: idParams,
     responses: { 200: identity },
-    errors: ['not_found', 'forbidden', 'conflict'],
+    serves: 'auth.restoreIdentity',
     audit: ['identity.changed'],
   },
   revokeIdentity: {
@@ -188,9 +193,9 @@ export const identityRoutes = defineRoutes({
     summary: 'Revoke an identity, its subtree and their keys, for good',
     tag: 'Identities',
     access: 'agents',
-    params: byId,
+    params: idParams,
     responses: { 200: identity },
-    errors: ['not_found', 'forbidden'],
+    serves: 'auth.revokeIdentity',
     audit: ['identity.revoked'],
   },
   listAgentKeys: {
@@ -199,10 +204,10 @@ export const identityRoutes = defineRoutes({
     summary: 'Keys of an agent or subagent, without their values',
     tag: 'Identities',
     access: 'agents',
-    params: byId,
+    params: idParams,
     query: pageQuery,
     responses: { 200: pageSchemaOf(agentKey) },
-    errors: ['not_found', 'forbidden'],
+    serves: 'auth.listAgentKeys',
     audit: 'none',
   },
   createAgentKey: {
@@ -211,10 +216,10 @@ export const identityRoutes = defineRoutes({
     summary: 'Create an agent key; its value is in this answer only',
     tag: 'Identities',
     access: 'agents',
-    params: byId,
+    params: idParams,
     body: createAgentKeyBody,
     responses: { 201: createdAgentKey },
-    errors: ['not_found', 'forbidden', 'conflict', 'invalid_params'],
+    serves: 'auth.createAgentKey',
     audit: ['agent_key.created'],
   },
   revokeAgentKey: {
@@ -225,7 +230,7 @@ export const identityRoutes = defineRoutes({
     access: 'agents',
     params: z.strictObject({ id, key_id: id }),
     responses: { 204: null },
-    errors: ['not_found', 'forbidden'],
+    serves: 'auth.revokeAgentKey',
     audit: ['agent_key.revoked'],
   },
   signOut: {
@@ -235,7 +240,7 @@ export const identityRoutes = defineRoutes({
     tag: 'Identities',
     access: 'user',
     responses: { 204: null },
-    errors: [],
+    serves: 'auth.signOut',
     audit: ['session.ended'],
   },
 });

@@ -11,7 +11,10 @@ export const clientId = z.string().min(1).max(clientIdCharactersMax);
 
 const person = z.strictObject({ id, name: z.string() });
 
-/** One user's client and the agent that it acts as (docs/reference/identities.md#consent). */
+/**
+ * The binding of one user's OAuth client to the agent that it acts as
+ * (docs/reference/identities.md#consent).
+ */
 const binding = z.strictObject({
   user: person,
   agent: person,
@@ -20,7 +23,10 @@ const binding = z.strictObject({
   last_used_at: timestamp.nullable(),
 });
 
-/** An OAuth client as one org sees it: clients are the deployment's, bindings the org's. */
+/**
+ * An OAuth client as one org sees it: all orgs share the clients, but each org has its own
+ * bindings.
+ */
 export const oauthClient = z.strictObject({
   id: clientId,
   kind: z.enum(['registered', 'metadata_document', 'seeded']),
@@ -28,17 +34,17 @@ export const oauthClient = z.strictObject({
   software_id: z.string().nullable(),
   redirect_hosts: z.array(z.string()).max(20),
   created_at: timestamp,
-  /** By anybody of the org. */
+  /** The last use by any user of the org. */
   last_used_at: timestamp.nullable(),
-  /** When an admin shut it out of the org. */
+  /** When an admin revoked it for the org. */
   revoked_at: timestamp.nullable(),
   bindings_count: z.int(),
-  /** The latest twenty. */
+  /** The latest twenty bindings. */
   bindings: z.array(binding).max(20),
 });
 export type OauthClient = z.infer<typeof oauthClient>;
 
-/** An OAuth client of the calling user, bound to an agent of its own. */
+/** An MCP connection: an OAuth client of the calling user, bound to one of that user's agents. */
 export const mcpConnection = z.strictObject({
   client_id: clientId,
   client_name: z.string(),
@@ -51,8 +57,8 @@ export type McpConnection = z.infer<typeof mcpConnection>;
 
 export const updateMcpConnectionBody = z.strictObject({ self_approve_enabled: z.boolean() });
 
-const byAgent = z.strictObject({ id });
-const byConnection = z.strictObject({ id, client_id: clientId });
+const agentParams = z.strictObject({ id });
+const connectionParams = z.strictObject({ id, client_id: clientId });
 
 export const oauthClientRoutes = defineRoutes({
   listOauthClients: {
@@ -63,7 +69,7 @@ export const oauthClientRoutes = defineRoutes({
     access: 'user',
     query: pageQuery,
     responses: { 200: pageSchemaOf(oauthClient) },
-    errors: ['forbidden'],
+    serves: 'auth.listOauthClients',
     audit: 'none',
   },
   revokeOauthClient: {
@@ -74,7 +80,7 @@ export const oauthClientRoutes = defineRoutes({
     access: 'user',
     params: z.strictObject({ id: clientId }),
     responses: { 200: oauthClient },
-    errors: ['forbidden', 'not_found'],
+    serves: 'auth.revokeOauthClient',
     audit: ['oauth_client.revoked'],
   },
   listMcpConnections: {
@@ -83,10 +89,10 @@ export const oauthClientRoutes = defineRoutes({
     summary: "OAuth clients that act as one of the caller's own agents",
     tag: 'OAuth clients',
     access: 'user',
-    params: byAgent,
+    params: agentParams,
     query: pageQuery,
     responses: { 200: pageSchemaOf(mcpConnection) },
-    errors: ['not_found'],
+    serves: 'auth.listMcpConnections',
     audit: 'none',
   },
   updateMcpConnection: {
@@ -95,10 +101,10 @@ export const oauthClientRoutes = defineRoutes({
     summary: 'Whether this client may decide its own approvals',
     tag: 'OAuth clients',
     access: 'user',
-    params: byConnection,
+    params: connectionParams,
     body: updateMcpConnectionBody,
     responses: { 200: mcpConnection },
-    errors: ['not_found', 'forbidden'],
+    serves: 'auth.updateMcpConnection',
     audit: ['mcp_connection.changed'],
   },
   deleteMcpConnection: {
@@ -107,9 +113,9 @@ export const oauthClientRoutes = defineRoutes({
     summary: 'Part a client from the agent; its next sign-in asks for consent again',
     tag: 'OAuth clients',
     access: 'user',
-    params: byConnection,
+    params: connectionParams,
     responses: { 204: null },
-    errors: ['not_found', 'forbidden'],
+    serves: 'auth.deleteMcpConnection',
     audit: ['mcp_connection.changed'],
   },
 });

@@ -1,13 +1,21 @@
 import { z } from 'zod';
 
-import { id, pageSchemaOf, pageQuery, permissionKey, risk, timestamp } from '../vocabulary.ts';
+import {
+  id,
+  nameReference,
+  pageSchemaOf,
+  pageQuery,
+  permissionKey,
+  risk,
+  timestamp,
+} from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 /** Allow or deny of a key pattern, on one identity or the whole org (docs/reference/permissions.md#rules). */
 export const rule = z.strictObject({
   id,
   org_id: id,
-  /** Null: the whole org. */
+  /** Null means that the rule applies to the whole org. */
   identity_id: id.nullable(),
   effect: z.enum(['allow', 'deny']),
   pattern: permissionKey,
@@ -22,24 +30,35 @@ export const rule = z.strictObject({
   created_at: timestamp,
   last_used_at: timestamp.nullable(),
   use_count: z.int(),
-  /** Why somebody should look at it: an upgrade changed what it means. In the list alone. */
+  /** `use_count` and `last_used_at` together; null while the rule has decided no call. */
+  used: z
+    .strictObject({ count: z.int().min(1), last_at: timestamp })
+    .nullable()
+    .optional(),
+  /** What the rule says, in words. Absent when it cannot be told whom the rule is for. */
+  description: z.string().max(500).optional(),
+  /** Set in lists when an upgrade changed what the rule means: why a person should review it. */
   review: z.string().max(500).optional(),
 });
 export type Rule = z.infer<typeof rule>;
 
-/** With what a deny rule refuses some or all calls of: every service that the rule's owner has connected is looked at. */
+/**
+ * A new rule. For a deny rule, also the connected services whose calls it refuses in part or whole.
+ */
 export const createdRule = rule.extend({
   stops: z
     .array(z.strictObject({ service: z.string().max(100), action: z.string().max(128) }))
     .max(100)
     .optional(),
   /**
-   * Of a rule for the whole org: how many services that other members have for themselves it refuses some
-   * or all calls of. They are not named: only their owners see them.
+   * For a rule on the whole org: the number of services of other members whose calls the rule
+   * refuses in part or whole. They are not named, because only their owners may see them.
    */
   stops_of_others: z.int().min(0).optional(),
-  /** There may be more than `stops` names and `stops_of_others` counts. */
+  /** True when there may be more than `stops` names and `stops_of_others` counts. */
   stops_cut: z.boolean().optional(),
+  /** Set when the rule matches no call yet: why. */
+  matches_nothing: z.string().max(500).optional(),
 });
 export type CreatedRule = z.infer<typeof createdRule>;
 
@@ -53,13 +72,17 @@ export const createRuleBody = z.strictObject({
 
 export type CreateRuleBody = z.infer<typeof createRuleBody>;
 
-/** Which rules; all of them together narrow the list. */
+/** Filters of the list of rules; a rule must match all filters that are given. */
 export const rulesQuery = pageQuery.extend({
   identity_id: id.optional(),
   effect: rule.shape.effect.optional(),
   created_by: id.optional(),
-  /** Those that this approval planted. */
+  /** Only rules that were stored for this approval. */
   approval_id: id.optional(),
+  /** Only rules whose pattern contains this name of a service (`github`, `org/github`). */
+  service: nameReference.optional(),
+  /** Only rules that apply to the whole org. */
+  scope: z.literal('org').optional(),
 });
 
 export const ruleRoutes = defineRoutes({
@@ -71,7 +94,7 @@ export const ruleRoutes = defineRoutes({
     access: 'user',
     query: rulesQuery,
     responses: { 200: pageSchemaOf(rule) },
-    errors: ['forbidden', 'not_found'],
+    serves: 'policy.listRules',
     audit: 'none',
   },
   createRule: {
@@ -82,7 +105,7 @@ export const ruleRoutes = defineRoutes({
     access: 'user',
     body: createRuleBody,
     responses: { 201: createdRule },
-    errors: ['forbidden', 'not_found', 'invalid_params', 'conflict'],
+    serves: 'policy.createRule',
     audit: ['rule.created'],
   },
   deleteRule: {
@@ -93,7 +116,7 @@ export const ruleRoutes = defineRoutes({
     access: 'user',
     params: z.strictObject({ id }),
     responses: { 204: null },
-    errors: ['forbidden', 'not_found'],
+    serves: 'policy.deleteRule',
     audit: ['rule.deleted'],
   },
 });

@@ -1,31 +1,45 @@
 import { z } from 'zod';
 
-import { json, risk } from '../vocabulary.ts';
+import { json, nameReference, risk } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
+import { nextRequest } from './next.ts';
 
-/** Rows of one answer; the first few carry what is needed to call them. */
-export const searchLimits = { default: 10, max: 50, withSchema: 5 } as const;
+/** Rows per answer, and the bytes of JSON up to which rows carry schemas, best first. */
+export const searchLimits = { default: 10, max: 50, answerBytes: 8_192 } as const;
 
 /**
- * One action of one connected service. Of the list of services that an empty query answers,
- * one service: `action` and `risk` are then null.
+ * One action of one connected service. An empty query lists services instead, and `action` and
+ * `risk` are null in those rows.
  */
 export const searchRow = z.strictObject({
-  /** What a call names (`github`, or `org/github` where the caller's own has that name); null: not connected. */
+  /**
+   * The name to call the service by (`github`, or `org/github` where the caller's own service has
+   * the name `github`); null when no service is connected.
+   */
   service: z.string().max(67).nullable(),
   template: z.string().max(63),
   action: z.string().max(128).nullable(),
   description: z.string().max(2000),
   risk: risk.nullable(),
-  /** From 0 to 1, 1 being the best. */
+  /** From 0 to 1, where 1 is the best match. */
   score: z.number().min(0).max(1),
-  /** Of the first five rows that are actions: JSON Schema of `params`. */
+  /**
+   * JSON Schema of `params`, for the best rows, as far as all rows fit into 8 KB. The schema of an
+   * action that was asked for by name is cut at its deepest levels until it fits.
+   */
   params_schema: z.record(z.string(), json).optional(),
-  /** A call by this caller waits for an approval, unless an allow rule covers it (of a service: a call that is no read). */
+  /** The names of the params, where the schema did not fit or was cut. */
+  params: z.array(z.string().max(200)).max(50).optional(),
+  /**
+   * Whether a call by this caller waits for an approval unless an allow rule covers it. In the row
+   * of a service, this is about calls that are not reads.
+   */
   requires_approval: z.boolean(),
+  /** Why the action is off in this service; absent when it can be called. */
+  disabled: z.string().max(4000).optional(),
   auth: z.strictObject({
     type: z.enum(['none', 'secret', 'oauth2']),
-    /** The service is connected and its credentials are there. */
+    /** Whether the service is connected and has its credentials. */
     connected: z.boolean(),
   }),
 });
@@ -34,11 +48,18 @@ export type SearchRow = z.infer<typeof searchRow>;
 export const searchReply = z.strictObject({ items: z.array(searchRow).max(searchLimits.max) });
 export type SearchReply = z.infer<typeof searchReply>;
 
+/** The answer to REST clients; an empty one without `catalog` says how to search the catalogue. */
+export const searchAnswer = searchReply.extend({ next: nextRequest.optional() });
+
 export const searchQuery = z.strictObject({
-  /** Words of what is wanted; without any, the services are listed. */
+  /** Words to search for; without any word, the services are listed. */
   q: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(searchLimits.max).optional(),
-  /** `true`: also templates that are not connected, after those that are. */
+  /** Only actions of the connected service with this name. */
+  service: nameReference.optional(),
+  /** Only this action of `service`. */
+  action: z.string().min(1).max(128).optional(),
+  /** `true`: also lists templates that are not connected, after the connected services. */
   catalog: z.enum(['true', 'false']).optional(),
 });
 
@@ -50,8 +71,8 @@ export const searchRoutes = defineRoutes({
     tag: 'Services',
     access: 'actions:read',
     query: searchQuery,
-    responses: { 200: searchReply },
-    errors: [],
+    responses: { 200: searchAnswer },
+    serves: 'registry.search',
     audit: 'none',
   },
 });

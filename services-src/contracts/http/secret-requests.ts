@@ -1,60 +1,83 @@
 import { z } from 'zod';
 
-import { id, identityReference, name, tier, timestamp } from '../vocabulary.ts';
+import { credentialPart } from '../credential-derivation.ts';
+import { id, shownIdentity, name, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 import { secretDescription, secretHosts, secretValue, storedSecret } from './secrets.ts';
+import { wantedTemplate } from './wanted-template.ts';
 
 /** A request for a secret, which a person enters on a page (docs/reference/credentials.md#secret-requests). */
 export const secretRequest = z.strictObject({
   id,
   name: z.string(),
-  /** Of the org: only an admin enters it. */
+  /** `org`: only an admin can enter the secret. */
   tier,
   reason: z.string().nullable(),
-  /** Where it is wanted to go; who enters it has the last word. */
+  /** The hosts that the requester suggests; the person who enters the secret decides. */
   allowed_hosts: z.array(z.string()),
-  requested_by: identityReference,
+  /**
+   * The parts of the secret, where it has several: its value is then a JSON object with these
+   * members.
+   */
+  parts: z.array(credentialPart).max(20).optional(),
+  /**
+   * When a provider refused the stored value, which the entered one replaces; absent for a new
+   * secret. The hosts are then those of the stored secret, and none can be added.
+   */
+  refused_at: timestamp.optional(),
+  requested_by: shownIdentity,
   created_at: timestamp,
   expires_at: timestamp,
 });
 export type SecretRequest = z.infer<typeof secretRequest>;
 
 export const createdSecretRequest = secretRequest.extend({
-  /** Shown this once. Works once, and only for the person it is meant for, signed in. */
+  /**
+   * The link for the person who enters the secret. It works once, for the signed-in person it is
+   * meant for.
+   */
   provide_url: z.string(),
 });
 
-export const requestSecretBody = z.strictObject({
+export const secretRequestFields = {
   name,
-  /** What the person is told it is for. */
+  /** The purpose, as the person reads it. */
   reason: z.string().max(500).optional(),
-  /** How long the link works, such as `24h`, which it is by default; 7 days at most. */
+  /** How long the link works, such as `24h`. Default 24 hours, at most 7 days. */
   ttl: z.string().max(40).optional(),
+  /** Without them, those of the template. */
   allowed_hosts: secretHosts.optional(),
   tier: tier.optional(),
-});
+  /** The template that uses the secret. It says of which parts the secret consists. */
+  template: wantedTemplate.optional(),
+} as const;
+export const requestSecretBody = z.strictObject(secretRequestFields);
 
 export const provideSecretBody = z.strictObject({
   value: secretValue,
-  /** As they were read and confirmed, or corrected: never taken over unseen. */
+  /**
+   * The hosts that the person confirmed or corrected; suggested hosts are never used without a
+   * confirmation.
+   */
   allowed_hosts: secretHosts,
   description: secretDescription.optional(),
 });
 
-/** Anything that is no token is one that is not known. */
-const byToken = z.strictObject({ token: z.string().max(200) });
+/** A malformed token gets the same answer as an unknown one. */
+const tokenParams = z.strictObject({ token: z.string().max(200) });
 
 export const secretRequestRoutes = defineRoutes({
   requestSecret: {
     method: 'POST',
     path: '/v1/secrets/requests',
-    summary: 'Ask for a new secret: a one-time link on which a person enters its value',
+    summary:
+      'Ask for a new secret, or a new value of a refused one; 200 with the open request if there is one',
     tag: 'Secrets',
     access: 'agents',
     body: requestSecretBody,
-    responses: { 201: createdSecretRequest },
-    errors: ['forbidden', 'conflict', 'invalid_params', 'rate_limited'],
-    audit: ['secret.requested'],
+    responses: { 200: createdSecretRequest, 201: createdSecretRequest },
+    serves: 'executor.requestSecret',
+    audit: ['secret.requested', 'request.raised'],
   },
   getSecretRequest: {
     method: 'GET',
@@ -62,9 +85,9 @@ export const secretRequestRoutes = defineRoutes({
     summary: 'What the link of a secret request asks for, and who asks',
     tag: 'Secrets',
     access: 'user',
-    params: byToken,
+    params: tokenParams,
     responses: { 200: secretRequest },
-    errors: ['not_found', 'expired', 'conflict'],
+    serves: ['executor.getSecretRequest', 'auth.listDisplayNames'],
     audit: 'none',
   },
   provideSecret: {
@@ -73,10 +96,10 @@ export const secretRequestRoutes = defineRoutes({
     summary: 'Store the secret that was asked for; uses the link up',
     tag: 'Secrets',
     access: 'user',
-    params: byToken,
+    params: tokenParams,
     body: provideSecretBody,
     responses: { 201: storedSecret },
-    errors: ['not_found', 'expired', 'conflict', 'host_not_allowed', 'invalid_params'],
-    audit: ['secret.provided'],
+    serves: 'executor.provideSecret',
+    audit: ['secret.provided', 'request.closed'],
   },
 });

@@ -11,18 +11,23 @@ export const secret = z.strictObject({
   owner_id: id.nullable(),
   description: z.string().nullable(),
   current_version: z.int(),
-  /** The only hosts it is ever sent to. */
+  /** The only hosts to which the secret is ever sent. */
   allowed_hosts: z.array(z.string()),
   created_at: timestamp,
   updated_at: timestamp,
   created_by: id,
+  /**
+   * When a provider refused the current version with 401; null once a call with it succeeds. Calls
+   * are made all the same.
+   */
+  refused_at: timestamp.nullable().optional(),
 });
 export type Secret = z.infer<typeof secret>;
 
-/** A connected service that is sent with the secret. */
+/** A connected service that uses the secret. */
 export const secretUse = z.strictObject({
   id,
-  /** `org/github` where it is the org's. */
+  /** The service's name; `org/github` for a service of the org. */
   name: z.string().max(67),
   tier,
   owner_id: id.nullable(),
@@ -31,14 +36,14 @@ export type SecretUse = z.infer<typeof secretUse>;
 export const secretUsesMax = 50;
 
 export const secretDetail = secret.extend({
-  /** Services that were connected with it, as far as the caller may see them; the first 50. */
+  /** The first 50 services that were connected with the secret and that the caller may see. */
   used_by: z.array(secretUse).max(secretUsesMax),
 });
 export type SecretDetail = z.infer<typeof secretDetail>;
 
 export const storedSecret = secret.extend({ version: z.int() });
 
-/** Older versions than the newest this many are gone for good. */
+/** The number of versions that are kept; older versions are deleted for good. */
 export const secretVersionsMax = 50;
 
 export const secretVersion = z.strictObject({
@@ -48,10 +53,10 @@ export const secretVersion = z.strictObject({
   current: z.boolean(),
 });
 
-/** 8 KiB is beyond any API key and within any header limit. */
+/** The limit of 8 KiB is above the length of any API key and below the limit of any header. */
 export const secretValue = z.string().min(1).max(8192);
 export const secretDescription = z.string().max(500);
-/** No secret goes to more hosts. */
+/** The most hosts that one secret may be sent to. */
 export const secretHostsMax = 50;
 export const secretHosts = z.array(host).max(secretHostsMax);
 
@@ -63,16 +68,16 @@ export const createSecretBody = z.strictObject({
   allowed_hosts: secretHosts.optional(),
 });
 
-/** What is absent stays as it is. The name stands in permission keys and never changes. */
+/** An absent field stays unchanged. The name is part of permission keys and can never change. */
 export const updateSecretBody = z
   .strictObject({
     description: secretDescription.nullable().optional(),
-    /** All of them: they take the place of the earlier ones. */
+    /** The complete list of hosts, which replaces the earlier list. */
     allowed_hosts: secretHosts.optional(),
   })
   .refine((body) => Object.keys(body).length > 0, 'must change something');
 
-const byId = z.strictObject({ id });
+const idParams = z.strictObject({ id });
 
 export const secretRoutes = defineRoutes({
   listSecrets: {
@@ -83,7 +88,7 @@ export const secretRoutes = defineRoutes({
     access: 'agents',
     query: pageQuery,
     responses: { 200: pageSchemaOf(secretDetail) },
-    errors: [],
+    serves: 'executor.listSecrets',
     audit: 'none',
   },
   createSecret: {
@@ -94,7 +99,7 @@ export const secretRoutes = defineRoutes({
     access: 'user',
     body: createSecretBody,
     responses: { 201: storedSecret },
-    errors: ['forbidden', 'host_not_allowed', 'conflict'],
+    serves: 'executor.createSecret',
     audit: ['secret.created'],
   },
   getSecret: {
@@ -103,9 +108,9 @@ export const secretRoutes = defineRoutes({
     summary: 'One secret, without its value',
     tag: 'Secrets',
     access: 'user',
-    params: byId,
+    params: idParams,
     responses: { 200: secretDetail },
-    errors: ['not_found'],
+    serves: 'executor.getSecret',
     audit: 'none',
   },
   updateSecret: {
@@ -114,10 +119,10 @@ export const secretRoutes = defineRoutes({
     summary: 'Change its description, or the hosts that it may go to',
     tag: 'Secrets',
     access: 'user',
-    params: byId,
+    params: idParams,
     body: updateSecretBody,
     responses: { 200: secret },
-    errors: ['not_found', 'forbidden', 'host_not_allowed', 'invalid_params'],
+    serves: 'executor.updateSecret',
     audit: ['secret.changed'],
   },
   listSecretVersions: {
@@ -126,10 +131,10 @@ export const secretRoutes = defineRoutes({
     summary: 'Version history, without values',
     tag: 'Secrets',
     access: 'user',
-    params: byId,
+    params: idParams,
     query: pageQuery,
     responses: { 200: pageSchemaOf(secretVersion) },
-    errors: ['not_found'],
+    serves: 'executor.listSecretVersions',
     audit: 'none',
   },
   restoreSecretVersion: {
@@ -138,9 +143,9 @@ export const secretRoutes = defineRoutes({
     summary: 'Store the value of an earlier version as the next one',
     tag: 'Secrets',
     access: 'user',
-    params: byId.extend({ version: z.coerce.number().int().min(1).max(2_147_483_647) }),
+    params: idParams.extend({ version: z.coerce.number().int().min(1).max(2_147_483_647) }),
     responses: { 201: storedSecret },
-    errors: ['not_found', 'forbidden', 'conflict'],
+    serves: 'executor.restoreSecretVersion',
     audit: ['secret.changed'],
   },
   deleteSecret: {
@@ -149,9 +154,9 @@ export const secretRoutes = defineRoutes({
     summary: 'Delete a secret with all its versions',
     tag: 'Secrets',
     access: 'user',
-    params: byId,
+    params: idParams,
     responses: { 204: null },
-    errors: ['not_found', 'forbidden'],
+    serves: 'executor.deleteSecret',
     audit: ['secret.deleted'],
   },
 });

@@ -1,42 +1,50 @@
 import { z } from 'zod';
 
-import type { ErrorCode } from '../errors.ts';
 import { json, pageSchemaOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 /**
- * `available`: accepted, and as it was then. `new`: never accepted. `changed`: no longer what was
- * accepted. `gone`: its server does not have it any more. `unusable`: `problem` says why.
+ * `available`: accepted, and unchanged since. `new`: never accepted. `changed`: differs from the
+ * accepted definition. `gone`: the server no longer has it. `unusable`: `problem` says why.
  */
 export const serviceToolStatus = z.enum(['available', 'new', 'changed', 'gone', 'unusable']);
 export type ServiceToolStatus = z.infer<typeof serviceToolStatus>;
 
-/** A tool of the MCP server behind a service. Its texts are a stranger's; what they would hide is spelled out. */
+/**
+ * A tool of the MCP server behind a service. Its texts are untrusted; hidden characters in them are
+ * spelled out.
+ */
 export const serviceTool = z.strictObject({
   name: z.string(),
   status: serviceToolStatus,
-  /** Whether it can be called now. The template may disable a tool that is available. */
+  /** Whether the tool can be called now. The template may disable a tool that is available. */
   enabled: z.boolean(),
   summary: z.string(),
-  /** As it is called now, or would be once accepted. */
+  /** The risk with which the tool is called now, or would be called once it is accepted. */
   risk: risk.nullable(),
-  /** Names what its server offers: what accepting it refers to. Null when that is nothing. */
+  /**
+   * Identifies the definition that the server offers, so that a person accepts exactly that
+   * definition; null when the server offers none.
+   */
   hash: z.string().nullable(),
   accepted_hash: z.string().nullable(),
   problem: z.string().nullable(),
 });
 
-const definition = z.record(z.string(), json);
+const toolDefinition = z.record(z.string(), json);
 
 export const serviceToolDetail = serviceTool.extend({
-  /** As its server describes it, and as it was accepted. */
-  offered: definition.nullable(),
-  accepted: definition.nullable(),
-  /** Which parts of the two differ: `description`, `inputSchema`, … */
+  /** The tool's definition as the server describes it now, and as it was accepted. */
+  offered: toolDefinition.nullable(),
+  accepted: toolDefinition.nullable(),
+  /**
+   * The parts in which the offered and the accepted definition differ: `description`,
+   * `inputSchema`, …
+   */
   differs_in: z.array(z.string()).max(10),
 });
 
-/** What asking a server for its tools found. */
+/** The tools that a server listed when it was asked for them. */
 export const discoveredTools = z.strictObject({
   protocol_version: z.string(),
   asked_at: timestamp,
@@ -50,25 +58,20 @@ export const discoveredTools = z.strictObject({
 });
 
 export const acceptToolBody = z.strictObject({
-  /** Of what was looked at; if the server offers something else by now, 409 `conflict`. */
+  /**
+   * The hash of the definition that the caller looked at; 409 `conflict` if the server offers
+   * another definition by now.
+   */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-/** What can go wrong when a server is asked for its tools: on connecting, upgrading, and on request. */
-export const askingErrors = [
-  'needs_authentication',
-  'reauth_required',
-  'upstream_unreachable',
-  'upstream_refused_address',
-  'upstream_incomplete',
-  'upstream_timeout',
-  'response_too_large',
-] as const satisfies readonly ErrorCode[];
+const serviceNameParams = z.strictObject({ name: z.string().max(67) });
+const toolParams = serviceNameParams.extend({ tool: z.string().min(1).max(128) });
 
-const byName = z.strictObject({ name: z.string().max(67) });
-const oneTool = byName.extend({ tool: z.string().min(1).max(128) });
-
-/** All of them for people alone: what nobody accepted yet is not for agents to read either. */
+/**
+ * These routes are for people only: an agent must not read descriptions that no person has
+ * accepted.
+ */
 export const serviceToolRoutes = defineRoutes({
   discoverServiceTools: {
     method: 'POST',
@@ -76,16 +79,9 @@ export const serviceToolRoutes = defineRoutes({
     summary: 'Ask the MCP server behind a service for its tools',
     tag: 'Services',
     access: 'user',
-    params: byName,
+    params: serviceNameParams,
     responses: { 200: discoveredTools },
-    errors: [
-      'unknown_service',
-      'forbidden',
-      'conflict',
-      'credential_missing',
-      'host_not_allowed',
-      ...askingErrors,
-    ],
+    serves: 'registry.discoverServiceTools',
     audit: ['service.changed'],
   },
   listServiceTools: {
@@ -94,10 +90,10 @@ export const serviceToolRoutes = defineRoutes({
     summary: 'Tools of the MCP server behind a service: accepted, new, changed or gone',
     tag: 'Services',
     access: 'user',
-    params: byName,
+    params: serviceNameParams,
     query: pageQuery,
     responses: { 200: pageSchemaOf(serviceTool) },
-    errors: ['unknown_service'],
+    serves: 'registry.listServiceTools',
     audit: 'none',
   },
   getServiceTool: {
@@ -106,9 +102,9 @@ export const serviceToolRoutes = defineRoutes({
     summary: 'One tool, as its server describes it and as it was accepted',
     tag: 'Services',
     access: 'user',
-    params: oneTool,
+    params: toolParams,
     responses: { 200: serviceToolDetail },
-    errors: ['unknown_service', 'not_found'],
+    serves: 'registry.getServiceTool',
     audit: 'none',
   },
   acceptServiceTool: {
@@ -117,10 +113,10 @@ export const serviceToolRoutes = defineRoutes({
     summary: 'Accept a new or changed tool, so that it can be called',
     tag: 'Services',
     access: 'user',
-    params: oneTool,
+    params: toolParams,
     body: acceptToolBody,
     responses: { 200: serviceToolDetail },
-    errors: ['unknown_service', 'not_found', 'forbidden', 'conflict'],
+    serves: 'registry.acceptServiceTool',
     audit: ['service.changed'],
   },
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { narrowing } from '../critical.ts';
 import {
   id,
   name,
@@ -11,19 +12,33 @@ import {
   timestamp,
 } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
-import { askingErrors } from './service-tools.ts';
+import { rule } from './rules.ts';
 import { actionDescription, template, templateDifference } from './templates.ts';
 
-/** A credential of a service that cannot be used now, and what would help. */
+/** A credential that a service lacks or cannot use now, and what the caller can do about it. */
 export const missingCredential = z.strictObject({
   kind: z.enum(['secret', 'connection']),
   name: z.string(),
-  /** `absent`: to be stored, or asked for; the others are what a connection is. */
+  /**
+   * `absent`: the credential must be stored or requested. The other values are states of a
+   * connection.
+   */
   status: z.enum(['absent', 'pending', 'needs_reauth', 'revoked']),
   /** Where the owner of the connection completes or repairs it. */
   auth_url: z.string().optional(),
 });
 export type MissingCredential = z.infer<typeof missingCredential>;
+
+/**
+ * A credential of a service that the provider refused, until a call with it succeeds. The service is
+ * called all the same (docs/reference/credentials.md#refused-credentials).
+ */
+export const refusedCredential = z.strictObject({
+  kind: z.enum(['secret', 'connection']),
+  name: z.string(),
+  refused_at: timestamp,
+});
+export type RefusedCredential = z.infer<typeof refusedCredential>;
 
 /** A connected service: a named instance of a template, bound to credentials. */
 export const connectedService = z.strictObject({
@@ -31,7 +46,10 @@ export const connectedService = z.strictObject({
   name: z.string(),
   template: z.string(),
   template_tier: templateTier,
-  /** Pinned when it was connected; `newest_version` is what an upgrade would pin. */
+  /**
+   * The version of the template that the service uses; `newest_version` is the one that an upgrade
+   * would change to.
+   */
   template_version: z.int(),
   newest_version: z.int().nullable(),
   title: z.string(),
@@ -42,23 +60,43 @@ export const connectedService = z.strictObject({
   base_url: z.string(),
   hosts: z.array(z.string()),
   auto_allow_reads: z.boolean(),
-  /** Of an MCP server: its accepted tools, counted up with every change, and when it was last asked. */
+  /**
+   * For an MCP server: the version of its set of accepted tools, and when its tools were last
+   * listed.
+   */
   tools: z
     .strictObject({
       version: z.int(),
       asked_at: timestamp.nullable(),
-      /** Why it could not be asked the last time, as an error code. */
+      /** The error code of the last attempt to list the server's tools, if that attempt failed. */
       error: z.string().nullable(),
+      /** How many tools are new or changed, so that a person has to look at them first. */
+      waiting: z.int().min(0).optional(),
     })
     .optional(),
   credentials: z.strictObject({
-    /** Secret by security scheme. */
+    /** The secret's name for each security scheme. */
     secrets: z.record(z.string(), z.string()),
-    /** The connection of its OAuth schemes; null when it uses none of them. */
+    /** The connection for the service's OAuth schemes; null when it uses no OAuth scheme. */
     connection: z.string().nullable(),
   }),
-  /** Why it is not ready; left out where it lacks nothing. */
+  /**
+   * The values of the variables in its address; absent when the service is at a base URL that was
+   * given, which needs none.
+   */
+  variables: z.record(z.string(), z.string()).optional(),
+  /** The credentials because of which the service is not ready; absent when it is ready. */
   missing: z.array(missingCredential).max(50).optional(),
+  /** The credentials that the provider refused; absent when it refused none. */
+  refused: z.array(refusedCredential).max(50).optional(),
+  /**
+   * Actions that are off in this service because they have a server of their own and the service is
+   * at a base URL that was given; at most 50 are listed. Absent when there are none.
+   */
+  disabled_actions: z
+    .array(z.strictObject({ action: z.string(), reason: z.string() }))
+    .max(50)
+    .optional(),
   created_at: timestamp,
 });
 export type ConnectedService = z.infer<typeof connectedService>;
@@ -69,12 +107,18 @@ export const serviceDetail = connectedService.extend({
 });
 
 const credentials = z.strictObject({
-  /** Name of the secret by security scheme; the template's `default_secret_name` otherwise. */
+  /**
+   * The secret's name for each security scheme; the default is the template's
+   * `default_secret_name`.
+   */
   secrets: z.record(z.string().max(100), z.string().max(67)).optional(),
-  /** Name of the connection for its OAuth schemes; one named like the service, the template or the provider otherwise. */
+  /**
+   * The connection for the service's OAuth schemes; the default is a connection with the name of
+   * the service, the template or the provider.
+   */
   connection: nameReference.optional(),
 });
-/** What replaces the credentials in use: named in full. */
+/** Credentials that replace the present ones; a name must be given for each. */
 const replacingCredentials = credentials.refine(
   ({ secrets, connection }) => secrets !== undefined || connection !== undefined,
   'must name secrets or a connection',
@@ -83,18 +127,28 @@ const variables = z.record(z.string().max(100), z.string().max(200));
 
 export const createServiceBody = z.strictObject({
   template: name,
-  /** Where several tiers have the key; else the most specific that is published. */
+  /**
+   * Chooses a tier (user, org or global) if several have a template with this key; the default is
+   * the most specific published template.
+   */
   template_tier: templateTier.optional(),
-  /** Defaults to the template's key. */
+  /**
+   * The version that the caller looked at; 409 `conflict` with `reason: template_changed` if another
+   * one would be connected by now.
+   */
+  template_version: narrowing(z.int().min(1)).optional(),
+  /** The default is the template's key. */
   name: name.optional(),
   variables: variables.optional(),
   base_url: z.url().max(2000).optional(),
   credentials: credentials.optional(),
   auto_allow_reads: z.boolean().optional(),
   tier: tier.optional(),
+  /** The open request that this service answers (docs/reference/requests.md#service). */
+  request_id: id.optional(),
 });
 
-/** What is absent stays as it is. */
+/** An absent field stays unchanged. */
 export const updateServiceBody = z
   .strictObject({
     auto_allow_reads: z.boolean().optional(),
@@ -104,13 +158,16 @@ export const updateServiceBody = z
   .refine((body) => Object.keys(body).length > 0, 'must change something');
 
 export const upgradeServiceBody = z.strictObject({
-  /** The `newest_version` that was looked at; if it is another by now, 409 `conflict`. */
+  /**
+   * The `newest_version` that the caller looked at; 409 `conflict` if there is a newer version by
+   * now.
+   */
   version: z.int().min(1).optional(),
-  /** Those given when it was connected, where absent. */
+  /** If absent, the variables of the present version are kept. */
   variables: variables.optional(),
-  /** Needed again where the new version goes to other hosts. */
+  /** Required when the new version uses other hosts. */
   credentials: replacingCredentials.optional(),
-  /** Only say what would change. */
+  /** If true, reports what would change, and changes nothing. */
   dry_run: z.boolean().optional(),
 });
 
@@ -118,17 +175,26 @@ export const upgradedService = z.strictObject({
   from: z.int(),
   to: z.int(),
   difference: templateDifference,
-  /** As it is now: unchanged after a dry run. */
+  /** The service after the upgrade; a dry run leaves it unchanged. */
   service: connectedService,
 });
 
-/** `catalog`: on the last page when it was asked for, published templates that no service uses. */
+/** The answer to REST clients. */
+export const upgradeReply = upgradedService.extend({
+  /**
+   * Rules on the service, as far as the caller may see them, that match no call of the new version
+   * any more; absent when they could not be read.
+   */
+  rules_that_stop: z.array(rule).max(100).optional(),
+});
+
+/** `catalog`: published templates that no service uses, on the last page and only if requested. */
 export const serviceList = pageSchemaOf(connectedService).extend({
   catalog: z.array(template).max(200).optional(),
 });
 
-/** `github`, or `org/github` percent-encoded as one path segment. */
-const byName = z.strictObject({ name: z.string().max(67) });
+/** The service's name: `github`, or `org/github` percent-encoded as one path segment. */
+const serviceNameParams = z.strictObject({ name: z.string().max(67) });
 
 export const serviceRoutes = defineRoutes({
   listServices: {
@@ -139,7 +205,7 @@ export const serviceRoutes = defineRoutes({
     access: 'actions:read',
     query: pageQuery.extend({ catalog: z.enum(['true', 'false']).optional() }),
     responses: { 200: serviceList },
-    errors: [],
+    serves: 'registry.listServices',
     audit: 'none',
   },
   createService: {
@@ -150,15 +216,7 @@ export const serviceRoutes = defineRoutes({
     access: 'user',
     body: createServiceBody,
     responses: { 201: connectedService },
-    errors: [
-      'forbidden',
-      'conflict',
-      'not_found',
-      'credential_missing',
-      'host_not_allowed',
-      'invalid_params',
-      ...askingErrors,
-    ],
+    serves: ['policy.recordAddress', 'registry.createService'],
     audit: ['service.created'],
   },
   getService: {
@@ -167,9 +225,9 @@ export const serviceRoutes = defineRoutes({
     summary: 'One connected service with its actions and their parameters',
     tag: 'Services',
     access: 'actions:read',
-    params: byName,
+    params: serviceNameParams,
     responses: { 200: serviceDetail },
-    errors: ['unknown_service'],
+    serves: 'registry.getService',
     audit: 'none',
   },
   updateService: {
@@ -178,17 +236,10 @@ export const serviceRoutes = defineRoutes({
     summary: 'Change whether reads need no rule, which credentials it uses, or take it out of use',
     tag: 'Services',
     access: 'user',
-    params: byName,
+    params: serviceNameParams,
     body: updateServiceBody,
     responses: { 200: connectedService },
-    errors: [
-      'unknown_service',
-      'forbidden',
-      'conflict',
-      'credential_missing',
-      'host_not_allowed',
-      'invalid_params',
-    ],
+    serves: 'registry.updateService',
     audit: ['service.changed'],
   },
   upgradeService: {
@@ -197,18 +248,10 @@ export const serviceRoutes = defineRoutes({
     summary: 'Pin the newest version of its template, or say what that would change',
     tag: 'Services',
     access: 'user',
-    params: byName,
+    params: serviceNameParams,
     body: upgradeServiceBody,
-    responses: { 200: upgradedService },
-    errors: [
-      'unknown_service',
-      'forbidden',
-      'conflict',
-      'credential_missing',
-      'host_not_allowed',
-      'invalid_params',
-      ...askingErrors,
-    ],
+    responses: { 200: upgradeReply },
+    serves: ['registry.upgradeService', 'policy.listRules'],
     audit: ['service.changed'],
   },
   deleteService: {
@@ -217,9 +260,9 @@ export const serviceRoutes = defineRoutes({
     summary: 'Disconnect a service',
     tag: 'Services',
     access: 'user',
-    params: byName,
+    params: serviceNameParams,
     responses: { 204: null },
-    errors: ['unknown_service', 'forbidden'],
+    serves: 'registry.deleteService',
     audit: ['service.deleted'],
   },
 });

@@ -3,13 +3,19 @@ import { z } from 'zod';
 import { id, name, pageSchemaOf, pageQuery, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
-/** Long enough for every address that exists; what is no address is simply not known. */
+/**
+ * The limit is above the length of any valid e-mail address. Other text gets the answer that an
+ * unknown address gets.
+ */
 const typedEmail = z.string().min(1).max(320);
-/** Counted in characters after normalization (docs/reference/identities.md#sign-in). */
+/**
+ * The length of a password, in characters after normalization
+ * (docs/reference/identities.md#sign-in).
+ */
 export const passwordCharacters = { min: 12, max: 200 };
-/** What somebody types as a password, right or wrong. */
+/** A password as a person typed it, which may be wrong. */
 export const typedPassword = z.string().min(1).max(800);
-/** An org as people name it when they sign in; needed only where there are several. */
+/** The name of an org at sign-in; needed only when there are several. */
 export const orgName = z.string().min(1).max(200);
 
 export const signInBody = z.strictObject({
@@ -20,7 +26,7 @@ export const signInBody = z.strictObject({
 
 export const session = z.strictObject({
   id,
-  /** Whether it is the one this request came with. */
+  /** Whether the request was made in this session. */
   current: z.boolean(),
   opened_by: z.enum(['link', 'password', 'provider']),
   created_at: timestamp,
@@ -40,60 +46,59 @@ const providerScope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/);
 
 function isPlainUrl(text: string): boolean {
   const url = URL.parse(text);
-  // Text that is no URL has been said to be none.
+  // The previous check has already refused text that is not a URL.
   if (url === null) return true;
   const { username, password, search, hash, pathname } = url;
   return `${username}${password}${search}${hash}` === '' && !pathname.includes('/.well-known/');
 }
 
-/** What is told of an OpenID Connect provider; its client secret never is. */
+/** The public fields of an OpenID Connect provider; its client secret is never returned. */
 const providerFields = {
-  /** On the button: "Continue with …". */
+  /** The provider's name on the sign-in button: "Continue with …". */
   name: z
     .string()
     .min(1)
     .max(60)
     .regex(/^\P{Cc}*$/u, 'must hold no control characters'),
-  /** As the provider's own metadata spells it (OpenID Connect Discovery §3). */
+  /** The issuer as written in the provider's metadata (OpenID Connect Discovery §3). */
   issuer: z
     .url({ protocol: /^https?$/, error: 'must be an https URL' })
     .max(500)
     .refine(isPlainUrl, 'must have no user name, query or fragment, nor end in /.well-known/…'),
   client_id: z.string().min(1).max(500),
 };
-const admission = {
+const admissionFields = {
   scopes: z.array(providerScope).max(20),
   allowed_email_domains: z.array(domain).max(100),
   allowed_groups: z.array(group).max(100),
 };
 
 /**
- * Whom a provider may bring in. Every list that is set must be met, at each sign-in; while none is,
- * nobody new comes in by this provider.
+ * A sign-in provider, and which users it may create. A user must match every list that is set, at
+ * each sign-in; while no list is set, the provider creates no user.
  */
 export const signInProviderBody = z.strictObject({
   ...providerFields,
-  /** Left out for a public client. Never shown again, and given anew with every change. */
+  /** Left out for a public client. No answer contains it, and every change must give it again. */
   client_secret: z.string().min(1).max(2000).optional(),
-  scopes: admission.scopes.default(['openid', 'email', 'profile']),
-  allowed_email_domains: admission.allowed_email_domains.default([]),
-  allowed_groups: admission.allowed_groups.default([]),
+  scopes: admissionFields.scopes.default(['openid', 'email', 'profile']),
+  allowed_email_domains: admissionFields.allowed_email_domains.default([]),
+  allowed_groups: admissionFields.allowed_groups.default([]),
 });
 export type SignInProviderBody = z.infer<typeof signInProviderBody>;
 export const signInProvider = z.strictObject({
   key: name,
   ...providerFields,
-  ...admission,
+  ...admissionFields,
   has_client_secret: z.boolean(),
-  /** Providers of the environment are changed there. */
+  /** A provider with the source `environment` can only be changed in the environment variables. */
   source: z.enum(['environment', 'org']),
-  /** To be registered at the provider. */
+  /** The redirect URI that must be registered at the provider. */
   redirect_uri: z.string(),
 });
 export type PublicSignInProvider = z.infer<typeof signInProvider>;
 
-const byKey = z.strictObject({ key: name });
-const none = { responses: { 204: null }, errors: [] } as const;
+const providerKeyParams = z.strictObject({ key: name });
 
 /** Signing in, sessions and providers (docs/reference/identities.md#sign-in). */
 export const signInRoutes = defineRoutes({
@@ -105,7 +110,8 @@ export const signInRoutes = defineRoutes({
     access: 'public',
     body: signInBody,
     responses: { 204: null },
-    errors: ['unauthenticated', 'forbidden'],
+    serves: 'auth.signInWithPassword',
+    errors: ['forbidden'],
     audit: ['session.created', 'sign_in.failed'],
   },
   listSessions: {
@@ -116,7 +122,7 @@ export const signInRoutes = defineRoutes({
     access: 'user',
     query: pageQuery,
     responses: { 200: pageSchemaOf(session) },
-    errors: [],
+    serves: 'auth.listSessions',
     audit: 'none',
   },
   endOtherSessions: {
@@ -125,7 +131,8 @@ export const signInRoutes = defineRoutes({
     summary: "End all of the caller's sessions but this one",
     tag: 'Sign-in',
     access: 'user',
-    ...none,
+    responses: { 204: null },
+    serves: 'auth.endOtherSessions',
     audit: ['session.ended'],
   },
   endSession: {
@@ -136,7 +143,7 @@ export const signInRoutes = defineRoutes({
     access: 'user',
     params: z.strictObject({ id }),
     responses: { 204: null },
-    errors: ['not_found'],
+    serves: 'auth.endSession',
     audit: ['session.ended'],
   },
   listSignInProviders: {
@@ -146,7 +153,7 @@ export const signInRoutes = defineRoutes({
     tag: 'Sign-in',
     access: 'user',
     responses: { 200: z.strictObject({ items: z.array(signInProvider).max(100) }) },
-    errors: ['forbidden'],
+    serves: 'auth.listSignInProviders',
     audit: 'none',
   },
   getSignInProvider: {
@@ -155,9 +162,9 @@ export const signInRoutes = defineRoutes({
     summary: 'One provider, without its client secret',
     tag: 'Sign-in',
     access: 'user',
-    params: byKey,
+    params: providerKeyParams,
     responses: { 200: signInProvider },
-    errors: ['forbidden', 'not_found'],
+    serves: 'auth.getSignInProvider',
     audit: 'none',
   },
   putSignInProvider: {
@@ -166,10 +173,10 @@ export const signInRoutes = defineRoutes({
     summary: 'Set up or replace a provider, after looking at its metadata',
     tag: 'Sign-in',
     access: 'user',
-    params: byKey,
+    params: providerKeyParams,
     body: signInProviderBody,
     responses: { 200: signInProvider },
-    errors: ['forbidden', 'conflict', 'invalid_params'],
+    serves: 'auth.putSignInProvider',
     audit: ['sign_in_provider.changed'],
   },
   deleteSignInProvider: {
@@ -178,9 +185,9 @@ export const signInRoutes = defineRoutes({
     summary: 'Remove a provider; who came by it can no longer sign in with it',
     tag: 'Sign-in',
     access: 'user',
-    params: byKey,
+    params: providerKeyParams,
     responses: { 204: null },
-    errors: ['forbidden', 'not_found', 'conflict'],
+    serves: 'auth.deleteSignInProvider',
     audit: ['sign_in_provider.changed'],
   },
 });

@@ -4,10 +4,10 @@ import { httpMethod, id, name, risk, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 import { findingLimits, savedTemplate } from './templates.ts';
 
-/** An uploaded document, and one that is fetched, at most. */
+/** The largest document that can be uploaded or fetched. */
 export const importBytesMax = 67_108_864;
 
-/** Part of a document: whatever fits into one request. */
+/** One part of an uploaded document, small enough for one request. */
 export const uploadText = z
   .string()
   .min(1)
@@ -16,18 +16,23 @@ export const uploadText = z
 
 /** Any OpenAPI 3.0 or 3.1 document, JSON or YAML. */
 const importSource = z.union([
-  /** Fetched once, through the guarded client: public https addresses only. */
+  /**
+   * A document that is fetched once, through the guarded client: from public https addresses only.
+   */
   z.strictObject({ url: z.url({ protocol: /^https?$/ }).max(2000) }),
-  /** The text itself. Larger ones are uploaded in parts first. */
+  /** The text of the document. A larger document must first be uploaded in parts. */
   z.strictObject({ document: z.string().min(1).max(1_048_576) }),
   z.strictObject({ upload_id: id }),
 ]);
 
 export const importTemplateBody = z.strictObject({
   source: importSource,
-  /** Operation ids, as an earlier import listed them, or `METHOD /path`. Without it all that fit. */
+  /**
+   * The operations to import, by the ids that an earlier import listed or as `METHOD /path`. By
+   * default all operations that fit.
+   */
   include_operations: z.array(z.string().min(1).max(2100)).min(1).max(1000).optional(),
-  /** Made from the title otherwise. */
+  /** The template's key; by default made from the document's title. */
   key: name.optional(),
   tier: tier.optional(),
 });
@@ -38,7 +43,7 @@ export const importFinding = z.strictObject({
   /** JSON pointer into the document as it was given. */
   path: z.string().max(findingLimits.path),
   line: z.int().nullable(),
-  /** `warning`: somebody should look; `info`: how it was read. */
+  /** `warning`: a person should check the place; `info`: how the import read it. */
   severity: z.enum(['error', 'warning', 'info']),
 });
 
@@ -48,28 +53,34 @@ export const importedOperation = z.strictObject({
   path: z.string().max(2000),
   summary: z.string().max(1000),
   risk,
-  /** Whether it is an action of the draft. */
+  /** Whether the operation is an action of the draft. */
   included: z.boolean(),
-  /** What the document did not say. */
+  /** The facts that the import inferred because the document does not state them. */
   inferred: z.array(z.string().max(40)).max(20),
-  /** Why it was selected and yet is not in the draft. */
+  /** Why a selected operation is not in the draft. */
   skipped: z.strictObject({ code: z.string().max(60), message: z.string().max(2000) }).optional(),
 });
 
-/** The draft, and how it was read. Importing a key again saves its next version, with the difference. */
+/**
+ * The draft that an import saved, and its findings. A further import with the same template key
+ * saves the next version of the template, and its answer shows the changes.
+ */
 export const importedTemplate = z.strictObject({
   template: savedTemplate,
   operations: z.array(importedOperation).max(20_000),
-  /** More than are listed when the list would not fit into an answer. */
+  /**
+   * The number of operations in the document. The list may be shorter, because it is cut to fit
+   * into an answer.
+   */
   operations_count: z.int(),
   findings: z.array(importFinding).max(500),
 });
 
-/** How far an import is. */
+/** Progress of an import. */
 const importProgress = z.strictObject({
-  /** `waiting` for its turn among other imports, then this order. */
+  /** The phases in order; `waiting` means that other imports go first. */
   phase: z.enum(['waiting', 'reading', 'converting', 'saving']),
-  /** Operations that were looked at. */
+  /** Operations handled so far. */
   done: z.int().min(0),
   /** Operations of the document; null until it has been read. */
   total: z.int().min(0).nullable(),
@@ -78,10 +89,13 @@ export type ImportProgress = z.infer<typeof importProgress>;
 
 export const upload = z.strictObject({
   id,
-  /** Bytes of UTF-8 so far. */
+  /** The bytes of UTF-8 that were uploaded so far. */
   size: z.int(),
   expires_at: timestamp,
-  /** Of the import that began last; null when it has ended or died, and before the first. */
+  /**
+   * Progress of the latest import of the upload; null before the first import, and when it has
+   * ended or crashed.
+   */
   progress: importProgress.nullable(),
 });
 
@@ -96,18 +110,7 @@ export const templateImportRoutes = defineRoutes({
     access: 'user',
     body: importTemplateBody,
     responses: { 201: importedTemplate },
-    errors: [
-      'forbidden',
-      'not_found',
-      'conflict',
-      'invalid_params',
-      'template_invalid',
-      'upstream_unreachable',
-      'upstream_refused_address',
-      'upstream_incomplete',
-      'upstream_timeout',
-      'response_too_large',
-    ],
+    serves: 'registry.importTemplate',
     audit: ['template.saved'],
   },
   startUpload: {
@@ -118,7 +121,7 @@ export const templateImportRoutes = defineRoutes({
     access: 'user',
     body: uploadPart,
     responses: { 201: upload },
-    errors: ['forbidden', 'conflict'],
+    serves: 'registry.startUpload',
     audit: 'none',
   },
   getUpload: {
@@ -129,7 +132,7 @@ export const templateImportRoutes = defineRoutes({
     access: 'user',
     params: z.strictObject({ id }),
     responses: { 200: upload },
-    errors: ['not_found'],
+    serves: 'registry.getUpload',
     audit: 'none',
   },
   continueUpload: {
@@ -140,11 +143,11 @@ export const templateImportRoutes = defineRoutes({
     access: 'user',
     params: z.strictObject({ id }),
     body: uploadPart.extend({
-      /** The `size` that the part before answered. */
+      /** The `size` in the answer to the previous part. */
       offset: z.int().min(1).max(importBytesMax),
     }),
     responses: { 200: upload },
-    errors: ['not_found', 'conflict', 'too_large'],
+    serves: 'registry.continueUpload',
     audit: 'none',
   },
 });

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
+import { credentialPart } from '../credential-derivation.ts';
+import { tokenActor } from '../oauth-provider.ts';
 import {
+  credentialEncoding,
   id,
   json,
   name,
@@ -15,14 +18,14 @@ import { defineRoutes } from './define.ts';
 
 export const findingLimits = { message: 2_000, path: 4_000 } as const;
 
-/** What is wrong with a document, or could be better. Codes are stable (registry/domain/findings.ts). */
+/** An error or advice about a document. Codes are stable (registry/document/domain/findings.ts). */
 export const finding = z.strictObject({
   code: z.string().max(60),
-  /** Says how to mend it. */
+  /** The problem and how to correct it. */
   message: z.string().max(findingLimits.message),
   /** JSON pointer into the document as its author wrote it. */
   path: z.string().max(findingLimits.path),
-  /** From 1; null where the document has no lines. */
+  /** The line number, from 1; null where the document has no lines. */
   line: z.int().nullable(),
 });
 const findings = z.array(finding).max(100);
@@ -34,43 +37,51 @@ export const templateReport = z.strictObject({
 });
 export type TemplateReport = z.infer<typeof templateReport>;
 
-/** One action as an agent needs to see it to call it. */
+/** One action, with the data that an agent needs to call it. */
 export const actionDescription = z.strictObject({
   action: z.string(),
   summary: z.string(),
   method: z.string(),
   path: z.string(),
+  /** The base URL to which this action goes, when it has a server of its own. */
+  server: z.string().optional(),
   risk,
   params_schema: z.record(z.string(), json),
 });
 
 /**
  * `draft`: never published. `published`: can be connected, in the version `published_version`.
- * `disabled`: neither found nor connected, and services made from it are not called.
+ * `disabled`: cannot be found or connected, and services made from it cannot be called.
  */
 export const templateStatus = z.enum(['draft', 'published', 'disabled']);
 export type TemplateStatus = z.infer<typeof templateStatus>;
 
-/** A registry entry: what can be connected. */
+/** A variable of an address, whose value is given when the service is connected. */
+const addressVariable = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  default: z.string().nullable(),
+});
+
+/** A template: a registry entry from which a service can be connected. */
 export const template = z.strictObject({
   key: z.string(),
   tier: templateTier,
-  /** The user it belongs to; null for the org's and built-in ones. */
+  /** The user who owns the template; null for templates of the org and built-in ones. */
   owner_id: id.nullable(),
   status: templateStatus,
-  /** The version that everything below describes. */
+  /** The version that all members below describe. */
   version: z.int(),
   published_version: z.int().nullable(),
-  /** Saved last; beyond `published_version` until that is published. */
+  /** The version that was saved last; newer than `published_version` until it is published. */
   latest_version: z.int(),
   title: z.string(),
   description: z.string(),
   category: z.string(),
   runtime: z.string(),
   hosts: z.array(z.string()),
-  variables: z.array(
-    z.strictObject({ name: z.string(), description: z.string(), default: z.string().nullable() }),
-  ),
+  /** Those of the first address. */
+  variables: z.array(addressVariable),
   base_url_allowed: z.boolean(),
   auth: z.array(
     z.strictObject({
@@ -83,39 +94,125 @@ export const template = z.strictObject({
   updated_at: timestamp.nullable(),
 });
 export type Template = z.infer<typeof template>;
-export const templateDetail = template.extend({ actions: z.array(actionDescription).max(1000) });
+
+/** One credential of a way to connect. */
+export const neededCredential = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('secret'),
+    scheme: z.string(),
+    default_secret_name: z.string(),
+    /** Where the secret is sent and after which words: `Authorization: Bearer`. */
+    sent_as: z.string(),
+    /** `basic`: the secret is written as `user:password`. */
+    encoding: credentialEncoding,
+    /** The members of the JSON object that the secret's value is, when it has several parts. */
+    parts: z.array(credentialPart).max(20).optional(),
+    /** The further hosts that the secret is sent to: those that give out tokens for it. */
+    token_hosts: z.array(z.string()).max(5).optional(),
+    label: z.string().optional(),
+    /** What credential is meant and where people find it. */
+    description: z.string().optional(),
+    acts_as: tokenActor.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('connection'),
+    scheme: z.string(),
+    /** Key of the provider (`GET /v1/oauth-apps`). */
+    provider: z.string(),
+    scopes: z.array(z.string()).max(500),
+    /** What people read of this way. */
+    label: z.string().optional(),
+    /** Who acts by the token: a person, a bot, or the app. */
+    acts_as: tokenActor.optional(),
+    /** What people read of the scopes; the template need not say it of all of them. */
+    scope_words: z.record(z.string(), z.string()).optional(),
+    /** The scopes for which the provider reviews apps. */
+    restricted_scopes: z.array(z.string()).max(500).optional(),
+    /** The fewest scopes with which all reads, or all actions, can be called. */
+    presets: z
+      .strictObject({
+        read_only: z.array(z.string()).max(500),
+        read_and_change: z.array(z.string()).max(500),
+      })
+      .optional(),
+    /** The fewest scopes that each action needs; an action that needs none is left out. */
+    scopes_of_actions: z.record(z.string(), z.array(z.string()).max(100)).optional(),
+  }),
+]);
+export type NeededCredential = z.infer<typeof neededCredential>;
+
+export const templateDetail = template.extend({
+  /** The address of the service, with `{variable}` parts. */
+  base_url: z.string().optional(),
+  /** For an MCP server: its endpoint. */
+  mcp_server: z.string().optional(),
+  /**
+   * The ways to connect, of which one is enough; a way needs all its credentials. Empty when the
+   * service needs no credential.
+   */
+  ways: z.array(z.array(neededCredential).max(5)).max(20).optional(),
+  /**
+   * Where a service is that is connected by each of `ways`, in the same order. Absent when the
+   * address is `base_url` for all of them.
+   */
+  addresses: z
+    .array(
+      z.strictObject({
+        base_url: z.string(),
+        variables: z.array(addressVariable).max(20),
+        /** True when the account says the rest of the address, and the person picks it there. */
+        is_of_account: z.boolean().optional(),
+        /** The hosts that are known before the service is connected. */
+        hosts: z.array(z.string()).max(50),
+      }),
+    )
+    .max(20)
+    .optional(),
+  actions: z.array(actionDescription).max(1000),
+});
+export type TemplateDetail = z.infer<typeof templateDetail>;
 
 const changes = z.strictObject({
   added: z.array(z.string()).max(1000),
   removed: z.array(z.string()).max(1000),
 });
 
-/** `permission`: risk, scope parameter, disabled or not. `description`: all that a person is shown. */
+/**
+ * The part of an action that differs. `permission`: its risk, its scope parameter, or whether it is
+ * disabled. `description`: any text that a person is shown.
+ */
 const differencePart = z.enum(['request', 'parameters', 'permission', 'description', 'security']);
 
-/** What one version has that another has not. */
+/** How one version differs from another. */
 export const templateDifference = z.strictObject({
   actions: changes.extend({
     changed: z
       .array(
         z.strictObject({
           action: z.string(),
-          /** Which parts of it. */
+          /** The parts of the action that differ. */
           parts: z.array(differencePart),
+          /**
+           * The positions of its permission keys, if they differ: rules that name an argument no
+           * longer match.
+           */
+          scope: z
+            .strictObject({ from: z.array(z.string()).max(3), to: z.array(z.string()).max(3) })
+            .optional(),
         }),
       )
       .max(1000),
   }),
   hosts: changes,
   base_url: z.strictObject({ from: z.string().nullable(), to: z.string().nullable() }).nullable(),
-  /** Security schemes by name, and whether other combinations of them are enough. */
+  /** Security schemes by name, and whether the accepted combinations of them changed. */
   auth: changes.extend({ changed: z.array(z.string()).max(20), combinations: z.boolean() }),
 });
 export type TemplateDifference = z.infer<typeof templateDifference>;
 
 export const savedTemplate = template.extend({
   warnings: findings,
-  /** Against the version saved before; null for the first. */
+  /** The difference from the previously saved version; null for the first version. */
   difference: templateDifference.nullable(),
 });
 
@@ -126,7 +223,7 @@ export const templateVersion = z.strictObject({
   created_at: timestamp,
   created_by: id.nullable(),
   source_url: z.string().nullable(),
-  /** Against the version before it; null for the first. */
+  /** The difference from the previous version; null for the first version. */
   difference: templateDifference.nullable(),
 });
 
@@ -142,25 +239,30 @@ export const createTemplateBody = z.strictObject({
 });
 export const updateTemplateBody = z.strictObject({
   openapi: openapiDocument,
-  /** The `latest_version` that was edited: if another was saved since, 409 `conflict`. */
+  /**
+   * The `latest_version` that the caller edited; 409 `conflict` if another version was saved since.
+   */
   version: z.int().min(1),
 });
 const publishTemplateBody = z.strictObject({ version: z.int().min(1) });
 const validateTemplateBody = z.strictObject({ openapi: openapiDocument });
 
 export const templateFilter = z.strictObject({
-  /** Words that key, title or description hold. */
+  /** Words that the key, title or description must contain. */
   q: z.string().max(200).optional(),
   category: z.string().max(100).optional(),
   tier: templateTier.optional(),
   status: templateStatus.optional(),
 });
 
-const byKey = z.strictObject({ key: name.or(z.literal('http')) });
-/** Reading without a tier means the most specific that the caller may see. */
-const ofAnyTier = z.strictObject({ tier: templateTier.optional() });
-/** Writing without a tier means the caller's own. */
-const ofOwnTier = z.strictObject({ tier: tier.optional() });
+const templateKeyParams = z.strictObject({ key: name.or(z.literal('http')) });
+/**
+ * Without a tier (user, org or global), a read returns the most specific template that the caller
+ * may see.
+ */
+const anyTierQuery = z.strictObject({ tier: templateTier.optional() });
+/** Without a tier, a change applies to the caller's own template. */
+const ownTierQuery = z.strictObject({ tier: tier.optional() });
 
 export const templateRoutes = defineRoutes({
   listTemplates: {
@@ -171,7 +273,7 @@ export const templateRoutes = defineRoutes({
     access: 'actions:read',
     query: pageQuery.extend(templateFilter.shape),
     responses: { 200: pageSchemaOf(template) },
-    errors: [],
+    serves: 'registry.listTemplates',
     audit: 'none',
   },
   createTemplate: {
@@ -182,7 +284,7 @@ export const templateRoutes = defineRoutes({
     access: 'user',
     body: createTemplateBody,
     responses: { 201: savedTemplate },
-    errors: ['forbidden', 'conflict', 'template_invalid'],
+    serves: 'registry.createTemplate',
     audit: ['template.saved'],
   },
   validateTemplate: {
@@ -193,7 +295,7 @@ export const templateRoutes = defineRoutes({
     access: 'user',
     body: validateTemplateBody,
     responses: { 200: templateReport },
-    errors: [],
+    serves: 'registry.validateTemplate',
     audit: 'none',
   },
   getTemplate: {
@@ -202,10 +304,10 @@ export const templateRoutes = defineRoutes({
     summary: 'One template with its actions',
     tag: 'Templates',
     access: 'actions:read',
-    params: byKey,
-    query: ofAnyTier.extend({ version: z.coerce.number().int().min(1).optional() }),
+    params: templateKeyParams,
+    query: anyTierQuery.extend({ version: z.coerce.number().int().min(1).optional() }),
     responses: { 200: templateDetail },
-    errors: ['not_found'],
+    serves: 'registry.getTemplate',
     audit: 'none',
   },
   getTemplateDocument: {
@@ -214,10 +316,10 @@ export const templateRoutes = defineRoutes({
     summary: 'The document of a template as its author saved it',
     tag: 'Templates',
     access: 'user',
-    params: byKey,
-    query: ofOwnTier.extend({ version: z.coerce.number().int().min(1).optional() }),
+    params: templateKeyParams,
+    query: ownTierQuery.extend({ version: z.coerce.number().int().min(1).optional() }),
     responses: { 200: z.strictObject({ version: z.int(), openapi: z.string() }) },
-    errors: ['not_found'],
+    serves: 'registry.getTemplateDocument',
     audit: 'none',
   },
   updateTemplate: {
@@ -226,11 +328,11 @@ export const templateRoutes = defineRoutes({
     summary: 'Save the next version of a template; what is published stays',
     tag: 'Templates',
     access: 'user',
-    params: byKey,
-    query: ofOwnTier,
+    params: templateKeyParams,
+    query: ownTierQuery,
     body: updateTemplateBody,
     responses: { 200: savedTemplate },
-    errors: ['not_found', 'forbidden', 'conflict', 'template_invalid'],
+    serves: 'registry.updateTemplate',
     audit: ['template.saved'],
   },
   listTemplateVersions: {
@@ -239,10 +341,10 @@ export const templateRoutes = defineRoutes({
     summary: 'Versions of a template, newest first, with what each changed',
     tag: 'Templates',
     access: 'user',
-    params: byKey,
-    query: pageQuery.extend(ofAnyTier.shape),
+    params: templateKeyParams,
+    query: pageQuery.extend(anyTierQuery.shape),
     responses: { 200: pageSchemaOf(templateVersion) },
-    errors: ['not_found'],
+    serves: 'registry.listTemplateVersions',
     audit: 'none',
   },
   publishTemplate: {
@@ -251,11 +353,11 @@ export const templateRoutes = defineRoutes({
     summary: 'Make a version the one that is found and connected',
     tag: 'Templates',
     access: 'user',
-    params: byKey,
-    query: ofOwnTier,
+    params: templateKeyParams,
+    query: ownTierQuery,
     body: publishTemplateBody,
     responses: { 200: template },
-    errors: ['not_found', 'forbidden', 'template_invalid'],
+    serves: ['policy.recordTemplate', 'registry.getTemplate', 'registry.publishTemplate'],
     audit: ['template.published'],
   },
   disableTemplate: {
@@ -264,10 +366,10 @@ export const templateRoutes = defineRoutes({
     summary: 'Take a template out of use, and every service made from it',
     tag: 'Templates',
     access: 'user',
-    params: byKey,
-    query: ofOwnTier,
+    params: templateKeyParams,
+    query: ownTierQuery,
     responses: { 200: template },
-    errors: ['not_found', 'forbidden'],
+    serves: 'registry.switchTemplate',
     audit: ['template.disabled'],
   },
   enableTemplate: {
@@ -276,10 +378,10 @@ export const templateRoutes = defineRoutes({
     summary: 'Take a disabled template into use again',
     tag: 'Templates',
     access: 'user',
-    params: byKey,
-    query: ofOwnTier,
+    params: templateKeyParams,
+    query: ownTierQuery,
     responses: { 200: template },
-    errors: ['not_found', 'forbidden'],
+    serves: 'registry.switchTemplate',
     audit: ['template.enabled'],
   },
   deleteTemplate: {
@@ -288,10 +390,10 @@ export const templateRoutes = defineRoutes({
     summary: 'Delete a template that no service uses, with all its versions',
     tag: 'Templates',
     access: 'user',
-    params: byKey,
-    query: ofOwnTier,
+    params: templateKeyParams,
+    query: ownTierQuery,
     responses: { 204: null },
-    errors: ['not_found', 'forbidden', 'conflict'],
+    serves: ['registry.deleteTemplate', 'policy.forgetTemplate'],
     audit: ['template.deleted'],
   },
 });

@@ -17,12 +17,15 @@ export const webhook = z.strictObject({
 });
 export type Webhook = z.infer<typeof webhook>;
 
-/** `secret` is in this answer only (docs/reference/events.md#webhooks). */
+/** Only this answer contains `secret` (docs/reference/events.md#webhooks). */
 export const createdWebhook = webhook.extend({ secret: z.string() });
 
 export const createWebhookBody = z.strictObject({
   url: z.url().max(2000),
-  /** Event types, or a family such as `approval.*`; default `approval.*` and `execution.finished`. */
+  /**
+   * Event types, or families such as `approval.*`; the default is `approval.*` and
+   * `execution.finished`.
+   */
   events: z
     .array(z.union([eventType, z.string().regex(/^[a-z_]+\.\*$/)]))
     .min(1)
@@ -47,7 +50,7 @@ export const delivery = z.strictObject({
 });
 export type Delivery = z.infer<typeof delivery>;
 
-const byId = z.strictObject({ id });
+const idParams = z.strictObject({ id });
 
 export const webhookRoutes = defineRoutes({
   listWebhooks: {
@@ -58,7 +61,7 @@ export const webhookRoutes = defineRoutes({
     access: 'user',
     query: pageQuery,
     responses: { 200: pageSchemaOf(webhook) },
-    errors: [],
+    serves: 'notifier.listWebhooks',
     audit: 'none',
   },
   createWebhook: {
@@ -69,7 +72,7 @@ export const webhookRoutes = defineRoutes({
     access: 'user',
     body: createWebhookBody,
     responses: { 201: createdWebhook },
-    errors: ['forbidden', 'conflict', 'invalid_params'],
+    serves: 'notifier.createWebhook',
     audit: ['webhook.created'],
   },
   getWebhook: {
@@ -78,9 +81,9 @@ export const webhookRoutes = defineRoutes({
     summary: 'One subscription',
     tag: 'Webhooks',
     access: 'user',
-    params: byId,
+    params: idParams,
     responses: { 200: webhook },
-    errors: ['not_found'],
+    serves: 'notifier.getWebhook',
     audit: 'none',
   },
   deleteWebhook: {
@@ -89,9 +92,9 @@ export const webhookRoutes = defineRoutes({
     summary: 'End a subscription',
     tag: 'Webhooks',
     access: 'user',
-    params: byId,
+    params: idParams,
     responses: { 204: null },
-    errors: ['not_found', 'forbidden'],
+    serves: 'notifier.deleteWebhook',
     audit: ['webhook.deleted'],
   },
   verifyWebhook: {
@@ -100,9 +103,9 @@ export const webhookRoutes = defineRoutes({
     summary: 'Send the verification handshake again',
     tag: 'Webhooks',
     access: 'user',
-    params: byId,
+    params: idParams,
     responses: { 200: webhook },
-    errors: ['not_found', 'forbidden'],
+    serves: 'notifier.verifyWebhook',
     audit: ['webhook.changed'],
   },
   listDeliveries: {
@@ -111,10 +114,10 @@ export const webhookRoutes = defineRoutes({
     summary: 'Deliveries of a subscription, newest first',
     tag: 'Webhooks',
     access: 'user',
-    params: byId,
+    params: idParams,
     query: pageQuery,
     responses: { 200: pageSchemaOf(delivery) },
-    errors: ['not_found'],
+    serves: 'notifier.listDeliveries',
     audit: 'none',
   },
   redeliver: {
@@ -125,7 +128,7 @@ export const webhookRoutes = defineRoutes({
     access: 'user',
     params: z.strictObject({ id, delivery_id: id }),
     responses: { 202: delivery },
-    errors: ['not_found', 'forbidden'],
+    serves: 'notifier.redeliver',
     audit: ['webhook.changed'],
   },
 });

@@ -7,35 +7,35 @@ export interface BearerProxy extends AsyncDisposable {
 }
 
 /**
- * The conformance suite cannot send a credential, so this adds one on the way. `Host` and
- * `Origin` pass as they came, but for the proxy's own name, which becomes the server's.
+ * Adds a credential to each request, because the conformance suite cannot send one. The proxy
+ * leaves `Host` and `Origin` unchanged, but replaces its own name in them by the server's name.
  */
 export async function startBearerProxy(target: string, token: string): Promise<BearerProxy> {
   const { host: targetHost, hostname, port } = new URL(target);
   const server = createServer((incoming, outgoing) => {
-    const own = `localhost:${(server.address() as AddressInfo).port}`;
-    const rename = (text: string | undefined) => text?.replace(own, targetHost);
+    const ownHost = `localhost:${(server.address() as AddressInfo).port}`;
+    const renameHost = (text: string | undefined) => text?.replace(ownHost, targetHost);
     const { host, origin, ...headers } = incoming.headers;
-    const forwarded = request({
+    const forwardedRequest = request({
       hostname,
       port,
       method: incoming.method,
       path: incoming.url,
       headers: {
         ...headers,
-        host: rename(host),
-        ...(origin === undefined ? {} : { origin: rename(origin) }),
+        host: renameHost(host),
+        ...(origin === undefined ? {} : { origin: renameHost(origin) }),
         authorization: `Bearer ${token}`,
       },
     });
-    forwarded.on('response', (answer) => {
+    forwardedRequest.on('response', (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       outgoing.flushHeaders();
       answer.pipe(outgoing);
     });
-    forwarded.on('error', () => outgoing.destroy());
-    outgoing.on('close', () => forwarded.destroy());
-    incoming.pipe(forwarded);
+    forwardedRequest.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => forwardedRequest.destroy());
+    incoming.pipe(forwardedRequest);
   });
   server.listen(0, 'localhost');
   await once(server, 'listening');

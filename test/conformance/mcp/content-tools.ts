@@ -1,20 +1,20 @@
 import { fromJsonSchema } from '@modelcontextprotocol/server';
 
 import type { Fixture } from './fixture-server.ts';
-import { png, text, wav } from './samples.ts';
+import { pngBase64, toTextContent, wavBase64 } from './samples.ts';
 
-/** The parameter's value also stands in the header `Mcp-Param-Region` (SEP-2243). */
-const mirrored = { type: 'string' as const, 'x-mcp-header': 'Region' };
+/** A parameter that clients repeat in the header `Mcp-Param-Region` (SEP-2243). */
+const mirroredParameter = { type: 'string' as const, 'x-mcp-header': 'Region' };
 
 export function registerContentTools({ server }: Fixture): void {
   server.registerTool('test_simple_text', { description: 'Answers with text' }, () =>
-    text('This is a simple text response for testing.'),
+    toTextContent('This is a simple text response for testing.'),
   );
   server.registerTool('test_image_content', { description: 'Answers with an image' }, () => ({
-    content: [{ type: 'image', data: png, mimeType: 'image/png' }],
+    content: [{ type: 'image', data: pngBase64, mimeType: 'image/png' }],
   }));
   server.registerTool('test_audio_content', { description: 'Answers with sound' }, () => ({
-    content: [{ type: 'audio', data: wav, mimeType: 'audio/wav' }],
+    content: [{ type: 'audio', data: wavBase64, mimeType: 'audio/wav' }],
   }));
   server.registerTool('test_embedded_resource', { description: 'Answers with a resource' }, () => ({
     content: [
@@ -34,7 +34,7 @@ export function registerContentTools({ server }: Fixture): void {
     () => ({
       content: [
         { type: 'text', text: 'Multiple content types test:' },
-        { type: 'image', data: png, mimeType: 'image/png' },
+        { type: 'image', data: pngBase64, mimeType: 'image/png' },
         {
           type: 'resource',
           resource: {
@@ -55,20 +55,20 @@ export function registerContentTools({ server }: Fixture): void {
       description: 'Takes a parameter that also stands in a header',
       inputSchema: fromJsonSchema({
         type: 'object',
-        properties: { region: mirrored },
+        properties: { region: mirroredParameter },
         required: ['region'],
       }),
     },
-    () => text('Mirrored'),
+    () => toTextContent('Mirrored'),
   );
   server.registerTool(
     'json_schema_2020_12_tool',
     { description: 'Takes what 2020-12 can describe', inputSchema: fromJsonSchema(richSchema) },
-    () => text('Described'),
+    () => toTextContent('Described'),
   );
 }
 
-/** Every keyword that a server must pass on as it is. */
+/** A schema with every keyword that a server must pass on unchanged. */
 const richSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object' as const,

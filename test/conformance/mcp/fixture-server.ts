@@ -6,19 +6,28 @@ import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 import { registerStreamTools } from './stream-tools.ts';
 
-/** What the fixtures share over all requests: each request gets a server of its own. */
+/**
+ * What the fixture tools need from outside: each request gets a new server object, so state that
+ * lasts longer lives here.
+ */
 export interface Fixture {
   readonly server: McpServer;
-  /** Whether the request is of the revision without sessions, which asks clients by answering. */
+  /**
+   * True for requests of the stateless revision of MCP, in which a server cannot send a request to
+   * the client and asks for input in its answer instead.
+   */
   readonly isStateless: boolean;
   readonly states: typeof states;
-  /** Lets auth announce that the caller's list of tools has changed. */
+  /** Makes auth publish the event that the caller's list of tools has changed. */
   readonly changeTools: () => Promise<void>;
 }
 
 const states = createRequestStateCodec<string>({ key: crypto.getRandomValues(new Uint8Array(32)) });
 
-/** The server that the conformance suite of MCP describes: tools, prompts and resources with the names it asks for. */
+/**
+ * Creates the server that MCP's conformance suite expects: tools, prompts and resources under the
+ * names that the suite calls.
+ */
 export function createFixtureServer({
   isStateless,
   changeTools,

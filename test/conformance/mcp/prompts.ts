@@ -2,28 +2,28 @@ import { acceptedContent, completable, inputRequired } from '@modelcontextprotoc
 import { z } from 'zod';
 
 import type { Fixture } from './fixture-server.ts';
-import { png } from './samples.ts';
+import { pngBase64 } from './samples.ts';
 
-const user = <C>(content: C) => ({ role: 'user' as const, content });
-const say = (text: string) => user({ type: 'text' as const, text });
+const toUserMessage = <C>(content: C) => ({ role: 'user' as const, content });
+const toUserText = (text: string) => toUserMessage({ type: 'text' as const, text });
 
 export function registerPrompts({ server }: Fixture): void {
   server.registerPrompt('test_simple_prompt', { description: 'Without arguments' }, () => ({
-    messages: [say('This is a simple prompt for testing.')],
+    messages: [toUserText('This is a simple prompt for testing.')],
   }));
-  const suggest = (value: string) =>
+  const suggestValues = (value: string) =>
     ['test', 'paris', 'park'].filter((each) => each.startsWith(value));
   server.registerPrompt(
     'test_prompt_with_arguments',
     {
       description: 'With arguments',
       argsSchema: z.object({
-        arg1: completable(z.string().describe('First test argument'), suggest),
+        arg1: completable(z.string().describe('First test argument'), suggestValues),
         arg2: z.string().describe('Second test argument'),
       }),
     },
     ({ arg1, arg2 }) => ({
-      messages: [say(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)],
+      messages: [toUserText(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)],
     }),
   );
   server.registerPrompt(
@@ -31,7 +31,7 @@ export function registerPrompts({ server }: Fixture): void {
     { description: 'With a resource', argsSchema: z.object({ resourceUri: z.string() }) },
     ({ resourceUri }) => ({
       messages: [
-        user({
+        toUserMessage({
           type: 'resource' as const,
           resource: {
             uri: resourceUri,
@@ -39,14 +39,14 @@ export function registerPrompts({ server }: Fixture): void {
             text: 'Embedded resource content for testing.',
           },
         }),
-        say('Please process the embedded resource above.'),
+        toUserText('Please process the embedded resource above.'),
       ],
     }),
   );
   server.registerPrompt('test_prompt_with_image', { description: 'With an image' }, () => ({
     messages: [
-      user({ type: 'image' as const, data: png, mimeType: 'image/png' }),
-      say('Please analyze the image above.'),
+      toUserMessage({ type: 'image' as const, data: pngBase64, mimeType: 'image/png' }),
+      toUserText('Please analyze the image above.'),
     ],
   }));
   server.registerPrompt(
@@ -54,7 +54,7 @@ export function registerPrompts({ server }: Fixture): void {
     { description: 'Asks first' },
     ({ mcpReq }) => {
       const context = acceptedContent(mcpReq.inputResponses, 'user_context')?.['context'];
-      if (context !== undefined) return { messages: [say(`Context: ${String(context)}`)] };
+      if (context !== undefined) return { messages: [toUserText(`Context: ${String(context)}`)] };
       return inputRequired({
         inputRequests: {
           user_context: inputRequired.elicit({

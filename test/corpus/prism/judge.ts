@@ -3,24 +3,24 @@ import type { Egress, EgressResponse } from '#egress';
 import { AppError } from '#errors';
 import { digestOf } from '#signing';
 import type { CompiledAction } from '#contracts/template';
-import { buildActionRequest } from '../../../executor/domain/build-request.ts';
-import type { BuiltRequest } from '../../../executor/domain/request.ts';
-import { findUnfaithful } from '../../../policy/domain/plain-json.ts';
+import { buildActionRequest } from '../../../executor/request/domain/build-action-request.ts';
+import type { BuiltRequest } from '../../../executor/request/domain/built-request.ts';
+import { findUnfaithfulValues } from '../../../policy/calls/domain/plain-json.ts';
 import { compileValidator } from '../../support/check-params.ts';
 import type { ParamsValidator } from '../../support/check-params.ts';
 import { partOf, startPrismMock } from '../../support/prism.ts';
-import { wellFormed } from './arguments.ts';
+import { generateWellFormed } from './arguments.ts';
 import type { Params } from './arguments.ts';
 import { readDocument } from './documents.ts';
-import type { JudgedDocument } from './documents.ts';
-import { malformed } from './mutate.ts';
-import { randomOf, seedOf } from './random.ts';
-import { readable } from './readable.ts';
+import type { TestedDocument } from './documents.ts';
+import { generateMalformed } from './mutate.ts';
+import { createRandom, seedOf } from './random.ts';
+import { adaptToMock } from './readable.ts';
 import { compileOperations } from './template.ts';
 import type { Operation } from './operations.ts';
 
 export interface Sampling {
-  /** Operations of the document that are judged. */
+  /** Selects the operations to test. */
   readonly operations: (all: readonly Operation[]) => readonly Operation[];
   readonly callsPerOperation: number;
   readonly seed: number;
@@ -29,86 +29,87 @@ export interface Sampling {
 export interface Verdict {
   readonly name: string;
   readonly operations: number;
-  /** Operations that the compiler does not take, with its reasons. */
+  /** Operations that the product's compiler refuses, with the compiler's reasons. */
   readonly refused: readonly string[];
   /** Operations for which no arguments could be generated. */
   readonly withoutArguments: readonly string[];
   readonly calls: number;
   readonly accepted: number;
-  /** Well-formed calls that we or the mock did not take. */
+  /** Well-formed calls that the product or the mock refused. */
   readonly rejected: readonly string[];
   readonly malformed: number;
-  /** Malformed calls that we let through. */
-  readonly passed: readonly string[];
-  /** What the mock saw of the malformed ones. */
+  /** Malformed calls that the product accepted. */
+  readonly acceptedMalformed: readonly string[];
+  /** The number of malformed calls that reached the mock. */
   readonly hitsOfMalformed: number;
 }
 
-interface Judged {
+interface TestedAction {
   readonly action: CompiledAction;
   readonly validate: ParamsValidator;
 }
 
 /**
- * Calls every sampled operation with generated arguments through our compiler, validator and
- * request builder, on the mock of the very same document: what is well formed must be taken by it,
- * what is malformed must never get there.
+ * Calls every selected operation with generated arguments. The product's compiler, validator and
+ * request builder make the request, and Prism's mock of the same document answers it. The mock must
+ * accept the well-formed calls, and must never receive a malformed call.
  */
-export async function judge(name: string, sampling: Sampling): Promise<Verdict> {
-  const judged = await readDocument(name);
+export async function testDocument(name: string, sampling: Sampling): Promise<Verdict> {
+  const testedDocument = await readDocument(name);
   const { actions, operations, refused } = await compileOperations(
-    judged.document,
+    testedDocument.document,
     sampling.operations,
   );
-  const kept = new Set(operations.map(({ path }) => path));
-  const part = partOf(judged.document, (path) => kept.has(path));
-  await using mock = await startPrismMock(readable(part));
+  const keptPaths = new Set(operations.map(({ path }) => path));
+  const documentPart = partOf(testedDocument.document, (path) => keptPaths.has(path));
+  await using mock = await startPrismMock(adaptToMock(documentPart));
   await using egress = openEgress({ allow: parseEgressAllow(new URL(mock.url).host) });
-  const send = (request: BuiltRequest) => ask(egress, request, judged.credential);
+  const sendRequest = (request: BuiltRequest) =>
+    sendToMock(egress, request, testedDocument.credential);
 
   const rejected: string[] = [];
-  const passed: string[] = [];
+  const acceptedMalformed: string[] = [];
   const withoutArguments: string[] = [];
   const counts = { calls: 0, accepted: 0, malformed: 0 };
-  const wrong: [judged: Judged, params: Params, label: string][] = [];
+  const malformedCalls: [judged: TestedAction, params: Params, label: string][] = [];
   for (const action of actions) {
     const seed = seedOf(`${sampling.seed} ${action.key}`);
-    const random = randomOf(seed);
-    const one = { action, validate: compileValidator(action.paramsSchema) };
-    const sets = wellFormed(action, { count: sampling.callsPerOperation, seed });
-    if (sets.length === 0) withoutArguments.push(action.key);
-    for (const params of sets) {
+    const random = createRandom(seed);
+    const validatedAction = { action, validate: compileValidator(action.paramsSchema) };
+    const argumentSets = generateWellFormed(action, { count: sampling.callsPerOperation, seed });
+    if (argumentSets.length === 0) withoutArguments.push(action.key);
+    for (const params of argumentSets) {
       counts.calls += 1;
-      const request = attempt(one, params, mock.url);
-      const problem = 'refusal' in request ? request.refusal : await send(request.built);
+      const request = validateAndBuild(validatedAction, params, mock.url);
+      const problem = 'refusal' in request ? request.refusal : await sendRequest(request.built);
       if (problem === undefined) counts.accepted += 1;
       else rejected.push(`${action.key} ${JSON.stringify(params).slice(0, 300)}: ${problem}`);
-      for (const mistake of malformed(action, params, random)) {
-        wrong.push([one, mistake.params, `${action.key}, ${mistake.what}`]);
+      for (const mistake of generateMalformed(action, params, random)) {
+        malformedCalls.push([validatedAction, mistake.params, `${action.key}, ${mistake.what}`]);
       }
     }
   }
 
   const hitsBefore = mock.hits.length;
-  for (const [one, params, label] of wrong) {
+  for (const [validatedAction, params, label] of malformedCalls) {
     counts.malformed += 1;
-    const request = attempt(one, params, mock.url);
+    const request = validateAndBuild(validatedAction, params, mock.url);
     if ('refusal' in request) continue;
-    passed.push(`${label}: ${JSON.stringify(params).slice(0, 300)}`);
-    await send(request.built);
+    acceptedMalformed.push(`${label}: ${JSON.stringify(params).slice(0, 300)}`);
+    await sendRequest(request.built);
   }
   const hitsOfMalformed = mock.hits.length - hitsBefore;
-  const done = { name, operations: actions.length, refused, withoutArguments };
-  return { ...done, ...counts, rejected, passed, hitsOfMalformed };
+  const partialVerdict = { name, operations: actions.length, refused, withoutArguments };
+  return { ...partialVerdict, ...counts, rejected, acceptedMalformed, hitsOfMalformed };
 }
 
-/** As policy and executor do it, one after the other. */
-function attempt(
-  { action, validate }: Judged,
+/** Validates the arguments as policy does, and builds the request as the executor does. */
+function validateAndBuild(
+  { action, validate }: TestedAction,
   params: Params,
   baseUrl: string,
 ): { built: BuiltRequest } | { refusal: string } {
-  const issues = [...findUnfaithful(params, ''), ...validate(params)];
+  const issues = [...findUnfaithfulValues(params, ''), ...validate(params)];
   if (issues.length > 0) return { refusal: `refused: ${JSON.stringify(issues[0])}` };
   try {
     const callDigest = digestOf({ action: action.key, params });
@@ -120,11 +121,14 @@ function attempt(
   }
 }
 
-/** Undefined when the mock takes the request; otherwise what it says against it. */
-async function ask(
+/**
+ * Sends the request to the mock; returns the mock's objection, or undefined if it accepts the
+ * request.
+ */
+async function sendToMock(
   egress: Egress,
   { method, url, headers, body }: BuiltRequest,
-  credential: JudgedDocument['credential'],
+  credential: TestedDocument['credential'],
 ): Promise<string | undefined> {
   const answer = await egress.request({
     method,
@@ -135,14 +139,21 @@ async function ask(
   return objectionOf(answer);
 }
 
-/** What the mock says against a request: an error of its own, or a note on an answer from the document. */
+/**
+ * The mock's objection to a request. The mock either answers with an error of its own, or adds a
+ * header with violations to the document's answer.
+ */
 export function objectionOf({ status, headers, body }: EgressResponse): string | undefined {
-  const note = headers.find(([header]) => header.toLowerCase() === 'sl-violations')?.[1];
+  const violationsHeader = headers.find(
+    ([header]) => header.toLowerCase() === 'sl-violations',
+  )?.[1];
   const text = new TextDecoder().decode(body);
-  // Of an answer in a media type that the mock cannot write; the request was fine.
+  // The mock cannot produce an answer in the document's media type, which says nothing about the
+  // request.
   if (text.includes('"title":"Cannot find serializer')) return undefined;
   const isError = text.includes('"https://stoplight.io/prism/errors#');
-  const isWarning = note !== undefined && !note.includes('"severity":"Error"');
-  if ((note === undefined || isWarning) && !isError && status < 500) return undefined;
-  return `${status} ${note ?? ''} ${text}`.slice(0, 800);
+  const isWarning =
+    violationsHeader !== undefined && !violationsHeader.includes('"severity":"Error"');
+  if ((violationsHeader === undefined || isWarning) && !isError && status < 500) return undefined;
+  return `${status} ${violationsHeader ?? ''} ${text}`.slice(0, 800);
 }

@@ -1,19 +1,19 @@
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import type { Params } from './arguments.ts';
-import { choose } from './random.ts';
+import { chooseItem } from './random.ts';
 import type { Random } from './random.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 type Path = readonly (string | number)[];
 
-export interface Malformed {
+export interface MalformedParams {
   readonly what: 'missing' | 'type' | 'enum' | 'extra';
   readonly params: Params;
 }
 
-/** A value of each type, for places that take none of it. */
-const samples: readonly (readonly [type: string, value: JsonValue])[] = [
+/** One value of each JSON type; a place whose schema excludes the type gets it as a mistake. */
+const valuesOfEachType: readonly (readonly [type: string, value: JsonValue])[] = [
   ['string', 'text'],
   ['number', 7.5],
   ['boolean', true],
@@ -22,23 +22,34 @@ const samples: readonly (readonly [type: string, value: JsonValue])[] = [
   ['null', null],
 ];
 
-/** One argument set of each kind of mistake that the action leaves room for. */
-export function malformed(action: CompiledAction, params: Params, random: Random): Malformed[] {
+/**
+ * Makes one malformed set of arguments for each kind of mistake that the action's schema can
+ * detect.
+ */
+export function generateMalformed(
+  action: CompiledAction,
+  params: Params,
+  random: Random,
+): MalformedParams[] {
   const places = placesOf(action.paramsSchema, params, []);
-  const missing = choose(places.flatMap(removals), random);
-  const mistyped = choose(places.flatMap(mistypings), random);
-  const chosen = choose(
+  const removablePath = chooseItem(places.flatMap(removablePathsIn), random);
+  const wrongTypePlace = chooseItem(places.flatMap(wrongTypesIn), random);
+  const chosen = chooseItem(
     places.filter(({ schema }) => Array.isArray(schema['enum'])),
     random,
   );
   return [
-    ...(missing ? [{ what: 'missing' as const, params: without(params, missing) }] : []),
-    ...(mistyped ? [{ what: 'type' as const, params: replaced(params, mistyped) }] : []),
+    ...(removablePath
+      ? [{ what: 'missing' as const, params: removeAt(params, removablePath) }]
+      : []),
+    ...(wrongTypePlace
+      ? [{ what: 'type' as const, params: replaceAt(params, wrongTypePlace) }]
+      : []),
     ...(chosen
       ? [
           {
             what: 'enum' as const,
-            params: replaced(params, { ...chosen, value: 'no such choice' }),
+            params: replaceAt(params, { ...chosen, value: 'no such choice' }),
           },
         ]
       : []),
@@ -52,25 +63,31 @@ interface Place {
   readonly value: JsonValue;
 }
 
-/** Every value with the schema that certainly holds for it: alternatives are left alone. */
+/**
+ * Every value in the arguments with the schema that applies to it. Values below `anyOf` or `oneOf`
+ * are left out, because several schemas could apply.
+ */
 function placesOf(schema: unknown, value: JsonValue, path: Path): Place[] {
   if (!isSchema(schema)) return [];
-  const own = { path, schema, value };
+  const ownPlace = { path, schema, value };
   if (Array.isArray(value)) {
     const { items } = schema;
-    return [own, ...value.flatMap((item, at) => placesOf(items, item as JsonValue, [...path, at]))];
+    return [
+      ownPlace,
+      ...value.flatMap((item, at) => placesOf(items, item as JsonValue, [...path, at])),
+    ];
   }
-  if (value === null || typeof value !== 'object') return [own];
+  if (value === null || typeof value !== 'object') return [ownPlace];
   const properties = isSchema(schema['properties']) ? schema['properties'] : {};
   return [
-    own,
+    ownPlace,
     ...Object.entries(value).flatMap(([key, member]) =>
       Object.hasOwn(properties, key) ? placesOf(properties[key], member, [...path, key]) : [],
     ),
   ];
 }
 
-function removals({ schema, value, path }: Place): Path[] {
+function removablePathsIn({ schema, value, path }: Place): Path[] {
   const { required } = schema;
   if (!Array.isArray(required) || value === null || typeof value !== 'object') return [];
   return required
@@ -78,22 +95,24 @@ function removals({ schema, value, path }: Place): Path[] {
     .map((name: string) => [...path, name]);
 }
 
-function mistypings({ schema, path }: Place): { path: Path; value: JsonValue }[] {
+function wrongTypesIn({ schema, path }: Place): { path: Path; value: JsonValue }[] {
   if (path.length === 0 || schema['type'] === undefined) return [];
   const types = [schema['type']].flat() as string[];
-  const isTaken = (type: string) =>
+  const isAllowedType = (type: string) =>
     types.includes(type) || (type === 'number' && types.includes('integer'));
-  return samples.filter(([type]) => !isTaken(type)).map(([, value]) => ({ path, value }));
+  return valuesOfEachType
+    .filter(([type]) => !isAllowedType(type))
+    .map(([, value]) => ({ path, value }));
 }
 
-function replaced(params: Params, { path, value }: { path: Path; value: JsonValue }): Params {
+function replaceAt(params: Params, { path, value }: { path: Path; value: JsonValue }): Params {
   const copy = structuredClone(params);
   const [owner, last] = ownerOf(copy, path);
   owner[last] = value;
   return copy;
 }
 
-function without(params: Params, path: Path): Params {
+function removeAt(params: Params, path: Path): Params {
   const copy = structuredClone(params);
   const [owner, last] = ownerOf(copy, path);
   Reflect.deleteProperty(owner, last);

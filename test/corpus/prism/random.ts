@@ -1,7 +1,7 @@
-/** Numbers from 0 to 1 that are the same in every run (mulberry32). */
+/** A generator of numbers from 0 to 1 (mulberry32), which gives the same numbers in every run. */
 export type Random = () => number;
 
-export function randomOf(seed: number): Random {
+export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -11,11 +11,11 @@ export function randomOf(seed: number): Random {
   };
 }
 
-export function choose<Item>(items: readonly Item[], random: Random): Item | undefined {
+export function chooseItem<Item>(items: readonly Item[], random: Random): Item | undefined {
   return items[Math.floor(random() * items.length)];
 }
 
-/** The same text always starts the same numbers. */
+/** Computes a seed from a text; the same text gives the same seed. */
 export function seedOf(text: string): number {
   let seed = 2_166_136_261;
   for (const character of text) {

@@ -1,26 +1,34 @@
 import type { CompiledAction } from '#contracts/template';
-import { compileTemplate } from '../../../registry/domain/template.ts';
-import { createImporter } from '../../../registry/import/index.ts';
+import { compileTemplate } from '../../../registry/compiler/domain/template.ts';
+import { createImporter } from '../../../registry/import/importer.ts';
 import type { PublishedDocument } from '../../support/prism.ts';
 import { operationsOf } from './operations.ts';
 import type { Operation } from './operations.ts';
 
-/** A template has a bounded number of actions and bytes; documents have more. */
+/**
+ * The number of operations in one template. A template's actions and bytes are limited, and some
+ * documents have more.
+ */
 const operationsPerTemplate = 300;
 
-/** Operations as the registry imports and compiles them, several templates long. */
+/**
+ * Imports and compiles operations as the registry does; more operations than one template can hold
+ * become several templates.
+ */
 export async function compileOperations(
   document: PublishedDocument,
-  choose: (all: readonly Operation[]) => readonly Operation[],
+  selectOperations: (all: readonly Operation[]) => readonly Operation[],
 ): Promise<{ actions: CompiledAction[]; operations: Operation[]; refused: string[] }> {
   await using importer = createImporter();
   const text = JSON.stringify(document);
-  const chosen = choose(operationsOf(document));
+  const chosenOperations = selectOperations(operationsOf(document));
   const actions: CompiledAction[] = [];
   const refused: string[] = [];
-  for (let at = 0; at < chosen.length; at += operationsPerTemplate) {
-    const selected = chosen.slice(at, at + operationsPerTemplate);
-    const includeOperations = selected.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+  for (let at = 0; at < chosenOperations.length; at += operationsPerTemplate) {
+    const selectedOperations = chosenOperations.slice(at, at + operationsPerTemplate);
+    const includeOperations = selectedOperations.map(
+      ({ method, path }) => `${method.toUpperCase()} ${path}`,
+    );
     const imported = await importer.importDocument({ text, includeOperations, key: 'judged' });
     if (!imported.ok) throw new Error(JSON.stringify(imported.findings.slice(0, 5)));
     for (const { operation_id, skipped } of imported.operations) {
@@ -35,5 +43,5 @@ export async function compileOperations(
     if (template === undefined) throw new Error(JSON.stringify(report.errors.slice(0, 5)));
     actions.push(...Object.values(template.actions));
   }
-  return { actions, operations: [...chosen], refused };
+  return { actions, operations: [...chosenOperations], refused };
 }

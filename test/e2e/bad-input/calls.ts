@@ -2,102 +2,114 @@ import type { BadInput, Scene } from './scene.ts';
 
 const path = '/v1/actions/call';
 const repository = 'acme/site';
-const byBot = (body: unknown, headers?: Record<string, string>) => (scene: Scene) =>
+const callByBot = (body: unknown, headers?: Record<string, string>) => (scene: Scene) =>
   scene.bot.post(path, body, headers);
-/** Users skip the permission layer: what is left is the guard of outbound requests. */
-const byUser = (body: object) => (scene: Scene) =>
+/**
+ * A call by a user. Users need no permission from policy, so only the guard of outbound requests
+ * can refuse these calls.
+ */
+const callByUser = (body: object) => (scene: Scene) =>
   scene.admin.post(path, { service: 'http', method: 'GET', ...body });
-const onUpstream =
+const callUpstreamByUser =
   (target: string, more: object = {}) =>
   (scene: Scene) =>
-    byUser({ url: `${scene.world.upstream.url}${target}`, ...more })(scene);
-const invalid = { status: 400, error: 'invalid_params' };
-const shape = { status: 400, error: 'invalid_request' };
-const refused = { status: 502, error: 'upstream_refused_address' };
+    callByUser({ url: `${scene.world.upstream.url}${target}`, ...more })(scene);
+const invalidParams = { status: 400, error: 'invalid_params' };
+const invalidRequest = { status: 400, error: 'invalid_request' };
+const refusedAddress = { status: 502, error: 'upstream_refused_address' };
 
-/** Calls that cannot work, so that nobody is ever asked about them. */
+/** Calls that cannot succeed, which the gateway refuses before it asks a person for an approval. */
 export const badCalls: BadInput[] = [
   {
-    what: 'an unknown service, and names those there are',
-    send: byBot({ service: 'githob', action: 'list_issues' }),
+    what: 'an unknown service, and names the existing ones',
+    send: callByBot({ service: 'githob', action: 'list_issues' }),
     status: 404,
     error: 'unknown_service',
     tells: /github.*"available":\["(org\/)?github"\]/,
   },
   {
-    what: 'an unknown action, and names the nearest',
-    send: byBot({ service: 'github', action: 'create_isue', params: {} }),
+    what: 'an unknown action, and names the most similar action',
+    send: callByBot({ service: 'github', action: 'create_isue', params: {} }),
     status: 404,
     error: 'unknown_action',
     tells: /"did_you_mean":"create_issue"/,
   },
   {
-    what: 'a service name that cannot be one',
-    send: byBot({ service: 'GitHub', action: 'list_issues' }),
-    ...shape,
+    what: 'an invalid service name',
+    send: callByBot({ service: 'GitHub', action: 'list_issues' }),
+    ...invalidRequest,
     tells: /"did_you_mean":"github"/,
   },
   {
     what: 'a call without its required params, and names them',
-    send: byBot({ service: 'github', action: 'create_issue', params: { repository } }),
-    ...invalid,
+    send: callByBot({ service: 'github', action: 'create_issue', params: { repository } }),
+    ...invalidParams,
     tells: /"path":"title"/,
   },
   {
-    what: 'an unknown param, and names the nearest known one',
-    send: byBot({
+    what: 'an unknown param, and names the most similar param',
+    send: callByBot({
       service: 'github',
       action: 'create_issue',
       params: { repository, title: 'a', labls: [] },
     }),
-    ...invalid,
+    ...invalidParams,
     tells: /"path":"labls".*"did_you_mean":"labels"/,
   },
   {
     what: 'a param of the wrong type',
-    send: byBot({ service: 'github', action: 'create_issue', params: { repository, title: 7 } }),
-    ...invalid,
+    send: callByBot({
+      service: 'github',
+      action: 'create_issue',
+      params: { repository, title: 7 },
+    }),
+    ...invalidParams,
     tells: /"path":"title".*string/,
   },
   {
-    what: 'a value that is not one of those allowed, and names the nearest',
-    send: byBot({
+    what: 'a value outside an enum, and names the most similar value',
+    send: callByBot({
       service: 'github',
       action: 'list_issues',
       params: { repository, state: 'opened' },
     }),
-    ...invalid,
+    ...invalidParams,
     tells: /"path":"state".*"did_you_mean":"open"/,
   },
   {
     what: 'an integer that JSON cannot carry exactly',
-    send: ({ raw }) =>
+    send: ({ sendRawRequest: raw }) =>
       raw({
         path,
         body: `{"service":"github","action":"update_issue","params":{"repository":"acme/site","issue_number":12345678901234567890}}`,
       }),
-    ...invalid,
+    ...invalidParams,
     tells: /issue_number/,
   },
   {
-    what: 'a path param that climbs',
-    send: byBot({
+    what: 'a path param with dot segments',
+    send: callByBot({
       service: 'github',
       action: 'create_issue',
       params: { repository: '../..', title: 'a' },
     }),
-    ...invalid,
+    ...invalidParams,
     tells: /repository/,
   },
   {
     what: 'a filter that does not compile',
-    send: byBot({ service: 'github', action: 'list_issues', params: { repository }, filter: '.[' }),
+    send: callByBot({
+      service: 'github',
+      action: 'list_issues',
+      params: { repository },
+      filter: '.[',
+    }),
     status: 400,
     error: 'filter_invalid',
   },
   {
     what: 'a write when the caller allows reads only',
-    send: byBot({
+    send: callByBot({
       service: 'github',
       action: 'create_issue',
       params: { repository, title: 'a' },
@@ -108,27 +120,27 @@ export const badCalls: BadInput[] = [
   },
   {
     what: 'an action together with a method',
-    send: byBot({ service: 'github', action: 'list_issues', method: 'GET', path: '/' }),
-    ...shape,
+    send: callByBot({ service: 'github', action: 'list_issues', method: 'GET', path: '/' }),
+    ...invalidRequest,
     tells: /method/,
   },
   {
     what: 'approval_id together with a call',
     send: ({ bot, approval }) =>
       bot.post(path, { approval_id: approval.approval_id, service: 'github' }),
-    ...shape,
+    ...invalidRequest,
     tells: /"path":"service"/,
   },
   {
-    what: 'params given as a string that is no JSON',
-    send: byBot({ service: 'github', action: 'list_issues', params: '{' }),
-    ...shape,
+    what: 'params given as a string that is not JSON',
+    send: callByBot({ service: 'github', action: 'list_issues', params: '{' }),
+    ...invalidRequest,
     tells: /params/,
   },
   {
     what: 'an Idempotency-Key with spaces',
-    send: byBot({ service: 'github', action: 'list_issues' }, { 'idempotency-key': 'a b' }),
-    ...shape,
+    send: callByBot({ service: 'github', action: 'list_issues' }, { 'idempotency-key': 'a b' }),
+    ...invalidRequest,
     tells: /Idempotency-Key/,
   },
   {
@@ -145,71 +157,111 @@ export const badCalls: BadInput[] = [
   },
   {
     what: 'a raw call with a secret that does not exist',
-    send: onUpstream('/x', { secrets: [{ name: 'no_such_secret', in: 'header', key: 'x-key' }] }),
+    send: callUpstreamByUser('/x', {
+      secrets: [{ name: 'no_such_secret', in: 'header', key: 'x-key' }],
+    }),
     status: 424,
     error: 'credential_missing',
     tells: /"secret":"no_such_secret"/,
   },
   {
-    what: 'a secret on its way to a host it is not for',
-    send: byUser({
+    what: 'a secret for a host that it is not allowed at',
+    send: callByUser({
       url: 'https://example.com/',
       secrets: [{ name: 'org/github_token', in: 'header', key: 'x-key' }],
     }),
     status: 403,
     error: 'host_not_allowed',
   },
-  { what: 'raw HTTP without a URL', send: byUser({}), ...shape, tells: /url/ },
+  { what: 'raw HTTP without a URL', send: callByUser({}), ...invalidRequest, tells: /url/ },
   {
     what: 'raw HTTP with a relative URL',
-    send: byUser({ url: '/x' }),
-    ...shape,
+    send: callByUser({ url: '/x' }),
+    ...invalidRequest,
     tells: /full URL/,
   },
   {
     what: 'a method in lower case',
-    send: byUser({ url: 'https://a.example/', method: 'get' }),
-    ...shape,
+    send: callByUser({ url: 'https://a.example/', method: 'get' }),
+    ...invalidRequest,
     tells: /GET/,
   },
   {
-    what: 'a method that is not for APIs',
-    send: byUser({ url: 'https://a.example/', method: 'TRACE' }),
-    ...shape,
+    what: 'a method that no API uses',
+    send: callByUser({ url: 'https://a.example/', method: 'TRACE' }),
+    ...invalidRequest,
   },
-  { what: 'a user name in a URL', send: byUser({ url: 'https://u:p@a.example/' }), ...invalid },
-  { what: 'another scheme than http', send: byUser({ url: 'file:///etc/passwd' }), ...shape },
-  { what: 'dot segments', send: onUpstream('/a/../b'), ...invalid, tells: /"\.\.\\"/ },
-  { what: 'encoded dot segments', send: onUpstream('/a/%2e%2E/b'), ...invalid },
-  { what: 'dot segments with a parameter', send: onUpstream('/a/..;x=1/b'), ...invalid },
-  { what: 'an encoded slash', send: onUpstream('/a%2fb'), ...invalid, tells: /slash/ },
-  { what: 'an encoded backslash', send: onUpstream('/a%5Cb'), ...invalid },
-  { what: 'a backslash', send: onUpstream('/a\\b'), ...invalid },
-  { what: 'an encoded control character', send: onUpstream('/a%00b'), ...invalid },
-  { what: 'a broken percent sign', send: onUpstream('/a%zz'), ...invalid },
+  {
+    what: 'a user name in a URL',
+    send: callByUser({ url: 'https://u:p@a.example/' }),
+    ...invalidParams,
+  },
+  {
+    what: 'a URL that is not http or https',
+    send: callByUser({ url: 'file:///etc/passwd' }),
+    ...invalidRequest,
+  },
+  {
+    what: 'dot segments in a URL',
+    send: callUpstreamByUser('/a/../b'),
+    ...invalidParams,
+    tells: /"\.\.\\"/,
+  },
+  {
+    what: 'encoded dot segments in a URL',
+    send: callUpstreamByUser('/a/%2e%2E/b'),
+    ...invalidParams,
+  },
+  {
+    what: 'dot segments with a parameter in a URL',
+    send: callUpstreamByUser('/a/..;x=1/b'),
+    ...invalidParams,
+  },
+  {
+    what: 'an encoded slash in a URL',
+    send: callUpstreamByUser('/a%2fb'),
+    ...invalidParams,
+    tells: /slash/,
+  },
+  { what: 'an encoded backslash in a URL', send: callUpstreamByUser('/a%5Cb'), ...invalidParams },
+  { what: 'a backslash in a URL', send: callUpstreamByUser('/a\\b'), ...invalidParams },
+  {
+    what: 'an encoded control character in a URL',
+    send: callUpstreamByUser('/a%00b'),
+    ...invalidParams,
+  },
+  {
+    what: 'invalid percent-encoding in a URL',
+    send: callUpstreamByUser('/a%zz'),
+    ...invalidParams,
+  },
   ...['X-HTTP-Method-Override', 'x-http-method', 'X-Method-Override', 'X_HTTP_METHOD_OVERRIDE'].map(
     (name) => ({
       what: `the header ${name}`,
-      send: onUpstream('/x', { headers: { [name]: 'DELETE' } }),
-      ...invalid,
+      send: callUpstreamByUser('/x', { headers: { [name]: 'DELETE' } }),
+      ...invalidParams,
       tells: /method/,
     }),
   ),
-  { what: 'a _method parameter in the URL', send: onUpstream('/x?_method=DELETE'), ...invalid },
+  {
+    what: 'a _method parameter in the URL',
+    send: callUpstreamByUser('/x?_method=DELETE'),
+    ...invalidParams,
+  },
   {
     what: 'a _method parameter',
-    send: onUpstream('/x', { query: { _method: 'DELETE' } }),
-    ...invalid,
+    send: callUpstreamByUser('/x', { query: { _method: 'DELETE' } }),
+    ...invalidParams,
   },
   {
     what: 'a header with a line break',
-    send: onUpstream('/x', { headers: { 'x-a': 'b\r\nx-c: d' } }),
-    ...invalid,
+    send: callUpstreamByUser('/x', { headers: { 'x-a': 'b\r\nx-c: d' } }),
+    ...invalidParams,
   },
   {
     what: 'a Host header',
-    send: onUpstream('/x', { headers: { host: 'evil.example' } }),
-    ...invalid,
+    send: callUpstreamByUser('/x', { headers: { host: 'evil.example' } }),
+    ...invalidParams,
   },
   ...[
     'https://127.0.0.1/',
@@ -225,30 +277,30 @@ export const badCalls: BadInput[] = [
     'https://[::ffff:127.0.0.1]/',
     'https://[fd00:ec2::254]/',
     'http://10.0.0.1/',
-  ].map((url) => ({ what: `raw HTTP to ${url}`, send: byUser({ url }), ...refused })),
+  ].map((url) => ({ what: `raw HTTP to ${url}`, send: callByUser({ url }), ...refusedAddress })),
   {
-    what: 'an action that the platform has not',
-    send: byBot({ service: 'platform', action: 'allow_everything' }),
+    what: 'an unknown action of the platform',
+    send: callByBot({ service: 'platform', action: 'allow_everything' }),
     status: 404,
     error: 'unknown_action',
   },
   {
     what: 'the platform by method and path',
-    send: byBot({ service: 'platform', method: 'GET', path: '/whoami' }),
-    ...invalid,
+    send: callByBot({ service: 'platform', method: 'GET', path: '/whoami' }),
+    ...invalidParams,
   },
   {
-    what: 'params that an action of the platform has not',
-    send: byBot({ service: 'platform', action: 'list_pending', params: { as: 'ann' } }),
-    ...invalid,
+    what: 'unknown params of a platform action',
+    send: callByBot({ service: 'platform', action: 'list_pending', params: { as: 'ann' } }),
+    ...invalidParams,
   },
   {
-    what: 'bytes that are no base64',
-    send: onUpstream('/x', {
+    what: 'bytes that are not base64',
+    send: callUpstreamByUser('/x', {
       method: 'PUT',
       headers: { 'content-type': 'image/png' },
       body: { base64: '%%%' },
     }),
-    ...invalid,
+    ...invalidParams,
   },
 ];

@@ -1,41 +1,41 @@
-import { created } from '../support/world.ts';
+import { successfulBodyOf } from '../../support/world.ts';
 import type { BadInput, Scene } from './scene.ts';
 
 const path = '/v1/actions/http';
-const through = (body: object) => (scene: Scene) =>
+const callThrough = (body: object) => (scene: Scene) =>
   scene.admin.post(path, { connection: 'none', method: 'GET', url: 'https://a.example/', ...body });
-const shape = { status: 400, error: 'invalid_request' };
+const invalidRequest = { status: 400, error: 'invalid_request' };
 
-/** Calls with accounts, and services that are to use one. */
+/** Invalid calls through a connection, and invalid connections of services. */
 export const badConnectionCalls: BadInput[] = [
   {
-    what: 'a call through no connection',
+    what: 'a call without the name of a connection',
     send: ({ bot }) => bot.post(path, { method: 'GET', url: 'https://a.example/' }),
-    ...shape,
+    ...invalidRequest,
     tells: /"path":"connection"/,
   },
   {
-    what: 'a call through a connection to no URL',
+    what: 'a call through a connection without a URL',
     send: ({ bot }) => bot.post(path, { connection: 'none', method: 'GET' }),
-    ...shape,
+    ...invalidRequest,
     tells: /"path":"url"/,
   },
   {
     what: 'a call through a connection to a path',
-    send: through({ url: '/user' }),
-    ...shape,
+    send: callThrough({ url: '/user' }),
+    ...invalidRequest,
     tells: /full URL/,
   },
   {
-    what: 'a connection name that cannot be one',
-    send: through({ connection: 'My Account' }),
-    ...shape,
+    what: 'an invalid connection name',
+    send: callThrough({ connection: 'My Account' }),
+    ...invalidRequest,
     tells: /"path":"connection"/,
   },
   ...['service', 'action', 'params', 'path', 'secrets', 'approval_id'].map((field) => ({
     what: `a call through a connection with ${field}`,
-    send: through({ [field]: 'x' }),
-    ...shape,
+    send: callThrough({ [field]: 'x' }),
+    ...invalidRequest,
     tells: new RegExp(`"path":"${field}"`),
   })),
   {
@@ -47,18 +47,18 @@ export const badConnectionCalls: BadInput[] = [
         url: 'https://a.example/',
         service: 'http',
       }),
-    ...shape,
+    ...invalidRequest,
     tells: /"path":"service"/,
   },
   {
-    what: 'a call through a connection that is not there, and names it',
-    send: through({}),
+    what: 'a call through a connection that does not exist, and names it',
+    send: callThrough({}),
     status: 424,
     error: 'credential_missing',
     tells: /"connection":"none"/,
   },
   {
-    what: 'a service with a connection where none is taken',
+    what: 'a service with a connection that its template does not use',
     send: ({ admin }) =>
       admin.post('/v1/services', { template: 'sendgrid', credentials: { connection: 'none' } }),
     status: 400,
@@ -66,21 +66,21 @@ export const badConnectionCalls: BadInput[] = [
     tells: /credentials\.connection/,
   },
   {
-    what: 'other credentials for a service that are none',
+    what: 'invalid credentials for a service',
     send: ({ admin }) => admin.patch('/v1/services/org%2Fgithub', { credentials: {} }),
-    ...shape,
+    ...invalidRequest,
     tells: /secrets or a connection/,
   },
 ];
 
-/** Made for the case, and not complete when the call arrives. */
+/** Calls through a connection that the case creates, but that its owner has not completed yet. */
 export const earlyConnectionCalls: BadInput[] = [
   {
-    what: 'a call through a connection that nobody has completed, and tells where that is done',
+    what: 'a call through an uncompleted connection, and says where to complete it',
     send: async (scene) => {
-      const wish = { provider: 'github', name: 'waiting' };
-      created(await scene.admin.post('/v1/connections', wish));
-      return through({ connection: 'waiting', url: 'https://api.github.com/user' })(scene);
+      const connectionRequest = { provider: 'github', name: 'waiting' };
+      successfulBodyOf(await scene.admin.post('/v1/connections', connectionRequest));
+      return callThrough({ connection: 'waiting', url: 'https://api.github.com/user' })(scene);
     },
     status: 424,
     error: 'needs_authentication',

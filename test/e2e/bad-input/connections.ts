@@ -1,9 +1,10 @@
 import type { BadInput, Scene } from './scene.ts';
 
-const invalid = { status: 400, error: 'invalid_request' };
-const wrong = { status: 400, error: 'invalid_params' };
-const ask = (body: unknown) => (scene: Scene) => scene.admin.post('/v1/connections', body);
-const put =
+const invalidRequest = { status: 400, error: 'invalid_request' };
+const invalidParams = { status: 400, error: 'invalid_params' };
+const requestConnection = (body: unknown) => (scene: Scene) =>
+  scene.admin.post('/v1/connections', body);
+const putOauthApp =
   (fields: object, provider = 'own') =>
   (scene: Scene) =>
     scene.admin.put(`/v1/oauth-apps/${provider}`, {
@@ -11,8 +12,8 @@ const put =
       client_secret: 'CANARY-bad-app',
       ...fields,
     });
-const define = (fields: object) =>
-  put({
+const putOauthDefinition = (fields: object) =>
+  putOauthApp({
     definition: {
       title: 'Own',
       hosts: ['api.example'],
@@ -22,54 +23,62 @@ const define = (fields: object) =>
     },
   });
 
-/** About connections and the apps they are made with. */
+/** Invalid requests about connections and about the OAuth apps that connections use. */
 export const badConnections: BadInput[] = [
-  { what: 'a connection to nothing', send: ask({}), ...invalid, tells: /provider/ },
   {
-    what: 'a connection by provider and template',
-    send: ask({ provider: 'github', template: 'github' }),
-    ...invalid,
+    what: 'a connection without a provider or template',
+    send: requestConnection({}),
+    ...invalidRequest,
+    tells: /provider/,
   },
   {
-    what: 'a connection to a provider that nobody has set up',
-    send: ask({ provider: 'slack' }),
+    what: 'a connection with both a provider and a template',
+    send: requestConnection({ provider: 'github', template: 'github' }),
+    ...invalidRequest,
+  },
+  {
+    what: 'a connection to a provider without an app',
+    send: requestConnection({ provider: 'slack' }),
     status: 409,
     error: 'conflict',
     tells: /PUT \/v1\/oauth-apps\/slack/,
   },
   {
-    what: 'a connection by a template that is not there',
-    send: ask({ template: 'githubb' }),
+    what: 'a connection for a template that does not exist',
+    send: requestConnection({ template: 'githubb' }),
     status: 404,
     error: 'not_found',
   },
   {
-    what: 'a connection by a template that takes secrets',
-    send: ask({ template: 'sendgrid' }),
+    what: 'a connection for a template that uses secrets',
+    send: requestConnection({ template: 'sendgrid' }),
     status: 409,
     error: 'conflict',
     tells: /secrets/,
   },
   {
-    what: 'a connection with a scope that is none',
-    send: ask({ provider: 'github', scopes: ['repo user'] }),
-    ...invalid,
+    what: 'a connection with an invalid scope',
+    send: requestConnection({ provider: 'github', scopes: ['repo user'] }),
+    ...invalidRequest,
     tells: /scopes/,
   },
   {
     what: 'a connection with a reserved name',
-    send: ask({ provider: 'github', name: 'secret' }),
-    ...invalid,
+    send: requestConnection({ provider: 'github', name: 'secret' }),
+    ...invalidRequest,
     tells: /reserved/,
   },
   {
-    what: 'a new name for a connection that is there',
-    send: ask({ connection: '01890000-0000-7000-8000-000000000000', name: 'other' }),
-    ...invalid,
+    what: 'a new name for an existing connection',
+    send: requestConnection({ connection: '01890000-0000-7000-8000-000000000000', name: 'other' }),
+    ...invalidRequest,
   },
   {
-    what: 'more scopes for a connection that is not there',
-    send: ask({ connection: '01890000-0000-7000-8000-000000000000', scopes: ['repo'] }),
+    what: 'more scopes for a connection that does not exist',
+    send: requestConnection({
+      connection: '01890000-0000-7000-8000-000000000000',
+      scopes: ['repo'],
+    }),
     status: 404,
     error: 'not_found',
   },
@@ -87,46 +96,46 @@ export const badConnections: BadInput[] = [
     error: 'forbidden',
   },
   {
-    what: "a member's app",
+    what: 'a provider app that a member enters',
     send: ({ member }) =>
       member.put('/v1/oauth-apps/github', { client_id: 'x', client_secret: 'CANARY-x' }),
     status: 403,
     error: 'forbidden',
   },
-  { what: 'an app without a client id', send: put({ client_id: '' }), ...invalid },
+  { what: 'an app without a client id', send: putOauthApp({ client_id: '' }), ...invalidRequest },
   {
     what: 'an app of a provider that does not exist',
-    send: put({}),
-    ...wrong,
+    send: putOauthApp({}),
+    ...invalidParams,
     tells: /definition/,
   },
   {
-    what: 'an app without the secret that its provider gives',
-    send: put({ client_secret: undefined }, 'github'),
-    ...wrong,
+    what: 'an app without its client secret',
+    send: putOauthApp({ client_secret: undefined }, 'github'),
+    ...invalidParams,
     tells: /client_secret/,
   },
   {
     what: 'an app without the variables that its provider needs',
-    send: put({}, 'okta'),
-    ...wrong,
+    send: putOauthApp({}, 'okta'),
+    ...invalidParams,
     tells: /variables\.domain/,
   },
   {
-    what: 'an app whose variable is another host',
-    send: put({ variables: { domain: 'evil.example' } }, 'okta'),
-    ...wrong,
+    what: 'an app whose variable leads to another host',
+    send: putOauthApp({ variables: { domain: 'evil.example' } }, 'okta'),
+    ...invalidParams,
     tells: /variables\.domain/,
   },
   {
     what: 'an app with a variable that its provider does not have',
-    send: put({ variables: { tenant: 'x' } }, 'github'),
-    ...wrong,
+    send: putOauthApp({ variables: { tenant: 'x' } }, 'github'),
+    ...invalidParams,
     tells: /variables\.tenant/,
   },
   {
-    what: 'other addresses for a built-in provider',
-    send: put(
+    what: 'a change of the endpoints of a built-in provider',
+    send: putOauthApp(
       {
         definition: {
           title: 'GitHub',
@@ -143,65 +152,68 @@ export const badConnections: BadInput[] = [
   },
   ...['javascript:alert(1)', 'data:text/html,x', '//id.example', 'https://u:p@id.example/a'].map(
     (address) => ({
-      what: `a provider that signs people in at ${JSON.stringify(address)}`,
-      send: define({ authorization_url: address }),
-      ...invalid,
+      what: `a provider with the authorization endpoint ${JSON.stringify(address)}`,
+      send: putOauthDefinition({ authorization_url: address }),
+      ...invalidRequest,
       tells: /authorization_url/,
     }),
   ),
   ...['http://id.example/token', 'http://169.254.169.254/token'].map((address) => ({
-    what: `a provider whose tokens come from ${address}`,
-    send: define({ token_url: address }),
-    ...wrong,
+    what: `a provider with the token endpoint ${address}`,
+    send: putOauthDefinition({ token_url: address }),
+    ...invalidParams,
     tells: /token_url/,
   })),
   ...['https://169.254.169.254', 'https://127.0.0.1:1', 'https://[::1]'].map((issuer) => ({
-    what: `a provider that describes itself inside (${issuer})`,
-    send: define({ issuer }),
-    ...wrong,
+    what: `a provider with the internal issuer ${issuer}`,
+    send: putOauthDefinition({ issuer }),
+    ...invalidParams,
     tells: /issuer/,
   })),
   ...['https://169.254.169.254/mcp', 'https://[::1]/mcp'].map((address) => ({
-    what: `a provider for an MCP server inside (${address})`,
-    send: put({ definition: { title: 'Own', mcp_server: address } }),
-    ...wrong,
+    what: `a provider of an MCP server at the internal address ${address}`,
+    send: putOauthApp({ definition: { title: 'Own', mcp_server: address } }),
+    ...invalidParams,
     tells: /mcp_server/,
   })),
   {
-    what: 'a provider that is found in two ways',
-    send: define({ issuer: 'https://id.example', mcp_server: 'https://mcp.example/mcp' }),
-    ...invalid,
+    what: 'a provider with both an issuer and an MCP server',
+    send: putOauthDefinition({
+      issuer: 'https://id.example',
+      mcp_server: 'https://mcp.example/mcp',
+    }),
+    ...invalidRequest,
     tells: /mcp_server/,
   },
   {
-    what: 'an app without a client at a provider that is built in',
-    send: put({ client_id: undefined, client_secret: undefined }, 'slack'),
-    ...invalid,
+    what: 'an app without a client at a built-in provider',
+    send: putOauthApp({ client_id: undefined, client_secret: undefined }, 'slack'),
+    ...invalidRequest,
     tells: /client_id/,
   },
   {
-    what: 'an app with the secret of no client',
-    send: put({
+    what: 'an app with a secret and no client id',
+    send: putOauthApp({
       client_id: undefined,
       definition: { title: 'Own', mcp_server: 'https://a.example' },
     }),
-    ...invalid,
+    ...invalidRequest,
     tells: /client_id/,
   },
   {
-    what: 'a provider whose tokens may go nowhere',
-    send: define({ hosts: [] }),
-    ...invalid,
+    what: 'a provider without hosts for its tokens',
+    send: putOauthDefinition({ hosts: [] }),
+    ...invalidRequest,
     tells: /hosts/,
   },
   {
-    what: 'the end of an app that nobody has set up',
+    what: 'deleting an app that does not exist',
     send: ({ admin }) => admin.delete('/v1/oauth-apps/slack'),
     status: 404,
     error: 'not_found',
   },
   {
-    what: 'the end of an app of the environment',
+    what: 'deleting an app that the environment sets',
     send: ({ admin }) => admin.delete('/v1/oauth-apps/github'),
     status: 409,
     error: 'conflict',

@@ -1,12 +1,16 @@
-import { checkedToken } from '../support/people.ts';
-import { createAgent } from '../support/world.ts';
-import { withKey } from '../../support/http.ts';
+import { createCheckedToken } from '../../support/people.ts';
+import { createAgent } from '../../support/world.ts';
+import { createCallerWithKey } from '../../support/http.ts';
 import type { BadInput, Scene } from './scene.ts';
 
 const me = '/v1/identities/me';
-const asBearer = (token: (scene: Scene) => string) => (scene: Scene) =>
-  scene.raw({ method: 'GET', path: me, headers: { authorization: `Bearer ${token(scene)}` } });
-const withCookie = (scene: Scene, headers: Record<string, string>) =>
+const getAsBearer = (token: (scene: Scene) => string) => (scene: Scene) =>
+  scene.sendRawRequest({
+    method: 'GET',
+    path: me,
+    headers: { authorization: `Bearer ${token(scene)}` },
+  });
+const getWithCookie = (scene: Scene, headers: Record<string, string>) =>
   withoutBearer(scene, { cookie: scene.admin.cookie, ...headers });
 const withoutBearer = ({ url }: Scene, headers: Record<string, string>) =>
   fetch(`${url}/v1/identities/agents`, {
@@ -21,10 +25,14 @@ const withoutBearer = ({ url }: Scene, headers: Record<string, string>) =>
 const unauthenticated = { status: 401, error: 'unauthenticated' };
 const forbidden = { status: 403, error: 'forbidden' };
 
-/** Changes one character for another one of the alphabet. */
-const misspell = (key: string) => key.slice(0, 20) + (key[20] === 'x' ? 'y' : 'x') + key.slice(21);
+/** Replaces one character of a key by another character of the same alphabet. */
+const misspellKey = (key: string) =>
+  key.slice(0, 20) + (key[20] === 'x' ? 'y' : 'x') + key.slice(21);
 
-/** Credentials that are none, no longer, not for this, or not sent from where they should be. */
+/**
+ * Requests with a credential that is malformed, expired or revoked, that is for another purpose, or
+ * that comes from the wrong place.
+ */
 export const badCredentials: BadInput[] = [
   {
     what: 'a request without any credential',
@@ -34,33 +42,34 @@ export const badCredentials: BadInput[] = [
   },
   {
     what: 'another scheme than Bearer',
-    send: ({ raw }) => raw({ method: 'GET', path: me, headers: { authorization: 'Basic YTpi' } }),
+    send: ({ sendRawRequest: raw }) =>
+      raw({ method: 'GET', path: me, headers: { authorization: 'Basic YTpi' } }),
     ...unauthenticated,
     tells: /Bearer/,
   },
   {
-    what: 'a key with a typing error',
-    send: asBearer(({ bot }) => misspell(bot.key)),
+    what: 'a key with a typo',
+    send: getAsBearer(({ bot }) => misspellKey(bot.key)),
     ...unauthenticated,
   },
   {
-    what: 'a well-formed key that nobody has',
-    send: asBearer(() => checkedToken('aak_')),
+    what: 'a well-formed key that does not exist',
+    send: getAsBearer(() => createCheckedToken('aak_')),
     ...unauthenticated,
   },
   {
-    what: 'a key cut short',
-    send: asBearer(({ bot }) => bot.key.slice(0, -1)),
+    what: 'a truncated key',
+    send: getAsBearer(({ bot }) => bot.key.slice(0, -1)),
     ...unauthenticated,
   },
   {
     what: 'a key of 10,000 characters',
-    send: asBearer(() => `aak_${'a'.repeat(10_000)}`),
+    send: getAsBearer(() => `aak_${'a'.repeat(10_000)}`),
     ...unauthenticated,
   },
   {
     what: 'a session token as a bearer',
-    send: asBearer(({ admin }) => admin.cookie.split('=')[1] ?? ''),
+    send: getAsBearer(({ admin }) => admin.cookie.split('=')[1] ?? ''),
     ...unauthenticated,
   },
   {
@@ -78,46 +87,46 @@ export const badCredentials: BadInput[] = [
   {
     what: 'a revoked key',
     send: async ({ url, admin, bot }) => {
-      const made = (await admin.post(`/v1/identities/${bot.id}/keys`, { name: 'gone' })).body;
-      await admin.delete(`/v1/identities/${bot.id}/keys/${made.id}`);
-      return withKey(url, made.key).get(me);
+      const createdKey = (await admin.post(`/v1/identities/${bot.id}/keys`, { name: 'gone' })).body;
+      await admin.delete(`/v1/identities/${bot.id}/keys/${createdKey.id}`);
+      return createCallerWithKey(url, createdKey.key).get(me);
     },
     ...unauthenticated,
   },
   {
     what: 'the key of a revoked agent',
     send: async ({ url, admin }) => {
-      const gone = await createAgent(url, admin, 'gone');
-      await admin.post(`/v1/identities/${gone.id}/revoke`);
-      return gone.get(me);
+      const revokedAgent = await createAgent(url, admin, 'gone');
+      await admin.post(`/v1/identities/${revokedAgent.id}/revoke`);
+      return revokedAgent.get(me);
     },
     ...unauthenticated,
   },
   {
     what: 'an expired key',
     send: async ({ url, admin, bot, world }) => {
-      const made = (await admin.post(`/v1/identities/${bot.id}/keys`, { name: 'old' })).body;
+      const createdKey = (await admin.post(`/v1/identities/${bot.id}/keys`, { name: 'old' })).body;
       await world.tables.query(
         `update auth.agent_key set expires_at = now() - interval '1 second' where id = $1`,
-        [made.id],
+        [createdKey.id],
       );
-      return withKey(url, made.key).get(me);
+      return createCallerWithKey(url, createdKey.key).get(me);
     },
     ...unauthenticated,
   },
   {
     what: 'the key of an archived agent',
     send: async ({ url, admin }) => {
-      const archived = await createAgent(url, admin, 'archived');
-      await admin.post(`/v1/identities/${archived.id}/archive`);
-      return archived.post('/v1/actions/call', { service: 'github', action: 'list_issues' });
+      const archivedAgent = await createAgent(url, admin, 'archived');
+      await admin.post(`/v1/identities/${archivedAgent.id}/archive`);
+      return archivedAgent.post('/v1/actions/call', { service: 'github', action: 'list_issues' });
     },
     status: 403,
     error: 'identity_archived',
     tells: /restore/,
   },
   {
-    what: 'an agent where only its user may act',
+    what: 'an agent on a route for users',
     send: ({ bot }) => bot.post('/v1/secrets', { name: 'mine', value: 'x' }),
     status: 403,
     error: 'insufficient_scope',
@@ -136,23 +145,24 @@ export const badCredentials: BadInput[] = [
   },
   {
     what: 'a session without Origin on an unsafe method',
-    send: (scene) => withCookie(scene, {}),
+    send: (scene) => getWithCookie(scene, {}),
     ...forbidden,
     tells: /Origin/,
   },
   {
     what: 'a session from a foreign Origin',
-    send: (scene) => withCookie(scene, { origin: 'https://evil.example' }),
+    send: (scene) => getWithCookie(scene, { origin: 'https://evil.example' }),
     ...forbidden,
   },
   {
     what: 'a session from the Origin null',
-    send: (scene) => withCookie(scene, { origin: 'null' }),
+    send: (scene) => getWithCookie(scene, { origin: 'null' }),
     ...forbidden,
   },
   {
     what: 'a foreign Host header',
-    send: ({ raw }) => raw({ method: 'GET', path: me, headers: { host: 'evil.example' } }),
+    send: ({ sendRawRequest: raw }) =>
+      raw({ method: 'GET', path: me, headers: { host: 'evil.example' } }),
     ...forbidden,
     tells: /127\.0\.0\.1/,
   },

@@ -2,55 +2,58 @@ import { randomUUID } from 'node:crypto';
 
 import type { BadInput, Scene } from './scene.ts';
 
-const change = (body: object) => (scene: Scene) =>
+const changeIdentity = (body: object) => (scene: Scene) =>
   scene.admin.patch(`/v1/identities/${scene.bot.id}`, body);
-const client = (id: string) => encodeURIComponent(id);
+const encodeClientId = (id: string) => encodeURIComponent(id);
 const invalid = { status: 400, error: 'invalid_request' };
 const forbidden = { status: 403, error: 'forbidden' };
-const closed = { status: 403, error: 'insufficient_scope', tells: /user/ };
+const insufficientScope = { status: 403, error: 'insufficient_scope', tells: /user/ };
 const missing = { status: 404, error: 'not_found' };
 
-/** Identities and OAuth clients: what they may not become, and who may not change them. */
+/**
+ * Changes of identities and OAuth clients that are invalid, or that the caller has no right to
+ * make.
+ */
 export const badIdentities: BadInput[] = [
-  { what: 'a change that names nothing', send: change({}), ...invalid },
-  { what: 'another parent', send: change({ parent_id: randomUUID() }), ...invalid },
-  { what: 'a status by PATCH', send: change({ status: 'active' }), ...invalid },
+  { what: 'an empty change', send: changeIdentity({}), ...invalid },
+  { what: 'a new parent by PATCH', send: changeIdentity({ parent_id: randomUUID() }), ...invalid },
+  { what: 'a status by PATCH', send: changeIdentity({ status: 'active' }), ...invalid },
   {
-    what: 'an owner by PATCH, and names it',
-    send: change({ owner_id: randomUUID() }),
+    what: 'an owner by PATCH, and names the field',
+    send: changeIdentity({ owner_id: randomUUID() }),
     ...invalid,
     tells: /"path":"owner_id"/,
   },
   {
     what: 'a name with capitals',
-    send: change({ name: 'Bot' }),
+    send: changeIdentity({ name: 'Bot' }),
     ...invalid,
     tells: /lower-case/,
   },
-  { what: 'a reserved name', send: change({ name: 'org' }), ...invalid, tells: /reserved/ },
-  { what: 'a name of 64 characters', send: change({ name: 'a'.repeat(64) }), ...invalid },
-  { what: 'a name of null', send: change({ name: null }), ...invalid },
+  { what: 'a reserved name', send: changeIdentity({ name: 'org' }), ...invalid, tells: /reserved/ },
+  { what: 'a name of 64 characters', send: changeIdentity({ name: 'a'.repeat(64) }), ...invalid },
+  { what: 'a name of null', send: changeIdentity({ name: null }), ...invalid },
   {
-    what: 'an end without a zone',
-    send: change({ expires_at: '2100-01-01T00:00:00' }),
+    what: 'an expiry without a time zone',
+    send: changeIdentity({ expires_at: '2100-01-01T00:00:00' }),
     ...invalid,
   },
   {
-    what: 'an end that is over',
-    send: change({ expires_at: '2020-01-01T00:00:00Z' }),
+    what: 'an expiry in the past',
+    send: changeIdentity({ expires_at: '2020-01-01T00:00:00Z' }),
     status: 400,
     error: 'invalid_params',
     tells: /future/,
   },
   {
-    what: 'an agent that is to inherit',
-    send: change({ inherit_permissions: true }),
+    what: 'inheritance for an agent without a parent',
+    send: changeIdentity({ inherit_permissions: true }),
     status: 400,
     error: 'invalid_params',
     tells: /subagent/,
   },
   {
-    what: 'a user changed like an agent',
+    what: 'a change of a user as if it were an agent',
     send: ({ admin, member }) => admin.patch(`/v1/identities/${member.id}`, { name: 'mallory' }),
     ...forbidden,
   },
@@ -86,14 +89,14 @@ export const badIdentities: BadInput[] = [
     ...invalid,
   },
   {
-    what: 'restoring what does not exist',
+    what: 'restoring an identity that does not exist',
     send: ({ admin }) => admin.post(`/v1/identities/${randomUUID()}/restore`),
     ...missing,
   },
   {
     what: 'an agent that lists OAuth clients',
     send: ({ bot }) => bot.get('/v1/oauth/clients'),
-    ...closed,
+    ...insufficientScope,
   },
   {
     what: 'a member who lists OAuth clients',
@@ -101,9 +104,11 @@ export const badIdentities: BadInput[] = [
     ...forbidden,
   },
   {
-    what: 'shutting out a client whose id is a URL nobody knows',
+    what: 'blocking an unknown client whose id is a URL',
     send: ({ admin }) =>
-      admin.post(`/v1/oauth/clients/${client('https://app.example/a%20b/../c.json?x=1#y')}/revoke`),
+      admin.post(
+        `/v1/oauth/clients/${encodeClientId('https://app.example/a%20b/../c.json?x=1#y')}/revoke`,
+      ),
     ...missing,
   },
   {
@@ -124,7 +129,7 @@ export const badIdentities: BadInput[] = [
   {
     what: 'an agent that looks for its own clients',
     send: ({ bot }) => bot.get(`/v1/identities/${bot.id}/mcp-connections`),
-    ...closed,
+    ...insufficientScope,
   },
   {
     what: "an admin who looks for the clients of a colleague's agent",
@@ -132,15 +137,18 @@ export const badIdentities: BadInput[] = [
     ...missing,
   },
   {
-    what: 'a switch for a client that is not bound',
+    what: 'the self-approval switch of an unbound client',
     send: ({ admin, bot }) =>
-      admin.patch(`/v1/identities/${bot.id}/mcp-connections/${client('https://a.example/c')}`, {
-        self_approve_enabled: true,
-      }),
+      admin.patch(
+        `/v1/identities/${bot.id}/mcp-connections/${encodeClientId('https://a.example/c')}`,
+        {
+          self_approve_enabled: true,
+        },
+      ),
     ...missing,
   },
   {
-    what: 'a switch that is neither on nor off',
+    what: 'a self-approval switch that is neither on nor off',
     send: ({ admin, bot }) =>
       admin.patch(`/v1/identities/${bot.id}/mcp-connections/${randomUUID()}`, {
         self_approve_enabled: 'yes',
@@ -148,7 +156,7 @@ export const badIdentities: BadInput[] = [
     ...invalid,
   },
   {
-    what: 'another agent for a connection',
+    what: 'a new agent for an existing MCP connection',
     send: ({ admin, bot }) =>
       admin.patch(`/v1/identities/${bot.id}/mcp-connections/${randomUUID()}`, {
         self_approve_enabled: true,

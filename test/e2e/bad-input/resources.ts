@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
-import { created, until } from '../support/world.ts';
+import { successfulBodyOf, pollUntil } from '../../support/world.ts';
 import { badSecrets } from './secrets.ts';
 import type { BadInput, Scene } from './scene.ts';
 import { createIssue } from './scene.ts';
 
-const resolve = (body: object, id?: string) => (scene: Scene) =>
+const resolveApproval = (body: object, id?: string) => (scene: Scene) =>
   scene.admin.post(`/v1/approvals/${id ?? scene.approval.approval_id}/resolve`, body);
-const remember = (more: object) => (scene: Scene) =>
-  resolve({
+const rememberApproval = (more: object) => (scene: Scene) =>
+  resolveApproval({
     resolution: 'allow_remember',
     remember_keys: scene.approval.permission_keys,
     ...more,
@@ -16,52 +16,58 @@ const remember = (more: object) => (scene: Scene) =>
 const invalid = { status: 400, error: 'invalid_request' };
 const missing = { status: 404, error: 'not_found' };
 
-/** Patterns that no key could ever match. */
-const unmatched: readonly [what: string, pattern: string, tells: RegExp][] = [
-  ['an argument spelled as in no key', 'github:create_issue:caf%C3%A9', /"café"/],
+/** Patterns that no permission key can ever match. */
+const unmatchedPatterns: readonly [what: string, pattern: string, tells: RegExp][] = [
+  [
+    'an argument in a spelling that no permission key has',
+    'github:create_issue:caf%C3%A9',
+    /"café"/,
+  ],
   ['a service in capitals', 'GitHub:*:*', /"github"/],
   ['a path that no call can have', 'http:DELETE:h.example/a/%2e%2e/b', /segments/],
   ['another spelling of an address', 'http:GET:127.1/**', /127\.0\.0\.1/],
   ['the default port', 'http:GET:h.example:443/**', /port/],
 ];
 
-async function raise({ bot }: Scene, title: string): Promise<string> {
-  return created(await bot.post('/v1/actions/call', createIssue(title))).approval_id;
+async function raiseApproval({ bot }: Scene, title: string): Promise<string> {
+  return successfulBodyOf(await bot.post('/v1/actions/call', createIssue(title))).approval_id;
 }
 
-const expire = ({ world }: Scene, id: string) =>
+const expireApproval = ({ world }: Scene, id: string) =>
   world.tables.query(
     `update approvals.approval set expires_at = now() - interval '1 second' where id = $1`,
     [id],
   );
 
-/** Approvals and other things that exist, but not for this caller, not like this, or not any more. */
+/**
+ * Requests about approvals and other resources that this caller may not use, or that are invalid.
+ */
 export const badDecisions: BadInput[] = [
   {
     what: 'an approval that does not exist',
-    send: resolve({ resolution: 'allow' }, randomUUID()),
+    send: resolveApproval({ resolution: 'allow' }, randomUUID()),
     ...missing,
   },
   {
     what: "another org's approval",
-    send: (scene) => resolve({ resolution: 'deny' }, scene.strangersApproval)(scene),
+    send: (scene) => resolveApproval({ resolution: 'deny' }, scene.strangersApprovalId)(scene),
     ...missing,
   },
   {
     what: "resuming another org's approval",
-    send: ({ bot, strangersApproval }) =>
+    send: ({ bot, strangersApprovalId: strangersApproval }) =>
       bot.post('/v1/actions/call', { approval_id: strangersApproval }),
     ...missing,
   },
   {
-    what: 'a colleague outside the chain',
+    what: 'a decision by a colleague outside the chain of identities',
     send: ({ member, approval }) =>
       member.post(`/v1/approvals/${approval.approval_id}/resolve`, { resolution: 'allow' }),
     status: 403,
     error: 'not_in_your_chain',
   },
   {
-    what: "a colleague's agent",
+    what: "a decision by a colleague's agent",
     send: ({ other, approval }) => other.get(`/v1/approvals/${approval.approval_id}`),
     status: 403,
     error: 'not_in_your_chain',
@@ -74,55 +80,55 @@ export const badDecisions: BadInput[] = [
     error: 'self_approval_disabled',
   },
   {
-    what: 'a decision that is none',
-    send: resolve({ resolution: 'alow' }),
+    what: 'an unknown decision',
+    send: resolveApproval({ resolution: 'alow' }),
     ...invalid,
     tells: /"did_you_mean":"allow"/,
   },
-  { what: 'no decision', send: resolve({}), ...invalid, tells: /resolution/ },
+  { what: 'a missing decision', send: resolveApproval({}), ...invalid, tells: /resolution/ },
   {
-    what: 'remember_keys that no tier offers',
-    send: remember({ remember_keys: ['org/github:*:acme/**'] }),
+    what: 'remember_keys that no suggested rule (tier) contains',
+    send: rememberApproval({ remember_keys: ['org/github:*:acme/**'] }),
     status: 422,
     error: 'remember_keys_not_offered',
   },
   {
-    what: 'remember_keys of which one is not offered',
+    what: 'remember_keys of which one is in no suggested rule (tier)',
     send: (scene) =>
-      remember({ remember_keys: [...scene.approval.permission_keys, 'org/github:delete_label:*'] })(
-        scene,
-      ),
+      rememberApproval({
+        remember_keys: [...scene.approval.permission_keys, 'org/github:delete_label:*'],
+      })(scene),
     status: 422,
     error: 'remember_keys_not_offered',
   },
   ...['59s', '366d', '1y', '-1h', '0m', 'soon', '24'].map((ttl) => ({
     what: `a ttl of ${ttl}`,
-    send: remember({ ttl }),
+    send: rememberApproval({ ttl }),
     status: 400,
     error: 'invalid_params',
     tells: /ttl/,
   })),
   {
-    what: 'bubbling above the user',
-    send: resolve({ resolution: 'bubble' }),
+    what: 'an approval that is bubbled up beyond the user',
+    send: resolveApproval({ resolution: 'bubble' }),
     status: 409,
     error: 'already_at_top',
   },
   {
-    what: "another org's identity in a rule",
+    what: "a rule for another org's identity",
     send: ({ admin, stranger }) =>
       admin.post('/v1/rules', { identity_id: stranger.id, effect: 'allow', pattern: 'a:b:c' }),
     ...missing,
   },
   {
-    what: 'a rule that is no pattern',
+    what: 'a rule with an invalid pattern',
     send: ({ admin, bot }) =>
       admin.post('/v1/rules', { identity_id: bot.id, effect: 'allow', pattern: 'everything' }),
     status: 400,
     error: 'invalid_params',
     tells: /pattern/,
   },
-  ...unmatched.map(([what, pattern, tells]): BadInput => ({
+  ...unmatchedPatterns.map(([what, pattern, tells]): BadInput => ({
     what: `a deny rule with ${what}`,
     send: ({ admin, bot }) =>
       admin.post('/v1/rules', { identity_id: bot.id, effect: 'deny', pattern }),
@@ -131,7 +137,7 @@ export const badDecisions: BadInput[] = [
     tells,
   })),
   {
-    what: 'rules of an effect that there is not',
+    what: 'rules with an unknown effect',
     send: ({ admin }) => admin.get('/v1/rules?effect=maybe'),
     status: 400,
     error: 'invalid_request',
@@ -169,7 +175,7 @@ export const badDecisions: BadInput[] = [
     tells: /value/,
   },
   {
-    what: 'a secret of the org that says no hosts',
+    what: 'a secret of the org without hosts',
     send: ({ admin }) =>
       admin.post('/v1/secrets', { name: 'nowhere', value: 'CANARY-nowhere', tier: 'org' }),
     status: 403,
@@ -177,7 +183,7 @@ export const badDecisions: BadInput[] = [
   },
   ...badSecrets,
   {
-    what: 'a webhook for an event there is none of',
+    what: 'a webhook for an unknown event',
     send: ({ admin }) =>
       admin.post('/v1/webhooks', { url: 'https://a.example/', events: ['approval.razed'] }),
     ...invalid,
@@ -185,46 +191,52 @@ export const badDecisions: BadInput[] = [
   },
 ];
 
-/** What was open once: made for the case, and ended before it is sent. */
+/**
+ * Decisions that come too late: each case creates an approval and ends it before it sends the
+ * decision.
+ */
 export const lateDecisions: BadInput[] = [
   {
-    what: 'a second decision, and tells the one that won',
+    what: 'a second decision, and names the first',
     send: async (scene) => {
-      const id = await raise(scene, 'Denied already');
-      await resolve({ resolution: 'deny', reason: 'Not today.' }, id)(scene);
-      return resolve({ resolution: 'allow' }, id)(scene);
+      const id = await raiseApproval(scene, 'Denied already');
+      await resolveApproval({ resolution: 'deny', reason: 'Not today.' }, id)(scene);
+      return resolveApproval({ resolution: 'allow' }, id)(scene);
     },
     status: 409,
     error: 'already_resolved',
     tells: /denied.*Not today\.|Not today\..*denied/,
   },
   {
-    what: 'a decision after the time is over',
+    what: 'a decision after the approval has expired',
     send: async (scene) => {
-      const id = await raise(scene, 'Expired');
-      await expire(scene, id);
-      return resolve({ resolution: 'allow' }, id)(scene);
+      const id = await raiseApproval(scene, 'Expired');
+      await expireApproval(scene, id);
+      return resolveApproval({ resolution: 'allow' }, id)(scene);
     },
     status: 410,
     error: 'expired',
   },
   {
-    what: 'resuming what has expired',
+    what: 'resuming an expired approval',
     send: async (scene) => {
-      const id = await raise(scene, 'Expired too');
-      await expire(scene, id);
+      const id = await raiseApproval(scene, 'Expired too');
+      await expireApproval(scene, id);
       const path = `/v1/approvals/${id}`;
-      await until(async () => (await scene.admin.get(path)).body.status === 'expired', 'the clock');
+      await pollUntil(
+        async () => (await scene.admin.get(path)).body.status === 'expired',
+        'the clock',
+      );
       return scene.bot.post('/v1/actions/call', { approval_id: id });
     },
     status: 410,
     error: 'expired',
   },
   {
-    what: 'running what was denied',
+    what: 'running a denied approval',
     send: async (scene) => {
-      const id = await raise(scene, 'Denied, and called all the same');
-      await resolve({ resolution: 'deny' }, id)(scene);
+      const id = await raiseApproval(scene, 'Denied, and called all the same');
+      await resolveApproval({ resolution: 'deny' }, id)(scene);
       return scene.admin.post(`/v1/approvals/${id}/call`);
     },
     status: 409,
@@ -233,7 +245,7 @@ export const lateDecisions: BadInput[] = [
   {
     what: 'a call with a secret that was deleted, and names it',
     send: async ({ admin, bot }) => {
-      const secret = created(
+      const secret = successfulBodyOf(
         await admin.post('/v1/secrets', {
           name: 'sendgrid_api_key',
           value: 'CANARY-deleted',
@@ -241,8 +253,8 @@ export const lateDecisions: BadInput[] = [
           allowed_hosts: ['api.sendgrid.com'],
         }),
       );
-      created(await admin.post('/v1/services', { template: 'sendgrid', tier: 'org' }));
-      created(await admin.delete(`/v1/secrets/${secret.id}`));
+      successfulBodyOf(await admin.post('/v1/services', { template: 'sendgrid', tier: 'org' }));
+      successfulBodyOf(await admin.delete(`/v1/secrets/${secret.id}`));
       return bot.post('/v1/actions/call', { service: 'sendgrid', action: 'list_verified_senders' });
     },
     status: 424,
@@ -250,7 +262,7 @@ export const lateDecisions: BadInput[] = [
     tells: /"secret":"org\/sendgrid_api_key"/,
   },
   {
-    what: 'a file whose hour is over',
+    what: 'an expired file',
     send: async ({ world: { tables }, admin }) => {
       const id = randomUUID();
       await tables.query(

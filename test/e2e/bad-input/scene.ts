@@ -1,36 +1,39 @@
 import type { Reply } from '../../support/http.ts';
-import type { Person } from '../support/people.ts';
-import { sendRaw } from '../support/raw.ts';
-import type { RawRequest } from '../support/raw.ts';
+import type { Person } from '../../support/people.ts';
+import { sendRaw } from '../../support/raw.ts';
+import type { RawRequest } from '../../support/raw.ts';
 import { possessionSettings } from '../idor/possessions.ts';
-import { createAgent, created, startWorld } from '../support/world.ts';
-import type { Agent, World } from '../support/world.ts';
+import { createAgent, successfulBodyOf, startWorld } from '../../support/world.ts';
+import type { Agent, World } from '../../support/world.ts';
 
-/** Who and what there is when bad input arrives: one call waits for its approval. */
+/**
+ * The people, agents and resources that the bad input concerns. One call of `bot` waits for its
+ * approval throughout.
+ */
 export interface Scene extends AsyncDisposable {
   readonly world: World;
   readonly url: string;
   readonly admin: Person;
   readonly member: Person;
-  /** The admin's agent, and the member's. */
+  /** `bot` is an agent of the admin, and `other` an agent of the member. */
   readonly bot: Agent;
   readonly other: Agent;
-  /** Admin of another org, with an approval of its own agent. */
+  /** The admin of another org, whose agent has raised an approval. */
   readonly stranger: Person;
-  readonly strangersApproval: string;
-  /** Open; raised by `bot`. */
+  readonly strangersApprovalId: string;
+  /** An undecided approval of a call by `bot`. */
   readonly approval: { readonly approval_id: string; readonly permission_keys: string[] };
-  /** A request with the bot's key, byte by byte. */
-  readonly raw: (request: RawRequest) => Promise<Reply>;
+  /** Sends a request with the bot's key, byte by byte as given. */
+  readonly sendRawRequest: (request: RawRequest) => Promise<Reply>;
 }
 
 export interface BadInput {
-  /** Continues "refuses …". */
+  /** The test's name after "the gateway refuses, …". */
   readonly what: string;
   readonly send: (scene: Scene) => Promise<Reply>;
   readonly status: number;
   readonly error: string;
-  /** What a person or a program can learn from the answer. */
+  /** A text that the answer must contain, so that a person or a program can correct the input. */
   readonly tells?: RegExp;
 }
 
@@ -48,7 +51,7 @@ export async function setScene(): Promise<Scene> {
   const member = await world.person({ orgId, name: 'mia', role: 'member' });
   const bot = await createAgent(url, admin, 'bot');
   const other = await createAgent(url, member, 'bot');
-  created(
+  successfulBodyOf(
     await admin.post('/v1/secrets', {
       name: 'github_token',
       value: 'CANARY-bad-input',
@@ -57,15 +60,15 @@ export async function setScene(): Promise<Scene> {
     }),
   );
   const service = { template: 'github', tier: 'org', base_url: upstream.url };
-  created(await admin.post('/v1/services', service));
-  const approval = created(await bot.post('/v1/actions/call', createIssue('Waits')));
+  successfulBodyOf(await admin.post('/v1/services', service));
+  const approval = successfulBodyOf(await bot.post('/v1/actions/call', createIssue('Waits')));
 
   const strangersOrg = (await tables.query(
     `insert into auth.org (id, name) values (gen_random_uuid(), 'other') returning id`,
   )) as [{ id: string }];
   const stranger = await world.person({ orgId: strangersOrg[0].id, name: 'eve', role: 'admin' });
   const strangersBot = await createAgent(url, stranger, 'bot');
-  const { approval_id: strangersApproval } = created(
+  const { approval_id: strangersApproval } = successfulBodyOf(
     await strangersBot.post('/v1/actions/call', {
       service: 'http',
       method: 'POST',
@@ -82,9 +85,9 @@ export async function setScene(): Promise<Scene> {
     bot,
     other,
     stranger,
-    strangersApproval,
+    strangersApprovalId: strangersApproval,
     approval,
-    raw: (request) =>
+    sendRawRequest: (request) =>
       sendRaw(url, {
         ...request,
         headers: {

@@ -3,59 +3,62 @@ import { randomUUID } from 'node:crypto';
 import type { BadInput, Scene } from './scene.ts';
 
 const invalid = { status: 400, error: 'invalid_request' };
-const wrong = { status: 400, error: 'invalid_params' };
+const invalidParams = { status: 400, error: 'invalid_params' };
 const missing = { status: 404, error: 'not_found' };
-const taken = { status: 409, error: 'conflict' };
+const conflict = { status: 409, error: 'conflict' };
 
-const orgsSecret = async ({ admin }: Scene): Promise<string> => {
+const createOrgSecret = async ({ admin }: Scene): Promise<string> => {
   const { body } = await admin.get('/v1/secrets');
   return body.items.find(({ name }: { name: string }) => name === 'github_token').id;
 };
-const onSecret = (method: 'patch' | 'post', more: string, body?: unknown) => {
+const sendToSecret = (method: 'patch' | 'post', pathEnd: string, body?: unknown) => {
   return async (scene: Scene) =>
-    scene.admin[method](`/v1/secrets/${await orgsSecret(scene)}${more}`, body);
+    scene.admin[method](`/v1/secrets/${await createOrgSecret(scene)}${pathEnd}`, body);
 };
-const ask = (body: unknown) => (scene: Scene) => scene.bot.post('/v1/secrets/requests', body);
-const provide = (token: string, body: unknown) => (scene: Scene) =>
+const requestSecret = (body: unknown) => (scene: Scene) =>
+  scene.bot.post('/v1/secrets/requests', body);
+const provideSecret = (token: string, body: unknown) => (scene: Scene) =>
   scene.admin.post(`/v1/provide/${token}`, body);
-const filled = { value: 'CANARY-filled', allowed_hosts: [] };
+const providedValue = { value: 'CANARY-filled', allowed_hosts: [] };
 
-/** Secrets, their versions, and the links on which they are entered. */
+/**
+ * Invalid requests about secrets, their versions, and the links through which people enter them.
+ */
 export const badSecrets: BadInput[] = [
   {
-    what: 'a change of a secret that changes nothing',
-    send: onSecret('patch', '', {}),
+    what: 'an empty change of a secret',
+    send: sendToSecret('patch', '', {}),
     ...invalid,
   },
   {
-    what: 'another name for a secret',
-    send: onSecret('patch', '', { name: 'renamed' }),
+    what: 'a new name for a secret',
+    send: sendToSecret('patch', '', { name: 'renamed' }),
     ...invalid,
     tells: /name/,
   },
   {
-    what: 'a value where only hosts are changed',
-    send: onSecret('patch', '', { value: 'CANARY-misplaced' }),
+    what: 'a value in a change of hosts',
+    send: sendToSecret('patch', '', { value: 'CANARY-misplaced' }),
     ...invalid,
     tells: /value/,
   },
   ...['https://a.example', 'a.example/x', '*.example', ''].map((host) => ({
     what: `the host ${JSON.stringify(host)} for a secret`,
-    send: onSecret('patch', '', { allowed_hosts: [host] }),
+    send: sendToSecret('patch', '', { allowed_hosts: [host] }),
     status: 400,
     error: host === '' ? 'invalid_request' : 'invalid_params',
     tells: /hosts/,
   })),
   {
-    what: 'a secret of the org that is to go nowhere',
-    send: onSecret('patch', '', { allowed_hosts: [] }),
+    what: 'a secret of the org with an empty list of hosts',
+    send: sendToSecret('patch', '', { allowed_hosts: [] }),
     status: 403,
     error: 'host_not_allowed',
   },
   {
     what: "a member's change of the org's secret",
     send: async (scene) =>
-      scene.member.patch(`/v1/secrets/${await orgsSecret(scene)}`, {
+      scene.member.patch(`/v1/secrets/${await createOrgSecret(scene)}`, {
         allowed_hosts: ['evil.example'],
       }),
     status: 403,
@@ -63,52 +66,56 @@ export const badSecrets: BadInput[] = [
   },
   ...['0', '-1', '1.5', 'x', '99999999999'].map((version) => ({
     what: `restoring the version ${version}`,
-    send: onSecret('post', `/versions/${version}/restore`),
+    send: sendToSecret('post', `/versions/${version}/restore`),
     ...invalid,
     tells: /version/,
   })),
   {
-    what: 'restoring a version that never was',
-    send: onSecret('post', '/versions/7/restore'),
+    what: 'restoring a version that never existed',
+    send: sendToSecret('post', '/versions/7/restore'),
     ...missing,
   },
   {
-    what: 'restoring the version that is current',
-    send: onSecret('post', '/versions/1/restore'),
-    ...taken,
+    what: 'restoring the current version',
+    send: sendToSecret('post', '/versions/1/restore'),
+    ...conflict,
   },
-  { what: 'a request for a secret without a name', send: ask({ reason: 'x' }), ...invalid },
+  {
+    what: 'a request for a secret without a name',
+    send: requestSecret({ reason: 'x' }),
+    ...invalid,
+  },
   {
     what: 'a request for a secret with its value',
-    send: ask({ name: 'wanted', value: 'CANARY-own' }),
+    send: requestSecret({ name: 'wanted', value: 'CANARY-own' }),
     ...invalid,
     tells: /value/,
   },
   ...['8d', '1s', 'soon'].map((ttl) => ({
     what: `a link that works for ${ttl}`,
-    send: ask({ name: 'wanted', ttl }),
-    ...wrong,
+    send: requestSecret({ name: 'wanted', ttl }),
+    ...invalidParams,
     tells: /ttl/,
   })),
   {
-    what: 'a request for a host that is none',
-    send: ask({ name: 'wanted', allowed_hosts: ['javascript:alert(1)'] }),
-    ...wrong,
+    what: 'a request for an invalid host',
+    send: requestSecret({ name: 'wanted', allowed_hosts: ['javascript:alert(1)'] }),
+    ...invalidParams,
   },
   {
     what: 'a request for a secret that exists',
-    send: ask({ name: 'github_token', tier: 'org' }),
-    ...taken,
+    send: requestSecret({ name: 'github_token', tier: 'org' }),
+    ...conflict,
     tells: /org\/github_token/,
   },
   ...[randomUUID(), 'x'.repeat(43), '..%2F..%2Fsecrets', '%00'].map((token) => ({
     what: `the link ${token}`,
-    send: provide(token, filled),
+    send: provideSecret(token, providedValue),
     ...missing,
   })),
   {
-    what: 'a link whose hosts nobody confirmed',
-    send: provide('x', { value: 'CANARY-filled' }),
+    what: 'a link without confirmed hosts',
+    send: provideSecret('x', { value: 'CANARY-filled' }),
     ...invalid,
     tells: /allowed_hosts/,
   },

@@ -2,7 +2,7 @@ import type { BadInput, Scene } from './scene.ts';
 
 const invalid = { status: 400, error: 'invalid_request' };
 const forbidden = { status: 403, error: 'forbidden' };
-const signIn =
+const sendSignIn =
   (body: unknown, headers: Record<string, string> = {}) =>
   async ({ url }: Scene) => {
     const reply = await fetch(`${url}/v1/sign-in`, {
@@ -12,7 +12,8 @@ const signIn =
     });
     return { status: reply.status, headers: reply.headers, body: await reply.json() };
   };
-const invite = (body: unknown) => (scene: Scene) => scene.admin.post('/v1/users/invitations', body);
+const inviteUser = (body: unknown) => (scene: Scene) =>
+  scene.admin.post('/v1/users/invitations', body);
 const changeOrg = (body: unknown) => (scene: Scene) => scene.admin.patch('/v1/org', body);
 const putProvider =
   (fields: object, key = 'work') =>
@@ -23,58 +24,66 @@ const putProvider =
       client_id: 'gateway',
       ...fields,
     });
-const good = { email: 'nobody@example.com', password: 'CANARY-a-good-password' };
+const unknownAccount = { email: 'nobody@example.com', password: 'CANARY-a-good-password' };
 
-/** About users, signing in, and what an org has set. */
+/** Invalid requests about users, signing in, and an org's settings. */
 export const badSignIns: BadInput[] = [
-  { what: 'a sign-in without a password', send: signIn({ email: good.email }), ...invalid },
-  { what: 'an empty password', send: signIn({ ...good, password: '' }), ...invalid },
+  {
+    what: 'a sign-in without a password',
+    send: sendSignIn({ email: unknownAccount.email }),
+    ...invalid,
+  },
+  { what: 'an empty password', send: sendSignIn({ ...unknownAccount, password: '' }), ...invalid },
   {
     what: 'a password of a megabyte',
-    send: signIn({ ...good, password: 'x'.repeat(1_000_000) }),
+    send: sendSignIn({ ...unknownAccount, password: 'x'.repeat(1_000_000) }),
     status: 413,
     error: 'too_large',
   },
   {
     what: 'a sign-in with an unknown field, and names the nearest',
-    send: signIn({ ...good, orgs: 'x' }),
+    send: sendSignIn({ ...unknownAccount, orgs: 'x' }),
     ...invalid,
     tells: /"did_you_mean":"org"/,
   },
   {
-    what: 'an e-mail address that nobody has',
-    send: signIn(good),
+    what: 'an unknown e-mail address',
+    send: sendSignIn(unknownAccount),
     status: 401,
     error: 'unauthenticated',
     tells: /e-mail address or the password/,
   },
   {
-    what: 'an e-mail address that is SQL',
-    send: signIn({ ...good, email: "' or 1=1 --" }),
+    what: 'an e-mail address with SQL',
+    send: sendSignIn({ ...unknownAccount, email: "' or 1=1 --" }),
     status: 401,
     error: 'unauthenticated',
   },
-  { what: 'a NUL in an e-mail address', send: signIn({ ...good, email: 'a\0b' }), ...invalid },
+  {
+    what: 'a NUL in an e-mail address',
+    send: sendSignIn({ ...unknownAccount, email: 'a\0b' }),
+    ...invalid,
+  },
   ...[
     { origin: 'https://evil.example' },
     { origin: 'null' },
     { 'sec-fetch-site': 'cross-site' },
   ].map((headers) => ({
     what: `a sign-in from elsewhere (${JSON.stringify(headers)})`,
-    send: signIn(good, headers),
+    send: sendSignIn(unknownAccount, headers),
     ...forbidden,
   })),
   ...['ann', 'ann@', '@example.com', 'a b@example.com', 'ann@exämple.com', 'x@y', ''].map(
     (email) => ({
       what: `an invitation to ${JSON.stringify(email)}`,
-      send: invite({ email, role: 'member' }),
+      send: inviteUser({ email, role: 'member' }),
       ...invalid,
       tells: /"path":"email"/,
     }),
   ),
   {
-    what: 'an invitation as what is no role, and names the nearest',
-    send: invite({ email: 'a@example.com', role: 'admins' }),
+    what: 'an invitation with an unknown role, and names the nearest',
+    send: inviteUser({ email: 'a@example.com', role: 'admins' }),
     ...invalid,
     tells: /"did_you_mean":"admin"/,
   },
@@ -96,7 +105,7 @@ export const badSignIns: BadInput[] = [
     ...forbidden,
   },
   {
-    what: 'the last admin who would be none',
+    what: 'removing the admin role from the last admin',
     send: ({ admin }) => admin.patch(`/v1/users/${admin.id}`, { role: 'member' }),
     ...forbidden,
     tells: /last admin/,
@@ -107,7 +116,7 @@ export const badSignIns: BadInput[] = [
     status: 404,
     error: 'not_found',
   },
-  { what: 'a change of the org that changes nothing', send: changeOrg({}), ...invalid },
+  { what: 'an empty change of the org', send: changeOrg({}), ...invalid },
   {
     what: 'an unknown setting of the org, and names the nearest',
     send: changeOrg({ approval_ttl_second: 60 }),
@@ -128,7 +137,7 @@ export const badSignIns: BadInput[] = [
     ...invalid,
   })),
   {
-    what: 'settings of the org from a member',
+    what: 'a member who changes the org’s settings',
     send: ({ member }) => member.patch('/v1/org', { auto_bubble_seconds: 0 }),
     ...forbidden,
   },
@@ -156,19 +165,19 @@ export const badSignIns: BadInput[] = [
     }),
   ),
   {
-    what: 'a sign-in provider for a domain that is none',
+    what: 'a sign-in provider with an invalid domain',
     send: putProvider({ allowed_email_domains: ['@Acme.example'] }),
     ...invalid,
     tells: /allowed_email_domains/,
   },
   {
-    what: 'a sign-in provider whose name is no name',
+    what: 'a sign-in provider with an invalid name',
     send: putProvider({}, 'Work%2F..'),
     ...invalid,
     tells: /"path":"key"/,
   },
   {
-    what: 'the end of a session that is not there',
+    what: 'ending a session that does not exist',
     send: ({ admin, approval }) => admin.delete(`/v1/sessions/${approval.approval_id}`),
     status: 404,
     error: 'not_found',

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
-import { templateDocument } from '../support/template.ts';
+import { templateDocument } from '../../support/template.ts';
 import type { BadInput, Scene } from './scene.ts';
 
 const openapi = templateDocument('notes');
-const save =
+const saveTemplate =
   (body: object) =>
   ({ admin }: Scene) =>
     admin.post('/v1/templates', body);
@@ -24,83 +24,90 @@ servers: [{ url: 'https://api.example.com' }]
 mcp: { url: 'https://mcp.example.com', auth: basic }
 `;
 
-const shape = { status: 400, error: 'invalid_request' };
-const invalid = { status: 422, error: 'template_invalid' };
+const invalidRequest = { status: 400, error: 'invalid_request' };
+const invalidTemplate = { status: 422, error: 'template_invalid' };
 const missing = { status: 404, error: 'not_found' };
-const refused = { status: 502, error: 'upstream_refused_address' };
-/** A few lines that stand for gigabytes. */
+const refusedAddress = { status: 502, error: 'upstream_refused_address' };
+/** An alias bomb: a few lines of YAML that expand to gigabytes. */
 const aliasBomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
   .map((name, at) => {
-    const before = 'abcdefgh'[at];
-    return `${name}: &${name} [${Array(9).fill(`*${before}`).join(', ')}]\n`;
+    const previousName = 'abcdefgh'[at];
+    return `${name}: &${name} [${Array(9).fill(`*${previousName}`).join(', ')}]\n`;
   })
   .join('')}`;
 
-/** Templates, imports and searches that cannot work; nothing is ever partly saved. */
+/**
+ * Invalid templates, imports and searches. A refused template leaves no part of it in the database.
+ */
 export const badTemplates: BadInput[] = [
   {
-    what: 'a template that breaks off, with the line',
-    send: save({ openapi: 'openapi: 3.1.0\ninfo: {' }),
-    ...invalid,
+    what: 'a truncated template, and names the line',
+    send: saveTemplate({ openapi: 'openapi: 3.1.0\ninfo: {' }),
+    ...invalidTemplate,
     tells: /"report".*"code":"syntax".*"line":\d/,
   },
   {
-    what: 'a template of another version, and says what to do',
-    send: save({ openapi: openapi.replace('3.1.0', '3.0.3') }),
-    ...invalid,
+    what: 'a template of another OpenAPI version, and says what to do',
+    send: saveTemplate({ openapi: openapi.replace('3.1.0', '3.0.3') }),
+    ...invalidTemplate,
     tells: /"code":"openapi_version".*imported/,
   },
   {
-    what: 'a template with two keys of one name',
-    send: save({ openapi: `${openapi}\nopenapi: 3.1.0` }),
-    ...invalid,
+    what: 'a template with a duplicate key',
+    send: saveTemplate({ openapi: `${openapi}\nopenapi: 3.1.0` }),
+    ...invalidTemplate,
     tells: /duplicate_key/,
   },
   {
     what: 'a template with a __proto__ key',
-    send: save({ openapi: `${openapi}\n__proto__: { a: 1 }` }),
-    ...invalid,
+    send: saveTemplate({ openapi: `${openapi}\n__proto__: { a: 1 }` }),
+    ...invalidTemplate,
     tells: /forbidden_key/,
   },
-  { what: 'an alias bomb', send: save({ openapi: aliasBomb }), ...invalid },
+  { what: 'an alias bomb', send: saveTemplate({ openapi: aliasBomb }), ...invalidTemplate },
   {
-    what: 'a template that nests without end',
-    send: save({ openapi: '['.repeat(100_000) }),
-    ...invalid,
+    what: 'a template with too deep nesting',
+    send: saveTemplate({ openapi: '['.repeat(100_000) }),
+    ...invalidTemplate,
   },
   {
-    what: 'a template that refers to somewhere else',
-    send: save({
+    what: 'a template with an external reference',
+    send: saveTemplate({
       openapi: openapi.replace(
         '{ type: object, required: [title], properties: { title: { type: string } } }',
         "{ $ref: 'http://169.254.169.254/schema.json' }",
       ),
     }),
-    ...invalid,
+    ...invalidTemplate,
     tells: /ref_remote/,
   },
   {
     what: 'a disclose filter that does not compile',
-    send: save({
+    send: saveTemplate({
       openapi: openapi.replace(
         'operationId: create_note',
         "operationId: create_note\n      disclose: [{ label: Title, filter: '.[' }]",
       ),
     }),
-    ...invalid,
+    ...invalidTemplate,
     tells: /disclose_invalid/,
   },
-  { what: 'a template of nothing', send: save({ openapi: '' }), ...shape, tells: /openapi/ },
   {
-    what: 'a template that is a number',
-    send: save({ openapi: 7 }),
-    ...shape,
+    what: 'an empty template',
+    send: saveTemplate({ openapi: '' }),
+    ...invalidRequest,
     tells: /openapi/,
   },
   {
-    what: 'a template of a tier that nobody writes',
-    send: save({ openapi, tier: 'global' }),
-    ...shape,
+    what: 'a template that is a number',
+    send: saveTemplate({ openapi: 7 }),
+    ...invalidRequest,
+    tells: /openapi/,
+  },
+  {
+    what: 'a template of a tier that cannot be written',
+    send: saveTemplate({ openapi, tier: 'global' }),
+    ...invalidRequest,
     tells: /tier/,
   },
   {
@@ -116,26 +123,26 @@ export const badTemplates: BadInput[] = [
     error: 'insufficient_scope',
   },
   {
-    what: 'the next version of a template that is built in',
+    what: 'a new version of a built-in template',
     send: ({ admin }) => admin.put('/v1/templates/github?tier=org', { openapi, version: 1 }),
     ...missing,
   },
   {
-    what: 'a version that is none',
+    what: 'an invalid version',
     send: ({ admin }) => admin.put('/v1/templates/notes', { openapi, version: 0 }),
-    ...shape,
+    ...invalidRequest,
     tells: /version/,
   },
   {
     what: 'publishing without a version',
     send: ({ admin }) => admin.post('/v1/templates/notes/publish', {}),
-    ...shape,
+    ...invalidRequest,
     tells: /"path":"version"/,
   },
   {
-    what: 'a template key that cannot be one',
+    what: 'an invalid template key',
     send: ({ admin }) => admin.get('/v1/templates/..%2Fservices'),
-    ...shape,
+    ...invalidRequest,
     tells: /"path":"key"/,
   },
   {
@@ -144,45 +151,53 @@ export const badTemplates: BadInput[] = [
     ...missing,
     tells: /"did_you_mean":"github"/,
   },
-  { what: 'a tier that is none', send: ({ bot }) => bot.get('/v1/templates?tier=orgs'), ...shape },
   {
-    what: 'a cursor of templates that nobody gave out',
+    what: 'an unknown tier',
+    send: ({ bot }) => bot.get('/v1/templates?tier=orgs'),
+    ...invalidRequest,
+  },
+  {
+    what: 'a forged cursor of templates',
     send: ({ bot }) => bot.get('/v1/templates?cursor=W10'),
-    ...shape,
+    ...invalidRequest,
     tells: /cursor/,
   },
-  { what: 'an import from nowhere', send: importFrom({}), ...shape, tells: /source/ },
+  { what: 'an import without a source', send: importFrom({}), ...invalidRequest, tells: /source/ },
   {
-    what: 'an import from two places',
+    what: 'an import with two sources',
     send: importFrom({ url: 'https://a.example/', document: '{}' }),
-    ...shape,
+    ...invalidRequest,
   },
-  { what: 'an import of a file', send: importFrom({ url: 'file:///etc/passwd' }), ...shape },
   {
-    what: 'an import from the metadata of a cloud',
+    what: 'an import of a file',
+    send: importFrom({ url: 'file:///etc/passwd' }),
+    ...invalidRequest,
+  },
+  {
+    what: 'an import from a cloud’s metadata service',
     send: importFrom({ url: 'http://169.254.169.254/latest/meta-data/' }),
-    ...refused,
+    ...refusedAddress,
   },
   {
     what: 'an import from a private address',
     send: importFrom({ url: 'https://127.0.0.1/openapi.json' }),
-    ...refused,
+    ...refusedAddress,
   },
   {
     what: 'an import from this gateway itself',
     send: (scene) => importFrom({ url: `${scene.url}/v1/openapi.json` })(scene),
-    ...refused,
+    ...refusedAddress,
   },
   {
-    what: 'an import of what is no OpenAPI document',
+    what: 'an import of a file that is not an OpenAPI document',
     send: importFrom({ document: '{"hello": "world"}' }),
-    ...invalid,
+    ...invalidTemplate,
     tells: /report/,
   },
   {
-    what: 'an import of operations that are not there',
+    what: 'an import of operations that the document lacks',
     send: importFrom({ document: openapi }, { include_operations: ['GET /nothing'] }),
-    ...invalid,
+    ...invalidTemplate,
     tells: /operation_unknown/,
   },
   {
@@ -196,15 +211,15 @@ export const badTemplates: BadInput[] = [
     ...missing,
   },
   {
-    what: 'the progress of an upload that cannot be one',
+    what: 'the progress of an upload with an invalid id',
     send: ({ admin }) => admin.get('/v1/templates/uploads/..%2Fgithub'),
-    ...shape,
+    ...invalidRequest,
     tells: /"path":"id"/,
   },
   {
-    what: 'an upload that is cut inside of a character',
+    what: 'an upload that ends within a character',
     send: ({ admin }) => admin.post('/v1/templates/uploads', { text: 'a\ud83d' }),
-    ...shape,
+    ...invalidRequest,
   },
   {
     what: 'a part of an upload that does not exist',
@@ -215,56 +230,60 @@ export const badTemplates: BadInput[] = [
   {
     what: 'a search for 51 rows',
     send: search('q=issue&limit=51'),
-    ...shape,
+    ...invalidRequest,
     tells: /limit/,
   },
-  { what: 'a search for no rows', send: search('limit=0'), ...shape, tells: /limit/ },
-  { what: 'a search beyond 200 characters', send: search(`q=${'x'.repeat(201)}`), ...shape },
+  { what: 'a search for no rows', send: search('limit=0'), ...invalidRequest, tells: /limit/ },
   {
-    what: 'a search that is neither',
+    what: 'a search beyond 200 characters',
+    send: search(`q=${'x'.repeat(201)}`),
+    ...invalidRequest,
+  },
+  {
+    what: 'a search with an invalid catalog filter',
     send: search('catalog=maybe'),
-    ...shape,
+    ...invalidRequest,
     tells: /catalog/,
   },
   {
-    what: 'connecting a template that is not there',
+    what: 'connecting a template that does not exist',
     send: ({ admin }) => admin.post('/v1/services', { template: 'gihub' }),
     ...missing,
     tells: /"did_you_mean":"github"/,
   },
   {
-    what: 'a change of a service to nothing',
+    what: 'an empty change of a service',
     send: ({ admin }) => admin.patch('/v1/services/github', {}),
-    ...shape,
+    ...invalidRequest,
     tells: /change something/,
   },
   {
-    what: 'a template of an MCP server with the address of an API',
+    what: 'a template of an MCP server with an API’s servers',
     send: ({ admin }) => admin.post('/v1/templates', { openapi: mixedTemplate }),
     status: 422,
     error: 'template_invalid',
     tells: /mcp_unexpected.*mcp_invalid/,
   },
   {
-    what: 'asking an API of HTTP for its tools',
+    what: 'listing the tools of an HTTP API',
     send: ({ admin }) => admin.post('/v1/services/github/discover'),
     status: 409,
     error: 'conflict',
     tells: /no MCP server/,
   },
   {
-    what: 'a tool that is not there',
+    what: 'a tool that does not exist',
     send: ({ admin }) => admin.get('/v1/services/github/tools/nothing'),
     ...missing,
   },
   {
-    what: 'accepting what nobody looked at',
+    what: 'accepting a tool with a malformed hash',
     send: ({ admin }) => admin.post('/v1/services/github/tools/nothing/accept', { hash: 'any' }),
-    ...shape,
+    ...invalidRequest,
     tells: /hash/,
   },
   {
-    what: 'an upgrade where there is nothing newer',
+    what: 'an upgrade without a newer version',
     send: ({ admin }) => admin.post('/v1/services/github/upgrade', {}),
     status: 409,
     error: 'conflict',

@@ -8,70 +8,101 @@ import type { Component } from '#contracts/vocabulary';
 import { createTestEnvironment } from '../../support/environment.ts';
 import { startUnrestrictedNats } from '../../support/unrestricted-nats.ts';
 
-interface Heard {
-  /** Who heard it; what JetStream delivers comes under the subject of the event. */
+interface ReceivedRequest {
+  /**
+   * The component that received the request. JetStream delivers an event under the event's own
+   * subject.
+   */
   readonly component: Component;
   readonly subject: string;
   readonly body: string;
   readonly reply: string | undefined;
 }
 
-/** A bus on which every component answers, and what an attacker with credentials of one of them sees and does. */
+/**
+ * A bus on which every component answers. An attacker on it has the credentials of one component.
+ */
 export interface Stage extends AsyncDisposable {
-  /** Logged in as the component; as its reader where the component reads the stream. */
+  /**
+   * `as` returns a component's own connection; `readerOf` returns the connection with which the
+   * component reads the stream.
+   */
   as(component: Component): NatsConnection;
   readerOf(component: 'audit' | 'notifier' | 'policy'): NatsConnection;
-  /** What JetStream's API is called by components. */
-  readonly api: string;
-  /** The streams, as the migration sees them. */
-  readonly store: JetStreamManager;
-  /** Every request that reached a component, whoever sent it. */
-  readonly requests: Heard[];
-  /** Returns when what was published until now has arrived, also what it caused. */
+  /** The subject prefix by which components call JetStream's API. */
+  readonly apiPrefix: string;
+  /** Access to the streams with the rights of the migration, for checks. */
+  readonly streamManager: JetStreamManager;
+  /** Every request that reached a component, from any sender. */
+  readonly requests: ReceivedRequest[];
+  /**
+   * Resolves when every message published so far has arrived, and every message that a component
+   * published as a reaction.
+   */
   settle(): Promise<void>;
 }
 
-/** The real accounts. */
+/** Starts a bus with the accounts and permissions of production. */
 export async function openStage(): Promise<Stage> {
   await using startup = new AsyncDisposableStack();
   const environment = startup.use(await createTestEnvironment({ serverLogLevel: 'silent' }));
-  const own = new Map<string, NatsConnection>();
+  const connectionsByComponent = new Map<string, NatsConnection>();
   for (const component of components) {
-    own.set(component, (await environment.connect(component)).nats);
+    connectionsByComponent.set(component, (await environment.connect(component)).nats);
   }
   for (const component of ['audit', 'notifier', 'policy'] as const) {
-    own.set(`${component}_reader`, (await environment.connectReader(component)).nats);
+    connectionsByComponent.set(
+      `${component}_reader`,
+      (await environment.connectReader(component)).nats,
+    );
   }
   const url = (environment.variables['GATEWAY_NATS_URL'] ?? '').replace('gateway:', 'provision:');
   const provision = startup.use(await connectBus({ url, name: 'provision' }));
-  return perform({ own, provision: provision.nats, api: 'STORE.API', stack: startup.move() });
+  return buildStage({
+    own: connectionsByComponent,
+    provision: provision.nats,
+    apiPrefix: 'STORE.API',
+    stack: startup.move(),
+  });
 }
 
-/** The same on a server that restricts nobody: the attack works there, or it would show nothing. */
+/**
+ * Starts a bus on a server without permissions, on which each attack must succeed: otherwise its
+ * failure in production's setting would prove nothing.
+ */
 export async function openUnrestrictedStage(): Promise<Stage> {
   await using startup = new AsyncDisposableStack();
   const server = startup.use(await startUnrestrictedNats());
-  const own = new Map<string, NatsConnection>();
-  for (const component of components) own.set(component, (await server.connect(component)).nats);
+  const connectionsByComponent = new Map<string, NatsConnection>();
+  for (const component of components)
+    connectionsByComponent.set(component, (await server.connect(component)).nats);
   for (const component of ['audit', 'notifier', 'policy'] as const) {
-    own.set(`${component}_reader`, own.get(component) as NatsConnection);
+    connectionsByComponent.set(
+      `${component}_reader`,
+      connectionsByComponent.get(component) as NatsConnection,
+    );
   }
   const provision = await server.connect('provision');
-  return perform({ own, provision: provision.nats, api: '$JS.API', stack: startup.move() });
+  return buildStage({
+    own: connectionsByComponent,
+    provision: provision.nats,
+    apiPrefix: '$JS.API',
+    stack: startup.move(),
+  });
 }
 
-async function perform({
+async function buildStage({
   own,
   provision,
-  api,
+  apiPrefix: api,
   stack,
 }: {
   own: ReadonlyMap<string, NatsConnection>;
   provision: NatsConnection;
-  api: string;
+  apiPrefix: string;
   stack: AsyncDisposableStack;
 }): Promise<Stage> {
-  const requests: Heard[] = [];
+  const requests: ReceivedRequest[] = [];
   for (const component of components.filter((each) => each !== 'gateway')) {
     own.get(component)?.subscribe(`rpc.${component}.>`, {
       callback(_, message) {
@@ -90,8 +121,8 @@ async function perform({
   return {
     as: (component) => own.get(component) as NatsConnection,
     readerOf: (component) => own.get(`${component}_reader`) as NatsConnection,
-    api,
-    store: await jetstreamManager(provision),
+    apiPrefix: api,
+    streamManager: await jetstreamManager(provision),
     requests,
     async settle() {
       for (let round = 0; round < 4; round += 1) {

@@ -7,75 +7,109 @@ import type { Stage } from './attack.testing.ts';
 
 export interface Attack {
   readonly name: string;
-  /** The credentials that were stolen. */
+  /** The component whose credentials were stolen. */
   readonly thief: Component;
-  /** Whether the thief logs in as the reader of the stream. */
+  /** True if the attack uses the credentials with which the component reads the stream. */
   readonly isReader?: true;
-  /** Whether the server refuses the attempt; else it lets it through, and it must come to nothing. */
+  /**
+   * True if the server must refuse the attack's messages. Otherwise the server accepts them, and
+   * they must have no effect.
+   */
   readonly isRefused?: true;
-  /** Versions of nats-server on which it works at all, where that is not all of them. */
+  /**
+   * Tells for a version of nats-server whether the attack can succeed on it; without this member it
+   * can on every version.
+   */
   readonly worksOn?: (version: string) => boolean;
-  /** Makes the attempt and answers how to see whether it succeeded. */
+  /** Makes the attack, and returns a function that tells whether the attack succeeded. */
   run(stage: Stage): Promise<() => Promise<boolean> | boolean>;
 }
 
-const plantRules = 'rpc.policy.v1.plantRules';
-const forged = JSON.stringify({ forged: true });
+const plantRulesSubject = 'rpc.policy.v1.plantRules';
+const forgedMessage = JSON.stringify({ forged: true });
 const oneMessage = JSON.stringify({ batch: 1, no_wait: true });
 
-/** Whether from now on the endpoint's owner hears anything but what the thief may ask it. */
-function reached({ requests }: Stage, endpoint: string): () => boolean {
-  const from = requests.length;
+/**
+ * Returns a function that tells whether the endpoint's component has received, since this call, a
+ * request that the thief has no right to send.
+ */
+function watchEndpoint({ requests }: Stage, endpoint: string): () => boolean {
+  const countBefore = requests.length;
   return () =>
     requests
-      .slice(from)
+      .slice(countBefore)
       .some(
         ({ component, subject }) =>
           component === endpoint.split('.')[1] && !/\.(ping|describeSecrets)\b/.test(subject),
       );
 }
 
-/** Stores bytes that a third party chose, as the executor does with an upstream's answer. */
+/** Stores bytes chosen by a third party, as the executor does with an upstream's answer. */
 async function storeFile(stage: Stage, body: string): Promise<string> {
   const name = Math.random().toString(36).slice(2);
-  const stored = await stage.as('executor').request(`$O.files.C.${name}`, body, { timeout: 5_000 });
-  return JSON.stringify({ seq: stored.json<{ seq: number }>().seq });
+  const storedReply = await stage
+    .as('executor')
+    .request(`$O.files.C.${name}`, body, { timeout: 5_000 });
+  return JSON.stringify({ seq: storedReply.json<{ seq: number }>().seq });
 }
 
-/** Has the store send a stored file's bytes to a subject of the thief's choice. */
+/** Makes the object store send a stored file's bytes to a subject of the thief's choice. */
 async function bounceFile(stage: Stage, body: string, reply: string): Promise<void> {
   const query = await storeFile(stage, body);
-  stage.as('gateway').publish(`${stage.api}.DIRECT.GET.OBJ_files`, query, { reply });
+  stage.as('gateway').publish(`${stage.apiPrefix}.DIRECT.GET.OBJ_files`, query, { reply });
 }
 
-/** JetStream's API by its own name and by the one that components use. */
-const apiCalls = (call: string) => [`$JS.API.${call}`, `STORE.API.${call}`];
+/** A call of JetStream's API by its standard subject, and by the subject that components use. */
+const apiSubjectsOf = (call: string) => [`$JS.API.${call}`, `STORE.API.${call}`];
 
-const countEvents = async ({ store }: Stage) => (await store.streams.info('EVENTS')).state.messages;
-const consumer = ({ store }: Stage, name: string): Promise<ConsumerInfo | undefined> =>
-  store.consumers.info('EVENTS', name).catch(() => undefined);
+const countEvents = async ({ streamManager: store }: Stage) =>
+  (await store.streams.info('EVENTS')).state.messages;
+const countRecords = async ({ streamManager: store }: Stage) =>
+  (await store.streams.info('AUDIT')).state.messages;
+/** The durable consumer `audit` of the stream AUDIT, or any other one of the stream EVENTS. */
+const findConsumer = (
+  { streamManager: store }: Stage,
+  name: string,
+): Promise<ConsumerInfo | undefined> =>
+  store.consumers.info(name === 'audit' ? 'AUDIT' : 'EVENTS', name).catch(() => undefined);
 const storeEvent = (stage: Stage, subject: string, body: string) =>
   stage.as(subject.split('.')[1] as Component).request(subject, body, { timeout: 5_000 });
 
-/** An event that the thief stored itself comes to the thief's durable consumer, and is sent on. */
-const deliverTo = (thief: 'audit' | 'notifier' | 'policy', endpoint: string): Attack => ({
+/** A subject that each reader's durable consumer delivers, and that consumer. */
+const deliveries = {
+  audit: { subject: 'aud.audit.x', next: 'AUDIT.audit' },
+  notifier: { subject: 'evt.notifier.x', next: 'EVENTS.notifier' },
+  policy: { subject: 'evt.approvals.approval.remembered', next: 'EVENTS.policy' },
+} as const;
+
+/**
+ * An attack: the thief stores an event, and asks its durable consumer for the event with the
+ * endpoint as the reply subject, so that JetStream sends the event to the endpoint.
+ */
+const attackByDelivery = (thief: 'audit' | 'notifier' | 'policy', endpoint: string): Attack => ({
   name: `an event that the ${thief} component wrote, delivered to ${endpoint}`,
   thief,
   isReader: true,
   async run(stage) {
-    const succeeded = reached(stage, endpoint);
-    const subject = thief === 'policy' ? 'evt.approvals.approval.remembered' : `evt.${thief}.x`;
-    await storeEvent(stage, subject, forged);
-    const next = `${stage.api}.CONSUMER.MSG.NEXT.EVENTS.${thief}`;
+    const hasSucceeded = watchEndpoint(stage, endpoint);
+    const { subject, next } = deliveries[thief];
+    await storeEvent(stage, subject, forgedMessage);
     stage
       .readerOf(thief)
-      .publish(next, JSON.stringify({ batch: 100, no_wait: true }), { reply: endpoint });
-    return succeeded;
+      .publish(
+        `${stage.apiPrefix}.CONSUMER.MSG.NEXT.${next}`,
+        JSON.stringify({ batch: 100, no_wait: true }),
+        { reply: endpoint },
+      );
+    return hasSucceeded;
   },
 });
 
-/** The responder's answer goes where the thief says. */
-const answerTo = (call: string, succeeded: (stage: Stage) => Promise<boolean>): Attack[] =>
+/**
+ * An attack: the thief sends a request whose reply subject is a JetStream API call, so that the
+ * responder's answer makes that call.
+ */
+const attacksByReply = (call: string, hasSucceeded: (stage: Stage) => Promise<boolean>): Attack[] =>
   (
     [
       ['gateway', 'rpc.policy.v1.ping'],
@@ -86,8 +120,9 @@ const answerTo = (call: string, succeeded: (stage: Stage) => Promise<boolean>): 
     thief,
     async run(stage) {
       await storeEvent(stage, 'evt.auth.x', '{}');
-      for (const reply of apiCalls(call)) stage.as(thief).publish(endpoint, '{}', { reply });
-      return () => succeeded(stage);
+      await storeEvent(stage, 'aud.auth.x', '{}');
+      for (const reply of apiSubjectsOf(call)) stage.as(thief).publish(endpoint, '{}', { reply });
+      return () => hasSucceeded(stage);
     },
   }));
 
@@ -97,40 +132,40 @@ export const attacks: Attack[] = [
     thief: 'notifier',
     isRefused: true,
     async run(stage) {
-      const succeeded = reached(stage, plantRules);
-      stage.as('notifier').publish(plantRules, forged);
-      return succeeded;
+      const hasSucceeded = watchEndpoint(stage, plantRulesSubject);
+      stage.as('notifier').publish(plantRulesSubject, forgedMessage);
+      return hasSucceeded;
     },
   },
   {
-    name: 'the answer of one endpoint sent to another as a request',
+    name: 'the answer of one endpoint sent to another endpoint as a request',
     thief: 'gateway',
     async run(stage) {
-      const succeeded = reached(stage, plantRules);
-      stage.as('gateway').publish('rpc.policy.v1.ping', '{}', { reply: plantRules });
-      return succeeded;
+      const hasSucceeded = watchEndpoint(stage, plantRulesSubject);
+      stage.as('gateway').publish('rpc.policy.v1.ping', '{}', { reply: plantRulesSubject });
+      return hasSucceeded;
     },
   },
-  deliverTo('notifier', plantRules),
-  deliverTo('audit', plantRules),
-  deliverTo('notifier', 'rpc.approvals.v1.resolve'),
-  deliverTo('policy', 'rpc.executor.v1.execute'),
+  attackByDelivery('notifier', plantRulesSubject),
+  attackByDelivery('audit', plantRulesSubject),
+  attackByDelivery('notifier', 'rpc.approvals.v1.resolve'),
+  attackByDelivery('policy', 'rpc.executor.v1.execute'),
   {
     name: "an upstream's answer, read from the store into an endpoint",
     thief: 'gateway',
     async run(stage) {
-      const succeeded = reached(stage, plantRules);
-      await bounceFile(stage, forged, plantRules);
-      return succeeded;
+      const hasSucceeded = watchEndpoint(stage, plantRulesSubject);
+      await bounceFile(stage, forgedMessage, plantRulesSubject);
+      return hasSucceeded;
     },
   },
   {
     name: "the stream's acknowledgement sent to an endpoint",
     thief: 'registry',
     async run(stage) {
-      const succeeded = reached(stage, plantRules);
-      stage.as('registry').publish('evt.registry.x', '{}', { reply: plantRules });
-      return succeeded;
+      const hasSucceeded = watchEndpoint(stage, plantRulesSubject);
+      stage.as('registry').publish('evt.registry.x', '{}', { reply: plantRulesSubject });
+      return hasSucceeded;
     },
   },
   {
@@ -139,27 +174,28 @@ export const attacks: Attack[] = [
     async run(stage) {
       const subject = 'evt.approvals.approval.remembered';
       const before = await countEvents(stage);
-      await bounceFile(stage, forged, subject);
+      await bounceFile(stage, forgedMessage, subject);
       return async () => (await countEvents(stage)) > before;
     },
   },
   {
-    name: 'what the audit log has not read yet, acknowledged in its place',
+    name: 'an acknowledgement of events that the audit log has not read yet',
     thief: 'gateway',
     isRefused: true,
     async run(stage) {
-      await storeEvent(stage, 'evt.auth.x', '{}');
-      const next = `${stage.api}.CONSUMER.MSG.NEXT.EVENTS.audit`;
-      const inbox = '_INBOX_audit_reader.take';
+      await storeEvent(stage, 'aud.auth.x', '{}');
+      const next = `${stage.apiPrefix}.CONSUMER.MSG.NEXT.AUDIT.audit`;
+      const inboxSubject = '_INBOX_audit_reader.take';
       const delivered = new Promise<Msg>((resolve) => {
-        stage.readerOf('audit').subscribe(inbox, { max: 1, callback: (_, m) => resolve(m) });
+        stage.readerOf('audit').subscribe(inboxSubject, { max: 1, callback: (_, m) => resolve(m) });
       });
-      stage.readerOf('audit').publish(next, oneMessage, { reply: inbox });
+      stage.readerOf('audit').publish(next, oneMessage, { reply: inboxSubject });
       const acknowledgement = (await delivered).reply ?? '';
-      const unread = async () => (await consumer(stage, 'audit'))?.num_ack_pending ?? 0;
+      const countUnacknowledged = async () =>
+        (await findConsumer(stage, 'audit'))?.num_ack_pending ?? 0;
       await bounceFile(stage, '+ACK', acknowledgement);
       stage.as('gateway').publish(acknowledgement, '+ACK');
-      return async () => (await unread()) === 0;
+      return async () => (await countUnacknowledged()) === 0;
     },
   },
   {
@@ -168,96 +204,106 @@ export const attacks: Attack[] = [
     isRefused: true,
     async run(stage) {
       const config = { name: 'spy', ack_policy: 'none', filter_subject: 'evt.>' };
-      for (const create of apiCalls('CONSUMER.CREATE.EVENTS.spy.evt.>')) {
-        stage.as('gateway').publish(create, JSON.stringify({ stream_name: 'EVENTS', config }));
+      for (const createSubject of apiSubjectsOf('CONSUMER.CREATE.EVENTS.spy.evt.>')) {
+        stage
+          .as('gateway')
+          .publish(createSubject, JSON.stringify({ stream_name: 'EVENTS', config }));
       }
-      return async () => (await consumer(stage, 'spy')) !== undefined;
+      return async () => (await findConsumer(stage, 'spy')) !== undefined;
     },
   },
   {
-    name: 'a consumer made of bytes from the store, which delivers all events to the thief',
+    name: 'a consumer created from stored bytes, which delivers all events to the thief',
     thief: 'gateway',
     async run(stage) {
-      const heard: string[] = [];
-      stage
-        .as('gateway')
-        .subscribe('_INBOX_gateway.spy', { callback: (_, m) => void heard.push(m.subject) });
+      const heardMessages: string[] = [];
+      stage.as('gateway').subscribe('_INBOX_gateway.spy', {
+        callback: (_, m) => void heardMessages.push(m.subject),
+      });
       const config = { name: 'spy', ack_policy: 'none', deliver_subject: '_INBOX_gateway.spy' };
-      for (const create of apiCalls('CONSUMER.CREATE.EVENTS.spy')) {
-        await bounceFile(stage, JSON.stringify({ stream_name: 'EVENTS', config }), create);
+      for (const createSubject of apiSubjectsOf('CONSUMER.CREATE.EVENTS.spy')) {
+        await bounceFile(stage, JSON.stringify({ stream_name: 'EVENTS', config }), createSubject);
       }
       await stage.settle();
       await storeEvent(stage, 'evt.auth.x', '{}');
-      return async () => heard.length > 0 || (await consumer(stage, 'spy')) !== undefined;
+      return async () =>
+        heardMessages.length > 0 || (await findConsumer(stage, 'spy')) !== undefined;
     },
   },
   {
-    name: 'a consumer made of bytes from the store, which delivers events to an endpoint',
+    name: 'a consumer created from stored bytes, which delivers events to an endpoint',
     thief: 'gateway',
     async run(stage) {
-      const delivery = { deliver_subject: plantRules, deliver_group: 'policy' };
-      const config = { name: 'spy', ack_policy: 'none', ...delivery };
-      for (const create of apiCalls('CONSUMER.CREATE.EVENTS.spy')) {
-        await bounceFile(stage, JSON.stringify({ stream_name: 'EVENTS', config }), create);
+      const deliverySettings = { deliver_subject: plantRulesSubject, deliver_group: 'policy' };
+      const config = { name: 'spy', ack_policy: 'none', ...deliverySettings };
+      for (const createSubject of apiSubjectsOf('CONSUMER.CREATE.EVENTS.spy')) {
+        await bounceFile(stage, JSON.stringify({ stream_name: 'EVENTS', config }), createSubject);
       }
-      return async () => (await consumer(stage, 'spy')) !== undefined;
+      return async () => (await findConsumer(stage, 'spy')) !== undefined;
     },
   },
   {
-    name: 'a stored file, read by a component that has nothing to do with files',
+    name: 'a stored file, read by a component that uses no files',
     thief: 'notifier',
     isRefused: true,
     async run(stage) {
-      const heard: string[] = [];
-      stage
-        .as('notifier')
-        .subscribe('_INBOX_notifier.spy', { callback: (_, m) => void heard.push(m.string()) });
-      const query = await storeFile(stage, forged);
-      for (const get of apiCalls('DIRECT.GET.OBJ_files')) {
-        stage.as('notifier').publish(get, query, { reply: '_INBOX_notifier.spy' });
+      const heardMessages: string[] = [];
+      stage.as('notifier').subscribe('_INBOX_notifier.spy', {
+        callback: (_, m) => void heardMessages.push(m.string()),
+      });
+      const query = await storeFile(stage, forgedMessage);
+      for (const getSubject of apiSubjectsOf('DIRECT.GET.OBJ_files')) {
+        stage.as('notifier').publish(getSubject, query, { reply: '_INBOX_notifier.spy' });
       }
-      return () => heard.includes(forged);
+      return () => heardMessages.includes(forgedMessage);
     },
   },
   {
-    name: 'the answers and requests of others, heard',
+    name: 'a subscription to other components’ answers and requests',
     thief: 'notifier',
     isRefused: true,
     async run(stage) {
-      const heard: string[] = [];
+      const heardMessages: string[] = [];
       const callback = (failure: unknown, message: Msg) => {
-        if (!failure) heard.push(message.subject);
+        if (!failure) heardMessages.push(message.subject);
       };
       for (const subject of ['_INBOX_gateway.>', '_R_.>', 'rpc.policy.>', '$JS.>']) {
         stage.as('notifier').subscribe(subject, { callback });
       }
       await stage.settle();
       await stage.as('gateway').request('rpc.policy.v1.ping', '{}', { timeout: 5_000 });
-      return () => heard.length > 0;
+      return () => heardMessages.length > 0;
     },
   },
-  ...answerTo(
-    'CONSUMER.DELETE.EVENTS.audit',
-    async (stage) => (await consumer(stage, 'audit')) === undefined,
+  ...attacksByReply(
+    'CONSUMER.DELETE.AUDIT.audit',
+    async (stage) => (await findConsumer(stage, 'audit')) === undefined,
   ),
-  ...answerTo('STREAM.PURGE.EVENTS', async (stage) => (await countEvents(stage)) === 0),
-  ...answerTo('STREAM.DELETE.EVENTS', (stage) =>
+  ...attacksByReply('STREAM.PURGE.EVENTS', async (stage) => (await countEvents(stage)) === 0),
+  ...attacksByReply('STREAM.PURGE.AUDIT', async (stage) => (await countRecords(stage)) === 0),
+  ...attacksByReply('STREAM.DELETE.AUDIT', (stage) =>
+    countRecords(stage).then(
+      () => false,
+      () => true,
+    ),
+  ),
+  ...attacksByReply('STREAM.DELETE.EVENTS', (stage) =>
     countEvents(stage).then(
       () => false,
       () => true,
     ),
   ),
   {
-    name: "the stream's acknowledgement, which holds a sequence, sent to what purges up to one",
+    name: "the stream's acknowledgement, which holds a sequence, sent to the purge of a stream up to a sequence",
     thief: 'gateway',
     worksOn: (version) => version.startsWith('2.10.'),
     async run(stage) {
-      for (let count = 0; count < 5; count += 1) await storeEvent(stage, 'evt.auth.x', '{}');
-      const before = await countEvents(stage);
-      for (const reply of apiCalls('STREAM.PURGE.EVENTS')) {
+      for (let count = 0; count < 5; count += 1) await storeEvent(stage, 'aud.auth.x', '{}');
+      const before = await countRecords(stage);
+      for (const reply of apiSubjectsOf('STREAM.PURGE.AUDIT')) {
         stage.as('gateway').publish('aud.gateway.x', '{}', { reply });
       }
-      return async () => (await countEvents(stage)) < before;
+      return async () => (await countRecords(stage)) < before;
     },
   },
   {
@@ -265,27 +311,29 @@ export const attacks: Attack[] = [
     thief: 'gateway',
     worksOn: (version) => !version.startsWith('2.10.'),
     async run(stage) {
-      const succeeded = reached(stage, plantRules);
+      const hasSucceeded = watchEndpoint(stage, plantRulesSubject);
       const headers = createHeaders();
-      headers.set('Nats-Trace-Dest', plantRules);
+      headers.set('Nats-Trace-Dest', plantRulesSubject);
       stage.as('gateway').publish('rpc.policy.v1.ping', '{}', { headers });
-      return succeeded;
+      return hasSucceeded;
     },
   },
   {
-    name: 'the acknowledgement of an event, given by one who only hears the event',
+    name: 'an acknowledgement by a component that only receives the event',
     thief: 'policy',
+    isRefused: true,
     async run(stage) {
-      const heard: string[] = [];
+      const heardMessages: string[] = [];
       stage.as('policy').subscribe('evt.auth.>', {
-        callback: (_, message) => stage.as('policy').publish(message.reply ?? 'none', forged),
+        callback: (_, message) =>
+          stage.as('policy').publish(message.reply ?? 'none', forgedMessage),
       });
       stage
         .as('auth')
-        .subscribe('_INBOX_auth.told', { callback: (_, m) => void heard.push(m.string()) });
+        .subscribe('_INBOX_auth.told', { callback: (_, m) => void heardMessages.push(m.string()) });
       await stage.settle();
       stage.as('auth').publish('evt.auth.x', '{}', { reply: '_INBOX_auth.told' });
-      return () => heard.includes(forged);
+      return () => heardMessages.includes(forgedMessage);
     },
   },
 ];

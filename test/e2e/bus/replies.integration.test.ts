@@ -4,7 +4,13 @@ import { usersOf } from '#bus';
 import { busContracts } from '#contracts/all';
 import { subjectOf } from '#contracts/define';
 import type { Contract } from '#contracts/define';
-import { eventSubject, eventTypes, ownerOf, plainPublications } from '#contracts/events';
+import {
+  eventSubjectOf,
+  eventTypes,
+  ownerOf,
+  plainPublications,
+  recordSubjectOf,
+} from '#contracts/events';
 import type { EventType } from '#contracts/events';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
@@ -14,21 +20,28 @@ import type { Stage } from './attack.testing.ts';
 const everyEndpoint = Object.values(busContracts).flatMap((contract: Contract) =>
   Object.keys(contract.endpoints).map((name) => subjectOf(contract, name)),
 );
-const everyEvent = (Object.keys(eventTypes) as EventType[]).map((type) =>
-  eventSubject(ownerOf(type), type),
-);
+const everyEvent = (Object.keys(eventTypes) as EventType[]).flatMap((type) => [
+  eventSubjectOf(ownerOf(type), type),
+  recordSubjectOf(ownerOf(type), type),
+]);
 const storeCalls = [
-  'STREAM.PURGE.EVENTS',
-  'STREAM.DELETE.EVENTS',
-  'STREAM.UPDATE.EVENTS',
+  ...['EVENTS', 'AUDIT'].flatMap((stream) => [
+    `STREAM.PURGE.${stream}`,
+    `STREAM.DELETE.${stream}`,
+    `STREAM.UPDATE.${stream}`,
+  ]),
   'STREAM.CREATE.SPY',
   'CONSUMER.CREATE.EVENTS.spy',
-  'CONSUMER.DELETE.EVENTS.audit',
+  'CONSUMER.DELETE.AUDIT.audit',
+  'CONSUMER.DELETE.EVENTS.notifier',
   'STREAM.PURGE.OBJ_files',
 ].flatMap((call) => [`$JS.API.${call}`, `STORE.API.${call}`]);
 
-/** Whatever somebody could want an answer to arrive at. */
-const everyReply = [
+/**
+ * Every subject that an attacker could set as a reply subject, so that the responder publishes to
+ * it.
+ */
+const everyReplySubject = [
   ...everyEndpoint.flatMap((endpoint) => [endpoint, `${endpoint}.c_gateway`]),
   ...everyEvent,
   ...components.flatMap((component) => [`_INBOX_${component}.x`, `aud.${component}.x`]),
@@ -36,20 +49,21 @@ const everyReply = [
   'feed.v1',
   'beat.gateway.v1',
   'gone.gateway.v1',
-  '$JS.ACK.EVENTS.audit.1.1.1.1.1',
+  '$JS.ACK.AUDIT.audit.1.1.1.1.1',
+  '$JS.ACK.EVENTS.notifier.1.1.1.1.1',
   '_R_.guessed',
 ];
 
-const question = '{"asked":true}';
-const stored = '{"stored":true}';
+const questionBody = '{"asked":true}';
+const storedBody = '{"stored":true}';
 
-/** Every subject that a component's users may publish, with `*` and `>` filled in. */
+/** Every subject that a component's NATS users may publish to, with `x` for `*` and `>`. */
 const subjectsOf = (component: Component) =>
-  usersOf(component).flatMap(({ name, publish }) =>
+  usersOf(component).flatMap(({ name, publishSubjects: publish }) =>
     publish.map((subject) => ({ user: name, subject: subject.replace(/[*>]$/, 'x') })),
   );
 
-describe('whatever reply subject a component chooses', { timeout: 300_000 }, () => {
+describe('whatever reply subject a component sets on its messages', { timeout: 300_000 }, () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage();
@@ -57,15 +71,15 @@ describe('whatever reply subject a component chooses', { timeout: 300_000 }, () 
   afterAll(() => stage[Symbol.asyncDispose]());
 
   test.for(components.map((component) => [component]))(
-    'the answer to %s reaches nobody that it could not speak to anyway',
+    'the answers to %s reach only subjects that this component may publish to anyway',
     async ([component = 'gateway']) => {
       const subjects = subjectsOf(component);
-      const own = new Set(subjects.map(({ subject }) => subject));
-      // What a bounce may come to: requests to those that the component may call, its own events.
-      const foreign = everyReply.filter((reply) => !own.has(reply));
-      await stage.as('executor').request('$O.files.C.x', stored, { timeout: 5_000 });
+      const ownSubjects = new Set(subjects.map(({ subject }) => subject));
+      // The test tries only reply subjects that the component may not publish to itself.
+      const foreignReplySubjects = everyReplySubject.filter((reply) => !ownSubjects.has(reply));
+      await stage.as('executor').request('$O.files.C.x', storedBody, { timeout: 30_000 });
       const before = await eventsBySubject(stage);
-      const overheard = listen(stage, component);
+      const overheardMessages = recordForeignMessages(stage, component);
       await stage.settle();
       stage.requests.length = 0;
 
@@ -73,61 +87,80 @@ describe('whatever reply subject a component chooses', { timeout: 300_000 }, () 
         const nats =
           user === component ? stage.as(component) : stage.readerOf(component as 'audit');
         const body = bodyFor(subject);
-        for (const reply of foreign) nats.publish(subject, body, { reply });
+        for (const reply of foreignReplySubjects) nats.publish(subject, body, { reply });
         if (at % 10 === 9) await stage.settle();
       }
       await stage.settle();
 
-      // Every question arrived, but those whose reply subject the server takes from nobody.
-      const calls = subjects.filter(({ subject }) => subject.startsWith('rpc.')).length;
-      const taken = foreign.filter((reply) => !/^(\$JS\.ACK|_R_)\./.test(reply)).length;
+      // Every request arrived, except those whose reply subject the server accepts from no client.
+      const rpcSubjectCount = subjects.filter(({ subject }) => subject.startsWith('rpc.')).length;
+      const acceptedReplies = foreignReplySubjects.filter(
+        (reply) => !/^(\$JS\.ACK|_R_)\./.test(reply),
+      ).length;
       const { questions = [], answers = [] } = Object.groupBy(stage.requests, ({ body, reply }) =>
-        body === question && isHandled(reply) ? 'questions' : 'answers',
+        body === questionBody && isHandled(reply) ? 'questions' : 'answers',
       );
-      expect(questions.length).toBe(calls * taken);
-      // What came of the answers reached the thief's own component alone, which does not handle it.
+      expect(questions.length).toBe(rpcSubjectCount * acceptedReplies);
+      // Answers reached only the attacking component itself, which ignores them.
       expect(answers.filter((answer) => answer.component !== component)).toEqual([]);
       expect(answers.filter(({ reply }) => isHandled(reply))).toEqual([]);
-      expect(overheard).toEqual([]);
-      const published = new Set([...own].filter((subject) => /^(evt|aud)\./.test(subject)));
+      expect(overheardMessages).toEqual([]);
+      const publishableSubjects = new Set(
+        [...ownSubjects].filter((subject) => /^(evt|aud)\./.test(subject)),
+      );
       const after = await eventsBySubject(stage);
-      for (const subject of published) delete after[subject];
-      for (const subject of published) delete before[subject];
+      for (const subject of publishableSubjects) delete after[subject];
+      for (const subject of publishableSubjects) delete before[subject];
       expect(after).toEqual(before);
-      const consumers = await stage.store.consumers.list('EVENTS').next();
-      expect(consumers.map(({ name }) => name).toSorted()).toEqual(['audit', 'notifier', 'policy']);
+      const consumersOf = async (stream: string) =>
+        (await stage.streamManager.consumers.list(stream).next())
+          .map(({ name }) => name)
+          .toSorted();
+      expect(await consumersOf('AUDIT')).toEqual(['audit']);
+      expect(await consumersOf('EVENTS')).toEqual(['notifier', 'policy']);
     },
   );
 });
 
-/** Requests that did not pass an import are refused by `serve` (services-src/bus/server.ts). */
+/**
+ * `serve` handles only requests with the reply subject of a service import, `_R_.…`
+ * (services-src/bus/server.ts).
+ */
 const isHandled = (reply: string | undefined) => reply?.startsWith('_R_.') === true;
 
-/** A body that the endpoint of the store takes; any other subject gets one by which it is known again. */
+/**
+ * The body to send to a subject: a valid one for JetStream's endpoints, and `question` for every
+ * other subject, by which the test recognises its own requests.
+ */
 function bodyFor(subject: string): string {
   if (subject.includes('CONSUMER.MSG.NEXT')) return JSON.stringify({ batch: 1, no_wait: true });
-  if (subject.includes('CONSUMER.INFO')) return '';
+  if (/(STREAM|CONSUMER)\.INFO/.test(subject)) return '';
   if (subject.includes('DIRECT.GET')) return JSON.stringify({ last_by_subj: '$O.files.C.x' });
-  return question;
+  return questionBody;
 }
 
-async function eventsBySubject({ store }: Stage): Promise<Record<string, number>> {
-  const { state } = await store.streams.info('EVENTS', { subjects_filter: '>' });
-  return { ...state.subjects };
+async function eventsBySubject({ streamManager: store }: Stage): Promise<Record<string, number>> {
+  const events = await store.streams.info('EVENTS', { subjects_filter: '>' });
+  const records = await store.streams.info('AUDIT', { subjects_filter: '>' });
+  return { ...events.state.subjects, ...records.state.subjects };
 }
 
-/** What others hear on the subjects that they hear plainly, from anybody but their owner. */
-function listen(stage: Stage, thief: Component): string[] {
-  const heard: string[] = [];
-  const plain: Partial<Record<Component, readonly string[]>> = plainPublications;
+/**
+ * Records messages that the other components receive on their plain subscriptions, but that the
+ * attacking component is not allowed to publish.
+ */
+function recordForeignMessages(stage: Stage, thief: Component): string[] {
+  const heardMessages: string[] = [];
+  const plainSubjects: Partial<Record<Component, readonly string[]>> = plainPublications;
   for (const component of components.filter((each) => each !== thief)) {
-    for (const subject of usersOf(component)[0]?.subscribe ?? []) {
+    for (const subject of usersOf(component)[0]?.subscribeSubjects ?? []) {
       if (subject.startsWith('rpc.') || subject.startsWith(`evt.${thief}.`)) continue;
-      if (subject.startsWith('_INBOX_') || plain[thief]?.includes(subject) === true) continue;
+      if (subject.startsWith('_INBOX_') || plainSubjects[thief]?.includes(subject) === true)
+        continue;
       stage.as(component).subscribe(subject, {
-        callback: (_, message) => void heard.push(`${component} ${message.subject}`),
+        callback: (_, message) => void heardMessages.push(`${component} ${message.subject}`),
       });
     }
   }
-  return heard;
+  return heardMessages;
 }

@@ -7,11 +7,11 @@ import { gzipSync } from 'node:zlib';
 export interface CarelessUpstream extends Disposable {
   readonly url: string;
   readonly host: string;
-  /** Credentials that arrived, by the path that they were sent to. */
-  readonly received: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The credentials that arrived, by the path of the request that carried them. */
+  readonly receivedCredentials: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Where it repeats what it was sent, each in its own way. */
+/** Paths of the upstream, each of which repeats the request's credential in another way. */
 export const carelessPaths = [
   '/body',
   '/headers',
@@ -25,15 +25,18 @@ export const carelessPaths = [
 ] as const;
 type Path = (typeof carelessPaths)[number];
 
-/** A third-party API that repeats credentials in everything it says, errors and broken answers included. */
+/**
+ * Starts a third-party API that repeats credentials in every answer, including errors and malformed
+ * answers.
+ */
 export async function startCarelessUpstream(): Promise<CarelessUpstream> {
   const received = new Map<string, Set<string>>();
   const server = createServer((request, reply) => {
     request.resume().on('end', () => {
       const path = new URL(request.url ?? '', 'http://upstream').pathname;
-      const found = credentialIn(request);
-      received.set(path, (received.get(path) ?? new Set()).add(found));
-      (answers[path as Path] ?? answers['/body'])(found, reply);
+      const foundCredential = credentialIn(request);
+      received.set(path, (received.get(path) ?? new Set()).add(foundCredential));
+      (answers[path as Path] ?? answers['/body'])(foundCredential, reply);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -42,7 +45,7 @@ export async function startCarelessUpstream(): Promise<CarelessUpstream> {
   return {
     url: `http://${host}`,
     host,
-    received,
+    receivedCredentials: received,
     [Symbol.dispose]() {
       server.closeAllConnections();
       server.close();
@@ -56,29 +59,29 @@ function credentialIn({ headers, url = '' }: IncomingMessage): string {
   return [...inHeaders, ...inQuery].find((value) => value.startsWith('CANARY-')) ?? 'none';
 }
 
-function spellings(found: string) {
-  const bytes = Buffer.from(found);
+function encodingsOf(foundCredential: string) {
+  const bytes = Buffer.from(foundCredential);
   return {
-    raw: found,
+    raw: foundCredential,
     base64: bytes.toString('base64'),
-    basic: Buffer.from(`user:${found}`).toString('base64'),
+    basic: Buffer.from(`user:${foundCredential}`).toString('base64'),
     base64url: bytes.toString('base64url'),
     hex: bytes.toString('hex'),
     HEX: bytes.toString('hex').toUpperCase(),
-    url: encodeURIComponent(found),
-    form: new URLSearchParams({ found }).toString(),
-    json: JSON.stringify({ found }),
-    sentence: `The key ${found} may not do this.`,
+    url: encodeURIComponent(foundCredential),
+    form: new URLSearchParams({ found: foundCredential }).toString(),
+    json: JSON.stringify({ found: foundCredential }),
+    sentence: `The key ${foundCredential} may not do this.`,
   };
 }
 
-const answers: Record<Path, (found: string, reply: ServerResponse) => void> = {
-  '/body': (found, reply) => {
+const answers: Record<Path, (foundCredential: string, reply: ServerResponse) => void> = {
+  '/body': (foundCredential, reply) => {
     reply.writeHead(200, { 'content-type': 'application/json' });
-    reply.end(JSON.stringify({ [found]: 'as a name', ...spellings(found) }));
+    reply.end(JSON.stringify({ [foundCredential]: 'as a name', ...encodingsOf(foundCredential) }));
   },
-  '/headers': (found, reply) => {
-    const { json: _, raw, ...rest } = spellings(encodeURI(found));
+  '/headers': (foundCredential, reply) => {
+    const { json: _, raw, ...rest } = encodingsOf(encodeURI(foundCredential));
     for (const [name, value] of Object.entries({ raw, ...rest })) {
       reply.setHeader(`x-${name.toLowerCase()}-${name.length}`, value);
     }
@@ -86,34 +89,44 @@ const answers: Record<Path, (found: string, reply: ServerResponse) => void> = {
     reply.setHeader('www-authenticate', `Bearer error_description="${raw} is not known"`);
     reply.writeHead(401).end();
   },
-  '/redirect': (found, reply) => {
-    const query = new URLSearchParams({ token: found, also: spellings(found).hex });
+  '/redirect': (foundCredential, reply) => {
+    const query = new URLSearchParams({
+      token: foundCredential,
+      also: encodingsOf(foundCredential).hex,
+    });
     reply.writeHead(302, { location: `https://elsewhere.example/?${query.toString()}` }).end();
   },
-  '/gzip': (found, reply) => {
+  '/gzip': (foundCredential, reply) => {
     reply.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-    reply.end(gzipSync(JSON.stringify(spellings(found))));
+    reply.end(gzipSync(JSON.stringify(encodingsOf(foundCredential))));
   },
-  '/error': (found, reply) => {
+  '/error': (foundCredential, reply) => {
     reply.writeHead(500, { 'content-type': 'application/problem+json' });
-    reply.end(JSON.stringify({ detail: `refused ${found}`, trace: [spellings(found)] }));
+    reply.end(
+      JSON.stringify({
+        detail: `refused ${foundCredential}`,
+        trace: [encodingsOf(foundCredential)],
+      }),
+    );
   },
-  '/page': (found, reply) => {
+  '/page': (foundCredential, reply) => {
     reply.writeHead(403, { 'content-type': 'text/html' });
-    reply.end(`<p>${found}</p><!-- ${JSON.stringify(spellings(found))} -->`);
+    reply.end(`<p>${foundCredential}</p><!-- ${JSON.stringify(encodingsOf(foundCredential))} -->`);
   },
-  '/hang-up': (found, reply) => {
+  '/hang-up': (foundCredential, reply) => {
     reply.writeHead(200, { 'content-type': 'text/plain', 'content-length': '100000' });
-    reply.write(found, () => reply.destroy());
+    reply.write(foundCredential, () => reply.destroy());
   },
-  '/no-http': (found, reply) => {
-    reply.socket?.end(`HTTP/1.1 200 ${encodeURI(found)}\r\nx bad ${encodeURI(found)}: 1\r\n\r\n`);
+  '/no-http': (foundCredential, reply) => {
+    reply.socket?.end(
+      `HTTP/1.1 200 ${encodeURI(foundCredential)}\r\nx bad ${encodeURI(foundCredential)}: 1\r\n\r\n`,
+    );
   },
-  '/large': (found, reply) => {
+  '/large': (foundCredential, reply) => {
     reply.writeHead(200, { 'content-type': 'text/plain' });
     const filler = 'x'.repeat(9_973);
     for (let part = 0; part < 70; part += 1)
-      reply.write(`${filler}${found}${spellings(found).hex}`);
+      reply.write(`${filler}${foundCredential}${encodingsOf(foundCredential).hex}`);
     reply.end();
   },
 };

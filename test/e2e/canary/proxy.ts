@@ -4,38 +4,41 @@ import type { AddressInfo, Socket } from 'node:net';
 
 export interface RecordingProxy extends Disposable {
   readonly port: number;
-  /** Where connections are passed on to; set before the first one comes. */
-  target: number;
-  /** Every byte that came back, in the order it came. */
+  /**
+   * The port to which the proxy forwards connections; a test sets it before the first connection.
+   */
+  targetPort: number;
+  /** Every byte that the gateway answered, in order. */
   answers(): Buffer;
 }
 
-/** Passes TCP on as it is and keeps what the gateway answered: nothing parsed, nothing lost. */
+/** Forwards TCP unchanged and records every byte that the gateway answers, without parsing it. */
 export async function startRecordingProxy(): Promise<RecordingProxy> {
-  const answered: Buffer[] = [];
+  const answeredChunks: Buffer[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
-    const gateway = connect(proxy.target, '127.0.0.1');
-    for (const socket of [client, gateway]) {
+    const gatewaySocket = connect(proxy.targetPort, '127.0.0.1');
+    for (const socket of [client, gatewaySocket]) {
       sockets.add(socket);
-      // A reset on one side ends the other; what was answered until then is kept.
+      // A connection reset on one side closes the other side; bytes that were answered before the
+      // reset stay recorded.
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         sockets.delete(socket);
         client.destroy();
-        gateway.destroy();
+        gatewaySocket.destroy();
       });
     }
-    gateway.on('data', (chunk: Buffer) => answered.push(chunk));
-    client.pipe(gateway);
-    gateway.pipe(client);
+    gatewaySocket.on('data', (chunk: Buffer) => answeredChunks.push(chunk));
+    client.pipe(gatewaySocket);
+    gatewaySocket.pipe(client);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const proxy: RecordingProxy = {
     port: (server.address() as AddressInfo).port,
-    target: 0,
-    answers: () => Buffer.concat(answered),
+    targetPort: 0,
+    answers: () => Buffer.concat(answeredChunks),
     [Symbol.dispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 import { gzipMembersIn } from '../../support/canaries.ts';
 
-/** A secret as it may be found: by its own name, encoded, or inside something that was encoded. */
+/**
+ * The byte sequences in which a secret may appear: plain, encoded, or within a longer text that was
+ * encoded as a whole.
+ */
 export function formsOf(secret: string): ReadonlyMap<string, Buffer> {
   const bytes = Buffer.from(secret);
   const forms = new Map<string, string>([
@@ -14,17 +17,26 @@ export function formsOf(secret: string): ReadonlyMap<string, Buffer> {
     ['URL', encodeURIComponent(secret)],
     ['form', new URLSearchParams({ '': secret }).toString().slice(1)],
   ]);
-  // Base64 of a longer text shows what is in it in one of three spellings, by its position.
-  for (const before of ['', 'a', 'ab']) {
-    const whole = Buffer.concat([Buffer.from(before), bytes]).toString('base64');
-    const inner = whole.slice(before.length === 0 ? 0 : 4, -4).replaceAll('=', '');
-    forms.set(`base64+${before.length}`, inner);
-    forms.set(`base64url+${before.length}`, inner.replaceAll('+', '-').replaceAll('/', '_'));
+  // Base64 encodes three bytes at a time, so a secret within a longer text has one of three
+  // encodings, by its position.
+  for (const alignmentPrefix of ['', 'a', 'ab']) {
+    const wholeBase64 = Buffer.concat([Buffer.from(alignmentPrefix), bytes]).toString('base64');
+    const innerBase64 = wholeBase64
+      .slice(alignmentPrefix.length === 0 ? 0 : 4, -4)
+      .replaceAll('=', '');
+    forms.set(`base64+${alignmentPrefix.length}`, innerBase64);
+    forms.set(
+      `base64url+${alignmentPrefix.length}`,
+      innerBase64.replaceAll('+', '-').replaceAll('/', '_'),
+    );
   }
   return new Map([...forms].map(([name, text]) => [name, Buffer.from(text)]));
 }
 
-/** Which forms of which secrets are in a sink; gzip members in it are opened first. */
+/**
+ * Finds which secrets a place contains, and in which encoding, including data that was compressed
+ * with gzip.
+ */
 export function sweep(
   sink: Buffer,
   secrets: ReadonlyMap<string, string>,
@@ -35,14 +47,14 @@ export function sweep(
       layers.flatMap((layer) => {
         const at = layer.indexOf(bytes);
         if (at < 0) return [];
-        const near = layer.subarray(Math.max(0, at - 120), at).toString('latin1');
-        return [{ secret: name, form, near: near.replaceAll(/[^\x20-\x7e]/g, '.') }];
+        const precedingText = layer.subarray(Math.max(0, at - 120), at).toString('latin1');
+        return [{ secret: name, form, near: precedingText.replaceAll(/[^\x20-\x7e]/g, '.') }];
       }),
     ),
   );
 }
 
-/** All files below a folder, by their path. */
+/** The contents of all files below a folder, by path. */
 export async function filesBelow(folder: string): Promise<Map<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());

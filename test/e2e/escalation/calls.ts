@@ -1,15 +1,15 @@
 import { write } from './scene.ts';
 
-/** A call that an agent tries. */
+/** A call that an agent attempts. */
 interface Attempt {
   readonly what: string;
   readonly call: (upstream: { readonly url: string; readonly host: string }) => object;
 }
 
-export const raw = (url: string, method = 'POST') => ({ service: 'http', method, url });
+export const createRawCall = (url: string, method = 'POST') => ({ service: 'http', method, url });
 const portOf = (host: string) => host.split(':')[1];
 
-const bySpelledHost = [
+const spelledHostAttempts = [
   '127.1',
   '127.0.0.1.',
   '2130706433',
@@ -20,9 +20,9 @@ const bySpelledHost = [
   '127%2E0.0.1',
 ].map((name): Attempt => ({
   what: `raw HTTP to the host spelled ${name}`,
-  call: ({ host }) => raw(`http://${name}:${portOf(host)}/notes/secret`),
+  call: ({ host }) => createRawCall(`http://${name}:${portOf(host)}/notes/secret`),
 }));
-const byPath = [
+const pathAttempts = [
   '/notes/secret?x=1',
   '/notes/%73ecret',
   '/notes/secret/',
@@ -39,17 +39,17 @@ const byPath = [
   '/notes/secret%3Bv=1',
 ].map((path): Attempt => ({
   what: `raw HTTP to ${path}`,
-  call: ({ url }) => raw(`${url}${path}`),
+  call: ({ url }) => createRawCall(`${url}${path}`),
 }));
-const byName = ['notes', 'second', 'shared', 'org/shared', 'shadow', 'again'].map(
+const serviceNameAttempts = ['notes', 'second', 'shared', 'org/shared', 'shadow', 'again'].map(
   (service): Attempt => ({ what: `the service ${service}`, call: () => write('secret', service) }),
 );
 
-/** Every way to the topic `secret` that gets there when nothing denies it. */
-export const waysIn: readonly Attempt[] = [
-  ...byName,
-  ...byPath,
-  ...bySpelledHost,
+/** Every way to write to the topic `secret`. Each succeeds if no rule denies it. */
+export const writeAttempts: readonly Attempt[] = [
+  ...serviceNameAttempts,
+  ...pathAttempts,
+  ...spelledHostAttempts,
   {
     what: 'a verb call on another instance',
     call: () => ({ service: 'second', method: 'POST', path: '/notes/secret' }),
@@ -60,159 +60,166 @@ export const waysIn: readonly Attempt[] = [
   },
   {
     what: 'the scheme in capitals, the port with zeros',
-    call: ({ host }) => raw(`HTTP://127.0.0.1:0${portOf(host)}/notes/secret`),
+    call: ({ host }) => createRawCall(`HTTP://127.0.0.1:0${portOf(host)}/notes/secret`),
   },
 ];
 
-/** A deny rule, and a call that it means, however the call is spelled or made. */
-export interface Denied extends Attempt {
+/**
+ * A deny rule, and a call that the rule covers although the call is spelled differently or made in
+ * another way.
+ */
+export interface DeniedCall extends Attempt {
   readonly deny: string;
-  /** The same agent may make this one: the rule is no broader than it reads. */
-  readonly beside?: Attempt['call'];
+  /** A similar call that the rule does not cover, so the agent may still make it. */
+  readonly allowedCall?: Attempt['call'];
 }
 
 type Upstream = Parameters<Attempt['call']>[0];
-export const letter = (...to: string[]) => ({
+export const createLetterCall = (...to: string[]) => ({
   service: 'letters',
   action: 'send_letter',
   params: { to },
 });
-export const rawLetter = (body: unknown) => (at: Upstream) => ({
-  ...raw(`${at.url}/letters`),
+export const createRawLetterCall = (body: unknown) => (at: Upstream) => ({
+  ...createRawCall(`${at.url}/letters`),
   body,
 });
-export const search =
+export const createLetterSearch =
   (query: string, method = 'GET') =>
   (at: Upstream) =>
-    raw(`${at.url}/letters?${query}`, method);
-const one = (service: string, action: string, id?: string) => () => ({
+    createRawCall(`${at.url}/letters?${query}`, method);
+const callAction = (service: string, action: string, id?: string) => () => ({
   service,
   action,
   params: id === undefined ? {} : { id },
 });
 export const host = '127.0.0.1:PORT';
 
-/** `PORT` in a rule is that of the upstream. */
-export const deniedCalls: readonly Denied[] = [
+/** The text `PORT` in a rule stands for the upstream's port. */
+export const deniedCalls: readonly DeniedCall[] = [
   {
-    what: 'letter case in an action',
+    what: 'another letter case in an action',
     deny: 'notes:write_note:Secret',
     call: () => write('SECRET'),
-    beside: () => write('PUBLIC'),
+    allowedCall: () => write('PUBLIC'),
   },
   {
     what: 'a name with .git, in an action',
     deny: 'notes:write_note:secret',
     call: () => write('secret.git'),
-    beside: () => write('secretary.git'),
+    allowedCall: () => write('secretary.git'),
   },
   {
-    what: 'letter case in a query',
+    what: 'another letter case in a query',
     deny: 'letters:find_letters:boss',
-    call: search('to=BOSS'),
-    beside: search('to=STAFF'),
+    call: createLetterSearch('to=BOSS'),
+    allowedCall: createLetterSearch('to=STAFF'),
   },
-  { what: 'a query name in capitals', deny: 'letters:find_letters:boss', call: search('TO=boss') },
+  {
+    what: 'a query name in capitals',
+    deny: 'letters:find_letters:boss',
+    call: createLetterSearch('TO=boss'),
+  },
   {
     what: 'a second value in a query',
     deny: 'letters:find_letters:boss',
-    call: search('to=staff&to=boss'),
+    call: createLetterSearch('to=staff&to=boss'),
   },
   {
-    what: 'HEAD for the GET that is denied',
+    what: 'HEAD for a denied GET',
     deny: 'letters:find_letters:boss',
-    call: search('to=boss', 'HEAD'),
-    beside: search('to=staff', 'HEAD'),
+    call: createLetterSearch('to=boss', 'HEAD'),
+    allowedCall: createLetterSearch('to=staff', 'HEAD'),
   },
   {
-    what: 'HEAD for the GET of an address that is denied',
+    what: 'HEAD for a denied GET of a URL',
     deny: `http:GET:${host}/letters`,
-    call: search('to=boss', 'HEAD'),
-    beside: (at) => raw(`${at.url}/elsewhere`, 'HEAD'),
+    call: createLetterSearch('to=boss', 'HEAD'),
+    allowedCall: (at) => createRawCall(`${at.url}/elsewhere`, 'HEAD'),
   },
   {
-    what: 'letter case in a body',
+    what: 'another letter case in a body',
     deny: 'letters:send_letter:boss',
-    call: rawLetter({ to: ['BOSS'] }),
-    beside: rawLetter({ to: ['STAFF'] }),
+    call: createRawLetterCall({ to: ['BOSS'] }),
+    allowedCall: createRawLetterCall({ to: ['STAFF'] }),
   },
   {
     what: 'one recipient of several',
     deny: 'letters:send_letter:boss',
-    call: () => letter('staff', 'boss'),
-    beside: () => letter('staff', 'guests'),
+    call: () => createLetterCall('staff', 'boss'),
+    allowedCall: () => createLetterCall('staff', 'guests'),
   },
   {
     what: 'a recipient in a list of addresses',
     deny: 'letters:send_letter:boss@a.example',
-    call: () => letter('Staff <staff@a.example>, The Boss <Boss@a.example>'),
-    beside: () => letter('Staff <staff@a.example>, Guests <guests@a.example>'),
+    call: () => createLetterCall('Staff <staff@a.example>, The Boss <Boss@a.example>'),
+    allowedCall: () => createLetterCall('Staff <staff@a.example>, Guests <guests@a.example>'),
   },
   {
     what: 'a path that only a member’s own template lists',
     deny: 'notes:write_note:secret',
-    call: one('diary', 'write_one', 'x'),
-    beside: one('cards', 'write_one', 'x'),
+    call: callAction('diary', 'write_one', 'x'),
+    allowedCall: callAction('cards', 'write_one', 'x'),
   },
   {
-    what: 'raw HTTP to a path that nothing lists',
+    what: 'raw HTTP to a path that no template lists',
     deny: 'notes:write_note:secret',
-    call: ({ url }) => raw(`${url}/unlisted`),
-    beside: ({ url }) => raw(`${url}/cards/x`),
+    call: ({ url }) => createRawCall(`${url}/unlisted`),
+    allowedCall: ({ url }) => createRawCall(`${url}/cards/x`),
   },
   {
-    what: 'an operation that carries others',
+    what: 'an operation that carries other operations',
     deny: 'notes:write_note:secret',
-    call: one('cards', 'query'),
-    beside: one('cards', 'write_one', 'x'),
+    call: callAction('cards', 'query'),
+    allowedCall: callAction('cards', 'write_one', 'x'),
   },
   {
-    what: 'raw HTTP to an operation that carries others',
+    what: 'raw HTTP to an operation that carries other operations',
     deny: 'notes:read_note:secret',
-    call: ({ url }) => raw(`${url}/cards/graphql/any`),
+    call: ({ url }) => createRawCall(`${url}/cards/graphql/any`),
   },
   {
-    what: 'an action at an address that is denied',
+    what: 'an action at a denied URL',
     deny: `http:ANY:${host}/notes/**`,
     call: () => write('any'),
-    beside: one('cards', 'write_one', 'x'),
+    allowedCall: callAction('cards', 'write_one', 'x'),
   },
   {
-    what: 'an action at an address that is denied in other letters',
+    what: 'an action at a denied URL in another letter case',
     deny: `http:POST:${host}/Notes/Any`,
     call: () => write('any'),
-    beside: () => write('other'),
+    allowedCall: () => write('other'),
   },
   {
-    what: 'an action with a secret that is denied',
+    what: 'an action with a denied secret',
     deny: 'secret:org/sealed:*',
-    call: one('vault', 'open_one', 'x'),
-    beside: () => write('any'),
+    call: callAction('vault', 'open_one', 'x'),
+    allowedCall: () => write('any'),
   },
   {
-    what: 'an action with a secret that is denied without org/',
+    what: 'an action with a secret denied without org/',
     deny: 'secret:sealed:*',
-    call: one('vault', 'open_one', 'x'),
+    call: callAction('vault', 'open_one', 'x'),
   },
   {
     what: 'an action with any secret for a host that is denied',
     deny: `secret:*:${host}`,
-    call: one('vault', 'open_one', 'x'),
-    beside: () => write('any'),
+    call: callAction('vault', 'open_one', 'x'),
+    allowedCall: () => write('any'),
   },
   {
-    what: 'raw HTTP where all of it is denied, actions not',
+    what: 'raw HTTP where all raw HTTP is denied and actions are not',
     deny: 'http:*:*',
-    call: ({ url }) => raw(`${url}/cards/x`),
-    beside: one('vault', 'open_one', 'x'),
+    call: ({ url }) => createRawCall(`${url}/cards/x`),
+    allowedCall: callAction('vault', 'open_one', 'x'),
   },
   {
-    what: 'a raw secret where all of them are denied, actions not',
+    what: 'a raw secret where all raw secrets are denied and actions are not',
     deny: 'secret:*:*',
     call: ({ url }) => ({
-      ...raw(`${url}/cards/x`),
+      ...createRawCall(`${url}/cards/x`),
       secrets: [{ name: 'sealed', in: 'header', key: 'X-Token' }],
     }),
-    beside: one('vault', 'open_one', 'x'),
+    allowedCall: callAction('vault', 'open_one', 'x'),
   },
 ];

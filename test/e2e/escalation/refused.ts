@@ -1,4 +1,7 @@
-/** Other spellings of a host that is not an address; nothing leaves, so none of it has to exist. */
+/**
+ * Other spellings of a host name. The gateway denies the calls before it sends them, so the hosts
+ * need not exist.
+ */
 export const spelledNames: readonly string[] = [
   'https://xn--bcher-kva.example/notes/x',
   'https://XN--BCHER-KVA.EXAMPLE/notes/x',
@@ -9,7 +12,10 @@ export const spelledNames: readonly string[] = [
   'http://bücher.example/notes/x',
 ];
 
-/** What two parsers could read differently is refused, whatever is allowed. */
+/**
+ * URLs that two parsers could read differently. The gateway refuses them even if a rule allows
+ * every call.
+ */
 export const crookedTargets: readonly string[] = [
   'http://HOST../notes/x',
   'https://bücher.example../notes/x',
@@ -24,14 +30,41 @@ export const crookedTargets: readonly string[] = [
   'http://HOST/notes/x?_method=DELETE',
 ];
 
-const post = { service: 'notes', method: 'POST', path: '/notes/x' };
-const typed = (type: string, body: unknown) => ({
-  ...post,
+/**
+ * Headers by which storage services read, rename or link a second resource, past a deny rule that
+ * holds for it.
+ */
+const secondResources: readonly string[] = [
+  'x-amz-copy-source',
+  'X_Amz_Copy.Source',
+  'x-amz-copy-source-range',
+  'x-amz-rename-source',
+  'x-goog-copy-source',
+  'x-ms-copy-source',
+  'x-ms-rename-source',
+  'x-ms-file-rename-source',
+  'x-oss-copy-source',
+  'X-Copy-From',
+  'X-Copy-From-Account',
+  'X-Symlink-Target',
+  'x-oss-symlink-target',
+  'X-Object-Manifest',
+  'Destination',
+];
+
+const postCall = { service: 'notes', method: 'POST', path: '/notes/x' };
+const createPostWithType = (type: string, body: unknown) => ({
+  ...postCall,
   headers: { 'Content-Type': type },
   body,
 });
+/** A call that puts the value of a secret into the header. */
+const named = (key: string) => ({ ...postCall, secrets: [{ name: 'token', in: 'header', key }] });
 
-/** What an upstream may read as another request than its key says, whatever is allowed. */
+/**
+ * Calls with headers or parameters that make some upstreams handle another request than the
+ * permission key names. The gateway refuses them even if a rule allows every call.
+ */
 export const overridingCalls: readonly (readonly [what: string, call: object])[] = [
   ...[
     'X-HTTP-Method-Override',
@@ -43,18 +76,27 @@ export const overridingCalls: readonly (readonly [what: string, call: object])[]
     'transfer_encoding',
     'content_length',
     'Host',
+    ...secondResources,
   ].map(
-    (name) => [`the header ${name}`, { ...post, headers: { [name]: '/notes/secret' } }] as const,
+    (name) =>
+      [`the header ${name}`, { ...postCall, headers: { [name]: '/notes/secret' } }] as const,
   ),
-  ['_method in JSON', { ...post, body: { _method: 'DELETE' } }],
-  ['_method in a text of JSON', typed('application/json', '{"_method":"DELETE"}')],
-  ['_method in a form', typed('application/x-www-form-urlencoded', { _method: 'DELETE' })],
-  ['_method behind a semicolon', typed('application/x-www-form-urlencoded', 'a=1;_method=DELETE')],
-  ['_method in a query', { ...post, path: '/notes/x?a=1;_method=DELETE' }],
-  ['_method in a multipart form', typed('multipart/form-data', { _method: 'DELETE' })],
+  ['a secret as the header x-amz-copy-source', named('x-amz-copy-source')],
+  ['_method in JSON', { ...postCall, body: { _method: 'DELETE' } }],
+  ['_method in a text of JSON', createPostWithType('application/json', '{"_method":"DELETE"}')],
+  [
+    '_method in a form',
+    createPostWithType('application/x-www-form-urlencoded', { _method: 'DELETE' }),
+  ],
+  [
+    '_method behind a semicolon',
+    createPostWithType('application/x-www-form-urlencoded', 'a=1;_method=DELETE'),
+  ],
+  ['_method in a query', { ...postCall, path: '/notes/x?a=1;_method=DELETE' }],
+  ['_method in a multipart form', createPostWithType('multipart/form-data', { _method: 'DELETE' })],
   [
     '_method in a multipart text',
-    typed(
+    createPostWithType(
       'multipart/form-data; boundary=b',
       '--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--b--\r\n',
     ),
@@ -65,7 +107,7 @@ export const overridingCalls: readonly (readonly [what: string, call: object])[]
   ],
 ];
 
-/** Not the topic `public`, however much like it or like a pattern they look. */
+/** Topics that resemble the allowed topic `public` or a pattern for it, but differ from it. */
 export const otherTopics: readonly string[] = [
   '*',
   '**',
@@ -98,11 +140,13 @@ export const otherTopics: readonly string[] = [
   'public\u0000',
   'public\n',
   'public%0a',
-  // The rule has the composed form.
+  // The rule names the same text with the composed character é.
   'cafe\u0301',
 ];
 
-/** Names of nothing, for an agent to which everything is allowed. */
+/**
+ * Names of services and actions that do not exist. The agent that calls them is allowed everything.
+ */
 export const strangeNames: readonly [service: string, action: string][] = [
   ...[
     '*',

@@ -1,10 +1,10 @@
-import type { Agent } from '../support/world.ts';
+import type { Agent } from '../../support/world.ts';
 import type { Scene } from './scene.ts';
 
 type Relative = {
   [Name in keyof Scene]: Scene[Name] extends Agent ? Name : never;
 }[keyof Scene];
-type Member = Relative | 'admin' | 'mia';
+type RelatedIdentity = Relative | 'admin' | 'mia';
 
 interface Request {
   readonly method: 'POST' | 'PATCH' | 'DELETE' | 'GET';
@@ -12,16 +12,26 @@ interface Request {
   readonly body?: unknown;
 }
 
-/** What an agent asks of an identity that is not its own to change, and the error it gets. */
-export interface Claim {
+/**
+ * A request by an agent to change an identity that it may not change, and the error that the agent
+ * gets.
+ */
+export interface ForbiddenRequest {
   readonly what: string;
   readonly as: 'bot' | 'child';
   readonly request: (scene: Scene) => Promise<Request>;
   readonly error: string;
 }
 
-/** `not_found` of whom it may not even see, `forbidden` of whom it may. */
-type Relation = readonly [as: Claim['as'], to: Member, error: 'not_found' | 'forbidden'];
+/**
+ * Which agent tries to change which identity. The error is `not_found` for an identity that the
+ * agent may not see, and `forbidden` for one that it may see.
+ */
+type Relation = readonly [
+  as: ForbiddenRequest['as'],
+  to: RelatedIdentity,
+  error: 'not_found' | 'forbidden',
+];
 const relations: readonly Relation[] = [
   ['bot', 'bot', 'forbidden'],
   ['bot', 'twin', 'not_found'],
@@ -35,88 +45,110 @@ const relations: readonly Relation[] = [
   ['child', 'placed', 'not_found'],
   ['child', 'admin', 'not_found'],
 ];
-/** Below it, but made by another: it may stop them, and have neither their keys nor a wider reach. */
-const stepchildren: readonly Relation[] = [
+/**
+ * Identities below the agent that another identity created. The agent may stop them, but may
+ * neither create keys for them nor extend their rights.
+ */
+const foreignDescendantRelations: readonly Relation[] = [
   ['bot', 'placed', 'forbidden'],
   ['bot', 'grandchild', 'forbidden'],
 ];
 
-const idOf = (scene: Scene, who: Member) =>
-  who === 'admin' ? scene.world.admin.id : scene[who].id;
-const at = (scene: Scene, who: Member, more = '') => `/v1/identities/${idOf(scene, who)}${more}`;
+const idOf = (scene: Scene, identityName: RelatedIdentity) =>
+  identityName === 'admin' ? scene.world.admin.id : scene[identityName].id;
+const identityPath = (scene: Scene, identityName: RelatedIdentity, moreWords = '') =>
+  `/v1/identities/${idOf(scene, identityName)}${moreWords}`;
 
-const forKeysAndReach = [...relations, ...stepchildren].flatMap(([as, to, error]): Claim[] => [
-  {
-    what: `${as} makes a key for ${to}`,
-    as,
-    error,
-    request: async (scene) => ({
-      method: 'POST',
-      path: at(scene, to, '/keys'),
-      body: { name: 'borrowed' },
-    }),
-  },
-  {
-    what: `${as} makes ${to} live for good`,
-    as,
-    error,
-    request: async (scene) => ({
-      method: 'PATCH',
-      path: at(scene, to),
-      body: { expires_at: null },
-    }),
-  },
-  {
-    what: `${as} lets ${to} inherit`,
-    as,
-    error: to === 'bot' && as === 'bot' ? 'forbidden' : error,
-    request: async (scene) => ({
-      method: 'PATCH',
-      path: at(scene, to),
-      body: { inherit_permissions: true },
-    }),
-  },
-]);
+const descriptions: Readonly<Record<RelatedIdentity, string>> = {
+  bot: 'the agent',
+  child: 'the agent’s own subagent',
+  sibling: 'another subagent of the agent',
+  grandchild: 'a subagent of the agent’s subagent',
+  placed: 'a subagent that the user created below the agent',
+  twin: 'another agent of the user',
+  nephew: 'a subagent of another agent',
+  admin: 'the user',
+  mia: 'another user',
+  theirs: 'an agent of another user',
+};
+/** The tests' titles name identities by how they are related to the agent `bot`. */
+const nameInTitle = (as: ForbiddenRequest['as'], to: RelatedIdentity) =>
+  as === to ? 'itself' : descriptions[to];
 
-const forTheRest = relations.flatMap(([as, to, error]): Claim[] => [
-  ...(['archive', 'restore', 'revoke'] as const).map((verb): Claim => ({
-    what: `${as} would ${verb} ${to}`,
+const keyAndReachRequests = [...relations, ...foreignDescendantRelations].flatMap(
+  ([as, to, error]): ForbiddenRequest[] => [
+    {
+      what: `${descriptions[as]} creates a key for ${nameInTitle(as, to)}`,
+      as,
+      error,
+      request: async (scene) => ({
+        method: 'POST',
+        path: identityPath(scene, to, '/keys'),
+        body: { name: 'borrowed' },
+      }),
+    },
+    {
+      what: `${descriptions[as]} removes the expiry of ${nameInTitle(as, to)}`,
+      as,
+      error,
+      request: async (scene) => ({
+        method: 'PATCH',
+        path: identityPath(scene, to),
+        body: { expires_at: null },
+      }),
+    },
+    {
+      what: `${descriptions[as]} switches on the inheritance of ${nameInTitle(as, to)}`,
+      as,
+      error: to === 'bot' && as === 'bot' ? 'forbidden' : error,
+      request: async (scene) => ({
+        method: 'PATCH',
+        path: identityPath(scene, to),
+        body: { inherit_permissions: true },
+      }),
+    },
+  ],
+);
+
+const lifecycleRequests = relations.flatMap(([as, to, error]): ForbiddenRequest[] => [
+  ...(['archive', 'restore', 'revoke'] as const).map((verb): ForbiddenRequest => ({
+    what: `${descriptions[as]} tries to ${verb} ${nameInTitle(as, to)}`,
     as,
     error,
-    request: async (scene) => ({ method: 'POST', path: at(scene, to, `/${verb}`) }),
+    request: async (scene) => ({ method: 'POST', path: identityPath(scene, to, `/${verb}`) }),
   })),
   {
-    what: `${as} has the approved calls of ${to} run by themselves`,
+    what: `${descriptions[as]} switches on the automatic replay of ${nameInTitle(as, to)}`,
     as,
     error,
     request: async (scene) => ({
       method: 'PATCH',
-      path: at(scene, to),
+      path: identityPath(scene, to),
       body: { auto_call_on_approve: true },
     }),
   },
 ]);
 
-const forKeys = [...relations, ...stepchildren]
+const keyRevocations = [...relations, ...foreignDescendantRelations]
   .filter(([, to]) => to !== 'admin' && to !== 'mia')
-  .map(([as, to, error]): Claim => ({
-    what: `${as} revokes a key of ${to}`,
+  .map(([as, to, error]): ForbiddenRequest => ({
+    what: `${descriptions[as]} revokes a key of ${nameInTitle(as, to)}`,
     as,
     error,
     request: async (scene) => {
-      const keyId = await scene.keyOf(scene[to as Relative]);
-      return { method: 'DELETE', path: at(scene, to, `/keys/${keyId}`) };
+      const keyId = await scene.findKeyId(scene[to as Relative]);
+      return { method: 'DELETE', path: identityPath(scene, to, `/keys/${keyId}`) };
     },
   }));
 
-const forParents = (
+const subagentCreations = (
   [
     ...relations.filter(([as, to]) => as !== to),
-    ...stepchildren,
+    ...foreignDescendantRelations,
     ['bot', 'child', 'forbidden'],
   ] as Relation[]
-).map(([as, to, error]): Claim => ({
-  what: `${as} puts a subagent below ${to}`,
+).map(([as, to, error]): ForbiddenRequest => ({
+  what: `${descriptions[as]} creates a subagent below ${nameInTitle(as, to)}`,
   as,
   error,
   request: async (scene) => ({
@@ -126,35 +158,38 @@ const forParents = (
   }),
 }));
 
-const forPlaces = (['bot', 'child'] as const).flatMap((to): Claim[] =>
+const fieldChanges = (['bot', 'child'] as const).flatMap((to): ForbiddenRequest[] =>
   (['parent_id', 'owner_id', 'kind', 'role'] as const).map((field) => ({
-    what: `bot gives ${to} another ${field}`,
+    what: `the agent gives ${nameInTitle('bot', to)} another ${field}`,
     as: 'bot',
     error: 'invalid_request',
     request: async (scene) => ({
       method: 'PATCH',
-      path: at(scene, to),
+      path: identityPath(scene, to),
       body: { [field]: field === 'role' ? 'admin' : field === 'kind' ? 'user' : scene.twin.id },
     }),
   })),
 );
 
-/** The key of one under the name of another: the id of the key must not do instead of the identity's. */
-const crossed: Claim = {
-  what: 'bot revokes a key of twin as one of its child',
+/**
+ * The path names an identity that the agent may change, and a key of another identity. The gateway
+ * must check that the key belongs to the identity.
+ */
+const foreignKeyRevocation: ForbiddenRequest = {
+  what: 'the agent revokes a key of another agent under its subagent’s path',
   as: 'bot',
   error: 'not_found',
   request: async (scene) => ({
     method: 'DELETE',
-    path: at(scene, 'child', `/keys/${await scene.keyOf(scene.twin)}`),
+    path: identityPath(scene, 'child', `/keys/${await scene.findKeyId(scene.twin)}`),
   }),
 };
 
-export const claims: readonly Claim[] = [
-  ...forKeysAndReach,
-  ...forTheRest,
-  ...forKeys,
-  ...forParents,
-  ...forPlaces,
-  crossed,
+export const forbiddenRequests: readonly ForbiddenRequest[] = [
+  ...keyAndReachRequests,
+  ...lifecycleRequests,
+  ...keyRevocations,
+  ...subagentCreations,
+  ...fieldChanges,
+  foreignKeyRevocation,
 ];

@@ -1,34 +1,37 @@
-import { withKey } from '../../support/http.ts';
-import { signInClient } from '../support/clients.ts';
-import type { SignedInClient } from '../support/clients.ts';
-import type { Person } from '../support/people.ts';
+import { createCallerWithKey } from '../../support/http.ts';
+import { signInClient } from '../../support/clients.ts';
+import type { SignedInClient } from '../../support/clients.ts';
+import type { Person } from '../../support/people.ts';
 import { possessionSettings } from '../idor/possessions.ts';
-import { createAgent, created, startWorld } from '../support/world.ts';
-import type { Agent, World } from '../support/world.ts';
+import { createAgent, successfulBodyOf, startWorld } from '../../support/world.ts';
+import type { Agent, World } from '../../support/world.ts';
 
-/** A family of agents of the admin, an agent of somebody else, and one API under many names. */
+/**
+ * The identities and services of the tests: agents and subagents of the admin, an agent of another
+ * person, and one API that several services call.
+ */
 export interface Scene extends AsyncDisposable {
   readonly world: World;
-  /** Colleague of the admin, a member. */
+  /** A member of the admin's org. */
   readonly mia: Person;
-  /** An agent of the admin, with a client that acts as it. */
+  /** An agent of the admin, and an OAuth client that may act as this agent. */
   readonly bot: Agent;
   readonly client: SignedInClient;
-  /** Another agent of the admin, and its subagent. */
+  /** Another agent of the admin, and a subagent of that agent. */
   readonly twin: Agent;
   readonly nephew: Agent;
-  /** Made by the bot below itself; the grandchild by the child. */
+  /** A subagent that `bot` created, and a subagent that `child` created. */
   readonly child: Agent;
   readonly sibling: Agent;
   readonly grandchild: Agent;
-  /** Made by the admin below the bot. */
+  /** A subagent of `bot` that the admin created. */
   readonly placed: Agent;
-  /** An agent of the colleague. */
+  /** An agent of the member `mia`. */
   readonly theirs: Agent;
-  /** Id of a key of each of them. */
-  readonly keyOf: (agent: Agent) => Promise<string>;
+  /** Finds the id of one of an agent's keys. */
+  readonly findKeyId: (agent: Agent) => Promise<string>;
   readonly agent: (name: string, ...rules: readonly string[]) => Promise<Agent>;
-  readonly rule: (agent: Agent, rule: string) => Promise<string>;
+  readonly addRule: (agent: Agent, rule: string) => Promise<string>;
 }
 
 export async function setScene(): Promise<Scene> {
@@ -48,7 +51,7 @@ export async function setScene(): Promise<Scene> {
   const rule = async (agent: Agent, text: string): Promise<string> => {
     const [effect, pattern] = text.split(/ (.*)/s);
     const body = { identity_id: agent.id, effect, pattern };
-    return created(await admin.post('/v1/rules', body)).id;
+    return successfulBodyOf(await admin.post('/v1/rules', body)).id;
   };
   return {
     world,
@@ -62,9 +65,9 @@ export async function setScene(): Promise<Scene> {
     grandchild: await createChild(url, child, { name: 'grandchild' }),
     placed: await createChild(url, admin, { name: 'placed', parent_id: bot.id }),
     theirs: await createAgent(url, mia, 'theirs'),
-    keyOf: async ({ id }) =>
-      created(await admin.get(`/v1/identities/${id}/keys`)).items[0].id as string,
-    rule,
+    findKeyId: async ({ id }) =>
+      successfulBodyOf(await admin.get(`/v1/identities/${id}/keys`)).items[0].id as string,
+    addRule: rule,
     async agent(name, ...rules) {
       const agent = await createAgent(url, admin, name);
       for (const text of rules) await rule(agent, text);
@@ -74,18 +77,21 @@ export async function setScene(): Promise<Scene> {
   };
 }
 
-/** A subagent, with a key that whoever made it has made. */
+/** Creates a subagent and a key for it, both with the credentials of the parent. */
 export async function createChild(
   url: string,
   maker: Pick<Person, 'post'>,
   fields: { name: string; parent_id?: string; inherit_permissions?: boolean },
 ): Promise<Agent> {
-  const { id } = created(await maker.post('/v1/identities/subagents', fields));
-  const { key } = created(await maker.post(`/v1/identities/${id}/keys`, { name: 'test' }));
-  return { id, key, ...withKey(url, key) };
+  const { id } = successfulBodyOf(await maker.post('/v1/identities/subagents', fields));
+  const { key } = successfulBodyOf(await maker.post(`/v1/identities/${id}/keys`, { name: 'test' }));
+  return { id, key, ...createCallerWithKey(url, key) };
 }
 
-/** One read and one write of a topic, which is the argument of their keys. */
+/**
+ * A template with one read and one write of a topic; the topic is the argument in their permission
+ * keys.
+ */
 const notesDocument = (key: string, server: string) => `openapi: 3.1.0
 info: { title: Notes ${key}, key: ${key}, category: Testing }
 servers: [{ url: '${server}' }]
@@ -96,7 +102,7 @@ paths:
     post: { operationId: write_note, summary: 'Write {topic}', scope_param: topic }
 `;
 
-/** A letter to several, and the search for one of them. */
+/** A template that sends a letter to several recipients, and searches for one recipient. */
 const lettersDocument = (server: string) => `openapi: 3.1.0
 info: { title: Letters, key: letters, category: Testing }
 servers: [{ url: '${server}' }]
@@ -120,8 +126,8 @@ paths:
               properties: { to: { type: array, items: { type: string } } }
 `;
 
-/** Takes any object. */
-const freeDocument = (server: string) => `openapi: 3.1.0
+/** A template whose only operation accepts any object as its body. */
+const anyBodyDocument = (server: string) => `openapi: 3.1.0
 info: { title: Free, key: free, category: Testing }
 servers: [{ url: '${server}' }]
 paths:
@@ -134,7 +140,7 @@ paths:
         content: { application/json: { schema: { type: object, additionalProperties: true } } }
 `;
 
-/** One write with the org's secret. */
+/** A template with one write that uses the org's secret. */
 const vaultDocument = (server: string) => `openapi: 3.1.0
 info: { title: Vault, key: vault, category: Testing }
 servers: [{ url: '${server}' }]
@@ -148,8 +154,11 @@ paths:
     post: { operationId: open_one, summary: 'Open {id}', scope_param: id }
 `;
 
-/** One operation of its own below \`/{key}\`, and one that carries others. */
-const besideDocument = (key: string, server: string) => `openapi: 3.1.0
+/**
+ * A template with two operations: one writes below `/{key}`, and the body of the other one
+ * (`multiplex`) carries operations itself.
+ */
+const multiplexDocument = (key: string, server: string) => `openapi: 3.1.0
 info: { title: Beside ${key}, key: ${key}, category: Testing }
 servers: [{ url: '${server}' }]
 paths:
@@ -160,7 +169,7 @@ paths:
     post: { operationId: query, summary: 'Query', multiplex: true }
 `;
 
-/** One write below a path. */
+/** A template with one write, at `/memos/{id}`. */
 const memosDocument = (key: string, server: string) => `openapi: 3.1.0
 info: { title: Memos ${key}, key: ${key}, category: Testing }
 servers: [{ url: '${server}' }]
@@ -170,7 +179,7 @@ paths:
     post: { operationId: write_memo, summary: 'Write {id}', scope_param: id }
 `;
 
-async function publish(
+async function publishTemplate(
   { admin }: World,
   {
     key,
@@ -179,51 +188,67 @@ async function publish(
     openapi = notesDocument(key, server),
   }: { key: string; server: string; tier: 'user' | 'org'; openapi?: string },
 ): Promise<void> {
-  created(await admin.post('/v1/templates', { openapi, tier }));
-  created(await admin.post(`/v1/templates/${key}/publish?tier=${tier}`, { version: 1 }));
+  successfulBodyOf(await admin.post('/v1/templates', { openapi, tier }));
+  successfulBodyOf(await admin.post(`/v1/templates/${key}/publish?tier=${tier}`, { version: 1 }));
 }
 
-/** The template under two names and as the org's, one of another key, and one of the same. */
+/**
+ * Connects the notes API in several ways: one template under two service names and as a service of
+ * the org, a template with another key, and a template of the user with the same key.
+ */
 async function connectNotes(world: World): Promise<void> {
   const { admin, upstream } = world;
-  const connect = async (body: object) => created(await admin.post('/v1/services', body));
-  await publish(world, { key: 'notes', server: upstream.url, tier: 'org' });
-  await connect({ template: 'notes' });
-  await connect({ template: 'notes', name: 'second' });
-  await connect({ template: 'notes', name: 'shared', tier: 'org' });
-  await publish(world, { key: 'shadow', server: upstream.url, tier: 'user' });
-  await connect({ template: 'shadow' });
-  await publish(world, { key: 'notes', server: upstream.url, tier: 'user' });
-  await connect({ template: 'notes', name: 'again' });
+  const connectService = async (body: object) =>
+    successfulBodyOf(await admin.post('/v1/services', body));
+  await publishTemplate(world, { key: 'notes', server: upstream.url, tier: 'org' });
+  await connectService({ template: 'notes' });
+  await connectService({ template: 'notes', name: 'second' });
+  await connectService({ template: 'notes', name: 'shared', tier: 'org' });
+  await publishTemplate(world, { key: 'shadow', server: upstream.url, tier: 'user' });
+  await connectService({ template: 'shadow' });
+  await publishTemplate(world, { key: 'notes', server: upstream.url, tier: 'user' });
+  await connectService({ template: 'notes', name: 'again' });
   const server = upstream.url;
   const letters = { key: 'letters', server, openapi: lettersDocument(server) };
-  await publish(world, { ...letters, tier: 'org' });
-  await connect({ template: 'letters' });
+  await publishTemplate(world, { ...letters, tier: 'org' });
+  await connectService({ template: 'letters' });
   for (const [key, tier] of [
     ['cards', 'org'],
     ['diary', 'user'],
   ] as const) {
-    await publish(world, { key, server, tier, openapi: besideDocument(key, server) });
-    await connect({ template: key });
+    await publishTemplate(world, { key, server, tier, openapi: multiplexDocument(key, server) });
+    await connectService({ template: key });
   }
-  await publish(world, { key: 'free', server, tier: 'org', openapi: freeDocument(server) });
-  await connect({ template: 'free' });
+  await publishTemplate(world, {
+    key: 'free',
+    server,
+    tier: 'org',
+    openapi: anyBodyDocument(server),
+  });
+  await connectService({ template: 'free' });
   const value = 'CANARY-escalation';
   const allowed_hosts = [upstream.host];
-  created(await admin.post('/v1/secrets', { name: 'sealed', tier: 'org', value, allowed_hosts }));
-  await publish(world, { key: 'vault', server, tier: 'org', openapi: vaultDocument(server) });
-  await connect({ template: 'vault', credentials: { secrets: { token: 'org/sealed' } } });
-  // To many servers, the same path.
+  successfulBodyOf(
+    await admin.post('/v1/secrets', { name: 'sealed', tier: 'org', value, allowed_hosts }),
+  );
+  await publishTemplate(world, {
+    key: 'vault',
+    server,
+    tier: 'org',
+    openapi: vaultDocument(server),
+  });
+  await connectService({ template: 'vault', credentials: { secrets: { token: 'org/sealed' } } });
+  // Many upstreams treat these paths as one path.
   for (const [key, path] of [
     ['memos', '/api'],
     ['pages', '/API'],
   ] as const) {
     const openapi = memosDocument(key, server + path);
-    await publish(world, { key, server, tier: 'org', openapi });
-    await connect({ template: key });
+    await publishTemplate(world, { key, server, tier: 'org', openapi });
+    await connectService({ template: key });
   }
-  await publish(world, { key: 'books', server: 'https://bücher.example', tier: 'org' });
-  await connect({ template: 'books' });
+  await publishTemplate(world, { key: 'books', server: 'https://bücher.example', tier: 'org' });
+  await connectService({ template: 'books' });
 }
 
 export const write = (topic: string, service = 'notes') => ({

@@ -1,16 +1,20 @@
 import { httpRoutes } from '#contracts/all';
 import type { RouteName } from '#contracts/all';
 import type { RouteSpec } from '#contracts/http/define';
-import { bodies } from '../idor/possessions.ts';
-import { templateDocument } from '../support/template.ts';
+import { bodiesByRoute } from '../idor/possessions.ts';
+import { templateDocument } from '../../support/template.ts';
 
-/** A valid body for each route that is a user's alone: only who sends it may be what is wrong. */
-const wishes: Partial<Record<RouteName, unknown>> = {
-  ...bodies,
+/**
+ * A valid body for each route that only people may call, so that the gateway can refuse the request
+ * only for its caller.
+ */
+const validBodies: Partial<Record<RouteName, unknown>> = {
+  ...bodiesByRoute,
   createAgent: { name: 'accomplice' },
   createUser: { email: 'evil@example.com', role: 'admin', name: 'evil' },
   inviteUser: { email: 'evil@example.com', role: 'admin', name: 'evil' },
   changeUser: { role: 'admin' },
+  changeProfile: { display_name: 'Somebody Else' },
   changeOrg: { approval_ttl_seconds: 60, auto_bubble_seconds: 0 },
   createSecret: { name: 'planted', value: 'CANARY-planted', allowed_hosts: ['evil.example'] },
   updateSecret: { allowed_hosts: ['evil.example'] },
@@ -25,8 +29,11 @@ const wishes: Partial<Record<RouteName, unknown>> = {
   createWebhook: { url: 'https://evil.example/hook' },
 };
 
-/** What agents may ask for; a route that is not named here is refused to them. */
-const forAgents: readonly RouteName[] = [
+/**
+ * The routes that agents may call; every other route must refuse agents. The list does not use the
+ * contracts' access rules, because it tests them.
+ */
+const routesForAgents: readonly RouteName[] = [
   ...(['getMe', 'getStatus', 'getLive', 'getReady', 'signIn'] as const),
   ...(['listIdentities', 'getIdentity', 'createSubagent', 'updateIdentity'] as const),
   ...(['archiveIdentity', 'restoreIdentity', 'revokeIdentity'] as const),
@@ -34,18 +41,19 @@ const forAgents: readonly RouteName[] = [
   ...(['listServices', 'getService', 'search', 'listTemplates', 'getTemplate'] as const),
   ...(['listSecrets', 'listConnections', 'createConnection'] as const),
   ...(['callAction', 'callConnection', 'validateAction', 'getFile'] as const),
-  ...(['listApprovals', 'getApproval'] as const),
+  ...(['listApprovals', 'getApproval', 'explainApproval'] as const),
   ...(['resolveApproval', 'cancelApproval', 'callApproval'] as const),
   'requestSecret',
+  ...(['createRequest', 'listRequests', 'getRequest', 'cancelRequest'] as const),
 ];
 
-/** Everything that only a person may do, whatever the contracts say. */
-export const usersRoutes = (Object.entries(httpRoutes) as [RouteName, RouteSpec][])
-  .filter(([name]) => !forAgents.includes(name))
+/** The routes that only people may call: every route that `forAgents` does not list. */
+export const routesForUsers = (Object.entries(httpRoutes) as [RouteName, RouteSpec][])
+  .filter(([name]) => !routesForAgents.includes(name))
   .map(([name, { method, path, body }]) => ({
     name,
     method,
     path,
-    body: wishes[name],
-    lacksBody: body !== undefined && wishes[name] === undefined,
+    body: validBodies[name],
+    lacksBody: body !== undefined && validBodies[name] === undefined,
   }));

@@ -1,8 +1,8 @@
-import { created, until } from '../support/world.ts';
-import { costly } from './stage.testing.ts';
+import { successfulBodyOf, pollUntil } from '../../support/world.ts';
+import { costlyEntry } from './stage.testing.ts';
 import type { Entry, Stage } from './stage.testing.ts';
 
-const documentOf = (key: string, server: string) => `openapi: 3.1.0
+const templateDocumentOf = (key: string, server: string) => `openapi: 3.1.0
 info: { title: ${key}, key: ${key} }
 servers: [{ url: ${JSON.stringify(server)} }]
 paths:
@@ -28,117 +28,133 @@ paths:
           schema: { type: string }
           x-service-resolve: { get: '/redirect/{room}', pick: name }
 `;
-const options = { timeout_ms: 3_000 };
+const callOptions = { timeout_ms: 3_000 };
 
-/** Calls of agents and people, and what services make of them. */
-export async function callEntries(stage: Stage): Promise<Entry[]> {
+/** Calls by agents and by people: calls by full URL, and calls of services. */
+export async function createCallEntries(stage: Stage): Promise<Entry[]> {
   const { admin, agent, site } = stage;
   const template = 'forbidden';
   const { publish, connect, passing, passingTemplate } = createServices(stage, 's');
-  const document = documentOf(template, 'https://api.example.com');
+  const document = templateDocumentOf(template, 'https://api.example.com');
   if (!(await publish(template, document))) throw new Error('no template');
-  const telling = await connect(template, { base_url: site.origin });
-  if (telling === undefined) throw new Error('no service');
+  const serviceThatAnswers = await connect(template, { base_url: site.origin });
+  if (serviceThatAnswers === undefined) throw new Error('no service');
 
-  const read = (service: string, action: string, room: string) =>
-    admin.post('/v1/actions/call', { service, action, params: { room }, ...options });
-  const lookUp = async (service: string, room: string) => {
-    const asked = { service, action: 'create_note', params: { room }, ...options };
-    const answer = await agent.post('/v1/actions/call', asked);
-    // What is refused without a look-up is never asked of a person.
+  const callAction = (service: string, action: string, room: string) =>
+    admin.post('/v1/actions/call', { service, action, params: { room }, ...callOptions });
+  const callAndCancel = async (service: string, room: string) => {
+    const callBody = { service, action: 'create_note', params: { room }, ...callOptions };
+    const answer = await agent.post('/v1/actions/call', callBody);
+    // The gateway looks up the address before it suspends a call, and refuses a forbidden address
+    // without an approval.
     if (answer.body.error === 'upstream_refused_address') return;
-    const { approval_id: id } = created(answer);
-    // So many may be open, and no more are looked at.
+    const { approval_id: id } = successfulBodyOf(answer);
+    // Cancels the approval, because the number of open approvals is limited: beyond the limit, the
+    // gateway would refuse calls before it looks up their address.
     await agent.post(`/v1/approvals/${id}/cancel`, {});
   };
-  const raw = (url: string) => ({ service: 'http', method: 'GET', path: url, ...options });
+  const createRawCall = (url: string) => ({
+    service: 'http',
+    method: 'GET',
+    path: url,
+    ...callOptions,
+  });
   const roomOf = (url: string) => site.at('redirect', url).split('/').at(-1) ?? '';
 
   return [
     {
       name: 'a raw call',
       oneOf: 7,
-      attempt: (url) => admin.post('/v1/actions/call', raw(url)),
+      attempt: (url) => admin.post('/v1/actions/call', createRawCall(url)),
     },
     {
       name: 'a redirect of a raw call',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
-      attempt: (url) => admin.post('/v1/actions/call', raw(site.at('redirect', url))),
+      attempt: (url) => admin.post('/v1/actions/call', createRawCall(site.at('redirect', url))),
     },
     {
       name: 'a call that was approved',
-      ...costly,
-      atOnce: 16,
+      ...costlyEntry,
+      attemptsAtOnceMax: 16,
       async attempt(url) {
-        const { status, body } = await agent.post('/v1/actions/call', raw(url));
+        const { status, body } = await agent.post('/v1/actions/call', createRawCall(url));
         if (status > 299) return;
         const approval = `/v1/approvals/${body.approval_id}`;
-        created(await admin.post(`${approval}/resolve`, { resolution: 'allow' }));
-        await until(async () => {
-          const { execution } = created(await admin.get(approval));
+        successfulBodyOf(await admin.post(`${approval}/resolve`, { resolution: 'allow' }));
+        await pollUntil(async () => {
+          const { execution } = successfulBodyOf(await admin.get(approval));
           return ['executed', 'failed'].includes(execution?.status);
         }, 'the replay to end');
       },
     },
     {
       name: 'the base URL of a service',
-      ...costly,
+      ...costlyEntry,
       attempt: (url) =>
-        passing({ template, base_url: url }, (service) => read(service, 'get_room', 'a')),
+        passing({ template, base_url: url }, (service) => callAction(service, 'get_room', 'a')),
     },
     {
       name: 'a redirect of a read',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
-      attempt: (url) => read(telling, 'get_room', roomOf(url)),
+      attempt: (url) => callAction(serviceThatAnswers, 'get_room', roomOf(url)),
     },
     {
       name: 'a redirect of a download',
-      ...costly,
-      attempt: (url) => read(telling, 'download_room', roomOf(url)),
+      ...costlyEntry,
+      attempt: (url) => callAction(serviceThatAnswers, 'download_room', roomOf(url)),
     },
     {
       name: 'a look-up of names for an approver',
-      ...costly,
-      attempt: (url) => passing({ template, base_url: url }, (service) => lookUp(service, 'a')),
+      ...costlyEntry,
+      attempt: (url) =>
+        passing({ template, base_url: url }, (service) => callAndCancel(service, 'a')),
     },
     {
       name: 'a redirect of a look-up of names',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
-      attempt: (url) => lookUp(telling, roomOf(url)),
+      attempt: (url) => callAndCancel(serviceThatAnswers, roomOf(url)),
     },
     {
       name: 'the server of a template',
-      ...costly,
+      ...costlyEntry,
       attempt: (url) =>
         passingTemplate(
-          (key) => documentOf(key, url),
-          (service) => read(service, 'get_room', 'a'),
+          (key) => templateDocumentOf(key, url),
+          (service) => callAction(service, 'get_room', 'a'),
         ),
     },
   ];
 }
 
-/** Templates and services of the org: of each there may be so many at a time. */
+/**
+ * Creates templates and services of the org, and removes them after use, because the number of each
+ * is limited.
+ */
 export function createServices({ admin }: Stage, prefix: string) {
   let count = 0;
-  /** False where the template is refused. */
+  /** Creates and publishes a template; returns false if the gateway refuses it. */
   const publish = async (key: string, openapi: string): Promise<boolean> => {
     const { status, body } = await admin.post('/v1/templates', { openapi, tier: 'org' });
     if (status > 299) return false;
     const path = `/v1/templates/${key}/publish?tier=org`;
     return (await admin.post(path, { version: body.version })).status < 300;
   };
-  /** Its name; undefined where it is refused. */
+  /**
+   * Connects a service and returns its name; returns undefined if the gateway refuses the service.
+   */
   const connect = async (template: string, more: object = {}): Promise<string | undefined> => {
     const name = `${prefix}${(count += 1)}`;
     const body = { template, name, tier: 'org', auto_allow_reads: true, ...more };
     return (await admin.post('/v1/services', body)).status < 300 ? `org/${name}` : undefined;
   };
-  /** Uses a service, if there comes to be one, and disconnects it again. */
-  const passing = async (
+  /**
+   * Connects a service, uses it, and disconnects it. If the gateway refuses the service, nothing is
+   * used.
+   */
+  const connectAndUse = async (
     { template, ...more }: { template: string; base_url?: string },
     use: (service: string) => Promise<unknown>,
   ): Promise<void> => {
@@ -150,18 +166,18 @@ export function createServices({ admin }: Stage, prefix: string) {
       await admin.delete(`/v1/services/${encodeURIComponent(service)}`);
     }
   };
-  /** The same of a template that is made for it. */
-  const passingTemplate = async (
-    documentOf: (key: string) => string,
+  /** Creates a template, and uses a service of it as `passing` does. */
+  const publishAndUse = async (
+    templateDocumentOf: (key: string) => string,
     use: (service: string) => Promise<unknown>,
   ): Promise<void> => {
     const template = `${prefix}-template${(count += 1)}`;
-    if (!(await publish(template, documentOf(template)))) return;
+    if (!(await publish(template, templateDocumentOf(template)))) return;
     try {
-      await passing({ template }, use);
+      await connectAndUse({ template }, use);
     } finally {
       await admin.delete(`/v1/templates/${template}?tier=org`);
     }
   };
-  return { publish, connect, passing, passingTemplate };
+  return { publish, connect, passing: connectAndUse, passingTemplate: publishAndUse };
 }

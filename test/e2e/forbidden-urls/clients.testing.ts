@@ -1,10 +1,13 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
 
-import { costly, createNames } from './stage.testing.ts';
+import { costlyEntry, createNamePool } from './stage.testing.ts';
 import type { Entry, Stage } from './stage.testing.ts';
 
-/** OAuth clients of ours, and the providers at which people sign in. */
-export function clientEntries(stage: Stage): Entry[] {
+/**
+ * Features that take URLs from OAuth clients of the gateway, and from the providers at which people
+ * sign in.
+ */
+export function createClientEntries(stage: Stage): Entry[] {
   const { anybody, admin, site, url: product } = stage;
   const authorize = (clientId: string, more: Record<string, string> = {}) => {
     const query = new URLSearchParams({
@@ -19,58 +22,62 @@ export function clientEntries(stage: Stage): Entry[] {
     return admin.get(`/oauth/authorize?${query.toString()}`);
   };
   site.on('client', ({ url, number }) => {
-    const own = `${site.origin}/client/${number}`;
-    return { isTold: true, json: { client_id: own, ...metadataOf(url) } };
+    const clientUrl = `${site.origin}/client/${number}`;
+    return { containsTestedUrl: true, json: { client_id: clientUrl, ...metadataOf(url) } };
   });
 
   return [
-    { name: 'the id of an OAuth client', oneOf: 41, attempt: (url) => authorize(url) },
+    { name: 'the id of an OAuth client', oneOf: 163, attempt: (url) => authorize(url) },
     {
       name: 'a redirect of the id of an OAuth client',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
       attempt: (url) => authorize(site.at('redirect', url)),
     },
     {
-      name: 'what the document of an OAuth client names',
-      ...costly,
+      name: 'a URL in the document of an OAuth client',
+      ...costlyEntry,
       isNeverCalled: true,
       attempt: (url) => authorize(site.at('client', url)),
     },
     {
-      name: 'what an OAuth client registers',
-      ...costly,
+      name: 'a URL that an OAuth client registers',
+      ...costlyEntry,
       isNeverCalled: true,
       async attempt(url) {
         await anybody.post('/oauth/register', { ...metadataOf(url), redirect_uris: [url] });
         const { status, body } = await anybody.post('/oauth/register', metadataOf(url));
         if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`);
-        // Whatever is read of a client, is read now.
+        // The gateway never fetches a client's URLs. If it did, it would do so during the
+        // authorization, so the test makes one.
         await authorize(body.client_id, { request_uri: url });
         const assertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
         const form = {
           client_id: body.client_id,
           client_assertion_type: assertion,
-          client_assertion: jwt,
+          client_assertion: exampleJwt,
           grant_type: 'refresh_token',
           refresh_token: 'x',
           resource: url,
         };
-        const asked = { method: 'POST', body: new URLSearchParams(form) };
-        await (await fetch(`${product}/oauth/token`, asked)).arrayBuffer();
+        const formRequest = { method: 'POST', body: new URLSearchParams(form) };
+        await (await fetch(`${product}/oauth/token`, formRequest)).arrayBuffer();
         return true;
       },
     },
-    ...signInEntries(stage),
+    ...createSignInEntries(stage),
   ];
 }
 
 const redirectUri = 'http://127.0.0.1:1/callback';
-const jwt = 'eyJhbGciOiJSUzI1NiJ9.e30.eA';
+const exampleJwt = 'eyJhbGciOiJSUzI1NiJ9.e30.eA';
 
-/** All addresses that RFC 7591, OpenID Connect and their relatives let a client name. */
+/**
+ * Client metadata with the URL in every member that RFC 7591, OpenID Connect and related
+ * specifications define for URLs.
+ */
 function metadataOf(url: string): object {
-  const single = [
+  const singleUrlFields = [
     'client_uri',
     'logo_uri',
     'tos_uri',
@@ -83,38 +90,42 @@ function metadataOf(url: string): object {
     'backchannel_client_notification_endpoint',
     'software_statement',
   ];
-  const several = ['request_uris', 'post_logout_redirect_uris'];
+  const urlListFields = ['request_uris', 'post_logout_redirect_uris'];
   return {
     redirect_uris: [redirectUri],
     token_endpoint_auth_method: 'private_key_jwt',
     subject_type: 'pairwise',
-    ...Object.fromEntries(single.map((name) => [name, url])),
-    ...Object.fromEntries(several.map((name) => [name, [url]])),
+    ...Object.fromEntries(singleUrlFields.map((name) => [name, url])),
+    ...Object.fromEntries(urlListFields.map((name) => [name, [url]])),
   };
 }
 
 type Endpoint = 'token_endpoint' | 'jwks_uri' | 'userinfo_endpoint';
 
-/** A provider that is asked step by step, up to the one that leads to the URL. */
-function signInEntries({ admin, anybody, site }: Stage): Entry[] {
-  const providers = createNames('p');
+/**
+ * A sign-in provider with one endpoint at the URL; the endpoints that the gateway calls before it
+ * answer correctly.
+ */
+function createSignInEntries({ admin, anybody, site }: Stage): Entry[] {
+  const withProviderKey = createNamePool('p');
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwks = { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig' }] };
   site.on('keys', () => ({ json: jwks }));
   site.on('id-token', ({ body }) => {
-    // The code is what the answer is to repeat: there is nobody at this provider.
+    // The test has no user at this provider, so it puts the ID token's claims into the
+    // authorization code, and the token endpoint reads them from the code.
     const code = Buffer.from(new URLSearchParams(body).get('code') ?? '', 'base64url');
     const now = Math.floor(Date.now() / 1_000);
     const claims = { ...JSON.parse(code.toString()), sub: 'x', iat: now, exp: now + 600 };
-    const idToken = signed(privateKey, claims);
+    const idToken = signJwt(privateKey, claims);
     return { json: { access_token: 'CANARY-access', token_type: 'Bearer', id_token: idToken } };
   });
-  const put = (key: string, issuer: string) => {
+  const putProvider = (key: string, issuer: string) => {
     const provider = { name: 'Somebody', issuer, client_id: 'gateway' };
     return admin.put(`/v1/sign-in-providers/${key}`, provider);
   };
   const signIn = async (key: string, issuer: string) => {
-    if ((await put(key, issuer)).status > 299) return;
+    if ((await putProvider(key, issuer)).status > 299) return;
     const { headers } = await anybody.get(`/sign-in/with/${key}`);
     const { searchParams } = new URL(headers.get('location') ?? '');
     const [state, nonce] = [searchParams.get('state') ?? '', searchParams.get('nonce')];
@@ -122,10 +133,14 @@ function signInEntries({ admin, anybody, site }: Stage): Entry[] {
     const query = new URLSearchParams({ state, code: code.toString('base64url') });
     const cookie = headers.getSetCookie().map((each) => each.split(';')[0]);
     const path = `/sign-in/callback/${key}?${query.toString()}`;
-    // Nobody comes in without an address; what matters has been asked for by then.
+    // The sign-in fails because the provider gives no e-mail address, but by then the gateway has
+    // called every endpoint.
     await anybody.get(path, { cookie: cookie.join('; ') });
   };
-  const describe = (kind: string, names: (url: string) => Partial<Record<Endpoint, string>>) =>
+  const describeEndpoints = (
+    kind: string,
+    endpointsOf: (url: string) => Partial<Record<Endpoint, string>>,
+  ) =>
     site.on(kind, ({ url, number }) => ({
       json: {
         issuer: `${site.origin}/${kind}/${number}`,
@@ -135,24 +150,24 @@ function signInEntries({ admin, anybody, site }: Stage): Entry[] {
         response_types_supported: ['code'],
         subject_types_supported: ['public'],
         id_token_signing_alg_values_supported: ['RS256'],
-        ...names(url),
+        ...endpointsOf(url),
       },
     }));
 
-  const direct: Entry[] = [
+  const directEntries: Entry[] = [
     {
       name: 'a sign-in provider',
-      oneOf: 79,
+      oneOf: 307,
       attempt: (url) =>
-        providers(async (key) => {
-          if ((await put(key, url)).status < 300) await anybody.get(`/sign-in/with/${key}`);
+        withProviderKey(async (key) => {
+          if ((await putProvider(key, url)).status < 300) await anybody.get(`/sign-in/with/${key}`);
         }),
     },
     {
       name: 'a redirect of a sign-in provider',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
-      attempt: (url) => providers((key) => put(key, site.at('redirect', url))),
+      attempt: (url) => withProviderKey((key) => putProvider(key, site.at('redirect', url))),
     },
   ];
   const endpoints: Record<Endpoint, string> = {
@@ -160,18 +175,18 @@ function signInEntries({ admin, anybody, site }: Stage): Entry[] {
     jwks_uri: 'the keys of a sign-in provider',
     userinfo_endpoint: 'the userinfo of a sign-in provider',
   };
-  return direct.concat(
+  return directEntries.concat(
     ...Object.entries(endpoints).map(([endpoint, name]): Entry[] => {
       const kind = `sign-in-${endpoint.replaceAll('_', '-')}`;
-      describe(kind, (url) => ({ [endpoint]: url }));
-      describe(`${kind}-redirect`, (url) => ({ [endpoint]: site.at('redirect', url) }));
+      describeEndpoints(kind, (url) => ({ [endpoint]: url }));
+      describeEndpoints(`${kind}-redirect`, (url) => ({ [endpoint]: site.at('redirect', url) }));
       const attempt = (of: string) => (url: string) =>
-        providers((key) => signIn(key, site.at(of, url)));
+        withProviderKey((key) => signIn(key, site.at(of, url)));
       return [
-        { name, ...costly, attempt: attempt(kind) },
+        { name, ...costlyEntry, attempt: attempt(kind) },
         {
           name: `a redirect of ${name}`,
-          ...costly,
+          ...costlyEntry,
           isNeverCalled: true,
           attempt: attempt(`${kind}-redirect`),
         },
@@ -180,8 +195,11 @@ function signInEntries({ admin, anybody, site }: Stage): Entry[] {
   );
 }
 
-function signed(key: Parameters<ReturnType<typeof createSign>['sign']>[0], claims: object): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const text = `${part({ alg: 'RS256' })}.${part(claims)}`;
+function signJwt(
+  key: Parameters<ReturnType<typeof createSign>['sign']>[0],
+  claims: object,
+): string {
+  const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${encodePart({ alg: 'RS256' })}.${encodePart(claims)}`;
   return `${text}.${createSign('RSA-SHA256').update(text).sign(key).toString('base64url')}`;
 }

@@ -1,19 +1,19 @@
-import { created, until } from '../support/world.ts';
-import { costly, createNames } from './stage.testing.ts';
+import { successfulBodyOf, pollUntil } from '../../support/world.ts';
+import { costlyEntry, createNamePool } from './stage.testing.ts';
 import type { Entry, Stage } from './stage.testing.ts';
 
-/** Imported documents and webhooks. */
-export function documentEntries({ admin, site }: Stage): Entry[] {
+/** Features that fetch an OpenAPI document for an import, or send requests to a webhook. */
+export function createDocumentEntries({ admin, site }: Stage): Entry[] {
   const importFrom = (url: string) => admin.post('/v1/templates/import', { source: { url } });
-  const imported = createNames('i');
-  const subscribe = async (url: string) => {
+  const withTemplateKey = createNamePool('i');
+  const subscribeWebhook = async (url: string) => {
     const reply = await admin.post('/v1/webhooks', { url });
     if (reply.status > 299) return;
-    const { id } = created(reply);
+    const { id } = successfulBodyOf(reply);
     try {
-      // The handshake leaves behind the answer.
-      await until(async () => {
-        const { items } = created(await admin.get(`/v1/webhooks/${id}/deliveries`));
+      // The gateway answers first, and sends the webhook's handshake afterwards.
+      await pollUntil(async () => {
+        const { items } = successfulBodyOf(await admin.get(`/v1/webhooks/${id}/deliveries`));
         return items[0]?.last_error !== null;
       }, 'the handshake');
     } finally {
@@ -22,37 +22,37 @@ export function documentEntries({ admin, site }: Stage): Entry[] {
   };
 
   return [
-    { name: 'the import of a template', oneOf: 79, atOnce: 2, attempt: importFrom },
+    { name: 'the import of a template', oneOf: 307, attemptsAtOnceMax: 2, attempt: importFrom },
     {
       name: 'a redirect of an import',
-      ...costly,
-      atOnce: 2,
+      ...costlyEntry,
+      attemptsAtOnceMax: 2,
       attempt: (url) => importFrom(site.at('redirect', url)),
     },
     {
-      name: 'what an imported document refers to',
-      ...costly,
-      atOnce: 2,
+      name: 'a reference in an imported document',
+      ...costlyEntry,
+      attemptsAtOnceMax: 2,
       isNeverCalled: true,
       attempt: (url) =>
-        imported(async (key) => {
-          const source = { document: JSON.stringify(referringTo(url)) };
+        withTemplateKey(async (key) => {
+          const source = { document: JSON.stringify(createReferringDocument(url)) };
           await admin.post('/v1/templates/import', { source, key, tier: 'org' });
           return true;
         }),
     },
-    { name: 'a webhook', ...costly, attempt: subscribe },
+    { name: 'a webhook', ...costlyEntry, attempt: subscribeWebhook },
     {
       name: 'a redirect of a webhook',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
-      attempt: (url) => subscribe(site.at('redirect', url)),
+      attempt: (url) => subscribeWebhook(site.at('redirect', url)),
     },
   ];
 }
 
-/** Everything in a document that somebody could want to fetch. */
-function referringTo(url: string): object {
+/** An OpenAPI document with the URL in every field that a reader of documents might fetch. */
+function createReferringDocument(url: string): object {
   const content = { 'application/json': { schema: { $ref: `${url}#/a` } } };
   return {
     openapi: '3.1.0',

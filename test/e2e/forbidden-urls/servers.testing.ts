@@ -2,14 +2,17 @@ import { statelessVersion } from '#contracts/mcp';
 import { mcpTemplate } from '../../support/mcp-server.ts';
 import { createServices } from './calls.testing.ts';
 import { redirectTo } from './site.testing.ts';
-import type { Asked } from './site.testing.ts';
-import { costly } from './stage.testing.ts';
+import type { SiteRequest } from './site.testing.ts';
+import { costlyEntry } from './stage.testing.ts';
 import type { Entry, Stage } from './stage.testing.ts';
 
 const noOverrides = '    lead: { disabled: false }\n';
 
-/** MCP servers as services: asked for their tools when they are connected, and called. */
-export async function serverEntries(stage: Stage): Promise<Entry[]> {
+/**
+ * Services on MCP servers. The gateway lists a server's tools when the service is connected, and
+ * calls the tools later.
+ */
+export async function createServerEntries(stage: Stage): Promise<Entry[]> {
   const { admin, site } = stage;
   const { publish, connect, passingTemplate } = createServices(stage, 'mcp');
   const documentOf = (key: string, url: string) =>
@@ -17,7 +20,7 @@ export async function serverEntries(stage: Stage): Promise<Entry[]> {
   const connectTo = (url: string) =>
     passingTemplate(
       (key) => documentOf(key, url),
-      async () => undefined, // It is asked for its tools when it is connected.
+      async () => undefined, // The gateway lists a server's tools when it is connected, so no call is needed.
     );
   site.on('mcp', answerRpc);
   site.on('challenge', ({ url }) => ({
@@ -26,45 +29,46 @@ export async function serverEntries(stage: Stage): Promise<Entry[]> {
       'www-authenticate': `Bearer resource_metadata="${url}", authorization_uri="${url}"`,
       link: `<${url}>; rel="oauth-protected-resource"`,
     },
-    // RFC 9728, for whoever looks below the address of the server instead.
+    // The OAuth metadata of the protected resource (RFC 9728), which a client may look up at the
+    // server's address.
     json: { resource: url, authorization_servers: [url], jwks_uri: url },
-    isTold: true,
+    containsTestedUrl: true,
   }));
 
   if (!(await publish('leading', documentOf('leading', site.at('mcp')))))
     throw new Error('no template');
-  const leading = await connect('leading');
-  if (leading === undefined) throw new Error('no MCP server');
+  const leadingService = await connect('leading');
+  if (leadingService === undefined) throw new Error('no MCP server');
 
   return [
-    { name: 'the URL of an MCP server', ...costly, attempt: connectTo },
+    { name: 'the URL of an MCP server', ...costlyEntry, attempt: connectTo },
     {
       name: 'a redirect of an MCP server',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
       attempt: (url) => connectTo(site.at('redirect', url)),
     },
     {
       name: 'the metadata that an MCP server names',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
       attempt: (url) => connectTo(site.at('challenge', url)),
     },
     {
       name: 'a redirect of a tool',
-      ...costly,
+      ...costlyEntry,
       isNeverCalled: true,
       attempt: (to) =>
-        admin.post('/v1/actions/call', { service: leading, action: 'lead', params: { to } }),
+        admin.post('/v1/actions/call', { service: leadingService, action: 'lead', params: { to } }),
     },
   ];
 }
 
-/** A server with one tool, which is elsewhere. */
-function answerRpc({ body }: Asked) {
+/** Answers as an MCP server with one tool, whose result contains another address. */
+function answerRpc({ body }: SiteRequest) {
   const { id, method, params } = JSON.parse(body);
   if (method === 'tools/call') return redirectTo(params.arguments.to);
-  const results: Record<string, object> = {
+  const resultsByMethod: Record<string, object> = {
     'server/discover': {
       supportedVersions: [statelessVersion],
       capabilities: { tools: {} },
@@ -79,5 +83,5 @@ function answerRpc({ body }: Asked) {
       ],
     },
   };
-  return { json: { jsonrpc: '2.0', id, result: results[method] ?? {} } };
+  return { json: { jsonrpc: '2.0', id, result: resultsByMethod[method] ?? {} } };
 }

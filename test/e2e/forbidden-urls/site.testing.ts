@@ -3,8 +3,8 @@ import { createServer } from 'node:https';
 
 import { createCertificate } from '../../../services-src/egress/certificate.testing.ts';
 
-/** A request for an address of the site that stands for one of the URLs. */
-export interface Asked {
+/** A request to an address of the site; the address contains one of the tested URLs. */
+export interface SiteRequest {
   readonly url: string;
   readonly number: number;
   readonly path: string;
@@ -15,40 +15,50 @@ export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
-  /** It names the URL: whoever follows what the site says would call it. */
-  readonly isTold?: boolean;
+  /** True if the answer contains the tested URL, so that the product might call it. */
+  readonly containsTestedUrl?: boolean;
 }
 
-/** A server at a public address, which the product may call and which tells it where else to go. */
+/** A server at a public address that the product may call. Its answers contain the tested URLs. */
 export interface Site extends AsyncDisposable {
   readonly origin: string;
-  /** Its certificate, to be trusted. */
+  /** The server's certificate, which the product must trust. */
   readonly certificate: string;
-  /** How many of its answers named a URL that is tried. */
+  /** The number of answers that have contained a tested URL. */
   told(): number;
-  /** What is answered below the paths `at(kind, …)`. */
-  on(kind: string, answer: (asked: Asked) => Answer): void;
-  /** An address that stands for this URL. */
+  /** Sets the answer to requests below the paths `at(kind, …)`. */
+  on(kind: string, answer: (asked: SiteRequest) => Answer): void;
+  /** The address of the site at which its answer concerns this URL. */
   at(kind: string, url?: string): string;
 }
 
 const address = '9.9.9.9';
-/** None of those on which every address has a listener. */
+/**
+ * An unusual port: connections to the usual ports, at any address, reach the listener of the test
+ * instead of this site.
+ */
 const port = 9443;
 export const redirects = [301, 302, 303, 307, 308] as const;
 
-/** `redirect` is there from the start: all redirects there are, in turn. */
+/**
+ * Starts the site. The kind `redirect` exists from the start: it answers with each redirect status
+ * in turn.
+ */
 export async function startSite(): Promise<Site> {
   const origin = `https://${address}:${port}`;
   const { key, cert } = createCertificate(address);
-  const kinds = new Map<string, (asked: Asked) => Answer>();
-  const urls = [''];
-  let told = 0;
+  const answersByKind = new Map<string, (asked: SiteRequest) => Answer>();
+  const testedUrls = [''];
+  let toldCount = 0;
 
   const answer = (path: string, body: string): Answer => {
     const [, kind = '', digits = '0'] = /\/([a-z-]+)\/(\d+)(?:\/|\?|$)/.exec(path) ?? [];
     const number = Number(digits);
-    return kinds.get(kind)?.({ url: urls[number] ?? '', number, path, body }) ?? { status: 404 };
+    return (
+      answersByKind.get(kind)?.({ url: testedUrls[number] ?? '', number, path, body }) ?? {
+        status: 404,
+      }
+    );
   };
   const server = createServer({ key, cert }, (request, reply) => {
     const chunks: Buffer[] = [];
@@ -56,12 +66,20 @@ export async function startSite(): Promise<Site> {
     request.on('error', () => {});
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
-      const { status = 200, headers = {}, json, isTold } = answer(request.url ?? '', body);
-      if (isTold === true) told += 1;
-      const written = Object.entries(headers).map(([name, value]) => [name, headerText(value)]);
+      const {
+        status = 200,
+        headers = {},
+        json,
+        containsTestedUrl: isTold,
+      } = answer(request.url ?? '', body);
+      if (isTold === true) toldCount += 1;
+      const encodedHeaders = Object.entries(headers).map(([name, value]) => [
+        name,
+        headerText(value),
+      ]);
       reply.writeHead(status, {
         'content-type': 'application/json',
-        ...Object.fromEntries(written),
+        ...Object.fromEntries(encodedHeaders),
       });
       reply.end(json === undefined ? '' : JSON.stringify(json));
     });
@@ -72,9 +90,9 @@ export async function startSite(): Promise<Site> {
   const site: Site = {
     origin,
     certificate: cert,
-    told: () => told,
-    on: (kind, respond) => void kinds.set(kind, respond),
-    at: (kind, url = '') => `${origin}/${kind}/${url === '' ? 0 : urls.push(url) - 1}`,
+    told: () => toldCount,
+    on: (kind, respond) => void answersByKind.set(kind, respond),
+    at: (kind, url = '') => `${origin}/${kind}/${url === '' ? 0 : testedUrls.push(url) - 1}`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -86,10 +104,13 @@ export async function startSite(): Promise<Site> {
 }
 
 export function redirectTo(url: string, status = 307): Answer {
-  return { status, headers: { location: url }, isTold: true };
+  return { status, headers: { location: url }, containsTestedUrl: true };
 }
 
-/** UTF-8 as bytes, which is how servers write it; a control character cannot be sent at all. */
+/**
+ * A header's text as UTF-8 bytes, as servers send it, without the control characters, which HTTP
+ * does not allow.
+ */
 function headerText(value: string): string {
   const bytes = Buffer.from(value).toString('latin1');
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

@@ -1,45 +1,53 @@
 import type { Caller, Reply } from '../../support/http.ts';
 import type { Site } from './site.testing.ts';
 
-/** A way in which a URL of somebody's choice can be brought to be called. */
+/** A feature that takes a URL from outside and could make the product call it. */
 export interface Entry {
   readonly name: string;
-  /** Of how many URLs one is tried when not all are; prime, so that it meets all spellings in turn. */
+  /**
+   * The short test tries one URL out of this many. The number is prime, so that the tried URLs
+   * include every spelling.
+   */
   readonly oneOf: number;
-  /** When all are tried, every spelling is, but not with every scheme and port. */
+  /**
+   * True if the full test tries every spelling of an address, but with only one scheme and port.
+   */
   readonly isCostly?: true;
-  /** How many attempts may be made at a time. */
-  readonly atOnce?: number;
-  /** What is named there is called by nobody, wherever it leads: it only has to be told. */
+  /** How many attempts may run at a time. */
+  readonly attemptsAtOnceMax?: number;
+  /**
+   * True if the product never calls URLs that it gets in this way, not even public ones. The test
+   * then checks only that the product got them.
+   */
   readonly isNeverCalled?: true;
   /**
-   * Does all that it takes for the product to call the URL, if it ever does. True: it was taken
-   * in (where it is not the site that tells of it). Throws what has nothing to do with the URL.
+   * Gives the URL to the feature and uses the feature. Resolves to true if the product accepted the
+   * URL, unless the site counts this itself. Rejects on errors that do not concern the URL.
    */
   attempt(url: string): Promise<unknown>;
 }
 
-/** Of an entry that takes several requests. */
-export const costly = { oneOf: 113, isCostly: true } as const;
+/** Settings of entries that need several requests per URL. */
+export const costlyEntry = { oneOf: 311, isCostly: true } as const;
 
-/** Who attempts it, and with what. */
+/** The callers, the site and the address that the entries use. */
 export interface Stage {
   readonly admin: Caller;
   readonly agent: Caller;
-  /** Without any credential, as a browser or an OAuth client. */
+  /** A caller without a credential, such as a browser or an OAuth client before a sign-in. */
   readonly anybody: Caller;
   readonly site: Site;
-  /** Of the product. */
+  /** The product's address. */
   readonly url: string;
 }
 
 /**
- * Ports on which public addresses are listened to, one for each entry: an upstream that did not
- * answer the entry before would be left alone for a while.
+ * Each entry uses its own port of the public addresses: the executor pauses calls to an upstream
+ * that has failed, and the previous entry may have caused failures.
  */
 export const publicPorts = Array.from({ length: 64 }, (_, at) => 20_000 + at);
 
-/** How often each answer was given, by its error or status. */
+/** Counts answers by their error code or status. */
 export interface Tally {
   note(answer: string): void;
   take(): Record<string, number>;
@@ -50,50 +58,63 @@ export function createTally(): Tally {
   return {
     note: (answer) => void counts.set(answer, (counts.get(answer) ?? 0) + 1),
     take() {
-      const taken = Object.fromEntries(counts);
+      const takenCounts = Object.fromEntries(counts);
       counts = new Map();
-      return taken;
+      return takenCounts;
     },
   };
 }
 
-/** An upstream is left alone that did not answer before: of an address that is refused, a mistake. */
+/**
+ * Thrown when the executor pauses calls to an upstream because it has failed. This must never
+ * happen for a refused address.
+ */
 export class OpenCircuit extends Error {}
 
-/** What a URL can be refused with. Anything else kept it from being tried at all. */
-const refusals: readonly number[] = [400, 403, 422, 424, 502];
+/**
+ * Statuses with which the gateway may refuse a URL. Any other error status means that it did not
+ * try the URL.
+ */
+const refusalStatuses: readonly number[] = [400, 403, 422, 424, 502];
 
-/** A caller that counts what it is answered, and throws answers that say nothing about the URL. */
-export function watched(caller: Caller, tally: Tally, alsoRefused: readonly number[] = []): Caller {
-  const watch = async (what: string, replying: Promise<Reply>): Promise<Reply> => {
-    const reply = await replying;
+/** A caller that counts refusals, and throws on errors that do not concern the URL. */
+export function watchCaller(
+  caller: Caller,
+  tally: Tally,
+  moreRefusalStatuses: readonly number[] = [],
+): Caller {
+  const watchReply = async (what: string, pendingReply: Promise<Reply>): Promise<Reply> => {
+    const reply = await pendingReply;
     const { status, body } = reply;
     const isOpenCircuit = body?.error === 'upstream_unreachable' && 'retry_after' in body;
     if (status >= 400) tally.note(isOpenCircuit ? 'circuit open' : String(body?.error ?? status));
-    const isRefused = refusals.includes(status) || alsoRefused.includes(status);
+    const isRefused = refusalStatuses.includes(status) || moreRefusalStatuses.includes(status);
     if (status < 400 || (isRefused && !isOpenCircuit)) return reply;
-    const Thrown = isOpenCircuit ? OpenCircuit : Error;
-    throw new Thrown(`${what}: ${status} ${JSON.stringify(body).slice(0, 300)}`);
+    const ErrorClass = isOpenCircuit ? OpenCircuit : Error;
+    throw new ErrorClass(`${what}: ${status} ${JSON.stringify(body).slice(0, 300)}`);
   };
   return {
-    get: (path, headers) => watch(`GET ${path}`, caller.get(path, headers)),
-    post: (path, body, headers) => watch(`POST ${path}`, caller.post(path, body, headers)),
-    put: (path, body) => watch(`PUT ${path}`, caller.put(path, body)),
-    patch: (path, body) => watch(`PATCH ${path}`, caller.patch(path, body)),
-    delete: (path) => watch(`DELETE ${path}`, caller.delete(path)),
+    get: (path, headers) => watchReply(`GET ${path}`, caller.get(path, headers)),
+    post: (path, body, headers) => watchReply(`POST ${path}`, caller.post(path, body, headers)),
+    put: (path, body) => watchReply(`PUT ${path}`, caller.put(path, body)),
+    patch: (path, body) => watchReply(`PATCH ${path}`, caller.patch(path, body)),
+    delete: (path) => watchReply(`DELETE ${path}`, caller.delete(path)),
   };
 }
 
-/** Lends names to attempts, for what there may be few of: each is used by one at a time. */
-export function createNames(prefix: string) {
-  const free = Array.from({ length: 16 }, (_, at) => `${prefix}${at}`);
+/**
+ * Gives names to attempts that run at the same time; each name belongs to one attempt at a time.
+ * The names are few, because the number of resources is limited.
+ */
+export function createNamePool(prefix: string) {
+  const freeNames = Array.from({ length: 16 }, (_, at) => `${prefix}${at}`);
   return async <T>(use: (name: string) => Promise<T>): Promise<T> => {
-    const name = free.pop();
+    const name = freeNames.pop();
     if (name === undefined) throw new Error(`all names ${prefix} are in use`);
     try {
       return await use(name);
     } finally {
-      free.push(name);
+      freeNames.push(name);
     }
   };
 }

@@ -1,30 +1,32 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
 import type { RouteName } from '#contracts/all';
-import { withKey } from '../../support/http.ts';
-import { templateDocument } from '../support/template.ts';
-import type { Query } from '../support/database.ts';
-import type { Person } from '../support/people.ts';
-import { created, until } from '../support/world.ts';
-import type { World } from '../support/world.ts';
+import { createCallerWithKey } from '../../support/http.ts';
+import { templateDocument } from '../../support/template.ts';
+import type { Query } from '../../support/database.ts';
+import type { Person } from '../../support/people.ts';
+import { successfulBodyOf, pollUntil } from '../../support/world.ts';
+import type { World } from '../../support/world.ts';
 
-/** One id of every kind that a path can hold. */
+/** The ids of one resource of each kind that a path can name. */
 export interface Possessions {
   readonly identity: string;
   readonly key: string;
   readonly client: string;
   readonly secret: string;
-  /** The token of a link on which a secret is entered. */
+  /** The token of a link on which a person enters a secret. */
   readonly provide: string;
   readonly connection: string;
+  /** A request for a service. */
+  readonly request: string;
   readonly service: string;
-  /** Of an MCP server; a name, and no id. */
+  /** The name of a tool of an MCP server; tools have no id. */
   readonly tool: string;
   readonly template: string;
   readonly upload: string;
   readonly file: string;
   readonly approval: string;
-  /** A record of the audit log. */
+  /** The id of an audit record. */
   readonly record: string;
   readonly rule: string;
   readonly webhook: string;
@@ -35,11 +37,11 @@ export interface Possessions {
 }
 export type Kind = keyof Possessions;
 
-const serviceName = () => `svc_${randomBytes(8).toString('hex')}`;
-const templateKey = () => `tpl_${randomBytes(8).toString('hex')}`;
+const createServiceName = () => `svc_${randomBytes(8).toString('hex')}`;
+const createTemplateKey = () => `tpl_${randomBytes(8).toString('hex')}`;
 
-/** Ids like those of real things, of nothing. */
-export function nothings(): Possessions {
+/** Well-formed ids of resources that do not exist. */
+export function createMissingIds(): Possessions {
   return {
     identity: randomUUID(),
     key: randomUUID(),
@@ -47,9 +49,10 @@ export function nothings(): Possessions {
     secret: randomUUID(),
     provide: randomBytes(32).toString('base64url'),
     connection: randomUUID(),
-    service: serviceName(),
-    tool: serviceName(),
-    template: templateKey(),
+    request: randomUUID(),
+    service: createServiceName(),
+    tool: createServiceName(),
+    template: createTemplateKey(),
     upload: randomUUID(),
     file: randomUUID(),
     approval: randomUUID(),
@@ -59,83 +62,108 @@ export function nothings(): Possessions {
     delivery: randomUUID(),
     user: randomUUID(),
     session: randomUUID(),
-    provider: serviceName(),
+    provider: createServiceName(),
   };
 }
 
-/** What `possess` needs to be set: a provider at which connections can be asked for. */
+/**
+ * The settings of a gateway for `possess`: an OAuth provider at which connections can be created.
+ */
 export const possessionSettings = {
   OAUTH_GITHUB_CLIENT_ID: 'gateway',
   OAUTH_GITHUB_CLIENT_SECRET: 'CANARY-github-app',
 };
 
-/** Gives a user one of each; the agent of the result has a key. */
-export async function possess({ url, upstream, tables }: World, owner: Person) {
-  const agent = created(await owner.post('/v1/identities/agents', { name: 'worker' }));
+/** Creates one resource of each kind for a user; the agent that it creates has a key. */
+export async function createPossessions({ url, upstream, tables }: World, owner: Person) {
+  const agent = successfulBodyOf(await owner.post('/v1/identities/agents', { name: 'worker' }));
   const keys = `/v1/identities/${agent.id}/keys`;
-  const { key: agentKey } = created(await owner.post(keys, { name: 'used' }));
-  const key = created(await owner.post(keys, { name: 'spare' }));
-  const secret = created(
+  const { key: agentKey } = successfulBodyOf(await owner.post(keys, { name: 'used' }));
+  const key = successfulBodyOf(await owner.post(keys, { name: 'spare' }));
+  const secret = successfulBodyOf(
     await owner.post('/v1/secrets', { name: 'sendgrid_api_key', value: 'CANARY-idor' }),
   );
-  const wanted = created(await owner.post('/v1/secrets/requests', { name: 'asked_for' }));
-  const connection = created(await owner.post('/v1/connections', { provider: 'github' }));
-  const service = created(
-    await owner.post('/v1/services', { template: 'sendgrid', name: serviceName(), tier: 'user' }),
+  const secretRequest = successfulBodyOf(
+    await owner.post('/v1/secrets/requests', { name: 'asked_for' }),
   );
-  const template = created(
-    await owner.post('/v1/templates', { openapi: templateDocument(templateKey()) }),
+  const connection = successfulBodyOf(await owner.post('/v1/connections', { provider: 'github' }));
+  const request = successfulBodyOf(
+    await owner.post('/v1/requests', { kind: 'service', template: 'github' }),
   );
-  const upload = created(await owner.post('/v1/templates/uploads', { text: 'openapi: 3.1.0' }));
-  const rule = created(
+  const service = successfulBodyOf(
+    await owner.post('/v1/services', {
+      template: 'sendgrid',
+      name: createServiceName(),
+      tier: 'user',
+    }),
+  );
+  const template = successfulBodyOf(
+    await owner.post('/v1/templates', { openapi: templateDocument(createTemplateKey()) }),
+  );
+  const upload = successfulBodyOf(
+    await owner.post('/v1/templates/uploads', { text: 'openapi: 3.1.0' }),
+  );
+  const rule = successfulBodyOf(
     await owner.post('/v1/rules', {
       identity_id: agent.id,
       effect: 'deny',
       pattern: 'http:DELETE:example.com/**',
     }),
   );
-  const webhook = created(await owner.post('/v1/webhooks', { url: `${upstream.url}/hook` }));
+  const webhook = successfulBodyOf(
+    await owner.post('/v1/webhooks', { url: `${upstream.url}/hook` }),
+  );
   const call = { service: 'http', method: 'POST', url: `${upstream.url}/waits` };
-  const raised = created(await withKey(url, agentKey).post('/v1/actions/call', call));
+  const raisedApproval = successfulBodyOf(
+    await createCallerWithKey(url, agentKey).post('/v1/actions/call', call),
+  );
   let records: { id: string }[] = [];
-  await until(async () => {
-    records = created(await owner.get(`/v1/audit?approval_id=${raised.approval_id}`)).items;
+  await pollUntil(async () => {
+    records = successfulBodyOf(
+      await owner.get(`/v1/audit?approval_id=${raisedApproval.approval_id}`),
+    ).items;
     return records.length > 0;
   }, 'a record of the approval');
   let deliveries: { id: string }[] = [];
-  await until(async () => {
+  await pollUntil(async () => {
     const path = `/v1/webhooks/${webhook.id}/deliveries`;
-    deliveries = created(await owner.get(path)).items;
+    deliveries = successfulBodyOf(await owner.get(path)).items;
     return deliveries.length > 0;
   }, 'a delivery');
 
   const ids: Possessions = {
     identity: agent.id,
     key: key.id,
-    client: await bindClient(tables.query, owner, agent.id),
+    client: await insertBoundClient(tables.query, owner, agent.id),
     secret: secret.id,
-    provide: new URL(wanted.provide_url).pathname.split('/').at(-1) ?? '',
+    provide: new URL(secretRequest.provide_url).pathname.split('/').at(-1) ?? '',
     connection: connection.id,
+    request: request.id,
     service: service.name,
-    tool: serviceName(),
+    tool: createServiceName(),
     template: template.key,
     upload: upload.id,
-    file: await keepFile(tables.query, owner),
-    approval: raised.approval_id,
+    file: await insertFile(tables.query, owner),
+    approval: raisedApproval.approval_id,
     record: records[0]?.id ?? '',
     rule: rule.id,
     webhook: webhook.id,
     delivery: deliveries[0]?.id ?? '',
-    user: created(await owner.get('/v1/identities/me')).id,
-    session: created(await owner.get('/v1/sessions')).items[0].id,
-    // Set up by the test where it matters: only admins have any.
-    provider: serviceName(),
+    user: successfulBodyOf(await owner.get('/v1/identities/me')).id,
+    session: successfulBodyOf(await owner.get('/v1/sessions')).items[0].id,
+    // The name of a sign-in provider that does not exist: only admins have sign-in providers, so
+    // the test that needs one creates it.
+    provider: createServiceName(),
   };
   return { ids, agentKey: agentKey as string };
 }
 
-/** An OAuth client as its user's consent would have bound it. */
-async function bindClient(query: Query, { orgId, id }: Person, agentId: string): Promise<string> {
+/** Inserts the rows of an OAuth client that the user has allowed to act as an agent. */
+async function insertBoundClient(
+  query: Query,
+  { orgId, id }: Person,
+  agentId: string,
+): Promise<string> {
   const clientId = randomUUID();
   await query(
     `insert into auth.oauth_client (id, kind, name, redirect_uris)
@@ -149,10 +177,15 @@ async function bindClient(query: Query, { orgId, id }: Person, agentId: string):
   return clientId;
 }
 
-/** A number, which tells nobody anything: the same in every request. */
+/**
+ * The parameter for a version number, which is no secret, so every request uses the same number.
+ */
 export const versionParameter = '{version}';
-/** A file as the executor would have kept it; its bytes are nobody's concern here. */
-async function keepFile(query: Query, { orgId, id }: Person): Promise<string> {
+/**
+ * Inserts the row that the executor stores for a file. The file has no bytes, because no test reads
+ * them.
+ */
+async function insertFile(query: Query, { orgId, id }: Person): Promise<string> {
   const fileId = randomUUID();
   await query(
     `insert into executor.file (id, org_id, audience, chunks_id, name, content_type, size, sha256, expires_at)
@@ -162,7 +195,10 @@ async function keepFile(query: Query, { orgId, id }: Person): Promise<string> {
   return fileId;
 }
 
-/** Which kind of id stands where in a path; a route that is not understood here fails its test. */
+/**
+ * The kind of id that each parameter of a path takes. Throws for an unknown parameter, so that the
+ * test of a new route fails until it is added here.
+ */
 export function kindsIn(path: string): { readonly param: string; readonly kind: Kind }[] {
   const kinds: Readonly<Record<string, Kind>> = {
     'identities/{id}': 'identity',
@@ -173,6 +209,7 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     'provide/{token}': 'provide',
     'connections/{id}': 'connection',
     'oauth-apps/{provider}': 'provider',
+    'requests/{id}': 'request',
     'services/{name}': 'service',
     'tools/{tool}': 'tool',
     'templates/{key}': 'template',
@@ -196,11 +233,15 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
     });
 }
 
-/** A valid body for each route that needs one: only the id may be what is wrong. */
-export const bodies: Partial<Record<RouteName, unknown>> = {
+/**
+ * A valid body for each route that needs one, so that the gateway can refuse the request only for
+ * its id.
+ */
+export const bodiesByRoute: Partial<Record<RouteName, unknown>> = {
   updateSecret: { description: 'An intruder was here.' },
   provideSecret: { value: 'CANARY-intruder', allowed_hosts: [] },
   createAgentKey: { name: 'intruder' },
+  declineRequest: { reason: 'An intruder was here.' },
   updateIdentity: { name: 'intruder' },
   updateMcpConnection: { self_approve_enabled: true },
   resolveApproval: { resolution: 'deny', reason: 'An intruder was here.' },

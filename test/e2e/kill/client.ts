@@ -1,35 +1,44 @@
-import { createCaller, withKey } from '../../support/http.ts';
+import { createCaller, createCallerWithKey } from '../../support/http.ts';
 import type { Caller } from '../../support/http.ts';
 
-/** What a client was told, and so may rely on. */
+/** The answers that a client has received and may rely on, whatever is killed later. */
 export interface Ledger {
-  /** Approval id by the number in the call's body; only those answered with 202. */
+  /**
+   * The approval ids of the calls that were answered with 202, by the number in the call's body.
+   */
   readonly raised: Map<number, string>;
-  /** Approvals whose allowance was answered with 200. */
+  /** The ids of the approvals for which the decision to allow was answered with 200. */
   readonly allowed: Set<string>;
-  /** Answers that no client should get, whatever dies. */
-  readonly odd: string[];
+  /** Descriptions of answers that no client may get, even when a process is killed. */
+  readonly oddAnswers: string[];
 }
 
 export interface Actors {
   readonly url: string;
   readonly agentKey: string;
   readonly cookie: string;
-  readonly target: string;
+  readonly targetUrl: string;
 }
 
 let lastNumber = 0;
 
-/** Raises calls and allows them, several at once, until told to stop or until nobody answers. */
-export async function work(actors: Actors, ledger: Ledger, signal: AbortSignal): Promise<void> {
-  const bot = withKey(actors.url, actors.agentKey);
+/**
+ * Makes calls that need an approval, and allows them, in several concurrent loops. It ends when it
+ * is aborted or when the server stops answering.
+ */
+export async function runClient(
+  actors: Actors,
+  ledger: Ledger,
+  signal: AbortSignal,
+): Promise<void> {
+  const bot = createCallerWithKey(actors.url, actors.agentKey);
   const user = createCaller(actors.url, { cookie: actors.cookie, origin: actors.url });
-  const loops = [raise, raise, allow, allow].map(async (step) => {
+  const loops = [raiseApproval, raiseApproval, allowApproval, allowApproval].map(async (step) => {
     while (!signal.aborted) {
       try {
-        await step({ bot, user }, actors.target, ledger);
+        await step({ bot, user }, actors.targetUrl, ledger);
       } catch (thrown) {
-        // The process was killed under the request: nobody knows what became of it.
+        // The process was killed during the request, so its outcome is unknown.
         if (!(thrown instanceof TypeError)) throw thrown;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
@@ -43,7 +52,7 @@ interface People {
   readonly user: Caller;
 }
 
-async function raise({ bot }: People, target: string, ledger: Ledger): Promise<void> {
+async function raiseApproval({ bot }: People, target: string, ledger: Ledger): Promise<void> {
   lastNumber += 1;
   const number = lastNumber;
   const reply = await bot.post('/v1/actions/call', {
@@ -54,24 +63,34 @@ async function raise({ bot }: People, target: string, ledger: Ledger): Promise<v
     secrets: [{ name: 'target', in: 'header', key: 'authorization', prefix: 'Bearer ' }],
   });
   if (reply.status === 202) ledger.raised.set(number, reply.body.approval_id);
-  else note(ledger, 'raise', reply);
+  else noteOddAnswer(ledger, 'raise', reply);
 }
 
-/** Takes one that is not allowed yet; two loops may take the same, and one of them comes too late. */
-async function allow({ user }: People, _target: string, ledger: Ledger): Promise<void> {
-  const open = [...ledger.raised.values()].find((id) => !ledger.allowed.has(id));
-  if (open === undefined) return void (await new Promise((resolve) => setTimeout(resolve, 10)));
-  const reply = await user.post(`/v1/approvals/${open}/resolve`, { resolution: 'allow' });
-  if (reply.status === 200 || reply.body.error === 'already_resolved') ledger.allowed.add(open);
-  else note(ledger, 'allow', reply);
+/**
+ * Allows an approval that is still open. Two loops may choose the same approval; the second one
+ * then gets the answer that it is resolved.
+ */
+async function allowApproval({ user }: People, _target: string, ledger: Ledger): Promise<void> {
+  const openApprovalId = [...ledger.raised.values()].find((id) => !ledger.allowed.has(id));
+  if (openApprovalId === undefined)
+    return void (await new Promise((resolve) => setTimeout(resolve, 10)));
+  const reply = await user.post(`/v1/approvals/${openApprovalId}/resolve`, { resolution: 'allow' });
+  if (reply.status === 200 || reply.body.error === 'already_resolved')
+    ledger.allowed.add(openApprovalId);
+  else noteOddAnswer(ledger, 'allow', reply);
 }
 
-function note(ledger: Ledger, step: string, { status, body }: Awaited<ReturnType<Caller['get']>>) {
-  // While its servers die with it, a process may still say that it cannot serve.
-  if (body.error !== 'unavailable') ledger.odd.push(`${step}: ${status} ${JSON.stringify(body)}`);
+function noteOddAnswer(
+  ledger: Ledger,
+  step: string,
+  { status, body }: Awaited<ReturnType<Caller['get']>>,
+) {
+  // A component may answer `unavailable` while the servers that it needs are being killed.
+  if (body.error !== 'unavailable')
+    ledger.oddAnswers.push(`${step}: ${status} ${JSON.stringify(body)}`);
 }
 
-/** All items of a list, page by page. */
+/** All items of a list, from all its pages. */
 // oxlint-disable-next-line typescript/no-explicit-any -- looked at field by field
 export async function listAll(caller: Caller, path: string): Promise<any[]> {
   const items = [];

@@ -1,4 +1,4 @@
-/** Mulberry32: the same numbers for the same seed, so that a failure replays. */
+/** Mulberry32: the same seed gives the same numbers, so that a failure can be replayed. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

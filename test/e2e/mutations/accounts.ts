@@ -1,88 +1,102 @@
-import { created } from '../support/world.ts';
-import { refused, remove, sent, servicePath, stale } from './mutation.ts';
+import { successfulBodyOf } from '../../support/world.ts';
+import {
+  refusedOutcome,
+  deleteResource,
+  sentOutcome,
+  servicePath,
+  staleOutcome,
+} from './mutation.ts';
 import type { Mutation } from './mutation.ts';
-import { valueOf } from './stage.ts';
+import { secretValueOf } from './stage.ts';
 import type { Scene } from './stage.ts';
 
 const connectionPath = ({ account }: Scene) => `/v1/connections/${account.id}`;
-const renew = ({ account, name }: Scene) =>
-  account.refresh({ token: valueOf(name, 2), scopes: ['notes'] });
-const regrant =
+const refreshToken = ({ account, name }: Scene) =>
+  account.refresh({ token: secretValueOf(name, 2), scopes: ['notes'] });
+const refreshWithScopes =
   (...scopes: string[]) =>
   ({ account, name }: Scene) =>
-    account.refresh({ token: valueOf(name, 2), scopes });
-const byAction = { isByAccount: true } as const;
-const byVerb = { isByAccount: true, call: 'verb' } as const;
-const raw = { isByAccount: true, call: 'raw' } as const;
+    account.refresh({ token: secretValueOf(name, 2), scopes });
+const settingByAction = { isByAccount: true } as const;
+const settingByVerb = { isByAccount: true, call: 'verb' } as const;
+const settingOfRawCall = { isByAccount: true, call: 'raw' } as const;
 
-/** Whose account it is made with, and what the account may. */
+/** Changes of the connection that the call uses: of its account, its token and its scopes. */
 export const mutationsOfAccounts: Record<string, Mutation> = {
-  'nothing, of a call with an account': {
-    ...byAction,
+  'no change, for a call with an account': {
+    ...settingByAction,
     change: async () => undefined,
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
-  'the token of its account refreshed': { ...byAction, change: renew, outcome: sent(2) },
-  'the token of its account refreshed, of a call by method and path': {
-    ...byVerb,
-    change: renew,
-    outcome: sent(2),
+  'a refresh of its account’s token': {
+    ...settingByAction,
+    change: refreshToken,
+    outcome: sentOutcome(2),
   },
-  'the token of its account refreshed, of a raw call': { ...raw, change: renew, outcome: sent(2) },
-  'a scope that the action needs gone from its account': {
-    ...byAction,
-    change: regrant('other'),
-    outcome: refused('missing_scopes'),
+  'a refresh of its account’s token, for a call by method and path': {
+    ...settingByVerb,
+    change: refreshToken,
+    outcome: sentOutcome(2),
   },
-  'another scope for its account': {
-    ...byAction,
-    change: regrant('notes', 'other'),
-    outcome: sent(2),
+  'a refresh of its account’s token, for a raw call': {
+    ...settingOfRawCall,
+    change: refreshToken,
+    outcome: sentOutcome(2),
   },
-  'its account revoked': {
-    ...byAction,
-    change: (scene) => remove(scene, connectionPath(scene)),
-    outcome: refused('credential_missing'),
+  'the loss of a scope that the action needs': {
+    ...settingByAction,
+    change: refreshWithScopes('other'),
+    outcome: refusedOutcome('missing_scopes'),
   },
-  'its account revoked, of a raw call': {
-    ...raw,
-    change: (scene) => remove(scene, connectionPath(scene)),
-    outcome: refused('credential_missing'),
+  'the grant of another scope to its account': {
+    ...settingByAction,
+    change: refreshWithScopes('notes', 'other'),
+    outcome: sentOutcome(2),
   },
-  'another account connected in the place of its own': {
-    ...byAction,
+  'the revocation of its account': {
+    ...settingByAction,
+    change: (scene) => deleteResource(scene, connectionPath(scene)),
+    outcome: refusedOutcome('credential_missing'),
+  },
+  'the revocation of its account, for a raw call': {
+    ...settingOfRawCall,
+    change: (scene) => deleteResource(scene, connectionPath(scene)),
+    outcome: refusedOutcome('credential_missing'),
+  },
+  'the replacement of its account by another account': {
+    ...settingByAction,
     async change(scene) {
-      await remove(scene, connectionPath(scene));
+      await deleteResource(scene, connectionPath(scene));
       await scene.connectAccount();
     },
-    outcome: stale('credential'),
+    outcome: staleOutcome('credential'),
   },
-  'another account connected in the place of its own, of a raw call': {
-    ...raw,
+  'the replacement of its account by another account, for a raw call': {
+    ...settingOfRawCall,
     async change(scene) {
-      await remove(scene, connectionPath(scene));
+      await deleteResource(scene, connectionPath(scene));
       await scene.connectAccount();
     },
-    outcome: stale('credential'),
+    outcome: staleOutcome('credential'),
   },
-  'its account no longer accepted by the provider': {
-    ...byAction,
+  'the provider’s refusal of its account': {
+    ...settingByAction,
     change: ({ account }) => account.lose(),
-    outcome: refused('reauth_required'),
+    outcome: refusedOutcome('reauth_required'),
   },
-  'its account no longer accepted by the provider, of a raw call': {
-    ...raw,
+  'the provider’s refusal of its account, for a raw call': {
+    ...settingOfRawCall,
     change: ({ account }) => account.lose(),
-    outcome: refused('reauth_required'),
+    outcome: refusedOutcome('reauth_required'),
   },
-  'another account in the service': {
-    ...byAction,
+  'a change of its service to another account': {
+    ...settingByAction,
     async change(scene) {
       const { admin, account, connectAccount } = scene;
       await connectAccount(`${account.name}_2`);
       const credentials = { connection: `${account.name}_2` };
-      created(await admin.patch(servicePath(scene), { credentials }));
+      successfulBodyOf(await admin.patch(servicePath(scene), { credentials }));
     },
-    outcome: stale('credential'),
+    outcome: staleOutcome('credential'),
   },
 };

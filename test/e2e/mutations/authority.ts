@@ -1,156 +1,171 @@
-import { created, until } from '../support/world.ts';
-import { refused, remove, sent, servicePath, stale } from './mutation.ts';
+import { successfulBodyOf, pollUntil } from '../../support/world.ts';
+import {
+  refusedOutcome,
+  deleteResource,
+  sentOutcome,
+  servicePath,
+  staleOutcome,
+} from './mutation.ts';
 import type { Mutation } from './mutation.ts';
-import { valueOf } from './stage.ts';
+import { secretValueOf } from './stage.ts';
 import type { Scene } from './stage.ts';
 
-const store = async ({ admin, secret }: Scene, fields: object) =>
-  created(await admin.post('/v1/secrets', { name: secret, ...fields }));
-const rotate = (scene: Scene, more: object = {}) =>
-  store(scene, { value: valueOf(scene.name, 2), ...more });
+const storeSecret = async ({ admin, secret }: Scene, fields: object) =>
+  successfulBodyOf(await admin.post('/v1/secrets', { name: secret, ...fields }));
+const rotateSecret = (scene: Scene, more: object = {}) =>
+  storeSecret(scene, { value: secretValueOf(scene.name, 2), ...more });
 const secretPath = ({ secretId }: Scene) => `/v1/secrets/${secretId}`;
-const change = async ({ admin }: Scene, { id }: { id: string }, body: object) =>
-  created(await admin.patch(`/v1/identities/${id}`, body));
-const move = async ({ admin }: Scene, { id }: { id: string }, to: string) =>
-  created(await admin.post(`/v1/identities/${id}/${to}`));
+const changeIdentity = async ({ admin }: Scene, { id }: { id: string }, body: object) =>
+  successfulBodyOf(await admin.patch(`/v1/identities/${id}`, body));
+const setIdentityStatus = async ({ admin }: Scene, { id }: { id: string }, to: string) =>
+  successfulBodyOf(await admin.post(`/v1/identities/${id}/${to}`));
 
-/** By what right it is made: its secret, the rules, and who asks and allows. */
+/**
+ * Changes of the right to make the call: of its secret, the rules, the requester and the person who
+ * decides.
+ */
 export const mutationsOfAuthority: Record<string, Mutation> = {
-  'the secret rotated': {
-    change: (scene) => rotate(scene),
-    outcome: sent(2),
+  'a new value for its secret': {
+    change: (scene) => rotateSecret(scene),
+    outcome: sentOutcome(2),
   },
-  'the secret of a raw call rotated': {
+  'a new value for its secret, for a raw call': {
     call: 'raw',
-    change: (scene) => rotate(scene),
-    outcome: sent(2),
+    change: (scene) => rotateSecret(scene),
+    outcome: sentOutcome(2),
   },
-  'another secret in the service': {
+  'a change of its service to another secret': {
     async change(scene) {
       const name = `${scene.secret}_2`;
-      await rotate(scene, { name, allowed_hosts: [scene.host] });
+      await rotateSecret(scene, { name, allowed_hosts: [scene.host] });
       const credentials = { secrets: { token: name } };
-      created(await scene.admin.patch(servicePath(scene), { credentials }));
+      successfulBodyOf(await scene.admin.patch(servicePath(scene), { credentials }));
     },
-    outcome: stale('credential'),
+    outcome: staleOutcome('credential'),
   },
-  'the secret deleted': {
-    change: (scene) => remove(scene, secretPath(scene)),
-    outcome: refused('credential_missing'),
+  'the deletion of its secret': {
+    change: (scene) => deleteResource(scene, secretPath(scene)),
+    outcome: refusedOutcome('credential_missing'),
   },
-  'the secret deleted and made anew': {
+  'the deletion of its secret and the creation of a new one': {
     async change(scene) {
-      await remove(scene, secretPath(scene));
-      await store(scene, { value: valueOf(scene.name, 1), allowed_hosts: [scene.host] });
+      await deleteResource(scene, secretPath(scene));
+      await storeSecret(scene, {
+        value: secretValueOf(scene.name, 1),
+        allowed_hosts: [scene.host],
+      });
     },
-    outcome: stale('credential'),
+    outcome: staleOutcome('credential'),
   },
-  'the secret of a raw call deleted and made anew': {
+  'the deletion of its secret and the creation of a new one, for a raw call': {
     call: 'raw',
     async change(scene) {
-      await remove(scene, secretPath(scene));
-      await store(scene, { value: valueOf(scene.name, 1), allowed_hosts: [scene.host] });
+      await deleteResource(scene, secretPath(scene));
+      await storeSecret(scene, {
+        value: secretValueOf(scene.name, 1),
+        allowed_hosts: [scene.host],
+      });
     },
-    outcome: stale('credential'),
+    outcome: staleOutcome('credential'),
   },
-  'the secret kept to other hosts': {
-    change: (scene) => rotate(scene, { allowed_hosts: [scene.other.host] }),
-    outcome: stale('credential'),
+  'the change of its secret’s hosts to other hosts': {
+    change: (scene) => rotateSecret(scene, { allowed_hosts: [scene.other.host] }),
+    outcome: staleOutcome('credential'),
   },
   "a secret of the user's in the place of the org's, of a raw call": {
     call: 'raw',
     tier: 'org',
-    change: (scene) => rotate(scene, { allowed_hosts: [scene.host] }),
-    outcome: sent(),
+    change: (scene) => rotateSecret(scene, { allowed_hosts: [scene.host] }),
+    outcome: sentOutcome(),
   },
   "a secret of the user's in the place of the org's": {
     tier: 'org',
-    change: (scene) => rotate(scene, { allowed_hosts: [scene.host] }),
-    outcome: sent(),
+    change: (scene) => rotateSecret(scene, { allowed_hosts: [scene.host] }),
+    outcome: sentOutcome(),
   },
 
   'a deny rule on the requester': {
     change: ({ rule, name }) => rule('deny', `${name}:create_note:*`),
-    outcome: refused('denied'),
+    outcome: refusedOutcome('denied'),
   },
   'a deny rule on the org': {
     change: ({ rule, name }) =>
       rule('deny', `${name}:*:*`, { identity_id: null, risk_at_least: 'write' }),
-    outcome: refused('denied'),
+    outcome: refusedOutcome('denied'),
   },
-  'a deny rule on the org, of a call by method and path': {
+  'a deny rule on the org, for a call by method and path': {
     call: 'verb',
     change: ({ rule, name }) => rule('deny', `${name}:create_note:*`, { identity_id: null }),
-    outcome: refused('denied'),
+    outcome: refusedOutcome('denied'),
   },
   'a deny rule on the secret of a raw call': {
     call: 'raw',
     change: ({ rule, secret }) => rule('deny', `secret:${secret}:*`),
-    outcome: refused('denied'),
+    outcome: refusedOutcome('denied'),
   },
-  'a deny rule on something else': {
+  'a deny rule on another action': {
     change: ({ rule, name }) => rule('deny', `${name}:list_notes:*`),
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
-  'a deny rule made and deleted again': {
+  'the creation and the deletion of a deny rule': {
     async change(scene) {
       const { id } = await scene.rule('deny', `${scene.name}:*:*`);
-      await remove(scene, `/v1/rules/${id}`);
+      await deleteResource(scene, `/v1/rules/${id}`);
     },
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
-  'an allow rule for the same': {
+  'an allow rule for this call': {
     change: ({ rule, name }) => rule('allow', `${name}:create_note:*`),
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
-  'the allow rule deleted for a part that nobody was asked about': {
+  'the deletion of the allow rule for a part that the approval left out': {
     call: 'raw',
-    granted: ({ secret, host }) => `secret:${secret}:${host}`,
-    change: (scene) => remove(scene, `/v1/rules/${scene.grantedRuleId}`),
-    outcome: stale('permission'),
+    grantedPatternOf: ({ secret, host }) => `secret:${secret}:${host}`,
+    change: (scene) => deleteResource(scene, `/v1/rules/${scene.grantedRuleId}`),
+    outcome: staleOutcome('permission'),
   },
 
-  'the requester archived': {
-    change: (scene) => move(scene, scene.requester, 'archive'),
-    outcome: refused('identity_archived'),
+  'the archiving of the requester': {
+    change: (scene) => setIdentityStatus(scene, scene.requester, 'archive'),
+    outcome: refusedOutcome('identity_archived'),
   },
-  'the requester archived and restored': {
+  'the archiving and the restoration of the requester': {
     async change(scene) {
-      await move(scene, scene.requester, 'archive');
-      await move(scene, scene.requester, 'restore');
+      await setIdentityStatus(scene, scene.requester, 'archive');
+      await setIdentityStatus(scene, scene.requester, 'restore');
     },
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
-  'the requester revoked': {
-    change: (scene) => move(scene, scene.requester, 'revoke'),
-    outcome: refused('identity_archived', 'unauthenticated'),
+  'the revocation of the requester': {
+    change: (scene) => setIdentityStatus(scene, scene.requester, 'revoke'),
+    outcome: refusedOutcome('identity_archived', 'unauthenticated'),
   },
-  'the requester at its end': {
+  'the requester’s expiry': {
     async change(scene) {
       const { requester } = scene;
-      const end = new Date(Date.now() + 2_000).toISOString();
-      await change(scene, requester, { expires_at: end });
+      const expiryTime = new Date(Date.now() + 2_000).toISOString();
+      await changeIdentity(scene, requester, { expires_at: expiryTime });
       const isOver = async () => (await requester.get('/v1/identities/me')).status !== 200;
-      await until(isOver, 'its end');
+      await pollUntil(isOver, 'its end');
     },
-    outcome: refused('identity_archived', 'unauthenticated'),
+    outcome: refusedOutcome('identity_archived', 'unauthenticated'),
   },
-  'the requester under another name': {
-    change: (scene) => change(scene, scene.requester, { name: `${scene.name}-renamed` }),
-    outcome: sent(),
+  'a new name of the requester': {
+    change: (scene) => changeIdentity(scene, scene.requester, { name: `${scene.name}-renamed` }),
+    outcome: sentOutcome(),
   },
-  'the agent archived that allowed it': {
+  'the archiving of the agent that allowed the call': {
     isByParent: true,
-    change: (scene) => move(scene, scene.parent, 'archive'),
-    outcome: refused('identity_archived'),
+    change: (scene) => setIdentityStatus(scene, scene.parent, 'archive'),
+    outcome: refusedOutcome('identity_archived'),
   },
-  'the rule deleted by which the agent allowed it': {
+  'the deletion of the rule that gave an agent the right to allow the call': {
     isByParent: true,
     async change(scene) {
       const { admin, parent } = scene;
-      const { items } = created(await admin.get(`/v1/rules?identity_id=${parent.id}`));
-      for (const { id } of items) await remove(scene, `/v1/rules/${id}`);
+      const { items } = successfulBodyOf(await admin.get(`/v1/rules?identity_id=${parent.id}`));
+      for (const { id } of items) await deleteResource(scene, `/v1/rules/${id}`);
     },
-    outcome: stale('resolver'),
+    outcome: staleOutcome('resolver'),
   },
 };

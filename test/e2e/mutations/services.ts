@@ -1,175 +1,190 @@
-import { created } from '../support/world.ts';
-import { refused, remove, sent, servicePath, stale } from './mutation.ts';
+import { successfulBodyOf } from '../../support/world.ts';
+import {
+  refusedOutcome,
+  deleteResource,
+  sentOutcome,
+  servicePath,
+  staleOutcome,
+} from './mutation.ts';
 import type { Mutation } from './mutation.ts';
 import type { Scene } from './stage.ts';
 
 const templatePath = ({ name }: Scene) => `/v1/templates/${name}`;
-const upgrade = async (scene: Scene, body: object = {}) =>
-  created(await scene.admin.post(`${servicePath(scene)}/upgrade`, body));
-const switchService = async (scene: Scene, disabled: boolean) =>
-  created(await scene.admin.patch(servicePath(scene), { disabled }));
+const upgradeService = async (scene: Scene, body: object = {}) =>
+  successfulBodyOf(await scene.admin.post(`${servicePath(scene)}/upgrade`, body));
+const setServiceDisabled = async (scene: Scene, disabled: boolean) =>
+  successfulBodyOf(await scene.admin.patch(servicePath(scene), { disabled }));
 
-/** Another address under the same operation, of which other bytes would be made. */
-const otherPath = (document: string) => document.replaceAll('/notes:', '/elsewhere:');
-const otherServer = ({ document, host, other }: Scene) => document.replace(host, other.host);
-const withoutAction = (document: string) =>
+/**
+ * Changes an operation's path in the document, so that the same arguments would make another
+ * request.
+ */
+const changePath = (document: string) => document.replaceAll('/notes:', '/elsewhere:');
+const changeServer = ({ document, host, other }: Scene) => document.replace(host, other.host);
+const removeAction = (document: string) =>
   document.replace('operationId: create_note', 'operationId: create_note\n      disabled: true');
 
-/** What the call is: its parameters, the template they are for, the service they go to. */
+/** Changes of what the call is built from: its parameters, its template, and its service. */
 export const mutationsOfServices: Record<string, Mutation> = {
-  nothing: { change: async () => undefined, outcome: sent() },
-  'nothing, of a call by method and path': {
+  'no change': { change: async () => undefined, outcome: sentOutcome() },
+  'no change, for a call by method and path': {
     call: 'verb',
     change: async () => undefined,
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
-  'nothing, of a raw call': { call: 'raw', change: async () => undefined, outcome: sent() },
+  'no change, for a raw call': {
+    call: 'raw',
+    change: async () => undefined,
+    outcome: sentOutcome(),
+  },
 
-  'other parameters, which a resume does not take': {
+  'other parameters, which a replay does not accept': {
     async change({ requester, admin, approvalId, name }) {
       const others = [{ params: { title: 'x' } }, { service: name }, { body: {} }, { filter: '.' }];
       for (const other of others) {
         const body = { approval_id: approvalId, ...other };
         const { status } = await requester.post('/v1/actions/call', body);
         if (status !== 400) throw new Error(`a resume took ${JSON.stringify(other)}`);
-        const run = await admin.post(`/v1/approvals/${approvalId}/call`, other);
-        if (run.status !== 400) throw new Error(`a run took ${JSON.stringify(other)}`);
+        const replayReply = await admin.post(`/v1/approvals/${approvalId}/call`, other);
+        if (replayReply.status !== 400) throw new Error(`a run took ${JSON.stringify(other)}`);
       }
     },
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
 
   'a new version of the template, which the service does not use': {
-    change: (scene) => scene.publish(otherPath(scene.document)),
-    outcome: sent(),
+    change: (scene) => scene.publish(changePath(scene.document)),
+    outcome: sentOutcome(),
   },
-  'a new version of the template, with the service upgraded to it': {
+  'an upgrade of the service to a new version of the template': {
     async change(scene) {
-      await scene.publish(otherPath(scene.document));
-      await upgrade(scene);
+      await scene.publish(changePath(scene.document));
+      await upgradeService(scene);
     },
-    outcome: stale('template'),
+    outcome: staleOutcome('template'),
   },
-  'a new version of the template that is word for word the same, upgraded': {
+  'an upgrade to an identical new version of the template': {
     async change(scene) {
       await scene.publish(`${scene.document}\n`);
-      await upgrade(scene);
+      await upgradeService(scene);
     },
-    outcome: stale('template'),
+    outcome: staleOutcome('template'),
   },
-  'a new version on another host, upgraded with the secret named for it': {
+  'an upgrade to a version at another host, with the secret allowed for that host': {
     async change(scene) {
-      await scene.publish(otherServer(scene));
-      await upgrade(scene, { credentials: { secrets: { token: scene.secret } } });
+      await scene.publish(changeServer(scene));
+      await upgradeService(scene, { credentials: { secrets: { token: scene.secret } } });
     },
-    outcome: stale('template'),
+    outcome: staleOutcome('template'),
   },
-  'the action disabled in a new version, upgraded': {
+  'an upgrade to a version with the action disabled': {
     async change(scene) {
-      await scene.publish(withoutAction(scene.document));
-      await upgrade(scene);
+      await scene.publish(removeAction(scene.document));
+      await upgradeService(scene);
     },
-    outcome: stale('template'),
+    outcome: staleOutcome('template'),
   },
-  'the template disabled': {
-    change: async (scene) => created(await scene.admin.post(`${templatePath(scene)}/disable`)),
-    outcome: refused('unknown_service'),
+  'the disabling of the template': {
+    change: async (scene) =>
+      successfulBodyOf(await scene.admin.post(`${templatePath(scene)}/disable`)),
+    outcome: refusedOutcome('unknown_service'),
   },
-  'the template disabled and enabled again': {
+  'the disabling and the enabling of the template': {
     async change(scene) {
-      created(await scene.admin.post(`${templatePath(scene)}/disable`));
-      created(await scene.admin.post(`${templatePath(scene)}/enable`));
+      successfulBodyOf(await scene.admin.post(`${templatePath(scene)}/disable`));
+      successfulBodyOf(await scene.admin.post(`${templatePath(scene)}/enable`));
     },
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
-  'the file of a built-in template changed': {
+  'a change of a built-in template’s file': {
     tier: 'global',
-    change: (scene) => scene.publish(otherPath(scene.document)),
-    outcome: sent(),
+    change: (scene) => scene.publish(changePath(scene.document)),
+    outcome: sentOutcome(),
   },
-  'the file of a built-in template changed, with the service upgraded to it': {
+  'a change of a built-in template’s file and an upgrade of the service to it': {
     tier: 'global',
     async change(scene) {
-      await scene.publish(otherPath(scene.document));
-      await upgrade(scene);
+      await scene.publish(changePath(scene.document));
+      await upgradeService(scene);
     },
-    outcome: stale('template'),
+    outcome: staleOutcome('template'),
   },
   "a template of the user's in the place of a built-in one": {
     tier: 'global',
     async change(scene) {
       const { admin, document } = scene;
-      const openapi = otherPath(document);
-      created(await admin.post('/v1/templates', { openapi }));
-      created(await admin.post(`${templatePath(scene)}/publish`, { version: 1 }));
+      const openapi = changePath(document);
+      successfulBodyOf(await admin.post('/v1/templates', { openapi }));
+      successfulBodyOf(await admin.post(`${templatePath(scene)}/publish`, { version: 1 }));
     },
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
 
-  'the service deleted': {
-    change: (scene) => remove(scene, servicePath(scene)),
-    outcome: refused('unknown_service'),
+  'the deletion of the service': {
+    change: (scene) => deleteResource(scene, servicePath(scene)),
+    outcome: refusedOutcome('unknown_service'),
   },
-  'the service deleted and made anew, the same': {
+  'the deletion of the service and its creation with equal settings': {
     async change(scene) {
-      await remove(scene, servicePath(scene));
+      await deleteResource(scene, servicePath(scene));
       await scene.connect();
     },
-    outcome: stale('service'),
+    outcome: staleOutcome('service'),
   },
-  'the service made anew at another base URL': {
+  'the deletion of the service and its creation at another base URL': {
     async change(scene) {
-      await remove(scene, servicePath(scene));
+      await deleteResource(scene, servicePath(scene));
       await scene.connect({ base_url: scene.other.url });
     },
-    outcome: stale('service'),
+    outcome: staleOutcome('service'),
   },
-  'the service made anew at another base URL, of a call by method and path': {
-    call: 'verb',
-    async change(scene) {
-      await remove(scene, servicePath(scene));
-      await scene.connect({ base_url: scene.other.url });
+  'the deletion of the service and its creation at another base URL, for a call by method and path':
+    {
+      call: 'verb',
+      async change(scene) {
+        await deleteResource(scene, servicePath(scene));
+        await scene.connect({ base_url: scene.other.url });
+      },
+      outcome: staleOutcome('service'),
     },
-    outcome: stale('service'),
-  },
-  'the service made anew with another server variable': {
+  'the deletion of the service and its creation with another server variable': {
     hasSite: true,
     async change(scene) {
-      await remove(scene, servicePath(scene));
+      await deleteResource(scene, servicePath(scene));
       await scene.connect({ variables: { site: 'b' } });
     },
-    outcome: stale('service'),
+    outcome: staleOutcome('service'),
   },
-  'a new version of the template, upgraded with another server variable': {
+  'an upgrade to a new version of the template with another server variable': {
     hasSite: true,
     async change(scene) {
-      await scene.publish(otherPath(scene.document));
-      await upgrade(scene, { variables: { site: 'b' } });
+      await scene.publish(changePath(scene.document));
+      await upgradeService(scene, { variables: { site: 'b' } });
     },
-    outcome: stale('template'),
+    outcome: staleOutcome('template'),
   },
-  'the service under another name': {
+  'a new name of the service': {
     async change(scene) {
-      await remove(scene, servicePath(scene));
+      await deleteResource(scene, servicePath(scene));
       await scene.connect({ name: `${scene.name}-renamed` });
     },
-    outcome: refused('unknown_service'),
+    outcome: refusedOutcome('unknown_service'),
   },
-  'the service disabled': {
-    change: (scene) => switchService(scene, true),
-    outcome: refused('unknown_service'),
+  'the disabling of the service': {
+    change: (scene) => setServiceDisabled(scene, true),
+    outcome: refusedOutcome('unknown_service'),
   },
-  'the service disabled and enabled again': {
+  'the disabling and the enabling of the service': {
     async change(scene) {
-      await switchService(scene, true);
-      await switchService(scene, false);
+      await setServiceDisabled(scene, true);
+      await setServiceDisabled(scene, false);
     },
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
   "a service of the user's in the place of the org's": {
     tier: 'org',
     change: async ({ admin, name, secret, other }) =>
-      created(
+      successfulBodyOf(
         await admin.post('/v1/services', {
           template: name,
           tier: 'user',
@@ -177,6 +192,6 @@ export const mutationsOfServices: Record<string, Mutation> = {
           credentials: { secrets: { token: `org/${secret}` } },
         }),
       ),
-    outcome: sent(),
+    outcome: sentOutcome(),
   },
 };

@@ -2,65 +2,85 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { withKey } from '../../support/http.ts';
+import { createCallerWithKey } from '../../support/http.ts';
 import type { Caller, Reply } from '../../support/http.ts';
-import { openProvider } from '../support/account.ts';
-import type { Account, Provider } from '../support/account.ts';
-import { templateDocument } from '../support/template.ts';
-import { startUpstream } from '../support/upstream.ts';
-import type { Hit, Upstream } from '../support/upstream.ts';
-import { createAgent, created, startWorld, until } from '../support/world.ts';
-import type { Agent, World } from '../support/world.ts';
+import { openProvider } from '../../support/account.ts';
+import type { Account, Provider } from '../../support/account.ts';
+import { templateDocument } from '../../support/template.ts';
+import { startUpstream } from '../../support/upstream.ts';
+import type { Hit, Upstream } from '../../support/upstream.ts';
+import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../../support/world.ts';
+import type { Agent, World } from '../../support/world.ts';
 
 export interface Setting {
-  /** By the name of an action, by method and path of the service, or raw with a credential. */
+  /**
+   * The form of the call: by action name (`action`), by HTTP method and path of the service
+   * (`verb`), or by full URL with a credential (`raw`).
+   */
   readonly call?: 'action' | 'verb' | 'raw';
-  /** An account at a provider in the place of the secret. */
+  /** True if the call's credential is a connected account instead of a secret. */
   readonly isByAccount?: boolean;
-  /** Whose template, service and secret it is; `global` is a built-in template, the rest the user's. */
+  /**
+   * Whose the template, the service and the secret are (their tier). With `global`, the template is
+   * built-in, and the service and the secret are the user's.
+   */
   readonly tier?: 'user' | 'org' | 'global';
-  /** Its server has a variable `site`, which is `a`, and nobody answers there. */
+  /**
+   * True if the server's URL has a variable `site` with the default `a`, where no server answers.
+   */
   readonly hasSite?: boolean;
-  /** A subagent asks, and the agent above it allows what it may do itself. */
+  /**
+   * True if a subagent makes the call and its parent agent allows it; the parent may make the same
+   * call itself.
+   */
   readonly isByParent?: boolean;
-  /** What a rule allows the requester beforehand, so that nobody is asked about it. */
-  readonly granted?: (scene: Pick<Scene, 'secret' | 'host'>) => string;
+  /**
+   * The pattern of an allow rule that the requester has beforehand, so that no person is asked for
+   * its keys.
+   */
+  readonly grantedPatternOf?: (scene: Pick<Scene, 'secret' | 'host'>) => string;
 }
 
 /** How a replay ended. */
 export interface Outcome {
-  /** What the requester was told: `called`, `denied` or an error. */
+  /** The answer to the requester: `called`, `denied` or an error code. */
   readonly told: string;
-  /** Of `approval_stale`. */
+  /** The field `changed` of the error `approval_stale`. */
   readonly changed?: string;
-  /** What stands on the execution: `executed`, or why not. */
+  /** The stored result of the execution: `executed`, or the reason why the call was not sent. */
   readonly ended: string;
-  /** What arrived at any upstream. */
+  /** The requests that arrived at any upstream. */
   readonly sent: readonly string[];
 }
 
-/** One call, approved, before its replay; with names and people of its own. */
+/**
+ * One call that was allowed but not replayed yet; its people and resources have names that no other
+ * scene uses.
+ */
 export interface Scene {
-  /** Of the service and of its template. */
+  /** The name of the service and of its template. */
   readonly name: string;
   readonly secret: string;
   readonly secretId: string;
-  /** With the secret's name, where it stands in its place. */
+  /** The connected account that is used instead of a secret, under the secret's name. */
   readonly account: Account;
-  /** Another account, by that name or another. */
+  /** Connects a further account, under the same name or another one. */
   readonly connectAccount: (as?: string) => Promise<Account>;
   readonly host: string;
-  /** The owner of everything, an admin. */
+  /** The admin who owns every resource of the scene. */
   readonly admin: Caller;
   readonly requester: Agent;
-  /** Above the requester; the requester itself where nobody is. */
+  /** The requester's parent agent; the requester itself if it has none. */
   readonly parent: Agent;
   readonly grantedRuleId: string;
   readonly approvalId: string;
-  /** Where nothing may arrive. */
+  /** An upstream at which nothing may arrive. */
   readonly other: Upstream;
   readonly document: string;
-  /** Saves and publishes the next version of the template; for a built-in one, writes the file. */
+  /**
+   * Publishes a document as the template's next version; for a built-in template, it replaces the
+   * file.
+   */
   publish(openapi: string): Promise<void>;
   connect(more?: object): Promise<void>;
   readonly rule: (
@@ -68,17 +88,23 @@ export interface Scene {
     pattern: string,
     more?: object,
   ) => Promise<{ id: string }>;
-  /** The requester asks for it, and then its user; at most one of them has it sent. */
+  /**
+   * First the requester asks for the replay, and then its user does; the call must be sent at most
+   * once.
+   */
   replay(): Promise<Outcome>;
-  /** Makes room: an org has a hundred services at most. */
-  leave(): Promise<void>;
+  /** Removes the scene's services and template; a user or an org has at most a hundred of each. */
+  cleanUp(): Promise<void>;
 }
 
 export interface Stage extends AsyncDisposable {
   suspend(setting: Setting): Promise<Scene>;
 }
 
-/** The whole product, two upstreams, and a folder of built-in templates that can be written. */
+/**
+ * Starts all components, two upstreams, and a folder of built-in templates that the tests can
+ * change.
+ */
 export async function openStage(): Promise<Stage> {
   await using startup = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'aag-mutations-'));
@@ -92,7 +118,8 @@ export async function openStage(): Promise<Stage> {
   return {
     async suspend(setting) {
       const name = `notes-${(made += 1)}`;
-      // Deny rules reach every service of a host, so each scene has a host of its own.
+      // Each scene needs a host of its own, because a deny rule on a service also covers other
+      // services on the same host.
       const upstream = running.use(await startUpstream());
       return suspend({ world, upstream, other, folder, provider }, name, setting);
     },
@@ -118,35 +145,45 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
   const document = documentFor(name, { address: hasSite ? undefined : upstream.url, isByAccount });
   const publish = createPublisher(place, { ...setting, name });
   const connect = async (more: object = {}) =>
-    void created(await admin.post('/v1/services', { template: name, tier, ...more }));
+    void successfulBodyOf(await admin.post('/v1/services', { template: name, tier, ...more }));
   const allowed_hosts = [host, other.host, `a.${name}.test`, `b.${name}.test`];
-  const { id: secretId } = created(
-    await admin.post('/v1/secrets', { name: secret, tier, value: valueOf(name, 1), allowed_hosts }),
+  const { id: secretId } = successfulBodyOf(
+    await admin.post('/v1/secrets', {
+      name: secret,
+      tier,
+      value: secretValueOf(name, 1),
+      allowed_hosts,
+    }),
   );
   const connectAccount = (as = secret) =>
     place.provider.connect({
       name: as,
       owner: admin,
-      token: valueOf(name, 1),
+      token: secretValueOf(name, 1),
       scopes: ['notes'],
     });
-  const account = isByAccount ? await connectAccount() : nobodys;
+  const account = isByAccount ? await connectAccount() : missingAccount;
   await publish(document);
   await connect(isByAccount ? { credentials: { connection: secret } } : {});
 
   const { requester, parent } = await createRequester(world, name, setting);
   const rule: Scene['rule'] = async (effect, pattern, more) =>
-    created(await admin.post('/v1/rules', { identity_id: requester.id, effect, pattern, ...more }));
-  const granted = setting.granted?.({ secret, host });
+    successfulBodyOf(
+      await admin.post('/v1/rules', { identity_id: requester.id, effect, pattern, ...more }),
+    );
+  const granted = setting.grantedPatternOf?.({ secret, host });
   const grantedRuleId = granted === undefined ? '' : (await rule('allow', granted)).id;
   if (setting.isByParent) await rule('allow', `${name}:*:*`, { identity_id: parent.id });
 
   const { path, call } = callOf(name, { ...setting, secret, url: upstream.url });
-  // As the user sends it, who needs nobody: these are the bytes.
-  if (!hasSite) created(await admin.post(path, call));
-  const { approval_id: approvalId } = created(await requester.post(path, call));
+  // A user's call needs no approval, so this call is sent at once. The test compares later requests
+  // with its bytes.
+  if (!hasSite) successfulBodyOf(await admin.post(path, call));
+  const { approval_id: approvalId } = successfulBodyOf(await requester.post(path, call));
   const decider = setting.isByParent ? parent : admin;
-  created(await decider.post(`/v1/approvals/${approvalId}/resolve`, { resolution: 'allow' }));
+  successfulBodyOf(
+    await decider.post(`/v1/approvals/${approvalId}/resolve`, { resolution: 'allow' }),
+  );
   const before = upstream.hits.length;
 
   return {
@@ -169,24 +206,28 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
     async replay() {
       const told = await requester.post('/v1/actions/call', { approval_id: approvalId });
       await admin.post(`/v1/approvals/${approvalId}/call`);
-      const { execution } = created(await admin.get(`/v1/approvals/${approvalId}`));
-      const strayed = other.hits.filter(({ body }) => body.includes(`"${name}"`));
-      const arrived = [...upstream.hits.slice(before), ...strayed];
+      const { execution } = successfulBodyOf(await admin.get(`/v1/approvals/${approvalId}`));
+      const strayedHits = other.hits.filter(({ body }) => body.includes(`"${name}"`));
+      const arrivedHits = [...upstream.hits.slice(before), ...strayedHits];
       return {
         ...answerOf(told),
         ended: execution.error?.error ?? execution.status,
-        sent: arrived.map((hit) => describeHit(hit, upstream.hits[0] ?? hit, name)),
+        sent: arrivedHits.map((hit) => describeHit(hit, upstream.hits[0] ?? hit, name)),
       };
     },
-    async leave() {
-      // Its mutation may have been to disconnect it, or to connect another beside it.
+    async cleanUp() {
+      // The mutation may have disconnected the service already, or connected another one.
       await admin.delete(`/v1/services/${name}`);
       await admin.delete(`/v1/services/org%2F${name}`);
+      await admin.delete(`/v1/templates/${name}?tier=${tier}`);
     },
   };
 }
 
-/** The example template, with a credential of its own; without an address, at one that has a variable. */
+/**
+ * The example template with a secret name of its own. Without an address, the URL of its server has
+ * the variable `site`.
+ */
 function documentFor(
   name: string,
   { address, isByAccount }: { address: string | undefined; isByAccount: boolean },
@@ -197,16 +238,16 @@ function documentFor(
       ? `url: 'https://{site}.${name}.test', variables: { site: { default: a } }`
       : `url: '${address}', base_url_allowed: true`;
   const written = templateDocument(name, example);
-  const taking = isByAccount
+  const credentialScheme = isByAccount
     ? written
         .replace(/token: \{ type: http.*/, oauthScheme)
         .replace('summary: Write', 'security: [{ token: [notes] }]\n      summary: Write')
     : written.replace('notes_token', `${name}_token`);
-  return taking.replace(`url: '${example}'`, server);
+  return credentialScheme.replace(`url: '${example}'`, server);
 }
 
 const madeWithSecret = new Error('the call is made with a secret');
-const nobodys: Account = {
+const missingAccount: Account = {
   id: '',
   name: '',
   grants: () => undefined,
@@ -224,17 +265,24 @@ const oauthScheme = `token:
           tokenUrl: https://acme.example/token
           scopes: { notes: Write notes }`;
 
-/** Of an agent of the admin's, or of one below it; its calls wait for it when they are allowed. */
+/**
+ * Creates an agent of the admin, or a subagent of such an agent. The gateway does not replay its
+ * calls; the agent itself asks for the replay after the decision.
+ */
 async function createRequester({ url, admin }: World, name: string, { isByParent }: Setting) {
   const agent = await createAgent(url, admin, `${name}-agent`);
   let requester = agent;
   if (isByParent) {
     const child = { name: 'child', parent_id: agent.id };
-    const { id } = created(await admin.post('/v1/identities/subagents', child));
-    const { key } = created(await admin.post(`/v1/identities/${id}/keys`, { name: 'test' }));
-    requester = { id, key, ...withKey(url, key) };
+    const { id } = successfulBodyOf(await admin.post('/v1/identities/subagents', child));
+    const { key } = successfulBodyOf(
+      await admin.post(`/v1/identities/${id}/keys`, { name: 'test' }),
+    );
+    requester = { id, key, ...createCallerWithKey(url, key) };
   }
-  created(await admin.patch(`/v1/identities/${requester.id}`, { auto_call_on_approve: false }));
+  successfulBodyOf(
+    await admin.patch(`/v1/identities/${requester.id}`, { auto_call_on_approve: false }),
+  );
   return { requester, parent: agent };
 }
 
@@ -251,13 +299,38 @@ function createPublisher(
       await writeFile(join(folder, `${name}.yaml`), openapi);
       await world.recordTemplates();
       const isRead = async () => (await admin.get(`${path}?tier=global`)).body.version === version;
-      return until(isRead, 'the folder to be read again');
+      return pollUntil(isRead, 'the folder to be read again');
     }
-    const edited = { openapi, version: version - 1 };
-    if (version === 1) created(await admin.post('/v1/templates', { openapi, tier }));
-    else created(await admin.put(`${path}?tier=${tier}`, edited));
-    created(await admin.post(`${path}/publish?tier=${tier}`, { version }));
+    const editedTemplate = { openapi, version: version - 1 };
+    const read = async () => (await admin.get(`${path}?tier=${tier}`)).body;
+    await changeUntilStored(
+      () =>
+        version === 1
+          ? admin.post('/v1/templates', { openapi, tier })
+          : admin.put(`${path}?tier=${tier}`, editedTemplate),
+      async () => (await read()).latest_version === version,
+    );
+    await changeUntilStored(
+      () => admin.post(`${path}/publish?tier=${tier}`, { version }),
+      async () => (await read()).published_version === version,
+    );
   };
+}
+
+/**
+ * Makes a change, and sends it again while the component is too busy to answer in time. An attempt
+ * without an answer may have been stored all the same.
+ */
+async function changeUntilStored(
+  send: () => Promise<Reply>,
+  isStored: () => Promise<boolean>,
+): Promise<void> {
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    const reply = await send();
+    if (reply.body.error !== 'unavailable') return void successfulBodyOf(reply);
+    if (await isStored()) return;
+  }
+  throw new Error('the registry did not answer five times');
 }
 
 function callOf(
@@ -277,20 +350,23 @@ function callOf(
   return { path, call: { service: name, action: 'create_note', params: { title: name } } };
 }
 
-export const valueOf = (name: string, version: number | string): string =>
+export const secretValueOf = (name: string, version: number | string): string =>
   `CANARY-${name}-v${version}`;
 
-export const approved = (version: number): string => `what was approved, with v${version}`;
+export const approvedBytes = (version: number): string => `what was approved, with v${version}`;
 
-/** Credentials are put in at the replay, and traces differ from one request to the next. */
+/**
+ * Describes a request that arrived, without the credentials, which the replay adds, and without the
+ * trace headers, which differ in every request.
+ */
 function describeHit(hit: Hit, reference: Hit, name: string): string {
   const bytesOf = ({ headers, ...rest }: Hit) => {
     const { authorization: _, traceparent: __, tracestate: ___, ...sent } = headers;
     return JSON.stringify({ ...rest, headers: sent });
   };
-  const version = hit.headers.authorization?.replace(`Bearer ${valueOf(name, '')}`, '');
+  const version = hit.headers.authorization?.replace(`Bearer ${secretValueOf(name, '')}`, '');
   if (bytesOf(hit) !== bytesOf(reference)) return JSON.stringify(hit);
-  return approved(Number(version));
+  return approvedBytes(Number(version));
 }
 
 function answerOf({ body }: Reply): Pick<Outcome, 'told' | 'changed'> {

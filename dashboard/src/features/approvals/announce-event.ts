@@ -1,10 +1,12 @@
-import type { EventType } from '../../api/event-stream.ts';
+import type { EventType } from '#contracts/event-types';
 import { announce } from '../../ui/announcer.tsx';
-import { visibleText } from '../../ui/visible-characters.ts';
+import { toVisibleText } from '../../ui/visible-characters.ts';
+import { spokenSentencesOf } from './spoken-sentences.ts';
 
-/** Reads out what others start; the end of one's own decisions is read out by the card. */
+/** Has screen readers read out what concerns every page, such as that a new approval has come. */
 export function announceEvent(type: EventType, data: unknown): void {
-  if (type !== 'approval.raised' || typeof data !== 'object' || data === null) return;
-  const { action_description: description } = data as { action_description?: unknown };
-  if (typeof description === 'string') announce(`New approval: ${visibleText(description)}`);
+  if (typeof data !== 'object' || data === null) return;
+  const { onEveryPage: everywhere } = spokenSentencesOf(type);
+  const sentence = everywhere?.(data as Readonly<Record<string, unknown>>);
+  if (sentence !== undefined) announce(toVisibleText(sentence));
 }

@@ -1,77 +1,95 @@
 import { Show, createEffect, createMemo } from 'solid-js';
 
+import { isOpenApproval } from '#contracts/approval-status';
 import type { ApprovalResponse } from '#contracts/http/approvals';
+import { Chip } from '../../ui/chip.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ErrorNotice, Notice } from '../../ui/notice.tsx';
-import { Ago } from '../../ui/times.tsx';
+import { TimeAgo } from '../../ui/times.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { visibleText } from '../../ui/visible-characters.ts';
+import { toVisibleText } from '../../ui/visible-characters.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
-import { Who } from '../../ui/who.tsx';
+import { RequesterPath } from '../../ui/who.tsx';
 import { useMe } from '../session/session.tsx';
-import { cardWords, isOpen, mayDecide, progressOf } from './approval-view.ts';
+import {
+  cardWords,
+  hasFailedAtService,
+  isSampleCall,
+  isUnderWay,
+  mayDecide,
+  progressOf,
+} from './approval-view.ts';
 import { DecisionBar } from './decision-bar.tsx';
-import { OnWhichAccount } from './credentials.tsx';
+import { CallAccount } from './credentials.tsx';
 import { Destination } from './destination.tsx';
 import { DisclosedFields } from './disclosed-fields.tsx';
+import { RefusedNotice } from './refused-notice.tsx';
 import { RequestDetails } from './request-details.tsx';
-import { holdsUnseen } from './request-view.ts';
+import { hasUnseenCharacters } from './request-view.ts';
 import { isTooLarge } from './second-gesture.ts';
 import { ServiceDetails } from './service-details.tsx';
 import { Outcome } from './outcome.tsx';
-import { RiskBadge, riskBand } from './risk-badge.tsx';
+import { RiskBadge, riskBandClassOf } from './risk-badge.tsx';
 import { useDecision } from './use-decision.ts';
 
-/** Who wants what, exactly, where, for how long it can be decided, and the decision: in this order, without a click. */
+/**
+ * Shows without a click, in this order: the risk, who asks, for what, on which account, the first
+ * disclosed fields, how long the approval can be decided, and the decision.
+ */
 export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boolean }) {
   const me = useMe();
   const decision = useDecision(() => props.approval);
-  const words = () => cardWords[progressOf(props.approval)];
+  const stageWords = () => cardWords[progressOf(props.approval)];
+  const doesWords = () =>
+    hasFailedAtService(props.approval.execution) ? 'What it tried to do' : stageWords().does;
   const permission = () => mayDecide(me(), props.approval);
   const isOfEarlierVersion = () => props.approval.unverified === 'earlier_version';
-  const hidesText = createMemo(() => holdsUnseen(props.approval.request));
-  let outcome: HTMLDivElement | undefined;
+  const hidesText = createMemo(() => hasUnseenCharacters(props.approval.request));
+  let outcomeElement: HTMLDivElement | undefined;
 
-  useTitle(() => visibleText(props.approval.action_description).slice(0, 80));
-  // Who has just decided goes on reading at what comes of it, wherever on the card they were.
-  const isDoneHere = createMemo(() => decision.isDecidedHere() && !isOpen(props.approval));
+  useTitle(() => toVisibleText(props.approval.action_description).slice(0, 80));
+  // After a decision the focus moves to the outcome, from wherever on the card it was.
+  const isDoneHere = createMemo(() => decision.isDecidedHere() && !isOpenApproval(props.approval));
   createEffect(() => {
     if (!isDoneHere()) return;
     requestAnimationFrame(() => {
-      outcome?.focus({ preventScroll: true });
-      outcome?.scrollIntoView({ block: 'nearest' });
+      outcomeElement?.focus({ preventScroll: true });
+      outcomeElement?.scrollIntoView({ block: 'nearest' });
     });
   });
 
   return (
     <article
-      class={`rounded-2xl border border-t-4 border-line bg-surface shadow-sm ${riskBand(props.approval.risk)}`}
+      class={`rounded-2xl border border-t-4 border-line bg-surface shadow-sm ${riskBandClassOf(props.approval.risk)}`}
       aria-labelledby="card-title"
       aria-busy={decision.deciding.isPending}
     >
-      <header class="px-4 pt-3 pb-4 sm:px-6 sm:pt-4 sm:pb-5">
-        <div class="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
-          <Who requester={props.approval.requester} wants={words().wants} />
-          <div class="flex items-center gap-3 max-sm:w-full max-sm:justify-between sm:flex-col sm:items-end sm:gap-1">
-            <RiskBadge risk={props.approval.risk} />
-            <span class="text-sm whitespace-nowrap text-ink-soft">
-              <span class="max-sm:sr-only">asked </span>
-              <Ago at={props.approval.created_at} />
-            </span>
-          </div>
+      <header class="px-4 pt-2 pb-3 sm:px-6 sm:pt-4 sm:pb-5">
+        <div class="mb-2 flex items-center justify-between gap-3 sm:mb-3">
+          <RiskBadge risk={props.approval.risk} />
+          <span class="text-sm whitespace-nowrap text-ink-soft">
+            <span class="max-sm:sr-only">asked </span>
+            <TimeAgo at={props.approval.created_at} />
+          </span>
         </div>
+        <RequesterPath requester={props.approval.requester} wantsWords={stageWords().wants} />
         <h1
           id="card-title"
-          class="mt-3 text-lg leading-snug font-semibold sm:mt-4 sm:text-2xl"
+          class="mt-2 text-lg leading-snug font-semibold sm:mt-4 sm:text-2xl"
           dir="auto"
           tabindex="-1"
         >
           <VisibleText text={props.approval.action_description} />
         </h1>
-        <OnWhichAccount
-          credentials={props.approval.request.credentials}
-          isRecorded={!isOfEarlierVersion()}
-        />
+        <div class="flex flex-wrap items-end gap-x-3">
+          <CallAccount
+            credentials={props.approval.request.credentials}
+            isRecorded={!isOfEarlierVersion()}
+          />
+          <Show when={isSampleCall(props.approval)}>
+            <Chip>Sample</Chip>
+          </Show>
+        </div>
         <Destination request={props.approval.request} />
         <Show when={hidesText()}>
           <p class="mt-2 flex gap-2 font-medium text-medium">
@@ -96,14 +114,20 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
           <Notice tone="warning">This may be out of date: the gateway does not answer.</Notice>
         </div>
       </Show>
+      <Show when={isOpenApproval(props.approval) || isUnderWay(props.approval)}>
+        <RefusedNotice approval={props.approval} />
+      </Show>
       <Show when={!props.approval.verified}>
         <div class="px-4 pb-4 sm:px-6">
-          <Unverified isEarlier={isOfEarlierVersion()} isOpen={isOpen(props.approval)} />
+          <UnverifiedNotice
+            isEarlierVersion={isOfEarlierVersion()}
+            isOpen={isOpenApproval(props.approval)}
+          />
         </div>
       </Show>
-      <Show when={!isOpen(props.approval)}>
+      <Show when={!isOpenApproval(props.approval)}>
         <div
-          ref={(element) => (outcome = element)}
+          ref={(element) => (outcomeElement = element)}
           tabindex="-1"
           class="scroll-mt-16 px-4 pb-5 sm:px-6"
         >
@@ -112,14 +136,14 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
       </Show>
 
       <div class="divide-y divide-line border-t border-line [&_button]:scroll-mb-40 [&_summary]:scroll-mb-40">
-        <DisclosedFields title={words().does} fields={props.approval.disclosed} />
+        <DisclosedFields title={doesWords()} fields={props.approval.disclosed} />
         <RequestDetails
           request={props.approval.request}
-          exposed={words().exposed}
+          exposureWarning={stageWords().exposureWarning}
           isRecorded={!isOfEarlierVersion()}
-          isOpen={isOpen(props.approval)}
+          isOpen={isOpenApproval(props.approval)}
         />
-        <ServiceDetails approval={props.approval} keysTitle={words().keys} />
+        <ServiceDetails approval={props.approval} keysTitle={stageWords().keys} />
       </div>
 
       <Show when={decision.error()}>
@@ -129,12 +153,12 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
           </div>
         )}
       </Show>
-      <Show when={isOpen(props.approval)}>
+      <Show when={isOpenApproval(props.approval)}>
         <Show
-          when={permission().yes}
+          when={permission().isAllowed}
           fallback={
             <p class="flex items-center gap-2 border-t border-line px-4 py-4 text-ink-soft sm:px-6">
-              <Icon name="eye" /> {permission().why}
+              <Icon name="eye" /> {permission().refusalReason}
             </p>
           }
         >
@@ -149,11 +173,14 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
   );
 }
 
-/** Why nobody can allow it: what is shown was changed, or nothing was recorded to check it by. */
-function Unverified(props: { isEarlier: boolean; isOpen: boolean }) {
+/**
+ * Says why this approval cannot be allowed: its card was changed, or nothing proves that the card
+ * is genuine.
+ */
+function UnverifiedNotice(props: { isEarlierVersion: boolean; isOpen: boolean }) {
   return (
     <Show
-      when={props.isEarlier}
+      when={props.isEarlierVersion}
       fallback={
         <Notice tone="bad">
           <p class="font-semibold">

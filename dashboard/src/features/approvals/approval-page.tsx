@@ -2,45 +2,54 @@ import { A, useNavigate, useParams, useSearchParams } from '@solidjs/router';
 import { useQuery, useQueryClient } from '@tanstack/solid-query';
 import { Match, Show, Switch, createEffect } from 'solid-js';
 
+import { isOpenApproval } from '#contracts/approval-status';
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { isApiError } from '../../api/client.ts';
 import { usePollEveryMs } from '../../api/live.tsx';
 import { Icon, Spinner } from '../../ui/icon.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
+import { VisibleText } from '../../ui/visible-text.tsx';
+import { useMe } from '../session/session.tsx';
 import { ApprovalCard } from './approval-card.tsx';
-import { isOpen, isUnderWay } from './approval-view.ts';
+import { isUnderWay } from './approval-view.ts';
 import { approvalKeys, approvalQuery } from './approvals.queries.ts';
 import type { ApprovalList } from './approvals.queries.ts';
+import { readFilter, toSearch } from './list/list-filter.ts';
 
-/** A replay ends within seconds: asked for too, should its event be lost. */
-const followEveryMs = 3_000;
+/**
+ * How often to poll during a replay. A replay ends within seconds, and the event that reports its
+ * end may be lost.
+ */
+const pollReplayEveryMs = 3_000;
 
-/** One approval at its own address, as links in notifications have it. */
+/** The page of one approval. Notifications link to its address. */
 export function ApprovalPage() {
   const params = useParams<{ id: string }>();
-  const [search] = useSearchParams<{ show?: string }>();
+  const [search] = useSearchParams();
+  const filter = () => readFilter(search);
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const pollEveryMs = usePollEveryMs();
   const approval = useQuery(() => ({
     ...approvalQuery(params.id),
-    // What the list knows already is on the card at once; only a stored result is missing there.
+    // Data from the list fills the card immediately; it lacks nothing but a stored result.
     placeholderData: () =>
       queryClient
         .getQueryData<ApprovalList>(approvalKeys.open)
         ?.items.find(({ id }) => id === params.id),
     refetchInterval: ({ state }: { state: { data?: ApprovalResponse | undefined } }) =>
-      state.data !== undefined && isUnderWay(state.data) ? followEveryMs : pollEveryMs(),
+      state.data !== undefined && isUnderWay(state.data) ? pollReplayEveryMs : pollEveryMs(),
   }));
-  const shown = () => (approval.data?.id === params.id ? approval.data : undefined);
+  const shownApproval = () => (approval.data?.id === params.id ? approval.data : undefined);
 
-  // What was decided before it was opened stands in the list of those; what is decided here stays.
-  const wasOpen = new Set<string>();
+  // Opening an approval that is already decided switches to the list of decided approvals. Deciding
+  // an approval on this page does not switch lists.
+  const openedIds = new Set<string>();
   createEffect(() => {
-    const data = shown();
+    const data = shownApproval();
     if (data === undefined) return;
-    if (isOpen(data)) wasOpen.add(data.id);
-    else if (search.show === undefined && !wasOpen.has(data.id)) {
+    if (isOpenApproval(data)) openedIds.add(data.id);
+    else if (search['show'] === undefined && !openedIds.has(data.id)) {
       navigate(`/approvals/${data.id}?show=decided`, { replace: true, scroll: false });
     }
   });
@@ -48,8 +57,8 @@ export function ApprovalPage() {
   return (
     <div class="mx-auto max-w-3xl px-3 pb-3 sm:px-6 sm:pt-3 lg:px-8 lg:py-6">
       <A
-        href={search.show === 'decided' ? '/approvals?show=decided' : '/approvals'}
-        class="inline-flex min-h-11 items-center gap-1 rounded-lg pr-3 font-medium text-ink-soft hover:text-ink lg:hidden"
+        href={`/approvals${toSearch(filter())}`}
+        class="inline-flex min-h-10 items-center gap-1 rounded-lg pr-3 font-medium text-ink-soft hover:text-ink lg:hidden"
       >
         <Icon name="back" /> Approvals
       </A>
@@ -60,9 +69,9 @@ export function ApprovalPage() {
           </p>
         }
       >
-        <Match when={shown()}>
+        <Match when={shownApproval()}>
           <Show when={params.id} keyed>
-            <Show when={shown()}>
+            <Show when={shownApproval()}>
               {(data) => <ApprovalCard approval={data()} isStale={approval.isError} />}
             </Show>
           </Show>
@@ -74,6 +83,9 @@ export function ApprovalPage() {
             in to.
           </p>
         </Match>
+        <Match when={isApiError(approval.error, 'not_in_your_chain')}>
+          <NotYours />
+        </Match>
         <Match when={approval.error}>
           {(error) => (
             <>
@@ -84,5 +96,24 @@ export function ApprovalPage() {
         </Match>
       </Switch>
     </div>
+  );
+}
+
+/** Tells a person who may not see the approval who may decide it. */
+function NotYours() {
+  const me = useMe();
+  return (
+    <>
+      <h1 class="pt-8 text-xl font-semibold">This approval is not yours to see</h1>
+      <p class="mt-2 text-ink-soft">
+        Only the person whose agent asks, the agents above that agent, and the admins of{' '}
+        <VisibleText text={me().org.name} /> may see and decide it. You are signed in as{' '}
+        <VisibleText text={me().name} />.
+      </p>
+      <p class="mt-2 text-ink-soft">
+        If the link was sent to you, tell its sender to ask one of them. If you have another
+        sign-in, sign out and use that one.
+      </p>
+    </>
   );
 }

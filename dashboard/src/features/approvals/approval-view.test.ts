@@ -3,19 +3,20 @@ import { describe, expect, test } from 'vitest';
 import type { Me } from '#contracts/http/identities';
 import {
   cardWords,
-  decidedFirst,
-  decisionText,
-  endSentence,
-  inQueueOrder,
+  describeDecision,
+  sortIntoQueue,
   isUnderWay,
   mayDecide,
   mayHandUp,
-  neighbour,
+  findAdjacentId,
   progressOf,
-  statusWord,
+  serviceOf,
+  statusWordOf,
+  toneOf,
   waitsToBeRun,
 } from './approval-view.ts';
 import { anApproval } from './fixtures.testing.ts';
+import { spokenSentences } from './spoken-sentences.ts';
 
 const ann = { id: 'ann', role: 'member' } as Me;
 const execution = {
@@ -29,8 +30,8 @@ const execution = {
   expires_at: '2026-05-01T10:15:00.000Z',
 };
 
-test('the queue has what waits for me first, and what waited longest before the rest', () => {
-  const queue = inQueueOrder(
+test('the queue lists the approvals that wait for this person before all others, and both groups oldest first', () => {
+  const queue = sortIntoQueue(
     [
       anApproval({ id: 'new', created_at: '2026-05-01T12:00:00.000Z' }),
       anApproval({ id: 'bot', resolver_id: 'bot', created_at: '2026-05-01T09:00:00.000Z' }),
@@ -44,26 +45,15 @@ test('the queue has what waits for me first, and what waited longest before the 
   expect(queue.others.map(({ id }) => id)).toEqual(['bot']);
 });
 
-test('decided ones stand latest decision first, expired ones by their end', () => {
-  const decided = decidedFirst([
-    anApproval({ id: 'open' }),
-    anApproval({ id: 'early', status: 'allowed', resolved_at: '2026-05-01T10:00:00.000Z' }),
-    anApproval({ id: 'expired', status: 'expired', expires_at: '2026-05-01T11:00:00.000Z' }),
-    anApproval({ id: 'late', status: 'denied', resolved_at: '2026-05-01T12:00:00.000Z' }),
-  ]);
-
-  expect(decided.map(({ id }) => id)).toEqual(['late', 'expired', 'early']);
-});
-
 test.each([
   ['a member above the requester', ann, {}, true],
   ['an auditor', { ...ann, role: 'auditor' } as Me, {}, false],
   ['the requester itself', ann, { relationship: 'self' as const }, false],
-])('%s may decide: %#', (_, me, differences, yes) => {
-  expect(mayDecide(me, anApproval(differences)).yes).toBe(yes);
+])('asked whether %s may decide an approval, mayDecide answers $3', (_, me, differences, yes) => {
+  expect(mayDecide(me, anApproval(differences)).isAllowed).toBe(yes);
 });
 
-test('only who is not the user at the top can hand up, and only what is not there yet', () => {
+test('a person other than the top user can hand an approval up until it waits for that user', () => {
   const withBot = anApproval({ resolver_id: 'bot', may_resolve: ['ann', 'bot'] });
 
   expect(mayHandUp(ann, withBot)).toBe(false);
@@ -72,53 +62,67 @@ test('only who is not the user at the top can hand up, and only what is not ther
 });
 
 describe('an allowed call', () => {
-  const allowed = anApproval({ status: 'allowed', execution });
+  const allowedApproval = anApproval({ status: 'allowed', execution });
 
   test('is under way until its execution ends', () => {
-    expect(isUnderWay(allowed)).toBe(true);
-    expect(isUnderWay({ ...allowed, execution: { ...execution, status: 'executing' } })).toBe(true);
-    expect(isUnderWay({ ...allowed, execution: { ...execution, status: 'failed' } })).toBe(false);
+    expect(isUnderWay(allowedApproval)).toBe(true);
+    expect(
+      isUnderWay({ ...allowedApproval, execution: { ...execution, status: 'executing' } }),
+    ).toBe(true);
+    expect(isUnderWay({ ...allowedApproval, execution: { ...execution, status: 'failed' } })).toBe(
+      false,
+    );
     expect(isUnderWay(anApproval({ status: 'denied' }))).toBe(false);
   });
 
-  test('waits for somebody only without automatic replay', () => {
-    expect(waitsToBeRun(allowed)).toBe(false);
-    expect(waitsToBeRun({ ...allowed, auto_call_on_approve: false })).toBe(true);
+  test('waits to be run by the agent or a person only without automatic replay', () => {
+    expect(waitsToBeRun(allowedApproval)).toBe(false);
+    expect(waitsToBeRun({ ...allowedApproval, auto_call_on_approve: false })).toBe(true);
   });
 });
 
-test('a decision says who made it', () => {
+test('the text about a decision says who made the decision', () => {
   const by = (id: string) => ({ id, kind: 'user' as const, name: 'Ben', path: ['Ben'] });
 
-  expect(decisionText(anApproval({ status: 'denied', resolved_by: by('ben') }), 'ann')).toBe(
+  expect(describeDecision(anApproval({ status: 'denied', resolved_by: by('ben') }), 'ann')).toBe(
     'Denied by Ben',
   );
-  expect(decisionText(anApproval({ status: 'allowed', resolved_by: by('ann') }), 'ann')).toBe(
+  expect(describeDecision(anApproval({ status: 'allowed', resolved_by: by('ann') }), 'ann')).toBe(
     'Allowed by you',
   );
-  expect(decisionText(anApproval({ status: 'denied', reason: 'cancelled' }), 'ann')).toBe(
+  expect(describeDecision(anApproval({ status: 'denied', reason: 'cancelled' }), 'ann')).toBe(
     'Cancelled',
   );
-  expect(decisionText(anApproval({ status: 'expired' }), 'ann')).toBe('Expired undecided');
+  expect(describeDecision(anApproval({ status: 'expired' }), 'ann')).toBe('Expired undecided');
 });
 
-describe('a card speaks of a call', () => {
-  const ended = (differences: object) =>
+describe('the card of a call', () => {
+  const endedApproval = (differences: object) =>
     anApproval({ status: 'allowed', execution: { ...execution, ...differences } });
-  const unknown = { status: 'failed', error: { error: 'outcome_unknown', message: '' } };
+  const unknownOutcome = { status: 'failed', error: { error: 'outcome_unknown', message: '' } };
   const failed = { status: 'failed', error: { error: 'approval_stale', message: '' } };
 
   test.for<[what: string, approval: ReturnType<typeof anApproval>, wants: string, does: string]>([
     ['that waits', anApproval(), 'asks to', 'What it will do'],
-    ['handed up', anApproval({ status: 'bubbled' }), 'asks to', 'What it will do'],
-    ['allowed and about to run', ended({}), 'asked to', 'What it will do'],
-    ['that ran', ended({ status: 'executed' }), 'asked to', 'What it did'],
-    ['that may have run', ended(unknown), 'asked to', 'What it may have done'],
-    ['that failed', ended(failed), 'asked to', 'What it would have done'],
-    ['that was stopped', ended({ status: 'cancelled' }), 'asked to', 'What it would have done'],
-    ['denied', anApproval({ status: 'denied' }), 'asked to', 'What it would have done'],
-    ['expired', anApproval({ status: 'expired' }), 'asked to', 'What it would have done'],
-  ])('%s in its tense', ([, approval, wants, does]) => {
+    ['that was handed up', anApproval({ status: 'bubbled' }), 'asks to', 'What it will do'],
+    ['that was allowed and is about to run', endedApproval({}), 'asked to', 'What it will do'],
+    ['that ran', endedApproval({ status: 'executed' }), 'asked to', 'What it did'],
+    ['that may have run', endedApproval(unknownOutcome), 'asked to', 'What it may have done'],
+    ['that failed', endedApproval(failed), 'asked to', 'What it would have done'],
+    [
+      'that was stopped',
+      endedApproval({ status: 'cancelled' }),
+      'asked to',
+      'What it would have done',
+    ],
+    ['that was denied', anApproval({ status: 'denied' }), 'asked to', 'What it would have done'],
+    [
+      'that expired undecided',
+      anApproval({ status: 'expired' }),
+      'asked to',
+      'What it would have done',
+    ],
+  ])('%s says that the agent "$2" make it, under the heading "$3"', ([, approval, wants, does]) => {
     expect(cardWords[progressOf(approval)]).toMatchObject({ wants, does });
   });
 
@@ -127,18 +131,38 @@ describe('a card speaks of a call', () => {
     [{ status: 'executing' }, undefined],
     [{ status: 'executed', http_status_code: 201 }, 'The call ran: github answered 201.'],
     [{ status: 'executed' }, 'The call ran: github answered.'],
-    [unknown, 'It is not known whether the call happened.'],
+    [{ status: 'executed', http_status_code: 404 }, 'The call failed at github.'],
+    [unknownOutcome, 'It is not known whether the call happened.'],
     [failed, 'The call failed; nothing was changed.'],
     [{ status: 'cancelled' }, 'The call was stopped before it ran.'],
     [{ status: 'expired' }, 'The call was not run in time.'],
-  ])('%j, and at its end reads out: %s', ([differences, expected]) => {
-    expect(endSentence(ended(differences))).toBe(expected);
+  ])('with the execution %j announces to screen readers: %s', ([differences, expected]) => {
+    expect(spokenSentences['execution.finished'].onCard(endedApproval(differences))).toBe(expected);
   });
 });
 
-test('an unknown outcome is never called a failure', () => {
+test('a call that the service refused is shown as failed there, also when the status is 200', () => {
+  const failure = { kind: 'not_found' as const, message: 'channel_not_found' };
+  const result = { status_code: 200, headers: {}, body: null, duration_ms: 1, failure };
+  const shownApproval = anApproval({
+    status: 'allowed',
+    execution: { ...execution, status: 'executed', http_status_code: 200, result },
+  });
+
+  expect(statusWordOf(shownApproval)).toBe('Failed there');
+  expect(toneOf(shownApproval)).toBe('warning');
+  expect(spokenSentences['execution.finished'].onCard(shownApproval)).toBe(
+    'The call failed at github: channel_not_found.',
+  );
+  const refusedExecution = { ...execution, status: 'executed' as const, http_status_code: 422 };
+  expect(statusWordOf(anApproval({ status: 'allowed', execution: refusedExecution }))).toBe(
+    'Failed there',
+  );
+});
+
+test('a call whose outcome is unknown is not shown as failed', () => {
   const failed = (error: string) =>
-    statusWord(
+    statusWordOf(
       anApproval({
         status: 'allowed',
         execution: { ...execution, status: 'failed', error: { error, message: '' } },
@@ -156,6 +180,18 @@ test.each([
   ['a', -1, undefined],
   [undefined, 1, 'a'],
   ['gone', 1, 'a'],
-] as const)('after %s, step %d is %s', (current, step, expected) => {
-  expect(neighbour(['a', 'b', 'c'], current, step)).toBe(expected);
+] as const)(
+  'in the queue a, b, c with %s selected, a step of $1 selects $2',
+  (current, step, expected) => {
+    expect(findAdjacentId(['a', 'b', 'c'], current, step)).toBe(expected);
+  },
+);
+
+test.for([
+  ['its title alone when it is called like its template', {}, 'GitHub'],
+  ['its name too when it is called differently', { service: 'org/github' }, 'GitHub (org/github)'],
+  ['its name when nobody vouches for a title', { service_title: undefined }, 'github'],
+] as const)('the card calls a service by %s', ([, differences, words]) => {
+  const approval = anApproval({ service_title: 'GitHub', ...differences });
+  expect(serviceOf(approval)).toBe(words);
 });

@@ -1,5 +1,7 @@
+import { isOpenApproval } from '#contracts/approval-status';
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import type { Me } from '#contracts/http/identities';
+import { serviceWords } from '#contracts/service-words';
 
 export const riskWords = {
   low: { level: 'Low risk', does: 'reads' },
@@ -7,111 +9,124 @@ export const riskWords = {
   high: { level: 'High risk', does: 'deletes' },
 } as const satisfies Record<ApprovalResponse['risk'], { level: string; does: string }>;
 
-export function isOpen(approval: Pick<ApprovalResponse, 'status'>): boolean {
-  return approval.status === 'pending' || approval.status === 'bubbled';
+/** What the card calls the service: its title where the gateway has verified it, otherwise its name. */
+export function serviceOf({
+  service,
+  template,
+  service_title: title,
+}: Pick<ApprovalResponse, 'service' | 'template' | 'service_title'>): string {
+  return serviceWords({ service, template, title });
 }
 
-/** Whether an allowed call has yet to come to its end. */
+/**
+ * Whether it is a call to the notice board that `npm start` runs. Templates of a single user, which
+ * anybody can name like it, have no verified title.
+ */
+export function isSampleCall({
+  template,
+  service_title: title,
+}: Pick<ApprovalResponse, 'template' | 'service_title'>): boolean {
+  return template === 'sample' && title !== undefined;
+}
+
+/** Whether the call is allowed and has not ended yet. */
 export function isUnderWay({ status, execution }: ApprovalResponse): boolean {
   if (status !== 'allowed') return false;
   return execution === undefined || ['pending', 'executing'].includes(execution.status);
 }
 
-/** An allowed call that waits for its agent, or for a person, to run it. */
+/** Whether the call is allowed and waits until its agent or a person runs it. */
 export function waitsToBeRun(approval: ApprovalResponse): boolean {
   return approval.execution?.status === 'pending' && !approval.auto_call_on_approve;
 }
 
-/** How far a call has come, for the tense in which it is spoken of. */
+/** How far a call has come. The card's sentences use the matching tense. */
 export type Progress = 'asked' | 'coming' | 'ran' | 'never' | 'unknown';
 
 export function progressOf(approval: ApprovalResponse): Progress {
-  if (isOpen(approval)) return 'asked';
+  if (isOpenApproval(approval)) return 'asked';
   if (isUnderWay(approval)) return 'coming';
   const { execution } = approval;
   if (execution?.status === 'executed') return 'ran';
   return execution?.error?.error === 'outcome_unknown' ? 'unknown' : 'never';
 }
 
-/** What the card says of a call, in its tense. */
+/** The card's words for each stage of a call. */
 export const cardWords = {
   asked: {
     wants: 'asks to',
     does: 'What it will do',
     keys: 'Not allowed yet',
-    exposed: 'This goes over plain http: others on the way can read it.',
+    exposureWarning: 'This goes over plain http: others on the way can read it.',
   },
   coming: {
     wants: 'asked to',
     does: 'What it will do',
     keys: 'Had to be allowed',
-    exposed: 'This goes over plain http: others on the way can read it.',
+    exposureWarning: 'This goes over plain http: others on the way can read it.',
   },
   ran: {
     wants: 'asked to',
     does: 'What it did',
     keys: 'Had to be allowed',
-    exposed: 'This went over plain http: others on the way could read it.',
+    exposureWarning: 'This went over plain http: others on the way could read it.',
   },
   never: {
     wants: 'asked to',
     does: 'What it would have done',
     keys: 'Had to be allowed',
-    exposed: 'This would have gone over plain http, readable by others on the way.',
+    exposureWarning: 'This would have gone over plain http, readable by others on the way.',
   },
   unknown: {
     wants: 'asked to',
     does: 'What it may have done',
     keys: 'Had to be allowed',
-    exposed: 'This may have gone over plain http, readable by others on the way.',
+    exposureWarning: 'This may have gone over plain http, readable by others on the way.',
   },
 } as const satisfies Record<
   Progress,
-  { wants: string; does: string; keys: string; exposed: string }
+  { wants: string; does: string; keys: string; exposureWarning: string }
 >;
 
-/** What is read out when a call comes to its end. */
-export function endSentence({ service, execution }: ApprovalResponse): string | undefined {
-  switch (execution?.status) {
-    case 'executed':
-      return `The call ran: ${service} answered ${execution.http_status_code ?? ''}`.trim() + '.';
-    case 'failed':
-      return execution.error?.error === 'outcome_unknown'
-        ? 'It is not known whether the call happened.'
-        : 'The call failed; nothing was changed.';
-    case 'cancelled':
-      return 'The call was stopped before it ran.';
-    case 'expired':
-      return 'The call was not run in time.';
-    default:
-      return undefined;
-  }
-}
-
-/** Whether this person may decide; why not, as a sentence, when they may not. */
-export function mayDecide(me: Me, approval: ApprovalResponse): { yes: boolean; why: string } {
+/** Whether this person may decide the approval, and if not, a sentence that says why. */
+export function mayDecide(
+  me: Me,
+  approval: ApprovalResponse,
+): { isAllowed: boolean; refusalReason: string } {
   if (me.role === 'auditor') {
-    return { yes: false, why: 'You can read this as an auditor; somebody else decides it.' };
+    return {
+      isAllowed: false,
+      refusalReason: 'You can read this as an auditor; somebody else decides it.',
+    };
   }
   if (approval.relationship !== 'downstream') {
-    return { yes: false, why: 'You can read this; people above the agent that asks decide it.' };
+    return {
+      isAllowed: false,
+      refusalReason: 'You can read this; people above the agent that asks decide it.',
+    };
   }
-  return { yes: true, why: '' };
+  return { isAllowed: true, refusalReason: '' };
 }
 
-/** Handing up makes sense for an admin alone who finds it with an agent: the user is above that. */
+/**
+ * Only an admin can hand an approval up, and only while an agent is to decide it: above the user is
+ * no further resolver.
+ */
 export function mayHandUp(me: Me, approval: ApprovalResponse): boolean {
-  const top = approval.may_resolve[0];
-  return top !== undefined && approval.resolver_id !== top && me.id !== top;
+  const topDecider = approval.may_resolve[0];
+  return topDecider !== undefined && approval.resolver_id !== topDecider && me.id !== topDecider;
 }
 
-/** Those waiting for this person first, and of each group what has waited longest: new ones move nothing. */
-export function inQueueOrder(
+/**
+ * Sorts approvals that this person decides before all others, and each of the two groups oldest
+ * first, so that new approvals do not move older ones.
+ */
+export function sortIntoQueue(
   approvals: readonly ApprovalResponse[],
   myId: string,
 ): { mine: ApprovalResponse[]; others: ApprovalResponse[] } {
   const oldestFirst = approvals
-    .filter(isOpen)
+    .filter(isOpenApproval)
     .toSorted((one, other) => one.created_at.localeCompare(other.created_at));
   return {
     mine: oldestFirst.filter(({ resolver_id: resolver }) => resolver === myId),
@@ -119,58 +134,66 @@ export function inQueueOrder(
   };
 }
 
-/** Decided ones, latest decision first. */
-export function decidedFirst(approvals: readonly ApprovalResponse[]): ApprovalResponse[] {
-  return approvals
-    .filter((approval) => !isOpen(approval))
-    .toSorted((one, other) => endedAt(other).localeCompare(endedAt(one)));
-}
-
-export function endedAt({ resolved_at: resolvedAt, expires_at: expiresAt }: ApprovalResponse) {
+export function endTimeOf({ resolved_at: resolvedAt, expires_at: expiresAt }: ApprovalResponse) {
   return resolvedAt ?? expiresAt;
 }
 
-/** The one after or before in the list; the first when none is chosen, undefined at the end. */
-export function neighbour(
+/**
+ * The next or previous approval in the list. It is the first one when none is chosen, and undefined
+ * at the end of the list.
+ */
+export function findAdjacentId(
   ids: readonly string[],
-  current: string | undefined,
+  currentId: string | undefined,
   step: 1 | -1,
 ): string | undefined {
-  if (current === undefined || !ids.includes(current)) return step === 1 ? ids[0] : ids.at(-1);
-  return ids[ids.indexOf(current) + step];
+  if (currentId === undefined || !ids.includes(currentId)) return step === 1 ? ids[0] : ids.at(-1);
+  return ids[ids.indexOf(currentId) + step];
 }
 
-const verbs = { allowed: 'Allowed', denied: 'Denied', expired: 'Expired' } as const;
+const statusVerbs = {
+  pending: 'Open',
+  bubbled: 'Open',
+  allowed: 'Allowed',
+  denied: 'Denied',
+  expired: 'Expired',
+} as const satisfies Record<ApprovalResponse['status'], string>;
 
 /** `Allowed by Ann`, `Cancelled`, `Expired undecided`. */
-export function decisionText(approval: ApprovalResponse, myId: string): string {
+export function describeDecision(approval: ApprovalResponse, myId: string): string {
   const { status, resolved_by: by, reason } = approval;
-  if (status === 'pending' || status === 'bubbled') return 'Waiting for a decision';
+  if (isOpenApproval(approval)) return 'Waiting for a decision';
   if (status === 'expired') return 'Expired undecided';
-  const verb = status === 'denied' && reason === 'cancelled' ? 'Cancelled' : verbs[status];
+  const verb = status === 'denied' && reason === 'cancelled' ? 'Cancelled' : statusVerbs[status];
   if (by === null) return verb;
   return `${verb} by ${by.id === myId ? 'you' : by.name}`;
 }
 
-/** Whether it went the way the agent asked for, as a colour says it. */
-export function tone({ status, execution }: ApprovalResponse): 'good' | 'bad' | 'warning' {
+/** Whether the call was made and the service did not do what was asked. */
+export function hasFailedAtService(execution: ApprovalResponse['execution']): boolean {
+  if (execution?.status !== 'executed') return false;
+  return execution.result?.failure !== undefined || (execution.http_status_code ?? 200) >= 400;
+}
+
+/** The colour of the outcome, by whether the outcome is what the agent asked for. */
+export function toneOf({ status, execution }: ApprovalResponse): 'good' | 'bad' | 'warning' {
   if (status === 'denied') return 'bad';
   if (status !== 'allowed') return 'warning';
   if (execution?.status === 'failed') {
     return execution.error?.error === 'outcome_unknown' ? 'warning' : 'bad';
   }
   if (execution?.status === 'cancelled' || execution?.status === 'expired') return 'warning';
-  return (execution?.http_status_code ?? 200) < 400 ? 'good' : 'warning';
+  return hasFailedAtService(execution) ? 'warning' : 'good';
 }
 
-/** One word, for lists. */
-export function statusWord({ status, reason, execution }: ApprovalResponse): string {
-  if (status === 'pending' || status === 'bubbled') return 'Open';
+/** The status of an approval in a word or two, for lists, which name the service beside it. */
+export function statusWordOf(approval: ApprovalResponse): string {
+  const { status, reason, execution } = approval;
   if (status === 'denied' && reason === 'cancelled') return 'Cancelled';
-  if (status !== 'allowed') return verbs[status];
+  if (status !== 'allowed') return statusVerbs[status];
   switch (execution?.status) {
     case 'executed':
-      return `Ran, ${execution.http_status_code ?? 'answered'}`;
+      return hasFailedAtService(execution) ? 'Failed there' : 'Done';
     case 'failed':
       return execution.error?.error === 'outcome_unknown' ? 'Outcome unknown' : 'Failed';
     case 'cancelled':

@@ -1,59 +1,70 @@
 import { useNavigate, useParams, useSearchParams } from '@solidjs/router';
-import { useInfiniteQuery, useQuery } from '@tanstack/solid-query';
-import { Show, createEffect, createMemo } from 'solid-js';
+import { useQuery } from '@tanstack/solid-query';
+import { Show, createEffect, createMemo, untrack } from 'solid-js';
 import type { JSX } from 'solid-js';
 import { Dynamic } from 'solid-js/web';
 
-import { usePollEveryMs } from '../../api/live.tsx';
+import { Button } from '../../ui/button.tsx';
 import { useKeys } from '../../ui/keys.ts';
 import { useIsWide } from '../../ui/media.ts';
+import { TabLinks } from '../../ui/tab-links.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { useMe } from '../session/session.tsx';
-import { decidedFirst, inQueueOrder, neighbour } from './approval-view.ts';
-import { DecidedList, OpenList } from './approval-list.tsx';
-import { latestApprovalsQuery, openApprovalsQuery } from './approvals.queries.ts';
-import { ListTabs } from './list-tabs.tsx';
+import { ApprovalList } from './approval-list.tsx';
+import { findAdjacentId } from './approval-view.ts';
+import { openApprovalsQuery } from './approvals.queries.ts';
+import { SelectionBar } from './batch/selection-bar.tsx';
+import { useSelection } from './batch/use-selection.ts';
+import { FilterBar } from './list/filter-bar.tsx';
+import { isFiltered, readFilter, toSearch } from './list/list-filter.ts';
+import type { ListFilter } from './list/list-filter.ts';
+import { useApprovalList } from './list/use-approval-list.ts';
 
-/** The queue beside the card where there is room for both; else one or the other. */
+/** Shows the list and the card side by side if both fit, otherwise one of them. */
 export function ApprovalsPage(props: { children?: JSX.Element }) {
-  const me = useMe();
   const params = useParams<{ id?: string }>();
-  const [search] = useSearchParams<{ show?: string }>();
+  const [search] = useSearchParams();
   const navigate = useNavigate();
   const isWide = useIsWide();
-  const pollEveryMs = usePollEveryMs();
-  const showsDecided = () => search.show === 'decided';
-  const addressOf = (id: string) => `/approvals/${id}${showsDecided() ? '?show=decided' : ''}`;
-
-  const open = useQuery(() => ({ ...openApprovalsQuery(), refetchInterval: pollEveryMs() }));
-  const latest = useInfiniteQuery(() => ({ ...latestApprovalsQuery(), enabled: showsDecided() }));
-  const queue = createMemo(() => inQueueOrder(open.data?.items ?? [], me().id));
-  const decided = createMemo(() =>
-    decidedFirst(latest.data?.pages.flatMap((page) => page.items) ?? []),
-  );
-  const ids = createMemo(() =>
-    (showsDecided() ? decided() : [...queue().mine, ...queue().others]).map(({ id }) => id),
-  );
-
-  const move = (step: 1 | -1) => () => {
-    const id = neighbour(ids(), params.id, step);
-    if (id !== undefined) navigate(addressOf(id));
+  const filter = createMemo(() => readFilter(search), undefined, { equals: isSameFilter });
+  const addressOf = (id: string) => `/approvals/${id}${toSearch(filter())}`;
+  const list = useApprovalList(filter);
+  const me = useMe();
+  const selection = useSelection();
+  const canSelect = () => !filter().isDecided && me().role !== 'auditor';
+  // The navigation keeps this list up to date. Its newest approvals say what one can filter by.
+  const openApprovals = useQuery(() => openApprovalsQuery());
+  const openCount = () => {
+    const { data } = openApprovals;
+    return data === undefined ? '' : `${data.items.length}${data.next_cursor === null ? '' : '+'}`;
   };
-  useKeys(() => ({ j: move(1), k: move(-1) }));
+  const ids = createMemo(() => list.items().map(({ id }) => id));
+  const changeFilter = (changed: ListFilter) => {
+    const path = params.id === undefined ? '/approvals' : `/approvals/${params.id}`;
+    navigate(`${path}${toSearch(changed)}`, { replace: true, scroll: false });
+  };
+
+  const moveSelection = (step: 1 | -1) => () => {
+    const id = findAdjacentId(ids(), params.id, step);
+    if (id === undefined) list.loadMore();
+    else navigate(addressOf(id), { scroll: !isWide() });
+  };
+  useKeys(() => ({ j: moveSelection(1), k: moveSelection(-1) }));
   useTitle(() =>
-    ids().length > 0 && !showsDecided() ? `(${ids().length}) Approvals` : 'Approvals',
+    openApprovals.data !== undefined && openApprovals.data.items.length > 0 && !filter().isDecided
+      ? `(${openCount()}) Approvals`
+      : 'Approvals',
   );
 
-  // The first one opens by itself, once: what is on the card never changes under the hand.
+  // The first approval is opened automatically once. Afterwards the card changes only when the
+  // person chooses another approval.
   createEffect(() => {
     const [first] = ids();
-    if (!isWide() || showsDecided() || params.id !== undefined || first === undefined) return;
-    navigate(addressOf(first), { replace: true });
-  });
-  // Nothing decided on this page yet: the next one may have some.
-  createEffect(() => {
-    if (!showsDecided() || decided().length > 0 || !latest.hasNextPage) return;
-    if (!latest.isFetching && !latest.isError) void latest.fetchNextPage();
+    if (!isWide() || filter().isDecided || params.id !== undefined || first === undefined) return;
+    navigate(
+      untrack(() => addressOf(first)),
+      { replace: true },
+    );
   });
 
   return (
@@ -62,6 +73,7 @@ export function ApprovalsPage(props: { children?: JSX.Element }) {
         class="px-3 py-4 sm:px-6 lg:sticky lg:top-14 lg:h-[calc(100dvh-3.5rem)] lg:overflow-y-auto lg:border-r lg:border-line lg:py-6 lg:pr-4 lg:pl-1"
         classList={{ 'max-lg:hidden': params.id !== undefined }}
         aria-labelledby="queue-title"
+        data-scroller
       >
         <Dynamic
           component={params.id === undefined ? 'h1' : 'h2'}
@@ -70,13 +82,43 @@ export function ApprovalsPage(props: { children?: JSX.Element }) {
         >
           Approvals
         </Dynamic>
-        <ListTabs showsDecided={showsDecided()} openCount={open.data?.items.length} />
-        <Show
-          when={showsDecided()}
-          fallback={<OpenList query={open} queue={queue()} chosen={params.id} href={addressOf} />}
-        >
-          <DecidedList query={latest} items={decided()} chosen={params.id} href={addressOf} />
+        <TabLinks
+          label="Which approvals"
+          tabs={[
+            {
+              href: '/approvals',
+              text: openCount() === '' ? 'Open' : `Open (${openCount()})`,
+              isCurrent: !filter().isDecided,
+            },
+            { href: '/approvals?show=decided', text: 'Decided', isCurrent: filter().isDecided },
+          ]}
+        />
+        <FilterBar
+          filter={filter()}
+          known={[...(openApprovals.data?.items ?? []), ...list.items()]}
+          onChange={changeFilter}
+          act={
+            <Show when={canSelect() && !selection.isSelecting() && list.items().length > 1}>
+              <Button look="quiet" class="px-1! text-sm" onClick={() => selection.start()}>
+                Select several
+              </Button>
+            </Show>
+          }
+        />
+        <Show when={canSelect() && selection.isSelecting()}>
+          <SelectionBar selection={selection} items={list.items()} />
         </Show>
+        <ApprovalList
+          list={list}
+          isDecided={filter().isDecided}
+          isFiltered={isFiltered(filter())}
+          onClearFilter={() =>
+            changeFilter(readFilter({ show: filter().isDecided ? 'decided' : '' }))
+          }
+          selection={selection}
+          chosenId={params.id}
+          href={addressOf}
+        />
       </section>
       <div class="min-w-0" classList={{ 'max-lg:hidden': params.id === undefined }}>
         {props.children}
@@ -85,8 +127,12 @@ export function ApprovalsPage(props: { children?: JSX.Element }) {
   );
 }
 
-/** Beside the list, before one of it is chosen. */
-export function NoneChosen() {
+function isSameFilter(one: ListFilter, other: ListFilter): boolean {
+  return toSearch(one) === toSearch(other);
+}
+
+/** Fills the place of the card until an approval is chosen. */
+export function NoApprovalChosen() {
   const [search] = useSearchParams<{ show?: string }>();
   return (
     <p class="px-6 pt-[20vh] text-center text-ink-soft max-lg:hidden">

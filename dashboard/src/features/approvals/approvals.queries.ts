@@ -2,17 +2,19 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/solid-query';
 
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
 import { request } from '../../api/client.ts';
+import type { Page } from '../../api/pages.ts';
+import { toApiQuery } from './list/list-filter.ts';
+import type { ListFilter } from './list/list-filter.ts';
 
-export interface ApprovalList {
-  readonly items: ApprovalResponse[];
-  readonly next_cursor: string | null;
-}
+export type ApprovalList = Page<ApprovalResponse>;
 
-/** Every cache key of this feature starts here, so that one call can invalidate them all. */
+/**
+ * All cache keys of this feature begin with the same key, so that one call can invalidate them all.
+ */
 export const approvalKeys = {
   all: ['approvals'] as const,
   open: ['approvals', 'list', 'open'] as const,
-  latest: ['approvals', 'list', 'latest'] as const,
+  listed: ['approvals', 'list', 'by filter'] as const,
   one: (id: string) => ['approvals', 'one', id] as const,
 };
 
@@ -23,14 +25,14 @@ export const openApprovalsQuery = () =>
       request<ApprovalList>('/v1/approvals?status=open&limit=200', { signal }),
   });
 
-/** All of them, newest first: the decided ones have no filter of their own. */
-export const latestApprovalsQuery = () =>
+/** The approvals that the list shows, page by page. */
+export const listedApprovalsQuery = (filter: ListFilter, assigned: 'me' | undefined) =>
   infiniteQueryOptions({
-    queryKey: approvalKeys.latest,
-    queryFn: ({ pageParam, signal }) => {
-      const cursor = pageParam === null ? '' : `&cursor=${encodeURIComponent(pageParam)}`;
-      return request<ApprovalList>(`/v1/approvals?limit=100${cursor}`, { signal });
-    },
+    queryKey: [...approvalKeys.listed, assigned ?? 'anybody', filter] as const,
+    queryFn: ({ pageParam, signal }) =>
+      request<ApprovalList>(`/v1/approvals${toApiQuery(filter, { assigned, cursor: pageParam })}`, {
+        signal,
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: (last: ApprovalList) => last.next_cursor,
   });
@@ -43,20 +45,24 @@ export const approvalQuery = (id: string) =>
   });
 
 export function resolveApproval(variables: { id: string; body: ResolveApprovalBody }) {
-  return act(variables.id, 'resolve', variables.body);
+  return postToApproval(variables.id, 'resolve', variables.body);
 }
 
-/** Runs an allowed call that has not run; answers when it has. */
+/** Runs an allowed call that has not run; resolves when the call has ended. */
 export function callApproval({ id }: { id: string }) {
-  return act(id, 'call');
+  return postToApproval(id, 'call');
 }
 
 /** Stops an allowed call that has not run. */
 export function cancelApproval({ id }: { id: string }) {
-  return act(id, 'cancel');
+  return postToApproval(id, 'cancel');
 }
 
-function act(id: string, verb: 'resolve' | 'call' | 'cancel', body?: ResolveApprovalBody) {
+function postToApproval(
+  id: string,
+  verb: 'resolve' | 'call' | 'cancel',
+  body?: ResolveApprovalBody,
+) {
   return request<ApprovalResponse>(`/v1/approvals/${encodeURIComponent(id)}/${verb}`, {
     method: 'POST',
     body,

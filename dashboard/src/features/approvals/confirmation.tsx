@@ -1,57 +1,60 @@
-import { For, createSignal, onCleanup, onMount } from 'solid-js';
+import { For, onMount } from 'solid-js';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { announce } from '../../ui/announcer.tsx';
+import { createArmed } from '../../ui/armed.ts';
 import { Button } from '../../ui/button.tsx';
 import { Key } from '../../ui/key.tsx';
 import { useKeys } from '../../ui/keys.ts';
-import { visibleText } from '../../ui/visible-characters.ts';
+import { toVisibleText } from '../../ui/visible-characters.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
-import { isTooLarge, questionParts, yesWords } from './second-gesture.ts';
-
-/** Long enough that the second tap of a double one comes too early. */
-const armedAfterMs = 700;
+import { isTooLarge, splitQuestion, confirmLabelOf } from './second-gesture.ts';
 
 interface ConfirmationProps {
   readonly approval: ApprovalResponse;
-  /** For how long the same is allowed from now on, in words. */
-  readonly remembered?: string | undefined;
-  /** Where the button of the first gesture stood: there the way back is, so that a second tap changes nothing. */
-  readonly firstGestureWas: 'left' | 'right';
+  /** How long the remembered rule will hold, in words. */
+  readonly rememberedDuration?: string | undefined;
+  /**
+   * The side of the button that was pressed first. The button that cancels takes its place, so that
+   * an accidental second tap changes nothing.
+   */
+  readonly firstGestureSide: 'left' | 'right';
   readonly isBusy: boolean;
   readonly onYes: () => void;
   readonly onBack: () => void;
 }
 
-/** The second gesture: names what is done to what, and takes no answer for a moment. */
+/**
+ * Asks for a second click on a button that names the action and its object. It ignores clicks for a
+ * moment.
+ */
 export function Confirmation(props: ConfirmationProps) {
-  const [isArmed, setArmed] = createSignal(false);
-  const question = () => questionParts(props.approval);
+  const [isArmed, arm] = createArmed();
+  const question = () => splitQuestion(props.approval);
   const isReady = () => isArmed() && !props.isBusy;
-  const yes = () => {
+  const confirm = () => {
     if (isReady()) props.onYes();
   };
-  let back: HTMLButtonElement | undefined;
+  let goBackButton: HTMLButtonElement | undefined;
   let group: HTMLDivElement | undefined;
 
   onMount(() => {
-    const timer = setTimeout(() => setArmed(true), armedAfterMs);
-    onCleanup(() => clearTimeout(timer));
-    back?.focus({ preventScroll: true });
+    arm();
+    goBackButton?.focus({ preventScroll: true });
     group?.scrollIntoView({ block: 'nearest' });
-    const asked = question()
+    const questionText = question()
       .map(({ text }) => text)
       .join('');
-    announce(`${visibleText(asked)} Press y for yes, Escape to go back.`);
+    announce(`${toVisibleText(questionText)} Press y for yes, Escape to go back.`);
   });
-  useKeys(() => ({ y: yes, Escape: props.isBusy ? undefined : props.onBack }));
+  useKeys(() => ({ y: confirm, Escape: props.isBusy ? undefined : props.onBack }));
 
   return (
     <div ref={(element) => (group = element)} role="group" aria-labelledby="confirmation">
       <p id="confirmation" class="max-h-[30dvh] overflow-y-auto text-lg leading-snug" tabindex="-1">
         <For each={question()}>
           {(part) =>
-            part.isStrong ? (
+            part.isEmphasised ? (
               <strong class="font-semibold">
                 <VisibleText text={part.text} />
               </strong>
@@ -62,24 +65,26 @@ export function Confirmation(props: ConfirmationProps) {
         </For>
       </p>
       <p class="mt-1 text-sm text-ink-soft">
-        <VisibleText text={consequence(props)} />
+        <VisibleText text={describeConsequences(props)} />
       </p>
       <div
         class="mt-3 flex gap-2 sm:gap-3 [&>*]:basis-0 [&>*]:grow"
-        classList={{ 'flex-row-reverse': props.firstGestureWas === 'left' }}
+        classList={{ 'flex-row-reverse': props.firstGestureSide === 'left' }}
       >
         <Button
           look="danger"
           class="px-2! max-sm:text-sm"
           disabled={!isReady()}
           aria-keyshortcuts="y"
-          onClick={yes}
+          onClick={confirm}
         >
-          {props.isBusy ? 'Deciding…' : yesWords(props.approval, props.remembered !== undefined)}{' '}
+          {props.isBusy
+            ? 'Deciding…'
+            : confirmLabelOf(props.approval, props.rememberedDuration !== undefined)}{' '}
           <Key name="y" />
         </Button>
         <Button
-          ref={(button) => (back = button)}
+          ref={(button) => (goBackButton = button)}
           disabled={props.isBusy}
           aria-keyshortcuts="Escape"
           onClick={() => props.onBack()}
@@ -91,13 +96,16 @@ export function Confirmation(props: ConfirmationProps) {
   );
 }
 
-function consequence({ approval, remembered }: ConfirmationProps): string {
-  const facts = [
+function describeConsequences({
+  approval,
+  rememberedDuration: remembered,
+}: ConfirmationProps): string {
+  const factsShown = [
     isTooLarge(approval.request) ? 'You cannot see all of what it sends.' : '',
     approval.risk === 'high' ? 'The gateway cannot undo it.' : '',
     remembered === undefined
       ? ''
       : `${approval.placement.name} may do the same for ${remembered} without asking.`,
   ];
-  return facts.filter((fact) => fact !== '').join(' ');
+  return factsShown.filter((fact) => fact !== '').join(' ');
 }

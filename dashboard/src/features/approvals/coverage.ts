@@ -2,30 +2,31 @@ import type { ApprovalResponse } from '#contracts/http/approvals';
 import { createMatcher } from '#permission-key';
 import { needsSecondGesture } from './second-gesture.ts';
 
-const levels = { low: 0, med: 1, high: 2 } as const;
+const riskLevels = { low: 0, med: 1, high: 2 } as const;
 
 /**
- * The waiting calls that a rule of these keys would cover too, shown before the decision. The
- * gateway decides again and checks more; this list never shows fewer than it allows
- * (docs/reference/approvals.md#cascade).
+ * The waiting calls that a rule with these permission keys would also cover, shown before the
+ * decision. The gateway decides again and checks more, so it never allows a call that this list
+ * lacks (docs/reference/approvals.md#cascade).
  */
-export function coveredBy(
+export function findCoveredApprovals(
   keys: readonly string[],
   approval: ApprovalResponse,
-  open: readonly ApprovalResponse[],
+  openApprovals: readonly ApprovalResponse[],
 ): ApprovalResponse[] {
-  // The call's own keys are stored exact.
+  // The gateway stores the call's own keys as exact patterns, so they are compared as exact here
+  // too.
   const matchers = keys.map((pattern) =>
     createMatcher({ pattern, exact: approval.permission_keys.includes(pattern) }),
   );
-  return open.filter(
-    (other) =>
-      other.id !== approval.id &&
-      other.placement.id === approval.placement.id &&
-      other.service === approval.service &&
-      levels[other.risk] <= levels[approval.risk] &&
-      other.verified &&
-      !needsSecondGesture(other) &&
-      other.permission_keys.every((key) => matchers.some((matches) => matches(key))),
+  return openApprovals.filter(
+    (otherApproval) =>
+      otherApproval.id !== approval.id &&
+      otherApproval.placement.id === approval.placement.id &&
+      otherApproval.service === approval.service &&
+      riskLevels[otherApproval.risk] <= riskLevels[approval.risk] &&
+      otherApproval.verified &&
+      !needsSecondGesture(otherApproval) &&
+      otherApproval.permission_keys.every((key) => matchers.some((matches) => matches(key))),
   );
 }

@@ -1,11 +1,15 @@
 import { For, Show } from 'solid-js';
 
 import type { ShownCredential } from '#contracts/audit';
+import { credentialPlaces } from '#contracts/credential-place';
 import { Icon } from '../../ui/icon.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 
-/** On which account, or with which secret, in one line: that decides as much as what is done. */
-export function OnWhichAccount(props: {
+/**
+ * The account or secret that the call uses, in one line. For a decision it matters as much as the
+ * action.
+ */
+export function CallAccount(props: {
   credentials: readonly ShownCredential[];
   isRecorded: boolean;
 }) {
@@ -20,10 +24,10 @@ export function OnWhichAccount(props: {
           }
         >
           <For each={props.credentials}>
-            {(credential, at) => (
+            {(credential, index) => (
               <>
-                {at() > 0 ? ', ' : ''}
-                {kindWord(credential, at() === 0)} <Owner credential={credential} />
+                {index() > 0 ? ', ' : ''}
+                {kindWord(credential, index() === 0)} <AccountName credential={credential} />
               </>
             )}
           </For>
@@ -38,8 +42,11 @@ function kindWord({ kind, account }: ShownCredential, isFirst: boolean): string 
   return isFirst ? word[0]?.toUpperCase() + word.slice(1) : word;
 }
 
-/** The account at the provider first, as its owner knows it; else what the credential is called here. */
-function Owner(props: { credential: ShownCredential }) {
+/**
+ * The name of the account at the provider, because its owner recognises that name; without one, the
+ * name of the credential in the gateway.
+ */
+function AccountName(props: { credential: ShownCredential }) {
   return (
     <>
       <strong class="font-semibold">
@@ -55,7 +62,9 @@ function Owner(props: { credential: ShownCredential }) {
   );
 }
 
-/** Where each credential is put on the request. Its value is nowhere in the dashboard. */
+/**
+ * Shows where in the request each credential is put. The dashboard never has a credential's value.
+ */
 export function CredentialPlaces(props: { credentials: readonly ShownCredential[] }) {
   return (
     <ul class="grid gap-2">
@@ -65,7 +74,7 @@ export function CredentialPlaces(props: { credentials: readonly ShownCredential[
             <span class="font-mono text-sm font-semibold">
               <VisibleText text={credential.key} />
             </span>{' '}
-            {credential.in === 'header' ? 'header' : 'query parameter'} from{' '}
+            {credentialPlaces[credential.in].displayName} from{' '}
             {credential.kind === 'secret' ? 'the secret ' : 'the connection '}
             <strong class="font-semibold">
               <VisibleText text={credential.name} />

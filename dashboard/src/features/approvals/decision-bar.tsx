@@ -1,76 +1,96 @@
-import { Match, Show, Switch, createSignal } from 'solid-js';
+import { For, Show, createSignal } from 'solid-js';
+import { Dynamic } from 'solid-js/web';
 
+import { decisionWords } from '#contracts/decision-words';
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
 import { Button } from '../../ui/button.tsx';
 import { Key } from '../../ui/key.tsx';
 import { useKeys } from '../../ui/keys.ts';
 import { Countdown } from '../../ui/times.tsx';
-import { VisibleText } from '../../ui/visible-text.tsx';
 import { useMe } from '../session/session.tsx';
-import { mayHandUp } from './approval-view.ts';
+import { choices } from './choices.tsx';
+import type { Choice } from './choices.tsx';
 import { Confirmation } from './confirmation.tsx';
-import { DenyForm } from './deny-form.tsx';
 import { useFieldsBelow } from './fields-below.ts';
-import { RememberForm, durationWords } from './remember-form.tsx';
-import { isTooLarge, needsSecondGesture } from './second-gesture.ts';
-import type { Decide } from './use-decision.ts';
+import { describeDuration } from './remember-form.tsx';
+import { needsSecondGesture } from './second-gesture.ts';
+import type { DecideHandler } from './use-decision.ts';
 
 interface DecisionBarProps {
   readonly approval: ApprovalResponse;
   readonly isDeciding: boolean;
-  readonly onDecide: Decide;
+  readonly onDecide: DecideHandler;
 }
+
+/** The columns of the buttons, by how many there are. */
+const columns = [
+  '',
+  'grid-cols-1',
+  'grid-cols-2',
+  'grid-cols-3 sm:grid-cols-[1fr_1.5fr_1fr]',
+  'grid-cols-2 sm:grid-cols-4',
+];
 
 /** Stays at the bottom of the window, where a thumb reaches it, however long the card is. */
 export function DecisionBar(props: DecisionBarProps) {
-  const [mode, setMode] = createSignal<'choose' | 'remember' | 'deny'>('choose');
-  /** What the first gesture asked for and the second has to confirm. */
+  /** The choice whose button or key was pressed last. */
+  const [chosen, setChosen] = createSignal<Choice>();
+  const [isInForm, setInForm] = createSignal(false);
+  /** The decision of the first gesture, which the second one has to confirm. */
   const [asked, setAsked] = createSignal<ResolveApprovalBody>();
   const me = useMe();
-  const buttons: Partial<Record<'allow' | 'remember' | 'deny', HTMLButtonElement>> = {};
-  let choices: HTMLDivElement | undefined;
+  const buttons: Record<string, HTMLButtonElement> = {};
+  let decisionElement: HTMLDivElement | undefined;
   let bar: HTMLDivElement | undefined;
   const fieldsBelow = useFieldsBelow(() => bar);
 
-  const decide: Decide = (body) => {
-    const isAllowing = body.resolution === 'allow' || body.resolution === 'allow_remember';
+  const shownChoices = () => choices.filter(({ isShown }) => isShown(props.approval, me()));
+  const secondaryChoices = () =>
+    shownChoices().filter(({ isSecondary: isAside }) => isAside === true);
+  const mainChoices = () => shownChoices().filter(({ isSecondary: isAside }) => isAside !== true);
+  const chosenForm = () => {
+    const next = isInForm() ? chosen()?.nextStep : undefined;
+    return next !== undefined && 'Form' in next ? next.Form : undefined;
+  };
+
+  const decide: DecideHandler = (body) => {
+    const isAllowing = decisionWords[body.resolution].move === 'allow';
     if (!isAllowing || !needsSecondGesture(props.approval)) return props.onDecide(body);
     setAsked(body);
   };
-  const allowOnce = () =>
-    decide({
-      resolution: 'allow',
-      ...(isTooLarge(props.approval.request) ? { acknowledge: 'too_large' as const } : {}),
-    });
-  const mayAllow = () => props.approval.verified;
-  const mayRemember = () => mayAllow() && !isTooLarge(props.approval.request);
-  const back = () => {
-    const from = mode();
-    setMode('choose');
-    if (from !== 'choose') buttons[from]?.focus();
+  const choose = (choice: Choice) => {
+    setChosen(choice);
+    if ('Form' in choice.nextStep) setInForm(true);
+    else decide(choice.nextStep.bodyOf(props.approval));
   };
-  const takeBack = () => {
+  const focusChosen = () => buttons[chosen()?.name ?? '']?.focus();
+  const goBack = () => {
+    setInForm(false);
+    focusChosen();
+  };
+  const withdrawFirstGesture = () => {
     setAsked(undefined);
-    if (mode() === 'choose') buttons.allow?.focus();
-    else choices?.querySelector<HTMLElement>('[type="submit"]')?.focus();
+    if (isInForm()) decisionElement?.querySelector<HTMLElement>('[type="submit"]')?.focus();
+    else focusChosen();
   };
   useKeys(() => {
     if (props.isDeciding || asked() !== undefined) return {};
-    if (mode() !== 'choose') return { Escape: back };
-    return {
-      a: mayAllow() ? allowOnce : undefined,
-      r: mayRemember() ? () => setMode('remember') : undefined,
-      d: () => setMode('deny'),
-    };
+    if (isInForm()) return { Escape: goBack };
+    return Object.fromEntries(
+      shownChoices().flatMap((choice) =>
+        choice.key === undefined ? [] : [[choice.key.name, choose.bind(undefined, choice)]],
+      ),
+    );
   });
 
   return (
+    // The bar is always in sight: a focus inside it must not move the card away from under the eyes.
     <div
       ref={(element) => (bar = element)}
-      class="sticky bottom-0 z-20 max-h-[85dvh] overflow-y-auto rounded-b-2xl border-t border-line bg-surface px-4 pt-2 pb-[max(0.75rem,env(safe-area-inset-bottom))] shadow-[0_-8px_24px_-16px_rgb(0_0_0/0.35)] sm:px-6 sm:pt-3"
+      class="sticky bottom-0 z-20 max-h-[85dvh] overflow-y-auto rounded-b-2xl border-t border-line bg-surface px-4 pt-2 pb-[max(0.75rem,env(safe-area-inset-bottom))] shadow-[0_-8px_24px_-16px_rgb(0_0_0/0.35)] sm:px-6 sm:pt-3 [&_*]:-scroll-mb-20"
     >
       <div class="mb-2 flex flex-wrap items-center justify-between gap-x-3 text-sm sm:mb-3">
-        <Countdown until={props.approval.expires_at} after="left to decide" />
+        <Countdown endsAt={props.approval.expires_at} textAfter="left to decide" />
         <Show when={fieldsBelow() > 0}>
           <span class="font-medium whitespace-nowrap">
             <span aria-hidden="true">↓ </span>
@@ -78,84 +98,69 @@ export function DecisionBar(props: DecisionBarProps) {
             <span class="sr-only"> below</span>
           </span>
         </Show>
-        <Show
-          when={mode() === 'choose' && asked() === undefined && mayHandUp(me(), props.approval)}
-        >
-          <Button
-            look="quiet"
-            class="text-sm"
-            disabled={props.isDeciding}
-            onClick={() => props.onDecide({ resolution: 'bubble' })}
-          >
-            Hand up to <VisibleText text={props.approval.requester.path[0] ?? 'the user'} />
-          </Button>
+        <Show when={!isInForm() && asked() === undefined}>
+          <For each={secondaryChoices()}>
+            {(choice) => (
+              <Button
+                look="quiet"
+                class="text-sm"
+                disabled={props.isDeciding}
+                onClick={() => choose(choice)}
+              >
+                {choice.label(props.approval)}
+              </Button>
+            )}
+          </For>
         </Show>
       </div>
       <Show when={asked()}>
         {(body) => (
           <Confirmation
             approval={props.approval}
-            remembered={durationWords(body().ttl)}
-            firstGestureWas="right"
+            rememberedDuration={describeDuration(body().ttl)}
+            firstGestureSide="right"
             isBusy={props.isDeciding}
             onYes={() => props.onDecide(body())}
-            onBack={takeBack}
+            onBack={withdrawFirstGesture}
           />
         )}
       </Show>
       {/* Kept while the second gesture is asked for: what was chosen is still chosen on the way back. */}
-      <div ref={(element) => (choices = element)} class={asked() === undefined ? '' : 'hidden'}>
-        <Switch>
-          <Match when={mode() === 'remember'}>
-            <RememberForm {...props} onDecide={decide} onBack={back} />
-          </Match>
-          <Match when={mode() === 'deny'}>
-            <DenyForm {...props} onBack={back} />
-          </Match>
-          <Match when={mode() === 'choose'}>
-            <div
-              class="grid gap-2 sm:gap-3"
-              classList={{
-                'grid-cols-3 sm:grid-cols-[1fr_1.5fr_1fr]': mayRemember(),
-                'grid-cols-2': mayAllow() && !mayRemember(),
-                'grid-cols-1': !mayAllow(),
-              }}
-            >
-              <Button
-                ref={(button) => (buttons.deny = button)}
-                class="px-1! max-sm:text-sm"
-                disabled={props.isDeciding}
-                aria-keyshortcuts="d"
-                onClick={() => setMode('deny')}
-              >
-                Deny <Key name="d" />
-              </Button>
-              <Show when={mayRemember()}>
-                <Button
-                  ref={(button) => (buttons.remember = button)}
-                  class="px-1! max-sm:text-sm"
-                  disabled={props.isDeciding}
-                  aria-keyshortcuts="r"
-                  onClick={() => setMode('remember')}
-                >
-                  Allow and remember <Key name="r" />
-                </Button>
-              </Show>
-              <Show when={mayAllow()}>
-                <Button
-                  ref={(button) => (buttons.allow = button)}
-                  class="px-1! max-sm:text-sm"
-                  look={needsSecondGesture(props.approval) ? 'danger' : 'primary'}
-                  disabled={props.isDeciding}
-                  aria-keyshortcuts="a"
-                  onClick={allowOnce}
-                >
-                  {props.isDeciding ? 'Deciding…' : 'Allow once'} <Key name="a" />
-                </Button>
-              </Show>
+      <div
+        ref={(element) => (decisionElement = element)}
+        class={asked() === undefined ? '' : 'hidden'}
+      >
+        <Show
+          when={isInForm()}
+          fallback={
+            <div class={`grid gap-2 sm:gap-3 ${columns[mainChoices().length] ?? 'grid-cols-2'}`}>
+              <For each={mainChoices()}>
+                {(choice) => (
+                  <Button
+                    ref={(button) => (buttons[choice.name] = button)}
+                    class="px-1! max-sm:text-sm"
+                    look={choice.lookOf?.(props.approval) ?? 'plain'}
+                    disabled={props.isDeciding}
+                    aria-keyshortcuts={choice.key?.name}
+                    onClick={() => choose(choice)}
+                  >
+                    {(props.isDeciding ? choice.busyLabel : undefined) ??
+                      choice.label(props.approval)}{' '}
+                    <Show when={choice.key}>{(key) => <Key name={key().name} />}</Show>
+                  </Button>
+                )}
+              </For>
             </div>
-          </Match>
-        </Switch>
+          }
+        >
+          <Dynamic
+            component={chosenForm()}
+            approval={props.approval}
+            isDeciding={props.isDeciding}
+            onDecide={decide}
+            onBack={goBack}
+          />
+        </Show>
       </div>
     </div>
   );

@@ -1,18 +1,22 @@
 import { createSignal, createUniqueId, onMount } from 'solid-js';
 
 import { Button } from '../../ui/button.tsx';
-import type { Decide } from './use-decision.ts';
+import type { DecideHandler } from './use-decision.ts';
 
-const reasonMax = 500;
+const reasonCharactersMax = 500;
 
-/** A refusal, with what the agent is told. */
-export function DenyForm(props: { isDeciding: boolean; onDecide: Decide; onBack: () => void }) {
+/** The form for denying a call with a reason, which the agent is told. */
+export function DenyForm(props: {
+  isDeciding: boolean;
+  onDecide: DecideHandler;
+  onBack: () => void;
+}) {
   const [reason, setReason] = createSignal('');
   const fieldId = createUniqueId();
 
   const deny = () => {
-    const given = reason().trim();
-    props.onDecide({ resolution: 'deny', ...(given === '' ? {} : { reason: given }) });
+    const givenReason = reason().trim();
+    props.onDecide({ resolution: 'deny', ...(givenReason === '' ? {} : { reason: givenReason }) });
   };
 
   return (
@@ -35,7 +39,7 @@ export function DenyForm(props: { isDeciding: boolean; onDecide: Decide; onBack:
         id={fieldId}
         class="mt-2 block w-full rounded-lg border border-line-strong bg-surface px-3 py-2"
         rows="3"
-        maxLength={reasonMax}
+        maxLength={reasonCharactersMax}
         value={reason()}
         onInput={(event) => setReason(event.currentTarget.value)}
       />

@@ -4,15 +4,19 @@ import type { ApprovalResponse } from '#contracts/http/approvals';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { toRequestView } from './request-view.ts';
 
-/** Method and host as they will be sent, below the action's sentence, which a template's author wrote. */
+/**
+ * Method and host of the request. They stand below the sentence about the action, because the
+ * template's author wrote that sentence and it may not name them. On a phone they take one line, so
+ * that the first disclosed fields fit as well; the whole address is part of the exact request.
+ */
 export function Destination(props: { request: ApprovalResponse['request'] }) {
   const view = createMemo(() => toRequestView(props.request));
   return (
     <p
-      class="mt-2 rounded-lg bg-sunken px-3 py-1.5 font-mono text-sm wrap-anywhere sm:mt-3 sm:py-2"
+      class="mt-1.5 rounded-lg bg-sunken px-3 py-1 font-mono text-sm wrap-anywhere sm:mt-3 sm:py-2"
       dir="ltr"
     >
-      <span class="line-clamp-2 sm:line-clamp-4">
+      <span class="line-clamp-1 sm:line-clamp-4">
         <strong>
           <VisibleText text={view().method} />
         </strong>{' '}
@@ -24,7 +28,7 @@ export function Destination(props: { request: ApprovalResponse['request'] }) {
           )}
         </Show>
         <span class="text-ink-soft">
-          <For each={view().target.split(/(?<=[/?&])/)}>
+          <For each={view().pathAndQuery.split(/(?<=[/?&])/)}>
             {(part) => (
               <>
                 <VisibleText text={part} />

@@ -2,32 +2,42 @@ import { For, Index, Show } from 'solid-js';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { LongText } from '../../ui/long-text.tsx';
+import { useIsPhone } from '../../ui/media.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { Field, Section } from './section.tsx';
 
-/** What the template's author said a person must see. */
+/** The number of fields that fit above the buttons on a small phone. */
+const firstFieldsMax = 3;
+
+/** How much of such a field a phone shows at first: two lines. */
+const firstFieldLength = { charactersMax: 64, linesMax: 2 } as const;
+
+/** The fields that the template's author wants people to see. */
 export function DisclosedFields(props: { title: string; fields: ApprovalResponse['disclosed'] }) {
   const isGiven = (field: ApprovalResponse['disclosed'][number]) =>
     field.value !== '' || field.error !== undefined;
-  const given = () => props.fields.filter(isGiven);
-  const absent = () => props.fields.filter((field) => !isGiven(field));
+  const isPhone = useIsPhone();
+  const lengthOf = (index: number): { charactersMax?: number; linesMax?: number } =>
+    isPhone() && index < firstFieldsMax ? firstFieldLength : {};
+  const givenFields = () => props.fields.filter(isGiven);
+  const absentFields = () => props.fields.filter((field) => !isGiven(field));
   return (
     <Show when={props.fields.length > 0}>
-      <Section title={props.title}>
+      <Section title={props.title} isTitleSpared>
         <dl class="grid gap-2 sm:gap-3">
           {/* By position: read again, it is the same text, and stays as it was opened. */}
-          <Index each={given()}>
-            {(field) => (
+          <Index each={givenFields()}>
+            {(field, index) => (
               <Field
                 label={<VisibleText text={field().label} />}
-                isShort={isShort(field())}
+                isShort={isShort(field(), lengthOf(index).charactersMax)}
                 isDisclosed
               >
                 <Show
                   when={field().error}
                   fallback={
                     <>
-                      <LongText text={field().value} />
+                      <LongText text={field().value} {...lengthOf(index)} />
                       <Show when={field().truncated}>
                         <p class="mt-1 text-sm font-medium text-medium">
                           The gateway cut this off here; see the request below.
@@ -46,13 +56,13 @@ export function DisclosedFields(props: { title: string; fields: ApprovalResponse
             )}
           </Index>
         </dl>
-        <Show when={absent().length > 0}>
+        <Show when={absentFields().length > 0}>
           <p class="mt-3 text-sm text-ink-soft">
             Not given:{' '}
-            <For each={absent()}>
-              {(field, at) => (
+            <For each={absentFields()}>
+              {(field, index) => (
                 <>
-                  {at() > 0 ? ', ' : ''}
+                  {index() > 0 ? ', ' : ''}
                   <VisibleText text={field.label} />
                 </>
               )}
@@ -64,7 +74,14 @@ export function DisclosedFields(props: { title: string; fields: ApprovalResponse
   );
 }
 
-/** Fits beside its label on a phone, so that more of them are seen at once. */
-function isShort({ label, value, error }: ApprovalResponse['disclosed'][number]): boolean {
-  return error === undefined && label.length <= 24 && value.length <= 60 && !value.includes('\n');
+/**
+ * Whether the value stands beside its label on a phone, so that more fields fit on the screen: it is
+ * short, or is cut to a few lines.
+ */
+function isShort(
+  { label, value, error }: ApprovalResponse['disclosed'][number],
+  charactersMax: number | undefined,
+): boolean {
+  if (error !== undefined || label.length > 24) return false;
+  return charactersMax !== undefined || (value.length <= 60 && !value.includes('\n'));
 }

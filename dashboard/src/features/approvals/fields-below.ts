@@ -1,34 +1,36 @@
 import { createSignal, onCleanup, onMount } from 'solid-js';
 
-/** How many disclosed fields of the card its reader has not seen whole: they reach below the top of the bar. */
+/** The number of disclosed fields that the decision bar covers, wholly or partly. */
 export function useFieldsBelow(bar: () => HTMLElement | undefined): () => number {
   const [below, setBelow] = createSignal(0);
-  let frame = 0;
-  const count = () => {
+  let animationFrame = 0;
+  const countFieldsBelow = () => {
     const element = bar();
-    const edge = element?.getBoundingClientRect().top;
+    const barTop = element?.getBoundingClientRect().top;
     const fields = element?.closest('article')?.querySelectorAll('[data-disclosed]');
-    if (edge === undefined || fields === undefined) return;
-    setBelow([...fields].filter((field) => field.getBoundingClientRect().bottom > edge + 1).length);
+    if (barTop === undefined || fields === undefined) return;
+    setBelow(
+      [...fields].filter((field) => field.getBoundingClientRect().bottom > barTop + 1).length,
+    );
   };
-  const schedule = () => {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(count);
+  const scheduleCount = () => {
+    cancelAnimationFrame(animationFrame);
+    animationFrame = requestAnimationFrame(countFieldsBelow);
   };
 
   onMount(() => {
     const element = bar();
-    const sizes = new ResizeObserver(schedule);
-    if (element !== undefined) sizes.observe(element);
+    const sizeObserver = new ResizeObserver(scheduleCount);
+    if (element !== undefined) sizeObserver.observe(element);
     const card = element?.closest('article');
-    if (card) sizes.observe(card);
-    addEventListener('scroll', schedule, { passive: true });
-    addEventListener('resize', schedule);
+    if (card) sizeObserver.observe(card);
+    addEventListener('scroll', scheduleCount, { passive: true });
+    addEventListener('resize', scheduleCount);
     onCleanup(() => {
-      cancelAnimationFrame(frame);
-      sizes.disconnect();
-      removeEventListener('scroll', schedule);
-      removeEventListener('resize', schedule);
+      cancelAnimationFrame(animationFrame);
+      sizeObserver.disconnect();
+      removeEventListener('scroll', scheduleCount);
+      removeEventListener('resize', scheduleCount);
     });
   });
   return below;

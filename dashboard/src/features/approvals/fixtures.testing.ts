@@ -1,6 +1,6 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
 
-/** An open approval as a user reads it; a test says what matters to it. */
+/** An open approval as a user reads it. A test overrides the fields that it is about. */
 export function anApproval(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
   return {
     id: '0199c0de-0000-7000-8000-000000000001',

@@ -7,19 +7,30 @@ import { Button } from '../../ui/button.tsx';
 import { Icon, Spinner } from '../../ui/icon.tsx';
 import { LongText } from '../../ui/long-text.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { durationText } from '../../ui/time-text.ts';
-import { Ago, Countdown } from '../../ui/times.tsx';
+import { formatDuration } from '../../ui/time-text.ts';
+import { TimeAgo, Countdown } from '../../ui/times.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { useMe } from '../session/session.tsx';
-import { decisionText, inQueueOrder, mayDecide, waitsToBeRun } from './approval-view.ts';
+import {
+  describeDecision,
+  hasFailedAtService,
+  sortIntoQueue,
+  mayDecide,
+  serviceOf,
+  waitsToBeRun,
+} from './approval-view.ts';
 import { openApprovalsQuery } from './approvals.queries.ts';
 import { Confirmation } from './confirmation.tsx';
+import { PlantedRules } from './rules/planted-rules.tsx';
 import type { useDecision } from './use-decision.ts';
 
-type Decision = ReturnType<typeof useDecision>;
+type DecisionState = ReturnType<typeof useDecision>;
 
-/** What was decided, by whom, and what came of it, live until the replay has its result. */
-export function Outcome(props: { approval: ApprovalResponse; decision: Decision }) {
+/**
+ * The decision, the person who made it, and the outcome, which is updated until the replay has
+ * ended.
+ */
+export function Outcome(props: { approval: ApprovalResponse; decision: DecisionState }) {
   const me = useMe();
   const tone = () => {
     if (props.approval.status === 'allowed') return 'good' as const;
@@ -34,13 +45,13 @@ export function Outcome(props: { approval: ApprovalResponse; decision: Decision 
       </Show>
       <Notice tone={tone()}>
         <p class="font-semibold">
-          <VisibleText text={decisionText(props.approval, me().id)} />
+          <VisibleText text={describeDecision(props.approval, me().id)} />
           <Show when={props.approval.resolution === 'allow_remember'}>, and remembered</Show>
           <Show when={props.approval.resolved_at}>
             {(at) => (
               <span class="font-normal">
                 {' '}
-                · <Ago at={at()} />
+                · <TimeAgo at={at()} />
               </span>
             )}
           </Show>
@@ -62,12 +73,19 @@ export function Outcome(props: { approval: ApprovalResponse; decision: Decision 
           <Replay approval={props.approval} execution={execution()} decision={props.decision} />
         )}
       </Show>
+      <Show when={props.approval.resolution === 'allow_remember'}>
+        <PlantedRules approval={props.approval} />
+      </Show>
       <NextLink currentId={props.approval.id} />
     </div>
   );
 }
 
-function Replay(props: { approval: ApprovalResponse; execution: Execution; decision: Decision }) {
+function Replay(props: {
+  approval: ApprovalResponse;
+  execution: Execution;
+  decision: DecisionState;
+}) {
   const me = useMe();
   const isToRun = () => waitsToBeRun(props.approval);
   return (
@@ -76,9 +94,9 @@ function Replay(props: { approval: ApprovalResponse; execution: Execution; decis
         <Notice tone="info">
           <p>
             Runs when <VisibleText text={props.approval.requester.name} /> asks for it again.{' '}
-            <Countdown until={props.execution.expires_at} after="left" />
+            <Countdown endsAt={props.execution.expires_at} textAfter="left" />
           </p>
-          <Show when={mayDecide(me(), props.approval).yes}>
+          <Show when={mayDecide(me(), props.approval).isAllowed}>
             <RunOrStop approval={props.approval} decision={props.decision} />
           </Show>
         </Notice>
@@ -89,14 +107,14 @@ function Replay(props: { approval: ApprovalResponse; execution: Execution; decis
         </p>
       </Match>
       <Match when={props.execution.status === 'executed'}>
-        <Executed service={props.approval.service} execution={props.execution} />
+        <ExecutionSummary service={serviceOf(props.approval)} execution={props.execution} />
       </Match>
       <Match when={props.execution.error?.error === 'outcome_unknown'}>
         <Notice tone="warning">
           <p class="font-semibold">It is not known whether this happened</p>
           <p class="mt-1">
             The request left, but no answer came back. Look at{' '}
-            <VisibleText text={props.approval.service} /> before anybody tries again; the gateway
+            <VisibleText text={serviceOf(props.approval)} /> before anybody tries again; the gateway
             will not.
           </p>
         </Notice>
@@ -120,8 +138,11 @@ function Replay(props: { approval: ApprovalResponse; execution: Execution; decis
   );
 }
 
-/** An allowed call that waits: run by a person, which is asked for twice where it cannot be undone, or stopped. */
-function RunOrStop(props: { approval: ApprovalResponse; decision: Decision }) {
+/**
+ * The buttons for an allowed call that waits: a person can run it, confirming a second time if it
+ * cannot be undone, or stop it.
+ */
+function RunOrStop(props: { approval: ApprovalResponse; decision: DecisionState }) {
   const [isAsked, setAsked] = createSignal(false);
   let runButton: HTMLButtonElement | undefined;
   const run = () => props.decision.running.mutate({ id: props.approval.id });
@@ -150,7 +171,7 @@ function RunOrStop(props: { approval: ApprovalResponse; decision: Decision }) {
       >
         <Confirmation
           approval={props.approval}
-          firstGestureWas="left"
+          firstGestureSide="left"
           isBusy={props.decision.running.isPending}
           onYes={run}
           onBack={() => {
@@ -163,26 +184,43 @@ function RunOrStop(props: { approval: ApprovalResponse; decision: Decision }) {
   );
 }
 
-/** What the service answered, compact. */
-function Executed(props: { service: string; execution: Execution }) {
+/** A summary of the service's answer. */
+function ExecutionSummary(props: { service: string; execution: Execution }) {
   const status = () => props.execution.http_status_code ?? props.execution.result?.status_code;
-  const isGood = () => (status() ?? 0) < 400;
+  const hasFailed = () => hasFailedAtService(props.execution);
   return (
-    <Notice tone={isGood() ? 'good' : 'warning'}>
+    <Notice tone={hasFailed() ? 'warning' : 'good'}>
       <p class="font-semibold">
-        <VisibleText text={props.service} /> answered {status() ?? ''}
+        <Show
+          when={hasFailed()}
+          fallback={
+            <>
+              <VisibleText text={props.service} /> answered
+            </>
+          }
+        >
+          Failed at <VisibleText text={props.service} />: it answered
+        </Show>{' '}
+        {status() ?? ''}
         <Show when={props.execution.result}>
-          {(result) => <span class="font-normal"> in {durationText(result().duration_ms)}</span>}
+          {(result) => <span class="font-normal"> in {formatDuration(result().duration_ms)}</span>}
         </Show>
         <Show when={props.execution.finished_at}>
           {(at) => (
             <span class="font-normal">
               {' '}
-              · <Ago at={at()} />
+              · <TimeAgo at={at()} />
             </span>
           )}
         </Show>
       </p>
+      <Show when={props.execution.result?.failure}>
+        {(failure) => (
+          <p class="mt-1">
+            <VisibleText text={failure().message} />
+          </p>
+        )}
+      </Show>
       <Show when={props.execution.result}>
         {(result) => (
           <Show
@@ -192,7 +230,7 @@ function Executed(props: { service: string; execution: Execution }) {
                 {(body) => (
                   <LongText
                     class="mt-2 rounded-lg bg-surface p-3 font-mono text-sm"
-                    text={bodyText(body())}
+                    text={bodyTextOf(body())}
                     charactersMax={800}
                     linesMax={12}
                   />
@@ -200,10 +238,10 @@ function Executed(props: { service: string; execution: Execution }) {
               </Show>
             }
           >
-            {(omitted) => (
+            {(omittedBody) => (
               <p class="mt-1 text-sm">
-                The answer is not shown: {omittedWords[omitted().reason]} (
-                <VisibleText text={omitted().content_type} />
+                The answer is not shown: {omittedWords[omittedBody().reason]} (
+                <VisibleText text={omittedBody().content_type} />
                 ).
               </p>
             )}
@@ -231,24 +269,24 @@ const omittedWords = {
   incomplete: 'it broke off',
 } as const;
 
-/** Its body, and what stood in it as bytes. */
+/** The files of an answer: its body, and files inside the body. */
 function filesOf(result: Execution['result']) {
   return [...(result?.file === undefined ? [] : [result.file]), ...(result?.files ?? [])];
 }
 
-function bodyText(body: unknown): string {
+function bodyTextOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
 }
 
 function NextLink(props: { currentId: string }) {
   const me = useMe();
-  const open = useQuery(() => openApprovalsQuery());
-  const next = () => {
-    const { mine, others } = inQueueOrder(open.data?.items ?? [], me().id);
+  const openApprovals = useQuery(() => openApprovalsQuery());
+  const nextApproval = () => {
+    const { mine, others } = sortIntoQueue(openApprovals.data?.items ?? [], me().id);
     return [...mine, ...others].find(({ id }) => id !== props.currentId);
   };
   return (
-    <Show when={next()}>
+    <Show when={nextApproval()}>
       {(approval) => (
         <A
           href={`/approvals/${approval().id}`}

@@ -6,8 +6,8 @@ import { Button } from '../../ui/button.tsx';
 import { LongText } from '../../ui/long-text.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { openApprovalsQuery } from './approvals.queries.ts';
-import { coveredBy } from './coverage.ts';
-import type { Decide } from './use-decision.ts';
+import { findCoveredApprovals } from './coverage.ts';
+import type { DecideHandler } from './use-decision.ts';
 
 const durations = [
   ['1h', '1 hour'],
@@ -16,26 +16,31 @@ const durations = [
   ['30d', '30 days'],
 ] as const;
 
-/** `24 hours`, of what the form gave as `24h`. */
-export function durationWords(ttl: string | undefined): string | undefined {
+/** The duration in words: `24 hours` for the form's `24h`. */
+export function describeDuration(ttl: string | undefined): string | undefined {
   return durations.find(([value]) => value === ttl)?.[1] ?? ttl;
 }
 
 interface RememberFormProps {
   readonly approval: ApprovalResponse;
   readonly isDeciding: boolean;
-  readonly onDecide: Decide;
+  readonly onDecide: DecideHandler;
   readonly onBack: () => void;
 }
 
-/** How much to allow, narrowest first, for how long, and what else that allows right now. */
+/**
+ * The form in which a person chooses what a rule allows, narrowest suggestion first, and for how
+ * long. It shows which other waiting calls the rule allows immediately.
+ */
 export function RememberForm(props: RememberFormProps) {
   const [tierAt, setTierAt] = createSignal(0);
   const [ttl, setTtl] = createSignal('24h');
   const [isCascading, setCascading] = createSignal(true);
-  const open = useQuery(() => openApprovalsQuery());
+  const openApprovals = useQuery(() => openApprovalsQuery());
   const keys = () => props.approval.suggested_tiers[tierAt()]?.keys ?? [];
-  const covered = createMemo(() => coveredBy(keys(), props.approval, open.data?.items ?? []));
+  const coveredApprovals = createMemo(() =>
+    findCoveredApprovals(keys(), props.approval, openApprovals.data?.items ?? []),
+  );
   const durationId = createUniqueId();
 
   const submit = (event: Event) => {
@@ -44,8 +49,8 @@ export function RememberForm(props: RememberFormProps) {
       resolution: 'allow_remember',
       remember_keys: keys(),
       ttl: ttl(),
-      // Nothing is allowed with it that was not listed here.
-      cascade: isCascading() && covered().length > 0,
+      // Other calls are allowed too only if this form has listed them.
+      cascade: isCascading() && coveredApprovals().length > 0,
     });
   };
 
@@ -62,17 +67,17 @@ export function RememberForm(props: RememberFormProps) {
         </legend>
         <div class="grid gap-2">
           <For each={props.approval.suggested_tiers}>
-            {(tier, at) => (
+            {(tier, index) => (
               <label class="flex cursor-pointer gap-3 rounded-lg border border-line-strong p-3 has-checked:border-accent has-checked:bg-accent-soft">
                 <input
                   ref={(input) => {
-                    if (at() === 0) onMount(() => input.focus());
+                    if (index() === 0) onMount(() => input.focus());
                   }}
                   type="radio"
                   name="tier"
                   class="mt-1 size-4 shrink-0 accent-accent"
-                  checked={tierAt() === at()}
-                  onChange={() => setTierAt(at())}
+                  checked={tierAt() === index()}
+                  onChange={() => setTierAt(index())}
                 />
                 <span class="min-w-0">
                   <span class="block leading-snug font-medium">
@@ -99,8 +104,8 @@ export function RememberForm(props: RememberFormProps) {
           Agents above this subagent may make keys for it, and so use what you allow here.
         </p>
       </Show>
-      <Show when={covered().length > 0}>
-        <Cascade covered={covered()} isChecked={isCascading()} onChange={setCascading} />
+      <Show when={coveredApprovals().length > 0}>
+        <Cascade covered={coveredApprovals()} isChecked={isCascading()} onChange={setCascading} />
       </Show>
       <div class="mt-3 flex items-center gap-3">
         <label for={durationId} class="font-semibold">
@@ -152,9 +157,9 @@ function Cascade(props: {
       </label>
       <ul class="mt-1 ml-7 grid list-disc gap-1 pl-4 text-sm">
         <For each={props.covered}>
-          {(other) => (
+          {(otherApproval) => (
             <li>
-              <VisibleText text={other.action_description} />
+              <VisibleText text={otherApproval.action_description} />
             </li>
           )}
         </For>

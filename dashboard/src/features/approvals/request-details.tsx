@@ -3,32 +3,36 @@ import { For, Match, Show, Switch, createMemo } from 'solid-js';
 import type { ApprovalResponse, ShortenedValue } from '#contracts/http/approvals';
 import { LongText } from '../../ui/long-text.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { sizeText } from '../../ui/size-text.ts';
+import { formatSize } from '../../ui/size-text.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { CredentialPlaces } from './credentials.tsx';
-import { placeText, toRequestView } from './request-view.ts';
+import { describePlace, toRequestView } from './request-view.ts';
 import type { NamedValue } from './request-view.ts';
 import { Absent, Field, Section } from './section.tsx';
 
-/** The request as it will be sent; what the template calls sensitive stands as `[REDACTED]`. */
+/**
+ * The request as it will be sent. Values that the template calls sensitive appear as `[REDACTED]`.
+ */
 export function RequestDetails(props: {
   request: ApprovalResponse['request'];
-  exposed: string;
+  exposureWarning: string;
   isOpen: boolean;
   isRecorded: boolean;
 }) {
   const view = createMemo(() => toRequestView(props.request));
-  const absent = (word: string) => <Absent>{props.isRecorded ? word : 'not recorded'}</Absent>;
+  const renderAbsent = (word: string) => (
+    <Absent>{props.isRecorded ? word : 'not recorded'}</Absent>
+  );
   return (
     <Section title="The exact request">
       <Show when={view().isTooLarge}>
         <div class="mb-4">
-          <Shortened values={view().shortened} isOpen={props.isOpen} />
+          <ShortenedValues values={view().shortened} isOpen={props.isOpen} />
         </div>
       </Show>
       <Show when={view().isExposed}>
         <div class="mb-4">
-          <Notice tone="warning">{props.exposed}</Notice>
+          <Notice tone="warning">{props.exposureWarning}</Notice>
         </div>
       </Show>
       <dl class="grid gap-3" dir="ltr">
@@ -54,17 +58,17 @@ export function RequestDetails(props: {
         </Field>
         <Show when={view().query.length > 0}>
           <Field label="Query">
-            <NamedValues values={view().query} between=" =" />
+            <NamedValues values={view().query} separator=" =" />
           </Field>
         </Show>
         <Field label="Credentials">
-          <Show when={view().credentials.length > 0} fallback={absent('none')}>
+          <Show when={view().credentials.length > 0} fallback={renderAbsent('none')}>
             <CredentialPlaces credentials={view().credentials} />
           </Show>
         </Field>
         <Field label="Headers">
-          <Show when={view().headers.length > 0} fallback={absent('the usual ones only')}>
-            <NamedValues values={view().headers} between=":" />
+          <Show when={view().headers.length > 0} fallback={renderAbsent('the usual ones only')}>
+            <NamedValues values={view().headers} separator=":" />
           </Show>
         </Field>
         <Show when={view().contentType}>
@@ -88,9 +92,9 @@ export function RequestDetails(props: {
         </Field>
       </dl>
       <Show when={view().hidden}>
-        {(hidden) => (
+        {(hiddenSentence) => (
           <p class="mt-4 text-sm wrap-anywhere text-ink-soft">
-            <VisibleText text={hidden()} />
+            <VisibleText text={hiddenSentence()} />
           </p>
         )}
       </Show>
@@ -111,14 +115,14 @@ export function RequestDetails(props: {
   );
 }
 
-function NamedValues(props: { values: readonly NamedValue[]; between: string }) {
+function NamedValues(props: { values: readonly NamedValue[]; separator: string }) {
   return (
     <For each={props.values}>
       {({ name, value }) => (
         <div class="flex gap-2 font-mono text-sm">
           <span class="max-w-2/5 shrink-0 text-ink-soft">
             <VisibleText text={name} />
-            {props.between}
+            {props.separator}
           </span>
           <LongText class="min-w-0" text={value} charactersMax={300} linesMax={4} />
         </div>
@@ -127,26 +131,27 @@ function NamedValues(props: { values: readonly NamedValue[]; between: string }) 
   );
 }
 
-const shortenedMax = 20;
+const shortenedValuesMax = 20;
 
-/** What of a request over 100 KiB is not shown, value by value. */
-function Shortened(props: { values: readonly ShortenedValue[]; isOpen: boolean }) {
-  const amount = () => (props.values.length === 1 ? 'one value' : `${props.values.length} values`);
+/** The values of a request over 100 KiB that are only partly shown. */
+function ShortenedValues(props: { values: readonly ShortenedValue[]; isOpen: boolean }) {
+  const countText = () =>
+    props.values.length === 1 ? 'one value' : `${props.values.length} values`;
   return (
     <Notice tone="warning">
       <p class="font-semibold">This request is too large to be shown whole</p>
       <p class="mt-1">
-        Of {amount()} only the beginning is shown; everything else is there.
+        Of {countText()} only the beginning is shown; everything else is there.
         {props.isOpen ? ' It can be allowed once, by a second click, and not be remembered.' : ''}
       </p>
       <ul class="mt-2 grid gap-2 text-sm">
-        <For each={props.values.slice(0, shortenedMax)}>
+        <For each={props.values.slice(0, shortenedValuesMax)}>
           {(value) => (
             <li>
               <span class="font-mono font-semibold">
-                <VisibleText text={placeText(value.at)} />
+                <VisibleText text={describePlace(value.at)} />
               </span>
-              : {sizeText(value.bytes)}
+              : {formatSize(value.bytes)}
               <Show when={value.entries !== undefined}>
                 , {value.shown} of {value.entries} entries shown
               </Show>
@@ -157,8 +162,8 @@ function Shortened(props: { values: readonly ShortenedValue[]; isOpen: boolean }
           )}
         </For>
       </ul>
-      <Show when={props.values.length > shortenedMax}>
-        <p class="mt-2 text-sm">and {props.values.length - shortenedMax} more.</p>
+      <Show when={props.values.length > shortenedValuesMax}>
+        <p class="mt-2 text-sm">and {props.values.length - shortenedValuesMax} more.</p>
       </Show>
     </Notice>
   );

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { toRequestView } from './request-view.ts';
 
-const bare = {
+const emptyRequest = {
   method: 'POST',
   params: null,
   headers: {},
@@ -11,9 +11,9 @@ const bare = {
   credentials: [],
 };
 const request = (url: string, body: unknown = null) =>
-  toRequestView({ ...bare, url, body: body as null });
+  toRequestView({ ...emptyRequest, url, body: body as null });
 
-describe('where a request goes', () => {
+describe('the view of a request’s URL', () => {
   test.each([
     ['https://api.github.com/repos/acme/site', 'api.github.com', '/repos/acme/site'],
     ['https://api.example.com', 'api.example.com', '/'],
@@ -22,17 +22,17 @@ describe('where a request goes', () => {
     ['https://api.example.com:8443/v1', 'api.example.com:8443', '/v1'],
     ['https://api.example.com:443/v1', 'api.example.com', '/v1'],
     ['https://api.github.com@evil.example/x', 'evil.example', '/x'],
-  ])('%s goes to %s', (url, host, path) => {
+  ])('the URL %s is shown with the host %s and the path %s', (url, host, path) => {
     expect(request(url)).toMatchObject({ host, path });
   });
 
-  test('a path is shown as it is sent, not tidied up', () => {
+  test('a path is shown as it is sent, without normalization', () => {
     expect(request('https://a.example/x/%2e%2e/%E2%80%AE/[REDACTED]/y').path).toBe(
       '/x/%2e%2e/%E2%80%AE/[REDACTED]/y',
     );
   });
 
-  test('an address that is redacted or no address is shown whole, without a host', () => {
+  test('a redacted or malformed address is shown whole, without a host', () => {
     expect(request('[REDACTED]')).toMatchObject({ host: null, path: '[REDACTED]', query: [] });
     expect(request('https://good.example\\@evil.example/')).toMatchObject({ host: null });
     expect(request('javascript:alert(1)')).toMatchObject({
@@ -58,40 +58,40 @@ describe('where a request goes', () => {
     ['https://a.example/x', false],
     ['http://127.0.0.1:9000/x', false],
     ['http://[::1]/x', false],
-  ])('whether others can read %s on its way: %s', (url, isExposed) => {
+  ])('asked whether the network can read a request to %s, answers %s', (url, isExposed) => {
     expect(request(url).isExposed).toBe(isExposed);
   });
 
-  test('path and query together are what is sent', () => {
-    expect(request('https://a.example/x%20y?q=a%2Bb&c').target).toBe('/x%20y?q=a%2Bb&c');
+  test('the path and query that are shown equal those that are sent', () => {
+    expect(request('https://a.example/x%20y?q=a%2Bb&c').pathAndQuery).toBe('/x%20y?q=a%2Bb&c');
   });
 });
 
-describe('what a request carries', () => {
-  test('JSON is indented', () => {
+describe('the view of a request’s headers and body', () => {
+  test('a JSON body is indented', () => {
     expect(request('https://a.example/', { a: [1] }).body).toEqual({
       kind: 'json',
       text: '{\n  "a": [\n    1\n  ]\n}',
     });
   });
 
-  test('text stays text', () => {
+  test('a text body stays text', () => {
     expect(request('https://a.example/', 'a=b').body).toEqual({ kind: 'text', text: 'a=b' });
   });
 
   test.each([
     [false, 'false'],
     [0, '0'],
-  ])('%s is a body', (body, text) => {
+  ])('the JSON value %s is shown as a body', (body, text) => {
     expect(request('https://a.example/', body).body).toEqual({ kind: 'json', text });
   });
 
-  test('headers and credentials are taken over as they are, without a value of a credential', () => {
+  test('headers and credentials are copied unchanged, without a credential’s value', () => {
     const credentials = [
       { kind: 'secret', name: 'token', in: 'header', key: 'Authorization' } as const,
     ];
     const view = toRequestView({
-      ...bare,
+      ...emptyRequest,
       url: 'https://a.example/',
       headers: { 'x-amz-target': 'DynamoDB.DeleteTable', sudo: 'root' },
       content_type: 'application/x-www-form-urlencoded',
@@ -110,37 +110,47 @@ describe('what a request carries', () => {
 
   test.each<[what: string, redacted: string[] | undefined, note: string, hidden: string | null]>([
     [
-      'names what is hidden',
+      'names each hidden value',
       ['/body/user/password', '/headers/x-note-token'],
       '[REDACTED]',
       'Hidden: body › user › password, headers › x-note-token. Anywhere else [REDACTED] is what the agent wrote.',
     ],
     [
-      'says when only the agent made it look hidden',
+      'says that nothing is hidden when the agent wrote [REDACTED] itself',
       [],
       '[REDACTED]',
       'Nothing is hidden: [REDACTED] is what the agent wrote.',
     ],
-    ['says nothing where nothing is hidden', [], 'plain', null],
-    ['of an earlier version does not know', undefined, '[REDACTED]', null],
-  ])('one %s', (_, redacted, note, hidden) => {
+    ['is missing when nothing is hidden', [], 'plain', null],
+    [
+      'is missing for a request that an earlier version stored without the list of hidden values',
+      undefined,
+      '[REDACTED]',
+      null,
+    ],
+  ])('the note about hidden values %s', (_, redacted, note, hidden) => {
     const places = redacted === undefined ? {} : { redacted };
-    const view = toRequestView({ ...bare, url: 'https://a.example/', body: { note }, ...places });
+    const view = toRequestView({
+      ...emptyRequest,
+      url: 'https://a.example/',
+      body: { note },
+      ...places,
+    });
 
     expect(view.hidden).toBe(hidden);
   });
 
-  test('a long list of what is hidden is cut', () => {
+  test('a long list of hidden values is truncated', () => {
     const redacted = Array.from({ length: 25 }, (_, at) => `/headers/x-${at}-token`);
-    const { hidden } = toRequestView({ ...bare, url: 'https://a.example/', redacted });
+    const { hidden } = toRequestView({ ...emptyRequest, url: 'https://a.example/', redacted });
 
     expect(hidden).toContain('headers › x-19-token and 5 more.');
   });
 
-  test('one that is too large shows its outline, and what is missing in it', () => {
+  test('a request that is too large is shown in outline, with a list of the values that were shortened', () => {
     const shortened = [{ at: '/body/file', bytes: 200_000, sha256: '0'.repeat(64) }];
     const view = toRequestView({
-      ...bare,
+      ...emptyRequest,
       too_large: true,
       body: { file: 'AAAA…', title: 'Whole' },
       shortened,

@@ -1,6 +1,6 @@
 import type { ShownCredential } from '#contracts/audit';
 import type { ApprovalResponse, ShortenedValue } from '#contracts/http/approvals';
-import { visibleSegments } from '../../ui/visible-characters.ts';
+import { toVisibleSegments } from '../../ui/visible-characters.ts';
 
 type ShownRequest = ApprovalResponse['request'];
 
@@ -9,76 +9,88 @@ export interface NamedValue {
   readonly value: string;
 }
 
-/** Where a request goes and what it carries, taken apart so that nothing of it can look like another part. */
+/** A request split into parts, so that text in one part cannot pass for another part. */
 export interface RequestView {
   readonly method: string;
-  /** As DNS sees it (A-labels), with a port that is not the scheme's own; null when the URL is redacted. */
+  /**
+   * The host in A-labels, with its port unless that is the scheme's default; null when the URL is
+   * redacted.
+   */
   readonly host: string | null;
-  /** Percent-encoded, as sent. Without a host: the whole address as it was given. */
+  /** The path in percent encoding, as it is sent. Without a host it is the whole URL, unchanged. */
   readonly path: string;
-  /** Path and query together, as sent. */
-  readonly target: string;
+  /** Path and query together, as they are sent. */
+  readonly pathAndQuery: string;
   readonly query: readonly NamedValue[];
-  /** Without encryption, and not to this machine itself. */
+  /** Whether the request leaves this machine without encryption. */
   readonly isExposed: boolean;
   readonly body: { readonly kind: 'none' | 'json' | 'text'; readonly text: string };
   readonly headers: readonly NamedValue[];
   readonly contentType: string | null;
   readonly credentials: readonly ShownCredential[];
-  /** Of some values, those in `shortened`, only the beginning is shown. */
+  /**
+   * Whether the request is too large to be shown whole. `shortened` lists the values that are shown
+   * only in part.
+   */
   readonly isTooLarge: boolean;
   readonly shortened: readonly ShortenedValue[];
-  /** What of it is hidden, where anything is or looks as if it were. */
+  /**
+   * A sentence about hidden values, for a request that has some or whose text looks as if it had.
+   */
   readonly hidden: string | null;
 }
 
 export function toRequestView(request: ShownRequest): RequestView {
-  const { host, path, query, isPlainHttp } = takeApart(request.url);
+  const { host, path, query, isPlainHttp } = splitUrl(request.url);
   return {
     method: request.method,
     host,
     path,
-    target: query.length === 0 ? path : `${path}?${query.join('&')}`,
+    pathAndQuery: query.length === 0 ? path : `${path}?${query.join('&')}`,
     query: query.map(decodePair),
-    isExposed: isPlainHttp && !loopback.test(host ?? ''),
+    isExposed: isPlainHttp && !loopbackHostPattern.test(host ?? ''),
     body: toBody(request.body),
     headers: Object.entries(request.headers).map(([name, value]) => ({ name, value })),
     contentType: request.content_type,
     credentials: request.credentials,
     isTooLarge: request.too_large === true,
     shortened: request.shortened ?? [],
-    hidden: hiddenNote(request),
+    hidden: describeHidden(request),
   };
 }
 
-/** Whether text of it holds what draws nothing or reorders what stands beside it; plain spaces of any width do not count. */
-export function holdsUnseen(request: ShownRequest): boolean {
+/**
+ * Whether the text of the request holds characters that are invisible or reorder text. Spaces of
+ * any width do not count.
+ */
+export function hasUnseenCharacters(request: ShownRequest): boolean {
   const { path, query, headers, body } = toRequestView(request);
-  const named = [...query, ...headers].flatMap(({ name, value }) => [name, value]);
-  return [decode(path), body.text, ...named].some((text) =>
-    visibleSegments(text.replaceAll(/\p{Zs}/gu, ' '), { multiline: true }).some(
+  const namesAndValues = [...query, ...headers].flatMap(({ name, value }) => [name, value]);
+  return [decode(path), body.text, ...namesAndValues].some((text) =>
+    toVisibleSegments(text.replaceAll(/\p{Zs}/gu, ' '), { multiline: true }).some(
       ({ kind }) => kind === 'mark',
     ),
   );
 }
 
-const placesMax = 20;
+const redactedPlacesMax = 20;
 
-/** An agent can write `[REDACTED]` itself: this says where it stands for something that is hidden. */
-function hiddenNote(request: ShownRequest): string | null {
+/** Says which values are really hidden, because an agent can write the text `[REDACTED]` itself. */
+function describeHidden(request: ShownRequest): string | null {
   const { redacted } = request;
   if (redacted === undefined) return null;
   if (redacted.length === 0) {
     const looksHidden = JSON.stringify(request).includes('[REDACTED]');
     return looksHidden ? 'Nothing is hidden: [REDACTED] is what the agent wrote.' : null;
   }
-  const places = redacted.slice(0, placesMax).map(placeText).join(', ');
-  const more = redacted.length > placesMax ? ` and ${redacted.length - placesMax} more` : '';
-  return `Hidden: ${places}${more}. Anywhere else [REDACTED] is what the agent wrote.`;
+  const placeTexts = redacted.slice(0, redactedPlacesMax).map(describePlace).join(', ');
+  const moreNote =
+    redacted.length > redactedPlacesMax ? ` and ${redacted.length - redactedPlacesMax} more` : '';
+  return `Hidden: ${placeTexts}${moreNote}. Anywhere else [REDACTED] is what the agent wrote.`;
 }
 
-/** `body › files › 0`, of the JSON pointer `/body/files/0` (RFC 6901). */
-export function placeText(pointer: string): string {
+/** `body › files › 0` for the JSON pointer `/body/files/0` (RFC 6901). */
+export function describePlace(pointer: string): string {
   return pointer
     .split('/')
     .slice(1)
@@ -86,18 +98,19 @@ export function placeText(pointer: string): string {
     .join(' › ');
 }
 
-const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
+const loopbackHostPattern = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
 
 /**
- * The parts as they stand in the text: `URL` would tidy a path up and so show another one than is
- * sent. Only the host is taken from it, for its A-labels.
+ * Splits the URL and keeps each part exactly as it is written. `URL` would normalise the path and
+ * so show a path other than the sent one. Only the host comes from `URL`, which converts it to
+ * A-labels.
  */
-function takeApart(url: string) {
-  const match = /^(https?):\/\/[^/?#\\]+(\/[^?#\\]*)?(?:\?([^#]*))?$/i.exec(url);
-  if (match === null || !URL.canParse(url)) {
+function splitUrl(url: string) {
+  const urlMatch = /^(https?):\/\/[^/?#\\]+(\/[^?#\\]*)?(?:\?([^#]*))?$/i.exec(url);
+  if (urlMatch === null || !URL.canParse(url)) {
     return { host: null, path: url, query: [], isPlainHttp: false };
   }
-  const [, scheme = '', path = '/', query = ''] = match;
+  const [, scheme = '', path = '/', query = ''] = urlMatch;
   return {
     host: new URL(url).host,
     path,
@@ -107,16 +120,16 @@ function takeApart(url: string) {
 }
 
 function decodePair(pair: string): NamedValue {
-  const at = pair.indexOf('=');
-  if (at === -1) return { name: decode(pair), value: '' };
-  return { name: decode(pair.slice(0, at)), value: decode(pair.slice(at + 1)) };
+  const equalsIndex = pair.indexOf('=');
+  if (equalsIndex === -1) return { name: decode(pair), value: '' };
+  return { name: decode(pair.slice(0, equalsIndex)), value: decode(pair.slice(equalsIndex + 1)) };
 }
 
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    return text; // Not UTF-8: shown as it is sent.
+    return text; // The bytes are not UTF-8, so the text is shown in percent encoding, as it is sent.
   }
 }
 

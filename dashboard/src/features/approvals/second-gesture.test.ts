@@ -1,32 +1,32 @@
 import { describe, expect, test } from 'vitest';
 
 import { anApproval } from './fixtures.testing.ts';
-import { needsSecondGesture, questionParts, yesWords } from './second-gesture.ts';
+import { needsSecondGesture, splitQuestion, confirmLabelOf } from './second-gesture.ts';
 
-const question = (differences: Parameters<typeof anApproval>[0]) =>
-  questionParts(anApproval(differences))
-    .map(({ text, isStrong }) => (isStrong ? `*${text}*` : text))
+const questionOf = (differences: Parameters<typeof anApproval>[0]) =>
+  splitQuestion(anApproval(differences))
+    .map(({ text, isEmphasised: isStrong }) => (isStrong ? `*${text}*` : text))
     .join('');
 
-describe('a second gesture', () => {
+describe('a second click to confirm', () => {
   test.for([
     ['low', false],
     ['med', false],
     ['high', true],
-  ] as const)('is asked for at risk %s: %j', ([risk, expected]) => {
+  ] as const)('is required at the risk %s: %j', ([risk, expected]) => {
     expect(needsSecondGesture(anApproval({ risk }))).toBe(expected);
   });
 
-  test('is asked for where not all of the request can be shown', () => {
+  test('is needed when the request cannot be shown whole', () => {
     const { request } = anApproval();
     expect(needsSecondGesture(anApproval({ request: { ...request, too_large: true } }))).toBe(true);
   });
 });
 
-describe('its question', () => {
-  test('names what it is done to', () => {
+describe('the question of the confirmation', () => {
+  test('highlights each disclosed value that the description contains', () => {
     expect(
-      question({
+      questionOf({
         action_description: 'Delete label p1 of acme/site',
         disclosed: [
           { label: 'Label', value: 'p1', truncated: false },
@@ -42,14 +42,17 @@ describe('its question', () => {
     ['Delete a', 'a', 'Delete a?'],
     ['Delete everything.', 'x'.repeat(300), 'Delete everything?'],
     ['', 'acme', '?'],
-  ])('of "%s" is set off where it is a whole name', ([sentence, value, expected]) => {
-    const disclosed = [{ label: 'Name', value, truncated: false }];
-    expect(question({ action_description: sentence, disclosed })).toBe(expected);
-  });
+  ])(
+    'for "%s" highlights the value "$1" only where it is a whole name: "$2"',
+    ([sentence, value, expected]) => {
+      const disclosed = [{ label: 'Name', value, truncated: false }];
+      expect(questionOf({ action_description: sentence, disclosed })).toBe(expected);
+    },
+  );
 
-  test('of a direct request sets off where it goes', () => {
+  test('highlights the destination of a request to a full URL', () => {
     expect(
-      question({
+      questionOf({
         service: 'http',
         action: 'DELETE',
         action_description: 'DELETE api.example.com/v1/notes/1',
@@ -57,9 +60,22 @@ describe('its question', () => {
       }),
     ).toBe('DELETE *api.example.com/v1/notes/1*?');
   });
+
+  test('shows the query of a request to a full URL, and the beginning of a long one', () => {
+    const questionFor = (query: string) =>
+      questionOf({
+        service: 'http',
+        action: 'DELETE',
+        action_description: 'DELETE api.example.com/v1/notes/1',
+        disclosed: [],
+        request: { ...anApproval().request, url: `https://api.example.com/v1/notes/1?${query}` },
+      });
+    expect(questionFor('cascade=true')).toBe('DELETE *api.example.com/v1/notes/1?cascade=true*?');
+    expect(questionFor('a'.repeat(201))).toContain(`${'a'.repeat(200)}…`);
+  });
 });
 
-describe('its answer', () => {
+describe('the label of the button that confirms', () => {
   test.for<[sentence: string, risk: 'low' | 'high', expected: string]>([
     ['Delete label p1', 'high', 'Yes, delete'],
     ['DELETE api.example.com/v1', 'high', 'Yes, delete'],
@@ -68,12 +84,14 @@ describe('its answer', () => {
     ['No more calls to anybody', 'high', 'Yes, allow it'],
     ['constructor', 'high', 'Yes, allow it'],
     ['Delete is what this note says', 'low', 'Yes, allow it'],
-  ])('to "%s" repeats a verb that cannot be mistaken: %s', ([sentence, risk, expected]) => {
-    expect(yesWords(anApproval({ action_description: sentence, risk }), false)).toBe(expected);
+  ])('for "%s" at the risk $1 is "$2"', ([sentence, risk, expected]) => {
+    expect(confirmLabelOf(anApproval({ action_description: sentence, risk }), false)).toBe(
+      expected,
+    );
   });
 
-  test('says that it will be remembered', () => {
+  test('says that the decision will be remembered', () => {
     const approval = anApproval({ action_description: 'Delete label p1', risk: 'high' });
-    expect(yesWords(approval, true)).toBe('Yes, delete and remember');
+    expect(confirmLabelOf(approval, true)).toBe('Yes, delete and remember');
   });
 });

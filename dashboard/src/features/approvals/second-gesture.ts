@@ -1,9 +1,12 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
 
-type Asked = Pick<ApprovalResponse, 'risk' | 'request'>;
+type ConfirmableCall = Pick<ApprovalResponse, 'risk' | 'request'>;
 
-/** What cannot be undone, and what cannot be read whole, is asked for twice; nothing else is. */
-export function needsSecondGesture({ risk, request }: Asked): boolean {
+/**
+ * Whether allowing a call takes a second click: only for calls that cannot be undone, or whose
+ * request cannot be shown whole.
+ */
+export function needsSecondGesture({ risk, request }: ConfirmableCall): boolean {
   return risk === 'high' || isTooLarge(request);
 }
 
@@ -12,33 +15,41 @@ export function isTooLarge(request: ApprovalResponse['request']): boolean {
 }
 
 /**
- * The verbs that a button repeats. The first word of a sentence may be an agent's: a button that
- * allows must not say "Yes, decline".
+ * The verbs that a button may repeat. The first word of a sentence may come from an agent, and a
+ * button that allows a call must not say "Yes, decline".
  */
-const verbs = new Set(
+const repeatableVerbs = new Set(
   'archive cancel close deactivate delete destroy disable drop empty end erase forget merge move purge remove reset revoke stop void'.split(
     ' ',
   ),
 );
 
-/** `Yes, delete`: what the second gesture does, in the words of the sentence where they are known. */
-export function yesWords(
+/**
+ * The label of the button that confirms, such as `Yes, delete`. It repeats the verb of the sentence
+ * if the verb is a known one.
+ */
+export function confirmLabelOf(
   approval: Pick<ApprovalResponse, 'risk' | 'action_description'>,
   isRemembered: boolean,
 ): string {
   const verb = approval.action_description.split(' ', 1)[0]?.toLowerCase() ?? '';
-  const does = approval.risk === 'high' && verbs.has(verb) ? verb : 'allow it';
-  return isRemembered ? `Yes, ${does} and remember` : `Yes, ${does}`;
+  const spokenVerb = approval.risk === 'high' && repeatableVerbs.has(verb) ? verb : 'allow it';
+  return isRemembered ? `Yes, ${spokenVerb} and remember` : `Yes, ${spokenVerb}`;
 }
+
+/** A longer query is shown whole in the exact request alone. */
+const queryCharactersMax = 200;
 
 export interface QuestionPart {
   readonly text: string;
-  /** Names what it is done to. */
-  readonly isStrong: boolean;
+  /** Whether this part of the sentence is a value of the call, which is emphasised. */
+  readonly isEmphasised: boolean;
 }
 
-/** The sentence as a question, with the values of the call set off from the words around them. */
-export function questionParts(
+/**
+ * The sentence as a question, split so that the values of the call stand out from the other words.
+ */
+export function splitQuestion(
   approval: Pick<
     ApprovalResponse,
     'service' | 'action' | 'action_description' | 'disclosed' | 'request'
@@ -47,47 +58,66 @@ export function questionParts(
   const sentence = approval.action_description.replace(/[.?!]+$/, '');
   const method = `${approval.action} `;
   if (approval.service === 'http' && sentence.startsWith(method)) {
+    // The sentence has the address without its query, which can change what the request does.
+    const [, query = ''] = approval.request.url.split('?', 2);
     return [
-      { text: method, isStrong: false },
-      { text: sentence.slice(method.length), isStrong: true },
-      { text: '?', isStrong: false },
+      { text: method, isEmphasised: false },
+      { text: sentence.slice(method.length) + shortQuery(query), isEmphasised: true },
+      { text: '?', isEmphasised: false },
     ];
   }
-  return [...setOff(sentence, namesOf(approval)), { text: '?', isStrong: false }];
+  return [
+    ...splitAtValues(sentence, emphasisedValuesOf(approval)),
+    { text: '?', isEmphasised: false },
+  ];
 }
 
-/** What may be named in the sentence: longer ones first, since a name may hold another. */
-function namesOf({ disclosed, request }: Pick<ApprovalResponse, 'disclosed' | 'request'>) {
+function shortQuery(query: string): string {
+  if (query === '') return '';
+  return query.length > queryCharactersMax
+    ? `?${query.slice(0, queryCharactersMax)}…`
+    : `?${query}`;
+}
+
+/**
+ * The values of the request that the sentence of the confirmation may contain. Longer values come
+ * first, because one value may contain another.
+ */
+function emphasisedValuesOf({
+  disclosed,
+  request,
+}: Pick<ApprovalResponse, 'disclosed' | 'request'>) {
   const { params } = request;
-  const given = typeof params === 'object' && params !== null ? Object.values(params) : [];
-  const names = [
+  const argumentValues = typeof params === 'object' && params !== null ? Object.values(params) : [];
+  const emphasisedValues = [
     ...disclosed.map(({ value }) => value),
-    ...given
+    ...argumentValues
       .filter((value) => typeof value === 'string' || typeof value === 'number')
       .map((value) => String(value)),
   ];
-  return [...new Set(names)]
+  return [...new Set(emphasisedValues)]
     .filter((name) => name.length > 1 && name.length <= 200)
     .toSorted((one, other) => other.length - one.length)
     .slice(0, 50);
 }
 
-function setOff(sentence: string, names: readonly string[]): QuestionPart[] {
-  const [name, ...others] = names;
+function splitAtValues(sentence: string, emphasisedValues: readonly string[]): QuestionPart[] {
+  const [name, ...others] = emphasisedValues;
   if (sentence === '') return [];
-  if (name === undefined) return [{ text: sentence, isStrong: false }];
-  const at = sentence.indexOf(name);
-  if (at === -1 || !standsAlone(sentence, at, name.length)) return setOff(sentence, others);
+  if (name === undefined) return [{ text: sentence, isEmphasised: false }];
+  const index = sentence.indexOf(name);
+  if (index === -1 || !isWholeWord(sentence, index, name.length))
+    return splitAtValues(sentence, others);
   return [
-    ...setOff(sentence.slice(0, at), others),
-    { text: name, isStrong: true },
-    ...setOff(sentence.slice(at + name.length), names),
+    ...splitAtValues(sentence.slice(0, index), others),
+    { text: name, isEmphasised: true },
+    ...splitAtValues(sentence.slice(index + name.length), emphasisedValues),
   ];
 }
 
-/** Not a piece of a longer word. */
-function standsAlone(sentence: string, at: number, length: number): boolean {
+/** Whether the match is a word of its own and not part of a longer word. */
+function isWholeWord(sentence: string, index: number, length: number): boolean {
   const isPartOfWord = (character: string | undefined) =>
     character !== undefined && /[\p{L}\p{N}]/u.test(character);
-  return !isPartOfWord(sentence[at - 1]) && !isPartOfWord(sentence[at + length]);
+  return !isPartOfWord(sentence[index - 1]) && !isPartOfWord(sentence[index + length]);
 }

@@ -1,16 +1,26 @@
 import type { JSX } from 'solid-js';
 
-/** One part of the card. */
-export function Section(props: { title: string; children: JSX.Element }) {
+/** One titled part of the approval card. */
+export function Section(props: {
+  title: string;
+  /** Whether the title takes no room on a phone, because the labels below it say enough. */
+  isTitleSpared?: boolean;
+  children: JSX.Element;
+}) {
   return (
     <section class="px-4 py-3 sm:px-6 sm:py-5">
-      <h2 class="mb-2 text-sm font-semibold text-ink-soft">{props.title}</h2>
+      <h2
+        class="mb-2 text-sm font-semibold text-ink-soft"
+        classList={{ 'max-sm:sr-only': props.isTitleSpared === true }}
+      >
+        {props.title}
+      </h2>
       {props.children}
     </section>
   );
 }
 
-/** What it is called, and what it is: on a phone below it, unless both are short. */
+/** A label and its value. On a phone the value stands below the label, unless both are short. */
 export function Field(props: {
   label: JSX.Element;
   isShort?: boolean;

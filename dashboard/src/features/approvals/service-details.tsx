@@ -1,11 +1,14 @@
 import { For, Show } from 'solid-js';
 
+import { isOpenApproval } from '#contracts/approval-status';
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { LongText } from '../../ui/long-text.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
+import { isUnderWay, serviceOf } from './approval-view.ts';
+import { WhyAsked } from './explain/why-asked.tsx';
 import { Field, Section } from './section.tsx';
 
-/** Which action of which service, and the permission keys that it takes. */
+/** The action, its service and the permission keys of the call. */
 export function ServiceDetails(props: { approval: ApprovalResponse; keysTitle: string }) {
   return (
     <Section title="Where and by which permission">
@@ -16,14 +19,12 @@ export function ServiceDetails(props: { approval: ApprovalResponse; keysTitle: s
             fallback="No connected service: a direct HTTP request"
           >
             <strong class="font-semibold">
-              <VisibleText text={props.approval.service} />
+              <VisibleText text={serviceOf(props.approval)} />
             </strong>
-            <Show when={props.approval.template}>
-              {(template) => (
-                <span class="text-ink-soft">
-                  , of template <VisibleText text={template()} />
-                </span>
-              )}
+            <Show when={props.approval.service !== props.approval.template}>
+              <span class="text-ink-soft">
+                , of the catalogue entry <VisibleText text={props.approval.template ?? ''} />
+              </span>
             </Show>
           </Show>
         </Field>
@@ -42,6 +43,10 @@ export function ServiceDetails(props: { approval: ApprovalResponse; keysTitle: s
           </ul>
         </Field>
       </dl>
+      {/* The gateway forgets what an ended call needed. */}
+      <Show when={isOpenApproval(props.approval) || isUnderWay(props.approval)}>
+        <WhyAsked approval={props.approval} />
+      </Show>
     </Section>
   );
 }

@@ -1,22 +1,26 @@
 import { useMutation, useQueryClient } from '@tanstack/solid-query';
 import { createEffect, createSignal, on } from 'solid-js';
 
+import { isOpenApproval } from '#contracts/approval-status';
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
 import { isApiError } from '../../api/client.ts';
 import { announce } from '../../ui/announcer.tsx';
-import { visibleText } from '../../ui/visible-characters.ts';
+import { toVisibleText } from '../../ui/visible-characters.ts';
 import { useMe } from '../session/session.tsx';
-import { decisionText, endSentence, isOpen } from './approval-view.ts';
 import {
   approvalKeys,
   callApproval,
   cancelApproval,
   resolveApproval,
 } from './approvals.queries.ts';
+import { spokenSentences } from './spoken-sentences.ts';
 
-export type Decide = (body: ResolveApprovalBody) => void;
+export type DecideHandler = (body: ResolveApprovalBody) => void;
 
-/** What one person does with one approval, and what others do with it meanwhile. */
+/**
+ * The state of this person's decision on an approval, including whether another person decides
+ * first.
+ */
 export function useDecision(approval: () => ApprovalResponse) {
   const me = useMe();
   const queryClient = useQueryClient();
@@ -24,67 +28,71 @@ export function useDecision(approval: () => ApprovalResponse) {
   const [cascadedCount, setCascadedCount] = createSignal(0);
   const [isDecidedElsewhere, setDecidedElsewhere] = createSignal(false);
 
-  const take = (answer: ApprovalResponse) => {
+  const storeAnswer = (answer: ApprovalResponse) => {
     queryClient.setQueryData(approvalKeys.one(answer.id), answer);
   };
-  const refresh = () => queryClient.invalidateQueries({ queryKey: approvalKeys.all });
+  // Nobody waits for the lists: the answer is here, and an error is to be read at once.
+  const refresh = () => void queryClient.invalidateQueries({ queryKey: approvalKeys.all });
 
-  const deciding = useMutation(() => ({
+  const decisionMutation = useMutation(() => ({
     mutationFn: resolveApproval,
     onSuccess: (answer: ApprovalResponse) => {
-      if (!isOpen(answer)) setDecidedHere(true);
-      // Only this one answer says it.
+      if (!isOpenApproval(answer)) setDecidedHere(true);
+      // Only the answer to the decision lists the cascaded approvals.
       setCascadedCount(answer.cascaded_approval_ids?.length ?? 0);
-      take(answer);
+      storeAnswer(answer);
     },
     onSettled: refresh,
   }));
   const running = useMutation(() => ({
     mutationFn: callApproval,
-    onSuccess: take,
+    onSuccess: storeAnswer,
     onSettled: refresh,
   }));
   const stopping = useMutation(() => ({
     mutationFn: cancelApproval,
-    onSuccess: take,
+    onSuccess: storeAnswer,
     onSettled: refresh,
   }));
 
   createEffect(
     on(
-      () => isOpen(approval()),
-      (nowOpen, wasOpen) => {
-        if (nowOpen || wasOpen !== true) return;
+      () => isOpenApproval(approval()),
+      (isOpenNow, wasOpen) => {
+        if (isOpenNow || wasOpen !== true) return;
         if (!isDecidedHere()) setDecidedElsewhere(true);
-        announce(visibleText(`${decisionText(approval(), me().id)}.`));
+        announce(toVisibleText(spokenSentences['approval.resolved'].onCard(approval(), me().id)));
       },
     ),
   );
   createEffect(
     on(
       () => approval().execution?.status,
-      (status, before, isSeen?: boolean) => {
-        const sentence = endSentence(approval());
-        const isNew = isSeen === true && status !== before;
-        if (isNew && sentence !== undefined) announce(visibleText(sentence));
+      (status, previousStatus, isSeen?: boolean) => {
+        const sentence = spokenSentences['execution.finished'].onCard(approval());
+        const isNew = isSeen === true && status !== previousStatus;
+        if (isNew && sentence !== undefined) announce(toVisibleText(sentence));
         return true;
       },
     ),
   );
 
   return {
-    deciding,
+    deciding: decisionMutation,
     running,
     stopping,
     isDecidedHere,
     isDecidedElsewhere,
     cascadedCount,
     decide: (body: ResolveApprovalBody) => {
-      if (!deciding.isPending) deciding.mutate({ id: approval().id, body });
+      if (!decisionMutation.isPending) decisionMutation.mutate({ id: approval().id, body });
     },
-    /** What to show of a failure: that somebody was faster is shown as their decision. */
+    /**
+     * The error to show. If another person decided first, the page shows that decision instead of
+     * an error.
+     */
     error: () => {
-      const { error } = deciding;
+      const { error } = decisionMutation;
       if (isApiError(error, 'already_resolved') || isApiError(error, 'expired')) return null;
       return error ?? running.error ?? stopping.error;
     },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { hostsIn } from './hosts.ts';
+import { parseHosts } from './hosts.ts';
 
 test.for<[text: string, hosts: string[]]>([
   ['', []],
@@ -11,6 +11,6 @@ test.for<[text: string, hosts: string[]]>([
     ['a.example', 'b.example', 'c.example', 'd.example'],
   ],
   ['a.example\na.example\n', ['a.example']],
-])('%j names the hosts %j', ([text, hosts]) => {
-  expect(hostsIn(text)).toEqual(hosts);
+])('the text %j in the field for hosts is read as the hosts %j', ([text, hosts]) => {
+  expect(parseHosts(text)).toEqual(hosts);
 });

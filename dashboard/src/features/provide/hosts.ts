@@ -1,4 +1,4 @@
-/** What stands in the field, as hosts: one a line, or with commas or spaces between them. */
-export function hostsIn(text: string): string[] {
+/** The hosts in a text field, separated by line breaks, commas or spaces. */
+export function parseHosts(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((host) => host !== ''))];
 }

@@ -1,34 +1,41 @@
 import { Show, createSignal, createUniqueId } from 'solid-js';
 import type { z } from 'zod';
 
+import type { ServiceRequest } from '#contracts/http/requests';
 import type { SecretRequest, provideSecretBody } from '#contracts/http/secret-requests';
 import { Button } from '../../ui/button.tsx';
+import { SecretField } from '../../ui/field.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
-import { Countdown } from '../../ui/times.tsx';
+import { PartFields } from '../../ui/part-fields.tsx';
+import { secretValueMax } from '../../ui/secret-parts.ts';
+import { Countdown, TimeAgo } from '../../ui/times.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
-import { Who } from '../../ui/who.tsx';
-import { hostsIn } from './hosts.ts';
+import { RequesterPath } from '../../ui/who.tsx';
+import { Decline } from '../connect/decline.tsx';
+import { parseHosts } from './hosts.ts';
 
-const valueMax = 8192;
-const field = 'block w-full rounded-lg border border-line-strong bg-surface px-3 py-2 font-mono';
+const fieldClasses =
+  'block w-full rounded-lg border border-line-strong bg-surface px-3 py-2 font-mono';
 
 interface ProvideFormProps {
   readonly request: SecretRequest;
   readonly isStoring: boolean;
   readonly error: Error | null;
   readonly onProvide: (body: z.input<typeof provideSecretBody>) => void;
+  readonly onDeclined: (declined: ServiceRequest) => void;
 }
 
-/** Who asks, what for and where it would go; then the value, which is sent and never shown again. */
+/**
+ * Shows who asks for the secret, why, and where it would be sent; then asks for its value, which is
+ * never shown again.
+ */
 export function ProvideForm(props: ProvideFormProps) {
   const [value, setValue] = createSignal('');
   const [isShown, setShown] = createSignal(false);
   // oxlint-disable-next-line solid/reactivity -- what was asked for is where the person begins
   const [hosts, setHosts] = createSignal(props.request.allowed_hosts.join('\n'));
-  const valueId = createUniqueId();
   const hostsId = createUniqueId();
-  const isOrg = () => props.request.tier === 'org';
-  const isPadded = () => value() !== value().trim();
+  const isForOrg = () => props.request.tier === 'org';
 
   return (
     <article
@@ -37,9 +44,10 @@ export function ProvideForm(props: ProvideFormProps) {
       aria-busy={props.isStoring}
     >
       <header class="px-4 pt-4 pb-5 sm:px-6">
-        <Who requester={props.request.requested_by} wants="asks you for a secret" />
+        <RequesterPath requester={props.request.requested_by} wantsWords="asks you for a secret" />
         <h1 id="provide-title" class="mt-4 text-xl leading-snug font-semibold sm:text-2xl">
-          Enter <code class="font-mono wrap-anywhere">{props.request.name}</code>
+          {props.request.refused_at === undefined ? 'Enter' : 'Enter a new value of'}{' '}
+          <code class="font-mono wrap-anywhere">{props.request.name}</code>
         </h1>
         <Show when={props.request.reason}>
           {(reason) => (
@@ -48,14 +56,22 @@ export function ProvideForm(props: ProvideFormProps) {
             </blockquote>
           )}
         </Show>
+        <Show when={props.request.refused_at}>
+          {(refusedAt) => (
+            <p class="mt-3 font-medium text-medium">
+              The provider refused the stored value <TimeAgo at={refusedAt()} />. The new one
+              replaces it wherever the secret is used.
+            </p>
+          )}
+        </Show>
         <p class="mt-3 text-sm text-ink-soft">
-          {isOrg()
+          {isForOrg()
             ? 'It becomes a secret of your organisation: the agents of everybody in it can use it.'
             : 'It becomes a secret of yours: only you and your agents can use it.'}{' '}
           No agent ever sees it.
         </p>
         <p class="mt-2 text-sm text-ink-soft">
-          <Countdown until={props.request.expires_at} after="left; the link works once" />
+          <Countdown endsAt={props.request.expires_at} textAfter="left; the link works once" />
         </p>
       </header>
 
@@ -64,7 +80,7 @@ export function ProvideForm(props: ProvideFormProps) {
         autocomplete="off"
         onSubmit={(event) => {
           event.preventDefault();
-          props.onProvide({ value: value(), allowed_hosts: hostsIn(hosts()) });
+          props.onProvide({ value: value(), allowed_hosts: parseHosts(hosts()) });
         }}
       >
         <div>
@@ -73,18 +89,20 @@ export function ProvideForm(props: ProvideFormProps) {
           </label>
           <p id={`${hostsId}-hint`} class="text-sm text-ink-soft">
             One host a line.{' '}
-            {props.request.allowed_hosts.length > 0
-              ? 'These were asked for: check each of them.'
-              : isOrg()
-                ? 'At least one, such as api.example.com.'
-                : 'Without any, each host needs your permission when it is used.'}
+            {props.request.refused_at !== undefined
+              ? 'These are the hosts of the stored secret: you can take some away, and add none here.'
+              : props.request.allowed_hosts.length > 0
+                ? 'These were asked for: check each of them.'
+                : isForOrg()
+                  ? 'At least one, such as api.example.com.'
+                  : 'Without any, each host needs your permission when it is used.'}
           </p>
           <textarea
             id={hostsId}
             aria-describedby={`${hostsId}-hint`}
-            class={`mt-2 ${field}`}
-            rows={Math.min(6, Math.max(2, props.request.allowed_hosts.length))}
-            required={isOrg()}
+            class={`mt-2 ${fieldClasses}`}
+            rows={rowsFor(props.request.allowed_hosts)}
+            required={isForOrg()}
             spellcheck={false}
             autocapitalize="off"
             placeholder="api.example.com"
@@ -92,43 +110,58 @@ export function ProvideForm(props: ProvideFormProps) {
             onInput={(event) => setHosts(event.currentTarget.value)}
           />
         </div>
-        <div>
-          <label for={valueId} class="font-semibold">
-            The secret
-          </label>
-          <div class="mt-2 flex gap-2">
-            <input
-              id={valueId}
-              class={`min-w-0 grow ${field}`}
-              type={isShown() ? 'text' : 'password'}
-              required
-              maxLength={valueMax}
-              autocomplete="off"
-              autocapitalize="off"
-              spellcheck={false}
+        <Show
+          when={props.request.parts}
+          fallback={
+            <SecretField
+              label="The secret"
               value={value()}
-              onInput={(event) => setValue(event.currentTarget.value)}
+              onChange={setValue}
+              isShown={isShown()}
+              onShow={setShown}
+              showLabel="Show what is entered"
+              maxLength={secretValueMax}
             />
-            <Button aria-pressed={isShown()} onClick={() => setShown(!isShown())}>
-              {isShown() ? 'Hide' : 'Show'}
-            </Button>
-          </div>
-          <Show when={isPadded()}>
-            <p class="mt-2 text-sm text-medium" role="status">
-              It begins or ends with a space, which is kept: check what was pasted.
-            </p>
-          </Show>
-        </div>
+          }
+        >
+          {(parts) => (
+            <PartFields
+              parts={parts()}
+              hint="The secret has several parts."
+              value={value()}
+              onChange={setValue}
+              isShown={isShown()}
+              onShow={setShown}
+            />
+          )}
+        </Show>
         <Show when={props.error}>{(error) => <ErrorNotice error={error()} />}</Show>
         <div class="grid gap-3">
           <Button type="submit" look="primary" class="w-full" disabled={props.isStoring}>
             {props.isStoring ? 'Storing…' : 'Store the secret'}
           </Button>
           <p class="text-center text-sm text-ink-soft">
-            You did not expect this? Close the page: nothing is stored.
+            You did not expect this? Decline, or close the page: nothing is stored.
           </p>
+          <Decline request={props.request} onDeclined={props.onDeclined} />
         </div>
       </form>
     </article>
+  );
+}
+
+/** The characters of one line of the field on a small phone; a longer host takes several lines. */
+const lineCharacters = 26;
+const rowsMax = 10;
+
+/** As many rows as the hosts need, so that none of them is out of sight. */
+function rowsFor(hosts: readonly string[]): number {
+  const lines = hosts.map((host) => Math.ceil(host.length / lineCharacters));
+  return Math.min(
+    rowsMax,
+    Math.max(
+      2,
+      lines.reduce((sum, count) => sum + count, 0),
+    ),
   );
 }

@@ -11,7 +11,7 @@ export const secretRequestQuery = (token: string) =>
   queryOptions({
     queryKey: ['provide', token],
     queryFn: ({ signal }) => request<SecretRequest>(addressOf(token), { signal }),
-    // Asked once: a form must not go away under the hands of who fills it in.
+    // The request is loaded only once, because the form must not change while a person fills it in.
     staleTime: 'static',
   });
 

@@ -1,12 +1,13 @@
 import { A } from '@solidjs/router';
-import { For, Show, onMount } from 'solid-js';
+import { Show, onMount } from 'solid-js';
 
 import type { SecretRequest } from '#contracts/http/secret-requests';
 import type { Secret } from '#contracts/http/secrets';
+import { HostList } from '../../ui/host-list.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 
-/** What has become of it, and that nothing is left to do. */
+/** Says that the secret was stored and that the person has nothing left to do. */
 export function Provided(props: { secret: Secret; by: SecretRequest['requested_by'] | undefined }) {
   return (
     <section class="rounded-2xl border border-t-4 border-line border-t-accent bg-surface px-4 py-6 shadow-sm sm:px-6">
@@ -27,15 +28,7 @@ export function Provided(props: { secret: Secret; by: SecretRequest['requested_b
         fallback={<p class="mt-3 text-ink-soft">It goes to no host that you have not allowed.</p>}
       >
         <p class="mt-3 text-ink-soft">It is sent only to</p>
-        <ul class="mt-1 grid gap-1">
-          <For each={props.secret.allowed_hosts}>
-            {(host) => (
-              <li class="font-mono break-all">
-                <VisibleText text={host} />
-              </li>
-            )}
-          </For>
-        </ul>
+        <HostList hosts={props.secret.allowed_hosts} />
       </Show>
       <A
         href="/approvals"

@@ -1,5 +1,14 @@
 import { useQuery } from '@tanstack/solid-query';
-import { Match, Switch, createContext, useContext } from 'solid-js';
+import {
+  Match,
+  Show,
+  Switch,
+  createContext,
+  createEffect,
+  createMemo,
+  on,
+  useContext,
+} from 'solid-js';
 import type { JSX } from 'solid-js';
 
 import type { Me } from '#contracts/http/identities';
@@ -7,21 +16,39 @@ import { isApiError } from '../../api/client.ts';
 import { Spinner } from '../../ui/icon.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
 import { sessionQuery } from './session.queries.ts';
+import { SessionEnded } from './session-ended.tsx';
 import { SignedOut } from './signed-out.tsx';
+import { useTypedText } from './typed-text.ts';
 
 const MeContext = createContext<() => Me>();
 
-/** Who is signed in; to be used below `Session` only. */
+/** The signed-in person. Only components inside `Session` may call this. */
 export function useMe(): () => Me {
   const me = useContext(MeContext);
   if (me === undefined) throw new Error('useMe needs a Session around it');
   return me;
 }
 
-/** Shows its children to somebody who is signed in, and to everybody else how to sign in, at any address. */
+/**
+ * Shows its children to a signed-in person. Anyone else gets the sign-in page, at every address.
+ * When the session ends while something typed has not been sent, the page is only covered, so that
+ * it is still there once the same person has signed in in another tab.
+ */
 export function Session(props: { children: JSX.Element }) {
   const session = useQuery(() => sessionQuery());
-  const isSignedOut = () => isApiError(session.error, 'unauthenticated');
+  const hasTypedText = useTypedText();
+  const isSignedOut = createMemo(() => isApiError(session.error, 'unauthenticated'));
+  const isCovered = createMemo(() => isSignedOut() && session.data !== undefined && hasTypedText());
+  createEffect(
+    on(
+      () => session.data?.id,
+      (id, previousId) => {
+        // What another person has read and typed is not for this one.
+        if (previousId !== undefined && id !== previousId) location.reload();
+        return id;
+      },
+    ),
+  );
 
   return (
     <Switch
@@ -33,11 +60,20 @@ export function Session(props: { children: JSX.Element }) {
         </main>
       }
     >
-      <Match when={isSignedOut()}>
-        <SignedOut isChecking={session.isFetching} onCheck={() => void session.refetch()} />
+      <Match when={isSignedOut() && !isCovered()}>
+        <SignedOut />
       </Match>
       <Match when={session.data}>
-        {(me) => <MeContext.Provider value={me}>{props.children}</MeContext.Provider>}
+        {(me) => (
+          <>
+            <Show when={isCovered()}>
+              <SessionEnded onReturn={() => void session.refetch()} />
+            </Show>
+            <div hidden={isCovered()}>
+              <MeContext.Provider value={me}>{props.children}</MeContext.Provider>
+            </div>
+          </>
+        )}
       </Match>
       <Match when={session.error}>
         {(error) => (

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+
+import { callResult } from '#contracts/call';
+import type { CallResult } from '#contracts/call';
+import { capResult, resultBytesMax } from './result.ts';
+
+const small: CallResult = {
+  status_code: 200,
+  headers: { 'Content-Type': 'application/json' },
+  body: { ok: true },
+  duration_ms: 12,
+};
+const largeBody = 'x'.repeat(resultBytesMax + 1);
+
+describe('the stored result of a replay (capResult)', () => {
+  test('is the unchanged result when the result fits into the limit', () => {
+    expect(capResult(small)).toBe(small);
+  });
+
+  test('leaves out a body that is too large, and says that the body is missing', () => {
+    const cappedResult = capResult({ ...small, body: largeBody });
+
+    expect(cappedResult.body).toBeNull();
+    expect(cappedResult.body_omitted).toEqual({
+      reason: 'too_large',
+      content_type: 'application/json',
+      size: resultBytesMax + 3,
+    });
+    expect(callResult.parse(cappedResult)).toEqual(cappedResult);
+  });
+
+  test('keeps the output of the filter when that fits without the body', () => {
+    expect(capResult({ ...small, body: largeBody, filtered_body: [1] }).filtered_body).toEqual([1]);
+    expect(capResult({ ...small, filtered_body: largeBody })).not.toHaveProperty('filtered_body');
+  });
+
+  test('is within the limit, whichever part of the result is large', () => {
+    const everything: CallResult = {
+      ...small,
+      headers: { 'content-type': largeBody, 'x-long': largeBody },
+      body: largeBody,
+      filtered_body: largeBody,
+      next: { page: largeBody },
+    };
+
+    expect(JSON.stringify(capResult(everything)).length).toBeLessThan(resultBytesMax);
+  });
+});

@@ -1,0 +1,63 @@
+import type { Sql } from '#database';
+
+/** A counter of sign-in attempts. */
+export interface AttemptCounter {
+  /** SHA-256 of the account and the network or browser whose attempts are counted. */
+  readonly hash: Buffer;
+  /** The number of attempts without a wait. */
+  readonly freeAttempts: number;
+}
+
+/**
+ * Counts an attempt. This happens before the password is checked, so that parallel attempts cannot
+ * pass together. The first `freeAttempts` need no wait, the next one waits five seconds, and each
+ * further one twice as long, up to a minute. After an hour without attempts the counter restarts.
+ * Null when the attempt is allowed, else the seconds to wait.
+ */
+export async function takeAttempt(
+  sql: Sql,
+  { hash, freeAttempts }: AttemptCounter,
+): Promise<number | null> {
+  const takenRows = await sql`
+    insert into auth.sign_in_attempt as a (account, attempts, last_at, next_at)
+    values (${hash}, 1, clock_timestamp(), clock_timestamp())
+        on conflict (account) do update
+       set attempts = case when a.last_at < now() - interval '1 hour' then 1
+                           else least(a.attempts + 1, ${freeAttempts + 15}) end,
+           last_at = clock_timestamp(),
+           next_at = clock_timestamp() + make_interval(secs =>
+             case when a.last_at < now() - interval '1 hour' or a.attempts < ${freeAttempts - 1} then 0
+                  else least(60, 5 * power(2, a.attempts - ${freeAttempts - 1})) end)
+     where a.next_at <= clock_timestamp()
+    returning a.attempts
+  `;
+  if (takenRows.length === 1) return null;
+  const [row] = await sql<{ seconds: number }[]>`
+    select ceil(extract(epoch from (next_at - clock_timestamp())))::integer as seconds
+      from auth.sign_in_attempt
+     where account = ${hash}
+  `;
+  return Math.max(1, row?.seconds ?? 1);
+}
+
+/** Deletes the counters after a successful sign-in. */
+export async function clearAttempts(
+  sql: Sql,
+  attemptCounters: readonly Pick<AttemptCounter, 'hash'>[],
+): Promise<void> {
+  const hashes = attemptCounters.map(({ hash }) => hash.toString('hex'));
+  await sql`
+    delete from auth.sign_in_attempt
+     where account in (select decode(hash, 'hex') from unnest(${hashes}::text[]) as hash)
+  `;
+}
+
+export async function pruneSignInAttempts(sql: Sql): Promise<void> {
+  await sql`
+    delete from auth.sign_in_attempt
+     where account in (select account
+                         from auth.sign_in_attempt
+                        where last_at < now() - interval '2 hours'
+                        limit 10000)
+  `;
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+
+import { blankAuditEntry } from '#contracts/audit';
+import type { AuditRecord } from '#contracts/audit';
+import type { Usage } from '#contracts/http/audit';
+import { lastCallsOf, outcomeCountsOf } from './calls-view.ts';
+
+test('counts of outcomes are summed up over days, and only what occurred is named', () => {
+  const items = [
+    { bucket: '2026-11-23T00:00:00.000Z', key: 'denied', count: 1 },
+    { bucket: '2026-11-23T00:00:00.000Z', key: 'called', count: 2 },
+    { bucket: '2026-11-24T00:00:00.000Z', key: 'called', count: 40 },
+    { bucket: '2026-11-24T00:00:00.000Z', key: 'of_a_later_release', count: 3 },
+  ];
+
+  expect(outcomeCountsOf({ items } as unknown as Usage)).toEqual([
+    { words: 'went through', tone: 'good', count: 42 },
+    { words: 'denied', tone: 'bad', count: 1 },
+  ]);
+});
+
+describe('the last calls', () => {
+  const recordOf = (id: string, fields: Partial<AuditRecord>) =>
+    ({ ...blankAuditEntry('Write a note'), id, at: id, ...fields }) as AuditRecord;
+
+  test('are each shown once, as their latest record tells', () => {
+    const approved = { approval_id: 'a', call_id: 'c' };
+    const records = [
+      recordOf('6', { ...approved, type: 'execution.finished', outcome: 'called' }),
+      recordOf('5', { ...approved, type: 'action.outcome', outcome: 'called' }),
+      recordOf('4', { ...approved, type: 'action.intent', outcome: 'started' }),
+      recordOf('3', { type: 'rule.created' }),
+      recordOf('2', { type: 'approval.raised', approval_id: 'a', outcome: 'pending_approval' }),
+      recordOf('1', { type: 'action.denied', outcome: 'denied', description: 'Denied: Read' }),
+      recordOf('0', { type: 'action.refused', outcome: 'refused' }),
+    ];
+
+    expect(lastCallsOf(records, 2)).toMatchObject([
+      { id: '5', words: 'Done', tone: 'good', href: '/approvals/a' },
+      { id: '1', words: 'Denied', description: 'Read', href: null },
+    ]);
+  });
+
+  test.for([
+    [
+      { outcome: 'called', failure: 'not_found' },
+      { words: 'Failed there', tone: 'warning' },
+    ],
+    [{ outcome: 'failed' }, { words: 'Failed', isDecider: false }],
+    [
+      {
+        type: 'approval.resolved',
+        outcome: 'failed',
+        error: 'expired',
+        description: 'Expired undecided: X',
+      },
+      { words: 'Expired', description: 'X', isDecider: true },
+    ],
+    [{ outcome: 'outcome_unknown' }, { words: 'Outcome unknown', tone: 'bad' }],
+  ] as const)('say for %j %j', ([fields, shown]) => {
+    const record = recordOf('1', { type: 'action.outcome', ...fields });
+
+    expect(lastCallsOf([record], 10)).toMatchObject([shown]);
+  });
+
+  test('leave out changes of settings, refused ones too', () => {
+    const records = [
+      recordOf('2', { type: 'identity.created', outcome: null }),
+      recordOf('1', { type: 'request.refused', outcome: 'refused' }),
+    ];
+    expect(lastCallsOf(records, 10)).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+import type { AuditOutcome, AuditRecord } from '#contracts/audit';
+import type { Usage } from '#contracts/http/audit';
+
+export type Tone = 'good' | 'plain' | 'warning' | 'bad';
+
+export const toneClasses: Record<Tone, string> = {
+  good: 'text-accent',
+  plain: 'text-ink-soft',
+  warning: 'text-medium',
+  bad: 'text-high',
+};
+
+/** The outcomes in the order in which they are shown. */
+const outcomeWords: Record<
+  Exclude<AuditOutcome, 'started'>,
+  { count: string; call: string; tone: Tone }
+> = {
+  called: { count: 'went through', call: 'Done', tone: 'good' },
+  pending_approval: { count: 'asked a person first', call: 'Asked a person', tone: 'plain' },
+  denied: { count: 'denied', call: 'Denied', tone: 'bad' },
+  refused: { count: 'could not be made', call: 'Refused', tone: 'warning' },
+  failed: { count: 'failed', call: 'Failed', tone: 'warning' },
+  outcome_unknown: { count: 'with unknown outcome', call: 'Outcome unknown', tone: 'bad' },
+};
+
+export interface OutcomeCount {
+  readonly words: string;
+  readonly tone: Tone;
+  readonly count: number;
+}
+
+/** How often each outcome occurred, without those that did not. */
+export function outcomeCountsOf({ items }: Usage): OutcomeCount[] {
+  return Object.entries(outcomeWords).flatMap(([outcome, { count: words, tone }]) => {
+    const count = items
+      .filter(({ key }) => key === outcome)
+      .reduce((total, item) => total + item.count, 0);
+    return count === 0 ? [] : [{ words, tone, count }];
+  });
+}
+
+export interface LastCall {
+  readonly id: string;
+  readonly at: string;
+  readonly words: string;
+  readonly tone: Tone;
+  readonly description: string;
+  readonly who: string | null;
+  /** Whether `who` decided about the call, and did not make it. */
+  readonly isDecider: boolean;
+  readonly service: string | null;
+  /** The key of the service's template. */
+  readonly template: string | null;
+  readonly href: string | null;
+}
+
+const callTypes = new Set([
+  'action.outcome',
+  'action.denied',
+  'action.refused',
+  'approval.raised',
+  'approval.resolved',
+  'execution.finished',
+]);
+
+/** The last calls, each once, as its latest record tells. */
+export function lastCallsOf(records: readonly AuditRecord[], max: number): LastCall[] {
+  const seenCalls = new Set<string>();
+  const calls: LastCall[] = [];
+  for (const record of records) {
+    if (calls.length >= max) break;
+    if (!callTypes.has(record.type) || record.outcome === null) continue;
+    // The record of the call itself, which follows, says the same without "Replay executed".
+    if (record.type === 'execution.finished' && record.outcome === 'called') continue;
+    const call = record.approval_id ?? record.call_id ?? record.id;
+    if (seenCalls.has(call)) continue;
+    seenCalls.add(call);
+    calls.push(presentCall(record));
+  }
+  return calls;
+}
+
+export function presentCall(record: AuditRecord): LastCall {
+  const { id, at, type, outcome, error, failure, description, service, template, identity } =
+    record;
+  const known =
+    outcome === null || outcome === 'started'
+      ? { call: 'Started', tone: 'plain' as const }
+      : outcomeWords[outcome];
+  const hasExpired = type === 'approval.resolved' && error === 'expired';
+  const { words, tone } =
+    outcome === 'called' && failure !== null
+      ? { words: 'Failed there', tone: 'warning' as const }
+      : { words: hasExpired ? 'Expired' : known.call, tone: known.tone };
+  return {
+    id,
+    at,
+    words,
+    tone,
+    description: withoutOutcome(description),
+    who: identity?.name ?? null,
+    isDecider: type === 'approval.resolved',
+    service,
+    template,
+    href: record.approval_id === null ? null : `/approvals/${record.approval_id}`,
+  };
+}
+
+/** Some records begin with what the word beside them says. */
+function withoutOutcome(description: string): string {
+  return description.replace(
+    /^(?:Denied(?: by itself)?|Refused|Expired undecided|Replay \w+): /,
+    '',
+  );
+}

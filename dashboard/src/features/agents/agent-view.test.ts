@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+
+import {
+  countOver,
+  dayOf,
+  endOfDay,
+  findNode,
+  groupByPerson,
+  mayManage,
+  standingOf,
+  toAgentName,
+  withoutOver,
+} from './agent-view.ts';
+import { createIdentity } from './fixtures.testing.ts';
+
+const nowMs = Date.parse('2026-06-01T00:00:00Z');
+const ann = createIdentity('ann');
+const bot = createIdentity('ann/bot');
+const helper = createIdentity('ann/bot/helper');
+const past = '2026-05-31T00:00:00Z';
+
+describe('the state of an agent', () => {
+  test.for([
+    ['active', {}, 'active'],
+    ['archived', { status: 'archived' }, 'paused'],
+    ['past its end', { expires_at: past }, 'expired'],
+    ['revoked after its end', { status: 'revoked', expires_at: past }, 'revoked'],
+  ] as const)('is read from its own record when it is %s', ([, more, state]) => {
+    expect(standingOf({ ...bot, ...more }, [ann], nowMs)).toEqual({ state, because: null });
+  });
+
+  test('is that of the nearest identity above that is stopped', () => {
+    const stoppedBot = { ...bot, status: 'archived' } as const;
+    expect(standingOf(helper, [stoppedBot, ann], nowMs)).toEqual({
+      state: 'paused',
+      because: 'bot',
+    });
+  });
+
+  test('is its own when both are paused', () => {
+    const paused = { status: 'archived' } as const;
+    const standing = standingOf({ ...helper, ...paused }, [{ ...bot, ...paused }, ann], nowMs);
+    expect(standing).toEqual({ state: 'paused', because: null });
+  });
+});
+
+describe('who may change an agent', () => {
+  test.for([
+    ['its person', { id: 'ann', role: 'member' }, true],
+    ['another member', { id: 'bob', role: 'member' }, false],
+    ['an admin', { id: 'bob', role: 'admin' }, true],
+    ['an auditor', { id: 'bob', role: 'auditor' }, false],
+    ['its person who is an auditor', { id: 'ann', role: 'auditor' }, false],
+  ] as const)('%s', ([, person, expected]) => {
+    expect(mayManage(person, bot)).toBe(expected);
+  });
+});
+
+describe('the trees of agents', () => {
+  const identities = [
+    createIdentity('bob'),
+    ann,
+    createIdentity('bob/research'),
+    createIdentity('ann/old', { status: 'revoked' }),
+    createIdentity('ann/mail', { status: 'archived' }),
+    bot,
+    helper,
+  ];
+  const people = groupByPerson(identities, ann, nowMs);
+
+  test('begin with the own ones, and put those that act first', () => {
+    expect(people.map(({ ownerName }) => ownerName)).toEqual(['ann', 'bob']);
+    expect(people[0]?.agents.map(({ identity }) => identity.name)).toEqual(['bot', 'mail', 'old']);
+    expect(people[0]?.agents[0]?.children[0]?.identity.name).toBe('helper');
+  });
+
+  test('name people by display name and handle', () => {
+    const [person] = groupByPerson([{ ...ann, display_name: 'Ann Berg' }, bot], ann, nowMs);
+    expect(person?.ownerName).toBe('Ann Berg (ann)');
+  });
+
+  test('can leave out what is over', () => {
+    const agents = people[0]?.agents ?? [];
+    expect(countOver(agents)).toBe(1);
+    expect(withoutOver(agents).map(({ identity }) => identity.name)).toEqual(['bot', 'mail']);
+  });
+
+  test('find an agent at any depth', () => {
+    expect(findNode(people[0]?.agents ?? [], 'helper')?.identity).toBe(helper);
+    expect(findNode(people[0]?.agents ?? [], 'nobody')).toBeUndefined();
+  });
+});
+
+describe('what a person types', () => {
+  test.for([
+    ['Deploy Bot', 'deploy-bot'],
+    ['2nd agent!', 'nd-agent-'],
+    ['ok_name-1', 'ok_name-1'],
+    ['…', ''],
+  ])('%s becomes the name %s', ([text, name]) => {
+    expect(toAgentName(text ?? '')).toBe(name);
+  });
+
+  test('a day becomes its last second, and back', () => {
+    expect(dayOf(endOfDay('2026-12-31'))).toBe('2026-12-31');
+    expect(endOfDay('')).toBeNull();
+    expect(dayOf(null)).toBe('');
+  });
+});

@@ -1,0 +1,49 @@
+import { useMutation, useQueryClient } from '@tanstack/solid-query';
+
+import type { Identity } from '#contracts/http/identities';
+import { announce } from '../../ui/announcer.tsx';
+import { agentKeys, changeStanding } from './agents.queries.ts';
+
+/** Refreshes what this feature shows, after any change of an agent. */
+export function useRefreshAgents(): () => Promise<void> {
+  const queryClient = useQueryClient();
+  return () => queryClient.invalidateQueries({ queryKey: agentKeys.all });
+}
+
+/** Pausing and resuming one agent. */
+export function useStanding() {
+  const refresh = useRefreshAgents();
+  return useMutation(() => ({
+    mutationFn: changeStanding,
+    onSuccess: ({ name, status }: Identity) =>
+      announce(status === 'archived' ? `${name} is paused` : `${name} acts again`),
+    onSettled: refresh,
+  }));
+}
+
+/** Pausing or resuming several agents, one after the other; the rest is done when one fails. */
+export function useStandingOfAll() {
+  const refresh = useRefreshAgents();
+  return useMutation(() => ({
+    mutationFn: async ({ ids, verb }: { ids: readonly string[]; verb: 'archive' | 'restore' }) => {
+      const failures: unknown[] = [];
+      for (const id of ids) {
+        try {
+          // oxlint-disable-next-line no-await-in-loop -- a hundred at a time would meet the limit of requests
+          await changeStanding({ id, verb });
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      const [first] = failures;
+      if (first !== undefined) {
+        const word = verb === 'archive' ? 'paused' : 'resumed';
+        const reason = first instanceof Error ? first.message : '';
+        throw new Error(`${failures.length} of ${ids.length} could not be ${word}. ${reason}`);
+      }
+    },
+    onSuccess: (_, { verb }) =>
+      announce(verb === 'archive' ? 'All your agents are paused' : 'Your agents act again'),
+    onSettled: refresh,
+  }));
+}

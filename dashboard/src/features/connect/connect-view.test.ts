@@ -1,0 +1,306 @@
+import { describe, expect, test } from 'vitest';
+
+import type { Connection } from '#contracts/http/connections';
+import type { Rule } from '#contracts/http/rules';
+import type { Secret } from '#contracts/http/secrets';
+import {
+  shortenSummary,
+  firstNameOf,
+  findFittingConnections,
+  findFittingSecrets,
+  preselectScopes,
+  findFirstWayIndex,
+  findFreeName,
+  hidesOrgService,
+  hostsOfSecret,
+  hostsOf,
+  isUsable,
+  findMissingScopes,
+  namesIn,
+  rulesOnName,
+  secretLabel,
+  variableLabel,
+  wayLabel,
+  waysOf,
+} from './connect-view.ts';
+import type { NeededConnection, NeededSecret } from './connect-view.ts';
+
+const token: NeededSecret = {
+  kind: 'secret',
+  scheme: 'token',
+  default_secret_name: 'github_token',
+  sent_as: 'Authorization: Bearer',
+  encoding: 'raw',
+};
+const account: NeededConnection = {
+  kind: 'connection',
+  scheme: 'oauth',
+  provider: 'slack',
+  scopes: ['chat:write'],
+};
+const createSecret = (fields: Partial<Secret>) =>
+  ({ name: 'other', tier: 'user', allowed_hosts: [], ...fields }) as Secret;
+const createConnection = (fields: Partial<Connection>) =>
+  ({
+    name: 'slack',
+    provider: 'slack',
+    tier: 'user',
+    status: 'active',
+    granted_scopes: [],
+    ...fields,
+  }) as Connection;
+
+const app: NeededSecret = {
+  ...token,
+  default_secret_name: 'zoom_app',
+  parts: [
+    { name: 'client_id', label: 'Client ID', secret: false, optional: false },
+    { name: 'client_secret', label: 'Client secret', secret: true, optional: false },
+    { name: 'scopes', label: 'Scopes', secret: false, optional: true },
+  ],
+  token_hosts: ['id.example.com'],
+};
+
+describe('a secret of several parts', () => {
+  test('is named by the parts that it needs', () => {
+    expect(secretLabel(app)).toBe('Client ID and Client secret');
+  });
+
+  test('goes to the host of the tokens too, and is offered by its name only', () => {
+    const hosts = hostsOfSecret(app, ['api.example.com']);
+    expect(hosts).toEqual(['api.example.com', 'id.example.com']);
+    const stored = [
+      createSecret({ name: 'zoom_app' }),
+      createSecret({ name: 'other', allowed_hosts: hosts }),
+    ];
+    const fitting = findFittingSecrets(stored, { needed: app, hosts, tier: 'user' });
+    expect(fitting.map(({ name }) => name)).toEqual(['zoom_app']);
+  });
+});
+
+describe('the ways to connect', () => {
+  test('are those of the template, or a single one without credentials', () => {
+    expect(waysOf({ ways: [[account], [token]] })).toEqual([
+      { secrets: [], account },
+      { secrets: [token], account: null },
+    ]);
+    expect(waysOf({ ways: [] })).toEqual([{ secrets: [], account: null }]);
+    expect(waysOf({})).toEqual([{ secrets: [], account: null }]);
+  });
+
+  test.for([
+    [{ secrets: [], account }, 'An account at Slack'],
+    [{ secrets: [token], account: null }, 'Access token'],
+    [{ secrets: [token, token], account: null }, '2 keys'],
+    [{ secrets: [], account: null }, 'No credential is needed'],
+    [{ secrets: [token], account }, 'An account at Slack and access token'],
+  ] as const)('have a label', ([way, label]) => {
+    expect(wayLabel(way, 'Slack')).toBe(label);
+  });
+
+  test('name the credential that each field takes', () => {
+    expect(secretLabel({ ...token, encoding: 'basic' })).toContain('name:password');
+    expect(secretLabel({ ...token, sent_as: 'DD-API-KEY:' })).toBe('API key (DD-API-KEY)');
+    expect(secretLabel({ ...token, label: 'The token of a bot' })).toBe('The token of a bot');
+    expect(variableLabel('shop')).toBe('Shop');
+    expect(variableLabel('account_id')).toBe('Account ID');
+  });
+
+  test.for([
+    { ways: ['account', 'token', 'app'], hasApp: true, first: 'account' },
+    { ways: ['account', 'token', 'app'], hasApp: false, first: 'token' },
+    { ways: ['app', 'token'], hasApp: false, first: 'token' },
+    { ways: ['account', 'app'], hasApp: false, first: 'account' },
+    { ways: ['app'], hasApp: false, first: 'app' },
+  ] as const)('of $ways preselect $first (provider app: $hasApp)', ({ ways, hasApp, first }) => {
+    const knownSecrets = {
+      account: { secrets: [], account },
+      token: { secrets: [token], account: null },
+      app: { secrets: [app], account: null },
+    };
+    const at = findFirstWayIndex(
+      ways.map((name) => knownSecrets[name]),
+      (way) => way.account === null || hasApp,
+    );
+    expect(ways[at]).toBe(first);
+  });
+});
+
+describe('the names of secrets and connections', () => {
+  test('get a number when they are taken, within 63 characters', () => {
+    expect(findFreeName('github', [])).toBe('github');
+    expect(findFreeName('github', ['github', 'github_2'])).toBe('github_3');
+    const long = 'a'.repeat(63);
+    expect(findFreeName(long, [long])).toBe(`${'a'.repeat(61)}_2`);
+  });
+
+  test('are taken only within their tier', () => {
+    const services = [
+      { name: 'org/github', tier: 'org' },
+      { name: 'mine', tier: 'user' },
+    ] as const;
+    expect(namesIn(services, 'org')).toEqual(['github']);
+    expect(namesIn(services, 'user')).toEqual(['mine']);
+  });
+});
+
+describe('the preselected scopes', () => {
+  const accountWithPresets: NeededConnection = {
+    ...account,
+    scopes: ['chat:read', 'chat:write', 'users:read'],
+    presets: { read_only: ['chat:read', 'users:read'], read_and_change: ['chat:write'] },
+    scopes_of_actions: { post: ['chat:write'], list: ['chat:read'], find: ['chat:read'] },
+  };
+
+  test('are those that the request names, else those that its actions need, else those that reads need', () => {
+    const first = (scopes: string[], actions: string[]) =>
+      preselectScopes(accountWithPresets, { scopes, actions });
+    expect(first(['other'], ['post'])).toEqual(['other']);
+    expect(first([], ['post', 'list', 'find'])).toEqual(['chat:write', 'chat:read']);
+    expect(first([], ['unknown'])).toEqual(['chat:read', 'users:read']);
+    expect(preselectScopes(account, { scopes: [], actions: [] })).toEqual(['chat:write']);
+  });
+
+  test('have the label that the template gives the way to connect', () => {
+    const labelledAccount = { ...account, label: 'A bot of your workspace' };
+    expect(wayLabel({ secrets: [], account: labelledAccount }, 'Slack')).toBe(
+      'A bot of your workspace',
+    );
+  });
+});
+
+describe('an existing credential', () => {
+  test('is offered when its name or its hosts fit, in the same tier', () => {
+    const all = [
+      createSecret({ name: 'fits', allowed_hosts: ['api.github.com', 'b.example'] }),
+      createSecret({ name: 'elsewhere', allowed_hosts: ['b.example'] }),
+      createSecret({ name: 'github_token' }),
+      createSecret({ name: 'github_token', tier: 'org' }),
+    ];
+    const secretPlace = { needed: token, hosts: ['api.github.com'], tier: 'user' } as const;
+    expect(findFittingSecrets(all, secretPlace).map(({ name }) => name)).toEqual([
+      'github_token',
+      'fits',
+    ]);
+    expect(findFittingSecrets([createSecret({})], { ...secretPlace, hosts: [] })).toEqual([]);
+    expect(
+      findFittingSecrets([createSecret({})], { ...secretPlace, chosen: 'other' }),
+    ).toHaveLength(1);
+  });
+
+  test('that was refused is offered last, and an account among them is connected again first', () => {
+    const refused_at = '2026-05-01T09:00:00.000Z';
+    const all = [
+      createSecret({ name: 'github_token', refused_at }),
+      createSecret({ name: 'fits', allowed_hosts: ['api.github.com'] }),
+    ];
+    const secretPlace = { needed: token, hosts: ['api.github.com'], tier: 'user' } as const;
+    expect(findFittingSecrets(all, secretPlace).map(({ name }) => name)).toEqual([
+      'fits',
+      'github_token',
+    ]);
+    const accounts = [
+      createConnection({ name: 'refused', refused_at }),
+      createConnection({ name: 'works' }),
+    ];
+    const fitting = findFittingConnections(accounts, { account, tier: 'user' });
+    expect(fitting.map((each) => [each.name, isUsable(each)])).toEqual([
+      ['works', true],
+      ['refused', false],
+    ]);
+  });
+
+  test('is offered when it is an account at the same provider, working accounts first', () => {
+    const all = [
+      createConnection({ name: 'ended', status: 'needs_reauth' }),
+      createConnection({ name: 'revoked', status: 'revoked' }),
+      createConnection({ name: 'other', provider: 'mock' }),
+      createConnection({ name: 'bot', acts_as: 'bot' }),
+      createConnection({ name: 'works' }),
+    ];
+    const fitting = findFittingConnections(all, { account, tier: 'user' });
+    expect(fitting.map(({ name }) => name)).toEqual(['works', 'ended']);
+    expect(findMissingScopes(createConnection({ granted_scopes: ['a'] }), ['a', 'b'])).toEqual([
+      'b',
+    ]);
+    const modifyingConnection = createConnection({
+      granted_scopes: ['modify'],
+      implied_scopes: ['read'],
+    });
+    expect(findMissingScopes(modifyingConnection, ['read', 'send'])).toEqual(['send']);
+  });
+});
+
+test.for([
+  [{ base_url: 'https://api.github.com', hosts: ['api.github.com'] }, {}, '', ['api.github.com']],
+  [{ base_url: 'https://{site}.atlassian.net', hosts: [] }, {}, '', []],
+  [{ base_url: 'https://{site}.atlassian.net', hosts: [] }, { site: '' }, '', []],
+  [{ base_url: 'https://s3.{region}.amazonaws.com', hosts: [] }, { region: '' }, '', []],
+  [
+    { base_url: 'https://{site}.atlassian.net', hosts: ['x.example'] },
+    { site: 'acme' },
+    '',
+    ['acme.atlassian.net', 'x.example'],
+  ],
+  [
+    { base_url: 'https://a.example', hosts: ['a.example'] },
+    {},
+    'https://b.example/x',
+    ['b.example'],
+  ],
+  [{ hosts: ['a.example'] }, {}, '', ['a.example']],
+] as const)(
+  'the hosts shown for the template hosts %j, the variables %j and the address %j',
+  ([template, variables, baseUrl, hosts]) => {
+    expect(hostsOf({ ...template, hosts: [...template.hosts] }, { variables, baseUrl })).toEqual(
+      hosts,
+    );
+  },
+);
+
+test('the name of an action has … in place of values', () => {
+  expect(shortenSummary('List issues of {repository}[ with state {state}]')).toBe(
+    'List issues of …',
+  );
+});
+
+describe('the name of a new service', () => {
+  const createRule = (pattern: string, fields: Partial<Rule> = {}) =>
+    ({ pattern, effect: 'allow', service_id: null, ...fields }) as Rule;
+  const org = { name: 'org/github', tier: 'org' as const };
+
+  test('is checked against allow rules that name it and are not bound to another service', () => {
+    const rules = [
+      createRule('github:issues.create:*'),
+      createRule('github:*:*', { service_id: 'old' }),
+      createRule('github:*:*', { effect: 'deny' }),
+      createRule('*:*:*'),
+      createRule('org/github:*:*'),
+    ];
+    expect(rulesOnName(rules, 'github')).toEqual([rules[0]]);
+    expect(rulesOnName(rules, 'org/github')).toEqual([rules[4]]);
+  });
+
+  test.for<[string, Parameters<typeof firstNameOf>[1], string]>([
+    ['what was wanted', { services: [], rules: [], tier: 'user' }, 'github'],
+    ['another one than the org has', { services: [org], rules: [], tier: 'user' }, 'github_2'],
+    [
+      'another one than rules have',
+      { services: [], rules: [createRule('github:*:*')], tier: 'user' },
+      'github_2',
+    ],
+    [
+      'for the org not the one that rules of a user have',
+      { services: [], rules: [createRule('github:*:*')], tier: 'org' },
+      'github',
+    ],
+  ])('is suggested as %s', ([, given, name]) => {
+    expect(firstNameOf('github', given)).toBe(name);
+  });
+
+  test('hides a service of the org only when the names are equal and the new service is for a user', () => {
+    expect(hidesOrgService([org], { name: 'github', tier: 'user' })).toBe(true);
+    expect(hidesOrgService([org], { name: 'github_2', tier: 'user' })).toBe(false);
+    expect(hidesOrgService([org], { name: 'github', tier: 'org' })).toBe(false);
+  });
+});

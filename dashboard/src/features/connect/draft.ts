@@ -1,0 +1,97 @@
+import type { Connection } from '#contracts/http/connections';
+import type { TemplateDetail } from '#contracts/http/templates';
+import type { Tier } from '#contracts/vocabulary';
+import { isUsable, waysOf } from './connect-view.ts';
+import type { Held } from './held.ts';
+
+/** What a person has entered, without the values of secrets. */
+export interface Draft {
+  /**
+   * `away`: the person is at the provider. `refused`: the person came back without access. `back`:
+   * the person goes on from here.
+   */
+  readonly state: 'away' | 'refused' | 'back';
+  /** The account that the person chose, or for which the person went to the provider. */
+  readonly connectionId: string | null;
+  /** When the account's owner granted access before the person went to the provider. */
+  readonly grantedAt: string | null;
+  /** The template that the person saw. */
+  readonly template: string;
+  readonly wayAt: number;
+  readonly name: string;
+  readonly tier: Tier;
+  readonly readsAtOnce: boolean;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly baseUrl: string;
+  /** The names of stored secrets by scheme. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface TakenDraft extends Draft {
+  /** Whether access was granted while the person was at the provider. */
+  readonly isGranted: boolean;
+  readonly isRefused: boolean;
+}
+
+/** Identifies a version of a template of any tier. */
+export const templateVersionOf = ({
+  tier,
+  version,
+}: Pick<TemplateDetail, 'tier' | 'version'>): string => `${tier} ${version}`;
+
+const storageKeyOf = (page: string) => `connect ${page}`;
+
+/**
+ * Keeps what was entered while the person is at the provider. Only this tab can read it, so a link
+ * cannot make the page connect anything by itself.
+ */
+export function keepDraft(page: string, draft: Draft): void {
+  sessionStorage.setItem(storageKeyOf(page), JSON.stringify(draft));
+}
+
+/**
+ * Reads the draft, and records how the person came back. The page continues by itself at most once,
+ * and only if access was granted while the person was away.
+ */
+export function takeDraft(page: string, connections: readonly Connection[]): TakenDraft | null {
+  const text = sessionStorage.getItem(storageKeyOf(page));
+  if (text === null) return null;
+  const draft = JSON.parse(text) as Draft;
+  const isGranted = draft.state === 'away' && wasGranted(draft, connections);
+  const state = draft.state === 'away' && !isGranted ? 'refused' : draft.state;
+  keepDraft(page, { ...draft, state: state === 'away' ? 'back' : state });
+  return { ...draft, isGranted, isRefused: state === 'refused' };
+}
+
+/** Whether this tab keeps a draft for the page. */
+export const hasDraft = (page: string): boolean =>
+  sessionStorage.getItem(storageKeyOf(page)) !== null;
+
+export function dropDraft(page: string): void {
+  sessionStorage.removeItem(storageKeyOf(page));
+}
+
+/**
+ * An account that was already connected does not show that access was granted: the person may have
+ * refused this time.
+ */
+function wasGranted(draft: Draft, connections: readonly Connection[]): boolean {
+  const account = connections.find(({ id }) => id === draft.connectionId);
+  if (account === undefined || !isUsable(account)) return false;
+  const grantedAt = account.granted_at ?? null;
+  return grantedAt !== null && grantedAt !== draft.grantedAt;
+}
+
+/** The values of variables with which the form begins. */
+export function firstVariables(
+  template: TemplateDetail,
+  { draft, held }: { draft: Draft | null; held: Held },
+): Record<string, string> {
+  const every = waysOf(template).flatMap(({ address = template }) => address.variables);
+  return Object.fromEntries(
+    every.map(({ name, default: value }) => [
+      name,
+      draft?.variables[name] ?? held.variables?.[name] ?? value ?? '',
+    ]),
+  );
+}

@@ -1,0 +1,15 @@
+import type { TemplateDetail } from '#contracts/http/templates';
+
+/** Whether this is the notice board that `npm start` runs (docs/operating.md#the-sample-service). */
+export function isSampleTemplate({ key, tier }: Pick<TemplateDetail, 'key' | 'tier'>): boolean {
+  return key === 'sample' && tier === 'global';
+}
+
+/**
+ * A new key of the notice board. The board opens for any key of this form, so a person need not get
+ * one anywhere.
+ */
+export function createSampleKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(24));
+  return `nb_${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}

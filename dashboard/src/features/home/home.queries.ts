@@ -1,0 +1,66 @@
+import { queryOptions } from '@tanstack/solid-query';
+
+import type { AuditRecord } from '#contracts/audit';
+import type { AuditVerification, Usage } from '#contracts/http/audit';
+import type { OauthApp } from '#contracts/http/oauth-apps';
+import type { Profile } from '#contracts/http/profile';
+import { request } from '../../api/client.ts';
+import type { Page } from '../../api/pages.ts';
+import type { InstallationStatus } from './home-view.ts';
+
+/**
+ * Says that the person is here, and answers when they were here before; null on the first visit.
+ * Asked once: the answer must stay while the page is open, whatever events come.
+ */
+export const visitQuery = () =>
+  queryOptions({
+    queryKey: ['profile', 'visit'],
+    queryFn: ({ signal }) =>
+      request<Profile>('/v1/profile/visit', {
+        method: 'POST',
+        signal,
+      }),
+    staleTime: 'static',
+  });
+
+export const usageSinceQuery = (since: string) =>
+  queryOptions({
+    queryKey: ['usage', 'outcome', since],
+    queryFn: ({ signal }) =>
+      request<Usage>(`/v1/usage?${new URLSearchParams({ from: since }).toString()}`, { signal }),
+  });
+
+/** The latest records, of which some belong to one call and some to none. */
+export const latestRecordsQuery = () =>
+  queryOptions({
+    queryKey: ['audit', 'latest'],
+    queryFn: ({ signal }) => request<Page<AuditRecord>>('/v1/audit?limit=60', { signal }),
+  });
+
+export const deniedRecordsQuery = () =>
+  queryOptions({
+    queryKey: ['audit', 'denied'],
+    queryFn: ({ signal }) =>
+      request<Page<AuditRecord>>('/v1/audit?outcome=denied&limit=10', { signal }),
+  });
+
+/** Reads the whole chain, so it is asked once. */
+export const chainQuery = () =>
+  queryOptions({
+    queryKey: ['audit', 'chain'],
+    queryFn: ({ signal }) => request<AuditVerification>('/v1/audit/verify', { signal }),
+    staleTime: 'static',
+    retry: false,
+  });
+
+export const oauthAppsQuery = () =>
+  queryOptions({
+    queryKey: ['oauth-apps'],
+    queryFn: ({ signal }) => request<Page<OauthApp>>('/v1/oauth-apps?limit=200', { signal }),
+  });
+
+export const statusQuery = () =>
+  queryOptions({
+    queryKey: ['status'],
+    queryFn: ({ signal }) => request<InstallationStatus>('/v1/status', { signal }),
+  });

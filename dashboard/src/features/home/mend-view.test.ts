@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+
+import type { Connection } from '#contracts/http/connections';
+import type { Me } from '#contracts/http/identities';
+import type { Secret } from '#contracts/http/secrets';
+import type { ConnectedService } from '#contracts/http/services';
+import { mendsOf } from './mend-view.ts';
+
+const member = { id: 'me', role: 'member' } as Me;
+const admin = { id: 'me', role: 'admin' } as Me;
+const mine = { tier: 'user', owner_id: 'me' } as const;
+const ofOrg = { tier: 'org', owner_id: null } as const;
+
+const everything = {
+  connections: [
+    { ...mine, id: 'works', name: 'a', account_label: null, status: 'active', refused_at: null },
+    { ...mine, id: 'ended', name: 'b', account_label: 'b@mail', status: 'needs_reauth' },
+    { ...mine, id: 'refused', name: 'c', account_label: null, status: 'active', refused_at: 'x' },
+    { ...mine, id: 'revoked', name: 'd', account_label: null, status: 'revoked', refused_at: 'x' },
+    { ...ofOrg, id: 'org', name: 'e', account_label: null, status: 'needs_reauth' },
+    { tier: 'user', owner_id: 'tom', id: 'of tom', name: 'f', status: 'needs_reauth' },
+  ] as Connection[],
+  secrets: [
+    { ...mine, id: 'good secret', name: 'g' },
+    { ...mine, id: 'refused secret', name: 'h', refused_at: 'x' },
+  ] as Secret[],
+  services: [
+    { ...mine, id: 'service', name: 'notes', title: 'Notes', tools: { version: 1, waiting: 1 } },
+    {
+      ...ofOrg,
+      id: 'org service',
+      name: 'board',
+      title: 'Board',
+      tools: { version: 1, waiting: 3 },
+    },
+    { ...mine, id: 'old release', title: 'Old', tools: { version: 1 } },
+  ] as unknown as ConnectedService[],
+};
+
+test('a person mends what is their own, and an admin also what belongs to the org', () => {
+  const own = ['ended', 'refused', 'refused secret', 'service'];
+
+  expect(mendsOf(everything, member).map(({ id }) => id)).toEqual(own);
+  expect(mendsOf(everything, admin).map(({ id }) => id)).toEqual([
+    'ended',
+    'refused',
+    'org',
+    'refused secret',
+    'service',
+    'org service',
+  ]);
+});
+
+test('an account is connected again on the page of the gateway', () => {
+  const [ended] = mendsOf(everything, member);
+
+  expect(ended).toMatchObject({
+    name: 'b@mail',
+    link: { href: '/connect/repair/ended', isExternal: true },
+  });
+});
+
+test('a refused secret, a missing one and changed tools are mended where they are shown', () => {
+  const missing = [{ kind: 'secret', name: 'org/mail_key', status: 'absent' }];
+  const lost = { ...ofOrg, id: 'lost', name: 'mail', title: 'Mail', missing };
+  const services = [...everything.services, lost as unknown as ConnectedService];
+  const mends = mendsOf({ ...everything, services }, admin).slice(-4);
+
+  expect(mends.map(({ link }) => link.href)).toEqual([
+    '/services/credentials?show=secrets&open=h',
+    '/services/notes#tools',
+    '/services/org/board#tools',
+    '/services/org/mail#missing',
+  ]);
+});
+
+test('one tool is not spoken of as many', () => {
+  const sentences = mendsOf(everything, admin)
+    .slice(-2)
+    .map(({ before, name, after }) => `${before} ${name} ${after}`);
+
+  expect(sentences).toEqual([
+    expect.stringMatching(/^One tool of Notes is new/),
+    expect.stringMatching(/^3 tools of Board are new/),
+  ]);
+});

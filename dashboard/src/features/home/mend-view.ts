@@ -1,0 +1,117 @@
+import type { Connection } from '#contracts/http/connections';
+import type { Me } from '#contracts/http/identities';
+import type { Secret } from '#contracts/http/secrets';
+import type { ConnectedService } from '#contracts/http/services';
+import { referenceOf } from '../connect/connect-view.ts';
+import { credentialPathOf, pathOf } from '../services/service-view.ts';
+
+/** What a person has to put right, and where. */
+export interface Mend {
+  readonly id: string;
+  /** The name comes from a person or a provider; `before` and `after` are ours. */
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+  readonly link: {
+    readonly href: string;
+    readonly label: string;
+    readonly isExternal: boolean;
+  };
+}
+
+interface Owned {
+  readonly tier: 'user' | 'org';
+  readonly owner_id: string | null;
+}
+
+export function mendsOf(
+  {
+    connections,
+    secrets,
+    services,
+  }: {
+    connections: readonly Connection[];
+    secrets: readonly Secret[];
+    services: readonly ConnectedService[];
+  },
+  me: Me,
+): Mend[] {
+  const isMine = ({ tier, owner_id: ownerId }: Owned) =>
+    tier === 'org' ? me.role === 'admin' : ownerId === me.id;
+  return [
+    ...connections.filter(isMine).flatMap(mendOfConnection),
+    ...secrets.filter(isMine).flatMap(mendOfSecret),
+    ...services.filter(isMine).flatMap((each) => [...mendOfMissing(each), ...mendOfTools(each)]),
+  ];
+}
+
+function mendOfConnection(connection: Connection): Mend[] {
+  const { id, name, account_label: label, status, refused_at: refusedAt = null } = connection;
+  const isRefused = status === 'active' && refusedAt !== null;
+  if (status !== 'needs_reauth' && !isRefused) return [];
+  return [
+    {
+      id,
+      before: 'The account',
+      name: label ?? name,
+      after: isRefused
+        ? 'is refused by the provider. Connect it again if calls keep failing.'
+        : 'must be connected again: its access has ended.',
+      link: { href: `/connect/repair/${id}`, label: 'Connect again', isExternal: true },
+    },
+  ];
+}
+
+function mendOfSecret({ id, name, tier, refused_at: refusedAt = null }: Secret): Mend[] {
+  if (refusedAt === null) return [];
+  return [
+    {
+      id,
+      before: 'The secret',
+      name,
+      after: 'is refused by the provider. Store a new value if calls keep failing.',
+      link: {
+        href: credentialPathOf('secret', referenceOf(name, tier)),
+        label: 'Enter a new value',
+        isExternal: false,
+      },
+    },
+  ];
+}
+
+/** A secret that a service needs and that was deleted; an ended account stands for itself. */
+function mendOfMissing(service: ConnectedService): Mend[] {
+  const secret = service.missing?.find(({ kind }) => kind === 'secret');
+  if (secret === undefined || service.status === 'disabled') return [];
+  return [
+    {
+      id: service.id,
+      before: 'The service',
+      name: service.title,
+      after: `cannot be called: its secret ${secret.name} is not stored.`,
+      link: { href: `${pathOf(service)}#missing`, label: 'Enter it', isExternal: false },
+    },
+  ];
+}
+
+function mendOfTools(service: ConnectedService): Mend[] {
+  const { id, title, tools } = service;
+  const waiting = tools?.waiting ?? 0;
+  if (waiting === 0) return [];
+  return [
+    {
+      id,
+      before: waiting === 1 ? 'One tool of' : `${waiting} tools of`,
+      name: title,
+      after:
+        waiting === 1
+          ? 'is new or has changed, and cannot be called until you accept it.'
+          : 'are new or have changed, and cannot be called until you accept them.',
+      link: {
+        href: `${pathOf(service)}#tools`,
+        label: 'Look at the difference',
+        isExternal: false,
+      },
+    },
+  ];
+}

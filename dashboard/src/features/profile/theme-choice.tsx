@@ -1,0 +1,30 @@
+import { For } from 'solid-js';
+
+import { RadioBox } from '../../ui/field.tsx';
+import { chooseTheme, chosenTheme, themes } from '../../ui/theme.ts';
+
+const labels = {
+  system: { label: 'System', hint: 'As this device is set' },
+  light: { label: 'Light', hint: undefined },
+  dark: { label: 'Dark', hint: undefined },
+} as const;
+
+/** The colours of the dashboard, kept in this browser. */
+export function ThemeChoice() {
+  return (
+    <fieldset class="grid gap-2 sm:grid-cols-3">
+      <legend class="mb-2 text-sm text-ink-soft">Kept in this browser.</legend>
+      <For each={themes}>
+        {(theme) => (
+          <RadioBox
+            name="theme"
+            label={labels[theme].label}
+            hint={labels[theme].hint}
+            isChecked={chosenTheme() === theme}
+            onChoose={() => chooseTheme(theme)}
+          />
+        )}
+      </For>
+    </fieldset>
+  );
+}

@@ -1,0 +1,118 @@
+import { A } from '@solidjs/router';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/solid-query';
+import { For, Match, Show, Switch } from 'solid-js';
+
+import type { ConnectedService, MissingCredential } from '#contracts/http/services';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNotice, Notice } from '../../ui/notice.tsx';
+import { VisibleText } from '../../ui/visible-text.tsx';
+import { connectionsQuery } from '../connect/connect.queries.ts';
+import { goToProvider } from '../credentials/credentials.queries.ts';
+import { EnterSecret } from '../credentials/enter-secret.tsx';
+import { Panel } from './parts.tsx';
+import { findConnection, mendsOf, partsOf, pathOf } from './service-view.ts';
+
+/** What the service lacks, with the form or the link that mends it. */
+export function WhatIsMissing(props: { service: ConnectedService; mayChange: boolean }) {
+  /** What is mended on this page itself stands there: the missing ones below, changed tools in their own part. */
+  const otherMends = () => mendsOf(props.service).filter(({ href }) => !href.includes('#'));
+  const missing = () => props.service.missing ?? [];
+  return (
+    <Show when={missing().length + otherMends().length > 0}>
+      <Panel id="missing" title={missing().length > 0 ? 'What is missing' : 'What to look at'}>
+        <Show
+          when={props.mayChange}
+          fallback={
+            <Notice tone="warning">
+              <For each={mendsOf(props.service)}>
+                {(mend) => (
+                  <p>
+                    <VisibleText text={mend.sentence} />
+                  </p>
+                )}
+              </For>
+              <p class="mt-1 text-sm">
+                {props.service.tier === 'org' ? 'An admin' : 'Its owner'} can mend this.
+              </p>
+            </Notice>
+          }
+        >
+          <For each={missing()}>
+            {(credential) => <MendMissing service={props.service} credential={credential} />}
+          </For>
+          <For each={otherMends()}>
+            {(mend) => (
+              <Notice tone="warning">
+                <VisibleText text={mend.sentence} />{' '}
+                <A
+                  href={mend.href}
+                  class="inline-flex min-h-6 items-center font-semibold underline underline-offset-4"
+                >
+                  {mend.linkLabel}
+                </A>
+              </Notice>
+            )}
+          </For>
+        </Show>
+      </Panel>
+    </Show>
+  );
+}
+
+function MendMissing(props: { service: ConnectedService; credential: MissingCredential }) {
+  const queryClient = useQueryClient();
+  return (
+    <Show
+      when={props.credential.kind === 'secret'}
+      fallback={<ConnectAccount service={props.service} credential={props.credential} />}
+    >
+      <EnterSecret
+        reference={props.credential.name}
+        hosts={props.service.hosts}
+        onStored={() => void queryClient.invalidateQueries()}
+      />
+    </Show>
+  );
+}
+
+/** Leads to the provider, where the person confirms the access, and back to this page. */
+function ConnectAccount(props: { service: ConnectedService; credential: MissingCredential }) {
+  const connections = useQuery(() => connectionsQuery());
+  const known = () => findConnection(connections.data ?? [], props.credential.name);
+  const parts = () => partsOf(props.credential.name);
+  const going = useMutation(() => ({
+    mutationFn: () => {
+      const connection = known();
+      return goToProvider(
+        connection === undefined
+          ? { template: props.service.template, ...parts() }
+          : { connection: connection.id },
+        pathOf(props.service),
+      );
+    },
+  }));
+  return (
+    <div class="grid gap-3">
+      <Notice tone="warning">
+        <Switch>
+          <Match when={props.credential.status === 'needs_reauth'}>
+            The access to the account <VisibleText text={props.credential.name} /> has ended. Sign
+            in there again, with the same account.
+          </Match>
+          <Match when={true}>
+            The account <VisibleText text={props.credential.name} /> is not connected.
+          </Match>
+        </Switch>
+      </Notice>
+      <Show when={going.error}>{(error) => <ErrorNotice error={error()} />}</Show>
+      <Button
+        look="primary"
+        class="justify-self-start"
+        disabled={connections.isPending || going.isPending || going.isSuccess}
+        onClick={() => going.mutate()}
+      >
+        {props.credential.status === 'needs_reauth' ? 'Connect it again' : 'Connect the account'}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+import type { Connection } from '#contracts/http/connections';
+import type { Me } from '#contracts/http/identities';
+import type { ConnectedService } from '#contracts/http/services';
+import type { Tier } from '#contracts/vocabulary';
+import { referenceOf } from '../connect/connect-view.ts';
+
+type Named = Pick<ConnectedService, 'name' | 'tier'>;
+
+/** Addresses below `/services/` that are other pages, and names of which the path needs one more segment. */
+const takenSegments = new Set(['new', 'credentials']);
+
+/** The address of the page of a service. */
+export function pathOf({ name, tier }: Named): string {
+  if (tier === 'org') return `/services/org/${encodeURIComponent(name)}`;
+  return takenSegments.has(name)
+    ? `/services/mine/${name}`
+    : `/services/${encodeURIComponent(name)}`;
+}
+
+/** The address of the page of the service that agents call by this reference. */
+export function pathOfReference(reference: string): string {
+  return pathOf(partsOf(reference));
+}
+
+/** The name and the tier in a reference: `org/github` is the org's `github`. */
+export function partsOf(reference: string): { name: string; tier: Tier } {
+  return reference.startsWith('org/')
+    ? { name: reference.slice('org/'.length), tier: 'org' }
+    : { name: reference, tier: 'user' };
+}
+
+export const serviceReferenceOf = ({ name, tier }: Named): string => referenceOf(name, tier);
+
+/** Whether the person may change what belongs to this tier. */
+export function mayChange({ role }: Pick<Me, 'role'>, tier: Tier): boolean {
+  return role === 'admin' || (role === 'member' && tier === 'user');
+}
+
+export type StateTone = 'good' | 'warning' | 'bad' | 'off';
+export interface ServiceState {
+  readonly tone: StateTone;
+  readonly words: string;
+}
+
+type StateOfService = Pick<
+  ConnectedService,
+  'status' | 'missing' | 'refused' | 'tools' | 'newest_version' | 'template_version'
+>;
+
+/** The state of a service in a few words: what hinders its calls the most. */
+export function stateOf(service: StateOfService): ServiceState {
+  const { status, missing = [], refused = [], tools } = service;
+  if (status === 'disabled') return { tone: 'off', words: 'Switched off' };
+  if (status === 'needs_reauth') return { tone: 'bad', words: 'Account to renew' };
+  if (status === 'needs_credentials') {
+    const isSecret = missing.some(({ kind }) => kind === 'secret');
+    return { tone: 'bad', words: isSecret ? 'Needs a secret' : 'Needs an account' };
+  }
+  if (refused.length > 0) return { tone: 'bad', words: 'Credential refused' };
+  const waiting = tools?.waiting ?? 0;
+  if (waiting > 0)
+    return {
+      tone: 'warning',
+      words: waiting === 1 ? 'One tool changed' : `${waiting} tools changed`,
+    };
+  if ((tools?.error ?? null) !== null) return { tone: 'warning', words: 'Tools cannot be listed' };
+  return { tone: 'good', words: 'Ready' };
+}
+
+/** Whether a person should do something about the service. */
+export const isToMend = (service: StateOfService): boolean =>
+  ['warning', 'bad'].includes(stateOf(service).tone);
+
+/** The services in the order of the list: those to mend first, then by title. */
+export function sortServices<Service extends ConnectedService>(
+  services: readonly Service[],
+): Service[] {
+  return services.toSorted(
+    (one, other) =>
+      Number(isToMend(other)) - Number(isToMend(one)) ||
+      one.title.localeCompare(other.title, 'en') ||
+      one.name.localeCompare(other.name, 'en'),
+  );
+}
+
+/** The services whose title, name or template contains every word. */
+export function filterServices<Service extends ConnectedService>(
+  services: readonly Service[],
+  text: string,
+): Service[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return services.filter((service) => {
+    const searchableText =
+      `${serviceReferenceOf(service)} ${service.title} ${service.template}`.toLowerCase();
+    return words.every((word) => searchableText.includes(word));
+  });
+}
+
+export interface Mend {
+  readonly sentence: string;
+  readonly linkLabel: string;
+  readonly href: string;
+}
+
+/** What is to mend, each with the place where a person mends it. */
+export function mendsOf(service: ConnectedService): Mend[] {
+  const page = pathOf(service);
+  const missing = (service.missing ?? []).map(({ kind, name, status }): Mend => {
+    if (kind === 'secret')
+      return {
+        sentence: `The secret ${name} is not stored.`,
+        linkLabel: 'Enter it',
+        href: `${page}#missing`,
+      };
+    const isEnded = status === 'needs_reauth';
+    return {
+      sentence: isEnded
+        ? `The access to the account ${name} has ended.`
+        : `The account ${name} is not connected.`,
+      linkLabel: isEnded ? 'Connect it again' : 'Connect it',
+      href: `${page}#missing`,
+    };
+  });
+  const refused = (service.refused ?? []).map(({ kind, name }): Mend => ({
+    sentence: `The ${kind === 'secret' ? 'secret' : 'account'} ${name} was refused when it was last used.`,
+    linkLabel: kind === 'secret' ? 'Enter a new value' : 'Connect it again',
+    href: credentialPathOf(kind, name),
+  }));
+  const waiting = service.tools?.waiting ?? 0;
+  const tools: Mend[] =
+    waiting === 0
+      ? []
+      : [
+          {
+            sentence:
+              waiting === 1
+                ? 'One tool is new or has changed, and waits until you have looked at it.'
+                : `${waiting} tools are new or have changed, and wait until you have looked at them.`,
+            linkLabel: 'Look at the difference',
+            href: `${page}#tools`,
+          },
+        ];
+  return [...missing, ...refused, ...tools];
+}
+
+/** The address that opens a secret or an account on the page of credentials. */
+export function credentialPathOf(kind: 'secret' | 'connection', reference: string): string {
+  const show = kind === 'secret' ? 'secrets' : 'accounts';
+  return `/services/credentials?show=${show}&open=${encodeURIComponent(reference)}`;
+}
+
+/** The account that a service uses: the one of that name and tier. */
+export function findConnection(
+  connections: readonly Connection[],
+  reference: string,
+): Connection | undefined {
+  const { name, tier } = partsOf(reference);
+  return connections.find((each) => each.name === name && each.tier === tier);
+}
+
+const levels = { read: 'low', write: 'med', delete: 'high' } as const;
+
+/** The risk of an action as approvals name it. */
+export const levelOf = (risk: keyof typeof levels): (typeof levels)[keyof typeof levels] =>
+  levels[risk];
+
+/** Whether it is the notice board that `npm start` runs. */
+export const isSample = ({
+  template,
+  template_tier: tier,
+}: Pick<ConnectedService, 'template' | 'template_tier'>): boolean =>
+  template === 'sample' && tier === 'global';

@@ -1,0 +1,76 @@
+import { useLocation } from '@solidjs/router';
+import { Match, Switch, createSignal, onMount } from 'solid-js';
+import type { Component, JSX } from 'solid-js';
+import { Dynamic } from 'solid-js/web';
+
+import { Button } from '../ui/button.tsx';
+import { AfterFirstAnswers } from '../ui/first-answers.tsx';
+import { Spinner } from '../ui/icon.tsx';
+
+/**
+ * Returns a page whose code the browser loads when the page is first opened, or when `preload` asks
+ * for it, as the router does for a link under the pointer. Solid's own `lazy` needs a `Suspense`
+ * around it, which would also hide the whole page while one of its queries loads.
+ */
+export function lazyPage(load: () => Promise<Component>): Component & { preload: () => void } {
+  const [page, setPage] = createSignal<Component>();
+  let loading: Promise<unknown> | undefined;
+  const begin = () => {
+    loading ??= load().then(
+      (loadedPage) => setPage(() => loadedPage),
+      (error: unknown) => {
+        loading = undefined;
+        throw error;
+      },
+    );
+    return loading;
+  };
+  const LazyPage = () => {
+    const location = useLocation();
+    const [hasFailed, setFailed] = createSignal(false);
+    onMount(() => {
+      begin().catch(() => setFailed(true));
+    });
+    return (
+      <Switch fallback={<Loading />}>
+        <Match when={page()}>
+          {(loadedPage) => (
+            <AfterFirstAnswers address={location.pathname}>
+              <Dynamic component={loadedPage()} />
+            </AfterFirstAnswers>
+          )}
+        </Match>
+        <Match when={hasFailed()}>
+          <NotLoaded />
+        </Match>
+      </Switch>
+    );
+  };
+  // A failure is shown to the person who opens the page.
+  return Object.assign(LazyPage, { preload: () => void begin().catch(() => {}) });
+}
+
+function Loading(): JSX.Element {
+  return (
+    <main id="content" class="p-6">
+      <p class="flex items-center gap-3 text-ink-soft" role="status">
+        <Spinner /> Loading…
+      </p>
+    </main>
+  );
+}
+
+/** After an update of the gateway, the files of the earlier release are gone. */
+function NotLoaded(): JSX.Element {
+  return (
+    <main id="content" class="mx-auto max-w-lg p-6 pt-[10vh]">
+      <h1 class="text-xl font-semibold">This page cannot be loaded</h1>
+      <p class="mt-2 text-ink-soft">
+        The gateway may have been updated, or cannot be reached. Load the page again.
+      </p>
+      <Button class="mt-4" onClick={() => location.reload()}>
+        Load again
+      </Button>
+    </main>
+  );
+}

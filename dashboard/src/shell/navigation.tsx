@@ -1,0 +1,90 @@
+import { A, useLocation } from '@solidjs/router';
+import { useQuery } from '@tanstack/solid-query';
+import { For, Show } from 'solid-js';
+
+import { usePollEveryMs } from '../api/live.tsx';
+import { openApprovalsQuery } from '../features/approvals/approvals.queries.ts';
+import { sortIntoQueue } from '../features/approvals/approval-view.ts';
+import { useMe } from '../features/session/session.tsx';
+import { Icon } from '../ui/icon.tsx';
+import type { IconName } from '../ui/icon.tsx';
+
+interface Destination {
+  readonly href: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** True if only the address itself belongs to the destination, and no address below it. */
+  readonly isExact?: boolean;
+}
+
+const approvals: Destination = { href: '/approvals', label: 'Approvals', icon: 'check' };
+const destinations: readonly Destination[] = [
+  { href: '/', label: 'Home', icon: 'home', isExact: true },
+  approvals,
+  { href: '/agents', label: 'Agents', icon: 'bot' },
+  { href: '/services', label: 'Services', icon: 'plug' },
+];
+
+/** Pages with their own bar at the bottom of a phone, where two bars would leave too little room. */
+const pagesWithOwnBar = /^\/approvals\/./;
+
+/** The main navigation: at the left of a wide window, at the bottom of a phone. */
+export function Navigation() {
+  const location = useLocation();
+  const hasOwnBar = () => pagesWithOwnBar.test(location.pathname);
+  return (
+    <>
+      <nav
+        aria-label="Main"
+        class="z-20 border-line bg-surface max-lg:fixed max-lg:inset-x-0 max-lg:bottom-0 max-lg:border-t max-lg:pb-[env(safe-area-inset-bottom)] lg:sticky lg:top-14 lg:h-[calc(100dvh-3.5rem)] lg:w-52 lg:shrink-0 lg:overflow-y-auto lg:border-r lg:p-3"
+        classList={{ 'max-lg:hidden': hasOwnBar() }}
+      >
+        <ul class="flex lg:flex-col lg:gap-1">
+          <For each={destinations}>
+            {(destination) => (
+              <li class="max-lg:grow max-lg:basis-0">
+                <A
+                  href={destination.href}
+                  end={destination.isExact === true}
+                  class="relative flex items-center rounded-lg font-medium hover:bg-sunken max-lg:min-h-14 max-lg:flex-col max-lg:justify-center max-lg:gap-0.5 max-lg:text-xs lg:min-h-11 lg:gap-3 lg:px-3"
+                  activeClass="text-accent lg:bg-accent-soft"
+                  inactiveClass="text-ink-soft"
+                >
+                  <Icon name={destination.icon} />
+                  <span class="lg:grow">{destination.label}</span>
+                  <Show when={destination === approvals}>
+                    <OpenCount />
+                  </Show>
+                </A>
+              </li>
+            )}
+          </For>
+        </ul>
+      </nav>
+      {/* On a phone, the end of a page can be scrolled out from under the bar. */}
+      <Show when={!hasOwnBar()}>
+        <div class="order-last h-16 lg:hidden" aria-hidden="true" />
+      </Show>
+    </>
+  );
+}
+
+/** How many approvals wait for this person, and not for somebody below or beside. */
+function OpenCount() {
+  const me = useMe();
+  const pollEveryMs = usePollEveryMs();
+  const openApprovals = useQuery(() => ({
+    ...openApprovalsQuery(),
+    refetchInterval: pollEveryMs(),
+  }));
+  const count = () => sortIntoQueue(openApprovals.data?.items ?? [], me().id).mine.length;
+  return (
+    <Show when={count() > 0}>
+      <span class="min-w-6 rounded-full bg-accent px-1.5 text-center text-sm font-semibold text-on-accent tabular-nums max-lg:absolute max-lg:top-1 max-lg:left-[calc(50%+0.5rem)] max-lg:text-xs">
+        {count()}
+        {openApprovals.data?.next_cursor ? '+' : ''}
+        <span class="sr-only"> open</span>
+      </span>
+    </Show>
+  );
+}

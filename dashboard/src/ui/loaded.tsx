@@ -1,0 +1,39 @@
+import type { UseQueryResult } from '@tanstack/solid-query';
+import { Match, Show, Switch } from 'solid-js';
+import type { JSX } from 'solid-js';
+
+import { Spinner } from './icon.tsx';
+import { ErrorNotice } from './notice.tsx';
+
+/**
+ * Shows the answer of a query, and what went wrong. An error after an answer stands above what is
+ * known.
+ */
+export function Loaded<Data>(props: {
+  query: UseQueryResult<Data>;
+  children: (data: () => NonNullable<Data>) => JSX.Element;
+}) {
+  const retry = () => void props.query.refetch();
+  return (
+    <Switch>
+      <Match when={props.query.data}>
+        {(data) => (
+          <>
+            <Show when={props.query.error}>
+              {(error) => <ErrorNotice error={error()} onRetry={retry} />}
+            </Show>
+            {props.children(data)}
+          </>
+        )}
+      </Match>
+      <Match when={props.query.error}>
+        {(error) => <ErrorNotice error={error()} onRetry={retry} />}
+      </Match>
+      <Match when={props.query.isPending}>
+        <p class="flex items-center gap-3 px-1 py-3 text-ink-soft" role="status">
+          <Spinner /> Loading…
+        </p>
+      </Match>
+    </Switch>
+  );
+}

@@ -1,0 +1,55 @@
+import { accountValue } from '#contracts/account-value';
+import type { AccountLookUp, AccountValue } from '#contracts/account-value';
+import { isServerValue } from '#contracts/server-variables';
+import { hiddenCharacters } from '#hidden-characters';
+
+const hidden = new RegExp(String.raw`[\p{Cc}${hiddenCharacters}]`, 'gu');
+const labelLengthMax = 200;
+
+/**
+ * What a provider's answer says that an account opens, each value once. Items without a value that
+ * can be a segment of a path are left out. Undefined when the answer has no list.
+ */
+export function readAccountValues(
+  body: unknown,
+  lookUp: AccountLookUp,
+): AccountValue[] | undefined {
+  const items = valueAt(body, lookUp.items.replace(/\[\]$/, ''));
+  if (!Array.isArray(items)) return undefined;
+  const values = items.flatMap((item): AccountValue[] => {
+    const value = textAt(item, lookUp.value);
+    if (value === undefined || !isServerValue(value, 'path')) return [];
+    const given = lookUp.label === undefined ? undefined : textAt(item, lookUp.label);
+    const label = toLabel(given ?? '') || value;
+    return [accountValue.parse({ value, label })];
+  });
+  return [...new Map(values.map((each) => [each.value, each])).values()];
+}
+
+/** One line of text for people, without characters that hide or reorder what is beside them. */
+function toLabel(text: string): string {
+  const line = text
+    .toWellFormed()
+    .replaceAll(/\p{Zs}+/gu, ' ')
+    .replaceAll(hidden, '');
+  // The cut may go through a character of two code units.
+  return line.trim().slice(0, labelLengthMax).toWellFormed();
+}
+
+function textAt(item: unknown, path: string): string | undefined {
+  const value = valueAt(item, path);
+  if (typeof value === 'string') return value;
+  // JSON does not give a larger number exactly, so it could be the number of something else.
+  return Number.isSafeInteger(value) ? String(value) : undefined;
+}
+
+function valueAt(body: unknown, path: string): unknown {
+  const members = path.split('.').filter((each) => each !== '');
+  return members.reduce<unknown>(
+    (value, name) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+        ? (value as Record<string, unknown>)[name]
+        : undefined,
+    body,
+  );
+}

@@ -1,0 +1,118 @@
+import { failureMessageCharactersMax, retryAfterSecondsMax } from '#contracts/failure';
+import type { CallFailure, FailureKind } from '#contracts/failure';
+import type { JsonValue } from '#contracts/vocabulary';
+import { awsRefusalOf } from './aws-refusal.ts';
+import { findMissingScopes, refusesScopes } from './missing-scopes.ts';
+import { findProviderWords } from './provider-words.ts';
+import { readRetryAfterMs } from './retry-after.ts';
+
+/** An upstream's answer, shaped and without the credentials that it repeated. */
+export interface ShapedAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonValue;
+  /** Whether the request carried a credential that the upstream could refuse. */
+  readonly hadCredential: boolean;
+  /** Whether the request was signed by AWS Signature Version 4. */
+  readonly isAwsSigned?: boolean;
+  readonly nowMs: number;
+}
+
+const kindOfStatus: Readonly<Record<number, FailureKind>> = {
+  400: 'invalid',
+  401: 'credential_refused',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'invalid',
+  406: 'invalid',
+  408: 'unavailable',
+  409: 'conflict',
+  410: 'not_found',
+  411: 'invalid',
+  412: 'conflict',
+  413: 'invalid',
+  414: 'invalid',
+  415: 'invalid',
+  422: 'invalid',
+  423: 'conflict',
+  429: 'rate_limited',
+  451: 'forbidden',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'unavailable',
+};
+
+/** What the status of an answer says about the failure; undefined for a status below 400. */
+export function failureByStatus(answer: ShapedAnswer): CallFailure | undefined {
+  if (answer.status < 400) return undefined;
+  const awsRefusal = answer.isAwsSigned === true ? awsRefusalOf(answer) : undefined;
+  if (awsRefusal !== undefined) {
+    const { kind, problem } = awsRefusal;
+    const failure = describeFailure(answer, kind);
+    const message = [problem, failure.message].filter((text) => text !== undefined).join(' ');
+    // AWS checks who asks before it does anything.
+    return {
+      ...failure,
+      message: message.slice(0, failureMessageCharactersMax),
+      nothing_done: true,
+    };
+  }
+  return describeFailure(answer, failureKindOf(answer));
+}
+
+/** The failure of an answer that is known to have failed, in the provider's words. */
+export function describeFailure(
+  answer: ShapedAnswer,
+  kind: FailureKind,
+  words?: string,
+): CallFailure {
+  const { status, headers, body } = answer;
+  const retryAfter = retryAfterOf(answer, kind);
+  const missingScopes = kind === 'forbidden' ? findMissingScopes(headers, body) : undefined;
+  return {
+    kind,
+    message:
+      words ?? findProviderWords(body, headers['content-type'] ?? '') ?? toStatusText(status),
+    ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
+    ...(missingScopes === undefined ? {} : { missing_scopes: missingScopes }),
+    // RFC 6585 §4: a request that came too often was not served.
+    ...(status === 429 ? { nothing_done: true as const } : {}),
+  };
+}
+
+function failureKindOf({ status, headers, body, hadCredential }: ShapedAnswer): FailureKind {
+  if (status === 401 && !hadCredential) return 'forbidden';
+  // The credential is good: no person has to store it again.
+  if ((status === 400 || status === 401) && refusesScopes(headers, body)) return 'forbidden';
+  // GitHub and others refuse what comes too often with 403.
+  const isLimitUsedUp =
+    headers['retry-after'] !== undefined || headers['x-ratelimit-remaining'] === '0';
+  if (status === 403 && isLimitUsedUp) return 'rate_limited';
+  // 520 to 530 are Cloudflare's words for an origin that does not answer.
+  const isUnreachable = status >= 520 && status <= 530;
+  return kindOfStatus[status] ?? (isUnreachable ? 'unavailable' : 'failed');
+}
+
+/** The smallest number that can be a time; a smaller one is a number of seconds. */
+const epochSecondsMin = 1_000_000_000;
+
+function retryAfterOf({ headers, nowMs }: ShapedAnswer, kind: FailureKind): number | undefined {
+  const askedMs = readRetryAfterMs(headers['retry-after'], nowMs);
+  if (askedMs !== undefined) return toSeconds(askedMs);
+  if (kind !== 'rate_limited') return undefined;
+  const text = headers['ratelimit-reset'] ?? headers['x-ratelimit-reset'] ?? '';
+  if (!/^\d{1,10}$/.test(text)) return undefined;
+  const resetSeconds = Number(text);
+  return toSeconds(
+    resetSeconds < epochSecondsMin ? resetSeconds * 1000 : Math.max(0, resetSeconds * 1000 - nowMs),
+  );
+}
+
+function toSeconds(ms: number): number {
+  return Math.min(retryAfterSecondsMax, Math.ceil(ms / 1000));
+}
+
+function toStatusText(status: number): string {
+  return `The service answered with status ${status} and did not say why.`;
+}

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+
+import type { Sql } from '#database';
+import { appendEvent } from '#events';
+import { v7 as uuidv7 } from 'uuid';
+
+import type { Deps } from '../deps.ts';
+import { deleteExpiredDispatch, insertDispatch, renewLease, takeOverRead } from './dispatch.sql.ts';
+import { findIdempotencyKey, insertIdempotencyKey } from './idempotency.sql.ts';
+import { createIntentEvent } from './audit-entry.ts';
+import type { PermitOrGap } from '../request/permit.ts';
+import { Lease } from './lease.ts';
+import { answerSecondAttempt, differentCallError, inProgressError } from './outcome.ts';
+import { requireAudit } from './require-audit.ts';
+import { audienceOf } from './run.ts';
+import type { RunOutcome, Run } from './run.ts';
+
+export type Claim =
+  | { readonly kind: 'claimed'; readonly leaseToken: string; readonly lease: Lease }
+  | { readonly kind: 'answered'; readonly executed: RunOutcome };
+
+/** Thrown inside the claiming transaction to roll it back when the dispatch exists already. */
+class AlreadyTaken extends Error {
+  override readonly name = 'AlreadyTaken';
+  readonly dispatchId: string;
+
+  constructor(dispatchId: string) {
+    super('dispatch exists');
+    this.dispatchId = dispatchId;
+  }
+}
+
+/**
+ * Commits the dispatch row of a non-read together with its `action.intent` event, before the call
+ * is sent. If an earlier attempt exists, returns that attempt's outcome instead. Of several
+ * concurrent attempts exactly one gets `claimed`.
+ */
+export async function claimDispatch(
+  { db, relay }: Pick<Deps, 'db' | 'relay'>,
+  run: Run,
+): Promise<Claim> {
+  const { permit, entry } = run;
+  const { orgId, dispatchId, callDigest, jti } = permit;
+  const leaseToken = uuidv7();
+  const claimedAt = performance.now();
+  const audience = audienceOf(permit);
+  try {
+    const suspendedCall = await db.transaction(async (tx) => {
+      const idempotencyRow = await claimKey(tx, permit, {
+        dispatchId,
+        approvalId: permit.approvalId,
+      });
+      if (idempotencyRow.kind === 'suspended') return idempotencyRow;
+      if (idempotencyRow.kind === 'elsewhere') throw new AlreadyTaken(idempotencyRow.dispatchId);
+      const { identityId } = permit;
+      const auditJson = JSON.stringify(entry);
+      const dispatch = {
+        dispatchId,
+        orgId,
+        identityId,
+        callDigest,
+        auditId: jti,
+        audit: auditJson,
+        audience,
+        leaseToken,
+        mayRepeat: false,
+      };
+      // Sends both statements at once to save a round trip. A rollback undoes both.
+      const [isFirst] = await Promise.all([
+        insertDispatch(tx, dispatch),
+        appendEvent(tx, createIntentEvent({ orgId, auditId: jti, audience, entry })),
+      ]);
+      if (!isFirst) throw new AlreadyTaken(dispatchId);
+      // Only here: an earlier attempt may have been sent, and then its outcome is the answer.
+      requireAudit({ relay });
+      return undefined;
+    });
+    if (suspendedCall) return { kind: 'answered', executed: suspendedCall };
+  } catch (error) {
+    if (!(error instanceof AlreadyTaken)) throw error;
+    const otherCall = permit.idempotencyKey === null ? 'approval_stale' : 'idempotency_key_reused';
+    const secondAttempt = { orgId, dispatchId: error.dispatchId, callDigest, otherCall } as const;
+    return { kind: 'answered', executed: await answerSecondAttempt(db, secondAttempt) };
+  }
+  const lease = new Lease(claimedAt, () => renewLease(db, { orgId, dispatchId, leaseToken }));
+  return { kind: 'claimed', leaseToken, lease };
+}
+
+/**
+ * Claims an approved read, or returns the outcome of its earlier attempt. A claim of an executor
+ * that died can be taken over. No `action.intent` event is written, because a read changes nothing.
+ */
+export async function claimRead({ db }: Pick<Deps, 'db'>, run: Run): Promise<Claim> {
+  const { permit, entry } = run;
+  const { orgId, identityId, dispatchId, callDigest, jti: auditId } = permit;
+  const leaseToken = uuidv7();
+  const claimedAt = performance.now();
+  const ownDispatch = { orgId, dispatchId, callDigest, auditId, leaseToken };
+  const isClaimedHere =
+    (await insertDispatch(db, {
+      ...ownDispatch,
+      identityId,
+      audit: JSON.stringify(entry),
+      audience: audienceOf(permit),
+      mayRepeat: true,
+    })) || (await takeOverRead(db, ownDispatch));
+  if (!isClaimedHere) {
+    const secondAttempt = { orgId, dispatchId, callDigest, otherCall: 'approval_stale' } as const;
+    return { kind: 'answered', executed: await answerSecondAttempt(db, secondAttempt) };
+  }
+  const lease = new Lease(claimedAt, () => renewLease(db, { orgId, dispatchId, leaseToken }));
+  return { kind: 'claimed', leaseToken, lease };
+}
+
+type IdempotencyKeyClaim =
+  | { readonly kind: 'mine' }
+  | { readonly kind: 'suspended'; readonly approvalId: string }
+  /** Another dispatch of this call holds the idempotency key. */
+  | { readonly kind: 'elsewhere'; readonly dispatchId: string };
+
+/**
+ * Takes the idempotency key of a call, or returns the dispatch or approval that holds the key.
+ * Throws `idempotency_key_reused` when the key was used for another call.
+ */
+export async function claimKey(
+  sql: Sql,
+  permit: PermitOrGap,
+  { dispatchId, approvalId }: { dispatchId: string | null; approvalId: string | null },
+): Promise<IdempotencyKeyClaim> {
+  if (permit.idempotencyKey === null) return { kind: 'mine' };
+  const { orgId, identityId, callDigest } = permit;
+  const keyDigest = keyDigestOf(permit.idempotencyKey);
+  const idempotencyEntry = { orgId, identityId, keyDigest, callDigest, dispatchId, approvalId };
+  if (await insertIdempotencyKey(sql, idempotencyEntry)) {
+    if (dispatchId !== null) await deleteExpiredDispatch(sql, { orgId, dispatchId });
+    return { kind: 'mine' };
+  }
+  const idempotencyRow = await findIdempotencyKey(sql, { orgId, identityId, keyDigest });
+  if (idempotencyRow === undefined) throw inProgressError(); // The key was released after the insert failed.
+  if (idempotencyRow.callDigest !== callDigest) throw differentCallError('idempotency_key_reused');
+  if (idempotencyRow.approvalId !== null) {
+    // When the approval that holds the key is being replayed, the call may go on. Otherwise the
+    // answer is the state of that approval.
+    return idempotencyRow.approvalId === approvalId
+      ? { kind: 'mine' }
+      : { kind: 'suspended', approvalId: idempotencyRow.approvalId };
+  }
+  if (idempotencyRow.dispatchId === null || idempotencyRow.dispatchId === dispatchId)
+    return { kind: 'mine' };
+  return { kind: 'elsewhere', dispatchId: idempotencyRow.dispatchId };
+}
+
+/**
+ * The SHA-256 of an idempotency key. The key itself is not needed, because keys are only compared,
+ * and it could contain characters that the database refuses.
+ */
+export function keyDigestOf(idempotencyKey: string): string {
+  return createHash('sha256').update(idempotencyKey).digest('hex');
+}

@@ -1,0 +1,579 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+import { v7 as uuidv7 } from 'uuid';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
+import { executor } from '#contracts/bus/executor';
+import { blankAuditEntry } from '#contracts/audit';
+import type { Call } from '#contracts/call';
+import type { Permit } from '#contracts/permit';
+import { digestOf } from '#signing';
+import { createLogger } from '#telemetry';
+import { openEgress, parseEgressAllow } from '#egress';
+import { AppError } from '#errors';
+import { programEnv } from '../../test/support/program-env.ts';
+import { Lease } from './lease.ts';
+import { sendOnce } from '../sending/send.ts';
+import { buildHttpRequest } from '../request/domain/build-http-request.ts';
+import { insertDispatch } from './dispatch.sql.ts';
+import { sweepDispatches } from './sweep-dispatches.ts';
+import { canary, context, createWorld, options, testDeadline } from '../world.testing.ts';
+import type { World } from '../world.testing.ts';
+
+let world: World;
+const logger = createLogger({ component: 'test', level: 'silent' });
+
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => world.upstream.reset());
+
+const createCall = () => world.actionCall('create', { title: uuidv7() });
+
+async function execute(call: Call, permit = world.permitOf(call), timeoutMs = 10_000) {
+  const request = { permit, call, options: { ...options, timeoutMs }, context };
+  return executor.endpoints.execute.response.parse(
+    await world.gateway.execute(request, testDeadline()),
+  );
+}
+
+const codeOf = (error: unknown) => AppError.from(error).code;
+
+describe('an allowed non-read', () => {
+  test('has its intent recorded before it is sent, and its outcome before the caller gets the answer', async () => {
+    const call = createCall();
+    const before: unknown[] = [];
+    world.upstream.answer(async (_hit, reply) => {
+      before.push(...(await world.outbox('action.intent')).map(({ audit }) => audit));
+      reply.writeHead(201, { 'content-type': 'application/json' }).end('{"id":7}');
+    });
+    const done = await execute(call);
+    const outcomes = await world.outbox('action.outcome');
+
+    expect(done).toMatchObject({
+      kind: 'called',
+      replayed: false,
+      result: { status_code: 201, body: { id: 7 } },
+    });
+    expect(world.upstream.hits).toHaveLength(1);
+    expect(world.upstream.hits[0]?.body).toBe(
+      JSON.stringify(call.kind === 'action' && call.params),
+    );
+    expect(before).toMatchObject([
+      { outcome: 'started', action: 'create', risk: 'write', service: 'acme' },
+    ]);
+    expect(outcomes.at(-1)?.audit).toMatchObject({
+      outcome: 'called',
+      http_status: 201,
+      action: 'create',
+    });
+    expect(outcomes.at(-1)?.data['audit_id']).toBe(done.kind === 'called' && done.auditId);
+  });
+
+  test('can be a GET whose risk makes it a non-read', async () => {
+    await execute(world.actionCall('risky'));
+
+    expect((await world.outbox('action.intent')).at(-1)?.audit?.action).toBe('risky');
+  });
+
+  test('has the outcome `called` with any status of the upstream, and when the answer breaks off', async () => {
+    world.upstream.answer((_hit, reply) => {
+      reply.writeHead(500, { 'content-type': 'text/plain', 'content-length': '100' });
+      reply.write('half');
+      setTimeout(() => reply.destroy(), 20);
+    });
+
+    expect(await execute(createCall())).toMatchObject({
+      result: { status_code: 500, body: null, body_omitted: { reason: 'incomplete', size: 100 } },
+    });
+  });
+
+  test('is never sent again when its answer is lost, and its outcome stays unknown', async () => {
+    world.upstream.answer((_hit, reply) => reply.destroy());
+    const call = createCall();
+    const permit = world.permitOf(call);
+
+    await expect(execute(call, permit)).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      details: { audit_id: expect.any(String) },
+    });
+    world.upstream.reset();
+    await expect(execute(call, permit)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(world.upstream.hits).toHaveLength(0);
+    expect((await world.outbox('action.outcome')).at(-1)?.audit).toMatchObject({
+      outcome: 'outcome_unknown',
+      error: 'outcome_unknown',
+    });
+  });
+
+  test('has an unknown outcome when its deadline ends before the answer', async () => {
+    world.upstream.answer(() => {});
+
+    await expect(execute(createCall(), undefined, 100)).rejects.toMatchObject({
+      code: 'outcome_unknown',
+    });
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('fails with a specific error when nothing was sent', async () => {
+    const call = world.rawCall({ method: 'POST', target: 'https://127.0.0.1:9/', body: { a: 1 } });
+    const permit = world.permitOf(call, {
+      hosts: ['127.0.0.1:9'],
+      keys: ['http:POST:127.0.0.1:9/'],
+    });
+
+    await expect(execute(call, permit)).rejects.toMatchObject({ code: 'upstream_unreachable' });
+    await expect(execute(call, permit)).rejects.toMatchObject({ code: 'upstream_unreachable' });
+  });
+
+  test('follows no redirect', async () => {
+    world.upstream.answer((_hit, reply) => reply.writeHead(307, { location: '/things' }).end());
+
+    expect(await execute(createCall())).toMatchObject({ result: { status_code: 307 } });
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('has a storable outcome when the answer contains zero bytes', async () => {
+    world.upstream.answer((_hit, reply) =>
+      reply.setHeader('content-type', 'application/json').end(String.raw`{"a":"\u0000\ud800"}`),
+    );
+    const call = createCall();
+    const permit = world.permitOf(call);
+    await execute(call, permit);
+
+    expect(await execute(call, permit)).toMatchObject({
+      replayed: true,
+      result: { body: { a: '\0\ud800' } },
+    });
+  });
+});
+
+describe('a dispatch id', () => {
+  test('leads to one request to the upstream, however many concurrent calls have this dispatch id', async () => {
+    await using second = await world.start();
+    expect(second).toBeDefined();
+    world.upstream.answer((_hit, reply) => void setTimeout(() => reply.end('done'), 100));
+    const call = createCall();
+    const permit = world.permitOf(call);
+    const all = await Promise.allSettled(Array.from({ length: 20 }, () => execute(call, permit)));
+
+    expect(world.upstream.hits).toHaveLength(1);
+    const freshOutcomes = all.filter(
+      (each) => each.status === 'fulfilled' && each.value.kind === 'called' && !each.value.replayed,
+    );
+    expect(freshOutcomes).toHaveLength(1);
+    for (const each of all) {
+      if (each.status === 'rejected') expect(codeOf(each.reason)).toBe('execution_in_progress');
+    }
+    expect(await execute(call, permit)).toMatchObject({ replayed: true, result: { body: 'done' } });
+    const { auditId } = (freshOutcomes[0] as PromiseFulfilledResult<{ auditId: string }>).value;
+    const outcomeEvents = (await world.outbox('action.outcome')).filter(
+      ({ data }) => data['audit_id'] === auditId,
+    );
+    expect(outcomeEvents).toHaveLength(1);
+  });
+
+  test('is read from the permit, so that a permit used with other ids sends nothing more', async () => {
+    const call = createCall();
+    const permit = world.permitOf(call);
+    const first = await execute(call, permit);
+    const executeWithKey = (idempotencyKey: string) =>
+      world.gateway.execute(
+        {
+          permit,
+          call,
+          options: { ...options, idempotencyKey },
+          context: { ...context, requestId: uuidv7() },
+        },
+        testDeadline(),
+      );
+
+    expect(first).toMatchObject({ kind: 'called', replayed: false });
+    for (let round = 0; round < 2; round += 1) {
+      expect(await executeWithKey(uuidv7())).toEqual({ ...first, replayed: true });
+    }
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('that belongs to another call is refused, and the outcome of that call is not revealed', async () => {
+    const dispatchId = uuidv7();
+    const [one, other] = [createCall(), createCall()];
+    await execute(one, world.permitOf(one, { dispatchId }));
+
+    await expect(execute(other, world.permitOf(other, { dispatchId }))).rejects.toMatchObject({
+      code: 'approval_stale',
+    });
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+});
+
+/** Stores the row that a process leaves when it dies after its dispatch and before the answer. */
+async function abandonDispatch(
+  call: Call,
+  { dispatchId, ageSeconds }: { dispatchId: string; ageSeconds: number },
+) {
+  await insertDispatch(world.sql, {
+    dispatchId,
+    orgId: world.orgId,
+    identityId: world.agentId,
+    callDigest: digestOf(call),
+    auditId: uuidv7(),
+    audit: JSON.stringify(blankAuditEntry('left behind')),
+    audience: [world.userId],
+    leaseToken: uuidv7(),
+    mayRepeat: false,
+  });
+  await world.sql`
+    update executor.dispatch
+       set lease_until = now() - ${ageSeconds} * interval '1 second'
+     where dispatch_id = ${dispatchId}
+  `;
+}
+
+describe('a dispatch whose executor died', () => {
+  const outcomesOf = async (description: string) =>
+    (await world.outbox('action.outcome')).filter(
+      ({ audit }) => audit?.description === description,
+    );
+
+  test('is in progress until its lease ends; then its outcome is unknown, and the call is not sent again', async () => {
+    const call = createCall();
+    const dispatchId = uuidv7();
+    await abandonDispatch(call, { dispatchId, ageSeconds: -10 });
+
+    await expect(execute(call, world.permitOf(call, { dispatchId }))).rejects.toMatchObject({
+      code: 'execution_in_progress',
+    });
+    await world.sql`update executor.dispatch set lease_until = now() where dispatch_id = ${dispatchId}`;
+    const secondAttempts = await Promise.allSettled(
+      Array.from({ length: 10 }, () => execute(call, world.permitOf(call, { dispatchId }))),
+    );
+    for (const each of secondAttempts) {
+      expect(each.status === 'rejected' && codeOf(each.reason)).toBe('outcome_unknown');
+    }
+    expect(world.upstream.hits).toHaveLength(0);
+    expect(await outcomesOf('left behind')).toHaveLength(1);
+  });
+
+  test('gets an unknown outcome exactly once, however many executors sweep', async () => {
+    const before = (await outcomesOf('left behind')).length;
+    for (let n = 0; n < 5; n += 1)
+      await abandonDispatch(createCall(), { dispatchId: uuidv7(), ageSeconds: 60 });
+    await Promise.all(Array.from({ length: 5 }, () => sweepDispatches({ db: world.sql, logger })));
+
+    const outcomes = await outcomesOf('left behind');
+    expect(outcomes).toHaveLength(before + 5);
+    expect(outcomes.at(-1)?.audit).toMatchObject({
+      outcome: 'outcome_unknown',
+      error: 'outcome_unknown',
+    });
+  });
+
+  test('has an unknown outcome when another executor recorded that before the first executor finished', async () => {
+    const call = createCall();
+    const dispatchId = uuidv7();
+    const permit = world.permitOf(call, { dispatchId });
+    const callArrived = Promise.withResolvers<() => void>();
+    world.upstream.answer((_hit, reply) => callArrived.resolve(() => reply.end('late')));
+    const slowReplicaOutcome = execute(call, permit).catch(codeOf);
+    const finishAnswer = await callArrived.promise;
+    await world.sql`
+      update executor.dispatch set lease_until = now() where dispatch_id = ${dispatchId}
+    `;
+    await expect(execute(call, permit)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    finishAnswer();
+
+    expect(await slowReplicaOutcome).toBe('outcome_unknown');
+    const ids = (await world.outbox('action.outcome')).map(({ data }) => data['audit_id']);
+    expect(ids.filter((id) => id === ids.at(-1))).toHaveLength(1);
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('is sent by no executor whose lease on it has ended', async () => {
+    using expiredLease = new Lease(performance.now() - 15_000, async () => true);
+    using validLease = new Lease(performance.now(), async () => true);
+    await using egress = openEgress({ allow: parseEgressAllow('127.0.0.1/32') });
+    const { baseUrl } = world.upstream;
+    const call = world.rawCall({ method: 'POST', target: `${baseUrl}/x`, body: 1 });
+    const request = buildHttpRequest({ call, baseUrl: null, callDigest: '0'.repeat(64) });
+    const prepared = { request, template: undefined, action: undefined, baseUrl: null };
+    const payload = world.permitOf(call).split('.')[0] ?? '';
+    const permit = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Permit;
+    const sending = { permit, prepared, credentials: [], timeoutMs: 5_000 };
+    const send = (lease: Lease) =>
+      sendOnce(
+        {
+          egress,
+          storedBytesMax: 100_000,
+          inlineBytesMax: 1_000,
+          owners: {} as never,
+          baseUrl,
+        },
+        sending,
+        () => lease.requireAlive(),
+      );
+
+    expect(await send(expiredLease)).toMatchObject({
+      kind: 'unsent',
+      error: { code: 'unavailable' },
+    });
+    expect(world.upstream.hits).toHaveLength(0);
+    expect((await send(validLease)).kind).toBe('answered');
+  });
+
+  test('is erased after a day, with its outcome and idempotency key', async () => {
+    await execute(createCall());
+    await world.sql`update executor.dispatch set created_at = now() - interval '25 hours'`;
+    await sweepDispatches({ db: world.sql, logger });
+
+    expect(await world.sql`select 1 from executor.dispatch`).toHaveLength(0);
+  });
+
+  test('leaves exactly one request and an unknown outcome when the process is killed during the call', async () => {
+    await using worldOfOneReplica = await createWorld();
+    const value = canary();
+    const body = { name: 'killed', value, allowed_hosts: [worldOfOneReplica.upstream.host] };
+    const { id } = await worldOfOneReplica.gateway.createSecret(
+      { principal: worldOfOneReplica.admin, body },
+      testDeadline(),
+    );
+    const call = worldOfOneReplica.actionCall('create', { title: 'killed' });
+    const dispatchId = uuidv7();
+    // Signs a new permit for each attempt, because a permit lives for only five seconds.
+    const attemptCall = () => {
+      const permit = worldOfOneReplica.permitOf(call, {
+        dispatchId,
+        secrets: [{ id, name: 'killed' }],
+      });
+      return worldOfOneReplica.gateway.execute({ permit, call, options, context }, testDeadline());
+    };
+    await worldOfOneReplica.stopExecutor();
+    await using child = startProcess(worldOfOneReplica.variables);
+    await expect.poll(child.output).toContain('started');
+    worldOfOneReplica.upstream.answer(() => child.kill());
+    const lostAttempt = attemptCall().catch(codeOf);
+    await child.exited;
+
+    await using _successor = await worldOfOneReplica.start();
+    await worldOfOneReplica.sql`update executor.dispatch set lease_until = now()`;
+    await expect(attemptCall()).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(worldOfOneReplica.upstream.hits).toHaveLength(1);
+    expect(worldOfOneReplica.upstream.hits[0]?.headers.authorization).toBe(`Bearer ${value}`);
+    expect(child.output()).not.toContain('CANARY');
+    expect(await lostAttempt).toBe('unavailable');
+  });
+});
+
+/**
+ * Starts the executor as its own process and collects its output. Disposing the result kills the
+ * process if it still runs.
+ */
+function startProcess(variables: Record<string, string>) {
+  const child = spawn(process.execPath, ['executor/main.ts'], {
+    env: { ...programEnv, ...variables, LOG_LEVEL: 'trace' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => void (output += chunk));
+  child.stderr.on('data', (chunk) => void (output += chunk));
+  const exited = once(child, 'exit');
+  return {
+    exited,
+    output: () => output,
+    kill: () => void child.kill('SIGKILL'),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+describe('an idempotency key', () => {
+  const permitWithKey = (call: Call, key: string, parts: Partial<Permit> = {}) =>
+    world.permitOf(call, { idempotencyKey: key, dispatchId: `idempotency-${key}`, ...parts });
+
+  test('returns the first answer again without another call to the upstream', async () => {
+    const key = uuidv7();
+    const call = createCall();
+    const all = await Promise.allSettled(
+      Array.from({ length: 20 }, () => execute(call, permitWithKey(call, key))),
+    );
+    const last = await execute(call, permitWithKey(call, key));
+
+    expect(world.upstream.hits).toHaveLength(1);
+    expect(all.some((each) => each.status === 'fulfilled')).toBe(true);
+    expect(last).toMatchObject({ replayed: true, result: { status_code: 200 } });
+  });
+
+  test('is refused for a call with another body, and can be used by another identity', async () => {
+    const key = uuidv7();
+    const [one, other] = [createCall(), createCall()];
+    await execute(one, permitWithKey(one, key));
+
+    await expect(execute(other, permitWithKey(other, key))).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+    });
+    const otherCaller = { identityId: uuidv7(), dispatchId: `idempotency-${uuidv7()}` };
+    expect(await execute(other, permitWithKey(other, key, otherCaller))).toMatchObject({
+      replayed: false,
+    });
+    expect(world.upstream.hits).toHaveLength(2);
+  });
+
+  test('can be used again after a call that was not sent', async () => {
+    const key = uuidv7();
+    const callToClosedPort = world.rawCall({
+      method: 'POST',
+      target: 'https://127.0.0.1:9/',
+      body: 1,
+    });
+    const parts = { hosts: ['127.0.0.1:9'], keys: ['http:POST:127.0.0.1:9/'] };
+    await expect(
+      execute(callToClosedPort, permitWithKey(callToClosedPort, key, parts)),
+    ).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+    });
+
+    const call = createCall();
+    expect(await execute(call, permitWithKey(call, key))).toMatchObject({ replayed: false });
+  });
+
+  test('cannot be used again while the outcome of its call is unknown', async () => {
+    const key = uuidv7();
+    const call = createCall();
+    world.upstream.answer((_hit, reply) => reply.destroy());
+    await expect(execute(call, permitWithKey(call, key))).rejects.toMatchObject({
+      code: 'outcome_unknown',
+    });
+    world.upstream.reset();
+
+    await expect(execute(call, permitWithKey(call, key))).rejects.toMatchObject({
+      code: 'outcome_unknown',
+    });
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
+  test('can be used again after 24 hours', async () => {
+    const key = uuidv7();
+    const [one, other] = [createCall(), createCall()];
+    await execute(one, permitWithKey(one, key));
+    await world.sql`update executor.idempotency set created_at = now() - interval '25 hours'`;
+    await world.sql`update executor.dispatch set created_at = now() - interval '25 hours'`;
+
+    expect(await execute(other, permitWithKey(other, key))).toMatchObject({ replayed: false });
+    expect(world.upstream.hits).toHaveLength(2);
+  });
+
+  test('of a call that waits for approval returns the approval, except to the replay of that approval', async () => {
+    const key = uuidv7();
+    const approvalId = uuidv7();
+    const call = createCall();
+    const gap = world.gapOf(call, { idempotencyKey: key, jti: approvalId });
+    const preview = (id: string, of = call, by = gap) =>
+      world.approvals.preview({ gap: by, call: of, options, approvalId: id }, testDeadline());
+    const first = await preview(approvalId);
+    const other = createCall();
+
+    expect(first.kind).toBe('preview');
+    expect((await preview(approvalId)).kind).toBe('preview');
+    // The caller makes the same call again. Policy signs a new permission gap, and the executor
+    // returns the first approval.
+    const secondAttempts = world.gapOf(call, { idempotencyKey: key });
+    expect((await preview(approvalId, call, secondAttempts)).kind).toBe('preview');
+    expect(await preview(uuidv7())).toEqual({
+      kind: 'seen',
+      outcome: { kind: 'suspended', approvalId },
+    });
+    expect(await execute(call, permitWithKey(call, key))).toEqual({
+      kind: 'suspended',
+      approvalId,
+    });
+    await expect(
+      preview(uuidv7(), other, world.gapOf(other, { idempotencyKey: key })),
+    ).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+    });
+    expect(world.upstream.hits).toHaveLength(0);
+
+    if (first.kind !== 'preview') return;
+    const { sealedCall } = first;
+    const permit = permitWithKey(call, key, {
+      approvalId,
+      executionId: uuidv7(),
+      ...targetOf(gap),
+    });
+    const replayed = await world.approvals.executeFrozen(
+      { permit, sealedCall, context },
+      testDeadline(),
+    );
+    expect(replayed).toMatchObject({ kind: 'called', replayed: false });
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+
+  test('of a finished call returns the outcome, even when no rule allows the call any more', async () => {
+    const key = uuidv7();
+    const call = createCall();
+    await execute(call, permitWithKey(call, key));
+    const gap = world.gapOf(call, { idempotencyKey: key });
+
+    expect(
+      await world.approvals.preview({ gap, call, options, approvalId: uuidv7() }, testDeadline()),
+    ).toMatchObject({
+      kind: 'seen',
+      outcome: { kind: 'called', replayed: true },
+    });
+  });
+});
+
+/** The target of a signed permission gap, for the permit of the replay. */
+function targetOf(gap: string): Pick<Permit, 'target'> {
+  const payload = gap.split('.')[0] ?? '';
+  return { target: (JSON.parse(Buffer.from(payload, 'base64url').toString()) as Permit).target };
+}
+
+describe('a non-read that cannot be recorded', () => {
+  /** What the caller is told, and the marks of the error. */
+  const refusalOf = async (call: Call) =>
+    execute(call).then(
+      () => 'called',
+      (error: unknown) => ({ code: codeOf(error), unsent: AppError.from(error).details['unsent'] }),
+    );
+
+  test('because the disk of the database is full fails as `unavailable`, and is not sent', async () => {
+    await world.sql.unsafe(`
+      create function executor.refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
+      create trigger refuse before insert on executor.dispatch
+        for each row execute function executor.refuse()`);
+    try {
+      expect(await refusalOf(createCall())).toEqual({ code: 'unavailable', unsent: true });
+    } finally {
+      await world.sql.unsafe('drop trigger refuse on executor.dispatch');
+    }
+    expect(world.upstream.hits).toEqual([]);
+  });
+
+  test('because the database does not answer fails as `unavailable` before the caller’s deadline, is never sent, and can be repeated', async () => {
+    const call = createCall();
+    const permit = { idempotencyKey: uuidv7() };
+    let refusal: unknown;
+    await world.sql.begin(async (tx) => {
+      await tx.unsafe('lock table executor.dispatch in exclusive mode');
+      refusal = await execute(call, world.permitOf(call, permit)).catch((error: unknown) =>
+        AppError.from(error),
+      );
+    });
+    expect(refusal).toMatchObject({ code: 'unavailable', details: { unsent: true } });
+
+    let repeated: unknown;
+    await expect
+      .poll(async () => {
+        repeated = await execute(call, world.permitOf(call, permit)).catch(codeOf);
+        return repeated;
+      })
+      .toMatchObject({ kind: 'called', replayed: false });
+    expect(world.upstream.hits).toHaveLength(1);
+  });
+});

@@ -1,0 +1,99 @@
+import type { Deadline } from '#bus';
+import type { AccountAddress, AccountPin } from '#contracts/account-value';
+import type { Principal } from '#contracts/vocabulary';
+import type { Transaction } from '#database';
+import { AppError } from '#errors';
+import { appendEvent } from '#events';
+import { placesFor, withAddress } from '../account-values/bind-account.ts';
+import { createConnectionEvent } from './connection-event.ts';
+import type { Deps } from '../deps.ts';
+import {
+  findReferenced,
+  mayWriteCredential,
+  newHostsOf,
+  parseHosts,
+  parseReference,
+  referenceOf,
+} from '../credentials/domain/credential-rules.ts';
+import { addConnectionHosts, listConnectionsByName, updateAccountPin } from './connection.sql.ts';
+import type { StoredConnection } from './connection.sql.ts';
+import { lockTokens } from './connection-tokens.sql.ts';
+import { checkHostsAreKnown } from '../credentials/check-known-hosts.ts';
+import type { AllowHostsFields } from '../credentials/check-known-hosts.ts';
+
+/**
+ * Allows a connection's token to go to the hosts of a service that is being connected. The caller
+ * must be allowed to write the connection.
+ */
+export async function allowConnectionHosts(
+  { db, readPrincipal, listServiceHosts }: Pick<Deps, 'db' | 'readPrincipal' | 'listServiceHosts'>,
+  { principal: signed, reference, hosts, template, baseUrl }: AllowHostsFields,
+  deadline: Deadline,
+): Promise<Record<string, never>> {
+  const principal = readPrincipal(signed);
+  const { orgId, userId } = principal;
+  const { name } = parseReference(reference);
+  const hostsToAllow = parseHosts(hosts);
+  const { account = null } = await checkHostsAreKnown(
+    { listServiceHosts },
+    principal,
+    { template, baseUrl, hosts: hostsToAllow },
+    deadline,
+  );
+  await db.transaction(async (tx) => {
+    const connections = await listConnectionsByName(tx, { orgId, userId, names: [name] });
+    const connection = findReferenced(connections, reference);
+    if (connection === undefined) {
+      throw new AppError('credential_missing', `Make the connection "${reference}" first.`, {
+        details: { connection: reference },
+      });
+    }
+    const credential = { kind: 'connection', reference } as const;
+    const missing = newHostsOf(principal, connection, { hosts: hostsToAllow, name: credential });
+    const newPlaces = await allowPlaces(tx, principal, { connection, baseUrl, address: account });
+    if (missing.length === 0 && newPlaces.length === 0) return;
+    if (missing.length > 0) {
+      await addConnectionHosts(tx, { orgId, id: connection.id, hosts: missing });
+    }
+    const allowed = newPlaces.length > 0 ? newPlaces : missing;
+    const text = `Let connection ${name} go to ${allowed.join(', ')}`;
+    const by = { principal, context: null };
+    await appendEvent(tx, createConnectionEvent('connection.changed', { connection, text, by }));
+  });
+  return {};
+}
+
+/**
+ * Lets the token go to the base URL of the service, if that URL is for the value to which the
+ * connection is bound, and to the servers that actions have of their own. Returns what was added. The executor checks that against the template that policy has recorded, because
+ * a compromised registry could name another base URL.
+ */
+async function allowPlaces(
+  tx: Transaction,
+  principal: Principal,
+  {
+    connection,
+    baseUrl,
+    address,
+  }: { connection: StoredConnection; baseUrl: string; address: AccountAddress | null },
+): Promise<readonly string[]> {
+  const { orgId, id } = connection;
+  if (connection.pin === null) return [];
+  const places = placesFor(address, baseUrl);
+  const listMissing = (from: AccountPin) => places.filter((url) => !from.baseUrls.includes(url));
+  if (listMissing(connection.pin).length === 0) return [];
+  // Services that are connected at the same time each add to what the others have stored.
+  const pin = (await lockTokens(tx, { orgId, id }))?.pin ?? connection.pin;
+  const missing = listMissing(pin);
+  if (missing.length === 0) return [];
+  const widened = withAddress(pin, address);
+  const refused = listMissing(widened);
+  const isAllowed = refused.length === 0 && mayWriteCredential(principal, connection);
+  if (isAllowed && (await updateAccountPin(tx, { orgId, id, pin: widened }))) return missing;
+  const reference = referenceOf(connection);
+  throw new AppError(
+    'host_not_allowed',
+    `The connection "${reference}" opens ${pin.label} only, and does not go to ${(refused.length === 0 ? missing : refused).join(', ')}. Make another connection for it.`,
+    { details: { connection: reference, account_value: pin.value } },
+  );
+}

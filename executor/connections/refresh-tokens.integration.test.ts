@@ -1,0 +1,432 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+
+import { v7 as uuidv7 } from 'uuid';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
+import type { Connection } from '#contracts/http/connections';
+import type { Event } from '#contracts/events';
+import { openDatabase } from '#database';
+import type { Database } from '#database';
+import { openEgress, parseEgressAllow } from '#egress';
+import { createLogger } from '#telemetry';
+import { SecretText } from '#config';
+import { startTestProvider } from '../../test/support/oauth-provider.ts';
+import type { TestProvider } from '../../test/support/oauth-provider.ts';
+import { programEnv } from '../../test/support/program-env.ts';
+import { readMasterKeys } from '../vault/master-keys.ts';
+import { openVault } from '../vault/vault.ts';
+import { createWorld, testDeadline } from '../world.testing.ts';
+import type { World } from '../world.testing.ts';
+import { openConnections } from './open-connections.ts';
+
+const context = { requestId: 'req-1', traceId: null, ip: '192.0.2.1' };
+let world: World;
+let provider: TestProvider;
+let db: Database;
+/** The connection dependencies of an executor, built in this process. */
+let executorConnections: ReturnType<typeof openConnections>;
+const cleanup = new AsyncDisposableStack();
+
+beforeAll(async () => {
+  world = cleanup.use(await createWorld());
+  provider = cleanup.use(await startTestProvider());
+  await putApp();
+  db = cleanup.use(
+    openDatabase({
+      url: world.variables['EXECUTOR_DATABASE_URL'] ?? '',
+      schema: 'executor',
+      connectionsMax: 4,
+    }),
+  );
+  const masterKeys = readMasterKeys(new SecretText(world.variables['MASTER_KEY'] ?? ''));
+  const logger = createLogger({ component: 'test', level: 'silent' });
+  executorConnections = openConnections({
+    db,
+    egress: cleanup.use(openEgress({ allow: parseEgressAllow('127.0.0.1/32') })),
+    vault: await openVault({ db, masterKeys, logger }),
+    logger,
+    baseUrl: 'http://127.0.0.1:8080',
+    ofEnvironment: new Map(),
+  });
+});
+afterAll(() => cleanup.disposeAsync());
+beforeEach(() => {
+  Object.assign(provider, { changeAnswer: null, expiresInSeconds: 3600, waitBeforeAnswer: null });
+  provider.tokenRequests.length = 0;
+});
+
+function putApp(definition: Record<string, unknown> = {}) {
+  const { issuer } = provider;
+  return world.gateway.putOauthApp(
+    {
+      principal: world.admin,
+      provider: 'mock',
+      context,
+      body: {
+        client_id: 'gateway',
+        client_secret: 'CANARY-client-secret',
+        definition: { title: 'Mock', issuer, hosts: ['api.example.com'], ...definition } as never,
+      },
+    },
+    testDeadline(),
+  );
+}
+
+let nameCount = 0;
+/** Stores an active connection whose token ends in `endsInSeconds`. */
+async function connect(endsInSeconds: number | null = null): Promise<Connection> {
+  const credential = { kind: 'session' as const, id: uuidv7(), clientId: null };
+  const principal = world.principalOf({ role: 'admin', credential });
+  const body = { provider: 'mock', name: `c${(nameCount += 1)}`, scopes: ['read'] };
+  const requestedConnection = await world.gateway.createConnection(
+    { principal, body, context },
+    testDeadline(),
+  );
+  const id = requestedConnection.authorization_url.split('/').at(-1) ?? '';
+  const { url } = await world.gateway.beginConnectionFlow(
+    { principal, id, context },
+    testDeadline(),
+  );
+  const reply = await fetch(url, { redirect: 'manual' });
+  const query = new URL(reply.headers.get('location') ?? '').search.slice(1);
+  const { connection } = await world.gateway.finishConnectionFlow(
+    { principal, provider: 'mock', query, context },
+    testDeadline(),
+  );
+  if (endsInSeconds !== null) await setTokenEnd(connection, endsInSeconds);
+  provider.tokenRequests.length = 0;
+  return connection;
+}
+
+async function setTokenEnd({ id }: { id: string }, seconds: number): Promise<void> {
+  await world.sql`
+    update executor.connection
+       set expires_at = now() + make_interval(secs => ${seconds}),
+           refresh_at = now() + make_interval(secs => ${seconds - 60})
+     where id = ${id}
+  `;
+}
+
+/** Changes the stored times, as if ten seconds had passed, so that a delayed refresh is due. */
+async function letTimePass({ id }: { id: string }): Promise<void> {
+  await world.sql`
+    update executor.connection
+       set refresh_at = now(),
+           refresh_lease_until = case when refresh_lease is null then null else now() end
+     where id = ${id}
+  `;
+  executorConnections.forget(null);
+}
+
+const openToken = ({ id }: { id: string }, refusedVersion?: number) =>
+  executorConnections.openAccessToken(
+    {
+      orgId: world.orgId,
+      connectionId: id,
+      ...(refusedVersion === undefined ? {} : { refused: refusedVersion }),
+    },
+    testDeadline(),
+  );
+const statusOf = async ({ id }: { id: string }) =>
+  (await world.gateway.getConnection({ principal: world.admin, id }, testDeadline())).status;
+const listReauthEvents = async ({ id }: { id: string }): Promise<Event[]> =>
+  (await world.outbox('connection.needs_reauth')).filter(
+    ({ data }) => data['connection_id'] === id,
+  );
+
+function startTokenUser(connection: { id: string }, times: number) {
+  const child = spawn(
+    process.execPath,
+    ['executor/connections/token-user.testing.ts', world.orgId, connection.id, String(times)],
+    {
+      env: { ...programEnv, ...world.variables },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    ready: async () => expect((await lines.next()).value).toBe('ready'),
+    go: () => child.stdin.write('go\n'),
+    results: async (): Promise<string[]> => JSON.parse(String((await lines.next()).value)),
+    async kill() {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+describe('an access token', () => {
+  test('is not refreshed before its last minute', async () => {
+    const connection = await connect(90);
+    const token = await openToken(connection);
+    expect(token.reveal()).toMatch(/^CANARY-access-/);
+    expect(token).toMatchObject({
+      tier: 'user',
+      ownerId: world.userId,
+      allowedHosts: ['api.example.com'],
+      grantedScopes: ['read', 'write'],
+    });
+    expect(JSON.stringify(token)).not.toContain('CANARY');
+    expect(provider.refreshes()).toBe(0);
+  });
+
+  test(
+    'is refreshed once for a hundred calls in three processes',
+    { timeout: 60_000 },
+    async () => {
+      const connection = await connect(-1);
+      const userProcesses = [
+        startTokenUser(connection, 34),
+        startTokenUser(connection, 33),
+        startTokenUser(connection, 33),
+      ];
+      for (const user of userProcesses) await user.ready();
+      // The provider answers after a pause that is long enough for all callers to ask.
+      provider.waitBeforeAnswer = () => new Promise((resolve) => setTimeout(resolve, 500));
+      for (const user of userProcesses) user.go();
+      const tokens = (await Promise.all(userProcesses.map((user) => user.results()))).flat();
+      expect(tokens).toHaveLength(100);
+      expect(new Set(tokens).size).toBe(1);
+      expect(tokens[0]).toMatch(/^CANARY-access-/);
+      expect(provider.refreshes()).toBe(1);
+    },
+  );
+
+  test('stays usable with a rotated refresh token, and with fields that the provider leaves out', async () => {
+    const connection = await connect(-1);
+    await openToken(connection);
+    const [first] = provider.tokenRequests;
+    await setTokenEnd(connection, 30);
+    provider.changeAnswer = (response) => {
+      delete (response.body as Record<string, unknown>)['refresh_token'];
+      delete (response.body as Record<string, unknown>)['scope'];
+    };
+    executorConnections.forget(null);
+    expect((await openToken(connection)).grantedScopes).toEqual(['read', 'write']);
+    await setTokenEnd(connection, 30);
+    provider.changeAnswer = null;
+    executorConnections.forget(null);
+    await openToken(connection);
+    const sentTokens = provider.tokenRequests.map(({ refresh_token: token }) => token);
+    expect(sentTokens[0]).toBe(first?.['refresh_token']);
+    expect(sentTokens[1]).not.toBe(sentTokens[0]);
+    expect(sentTokens[2]).toBe(sentTokens[1]);
+  });
+
+  test('is refreshed once when the upstream has refused it to several calls', async () => {
+    const connection = await connect();
+    const { version } = await openToken(connection);
+    const tokens = await Promise.all(
+      Array.from({ length: 20 }, () => openToken(connection, version)),
+    );
+    expect(new Set(tokens.map((token) => token.version))).toEqual(new Set([version + 1]));
+    expect((await openToken(connection, version)).version).toBe(version + 1);
+    expect(provider.refreshes()).toBe(1);
+  });
+
+  test('without an expiry time is never refreshed', async () => {
+    provider.expiresInSeconds = null;
+    const connection = await connect();
+    expect(connection.expires_at).toBeNull();
+    await openToken(connection);
+    expect(provider.refreshes()).toBe(0);
+  });
+
+  test('with a short lifetime is refreshed after half of it', async () => {
+    provider.expiresInSeconds = 20;
+    const connection = await connect();
+    await openToken(connection);
+    expect(provider.refreshes()).toBe(0);
+  });
+});
+
+describe('when the provider gives no new access token', () => {
+  test('because the refresh token is no longer valid, the owner is notified once', async () => {
+    const connection = await connect(-1);
+    provider.changeAnswer = (response) => {
+      response.statusCode = 400;
+      response.body = { error: 'invalid_grant' };
+    };
+    const failures = await Promise.allSettled(
+      Array.from({ length: 20 }, () => openToken(connection)),
+    );
+    for (const failure of failures) {
+      expect(failure).toMatchObject({
+        status: 'rejected',
+        reason: {
+          code: 'reauth_required',
+          details: {
+            connection_id: connection.id,
+            auth_url: `http://127.0.0.1:8080/connect/repair/${connection.id}`,
+          },
+        },
+      });
+    }
+    expect(await statusOf(connection)).toBe('needs_reauth');
+    expect(await listReauthEvents(connection)).toMatchObject([
+      { data: { auth_url: expect.stringContaining(connection.id) }, audience: [world.userId] },
+    ]);
+    expect(provider.refreshes()).toBe(1);
+    const [row] = await world.sql<{ sealed_tokens: unknown }[]>`
+      select sealed_tokens from executor.connection where id = ${connection.id}
+    `;
+    expect(row?.sealed_tokens).toBeNull();
+  });
+
+  test.for([
+    [
+      'answers with status 500',
+      'upstream_incomplete',
+      { statusCode: 500, body: { error: 'invalid_grant' } },
+    ],
+    ['answers with status 429', 'upstream_incomplete', { statusCode: 429, body: {} }],
+    [
+      'does not know the client',
+      'upstream_incomplete',
+      { statusCode: 401, body: { error: 'invalid_client' } },
+    ],
+    [
+      'answers with text that is no JSON',
+      'upstream_incomplete',
+      { statusCode: 200, body: 'a page' },
+    ],
+    [
+      'answers without a token',
+      'upstream_incomplete',
+      { statusCode: 200, body: { token_type: 'Bearer' } },
+    ],
+  ] as const)(
+    'because the provider %s, the executor asks again later',
+    async ([, code, answer]) => {
+      const connection = await connect(-1);
+      provider.changeAnswer = (response) => Object.assign(response, answer);
+      await expect(openToken(connection)).rejects.toMatchObject({ code });
+      expect(await statusOf(connection)).toBe('active');
+      provider.changeAnswer = null;
+      // After this, the executor reads the state from the database again, as it does after a pause.
+      executorConnections.forget(null);
+      await expect(openToken(connection)).rejects.toMatchObject({ code: 'upstream_unreachable' });
+      expect(provider.refreshes()).toBe(1);
+      await letTimePass(connection);
+      expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
+      expect(await listReauthEvents(connection)).toEqual([]);
+    },
+  );
+
+  test('in the last minute of the current token, calls use the current token', async () => {
+    const connection = await connect(30);
+    provider.changeAnswer = (response) => Object.assign(response, { statusCode: 503, body: {} });
+    expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
+    expect(provider.refreshes()).toBe(1);
+  });
+
+  test('because it never gave a refresh token, the owner is notified', async () => {
+    provider.changeAnswer = (response) => {
+      delete (response.body as Record<string, unknown>)['refresh_token'];
+    };
+    const connection = await connect(-1);
+    await expect(openToken(connection)).rejects.toMatchObject({ code: 'reauth_required' });
+    expect(await listReauthEvents(connection)).toHaveLength(1);
+    expect(provider.refreshes()).toBe(0);
+  });
+
+  test('although the executor asked for one, an access token that is still valid stays in use', async () => {
+    provider.changeAnswer = (response) => {
+      delete (response.body as Record<string, unknown>)['refresh_token'];
+    };
+    const connection = await connect();
+    const { id } = connection;
+    const refreshOutcome = world.gateway.refreshConnection(
+      { principal: world.admin, id, context },
+      testDeadline(),
+    );
+    await expect(refreshOutcome).rejects.toMatchObject({
+      code: 'reauth_required',
+      details: { auth_url: expect.stringContaining(`/connect/repair/${id}`), connection_id: id },
+    });
+    expect(await statusOf(connection)).toBe('active');
+    expect(await listReauthEvents(connection)).toEqual([]);
+    expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
+    // In its last minute the token still works.
+    await setTokenEnd(connection, 30);
+    executorConnections.forget(null);
+    expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
+  });
+
+  test('for a token without an expiry time, the executor does not ask again by itself', async () => {
+    provider.expiresInSeconds = null;
+    const connection = await connect();
+    provider.changeAnswer = (response) => Object.assign(response, { statusCode: 503, body: {} });
+    const { id } = connection;
+    const refreshOutcome = world.gateway.refreshConnection(
+      { principal: world.admin, id, context },
+      testDeadline(),
+    );
+    await expect(refreshOutcome).rejects.toMatchObject({ code: 'upstream_incomplete' });
+    const [row] = await world.sql<{ refresh_at: Date | null }[]>`
+      select refresh_at from executor.connection where id = ${id}
+    `;
+    expect(row?.refresh_at).toBeNull();
+  });
+
+  test('because an admin has configured another server, the refresh token is not sent to that server', async () => {
+    const connection = await connect(-1);
+    await using other = await startTestProvider('other');
+    await putApp({ issuer: other.issuer });
+    await expect(openToken(connection)).rejects.toMatchObject({ code: 'reauth_required' });
+    expect(other.tokenRequests).toEqual([]);
+    await putApp();
+    expect(await listReauthEvents(connection)).toHaveLength(1);
+  });
+});
+
+describe(
+  'an executor that dies after the provider’s answer and before it commits the tokens',
+  { timeout: 60_000 },
+  () => {
+    const killBeforeStoring = async (connection: Connection) => {
+      const user = startTokenUser(connection, 1);
+      await user.ready();
+      const requestAnswered = Promise.withResolvers<void>();
+      // The provider issues tokens, but its answer never reaches the executor.
+      provider.waitBeforeAnswer = async () => {
+        requestAnswered.resolve();
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      };
+      user.go();
+      await requestAnswered.promise;
+      await user.kill();
+      provider.waitBeforeAnswer = null;
+      const [row] = await world.sql<{ refresh_lease: string | null }[]>`
+      select refresh_lease from executor.connection where id = ${connection.id}
+    `;
+      expect(row?.refresh_lease).not.toBeNull();
+      await letTimePass(connection);
+    };
+
+    test('leaves a connection that the next executor repairs if the old refresh token still works', async () => {
+      const connection = await connect(-1);
+      await killBeforeStoring(connection);
+      expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
+      expect(await statusOf(connection)).toBe('active');
+      expect(provider.refreshes()).toBe(2);
+      const [first, second] = provider.tokenRequests;
+      expect(second?.['refresh_token']).toBe(first?.['refresh_token']);
+    });
+
+    test('leaves a connection whose owner is asked to repair it if refresh tokens work only once', async () => {
+      const connection = await connect(-1);
+      await killBeforeStoring(connection);
+      provider.changeAnswer = (response) => {
+        response.statusCode = 400;
+        response.body = { error: 'invalid_grant' };
+      };
+      await expect(openToken(connection)).rejects.toMatchObject({ code: 'reauth_required' });
+      expect(await statusOf(connection)).toBe('needs_reauth');
+      const [event] = await listReauthEvents(connection);
+      expect(event?.audit?.description).toContain('an earlier answer had been lost');
+    });
+  },
+);

@@ -1,0 +1,17 @@
+import type { ShownCredential } from '#contracts/audit';
+import type { Injection } from '#contracts/permit';
+
+/** Describes where a credential is injected and, if it is known, which account it acts on. */
+export function toShownCredential(
+  { kind, credentialName: name, in: location, key, prefix }: Injection,
+  account: string | null = null,
+): ShownCredential {
+  return {
+    kind,
+    name,
+    ...(account === null ? {} : { account: account.slice(0, 300) }),
+    in: location,
+    key,
+    ...(prefix === '' ? {} : { prefix }),
+  };
+}

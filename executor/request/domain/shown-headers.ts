@@ -1,0 +1,23 @@
+import { isCredentialHeader } from './credential-headers.ts';
+import type { HeaderPair } from './built-request.ts';
+
+export const redactionMarker = '[REDACTED]';
+
+/**
+ * Headers in the form that people read, by name. Repeated headers are joined (RFC 9110 §5.3), and
+ * headers with credentials are shown without their value.
+ */
+export function toShownHeaders(headers: readonly HeaderPair[]): Record<string, string> {
+  const valuesByName = new Map<string, string>();
+  for (const [name, value] of headers) {
+    const text = isCredentialHeader(name) ? redactionMarker : decodeHeaderText(value);
+    const earlierValue = valuesByName.get(name);
+    valuesByName.set(name, earlierValue === undefined ? text : `${earlierValue}, ${text}`);
+  }
+  return Object.fromEntries(valuesByName);
+}
+
+/** Decodes a header value, which contains UTF-8 with one character per byte (see `headerText`). */
+function decodeHeaderText(value: string): string {
+  return Buffer.from(value, 'latin1').toString('utf8');
+}

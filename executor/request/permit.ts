@@ -1,0 +1,25 @@
+import type { Gap, Permit } from '#contracts/permit';
+import { AppError } from '#errors';
+import { isEarly, isExpired } from '#signing';
+
+/**
+ * The fields that a permit and a permission gap have in common: everything that policy found out
+ * about a call.
+ */
+export type PermitOrGap = Pick<Permit, keyof Permit & keyof Gap>;
+
+/**
+ * Refuses a permit that has expired, or was issued in the future, with a retryable error. A permit
+ * lives five seconds, so an expired one is not suspicious; nothing was sent, and the call may be made
+ * again.
+ */
+export function requireLivePermit({ issuedAt, expiresAt }: Permit): void {
+  if (!isExpired(expiresAt) && !isEarly(issuedAt)) return;
+  throw new AppError(
+    'unavailable',
+    'The call could not start in time. Nothing was sent; try again.',
+    {
+      details: { component: 'executor', expired: true },
+    },
+  );
+}

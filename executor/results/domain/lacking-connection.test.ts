@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+
+import type { Credential } from '../../request/domain/inject.ts';
+import { lackingConnection } from './lacking-connection.ts';
+
+const action = {
+  security: [{ oauth: ['read'] }, { oauth: ['write'] }],
+  minimumScopes: ['read'],
+};
+
+const credential = (
+  credentialId: string,
+  kind: 'connection' | 'secret' = 'connection',
+  credentialName = 'notes',
+): Pick<Credential, 'injection'> => ({
+  injection: {
+    kind,
+    credentialId,
+    credentialName,
+    in: 'header',
+    key: 'Authorization',
+    prefix: 'Bearer ',
+    encoding: 'raw',
+  },
+});
+
+test('the connection that lacks scopes of the action is named, also after its token was replaced', () => {
+  const credentials = [credential('one'), credential('one')];
+  const sent = { credentials, action };
+  expect(lackingConnection({ missing_scopes: ['write'] }, sent)).toBe('one');
+});
+
+test('an action that an earlier release compiled has the scopes of its first alternative alone', () => {
+  const sent = { credentials: [credential('one')], action: { minimumScopes: ['read'] } };
+  expect(lackingConnection({ missing_scopes: ['read'] }, sent)).toBe('one');
+  expect(lackingConnection({ missing_scopes: ['write'] }, sent)).toBeUndefined();
+});
+
+test.for<
+  [what: string, scopes: string[] | undefined, sent: Parameters<typeof lackingConnection>[1]]
+>([
+  ['no scope is missing', undefined, { credentials: [credential('one')], action }],
+  [
+    'the action does not name each scope',
+    ['write', 'admin'],
+    { credentials: [credential('one')], action },
+  ],
+  ['no action was called', ['write'], { credentials: [credential('one')] }],
+  ['nothing was sent', ['write'], { credentials: [], action }],
+  ['a secret was sent', ['write'], { credentials: [credential('one', 'secret')], action }],
+  [
+    'two accounts were sent',
+    ['write'],
+    { credentials: [credential('one'), credential('two')], action },
+  ],
+  [
+    'it is an account of the org',
+    ['write'],
+    { credentials: [credential('one', 'connection', 'org/notes')], action },
+  ],
+])('no connection is named when %s', ([, missing_scopes, sent]) => {
+  expect(lackingConnection({ missing_scopes }, sent)).toBeUndefined();
+});

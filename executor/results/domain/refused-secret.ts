@@ -1,0 +1,34 @@
+import type { CallFailure } from '#contracts/failure';
+import type { CompiledTemplate } from '#contracts/template';
+import type { Credential } from '../../request/domain/inject.ts';
+
+interface Sent {
+  readonly credentials: readonly Pick<Credential, 'injection'>[];
+  readonly template?: Pick<CompiledTemplate, 'key' | 'tier' | 'auth'> | undefined;
+}
+
+/**
+ * The secret that the provider refused, as a request for a new value names it. Undefined when the
+ * call carried other credentials too: the provider does not say which one it refused.
+ */
+export function findRefusedSecret(
+  { kind }: Pick<CallFailure, 'kind'>,
+  { credentials, template }: Sent,
+): CallFailure['secret'] {
+  if (kind !== 'credential_refused') return undefined;
+  const [injection, ...others] = credentials.map((each) => each.injection);
+  if (injection?.kind !== 'secret' || others.length > 0) return undefined;
+  const { credentialName: name, derivation } = injection;
+  const hasParts = derivation !== undefined && template !== undefined;
+  return hasParts && namesParts(template, name) ? { name, template: template.key } : { name };
+}
+
+/** Whether a request that names the template is for this secret, and is not refused. */
+function namesParts({ tier, auth }: NonNullable<Sent['template']>, name: string): boolean {
+  if (tier === 'user' && name.startsWith('org/')) return false;
+  const keys = auth.filter((method) => method.type === 'apiKey');
+  return (
+    keys.length === 1 ||
+    keys.some(({ defaultSecretName }) => defaultSecretName === name.replace(/^org\//, ''))
+  );
+}

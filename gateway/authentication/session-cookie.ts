@@ -1,0 +1,44 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { buildDeviceCookie, readCookie, buildSessionCookie } from './domain/site.ts';
+import type { Site } from './domain/site.ts';
+
+const userAgentCharactersMax = 500;
+
+interface OpenedSession {
+  readonly sessionToken: string;
+  readonly expiresAt: string;
+  readonly device: { readonly token: string; readonly expiresAt: string };
+}
+
+/** Builds the `Set-Cookie` headers for a new session and for the browser that signed in. */
+export function buildNewSessionCookies(
+  site: Site,
+  { sessionToken, expiresAt, device }: OpenedSession,
+): string[] {
+  return [
+    buildSessionCookie(site, sessionToken, secondsUntil(expiresAt)),
+    buildDeviceCookie(site, device.token, secondsUntil(device.expiresAt)),
+  ];
+}
+
+function secondsUntil(expiresAt: string): number {
+  return Math.max(0, Math.floor((Date.parse(expiresAt) - Date.now()) / 1000));
+}
+
+/** Returns the facts about the signing-in browser that auth stores with the session. */
+export function visitOf(
+  site: Site,
+  headers: IncomingHttpHeaders,
+): { userAgent: string | null; deviceToken: string | null } {
+  const deviceToken = readCookie(headers.cookie, site.deviceCookieName) ?? null;
+  return {
+    userAgent: userAgentOf(headers),
+    deviceToken: deviceToken !== null && deviceToken.length <= 100 ? deviceToken : null,
+  };
+}
+
+/** People recognise a session in their list by its user agent. */
+function userAgentOf(headers: IncomingHttpHeaders): string | null {
+  return headers['user-agent']?.slice(0, userAgentCharactersMax) ?? null;
+}

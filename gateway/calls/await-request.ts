@@ -1,0 +1,45 @@
+import { deadlineIn } from '#bus';
+import type { ServiceRequest } from '#contracts/http/requests';
+import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
+import type { IncomingCall } from './incoming-call.ts';
+import { watchFeed } from './watch-feed.ts';
+
+/** The request is read again at this interval even without an event. */
+const rereadEveryMs = 5_000;
+
+type WaitOptions = Pick<IncomingCall, 'authenticate' | 'waitMs'> & {
+  readonly id: string;
+  readonly disconnectSignal: AbortSignal;
+};
+
+/**
+ * Returns a request once it is closed, or as it is when the waiting time ends, the client
+ * disconnects or the gateway stops. Nothing is held meanwhile but a listener of the feed.
+ */
+export async function awaitRequest(
+  deps: Pick<Deps, 'executor' | 'feed' | 'stopping'>,
+  { authenticate, waitMs, id, disconnectSignal: disconnected }: WaitOptions,
+): Promise<ServiceRequest> {
+  const untilMs = performance.now() + waitMs;
+  // Subscribing before the first read ensures that no answer is missed.
+  using changes = watchFeed(
+    deps,
+    disconnected,
+    ({ event: { type, data } }) => type === 'request.closed' && data['request_id'] === id,
+  );
+  let latest: ServiceRequest | undefined;
+  for (;;) {
+    const { principal } = await authenticate();
+    try {
+      latest = await deps.executor.getRequest({ principal, id }, deadlineIn(2_000));
+    } catch (thrown) {
+      const error = AppError.from(thrown);
+      if (latest === undefined || error.code !== 'unavailable') throw error;
+    }
+    const leftMs = untilMs - performance.now();
+    if (latest.status !== 'open' || leftMs <= 0) return latest;
+    if (disconnected.aborted || deps.stopping.aborted) return latest;
+    await changes.next(Math.min(leftMs, rereadEveryMs));
+  }
+}

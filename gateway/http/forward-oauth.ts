@@ -1,0 +1,200 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Pool } from 'undici';
+
+import {
+  authorizationServerMetadataPath,
+  mcpPath,
+  protectedResourceMetadataPath,
+} from '#contracts/oauth';
+import { findChosenTheme, themeCookieName } from '#contracts/http/theme';
+import { AppError, errorCodes } from '#errors';
+import type { Deps } from '../deps.ts';
+import { parseUntrustedJson } from '../input/domain/json.ts';
+import { readCookie } from '../authentication/domain/site.ts';
+import type { Site } from '../authentication/domain/site.ts';
+import { applyRateLimit, countPublicRequest } from './admit-request.ts';
+import { refuseOtherMethods } from './refuse-other-methods.ts';
+
+interface ForwardOptions extends Pick<Deps, 'site' | 'rates' | 'logger' | 'limits'> {
+  /** The address of auth's OAuth listener; undefined if it is not configured. */
+  readonly oauthUrl: string | undefined;
+}
+
+const bodyBytesMax = 16 * 1024;
+const authAnswerMsMax = 10_000;
+const registerPath = '/oauth/register';
+
+const forwardedRoutes = [
+  { method: 'GET', url: '/oauth/authorize' },
+  { method: 'GET', url: '/oauth/authorize/:id' },
+  { method: 'GET', url: '/oauth/consent' },
+  { method: 'POST', url: '/oauth/consent' },
+  { method: 'POST', url: '/oauth/token' },
+  { method: 'POST', url: '/oauth/revoke' },
+  { method: 'GET', url: authorizationServerMetadataPath },
+  { method: 'GET', url: protectedResourceMetadataPath },
+  { method: 'GET', url: `${protectedResourceMetadataPath}${mcpPath}` },
+];
+/**
+ * Clients that run in a page of another origin send requests to these routes. None of the routes
+ * uses a cookie.
+ */
+const routesOpenToBrowsers = [
+  registerPath,
+  '/oauth/token',
+  '/oauth/revoke',
+  authorizationServerMetadataPath,
+  protectedResourceMetadataPath,
+  `${protectedResourceMetadataPath}${mcpPath}`,
+];
+
+/** The request headers that the authorization server needs; all others are dropped. */
+const requestHeaders = [
+  'accept',
+  'content-type',
+  'origin',
+  'sec-fetch-site',
+  'access-control-request-method',
+  'access-control-request-headers',
+];
+/** The response headers that are passed back. The authorization server sets no cookies. */
+const responseHeaders = [
+  'access-control-allow-headers',
+  'access-control-allow-methods',
+  'access-control-allow-origin',
+  'access-control-max-age',
+  'cache-control',
+  'content-security-policy',
+  'content-type',
+  'location',
+  'pragma',
+  'referrer-policy',
+  'retry-after',
+  'www-authenticate',
+];
+
+/**
+ * Forwards OAuth requests to the authorization server, which is part of auth, with limits on size
+ * and rate. The gateway sets the host and the client address; it never copies them from the request
+ * (docs/reference/identities.md#oauth-clients).
+ */
+export async function forwardOauth(app: FastifyInstance, options: ForwardOptions): Promise<void> {
+  const { site, rates, oauthUrl, logger, limits } = options;
+  const pool = oauthUrl === undefined ? null : createPool(oauthUrl);
+  if (pool !== null) app.addHook('onClose', () => pool.close());
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, next) => next(null, body));
+
+  const sendToAuth = async (pool: Pool, request: FastifyRequest) => {
+    const { statusCode, headers, body } = await pool.request({
+      method: request.method,
+      path: request.url,
+      headers: headersOf(request, site()),
+      body: request.body instanceof Buffer ? request.body : null,
+      signal: AbortSignal.timeout(authAnswerMsMax),
+    });
+    return { statusCode, headers, bytes: Buffer.from(await body.arrayBuffer()) };
+  };
+  const forwardRequest = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    if (pool === null) throw authUnavailableError();
+    const { statusCode, headers, bytes } = await sendToAuth(pool, request).catch(
+      (error: unknown) => {
+        logger.warn({ err: error, requestId: request.id }, 'auth did not answer an OAuth request');
+        throw authUnavailableError(error);
+      },
+    );
+    for (const name of responseHeaders) {
+      const value = headers[name];
+      if (value !== undefined) void reply.header(name, value);
+    }
+    return reply.code(statusCode).send(bytes);
+  };
+
+  // Runs before the body is read.
+  const countRegistration = async (request: FastifyRequest, reply: FastifyReply) =>
+    applyRateLimit(reply, rates.countRegistration(request.ip));
+  const countRequest = countPublicRequest(options);
+  // Checks the metadata of a client registration, which is the only JSON that auth receives from
+  // clients without a credential. The refusal has the form of RFC 7591 §3.2.2.
+  const checkMetadata = async ({ body }: FastifyRequest, reply: FastifyReply) => {
+    if (!(body instanceof Buffer)) return;
+    try {
+      parseUntrustedJson(body, limits);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return reply.code(errorCodes[error.code].httpStatus).send({
+        error: 'invalid_client_metadata',
+        error_description: error.message,
+      });
+    }
+  };
+  app.post(
+    registerPath,
+    { bodyLimit: bodyBytesMax, onRequest: countRegistration, preHandler: checkMetadata },
+    forwardRequest,
+  );
+  for (const { method, url } of forwardedRoutes) {
+    app.route({
+      method,
+      url,
+      bodyLimit: bodyBytesMax,
+      onRequest: countRequest,
+      handler: forwardRequest,
+      // Without this, a HEAD request would be served, with the same effects as a GET.
+      exposeHeadRoute: false,
+    });
+  }
+  const servedRoutes = [...forwardedRoutes, { method: 'POST', url: registerPath }];
+  for (const url of routesOpenToBrowsers) {
+    app.options(url, { bodyLimit: bodyBytesMax, onRequest: countRequest }, forwardRequest);
+    servedRoutes.push({ method: 'OPTIONS', url });
+  }
+  refuseOtherMethods(app, servedRoutes, { head: false });
+}
+
+function createPool(oauthUrl: string): Pool {
+  return new Pool(oauthUrl, {
+    connections: 32,
+    connect: { timeout: 2_000 },
+    headersTimeout: authAnswerMsMax,
+    bodyTimeout: authAnswerMsMax,
+  });
+}
+
+function headersOf(request: FastifyRequest, { baseUrl, cookieName }: Site): Record<string, string> {
+  const { host, protocol } = new URL(baseUrl);
+  const session = readCookie(request.headers.cookie, cookieName);
+  const theme = findChosenTheme(request.headers.cookie);
+  const cookies = [
+    ...(session === undefined ? [] : [`${cookieName}=${session}`]),
+    ...(theme === null ? [] : [`${themeCookieName}=${theme}`]),
+  ];
+  const forwardedHeaders = requestHeaders.flatMap((name) => {
+    const value = request.headers[name];
+    return typeof value === 'string' ? [[name, value]] : [];
+  });
+  return {
+    ...Object.fromEntries(forwardedHeaders),
+    host,
+    'x-forwarded-for': request.ip,
+    'x-forwarded-host': host,
+    'x-forwarded-proto': protocol.slice(0, -1),
+    'x-request-id': request.id,
+    ...(cookies.length === 0 ? {} : { cookie: cookies.join('; ') }),
+  };
+}
+
+function authUnavailableError(cause?: unknown): AppError {
+  return new AppError(
+    'unavailable',
+    'Signing in to applications is not available; try again shortly.',
+    {
+      details: { component: 'auth' },
+      cause,
+    },
+  );
+}

@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+
+import { createPage } from '#pages';
+import type { Page } from '#pages';
+import { doesPreferHtml } from './domain/accepts.ts';
+
+/** Whether a person reads the answer: a browser that opens an address asks for HTML first. */
+export function isPageLoad({ method, headers }: FastifyRequest): boolean {
+  return (method === 'GET' || method === 'HEAD') && doesPreferHtml(headers.accept);
+}
+
+/** The page at an address that does not exist. The dashboard says the same in `not-found.tsx`. */
+export function createNoPage(url: string): Page {
+  const isOfApi = /^\/(v1|mcp|oauth)([/?]|$)/.test(url);
+  return createPage(
+    'There is no page at this address',
+    `<p>It may have moved, or the link may be cut off or mistyped.</p>
+      <a class="button" href="/">Go to Home</a>
+      ${isOfApi ? '<p class="quiet last">Addresses that begin like this one are for programs. <a href="/v1/openapi.json">/v1/openapi.json</a> lists them.</p>' : ''}`,
+  );
+}

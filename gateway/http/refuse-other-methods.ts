@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify';
+
+import { methodNotAllowed } from './error-handler.ts';
+
+const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as const;
+
+/** Answers every other method at these addresses with 405 and a list of the allowed methods. */
+export function refuseOtherMethods(
+  app: FastifyInstance,
+  routes: readonly { readonly method: string; readonly url: string }[],
+  { head = true }: { readonly head?: boolean } = {},
+): void {
+  const byUrl = Map.groupBy(routes, ({ url }) => url);
+  for (const [url, own] of byUrl) {
+    const allowed = own.flatMap(({ method }) =>
+      method === 'GET' && head ? ['GET', 'HEAD'] : [method],
+    );
+    app.route({
+      method: methods.filter((method) => !allowed.includes(method)),
+      url,
+      exposeHeadRoute: false,
+      onRequest: async (_request, reply) => {
+        void reply.header('allow', allowed.join(', '));
+        throw methodNotAllowed(allowed);
+      },
+      handler: async () => undefined,
+    });
+  }
+}

@@ -1,0 +1,116 @@
+import { AppError } from '#errors';
+
+/** The limits on one JSON text (settings `CAP_JSON_…`). */
+export interface JsonLimits {
+  readonly depthMax: number;
+  /**
+   * The number of items of all lists, plus the members of all objects, plus the outermost value.
+   */
+  readonly valuesMax: number;
+  readonly itemsMax: number;
+  /** The number of member names of all objects. */
+  readonly namesMax: number;
+}
+
+export interface JsonSize {
+  readonly values: number;
+  readonly names: number;
+}
+
+const quoteByte = 0x22;
+const commaByte = 0x2c;
+const colonByte = 0x3a;
+const openListByte = 0x5b;
+const backslashByte = 0x5c;
+const closeListByte = 0x5d;
+const openObjectByte = 0x7b;
+const closeObjectByte = 0x7d;
+const spaceByte = 0x20;
+
+/**
+ * The highest depth limit that may be configured. Recursive functions elsewhere rely on it not to
+ * exhaust the stack.
+ */
+export const jsonDepthMax = 64;
+/**
+ * For each open list or object: the number of items of a list, or -1 for an object. All calls share
+ * this array, which is safe because `measureJson` is synchronous.
+ */
+const itemCountsByDepth = new Int32Array(jsonDepthMax + 1);
+
+/**
+ * The first characters of a string, up to this number, are scanned byte by byte; the rest of a
+ * longer string is searched with `indexOf`.
+ */
+const scannedCharactersMax = 32;
+
+/**
+ * Measures a JSON text in one pass over its bytes, before the text is parsed and without allocating
+ * objects. Throws `too_large` as soon as a limit is exceeded. Does not validate the text: the
+ * parser later rejects invalid JSON, and reads no further than this function measured.
+ */
+export function measureJson(bytes: Uint8Array, limits: JsonLimits): JsonSize {
+  const { depthMax, valuesMax, itemsMax, namesMax } = limits;
+  itemCountsByDepth[0] = -1;
+  let depth = 0;
+  let values = 1;
+  let nameCount = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index] as number;
+    if (byte === quoteByte) {
+      index = findStringEnd(bytes, index + 1);
+    } else if (byte === commaByte) {
+      const itemCount = itemCountsByDepth[depth] as number;
+      if (itemCount >= 0) {
+        itemCountsByDepth[depth] = itemCount + 1;
+        values += 1;
+        if (itemCount + 1 > itemsMax)
+          throw tooLargeError('list_items', itemsMax, 'items in one list');
+      }
+    } else if (byte === colonByte) {
+      nameCount += 1;
+      values += 1;
+      if (nameCount > namesMax) throw tooLargeError('names', namesMax, 'names of members');
+    } else if (byte === openListByte || byte === openObjectByte) {
+      depth += 1;
+      if (depth > depthMax) throw tooLargeError('depth', depthMax, 'levels of nesting');
+      itemCountsByDepth[depth] = -1;
+      if (byte === openListByte) {
+        while ((bytes[index + 1] as number) <= spaceByte) index += 1;
+        const isEmpty = bytes[index + 1] === closeListByte;
+        itemCountsByDepth[depth] = isEmpty ? 0 : 1;
+        if (!isEmpty) values += 1;
+      }
+    } else if ((byte === closeListByte || byte === closeObjectByte) && depth > 0) {
+      depth -= 1;
+    }
+    if (values > valuesMax) throw tooLargeError('values', valuesMax, 'values');
+  }
+  return { values, names: nameCount };
+}
+
+/** Returns the index of the closing quote, or the length of the text if there is none. */
+function findStringEnd(bytes: Uint8Array, from: number): number {
+  let index = from;
+  for (;;) {
+    const searchedFrom = index + scannedCharactersMax;
+    for (; index < searchedFrom; index += 1) {
+      if (index >= bytes.length || bytes[index] === quoteByte) return index;
+      if (bytes[index] === backslashByte) index += 1;
+    }
+    const quoteIndex = bytes.indexOf(quoteByte, index);
+    if (quoteIndex < 0) return bytes.length;
+    let escapesStart = quoteIndex;
+    while (escapesStart > index && bytes[escapesStart - 1] === backslashByte) escapesStart -= 1;
+    if ((quoteIndex - escapesStart) % 2 === 0) return quoteIndex;
+    index = quoteIndex + 1;
+  }
+}
+
+function tooLargeError(limit: string, max: number, description: string): AppError {
+  return new AppError(
+    'too_large',
+    `The JSON has more than ${max.toLocaleString('en')} ${description}; send less, or in several requests.`,
+    { details: { limit: `json_${limit}`, max } },
+  );
+}

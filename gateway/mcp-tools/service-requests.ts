@@ -1,0 +1,116 @@
+import type { z } from 'zod';
+
+import { deadlineIn } from '#bus';
+import { serviceRequestBody } from '#contracts/http/requests';
+import type { ServiceRequest, ServiceRequestBody } from '#contracts/http/requests';
+import type { AppError } from '#errors';
+import { awaitRequest } from '../calls/await-request.ts';
+import { invalidRequest } from '../input/domain/validate.ts';
+import { nextAfterActionsLeftOut } from '../next/domain/next-step.ts';
+import type { Structured, ToolCall } from './tool.ts';
+
+const requestMsMax = 8_000;
+/** Clients time out after 60 seconds or later. */
+export const waitSecondsMax = 60;
+
+type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined };
+type RequestedService = Optional<Omit<ServiceRequestBody, 'kind'>>;
+type StatusFields = Optional<{ service: string; request: string; wait: number }>;
+
+/** Asks a person for a service, and answers at once. */
+export async function requestService(
+  { template, name, actions, reason, tier }: RequestedService,
+  { deps, caller, context }: ToolCall,
+): Promise<Structured> {
+  if (template === undefined || reason === undefined) {
+    const path = template === undefined ? 'template' : 'reason';
+    throw invalidRequest('request_service needs a template and a reason.', [
+      { path, message: 'is required' },
+    ]);
+  }
+  const parseResult = serviceRequestBody.safeParse({
+    kind: 'service',
+    template,
+    reason,
+    ...(name === undefined ? {} : { name }),
+    ...(actions === undefined ? {} : { actions }),
+    ...(tier === undefined ? {} : { tier }),
+  });
+  if (!parseResult.success) {
+    throw invalidArgumentsError(parseResult.error);
+  }
+  const createdRequest = await deps.executor.createRequest(
+    { principal: caller.principal, body: parseResult.data, context },
+    deadlineIn(requestMsMax),
+  );
+  return presentCreatedRequest(createdRequest.request, caller.claims.identityId);
+}
+
+/** Says so when the answer is an open request that does not have all actions that were asked for. */
+function presentCreatedRequest(request: ServiceRequest, callerId: string): Structured {
+  const { actions_left_out: leftOut, requester } = request;
+  const presented = presentRequest(request);
+  if (leftOut === undefined) return presented;
+  const note = `An open request is the answer, without ${leftOut.join(', ')}: its page shows and preselects only its own actions.`;
+  if (requester.id === callerId)
+    return { ...presented, note, next: nextAfterActionsLeftOut(request).toolCall };
+  const advice = `${requester.name} asked first; call what you need once it is ready, and follow next if it lacks scopes.`;
+  return { ...presented, note: `${note} ${advice}` };
+}
+
+/** What became of a request, after up to `wait` seconds. */
+export async function readRequestStatus(
+  { service, request, wait = 0 }: StatusFields,
+  { deps, authenticate, signal }: ToolCall,
+): Promise<Structured> {
+  if (service !== undefined && request !== undefined) {
+    throw invalidRequest('service_status takes a service or a request.', [
+      { path: 'service', message: 'does not go with request; leave it out' },
+    ]);
+  }
+  if (request === undefined) {
+    throw invalidRequest('Only a request is waited for.', [
+      { path: 'wait', message: 'goes with request' },
+    ]);
+  }
+  const waitOptions = { authenticate, waitMs: wait * 1_000, id: request, disconnectSignal: signal };
+  return presentRequest(await awaitRequest(deps, waitOptions));
+}
+
+/** Takes back what the caller asked for, of any kind. It stays open for others who asked for it. */
+export async function cancelRequest(
+  { request: id }: StatusFields,
+  { deps, caller, context }: ToolCall,
+): Promise<Structured> {
+  if (id === undefined) {
+    throw invalidRequest('cancel_request needs a request.', [
+      { path: 'request', message: 'is required' },
+    ]);
+  }
+  const { principal } = caller;
+  const request = await deps.executor.cancelRequest(
+    { principal, id, context },
+    deadlineIn(requestMsMax),
+  );
+  const note = 'You take no part any more; it stays open for others who asked for the same.';
+  return { request, ...(request.status === 'open' && { note }) };
+}
+
+function presentRequest(request: ServiceRequest): Structured {
+  if (request.status !== 'open') return { request };
+  return { request, url: request.url, next: createWaitStep(request.id, 'url') };
+}
+
+export function invalidArgumentsError({ issues }: z.ZodError): AppError {
+  return invalidRequest(
+    'The request cannot be made so; correct the fields named in issues.',
+    issues.map(({ path, message }) => ({ path: path.join('.'), message })),
+  );
+}
+
+/** The call that waits for the answer to a request; `link` names the field that the user is shown. */
+export function createWaitStep(id: string, link: string): Structured {
+  const toolArguments = { operation: 'service_status', request: id, wait: waitSecondsMax };
+  const sentenceForAgent = `Show ${link} to your user; this waits until the request is answered.`;
+  return { tool: 'service_auth', arguments: toolArguments, say: sentenceForAgent };
+}

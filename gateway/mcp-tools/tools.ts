@@ -1,0 +1,15 @@
+import type { Tool } from './tool.ts';
+import { serviceApprove, serviceApproveSelf } from './service-approve.ts';
+import { serviceAuth } from './service-auth.ts';
+import { serviceCall, serviceRead } from './service-call.ts';
+import { serviceSearch } from './service-search.ts';
+
+/** Every tool, in the order that agents usually need them. */
+export const tools: readonly Tool[] = [
+  serviceSearch,
+  serviceRead,
+  serviceCall,
+  serviceAuth,
+  serviceApprove,
+  serviceApproveSelf,
+];

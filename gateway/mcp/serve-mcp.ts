@@ -1,0 +1,296 @@
+import type { JSONRPCRequest } from '@modelcontextprotocol/server';
+import { classifyInboundRequest } from '@modelcontextprotocol/server';
+import { context, propagation } from '@opentelemetry/api';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import type { Principal } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { inSpan } from '#telemetry';
+import type { Deps } from '../deps.ts';
+import { mayUseRoute } from '#contracts/scopes';
+import { headersOf, statusOf, toAppError } from '../http/error-handler.ts';
+import { contextOf } from '../records/request-context.ts';
+import { applyRateLimit, chargeBody } from '../http/admit-request.ts';
+import { refuseOtherMethods } from '../http/refuse-other-methods.ts';
+import { createDisconnectSignal, openEventStream } from '../http/response.ts';
+import type { AdmittedRequest } from '../http/admit-request.ts';
+import { recordRequestRefusal, describeToolCall } from '../records/record-refusal.ts';
+import { assertAcceptable, assertOwnOrigin, challengeOf, readBearer } from './check-headers.ts';
+import { createClientRequests } from './client-requests.ts';
+import { serveRequest } from './serve-with-session.ts';
+import { rpcCodes, toRpcError } from './json-rpc.ts';
+import { streamNotifications } from './notifications.ts';
+import { createProtocolServer } from './protocol-server.ts';
+import type { McpRequest } from './protocol-server.ts';
+import { issueSessionId, readSessionId, sessionVersions } from './session-id.ts';
+import type { McpSession } from './session-id.ts';
+import type { ProtocolServerFactory, McpEndpoint } from './endpoint.ts';
+import { serveStateless } from './serve-stateless.ts';
+import { tools } from '../mcp-tools/tools.ts';
+
+interface ServeMcpOptions {
+  readonly deps: Deps;
+  /** Creates the protocol servers; conformance suites pass a function of their own. */
+  readonly createServer: ProtocolServerFactory | undefined;
+}
+
+const mcpPath = '/mcp';
+const bodyBytesMax = 262_144;
+
+/**
+ * Serves the MCP endpoint: three revisions of the protocol on one path
+ * (docs/reference/calling.md#mcp).
+ */
+export async function serveMcp(
+  app: FastifyInstance,
+  { deps, createServer = createProtocolServer }: ServeMcpOptions,
+): Promise<void> {
+  const endpoint: McpEndpoint = {
+    deps,
+    createServer,
+    clientRequests: createClientRequests(),
+  };
+
+  app.setErrorHandler(async (thrown: unknown, request, reply) => {
+    const action = describeMessage(request.body);
+    const refusal = { action, error: toAppError(thrown) };
+    const error = await recordRequestRefusal(deps.refusals, request, refusal);
+    request.outcome = error.code;
+    if (error.code === 'internal') {
+      deps.logger.error({ err: error.cause ?? error, requestId: request.id }, 'request failed');
+    }
+    const hadToken = request.headers.authorization !== undefined;
+    void reply
+      .code(statusOf(error))
+      .headers(headersOf(error, hadToken, challengeOf(deps.site(), error.code)))
+      .send(toRpcError(error, request.id, request.body));
+    return reply;
+  });
+
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    assertOwnOrigin(deps.site(), request.headers.origin);
+    const credential = readBearer(request);
+    const caller = await deps.authenticator.authenticate(credential, request.ip);
+    request.caller = caller;
+    applyRateLimit(reply, deps.rates.countRequest(caller));
+    const slot = deps.slots.request(caller.claims, reply.raw);
+    request.admitted = { credential, caller, slot };
+  };
+  const bodyLimit = Math.min(bodyBytesMax, app.initialConfig.bodyLimit ?? bodyBytesMax);
+  app.post(mcpPath, { onRequest, bodyLimit }, (request, reply) =>
+    handlePost(endpoint, request, reply),
+  );
+  app.get(mcpPath, { onRequest, exposeHeadRoute: false }, (request, reply) =>
+    serveNotifications(endpoint, request, reply),
+  );
+  // Sessions are not stored, so there is nothing to DELETE; the transport allows 405 for that.
+  refuseOtherMethods(
+    app,
+    [
+      { method: 'GET', url: mcpPath },
+      { method: 'POST', url: mcpPath },
+    ],
+    { head: false },
+  );
+}
+
+async function handlePost(
+  endpoint: McpEndpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  assertAcceptable(request.headers.accept, ['application/json', 'text/event-stream']);
+  chargeBody(endpoint.deps, request, reply);
+  const { headers, body } = request;
+  if (Array.isArray(body))
+    throw invalidRequestError('Send one message at a time; batches are not accepted.');
+  const { claims } = (request.admitted as AdmittedRequest).caller;
+  const classified = classifyInboundRequest({
+    httpMethod: 'POST',
+    protocolVersionHeader: joinHeader(headers['mcp-protocol-version']),
+    mcpMethodHeader: joinHeader(headers['mcp-method']),
+    mcpNameHeader: joinHeader(headers['mcp-name']),
+    body,
+  } as Parameters<typeof classifyInboundRequest>[0]);
+  if (classified.kind === 'reject') {
+    const { code, message, data, httpStatus } = classified;
+    request.outcome = 'invalid_request';
+    const { error, ...rest } = toRpcError(invalidRequestError(message), request.id, body);
+    const explainedData = { ...error.data, ...(data as object | undefined) };
+    return reply.code(httpStatus).send({ ...rest, error: { code, message, data: explainedData } });
+  }
+  // The body is a single JSON-RPC message, because everything else was refused before.
+  const message = body as JSONRPCRequest;
+  const session = readSession(claims, headers['mcp-session-id'], message);
+  assertScope(claims, message);
+
+  return runInTraceOf(message, () =>
+    inSpan(
+      `POST ${mcpPath}`,
+      { 'mcp.method': message.method?.slice(0, 100) ?? 'response' },
+      async () => {
+        const mcpRequest: McpRequest = {
+          ...requestPartsOf(endpoint, request),
+          isStateless: classified.kind === 'modern',
+          opensUrls: session?.opensUrls ?? false,
+        };
+        if (classified.kind === 'modern') {
+          return serveStateless(endpoint, { served: mcpRequest, request, reply });
+        }
+        if (classified.reason === 'response') {
+          endpoint.clientRequests.answer(ownerOf(claims), body as never);
+          return reply.code(202).send();
+        }
+        assertVersion(joinHeader(headers['mcp-protocol-version']), message);
+        // Notifications of clients (initialized, cancelled) need no action.
+        if (classified.reason === 'notification') return reply.code(202).send();
+        return serveWithSession(endpoint, { served: mcpRequest, message, reply });
+      },
+    ),
+  );
+}
+
+interface SessionRequest {
+  readonly served: McpRequest;
+  readonly message: JSONRPCRequest;
+  readonly reply: FastifyReply;
+}
+
+async function serveWithSession(
+  { createServer, clientRequests }: McpEndpoint,
+  { served, message, reply }: SessionRequest,
+): Promise<unknown> {
+  const { claims } = served.caller;
+  if (message.method === 'initialize') {
+    void reply.header('mcp-session-id', issueSessionId(claims, agreeSession(message)));
+  }
+  const createdServer = createServer(served);
+  const answer = await serveRequest(
+    'server' in createdServer ? createdServer.server : createdServer,
+    {
+      request: message,
+      owner: ownerOf(claims),
+      clientRequests,
+      signal: createDisconnectSignal(reply),
+      openStream: () => openEventStream(reply),
+    },
+  );
+  if (answer !== null) return reply.send(answer);
+  // Either a stream carried the answer, or the client has disconnected.
+  return reply.sent ? reply : reply.hijack();
+}
+
+async function serveNotifications(
+  endpoint: McpEndpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { deps } = endpoint;
+  assertAcceptable(request.headers.accept, ['text/event-stream']);
+  const { caller, credential, slot } = request.admitted as AdmittedRequest;
+  readSession(caller.claims, request.headers['mcp-session-id']);
+  assertVersion(joinHeader(request.headers['mcp-protocol-version']));
+  using _stream = deps.slots.stream(caller.claims);
+  slot[Symbol.dispose]();
+  const signal = AbortSignal.any([createDisconnectSignal(reply), deps.stopping]);
+  const sink = openEventStream(reply);
+  const authenticate = () => deps.authenticator.authenticate(credential);
+  await streamNotifications(deps.authEvents, { sink, caller, authenticate, signal });
+}
+
+function requestPartsOf({ deps }: McpEndpoint, request: FastifyRequest) {
+  const { caller, credential } = request.admitted as AdmittedRequest;
+  return {
+    deps,
+    caller,
+    credential,
+    authenticate: () => deps.authenticator.authenticate(credential),
+    context: contextOf(request),
+  };
+}
+
+/**
+ * Identifies a client, so that only this client may answer the requests that the gateway sent to
+ * it.
+ */
+function ownerOf({ orgId, identityId, credential }: Principal): string {
+  return `${orgId} ${identityId} ${credential.clientId}`;
+}
+
+/**
+ * Returns the session that a request names, or null if it names none. A session of another caller
+ * is reported as missing.
+ */
+function readSession(
+  claims: Principal,
+  headerValue: string | string[] | undefined,
+  message?: JSONRPCRequest,
+): McpSession | null {
+  if (headerValue === undefined || message?.method === 'initialize') return null;
+  const session = readSessionId(claims, String(headerValue));
+  if (session !== null) return session;
+  throw new AppError('not_found', 'There is no such session; initialize again.', {
+    details: { rpc: rpcCodes.sessionNotFound },
+  });
+}
+
+/**
+ * Computes what client and server agree on at `initialize`, as the protocol server will answer it.
+ */
+function agreeSession({ params }: JSONRPCRequest): McpSession {
+  const { protocolVersion, capabilities } = (params ?? {}) as {
+    protocolVersion?: unknown;
+    capabilities?: { elicitation?: { url?: unknown } | null } | null;
+  };
+  const version = sessionVersions.find((each) => each === protocolVersion) ?? sessionVersions[0];
+  // URL mode was added in 2025-11-25.
+  const opensUrls = version !== '2025-06-18' && capabilities?.elicitation?.url !== undefined;
+  return { version, opensUrls };
+}
+
+function assertVersion(versionHeader: string | undefined, message?: JSONRPCRequest): void {
+  if (versionHeader === undefined || message?.method === 'initialize') return;
+  if (sessionVersions.some((each) => each === versionHeader)) return;
+  throw new AppError(
+    'invalid_request',
+    `MCP-Protocol-Version must be one of ${sessionVersions.join(', ')} here.`,
+    { details: { rpc: rpcCodes.refused } },
+  );
+}
+
+/** Describes the tool call in a message for the audit log. */
+function describeMessage(body: unknown): ReturnType<typeof describeToolCall> {
+  const { method, params } = (body ?? {}) as Partial<JSONRPCRequest>;
+  if (method !== 'tools/call') return null;
+  const tool = tools.find(({ name }) => name === params?.['name']);
+  return tool === undefined ? null : describeToolCall(tool, params?.['arguments']);
+}
+
+/**
+ * The scope is checked before anything runs, so that a client can obtain the missing scope and
+ * repeat the request (RFC 6750 §3.1).
+ */
+function assertScope(claims: Principal, { method, params }: JSONRPCRequest): void {
+  if (method !== 'tools/call') return;
+  const tool = tools.find(({ name }) => name === params?.['name']);
+  const toolScope = tool?.scopeOf(params?.['arguments']) ?? 'any';
+  if (mayUseRoute(claims, toolScope)) return;
+  throw new AppError('insufficient_scope', `${tool?.name} needs the scope ${toolScope}.`, {
+    details: { scope: toolScope },
+  });
+}
+
+/** Continues the caller's trace: in MCP, `_meta` carries the W3C trace context. */
+function runInTraceOf<T>({ params }: JSONRPCRequest, work: () => Promise<T>): Promise<T> {
+  const meta: unknown = params?._meta;
+  if (typeof meta !== 'object' || meta === null) return work();
+  return context.with(propagation.extract(context.active(), meta), work);
+}
+
+function joinHeader(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header;
+}
+
+function invalidRequestError(message: string): AppError {
+  return new AppError('invalid_request', message);
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+
+import { deadlineIn } from '#bus';
+import { AppError } from '#errors';
+import { listPeople, withDisplayNames, withDisplayNamesOnPage } from './display-names.ts';
+
+const asking = { principal: 'signed', deadline: deadlineIn(1_000) };
+const bot = { id: 'bot', kind: 'agent', name: 'bot', path: ['ann', 'bot'] } as const;
+const requester = { ...bot, path: [...bot.path] };
+const bob = { id: 'bob', kind: 'user' as const, name: 'bob', path: ['bob'] };
+
+function authWith(names: Record<string, string>) {
+  const asked: string[][] = [];
+  return {
+    asked,
+    listDisplayNames: async ({ ids }: { ids: string[] }) => {
+      asked.push(ids);
+      const known = ids.flatMap((id) => (names[id] ? [{ id, displayName: names[id] }] : []));
+      return { names: known };
+    },
+  };
+}
+
+describe('the display names of people', () => {
+  test('stand beside the path of every identity that an answer shows, and replace nothing', async () => {
+    const auth = authWith({ bot: 'Ann Berg', bob: 'Bob Dahl' });
+    const shown = { id: '1', requester, resolved_by: bob, also_asked_by: [requester, bob] };
+
+    expect(await withDisplayNames(auth, asking, Promise.resolve(shown))).toEqual({
+      id: '1',
+      requester: { ...requester, display_name: 'Ann Berg' },
+      resolved_by: { ...bob, display_name: 'Bob Dahl' },
+      also_asked_by: [
+        { ...requester, display_name: 'Ann Berg' },
+        { ...bob, display_name: 'Bob Dahl' },
+      ],
+    });
+  });
+
+  test('are read once for a page, and the page is otherwise unchanged', async () => {
+    const auth = authWith({ bot: 'Ann Berg' });
+    const items = [
+      { requester, decided_by: null },
+      { requester: bob, decided_by: bob },
+    ];
+    const page = Promise.resolve({ items, next_cursor: 'next' });
+
+    expect(await withDisplayNamesOnPage(auth, asking, page)).toEqual({
+      items: [
+        { requester: { ...requester, display_name: 'Ann Berg' }, decided_by: null },
+        items[1],
+      ],
+      next_cursor: 'next',
+    });
+    expect(auth.asked).toEqual([['bot', 'bob']]);
+  });
+
+  test('are left out when they cannot be read, and the answer comes all the same', async () => {
+    const auth = {
+      listDisplayNames: () => Promise.reject(new AppError('unavailable', 'auth does not answer')),
+    };
+
+    const shown = await withDisplayNames(auth, asking, Promise.resolve({ requester }));
+
+    expect(shown).toEqual({ requester });
+    expect(await listPeople(auth, asking, [{ user_id: 'bob' }])).toEqual({});
+  });
+
+  test('stand beside audit records, whose hashes cover all of their members', async () => {
+    const auth = authWith({ bob: 'Bob Dahl' });
+    const records = [{ user_id: 'bob' }, { user_id: null }, { user_id: 'bob' }, { user_id: 'ann' }];
+
+    expect(await listPeople(auth, asking, records)).toEqual({
+      people: [{ user_id: 'bob', display_name: 'Bob Dahl' }],
+    });
+  });
+});

@@ -1,0 +1,111 @@
+import { deadlineIn } from '#bus';
+import type { Deadline } from '#bus';
+import { namedIdentitiesMax } from '#contracts/bus/people';
+import type { ShownIdentity } from '#contracts/vocabulary';
+import type { Deps } from '../deps.ts';
+
+/** Names are worth no longer wait, since every answer names people by their handles too. */
+const namesMsMax = 1_000;
+
+type Auth = Pick<Deps['auth'], 'listDisplayNames'>;
+
+interface Asking {
+  readonly principal: string;
+  readonly deadline: Deadline;
+}
+
+/** The members of answers that show an identity. */
+interface ShowsIdentities {
+  readonly requester?: ShownIdentity;
+  readonly requested_by?: ShownIdentity;
+  readonly resolved_by?: ShownIdentity | null;
+  readonly decided_by?: ShownIdentity | null;
+  readonly also_asked_by?: readonly ShownIdentity[];
+}
+const memberNames = [
+  'requester',
+  'requested_by',
+  'resolved_by',
+  'decided_by',
+  'also_asked_by',
+] as const satisfies readonly (keyof ShowsIdentities)[];
+
+/** Adds the display names of people to the identities that an answer shows. */
+export async function withDisplayNames<Answer extends ShowsIdentities>(
+  auth: Auth,
+  asking: Asking,
+  answer: Promise<Answer>,
+): Promise<Answer> {
+  const [named] = await addDisplayNames(auth, asking, [await answer]);
+  return named as Answer;
+}
+
+/** Adds the display names of people to the identities that the items of a page show. */
+export async function withDisplayNamesOnPage<
+  Item extends ShowsIdentities,
+  Page extends { readonly items: Item[] },
+>(auth: Auth, asking: Asking, page: Promise<Page>): Promise<Page> {
+  const { items, ...rest } = await page;
+  return { ...rest, items: await addDisplayNames(auth, asking, items) } as unknown as Page;
+}
+
+/** Lists the display names of the people in audit records, to stand beside the records. */
+export async function listPeople(
+  auth: Auth,
+  asking: Asking,
+  records: readonly { readonly user_id: string | null }[],
+): Promise<{ people?: { user_id: string; display_name: string }[] }> {
+  const names = await readDisplayNames(
+    auth,
+    asking,
+    records.flatMap(({ user_id: userId }) => userId ?? []),
+  );
+  const people = [...names].map(([id, name]) => ({ user_id: id, display_name: name }));
+  return people.length === 0 ? {} : { people };
+}
+
+async function addDisplayNames<Item extends ShowsIdentities>(
+  auth: Auth,
+  asking: Asking,
+  items: readonly Item[],
+): Promise<Item[]> {
+  const ids = items.flatMap((item) =>
+    memberNames.flatMap((member) => [item[member] ?? []].flat().map(({ id }) => id)),
+  );
+  const names = await readDisplayNames(auth, asking, ids);
+  if (names.size === 0) return [...items];
+  const addTo = (identity: ShownIdentity): ShownIdentity => {
+    const name = names.get(identity.id);
+    return name === undefined ? identity : { ...identity, display_name: name };
+  };
+  return items.map((item) => {
+    const shown = memberNames.flatMap((member) => {
+      const value = item[member];
+      if (value === undefined || value === null) return [];
+      return [[member, Array.isArray(value) ? value.map(addTo) : addTo(value as never)] as const];
+    });
+    return { ...item, ...Object.fromEntries(shown) };
+  });
+}
+
+/**
+ * Reads display names by the ids of identities. An answer without them is better than none, since
+ * it names everybody by the handle, so a failure to read them is no failure of the request.
+ */
+async function readDisplayNames(
+  auth: Auth,
+  { principal, deadline }: Asking,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const wantedIds = [...new Set(ids)].slice(0, namedIdentitiesMax);
+  if (wantedIds.length === 0) return new Map();
+  try {
+    const { names } = await auth.listDisplayNames(
+      { principal, ids: wantedIds },
+      deadlineIn(Math.min(namesMsMax, deadline.remainingMs())),
+    );
+    return new Map(names.map(({ id, displayName }) => [id, displayName]));
+  } catch {
+    return new Map();
+  }
+}

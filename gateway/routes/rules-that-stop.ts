@@ -1,0 +1,65 @@
+import type { Deadline } from '#bus';
+import type { Rule } from '#contracts/http/rules';
+import type { upgradedService } from '#contracts/http/services';
+import type { z } from 'zod';
+import type { Deps } from '../deps.ts';
+
+const pageSize = 200;
+/** At most this many pages of rules on one service are read, the newest rules first. */
+const pagesMax = 5;
+const stoppedRulesMax = 100;
+
+/**
+ * Finds the rules on a service that no longer match any call after an upgrade, because the new
+ * version has no such action or forms its permission keys from other parameters. Rules on every
+ * argument of an action (`*`) keep matching, unless they are exact: those were remembered when the
+ * action had one key, which is now that of calls without an argument alone. Returns at most `stoppedRulesMax` rules, or undefined
+ * when the rules cannot be read.
+ */
+export async function findRulesThatStop(
+  { policy }: Pick<Deps, 'policy'>,
+  { service, difference }: z.output<typeof upgradedService>,
+  { principal, deadline }: { principal: string; deadline: Deadline },
+): Promise<Rule[] | undefined> {
+  const removedActions = new Set(difference.actions.removed);
+  const reshapedActions = new Set(
+    difference.actions.changed.flatMap(({ action, scope }) => (scope === undefined ? [] : action)),
+  );
+  if (removedActions.size === 0 && reshapedActions.size === 0) return [];
+  const hadOneKey = new Set(
+    difference.actions.changed.flatMap(({ action, scope }) =>
+      scope?.from.length === 0 ? action : [],
+    ),
+  );
+  const stopsMatching = ({ pattern, exact }: Rule): boolean => {
+    const [, action = '', ...argument] = pattern.split(':');
+    if (removedActions.has(action)) return true;
+    // A pattern for several actions is listed when its argument was written for one of the keys.
+    const isReshaped = action.includes('*')
+      ? reshapedActions.size > 0
+      : reshapedActions.has(action);
+    const isForAll = ['*', '**'].includes(argument.join(':'));
+    return isReshaped && (!isForAll || (exact && hadOneKey.has(action)));
+  };
+  const reference = service.tier === 'org' ? `org/${service.name}` : service.name;
+  try {
+    const stoppedRules: Rule[] = [];
+    let cursor: string | null = null;
+    for (let count = 0; count < pagesMax && stoppedRules.length < stoppedRulesMax; count += 1) {
+      const filter = { identityId: null, effect: null, createdBy: null, approvalId: null };
+      const page = { limit: pageSize, cursor };
+      // oxlint-disable-next-line no-await-in-loop -- each page names the next
+      const { items, next_cursor } = await policy.listRules(
+        { principal, ...filter, service: reference, scope: null, page },
+        deadline,
+      );
+      stoppedRules.push(...items.filter(stopsMatching));
+      cursor = next_cursor;
+      if (cursor === null) break;
+    }
+    return stoppedRules.slice(0, stoppedRulesMax);
+  } catch {
+    // The upgrade may have been made already, and its answer must not be lost.
+    return undefined;
+  }
+}

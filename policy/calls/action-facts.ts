@@ -1,0 +1,205 @@
+import type { ActionCall } from '#contracts/call';
+import type { ServiceRecord } from '#contracts/bus/registry';
+import { serviceWords } from '#contracts/service-words';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
+import type { JsonValue } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import {
+  actionBaseUrl,
+  actionPath,
+  actionQuery,
+  givenValue,
+  reasonOff,
+  refuseOverrideInBody,
+  renderDescription,
+  scopeOf,
+  serviceTitleOf,
+  templateDigest,
+} from '#templates';
+import { listActionNames, listAddressNames, namesOf } from '../denials/domain/deny-names.ts';
+import { readQuery } from '../denials/domain/sent-query.ts';
+import type { SentRequest } from '../denials/domain/sent-request.ts';
+import type { Lookups, Owner } from '../deps.ts';
+import { getConnectedService } from '../services/connected-service.ts';
+import { parseBaseUrl } from '../services/domain/hosts.ts';
+import type { CallFacts } from './call-facts.ts';
+import { cutDescription, isSafeMethod } from './call-facts.ts';
+import { findServiceCredentials } from './credentials.ts';
+import { findNearestAction } from './domain/nearest-action.ts';
+import { withDefaults } from './domain/action-params.ts';
+import type { Params } from './domain/action-params.ts';
+import { invalidParamsError } from './domain/invalid-params.ts';
+import { findUnfaithfulValues } from './domain/plain-json.ts';
+import { scopeOfCall } from './domain/scope-values.ts';
+
+/**
+ * Establishes the facts of an action call. Throws for a call that could not work even if it were
+ * allowed.
+ */
+export async function establishActionFacts(
+  lookups: Lookups,
+  owner: Owner,
+  call: ActionCall,
+): Promise<CallFacts> {
+  const { service, template, action, baseUrl } = await getCalledAction(lookups, owner, call);
+  const issues = [
+    ...findUnfaithfulValues(call.params, ''),
+    ...(await lookups.getValidator(template, action)(call.params, owner.orgId + owner.userId)),
+  ];
+  if (issues.length > 0) throw invalidParamsError(issues);
+
+  const params = withDefaults(action, call.params);
+  const scope = scopeOfCall(service.name, action, params);
+  const parsedBaseUrl = parseBaseUrl(baseUrl);
+  const request = sentRequestOf(action, params, {
+    prefix: parsedBaseUrl.prefix,
+    runtime: template.runtime,
+  });
+  refuseOverrideInBody(request.body, action.body?.mediaType, (name) => isDeclared(action, name));
+  const injections = await findServiceCredentials(lookups, {
+    owner,
+    service,
+    template,
+    host: parsedBaseUrl.host,
+    isKeyed: false,
+    action,
+  });
+  const { risk } = action;
+  return {
+    target: {
+      kind: 'action',
+      service: service.name,
+      serviceId: service.id,
+      template: service.template,
+      action: action.key,
+      baseUrl,
+      ...(template.runtime === 'mcp' ? { runtime: 'mcp' as const } : {}),
+    },
+    templateDigest: templateDigest(template),
+    service: service.name,
+    serviceWords: serviceWords({
+      service: service.name,
+      template: template.key,
+      title: serviceTitleOf(service.template, template),
+    }),
+    compiledAction: action,
+    template: template.key,
+    action: action.key,
+    serviceId: service.id,
+    injections,
+    host: parsedBaseUrl.host,
+    keys: scope.keys,
+    scope: scopeOf(action),
+    risk,
+    nonRead: !isSafeMethod(action.method) || risk !== 'read' || template.runtime === 'mcp',
+    description: cutDescription(renderDescription(action.description, params)),
+    isOpenRead: isOpenRead(service, action),
+    allowsReads: service.autoAllowReads,
+    ownNames: () => [
+      ...listActionNames(namesOf(service.name, template.key), {
+        action: action.key,
+        args: scope.denyArguments,
+        risk,
+      }),
+      ...listAddressNames({ ...request, host: parsedBaseUrl.host, risk }, injections),
+    ],
+    request,
+  };
+}
+
+/**
+ * Step 3 of the walk: whether a call of this action is an open read. A read may use a method other
+ * than GET, HEAD or OPTIONS only if the template is built in or published by an admin.
+ */
+export function isOpenRead(service: ServiceRecord, action: CompiledAction): boolean {
+  const isVouchedFor = isSafeMethod(action.method) || service.template.tier !== 'user';
+  return service.autoAllowReads && action.risk === 'read' && isVouchedFor;
+}
+
+/** Finds the called action with its service, and the base URL to which the call goes. */
+async function getCalledAction(lookups: Lookups, owner: Owner, call: ActionCall) {
+  const { service, template } = await getConnectedService(lookups, owner, call.service);
+  const action = requireEnabledAction(template, service, call.action);
+  return { service, template, action, baseUrl: requireBaseUrl(template, action, service) };
+}
+
+function requireEnabledAction(
+  template: CompiledTemplate,
+  service: ServiceRecord,
+  name: string,
+): CompiledAction {
+  const action = Object.hasOwn(template.actions, name) ? template.actions[name] : undefined;
+  if (action === undefined) {
+    const enabled = Object.values(template.actions).filter(({ disabled }) => !disabled);
+    const keys = enabled.map(({ key }) => key);
+    const nearestName = findNearestAction(name, keys);
+    const hint =
+      nearestName === undefined
+        ? ' service_search finds its actions.'
+        : ` Did you mean "${nearestName}"?`;
+    throw new AppError('unknown_action', `The service ${service.name} has no such action.${hint}`, {
+      details: {
+        action: name,
+        ...(nearestName === undefined ? {} : { did_you_mean: nearestName }),
+      },
+    });
+  }
+  if (action.disabled) throw actionDisabledError(service.name, name);
+  return action;
+}
+
+/**
+ * Whether the action's schema declares this member of the body. Otherwise the caller has made up
+ * the name.
+ */
+function isDeclared({ body, params }: CompiledAction, name: string): boolean {
+  const bodyParams = params.filter((param) => param.in === 'body');
+  if (body?.wholeBody !== true) return bodyParams.some(({ wireName }) => wireName === name);
+  const properties = bodyParams[0]?.schema['properties'];
+  return typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name);
+}
+
+/**
+ * The base URL to which calls of the action go: its own server's, or that of the service. Throws for
+ * an action that is off in the service.
+ */
+export function requireBaseUrl(
+  template: CompiledTemplate,
+  action: CompiledAction,
+  { name, baseUrl }: Pick<ServiceRecord, 'name' | 'baseUrl'>,
+): string {
+  const actionUrl = actionBaseUrl(template, action, baseUrl);
+  if (actionUrl !== undefined) return actionUrl;
+  throw new AppError(
+    'action_disabled',
+    `The action ${action.key} of ${name} is off. ${reasonOff(action)}. Use another action, or connect ${template.key} without a base URL as a service of another name.`,
+    { details: { reason: 'action_server', server: action.server?.url, base_url: baseUrl } },
+  );
+}
+
+export function actionDisabledError(service: string, action: string): AppError {
+  return new AppError(
+    'action_disabled',
+    `The action ${action} of ${service} is disabled. Use another action, or ask an admin to enable it.`,
+  );
+}
+
+function sentRequestOf(
+  action: CompiledAction,
+  params: Params,
+  { prefix, runtime }: { prefix: string; runtime: CompiledTemplate['runtime'] },
+): SentRequest {
+  const bodyMembers = action.params.flatMap((param): [string, JsonValue][] => {
+    const value = givenValue(params, param.name);
+    return param.in === 'body' && value !== undefined ? [[param.wireName, value]] : [];
+  });
+  return {
+    method: action.method,
+    path: prefix + actionPath(action, params),
+    // The query as it will be sent. The members of an object may become separate query parameters.
+    ...readQuery(actionQuery(action, params)),
+    body: action.body?.wholeBody === true ? params['body'] : Object.fromEntries(bodyMembers),
+    ...(action.compose === undefined ? {} : { compose: action.compose }),
+    ...(runtime === 'mcp' ? { tool: action.key } : {}),
+  };
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+
+import { actionKey, compilePattern, httpKey, secretKey } from '#permission-key';
+import { couldDeny, deniesKey } from './deny-patterns.ts';
+import type { DenyName } from './deny-patterns.ts';
+import { foldText } from './folding.ts';
+
+const patternOf = (text: string) => compilePattern(text, false);
+
+describe('whether a deny rule could match a call by one of its names (couldDeny):', () => {
+  const knownName: DenyName = { service: 'github', action: 'issues.create', args: ['acme/site'] };
+  const unknownArgument: DenyName = { ...knownName, args: undefined };
+  const severalArguments: DenyName = { ...knownName, args: ['acme/api', 'acme/site'] };
+  const unlistedName: DenyName = {
+    service: 'github',
+    action: {
+      among: new Set(['issues.create', 'repos.create']),
+      notAmong: new Set(['issues.list', 'repos.delete']),
+    },
+    args: undefined,
+  };
+  const anyServiceName: DenyName = { ...unlistedName, service: undefined };
+
+  test.for<[name: string, pattern: string, deny: DenyName, expected: boolean]>([
+    [
+      'a known action and argument match like a permission key',
+      'github:issues.create:acme/*',
+      knownName,
+      true,
+    ],
+    ['another argument does not match', 'github:issues.create:other/*', knownName, false],
+    [
+      'one of several possible arguments matches',
+      'github:issues.create:acme/site',
+      severalArguments,
+      true,
+    ],
+    [
+      'several possible arguments do not match when none of them fits',
+      'github:issues.create:acme/web',
+      severalArguments,
+      false,
+    ],
+    [
+      'an unknown argument matches any argument',
+      'github:issues.create:other/*',
+      unknownArgument,
+      true,
+    ],
+    [
+      'an unknown argument of another action does not match',
+      'github:issues.close:*',
+      unknownArgument,
+      false,
+    ],
+    [
+      'a request that no template lists matches an operation of the same method',
+      'github:repos.create:x',
+      unlistedName,
+      true,
+    ],
+    [
+      'a request that no template lists does not match an operation of another method',
+      'github:repos.delete:*',
+      unlistedName,
+      false,
+    ],
+    [
+      'a request that no template lists matches an operation that no template lists either',
+      'github:repos.transfer:*',
+      unlistedName,
+      true,
+    ],
+    ['a request that no template lists matches a wildcard', 'github:*:*', unlistedName, true],
+    [
+      'a request that no template lists does not match another service',
+      'gitlab:*:*',
+      unlistedName,
+      false,
+    ],
+    [
+      'a request of an unknown service matches every service',
+      'gitlab:files.get:x',
+      anyServiceName,
+      true,
+    ],
+    [
+      'a request of an unknown service does not match the service http',
+      'http:*:*',
+      anyServiceName,
+      false,
+    ],
+  ])('%s (the pattern $1)', ([, text, deny, expected]) => {
+    expect(couldDeny(patternOf(text), deny)).toBe(expected);
+  });
+});
+
+describe('a deny rule for an address or a credential, compared with an action that calls api.example.com with the secret token:', () => {
+  const addressName: DenyName = {
+    service: 'http',
+    action: 'GET',
+    args: ['api.example.com/v1/x'],
+    needs: 'host',
+  };
+  const credentialName: DenyName = {
+    service: 'secret',
+    action: 'token',
+    args: ['api.example.com'],
+    needs: 'credential',
+  };
+
+  test.for<[pattern: string, name: DenyName, expected: boolean]>([
+    ['http:GET:api.example.com/**', addressName, true],
+    ['http:ANY:api.example.com/v1/*', addressName, true],
+    ['*:GET:api.example.com/**', addressName, true],
+    ['http:POST:api.example.com/**', addressName, false],
+    ['http:GET:other.example.com/**', addressName, false],
+    ['http:*:*', addressName, false],
+    ['http:ANY:**', addressName, false],
+    ['http:ANY:*.example.com/**', addressName, false],
+    ['http:ANY:**/v1/x', addressName, false],
+    ['http:GET:api.example.com/**', { ...addressName, action: 'HEAD' }, true],
+    ['http:HEAD:api.example.com/**', addressName, false],
+    ['secret:token:*', credentialName, true],
+    ['secret:*:api.example.com', credentialName, true],
+    ['secret:*:other.example.com', credentialName, false],
+    ['secret:*:*', credentialName, false],
+    ['secret:*:*.example.com', credentialName, false],
+    ['secret:other:*', credentialName, false],
+    ['connection:token:*', credentialName, false],
+  ])('the pattern %s matches the call: $2', ([text, name, expected]) => {
+    expect(couldDeny(patternOf(text), name)).toBe(expected);
+  });
+});
+
+describe('a deny rule compared with a permission key', () => {
+  test.for<[pattern: string, arg: string, expected: boolean]>([
+    ['acme/site', 'ACME/Site', true],
+    ['Acme/Site', 'acme/site', true],
+    ['acme/site', 'acme/site.git', true],
+    ['acme/site.git', 'Acme/Site', true],
+    ['acme/site', 'acme/site.GIT', true],
+    ['acme/site', ' acme/site ', true],
+    ['acme/site', 'acme/site\t', true],
+    ['acme/*', 'acme/site.git', true],
+    ['*/site', 'acme/site.git', true],
+    ['*.git', 'site.git', true],
+    ['*.git', 'site', false],
+    ['a.git/*.git', 'a.git/b.git', true],
+    ['caf\u00e9', 'CAFE\u0301', true],
+    ['stra\u00dfe', 'STRASSE', true],
+    ['acme/site', 'acme/site2', false],
+    ['acme/site', 'acme site', false],
+    ['a*b', 'a%b', true],
+    ['a%2Ab', 'axb', false],
+    ['a%2ab', 'a*b', true],
+    ['.git', '.git', true],
+  ])('for the argument %j matches the argument %j: %s', ([text, arg, expected]) => {
+    expect(deniesKey(patternOf(`github:push:${text}`), actionKey('github', 'push', arg))).toBe(
+      expected,
+    );
+  });
+
+  test('for an address matches in every letter case and encoding', () => {
+    const keyOf = (path: string) => httpKey('GET', 'a.example', path);
+    const deny = patternOf('http:GET:a.example/Caf%C3%A9/secret');
+
+    expect(deniesKey(deny, keyOf('/caf%C3%A9/SECRET'))).toBe(true);
+    expect(deniesKey(deny, keyOf('/CAFE%CC%81/secret%20'))).toBe(true);
+    expect(deniesKey(deny, keyOf('/cafe/secret'))).toBe(false);
+    expect(deniesKey(deny, { ...keyOf('/caf%C3%A9/secret'), action: 'HEAD' })).toBe(true);
+    expect(deniesKey(deny, { ...keyOf('/caf%C3%A9/secret'), action: 'POST' })).toBe(false);
+  });
+
+  test('for a credential matches the permission key of the credential', () => {
+    expect(deniesKey(patternOf('secret:token:*'), secretKey('token', 'a.example'))).toBe(true);
+    expect(deniesKey(patternOf('secret:*:*'), secretKey('token', 'a.example'))).toBe(true);
+  });
+
+  test('folds a long text in bounded time', () => {
+    const blanks = ' '.repeat(200_000);
+    const before = process.cpuUsage();
+    foldText(`a${blanks}b/${'%20'.repeat(100_000)}x${'.git'.repeat(50_000)}`);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,119 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { connectBus, deadlineIn } from '#bus';
+import { loadConfig } from '#config';
+import { proxyNats, proxyPostgres } from '../test/support/proxy.ts';
+import { policyConfig } from './config.ts';
+import { startPolicy } from './start.ts';
+import { createPolicyWorld } from './world.testing.ts';
+import type { PolicyWorld } from './world.testing.ts';
+
+/**
+ * The first replica of this world works throughout. Each test starts a second one and breaks what
+ * it depends on.
+ */
+let world: PolicyWorld;
+beforeAll(async () => {
+  world = await createPolicyWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const readConfigWith = (settings: Record<string, string>) =>
+  loadConfig(policyConfig, { ...world.environment.variables, ...settings });
+const variableOf = (name: string) => world.environment.variables[name] ?? '';
+
+/**
+ * Waits until the NATS server knows that the replica has left: until then, the replica may still get
+ * a request, which then fails.
+ */
+async function waitUntilReplicaLeft(): Promise<void> {
+  const canCreateRule = () =>
+    createRules(1).then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(canCreateRule).toBe(true);
+}
+
+/** Creates rules, for which policy asks its database each time. */
+async function createRules(ruleCount: number): Promise<void> {
+  const ann = world.user();
+  for (let count = 0; count < ruleCount; count += 1) {
+    await world.rule(ann, ann, 'allow http:GET:api.example.com/**');
+  }
+}
+
+test('a replica whose database is gone takes no requests until it is back', async () => {
+  const { url, proxy } = await proxyPostgres(variableOf('POLICY_DATABASE_URL'));
+  await using _proxy = proxy;
+  await using replica = await startPolicy(readConfigWith({ POLICY_DATABASE_URL: url }));
+  expect(replica.readiness.failing()).toEqual([]);
+
+  proxy.cut();
+  await expect.poll(() => replica.readiness.failing()).toEqual(['database']);
+  await waitUntilReplicaLeft();
+  await createRules(50);
+
+  proxy.restore();
+  await expect.poll(() => replica.readiness.failing()).toEqual([]);
+});
+
+test('a replica whose database has stopped answering takes no requests', async () => {
+  const { url, proxy } = await proxyPostgres(variableOf('POLICY_DATABASE_URL'));
+  await using _proxy = proxy;
+  await using replica = await startPolicy(readConfigWith({ POLICY_DATABASE_URL: url }));
+
+  proxy.freeze();
+  await expect.poll(() => replica.readiness.failing()).toEqual(['database']);
+  await waitUntilReplicaLeft();
+  await createRules(50);
+
+  proxy.restore();
+  await expect.poll(() => replica.readiness.failing()).toEqual([]);
+});
+
+test.for([
+  ['ahead', 2_000],
+  ['behind', -2_000],
+])('a replica whose clock is 2 s %s is not ready, and takes no requests', async ([, byMs]) => {
+  await using replica = await startPolicy(readConfigWith({}), {
+    now: () => Date.now() + (byMs as number),
+  });
+  const ann = world.user();
+
+  expect(replica.readiness.failing()).toEqual(['clock']);
+  for (let round = 0; round < 20; round += 1) {
+    const askedAt = Date.now();
+    const { time = 0 } = await world.gateway.ping({}, deadlineIn(5_000));
+    expect(time).toBeGreaterThan(askedAt - 1_000);
+    expect(time).toBeLessThan(Date.now() + 1_000);
+  }
+  await world.rule(ann, ann, 'allow http:GET:api.example.com/**');
+});
+
+test('a replica whose NATS server has stopped answering is not ready', async () => {
+  const { url, proxy } = await proxyNats(variableOf('POLICY_NATS_URL'));
+  await using _proxy = proxy;
+  await using replica = await startPolicy(readConfigWith({ POLICY_NATS_URL: url }));
+  expect(replica.readiness.failing()).toEqual([]);
+
+  proxy.freeze();
+  await expect.poll(() => replica.readiness.failing()).toEqual(['bus']);
+
+  proxy.restore();
+  await expect.poll(() => replica.readiness.failing()).toEqual([]);
+});
+
+test('a replica whose durable consumer is missing is not ready, and goes on deciding', async () => {
+  await using replica = await startPolicy(readConfigWith({}));
+  expect(replica.readiness.failing()).toEqual([]);
+  const url = variableOf('POLICY_NATS_URL').replace('//policy:', '//provision:');
+  await using bus = await connectBus({ url, name: 'provision' });
+  const { consumers } = await jetstreamManager(bus.nats);
+
+  await consumers.delete('EVENTS', 'policy');
+
+  await expect.poll(() => replica.readiness.failing()).toEqual(['consumer']);
+  await createRules(3);
+});

@@ -1,0 +1,12 @@
+/** The ways in which an upgrade has changed the meaning of a deny rule. */
+export type RuleChange = 'reaches_actions' | 'folds_argument' | 'spares_neighbours';
+
+/** The explanation of each change, for the list of rules and the log. */
+export const changeMeanings: Readonly<Record<RuleChange, string>> = {
+  reaches_actions:
+    'This deny rule names a host or a credential: it now also refuses actions that go there or use it.',
+  folds_argument:
+    'This deny rule now matches its argument without regard to letter case, ".git" and blanks, and any item of a list.',
+  spares_neighbours:
+    'This deny rule no longer refuses what another built-in or published template lists on the same host.',
+};

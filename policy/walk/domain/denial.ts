@@ -1,0 +1,112 @@
+import type { DerivedKey } from '#contracts/permit';
+import type { ChainLink, Risk } from '#contracts/vocabulary';
+import type { AppError } from '#errors';
+import type { GlobBudget } from '#permission-key';
+import { invalidParamError } from '../../calls/domain/invalid-params.ts';
+import type { RatedName } from '../../denials/domain/deny-names.ts';
+import { couldDeny, deniesKey } from '../../denials/domain/deny-patterns.ts';
+import { createNameBudget } from '../../denials/domain/name-budget.ts';
+import type { NameBudget } from '../../denials/domain/name-budget.ts';
+import { isAtLeast } from '../../denials/domain/risks.ts';
+import type { Rule } from '../../rules/domain/rule.ts';
+import type { ChainRules } from './chain-rules.ts';
+
+/** A call in the form that the walk decides on (docs/reference/permissions.md#the-walk). */
+export interface WalkedCall {
+  readonly keys: readonly DerivedKey[];
+  readonly risk: Risk;
+  readonly serviceId: string | null;
+  readonly credentialIds: readonly string[];
+  /**
+   * Whether the call is a read that needs no rule, unless the caller's chain of identities requires
+   * one.
+   */
+  readonly isOpenRead: boolean;
+  /** Further names of the call. Only deny rules are compared with them. */
+  readonly denyNames: readonly RatedName[];
+  readonly budget: DecisionBudget;
+}
+
+/**
+ * What remains of the budget of one decision, for comparing the call with rules and for finding its
+ * names.
+ */
+export interface DecisionBudget extends GlobBudget {
+  readonly names: NameBudget;
+}
+
+export interface Denial {
+  readonly rule: Rule;
+  /**
+   * The permission key that the rule matched; the call's first key when the rule matched a further
+   * name.
+   */
+  readonly key: string;
+}
+
+/**
+ * About 15 ms of comparing. Hundreds of rules with arguments of usual length take a hundredth of
+ * this budget.
+ */
+const walkStepsMax = 4_000_000;
+
+export function createDecisionBudget(): DecisionBudget {
+  return { left: walkStepsMax, names: createNameBudget() };
+}
+
+/**
+ * Step 1 of the walk: finds a deny rule that refuses the call, on the org or on any identity of the
+ * chain, in any order. Throws `invalid_params` for a call that takes too long to compare, because
+ * one slow comparison would delay the calls of everybody else.
+ */
+export function findDenial(chainRules: ChainRules, call: WalkedCall): Denial | undefined {
+  const denial = findDenialOrUnknown(chainRules, call);
+  if (denial === 'unknown') throw comparisonTooLongError();
+  return denial;
+}
+
+/** Finds a denial as `findDenial` does, but returns `unknown` instead of throwing. */
+export function findDenialOrUnknown(
+  chainRules: ChainRules,
+  call: WalkedCall,
+): Denial | 'unknown' | undefined {
+  const { budget } = call;
+  const steps = stepsPerName * (call.keys.length + call.denyNames.length);
+  for (const rule of chainRules.rules) {
+    if (rule.effect !== 'deny') continue;
+    budget.left -= steps;
+    if (budget.left < 0) return 'unknown';
+    if (appliesToRisk(rule, call.risk)) {
+      const key = call.keys.find((each) => deniesKey(rule.pattern, each, budget));
+      if (key !== undefined) return { rule, key: key.key };
+    }
+    const name = call.denyNames.find(
+      (each) => appliesToRisk(rule, each.risk) && couldDeny(rule.pattern, each, budget),
+    );
+    if (name !== undefined) return { rule, key: call.keys[0]?.key ?? rule.pattern.text };
+  }
+  return budget.left < 0 ? 'unknown' : undefined;
+}
+
+const stepsPerName = 2;
+
+export function comparisonTooLongError(): AppError {
+  return invalidParamError(
+    'params',
+    'take too long to compare with the rules that hold here; send a shorter argument, or have the rules made fewer or shorter',
+  );
+}
+
+export function appliesToRisk({ riskAtLeast }: Rule, risk: Risk): boolean {
+  return riskAtLeast === null || isAtLeast(risk, riskAtLeast);
+}
+
+/** The sentence that the caller reads as `reason`. */
+export function denialReason({ rule, key }: Denial, chain: readonly ChainLink[]): string {
+  const owner = chain.find(({ id }) => id === rule.identityId);
+  const ownerText = owner === undefined ? 'the org' : `${owner.kind} ${owner.name}`;
+  const text = `A deny rule of ${ownerText} (${rule.pattern.text}) refuses ${key}.`;
+  return text.length > reasonCharactersMax ? `${text.slice(0, reasonCharactersMax - 1)}…` : text;
+}
+
+const reasonCharactersMax = 1000;

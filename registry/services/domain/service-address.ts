@@ -1,0 +1,106 @@
+import type { AccountPin } from '#contracts/account-value';
+import type { CompiledTemplate } from '#contracts/template';
+import type { TemplateServer } from '#contracts/template-server';
+import { AppError } from '#errors';
+import {
+  accountAddressOf,
+  actionServerUrls,
+  fixedHostsFor,
+  isSameLookUp,
+  serverFor,
+} from '#templates';
+import { resolveServer } from '../../servers/domain/resolve-server.ts';
+import { invalidParams } from './credential-choices.ts';
+
+export interface ServiceAddress {
+  readonly baseUrl: string;
+  /** The hosts to which credentials may go. The host of the base URL comes first. */
+  readonly hosts: readonly string[];
+  /**
+   * The servers that actions have of their own, to which credentials go too. None at a base URL that an
+   * admin gave.
+   */
+  readonly actionServers?: readonly string[];
+  /** The values of all variables, also of one that the account of the connection has. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** The account by which a service is connected. */
+export interface AddressedAccount {
+  readonly reference: string;
+  readonly pin?: AccountPin | null;
+}
+
+interface AddressChoice {
+  /** The security schemes of the alternative by which the service is connected. */
+  readonly schemes: readonly string[];
+  readonly account: AddressedAccount | null;
+  readonly variables: Readonly<Record<string, string>>;
+  /** The base URL that an admin gave, which replaces the template's server. */
+  readonly baseUrl: string | undefined;
+  readonly isPlainHttpAllowed: (host: string) => boolean;
+}
+
+/** The base URL of a service's calls, and its hosts. */
+export function addressOf(template: CompiledTemplate, choice: AddressChoice): ServiceAddress {
+  const { schemes, baseUrl } = choice;
+  const server = serverFor(template, schemes);
+  if (server === undefined)
+    throw new AppError('not_found', `"${template.key}" cannot be connected.`);
+  const variables = { ...choice.variables, ...valueOfAccount(template, server, choice) };
+  const resolvedUrl = resolveServer(server, { ...choice, variables });
+  const otherHosts = baseUrl === undefined ? fixedHostsFor(template, schemes) : [];
+  const hosts = [...new Set([resolvedUrl.host, ...otherHosts])];
+  const actionServers = baseUrl === undefined ? actionServerUrls(template) : [];
+  return { baseUrl: resolvedUrl.baseUrl, hosts, actionServers, variables };
+}
+
+/** The value of the variable that the account says, which nobody can give in another way. */
+function valueOfAccount(
+  { key, title }: CompiledTemplate,
+  server: TemplateServer,
+  { account, variables: given, baseUrl }: AddressChoice,
+): Record<string, string> {
+  const address = accountAddressOf(server);
+  if (address === undefined) return {};
+  const { variable, lookUp } = address;
+  if (baseUrl !== undefined) {
+    const message = `${title} is where the account says. Leave base_url out, or connect it in another way.`;
+    throw invalidParams('base_url', message);
+  }
+  if (
+    account?.pin === undefined ||
+    account.pin === null ||
+    !isSameLookUp(account.pin.from, lookUp)
+  ) {
+    const connection = account?.reference ?? key;
+    throw new AppError(
+      'credential_missing',
+      `The connection "${connection}" does not say which ${variable} it is for. Connect it again for the template (POST /v1/connections {"template": "${key}"}), under the same name.`,
+      { details: { connection, template: key } },
+    );
+  }
+  const { value, label } = account.pin;
+  if (Object.hasOwn(given, variable) && given[variable] !== value) {
+    const message = `The connection "${account.reference}" opens ${label} only. Leave the variable out, or name another connection.`;
+    throw invalidParams(`variables.${variable}`, message);
+  }
+  return { [variable]: value };
+}
+
+/**
+ * Of these alternatives, those whose server has all these variables; all of them when no server has.
+ * So a variable that was given also says by which alternative the service is to be connected.
+ */
+export function waysWithVariables<Way extends { readonly schemes: readonly string[] }>(
+  template: CompiledTemplate,
+  ways: readonly Way[],
+  variables: Readonly<Record<string, string>>,
+): readonly Way[] {
+  const names = Object.keys(variables);
+  const fitting = ways.filter(({ schemes }) => {
+    const known = serverFor(template, schemes)?.variables.map(({ name }) => name);
+    return names.every((name) => known?.includes(name) === true);
+  });
+  return fitting.length === 0 ? ways : fitting;
+}

@@ -1,0 +1,34 @@
+/**
+ * `npm run release:check`: says what still prevents the commit from becoming a release
+ * (CONTRIBUTING.md, To make a release).
+ */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+import { findProblems } from './release-problems.ts';
+
+const runCommand = promisify(execFile);
+const readRootFile = (name: string) => readFile(new URL(`../${name}`, import.meta.url), 'utf8');
+const runGit = async (...args: string[]) => (await runCommand('git', args)).stdout.trim();
+
+const tags = (await runGit('tag', '--list', '--sort=-version:refname')).split('\n');
+const lastTag = tags.find((tag) => /^v\d/.test(tag));
+const problems = findProblems({
+  version: JSON.parse(await readRootFile('package.json')).version,
+  lockedVersion: JSON.parse(await readRootFile('package-lock.json')).version,
+  changelog: await readRootFile('CHANGELOG.md'),
+  changedFiles: await runGit('status', '--porcelain'),
+  tags,
+  lastRelease:
+    lastTag === undefined
+      ? undefined
+      : {
+          tag: lastTag,
+          commit: await runGit('rev-parse', `${lastTag}^{commit}`),
+        },
+  baseline: await readRootFile('test/skew/baseline').catch(() => ''),
+});
+for (const problem of problems) console.log(problem);
+if (problems.length === 0) console.log('This commit can be tagged, once npm run test:all passes.');
+process.exitCode = problems.length === 0 ? 0 : 1;

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+
+import { findProblems } from './release-problems.ts';
+
+const candidate = {
+  version: '0.2.0',
+  lockedVersion: '0.2.0',
+  changelog: '# Changelog\n\n## 0.2.0 (2026-12-01)\n\nMore.\n\n## 0.1.0 (2026-11-24)\n',
+  changedFiles: '',
+  tags: ['v0.1.0'],
+  lastRelease: { tag: 'v0.1.0', commit: 'c0ffee' },
+  baseline: 'c0ffee\n',
+};
+
+test('a commit that has its version everywhere it belongs can become a release', () => {
+  expect(findProblems(candidate)).toEqual([]);
+});
+
+test('the first release needs no baseline of an earlier release', () => {
+  expect(findProblems({ ...candidate, tags: [], lastRelease: undefined, baseline: '' })).toEqual(
+    [],
+  );
+});
+
+test.for([
+  [{ version: '0.0.0', lockedVersion: '0.0.0' }, 'the version 0.0.0 is none of a release'],
+  [{ lockedVersion: '0.1.0' }, 'package-lock.json has the version 0.1.0'],
+  [{ changelog: '# Changelog\n\n## Unreleased\n' }, 'CHANGELOG.md begins with "## Unreleased"'],
+  [{ changedFiles: ' M README.md' }, 'not committed'],
+  [{ tags: ['v0.2.0'] }, 'The tag v0.2.0 is there already'],
+  [{ baseline: '' }, 'test/skew/baseline is not the commit of v0.1.0'],
+] as const)('a commit with %o cannot become a release', ([change, problem]) => {
+  expect(findProblems({ ...candidate, ...change }).join('\n')).toContain(problem);
+});

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+
+import { components } from '../contracts/vocabulary.ts';
+import { keyNames } from './keys.ts';
+import { defineConfig, loadConfig } from './load.ts';
+import { isServiceVariable } from './service-variables.ts';
+import { settings } from './settings.ts';
+import type { Setting, SettingName } from './settings.ts';
+
+interface ServicePort {
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+  readonly name?: string;
+}
+
+/** The variables that the kubelet sets in a pod for one Service of its namespace. */
+function variablesOf(service: string, address: string, ports: readonly ServicePort[]) {
+  const toVariablePrefix = (name: string) => name.toUpperCase().replaceAll('-', '_');
+  const prefix = toVariablePrefix(service);
+  const [first] = ports;
+  const host = address.includes(':') ? `[${address}]` : address;
+  const linkTo = ({ protocol, port }: ServicePort) => `${protocol.toLowerCase()}://${host}:${port}`;
+  return {
+    [`${prefix}_SERVICE_HOST`]: address,
+    ...(first && {
+      [`${prefix}_SERVICE_PORT`]: String(first.port),
+      [`${prefix}_PORT`]: linkTo(first),
+    }),
+    ...Object.fromEntries(
+      ports.flatMap((each) => {
+        const portPrefix = `${prefix}_PORT_${each.port}_${each.protocol}`;
+        return [
+          ...(each.name === undefined
+            ? []
+            : [[`${prefix}_SERVICE_PORT_${toVariablePrefix(each.name)}`, String(each.port)]]),
+          [portPrefix, linkTo(each)],
+          [`${portPrefix}_PROTO`, each.protocol.toLowerCase()],
+          [`${portPrefix}_PORT`, String(each.port)],
+          [`${portPrefix}_ADDR`, address],
+        ];
+      }),
+    ),
+  };
+}
+
+const addresses = ['10.96.0.12', 'fd00:10:96::c'];
+const ports: readonly ServicePort[] = [
+  { port: 8080, protocol: 'TCP', name: 'http' },
+  { port: 4222, protocol: 'UDP', name: 'client-id' },
+  { port: 9, protocol: 'SCTP', name: 'url' },
+];
+const otherServices =
+  'nats postgres database health oauth oauth-github rate-limiter webhook-x egress-proxy ' +
+  'trusted-proxies kubernetes otel agent-action-gateway gateway-service x 4ever';
+const serviceNames = [...components, ...otherServices.split(' ')];
+
+const allSettingsSpec = defineConfig('gateway', Object.keys(settings) as SettingName[]);
+/** The settings that have no default. */
+const requiredSettings = {
+  DATABASE_URL: 'postgres://owner:CANARY-owner@db/gateway',
+  NATS_URL: 'nats://nats:4222',
+  DECISION_PUBLIC_KEY: 'x'.repeat(43),
+  ...Object.fromEntries(keyNames.map((name) => [name, 'x'.repeat(43)])),
+};
+
+describe('in a Kubernetes namespace with a Service called', () => {
+  test.for(serviceNames.flatMap((name) => addresses.map((address) => [name, address] as const)))(
+    '%s, at the address %s, every setting has the value that it would have without the Service',
+    ([name, address]) => {
+      const config = loadConfig(allSettingsSpec, {
+        ...requiredSettings,
+        ...variablesOf(name, address, ports),
+      });
+
+      expect(config).toEqual(loadConfig(allSettingsSpec, requiredSettings));
+    },
+  );
+
+  test.for<[service: string, setting: string]>([
+    ['health', 'HEALTH_PORT'],
+    ['oauth', 'OAUTH_PORT'],
+  ])('%s, a pod can still set %s', ([service, setting]) => {
+    // The kubelet does not change a variable that the pod itself sets.
+    const givenEnvironment = {
+      ...requiredSettings,
+      ...variablesOf(service, '10.96.0.12', ports),
+      [setting]: '9999',
+    };
+
+    expect(loadConfig(allSettingsSpec, givenEnvironment)).toMatchObject({ [setting]: 9999 });
+  });
+});
+
+test('only HEALTH_PORT, OAUTH_PORT and the client ids of provider apps have names that Kubernetes may also give to a variable of a Service', () => {
+  const spellings = Object.entries<Setting>(settings).flatMap(([name, setting]) => [
+    name,
+    ...(setting.secret ? [`${name}_FILE`] : []),
+    ...(setting.perComponent ? components.map((each) => `${each.toUpperCase()}_${name}`) : []),
+  ]);
+  const values = ['10.0.0.1', '80', 'tcp://10.0.0.1:80', 'tcp'];
+  const canBeServiceVariable = (name: string) =>
+    values.some((value) => isServiceVariable(name, value));
+
+  expect(spellings.filter(canBeServiceVariable)).toEqual(['OAUTH_PORT', 'HEALTH_PORT']);
+  expect(canBeServiceVariable('OAUTH_SERVICE_PORT_CLIENT_ID')).toBe(true);
+  expect(canBeServiceVariable('OAUTH_GITHUB_CLIENT_ID')).toBe(false);
+});
+
+describe('a misspelt setting is reported although Kubernetes may give its name to a variable of a Service:', () => {
+  test.for<[name: string, value: string]>([
+    ['AUTH_PORT', 'abc'],
+    ['AUTH_PORT', '8081'],
+    ['AUTH_PORT', 'http://10.0.0.1:80'],
+    ['AUTH_PORT', 'tcp://auth:80'],
+    ['AUTH_PORT', 'tcp://10.0.0.1:99999'],
+    ['AUTH_PORT', 'tcp://10.0.0.1:80/x'],
+    ['GATEWAY_SERVICE_HOST', 'gateway.example.com'],
+    ['GATEWAY_SERVICE_PORT', '0'],
+    ['GATEWAY_SERVICE_PORT_HTTP', 'http'],
+    ['EXECUTOR_PORT_9104_TCP', 'udp://10.0.0.1:9104'],
+    ['EXECUTOR_PORT_9104_TCP', 'tcp://10.0.0.1:9105'],
+    ['EXECUTOR_PORT_9104_TCP_PORT', '9105'],
+    ['EXECUTOR_PORT_9104_TCP_PROTO', 'udp'],
+    ['EXECUTOR_PORT_9104_TCP_ADDR', 'executor'],
+    ['EXECUTOR_PORT_MAX', '9'],
+  ])('%s=%s', ([name, value]) => {
+    expect(() => loadConfig(allSettingsSpec, { ...requiredSettings, [name]: value })).toThrow(
+      `${name} is not a setting of the gateway.`,
+    );
+  });
+
+  test.for(['HEALTH_PORT', 'OAUTH_PORT'])('%s=tcp://health:80', (name) => {
+    expect(() =>
+      loadConfig(allSettingsSpec, { ...requiredSettings, [name]: 'tcp://health:80' }),
+    ).toThrow(`${name} must be a whole number`);
+  });
+});

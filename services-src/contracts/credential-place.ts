@@ -1,0 +1,96 @@
+import { isMethodOverride } from './method-override.ts';
+import { refusalOfHeaderName } from './request-headers.ts';
+
+/** The parts of a request that carry a credential, as `in` of templates and calls names them. */
+export const credentialPlaceNames = ['header', 'query'] as const;
+export type CredentialPlace = (typeof credentialPlaceNames)[number];
+
+/** A header or query parameter of a request. The name is in lower case. */
+interface Slot {
+  readonly part: 'header' | 'query';
+  readonly name: string;
+}
+
+interface CredentialPlaceRules {
+  /** The place as people read it after the name, such as `query parameter`. */
+  readonly displayName: string;
+  /** Why no credential may go under this name; undefined when one may. */
+  readonly refusalOfName: (name: string) => string | undefined;
+  /** Why this text may not be sent there, as the prefix of a value; undefined when it may. */
+  readonly refusalOfText: (text: string) => string | undefined;
+  /** What the credential takes from the caller. Two credentials cannot have the same slot. */
+  readonly replaces: (key: string) => readonly Slot[];
+}
+
+/**
+ * What differs between the places. Two things about a place are elsewhere: how a value is written
+ * there (executor/request/domain/inject.ts), and which further names templates may not use
+ * (registry/security/domain/credential-name.ts). CONTRIBUTING.md says how to add a place.
+ */
+export const credentialPlaces: Readonly<Record<CredentialPlace, CredentialPlaceRules>> = {
+  header: {
+    displayName: 'header',
+    refusalOfName: refusalOfHeaderName,
+    refusalOfText: refusalOfUnprintable,
+    replaces: (key) => [{ part: 'header', name: key.toLowerCase() }],
+  },
+  query: {
+    displayName: 'query parameter',
+    refusalOfName: (name) =>
+      isMethodOverride(name)
+        ? 'would change the method of the request, which is refused'
+        : undefined,
+    refusalOfText: refusalOfUnprintable,
+    replaces: (key) => [{ part: 'query', name: key.toLowerCase() }],
+  },
+};
+
+/** The places for a message: `header or query`. */
+export const credentialPlaceList: string = new Intl.ListFormat('en-GB', {
+  type: 'disjunction',
+}).format(credentialPlaceNames);
+
+export function isCredentialPlace(place: unknown): place is CredentialPlace {
+  return credentialPlaceNames.some((name) => name === place);
+}
+
+interface PlacedCredential {
+  readonly in: CredentialPlace;
+  readonly key: string;
+}
+
+/** The names, in lower case, of the headers or query parameters that these credentials replace. */
+export function replacedNamesOf(
+  credentials: readonly PlacedCredential[],
+  part: Slot['part'],
+): ReadonlySet<string> {
+  const slots = credentials.flatMap(slotsOf);
+  return new Set(slots.flatMap((slot) => (slot.part === part ? [slot.name] : [])));
+}
+
+/**
+ * The first credential that cannot be sent together with one before it, because the later one would
+ * replace the earlier one.
+ */
+export function findCollision<Each extends PlacedCredential>(
+  credentials: readonly Each[],
+): Each | undefined {
+  return credentials.find((credential, index) =>
+    credentials.slice(0, index).some((earlier) => haveCommonSlot(earlier, credential)),
+  );
+}
+
+function haveCommonSlot(left: PlacedCredential, right: PlacedCredential): boolean {
+  const takenSlots = slotsOf(left);
+  return slotsOf(right).some(({ part, name }) =>
+    takenSlots.some((slot) => slot.part === part && slot.name === name),
+  );
+}
+
+function slotsOf({ in: place, key }: PlacedCredential): readonly Slot[] {
+  return credentialPlaces[place].replaces(key);
+}
+
+function refusalOfUnprintable(text: string): string | undefined {
+  return /^[\u0020-\u007e]*$/.test(text) ? undefined : 'may hold printable ASCII characters only';
+}

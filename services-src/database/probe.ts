@@ -1,0 +1,39 @@
+import { settleWithin } from '../process/within.ts';
+import type postgres from './postgres-driver/index.js';
+
+export interface Probe extends AsyncDisposable {
+  /** Postgres's clock, in ms since 1970. Rejects when it does not answer in time. */
+  readTime(options: { withinMs: number }): Promise<number>;
+}
+
+/**
+ * Asks a database over a separate connection, on which no other query can be in the way. After a
+ * failure, the next question opens a new connection, because one that was cut off without notice
+ * would never answer.
+ */
+export function openProbe(connect: () => postgres.Sql): Probe {
+  let connection: postgres.Sql | undefined;
+  const closeConnection = async (): Promise<void> => {
+    const closingConnection = connection;
+    connection = undefined;
+    await closingConnection?.end({ timeout: 0 });
+  };
+  return {
+    async readTime({ withinMs }) {
+      try {
+        connection ??= connect();
+        const rows = await settleWithin(
+          withinMs,
+          connection<{ time: number }[]>`
+            select extract(epoch from clock_timestamp())::float8 * 1000 as time
+          `,
+        );
+        return (rows[0] as { time: number }).time;
+      } catch (error) {
+        void closeConnection().catch(() => undefined);
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: closeConnection,
+  };
+}

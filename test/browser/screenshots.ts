@@ -1,0 +1,76 @@
+/**
+ * `npm run screenshots -- [folder] [pattern]`: takes a picture of every page of the dashboard, in
+ * both themes and in two sizes, of a gateway that runs with realistic content, and prints the folder.
+ * With a pattern it takes only those whose name matches.
+ */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Page } from 'playwright-core';
+
+import { orExit } from '#process';
+import { waitForTransitions } from './axe.ts';
+import { openChromium } from './chromium.ts';
+import type { WatchedPage } from './chromium.ts';
+import { setScene } from './scene.ts';
+import type { Scene } from './scene.ts';
+import { cookieOf, screenSizes, shotsOf } from './shots.ts';
+import type { Shot } from './shots.ts';
+
+const themes = ['light', 'dark'] as const;
+
+await orExit(async () => {
+  const [, , folder = await mkdtemp(join(tmpdir(), 'aag-screenshots-')), only = ''] = process.argv;
+  await mkdir(folder, { recursive: true });
+  await using running = new AsyncDisposableStack();
+  const dataDir = await mkdtemp(join(tmpdir(), 'aag-scene-'));
+  running.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
+  const scene = running.use(await setScene(dataDir));
+  const browser = running.use(await openChromium());
+  const watched = await browser.newPage();
+  for (const shot of shotsOf(scene)) {
+    if (new RegExp(only).test(shot.name)) await takeShot(watched, { scene, shot, folder });
+  }
+  process.stdout.write(`${folder}\n`);
+});
+
+/** Takes each picture twice where the page is longer than the screen: what is seen first, and the whole. */
+async function takeShot(
+  { page, context }: WatchedPage,
+  { scene, shot, folder }: { scene: Scene; shot: Shot; folder: string },
+): Promise<void> {
+  // An open page is loaded again when another person signs in.
+  await page.goto('about:blank');
+  await context.clearCookies();
+  if (shot.as !== null) await context.addCookies([cookieOf(shot.as, scene.url)]);
+  for (const [size, viewport] of Object.entries(screenSizes)) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await shot.before?.(page);
+    await page.goto(scene.url + shot.path);
+    await untilQuiet(page);
+    await shot.prepare?.(page);
+    await untilQuiet(page);
+    for (const theme of themes) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.evaluate(waitForTransitions);
+      const path = join(folder, `${shot.name}.${size}.${theme}`);
+      await page.screenshot({ path: `${path}.png` });
+      if (await isLonger(page))
+        await page.screenshot({ path: `${path}.whole.png`, fullPage: true });
+    }
+    await page.unrouteAll();
+  }
+}
+
+/** A page that follows the event stream always loads something, so its words are waited for instead. */
+async function untilQuiet(page: Page): Promise<void> {
+  await page.locator('h1:visible, h2:visible').first().waitFor();
+  await page.locator('.animate-spin:visible').first().waitFor({ state: 'detached' });
+  await page.evaluate(waitForTransitions);
+}
+
+function isLonger(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>('document.documentElement.scrollHeight > innerHeight');
+}

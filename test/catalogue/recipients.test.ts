@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest';
+
+import type { JsonValue } from '#contracts/vocabulary';
+import { compilePattern } from '#permission-key';
+import { scopeOfCall } from '../../policy/calls/domain/scope-values.ts';
+import { neighbourNames } from '../../policy/denials/domain/deny-names.ts';
+import { couldDeny } from '../../policy/denials/domain/deny-patterns.ts';
+import { compileParamCheck } from '../../policy/denials/domain/param-check.ts';
+import { compileFile } from './template-files.ts';
+
+type Params = Record<string, JsonValue>;
+
+const graph = (address: string) => [{ emailAddress: { address } }];
+const content = { subject: 'Hi', body: { contentType: 'text', content: 'Hello' } };
+
+/** The params of a mail to somebody, with an unseen copy to somebody else. */
+const mails: readonly [key: string, action: string, mail: (to: string, bcc?: string) => Params][] =
+  [
+    ...['send_message', 'create_draft'].map((action): (typeof mails)[number] => [
+      'gmail',
+      action,
+      (to, bcc) => ({ to: [to], subject: 'Hi', text: 'Hello', ...(bcc && { bcc: [bcc] }) }),
+    ]),
+    [
+      'gmail',
+      'update_draft',
+      (to, bcc) => ({
+        draft_id: 'r-4563728190',
+        to: [to],
+        subject: 'Hi',
+        text: 'Hello',
+        ...(bcc && { bcc: [bcc] }),
+      }),
+    ],
+    [
+      'outlook_mail',
+      'send_mail',
+      (to, bcc) => ({
+        Message: { ...content, toRecipients: graph(to), ...(bcc && { bccRecipients: graph(bcc) }) },
+      }),
+    ],
+    [
+      'outlook_mail',
+      'create_draft',
+      (to, bcc) => ({
+        ...content,
+        toRecipients: graph(to),
+        ...(bcc && { bccRecipients: graph(bcc) }),
+      }),
+    ],
+    [
+      'outlook_mail',
+      'forward',
+      (to, bcc) => ({
+        message_id: 'AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A',
+        ToRecipients: [...graph(to), ...(bcc ? graph(bcc) : [])],
+      }),
+    ],
+    [
+      'resend',
+      'send_email',
+      (to, bcc) => ({
+        from: 'us@acme.example',
+        to: [to],
+        subject: 'Hi',
+        text: 'Hello',
+        ...(bcc && { bcc: [bcc] }),
+      }),
+    ],
+    [
+      'resend',
+      'send_emails',
+      (to, bcc) => ({
+        body: [to, to].map((each) => ({
+          from: 'us@acme.example',
+          to: [each],
+          subject: 'Hi',
+          ...(bcc && { bcc: [bcc] }),
+        })),
+      }),
+    ],
+    [
+      'sendgrid',
+      'send_email',
+      (to, bcc) => ({
+        from: { email: 'us@acme.example' },
+        subject: 'Hi',
+        content: [{ type: 'text/plain', value: 'Hello' }],
+        personalizations: [
+          { to: [{ email: to }] },
+          { to: [{ email: to }], ...(bcc && { bcc: [{ email: bcc }] }) },
+        ],
+      }),
+    ],
+  ];
+
+const ann = 'Ann@acme.example';
+const eve = 'eve@evil.example';
+
+test.for(mails)('%s %s has a permission key for each recipient', ([key, name, mail]) => {
+  const action = compileFile(`${key}.yaml`).actions[name]!;
+  const keysOf = (params: Params) => scopeOfCall(key, action, params).keys.map((each) => each.key);
+  expect(keysOf(mail(ann))).toEqual([`${key}:${name}:ann@acme.example`]);
+  expect(keysOf(mail(ann, eve)).toSorted()).toEqual([
+    `${key}:${name}:ann@acme.example`,
+    `${key}:${name}:eve@evil.example`,
+  ]);
+  for (const params of [mail(`${ann}, ${eve}`), mail(ann, `${eve} <${ann}>`)]) {
+    expect(() => keysOf(params)).toThrow(expect.objectContaining({ code: 'invalid_params' }));
+  }
+});
+
+test.for(mails)('a deny for a domain stops %s %s to it, and no other', ([key, name, mail]) => {
+  const template = compileFile(`${key}.yaml`);
+  const action = template.actions[name]!;
+  const prefix = new URL(template.server?.url ?? '').pathname.replace(/\/$/, '');
+  const deny = compilePattern(`${key}:${name}:*@evil.example`, false);
+  const isDenied = (params: Params, composes = true) => {
+    const { message_id: messageId, draft_id: draftId, ...members } = params;
+    const request = {
+      method: action.method,
+      path: prefix + action.path.replace(/\{[a-z_]+\}/, String(messageId ?? draftId)),
+      query: {},
+      body: params['body'] !== undefined && action.body?.wholeBody ? params['body'] : members,
+      ...(composes && { compose: action.compose }),
+    };
+    const fits: Parameters<typeof neighbourNames>[0][number]['fits'] = (param, value) =>
+      compileParamCheck(param.schema)(value);
+    const names = neighbourNames([{ names: [key], prefix, template, fits }], request, {
+      risk: 'write',
+    });
+    return names.some((each) => couldDeny(deny, each));
+  };
+  expect(isDenied(mail(eve))).toBe(true);
+  expect(isDenied(mail(ann, eve))).toBe(true);
+  // A batch that is a list may hold more than is seen, so denies for one recipient stop all of it.
+  expect(isDenied(mail(ann))).toBe(Array.isArray(mail(ann)['body']));
+  // A call by method and path gives the provider a finished mail, whose recipients are not read.
+  expect(isDenied(mail(ann), false)).toBe(
+    action.compose !== undefined || Array.isArray(mail(ann)['body']),
+  );
+});
+
+test.for([
+  ['gmail', { id: 'r-4563728190' }],
+  ['outlook_mail', { message_id: 'AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A' }],
+] as const)(
+  '%s has no rule for sending one draft, which may change until then',
+  ([key, params]) => {
+    const action = compileFile(`${key}.yaml`).actions['send_draft']!;
+    expect(scopeOfCall(key, action, params).keys).toEqual([
+      { service: key, action: 'send_draft', arg: '*', key: `${key}:send_draft:*` },
+    ]);
+  },
+);
+
+test('changing a message in Outlook changes no recipients', () => {
+  const names = compileFile('outlook_mail.yaml').actions['update_message']!.params.map(
+    ({ wireName }) => wireName,
+  );
+  expect(names.filter((name) => name.endsWith('Recipients'))).toEqual([]);
+});

@@ -1,0 +1,382 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
+import { openBrowser } from '../support/oauth-browser.ts';
+import type { OauthBrowser, Page } from '../support/oauth-browser.ts';
+import { startTestProvider } from '../support/oauth-provider.ts';
+import type { TestProvider } from '../support/oauth-provider.ts';
+import type { Person } from '../support/people.ts';
+import { createAgent, successfulBodyOf, startWorld } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
+
+interface Site {
+  readonly id: string;
+  readonly url: string;
+}
+
+/** An API of several sites behind one host, which lists the sites that a token opens. */
+interface Api extends AsyncDisposable {
+  readonly url: string;
+  readonly host: string;
+  sites: readonly Site[];
+  /** By the path of the request. */
+  readonly redirects: Map<string, string>;
+  /** The path of every request, and whether it carried a token. */
+  readonly hits: string[];
+}
+
+async function startApi(): Promise<Api> {
+  const hits: string[] = [];
+  const server = createServer(({ url = '', headers }, reply) => {
+    hits.push(`${url}${headers.authorization === undefined ? ' without token' : ''}`);
+    const location = api.redirects.get(url);
+    if (location !== undefined) {
+      reply.writeHead(302, { location }).end();
+      return;
+    }
+    reply.writeHead(200, { 'content-type': 'application/json' });
+    reply.end(JSON.stringify(url === '/resources' ? { values: api.sites } : { ok: true }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const api: Api = {
+    host,
+    url: `http://${host}`,
+    sites: [],
+    redirects: new Map(),
+    hits,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return api;
+}
+
+const [acme, beta]: [Site, Site] = [
+  { id: 'site-a', url: 'https://acme.example.net' },
+  { id: 'site-b', url: 'https://beta.example.net' },
+];
+
+describe('an account that opens several sites of a provider', () => {
+  const stack = new AsyncDisposableStack();
+  let world: World;
+  let provider: TestProvider;
+  let api: Api;
+  let mia: Person;
+  let bot: Agent;
+
+  /** A template whose services are at the site of the account, or at a fixed address. */
+  const templateAt = (
+    key: string,
+    server = `{ url: '${api.url}/ex/${key}/{site}', variables: { site: { default: '', account: ${lookUp()} } } }`,
+  ) => `
+openapi: 3.1.0
+info: { title: ${key}, key: ${key} }
+servers: [${server}]
+paths:
+  /pages/{page}:
+    get: { operationId: get_page, summary: 'Read {page}', parameters: [{ name: page, in: path, required: true, schema: { type: string } }] }
+components:
+  securitySchemes:
+    account: { type: oauth2, provider: mock, flows: { authorizationCode: { authorizationUrl: '${provider.issuer}/authorize', tokenUrl: '${provider.issuer}/token', scopes: { read: Read } } } }
+`;
+  const lookUp = () =>
+    `{ get: '${api.url}/resources', items: '.values[]', value: .id, label: .url }`;
+
+  async function saveTemplate(key: string, document = templateAt(key)): Promise<void> {
+    successfulBodyOf(await mia.post('/v1/templates', { openapi: document }));
+    successfulBodyOf(await mia.post(`/v1/templates/${key}/publish`, { version: 1 }));
+  }
+
+  beforeAll(async () => {
+    provider = stack.use(await startTestProvider());
+    api = stack.use(await startApi());
+    world = stack.use(await startWorld({ EGRESS_ALLOW: `${provider.host},${api.host}` }));
+    const { url, admin } = world;
+    mia = await world.person({ orgId: admin.orgId, name: 'mia', role: 'member' });
+    bot = await createAgent(url, mia, 'bot');
+    const definition = { title: 'Mock', issuer: provider.issuer, hosts: [api.host] };
+    successfulBodyOf(
+      await admin.put('/v1/oauth-apps/mock', {
+        client_id: 'gateway',
+        client_secret: 'CANARY-client-secret',
+        definition,
+      }),
+    );
+    await saveTemplate('notes');
+  });
+  afterAll(() => stack.disposeAsync());
+  beforeEach(() => {
+    api.sites = [acme, beta];
+  });
+
+  const browserOf = () => openBrowser(world.url, { cookie: mia.cookie });
+  const textOf = ({ html }: Page) => html.replaceAll(/<style>.*?<\/style>|<[^>]+>/gs, ' ');
+
+  /** Goes to the provider, which grants access without a question, and returns the callback URL. */
+  async function grant(
+    browser: OauthBrowser,
+    body: object,
+  ): Promise<{ id: string; callback: string }> {
+    const asked = successfulBodyOf(await mia.post('/v1/connections', body));
+    const gate = await browser.open(asked.authorization_url);
+    const leaving = await browser.press(gate, '');
+    const reply = await fetch(String(leaving.leavesTo), { redirect: 'manual' });
+    return { id: asked.id, callback: reply.headers.get('location') ?? '' };
+  }
+
+  /** Opens a link and confirms it, up to the page after the provider. */
+  async function finish(link: string): Promise<Page & { state: string }> {
+    const browser = browserOf();
+    const leaving = await browser.press(await browser.open(link), '');
+    const reply = await fetch(String(leaving.leavesTo), { redirect: 'manual' });
+    const callback = reply.headers.get('location') ?? '';
+    const state = new URL(callback).searchParams.get('state') ?? '';
+    return { ...(await browser.open(callback)), state };
+  }
+
+  const pickIn = (state: string, value: string, cookie = mia.cookie) =>
+    fetch(new URL('/connect/choose/mock', world.url), {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie, origin: world.url, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ state, value }),
+    });
+
+  async function connect(
+    name: string,
+    body: object = { template: 'notes' },
+  ): Promise<{ id: string; page: Page }> {
+    const browser = browserOf();
+    const { id, callback } = await grant(browser, { ...body, name });
+    return { id, page: await browser.open(callback) };
+  }
+
+  const stateOf = async (id: string) => successfulBodyOf(await mia.get(`/v1/connections/${id}`));
+  const connectService = (template: string, connection: string, name = connection) =>
+    mia.post('/v1/services', { template, name, credentials: { connection } });
+  const read = (service: string, page = 'p1') =>
+    bot.post('/v1/actions/call', { service, action: 'get_page', params: { page } });
+
+  test('is bound to the one site that it opens, and calls go there', async () => {
+    api.sites = [acme];
+    const { id, page } = await connect('only');
+
+    expect(textOf(page)).toContain(acme.url);
+    expect((await stateOf(id)).account_value).toEqual({ value: 'site-a', label: acme.url });
+    const service = successfulBodyOf(await connectService('notes', 'only'));
+    expect(service.base_url).toBe(`${api.url}/ex/notes/site-a`);
+    expect((await read('only')).body).toMatchObject({ status: 'called' });
+    expect(api.hits.at(-1)).toBe('/ex/notes/site-a/pages/p1');
+  });
+
+  test('is not connected when it opens none', async () => {
+    api.sites = [];
+    const { id, page } = await connect('empty');
+
+    expect(page.status).toBe(403);
+    expect(textOf(page)).toContain('opens nothing that this could be connected to');
+    expect((await stateOf(id)).status).toBe('pending');
+  });
+
+  test('is bound to the site that the person picks, once, and only in the own browser', async () => {
+    const browser = browserOf();
+    const { id, callback } = await grant(browser, { template: 'notes', name: 'picked' });
+    const page = await browser.open(callback);
+
+    expect(textOf(page)).toContain(acme.url);
+    expect(textOf(page)).toContain(beta.url);
+    expect((await stateOf(id)).status).toBe('pending');
+    expect(textOf(await browser.open(callback))).toContain(beta.url);
+    const state = new URL(callback).searchParams.get('state') ?? '';
+    const pick = (value: string, cookie: string) => pickIn(state, value, cookie);
+    expect((await pick('site-b', world.admin.cookie)).status).toBe(410);
+    expect((await pick('site-c', mia.cookie)).status).toBe(409);
+    expect((await pick('site-b', mia.cookie)).status).toBe(200);
+    expect((await pick('site-a', mia.cookie)).status).toBe(410);
+
+    expect((await stateOf(id)).account_value).toEqual({ value: 'site-b', label: beta.url });
+    successfulBodyOf(await connectService('notes', 'picked'));
+    expect((await read('picked')).body).toMatchObject({ status: 'called' });
+    expect(api.hits.at(-1)).toBe('/ex/notes/site-b/pages/p1');
+  });
+
+  test('reaches no other site, by whatever template, path or variable', async () => {
+    api.sites = [acme];
+    await connect('bound');
+    successfulBodyOf(await connectService('notes', 'bound'));
+    const before = api.hits.length;
+
+    const given = { template: 'notes', name: 'given', variables: { site: 'site-b' } };
+    expect(
+      (await mia.post('/v1/services', { ...given, credentials: { connection: 'bound' } })).body,
+    ).toMatchObject({ error: 'invalid_params' });
+    const raw = { method: 'GET', connection: 'bound', url: `${api.url}/ex/notes/site-b/pages/p1` };
+    expect((await mia.post('/v1/actions/http', raw)).body).toMatchObject({
+      error: 'host_not_allowed',
+      account_value: 'site-a',
+    });
+    for (const page of ['../../site-b/pages/p1', '..%2F..%2Fsite-b', '%2e%2e/%2e%2e/site-b']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      const { body } = await read('bound', page);
+      expect(['invalid_params', 'host_not_allowed']).toContain(body.error);
+    }
+    await saveTemplate('evil', templateAt('evil', `{ url: '${api.url}/ex/notes/site-b' }`));
+    expect((await connectService('evil', 'bound', 'evil')).body).toMatchObject({
+      error: 'host_not_allowed',
+    });
+    expect(api.hits.slice(before)).toEqual([]);
+  });
+
+  test('serves another template of the provider at the same site', async () => {
+    api.sites = [beta];
+    await connect('shared');
+    await saveTemplate('wiki');
+
+    expect(successfulBodyOf(await connectService('wiki', 'shared', 'wiki')).base_url).toBe(
+      `${api.url}/ex/wiki/site-b`,
+    );
+    expect((await read('wiki')).body).toMatchObject({ status: 'called' });
+    expect(api.hits.at(-1)).toBe('/ex/wiki/site-b/pages/p1');
+  });
+
+  test('has to be connected with the template: without, no service takes it', async () => {
+    await connect('loose', { provider: 'mock', scopes: ['read'] });
+
+    expect((await connectService('notes', 'loose')).body).toMatchObject({
+      error: 'credential_missing',
+    });
+    api.sites = [acme];
+    await connect('loose');
+    successfulBodyOf(await connectService('notes', 'loose'));
+  });
+
+  test('has to be connected again when it no longer opens the site', async () => {
+    api.sites = [acme];
+    const { id } = await connect('left');
+    successfulBodyOf(await connectService('notes', 'left'));
+    api.sites = [beta];
+    const { page } = await connect('left');
+
+    expect(page.status).toBe(409);
+    expect(textOf(page)).toContain(acme.url);
+    expect((await stateOf(id)).status).toBe('needs_reauth');
+    expect((await read('left')).body).toMatchObject({ error: 'reauth_required' });
+
+    api.sites = [beta, acme];
+    await connect('left');
+    expect(await stateOf(id)).toMatchObject({
+      status: 'active',
+      account_value: { value: 'site-a' },
+    });
+  });
+
+  test.for([
+    ['by its id', (id: string) => ({ connection: id, scopes: ['read'] })],
+    ['by its name', () => ({ provider: 'mock', name: 'asked-by-its-name', scopes: ['read'] })],
+  ] as const)('is picked on every link, also one that an agent asks for %s', async ([how, ask]) => {
+    const body = { template: 'notes', name: `asked ${how}`.replaceAll(' ', '-') };
+    const { id } = successfulBodyOf(await mia.post('/v1/connections', body));
+    const link = successfulBodyOf(await bot.post('/v1/connections', ask(id)));
+    expect(link.id).toBe(id);
+
+    for (const url of [link.authorization_url, `${world.url}/connect/repair/${id}`]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      const page = await finish(url);
+      expect(textOf(page)).toContain(beta.url);
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      expect(await stateOf(id)).toMatchObject({ status: 'pending', account_value: null });
+    }
+  });
+
+  test('is not stored for all sites by a link from before a template asked which', async () => {
+    const open = { provider: 'mock', name: 'earlier', scopes: ['read'] };
+    const earlier = successfulBodyOf(await mia.post('/v1/connections', open));
+    successfulBodyOf(await mia.post('/v1/connections', { template: 'notes', name: 'earlier' }));
+    const page = await finish(earlier.authorization_url);
+
+    expect(page.status).toBe(409);
+    expect(await stateOf(earlier.id)).toMatchObject({ status: 'pending', account_value: null });
+  });
+
+  test('is not left by a redirect of a read', async () => {
+    api.sites = [acme];
+    await connect('led');
+    successfulBodyOf(await connectService('notes', 'led'));
+    const targets = ['..%2F..%2F..%2Fnotes%2Fsite-b', '..;x', '%252e%252e%252fb', '%2e%2e%2Fb'];
+
+    for (const target of targets) {
+      api.redirects.set('/ex/notes/site-a/pages/away', `/ex/notes/site-a/pages/${target}`);
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      expect((await read('led', 'away')).body).toMatchObject({ result: { status_code: 302 } });
+      expect(api.hits.at(-1)).toBe('/ex/notes/site-a/pages/away');
+    }
+    api.redirects.set('/ex/notes/site-a/pages/away', '/ex/notes/site-a/pages/p2');
+    expect((await read('led', 'away')).body).toMatchObject({ result: { status_code: 200 } });
+  });
+
+  test('is reached under no further base URL because an agent asks with another template', async () => {
+    api.sites = [acme];
+    const { id } = await connect('widened');
+    await saveTemplate('wider');
+    successfulBodyOf(await bot.post('/v1/connections', { template: 'wider', name: 'widened' }));
+    expect((await finish(`${world.url}/connect/repair/${id}`)).status).toBe(200);
+
+    const url = `${api.url}/ex/wider/site-a/pages/p1`;
+    const raw = { method: 'GET', connection: 'widened', url };
+    expect((await mia.post('/v1/actions/http', raw)).body).toMatchObject({
+      error: 'host_not_allowed',
+    });
+  });
+
+  test('is not put in the place of what another link has stored meanwhile', async () => {
+    const ask = { template: 'notes', name: 'swapped' };
+    const links = [1, 2, 3].map(async () =>
+      successfulBodyOf(await mia.post('/v1/connections', ask)),
+    );
+    const [first, second, third] = await Promise.all(links);
+    const { id } = first;
+    const ofAnother = await finish(first.authorization_url);
+    provider.account = { sub: 'account-2', email: 'bob@example.com' };
+    try {
+      const ofAnotherValue = await finish(second.authorization_url);
+      const { state } = await finish(third.authorization_url);
+      expect((await pickIn(state, 'site-b')).status).toBe(200);
+      const stored = await stateOf(id);
+
+      expect((await pickIn(ofAnother.state, 'site-b')).status).toBe(409);
+      expect((await pickIn(ofAnotherValue.state, 'site-a')).status).toBe(409);
+      expect(await stateOf(id)).toEqual(stored);
+    } finally {
+      provider.account = { sub: 'account-1', email: 'ann@example.com' };
+    }
+  });
+
+  test('keeps the base URLs of services that are connected at the same time', async () => {
+    api.sites = [acme];
+    await connect('parallel');
+    const templates = ['one', 'two', 'three', 'four'];
+    for (const key of templates) {
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      await saveTemplate(key);
+    }
+    const made = await Promise.all(templates.map((key) => connectService(key, 'parallel', key)));
+
+    expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    const answers = await Promise.all(templates.map((key) => read(key)));
+    expect(answers.map(({ body }) => body.status)).toEqual(templates.map(() => 'called'));
+  });
+
+  test('is told from another one of the same name by its value', async () => {
+    api.sites = [acme, { ...beta, url: acme.url.toUpperCase() }];
+    const { page } = await connect('twins');
+
+    expect(textOf(page)).toContain(`${acme.url} (site-a)`);
+    expect(textOf(page)).toContain('(site-b)');
+  });
+});

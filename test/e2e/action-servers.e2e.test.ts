@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { createCanary } from '../support/canaries.ts';
+import { startUpstream } from '../support/upstream.ts';
+import type { Upstream } from '../support/upstream.ts';
+import { createAgent, pollUntil, successfulBodyOf, startWorld } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
+
+describe('operations with a server of their own', () => {
+  const stack = new AsyncDisposableStack();
+  const token = createCanary();
+  let world: World;
+  let api: Upstream;
+  let files: Upstream;
+  let bot: Agent;
+  let secretId: string;
+
+  const fileParam =
+    'parameters: [{ name: name, in: path, required: true, schema: { type: string } }]';
+  const templateWith = (paths: string) => `openapi: 3.1.0
+info: { title: Notes, key: notes }
+servers: [{ url: '${api.url}/v1', base_url_allowed: true }]
+paths:
+  /notes: { get: { operationId: list_notes, summary: List notes } }
+${paths}
+components:
+  securitySchemes: { token: { type: http, scheme: bearer, default_secret_name: notes_token } }
+`;
+  const ownPaths = () => `  /files/{name}:
+    servers: [{ url: '${files.url}/v2' }]
+    put: { operationId: upload_file, summary: 'Upload {name}', ${fileParam} }
+    get:
+      operationId: get_file
+      summary: 'Read {name}'
+      servers: [{ url: '${files.url}/v2', base_path: /content }]
+      ${fileParam}
+`;
+  const callOf = (action: string, service = 'notes') => ({
+    service,
+    action,
+    params: { name: 'a.txt' },
+  });
+  const hitsOf = (upstream: Upstream) =>
+    upstream.hits.map(({ method, url, headers }) => [method, url, headers.authorization]);
+
+  beforeAll(async () => {
+    api = stack.use(await startUpstream());
+    files = stack.use(await startUpstream());
+    world = stack.use(await startWorld({ EGRESS_ALLOW: `${api.host},${files.host}` }));
+    const { admin } = world;
+    bot = await createAgent(world.url, admin, 'bot');
+    successfulBodyOf(await admin.post('/v1/templates', { openapi: templateWith('') }));
+    successfulBodyOf(await admin.post('/v1/templates/notes/publish', { version: 1 }));
+    const secret = { name: 'notes_token', value: token, allowed_hosts: [api.host] };
+    secretId = successfulBodyOf(await admin.post('/v1/secrets', secret)).id;
+    successfulBodyOf(await admin.post('/v1/services', { template: 'notes' }));
+    const openapi = templateWith(ownPaths());
+    successfulBodyOf(await admin.put('/v1/templates/notes', { openapi, version: 1 }));
+    successfulBodyOf(await admin.post('/v1/templates/notes/publish', { version: 2 }));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  test('get no credential of a service before somebody names it for the new host', async () => {
+    const { admin } = world;
+    expect((await bot.post('/v1/actions/call', callOf('get_file'))).body.error).toBe(
+      'unknown_action',
+    );
+    const refused = await admin.post('/v1/services/notes/upgrade', {});
+    expect(refused.body).toMatchObject({
+      error: 'host_not_allowed',
+      hosts: [files.host],
+    });
+    expect(hitsOf(files)).toEqual([]);
+
+    const dryRun = successfulBodyOf(
+      await admin.post('/v1/services/notes/upgrade', { dry_run: true }),
+    );
+    expect(dryRun.difference.hosts).toEqual({ added: [files.host], removed: [] });
+    const credentials = { secrets: { token: 'notes_token' } };
+    const { service } = successfulBodyOf(
+      await admin.post('/v1/services/notes/upgrade', { credentials }),
+    );
+    expect(service).toMatchObject({ hosts: [api.host, files.host], base_url: `${api.url}/v1` });
+    const secret = successfulBodyOf(await admin.get(`/v1/secrets/${secretId}`));
+    expect(secret.allowed_hosts.toSorted()).toEqual([api.host, files.host].toSorted());
+  });
+
+  test('are shown and called where their server is, with the credential', async () => {
+    const { admin } = world;
+    const url = `${files.url}/v2/files/a.txt`;
+    const call = callOf('upload_file');
+    expect(successfulBodyOf(await bot.post('/v1/actions/validate', call)).request.url).toBe(url);
+
+    const { approval_id: id } = successfulBodyOf(await bot.post('/v1/actions/call', call));
+    expect(successfulBodyOf(await admin.get(`/v1/approvals/${id}`)).request.url).toBe(url);
+    successfulBodyOf(await admin.post(`/v1/approvals/${id}/resolve`, { resolution: 'allow' }));
+    await pollUntil(() => files.hits.length > 0, 'the replay');
+    expect(hitsOf(files)).toEqual([['PUT', '/v2/files/a.txt', `Bearer ${token}`]]);
+    expect(hitsOf(api)).toEqual([]);
+
+    const template = successfulBodyOf(await admin.get('/v1/templates/notes'));
+    expect(template).toMatchObject({ runtime: 'http', hosts: [api.host, files.host] });
+    expect(template.actions).toContainEqual(
+      expect.objectContaining({ action: 'upload_file', server: `${files.url}/v2` }),
+    );
+  });
+
+  test('are off in a service at a given base URL, unless they have a path there', async () => {
+    const { admin } = world;
+    const baseUrl = `${api.url}/self`;
+    const service = successfulBodyOf(
+      await admin.post('/v1/services', { template: 'notes', name: 'own', base_url: baseUrl }),
+    );
+    const disabled = [
+      { action: 'upload_file', reason: expect.stringContaining(`${files.url}/v2`) },
+    ];
+    expect(service).toMatchObject({ actions_count: 2, disabled_actions: disabled });
+    expect(service.hosts).toEqual([api.host]);
+
+    const call = callOf('upload_file', 'own');
+    for (const path of ['/v1/actions/call', '/v1/actions/validate']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      expect((await bot.post(path, call)).body).toMatchObject({
+        error: 'action_disabled',
+        reason: 'action_server',
+        server: `${files.url}/v2`,
+        base_url: baseUrl,
+      });
+    }
+    const { items } = successfulBodyOf(await bot.get('/v1/search?q=upload&service=own'));
+    expect(items[0]).toMatchObject({ action: 'upload_file', disabled: disabled[0]?.reason });
+    const ready = successfulBodyOf(await bot.get('/v1/search?q=upload&service=notes'));
+    expect(ready.items[0]).not.toHaveProperty('disabled');
+
+    const filesHits = files.hits.length;
+    const { body } = await bot.post('/v1/actions/call', callOf('get_file', 'own'));
+    expect(body).toMatchObject({ status: 'called', result: { status_code: 200 } });
+    expect(hitsOf(api).at(-1)).toEqual(['GET', '/self/content/files/a.txt', `Bearer ${token}`]);
+    expect(files.hits).toHaveLength(filesHits);
+  });
+});

@@ -1,0 +1,233 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+
+import type { AuditRecord } from '#contracts/audit';
+import { blankAuditEntry } from '#contracts/audit';
+import { findProblemsInBothSchemes } from '../browser/axe.ts';
+import { openChromium } from '../browser/chromium.ts';
+import type { WatchedPage } from '../browser/chromium.ts';
+import { desktopViewport, phoneViewport, useDashboard } from '../browser/dashboard.testing.ts';
+import type { FixtureServer } from '../browser/fixture-server.testing.ts';
+import { ann, approvalOfDeletion, approvalOfIssue } from '../browser/fixtures.testing.ts';
+import { payloads } from '../browser/payloads.testing.ts';
+import { needs } from '../support/needs.ts';
+import type { Person } from '../support/people.ts';
+import { createAgent, pollUntil, startWorld, successfulBodyOf } from '../support/world.ts';
+import type { World } from '../support/world.ts';
+
+const chromium = needs('chromium');
+
+describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.note}`, () => {
+  let world: World;
+  let watched: WatchedPage;
+  let page: Page;
+  let mia: Person;
+  let auditor: Person;
+
+  beforeAll(async () => {
+    const stack = new AsyncDisposableStack();
+    world = stack.use(await startWorld());
+    const { url, admin, upstream } = world;
+    mia = await world.person({ orgId: admin.orgId, name: 'mia', role: 'member' });
+    auditor = await world.person({ orgId: admin.orgId, name: 'aud', role: 'auditor' });
+    const bot = await createAgent(url, mia, 'mia-bot');
+    successfulBodyOf(await bot.post('/v1/requests', { kind: 'service', template: 'linear' }));
+    successfulBodyOf(
+      await mia.post('/v1/requests', { kind: 'service', template: 'notion', tier: 'org' }),
+    );
+    const call = (method: string) =>
+      bot.post('/v1/actions/call', { service: 'http', method, url: `${upstream.url}/notes/7` });
+    successfulBodyOf(await call('POST'));
+    successfulBodyOf(await call('DELETE'));
+    const { approval_id: deniedId } = successfulBodyOf(await call('PUT'));
+    const denial = { resolution: 'deny', reason: 'No.' };
+    successfulBodyOf(await mia.post(`/v1/approvals/${deniedId}/resolve`, denial));
+    await pollUntil(async () => {
+      const { items } = successfulBodyOf(await mia.get('/v1/usage'));
+      return items.some(({ key }: { key: string }) => key === 'denied');
+    }, 'the counts of the calls');
+    const browser = stack.use(await openChromium());
+    watched = await browser.newPage({ viewport: phoneViewport });
+    ({ page } = watched);
+    return async () => {
+      await stack.disposeAsync();
+      if (watched.complaints.length > 0) throw new Error(watched.complaints.join('\n'));
+    };
+  });
+
+  const openAs = async ({ cookie }: { cookie: string }, viewport = phoneViewport) => {
+    const [name = '', value = ''] = cookie.split('=');
+    // An open page is loaded again when another person signs in, which would interrupt the test.
+    await page.goto('about:blank');
+    await watched.context.clearCookies();
+    await watched.context.addCookies([{ name, value, url: world.url }]);
+    await page.setViewportSize(viewport);
+    await page.goto(world.url);
+    await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
+  };
+  const section = (name: string) => page.getByRole('region', { name, exact: true });
+
+  test('shows a member what waits, the riskiest first, and what became of calls', async () => {
+    await openAs(mia);
+
+    const waiting = section('Waiting for you');
+    await waiting.getByText('Connect Linear?').waitFor();
+    const rows = await waiting.getByRole('listitem').allTextContents();
+    expect(rows.map((row) => /DELETE|Linear|POST/.exec(row)?.[0])).toEqual([
+      'DELETE',
+      'Linear',
+      'POST',
+    ]);
+    expect(await page.title()).toContain('(3) Home');
+    await section('In the last 7 days').getByText('asked a person first').waitFor();
+    await section('Last calls').getByText('Denied', { exact: true }).waitFor();
+    for (const absent of ['Asked of the admins', 'The gateway', 'To mend']) {
+      expect(await section(absent).count(), absent).toBe(0);
+    }
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phoneViewport.width);
+
+    await waiting.getByText('Connect Linear?').click();
+    await page.waitForURL(`${world.url}/requests/**`);
+  });
+
+  test('shows an admin what members ask for and how the gateway is', async () => {
+    await openAs(world.admin, desktopViewport);
+
+    await section('Asked of the admins').getByText('Connect Notion?').waitFor();
+    await section('The gateway').getByText('All 8 components work.').waitFor();
+    expect(await section('Waiting for you').getByText('Linear').count()).toBe(0);
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
+
+  test('shows an auditor the chain and the denials, and nothing to decide', async () => {
+    await openAs(auditor);
+
+    await section('The audit log')
+      .getByText(/records are in order/)
+      .waitFor();
+    await section('Denied last').getByRole('listitem').waitFor();
+    const main = page.getByRole('main');
+    expect(await main.getByRole('button').count()).toBe(0);
+    expect(await section('Waiting for you').count()).toBe(0);
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
+});
+
+describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.note}`, () => {
+  const dashboard = useDashboard();
+  const { open } = dashboard;
+  let server: FixtureServer;
+  beforeAll(() => {
+    ({ server } = dashboard);
+  });
+  const emptyPage = { items: [], next_cursor: null };
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
+
+  function answerWithNothing() {
+    server.me = { ...ann, role: 'member' };
+    server.answers = {
+      '/v1/requests': emptyPage,
+      '/v1/services': emptyPage,
+      '/v1/audit': emptyPage,
+      '/v1/profile/visit': { previous_visit_at: hourAgo },
+      '/v1/usage': { from: hourAgo, to: hourAgo, bucket: 'day', by: 'outcome', items: [] },
+    };
+  }
+
+  test('says what belongs there when nothing happened', async () => {
+    answerWithNothing();
+    const page = await open('/');
+
+    await page.getByText(/Nothing waits for you. When an agent needs you/).waitFor();
+    await page.getByRole('heading', { name: 'Since your last visit' }).waitFor();
+    await page.getByText('None of your agents called anything since then.').waitFor();
+    await page.getByText('Nothing happened yet.').waitFor();
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
+
+  test('names what to mend, and only what the person can', async () => {
+    answerWithNothing();
+    const account = { tier: 'user', owner_id: ann.id, account_label: 'ann@gmail' } as const;
+    server.connections = [
+      { ...account, id: 'c1', name: 'gmail', status: 'needs_reauth' },
+      { ...account, id: 'c2', name: 'work', status: 'needs_reauth', tier: 'org', owner_id: null },
+    ];
+    server.secrets = [{ id: 's', name: 'github_token', ...account, refused_at: hourAgo }];
+    const service = { id: 'v', title: 'Notes', ...account, tools: { version: 1, waiting: 2 } };
+    server.answers['/v1/services'] = { items: [service], next_cursor: null };
+    const page = await open('/', { viewport: phoneViewport });
+
+    const mends = page.getByRole('region', { name: 'To mend' }).getByRole('listitem');
+    await mends.nth(2).waitFor();
+    expect(await mends.allTextContents()).toEqual([
+      expect.stringContaining('The account ann@gmail must be connected again'),
+      expect.stringContaining('The secret github_token is refused'),
+      expect.stringContaining('2 tools of Notes are new or have changed'),
+    ]);
+    const link = page.getByRole('link', { name: 'Connect again' });
+    expect(await link.getAttribute('href')).toBe('/connect/repair/c1');
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
+
+  test('puts what does not work in the gateway first, for admins', async () => {
+    answerWithNothing();
+    const components = { auth: { status: 'ok' }, audit: { status: 'unavailable' } };
+    server.answers['/v1/status'] = { components, streams: {}, consumers: {} };
+    server.me = { ...ann, role: 'admin' };
+    const page = await open('/', { viewport: phoneViewport });
+
+    await page.getByText('audit is unavailable').waitFor();
+    expect(await page.getByRole('region').first().textContent()).toContain('Not everything works');
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
+
+  test('shows a new approval as it comes, and at most eight', async () => {
+    answerWithNothing();
+    server.approvals = Array.from({ length: 10 }, () => approvalOfIssue());
+    const page = await open('/');
+    const waiting = page.getByRole('region', { name: 'Waiting for you' });
+    await waiting.getByText('2 more wait: see all approvals').waitFor();
+
+    server.addApproval(approvalOfDeletion());
+
+    await waiting.getByText('3 more wait: see all approvals').waitFor();
+    expect(await waiting.getByRole('listitem').first().textContent()).toContain('High risk');
+    expect(await waiting.getByRole('listitem').count()).toBe(8);
+  });
+
+  test('says which part cannot be loaded, and shows the others', async () => {
+    answerWithNothing();
+    // The page asks all of it once more when its event stream opens.
+    for (const path of ['/v1/requests', '/v1/usage']) {
+      server.failures.push({ path, status: 500 }, { path, status: 500 });
+    }
+    server.failures.push({ path: '/v1/audit', status: 403 });
+    server.approvals = [approvalOfIssue()];
+    const page = await open('/');
+
+    await page.getByText('Request id: request-internal').nth(1).waitFor();
+    const waiting = page.getByRole('region', { name: 'Waiting for you' });
+    await waiting.getByText(/Create issue/).waitFor();
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
+
+  test('shows text of agents and providers as plain text, whatever it contains', async () => {
+    answerWithNothing();
+    const [[, hostile, shown] = ['', '', '']] = payloads;
+    server.approvals = [approvalOfIssue({ action_description: hostile })];
+    const record = { ...blankAuditEntry(hostile), service: hostile, outcome: 'called' } as const;
+    const call: Partial<AuditRecord> = { ...record, id: 'r', type: 'action.outcome', at: hourAgo };
+    server.answers['/v1/audit'] = { items: [call], next_cursor: null };
+    server.connections = [
+      { id: 'c', tier: 'user', owner_id: ann.id, account_label: hostile, status: 'needs_reauth' },
+    ];
+    const page = await open('/');
+
+    await page.getByRole('region', { name: 'To mend' }).getByText('The account').waitFor();
+    const text = (await page.getByRole('main').textContent()) ?? '';
+    expect(text.split(shown).length - 1).toBeGreaterThanOrEqual(4);
+    const injectedElements = page.locator('main :is(img, script, iframe, style, link, base, meta)');
+    expect(await injectedElements.count()).toBe(0);
+  });
+});

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+
+import type { TokenKind } from './facts.ts';
+import { unknownScopesOf } from './provider.ts';
+import type { Grant, Provider } from './provider.ts';
+
+/** Where an authorization request ends: back at the app, or on a page of the provider. */
+export interface AuthorizationEnd {
+  readonly redirect?: URL;
+  /** The code that the redirect carries, if the person allowed it. */
+  readonly code?: string;
+  readonly page?: string;
+}
+
+export type Decision = 'allow' | 'deny';
+
+/**
+ * Answers an authorization request (RFC 6749 §4.1.1) by the rules of the provider's table, after the
+ * person decided.
+ */
+export function authorize(provider: Provider, request: URL, decision: Decision): AuthorizationEnd {
+  const { app, facts } = provider;
+  const query = request.searchParams;
+  const onPage = (why: string): AuthorizationEnd => {
+    provider.refusals.push(`authorization: ${why}`);
+    return { page: why };
+  };
+  if (app === null || query.get('client_id') !== app.clientId) return onPage('unknown client');
+  const redirectUri = query.get('redirect_uri') ?? '';
+  const mayRedirect =
+    facts.redirect.match === 'exact'
+      ? redirectUri === app.redirectUri
+      : isBelow(redirectUri, app.redirectUri);
+  const back = (to: string, fields: Record<string, string>): URL => {
+    const url = new URL(to);
+    const state = query.get('state');
+    for (const [name, value] of Object.entries({ ...fields, ...(state && { state }) })) {
+      url.searchParams.set(name, value);
+    }
+    return url;
+  };
+  if (!mayRedirect) {
+    const end = onPage('redirect_uri_mismatch');
+    if (facts.redirect.refusal === 'page') return end;
+    return { redirect: back(app.redirectUri, { error: 'redirect_uri_mismatch' }) };
+  }
+  const refuse = (error: string, why: string): AuthorizationEnd => {
+    provider.refusals.push(`authorization: ${why}`);
+    return { redirect: back(redirectUri, { error, error_description: why }) };
+  };
+
+  const problem = findProblem(provider, query);
+  if (problem !== undefined) return refuse('invalid_request', problem);
+  const scopes = askedScopes(provider, query);
+  if (Object.keys(scopes).length === 0) return onPage('no scopes');
+  const unknown = Object.entries(scopes).flatMap(([kind, names]) =>
+    unknownScopesOf(provider, kind as TokenKind, names),
+  );
+  if (unknown.length > 0) {
+    const why = `unknown scopes ${unknown.join(' ')}`;
+    if (facts.unknown_scope === 'page') return onPage(why);
+    if (facts.unknown_scope === 'redirect') return refuse('invalid_scope', why);
+    provider.refusals.push(`authorization: ${why}`);
+  }
+  if (decision === 'deny') {
+    return { redirect: back(redirectUri, { error: 'access_denied' }) };
+  }
+  const code = `code-${randomUUID()}`;
+  provider.codes.set(code, grantOf(provider, { query, redirectUri, scopes, unknown }));
+  return { redirect: back(redirectUri, { ...facts.callback_parameters, code }), code };
+}
+
+/** What is wrong with a request, apart from its address and scopes. */
+function findProblem({ facts }: Provider, query: URLSearchParams): string | undefined {
+  if (query.get('response_type') !== 'code') return 'response_type must be code';
+  if (facts.state === 'required' && !query.get('state')) return 'state is required';
+  const challenge = query.get('code_challenge');
+  if (facts.pkce === 'required' && challenge === null) return 'code_challenge is required';
+  if (facts.pkce !== 'ignored' && challenge !== null) {
+    if (query.get('code_challenge_method') !== 'S256') return 'code_challenge_method must be S256';
+    if (!/^[\w-]{43}$/.test(challenge)) return 'code_challenge is no SHA-256';
+  }
+  const missing = Object.entries(facts.authorize_parameters).find(
+    ([name, value]) => query.get(name) !== value,
+  );
+  return missing && `${missing[0]} must be ${missing[1]}`;
+}
+
+/** The asked scopes of each kind of token. */
+function askedScopes(
+  { facts }: Provider,
+  query: URLSearchParams,
+): Partial<Record<TokenKind, string[]>> {
+  const { scope_parameter: parameter, scope_separator: separator = ' ', bot } = facts;
+  const read = (name: string) =>
+    (query.get(name) ?? '').split(separator).filter((scope) => scope !== '');
+  if (parameter === undefined) return { user: [] };
+  const [user, ofBot] = [read(parameter), bot === undefined ? [] : read(bot.scope_parameter)];
+  if (bot === undefined) return { user };
+  return { ...(user.length > 0 && { user }), ...(ofBot.length > 0 && { bot: ofBot }) };
+}
+
+function grantOf(
+  { facts }: Provider,
+  {
+    query,
+    redirectUri,
+    scopes,
+    unknown,
+  }: {
+    query: URLSearchParams;
+    redirectUri: string;
+    scopes: Partial<Record<TokenKind, string[]>>;
+    unknown: readonly string[];
+  },
+): Grant {
+  const { scopes: neededScopes, authorize_parameters: needed } = facts.refresh_needs;
+  const known = Object.entries(scopes).map(([kind, names]) => [
+    kind,
+    names.filter((scope) => !unknown.includes(scope)),
+  ]);
+  return {
+    redirectUri,
+    challenge: facts.pkce === 'ignored' ? null : query.get('code_challenge'),
+    scopes: Object.fromEntries(known) as Grant['scopes'],
+    isLasting:
+      neededScopes.every((scope) => scopes.user?.includes(scope)) &&
+      Object.entries(needed).every(([name, value]) => query.get(name) === value),
+    isRedeemed: false,
+    tokens: {},
+  };
+}
+
+/** Whether an address is the registered one, or in a folder below it on the same origin. */
+function isBelow(given: string, registered: string): boolean {
+  const [one, other] = [URL.parse(given), new URL(registered)];
+  if (one === null || one.origin !== other.origin) return false;
+  return one.pathname === other.pathname || one.pathname.startsWith(`${other.pathname}/`);
+}

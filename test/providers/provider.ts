@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+
+import { fillPlaceholders, scopesOf } from './facts.ts';
+import type { ProviderFacts, TokenKind } from './facts.ts';
+
+/** An app as the engine's provider knows it. */
+export interface RegisteredApp {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly redirectUri: string;
+}
+
+/** What a person allowed, until the app exchanges the code. */
+export interface Grant {
+  readonly redirectUri: string;
+  /** The code challenge of PKCE, where the provider looks at it. */
+  readonly challenge: string | null;
+  readonly scopes: Readonly<Partial<Record<TokenKind, readonly string[]>>>;
+  /** Whether the request asked for all that the provider needs to give a refresh token. */
+  isLasting: boolean;
+  isRedeemed: boolean;
+  /** The tokens of each kind that were issued last, once the code was exchanged. */
+  readonly tokens: Partial<Record<TokenKind, IssuedTokens>>;
+}
+
+export interface IssuedTokens {
+  access: string;
+  refresh: string | null;
+}
+
+/** One provider of the engine, with the rules of its table and what it remembers. */
+export interface Provider {
+  readonly key: string;
+  readonly facts: ProviderFacts;
+  app: RegisteredApp | null;
+  readonly codes: Map<string, Grant>;
+  /** Every grant, by each access token that works. */
+  readonly accessTokens: Map<string, { grant: Grant; kind: TokenKind }>;
+  readonly refreshTokens: Map<string, { grant: Grant; kind: TokenKind }>;
+  /** The tokens of the requests that the API answered. */
+  readonly calls: string[];
+  /** What the provider refused, and why, in order. */
+  readonly refusals: string[];
+}
+
+export function createProvider(key: string, facts: ProviderFacts): Provider {
+  const filled = JSON.parse(fillPlaceholders(key, JSON.stringify(facts))) as ProviderFacts;
+  return {
+    key,
+    facts: filled,
+    app: null,
+    codes: new Map(),
+    accessTokens: new Map(),
+    refreshTokens: new Map(),
+    calls: [],
+    refusals: [],
+  };
+}
+
+/** Registers an app with this redirect URI, as a person does on the provider's page. */
+export function registerApp(provider: Provider, redirectUri: string): RegisteredApp {
+  const { schemes } = provider.facts.redirect;
+  const { protocol, hostname } = new URL(redirectUri);
+  const isLoopback = ['localhost', '127.0.0.1'].includes(hostname);
+  if (protocol !== 'https:' && schemes !== 'any' && !(schemes !== 'https' && isLoopback)) {
+    throw new Error(`${provider.key} takes no redirect URI like ${redirectUri}`);
+  }
+  provider.app = {
+    clientId: `app-at-${provider.key}`,
+    clientSecret: `CANARY-secret-at-${provider.key}`,
+    redirectUri,
+  };
+  return provider.app;
+}
+
+/** Issues new tokens of one kind. The ones before stop working, and the refresh token as it says. */
+export function issueTokens(
+  provider: Provider,
+  grant: Grant,
+  { kind, keepsRefreshToken }: { kind: TokenKind; keepsRefreshToken: boolean },
+): IssuedTokens {
+  const before = grant.tokens[kind];
+  const name = `${provider.key}-${kind}-${randomUUID()}`;
+  const isRenewable = grant.isLasting && provider.facts.token_answer.refresh !== 'none';
+  const newRefresh = isRenewable ? `CANARY-refresh-${name}` : null;
+  const refresh = before !== undefined && keepsRefreshToken ? before.refresh : newRefresh;
+  const tokens = { access: `CANARY-access-${name}`, refresh };
+  if (before !== undefined) provider.accessTokens.delete(before.access);
+  if (before?.refresh && before.refresh !== refresh) provider.refreshTokens.delete(before.refresh);
+  provider.accessTokens.set(tokens.access, { grant, kind });
+  if (refresh !== null) provider.refreshTokens.set(refresh, { grant, kind });
+  grant.tokens[kind] = tokens;
+  return tokens;
+}
+
+/** Ends a grant, as a person does in the settings of the account. */
+export function endGrant(provider: Provider, grant: Grant): void {
+  for (const tokens of Object.values(grant.tokens)) {
+    provider.accessTokens.delete(tokens.access);
+    if (tokens.refresh !== null) provider.refreshTokens.delete(tokens.refresh);
+  }
+}
+
+/** Scopes that tokens of this kind cannot have. The documentation lists those of apps separately. */
+export function unknownScopesOf(
+  { facts }: Provider,
+  kind: TokenKind,
+  scopes: readonly string[],
+): string[] {
+  const known = new Set(scopesOf(facts, kind));
+  return scopes.filter((scope) => !known.has(scope));
+}

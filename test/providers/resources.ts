@@ -1,0 +1,78 @@
+import type { Provider } from './provider.ts';
+import { endGrant } from './provider.ts';
+import type { EngineAnswer, EngineRequest } from './engine.ts';
+import { authenticate } from './token-endpoint.ts';
+
+/** Answers a request with an access token: one for the account, or another of the API. */
+export function answerWithToken(provider: Provider, request: EngineRequest): EngineAnswer {
+  const { facts, accessTokens, calls, refusals } = provider;
+  const refuse = (status: number, why: string): EngineAnswer => {
+    refusals.push(`${request.method} ${request.url.href}: ${why}`);
+    return { status, body: { error: why } };
+  };
+  const token = tokenOf(provider, request);
+  const known = accessTokens.get(token);
+  if (known === undefined) return refuse(401, 'invalid_token');
+  const absent = facts.api.required_headers.find((name) => request.headers[name] === undefined);
+  if (absent !== undefined) return refuse(400, `without the header ${absent}`);
+  const account = facts.accounts.find(
+    ({ method, url }) => method === request.method && isLike(url, request.url),
+  );
+  if (account === undefined) {
+    calls.push(token);
+    return { status: 200, body: facts.api.answer };
+  }
+  const granted = known.grant.scopes[known.kind] ?? [];
+  if (account.scopes.length > 0 && !account.scopes.some((scope) => granted.includes(scope))) {
+    return refuse(403, `needs one of the scopes ${account.scopes.join(' ')}`);
+  }
+  const wrong = Object.entries(account.headers).find(
+    ([name, value]) => !request.headers[name]?.toString().split(', ').includes(value),
+  );
+  if (wrong !== undefined) return refuse(400, `needs ${wrong.join(': ')}`);
+  calls.push(token);
+  return { status: 200, body: account.answer };
+}
+
+/** Ends the grant of the token that a revocation names, in the provider's style. */
+export function answerRevocation(provider: Provider, request: EngineRequest): EngineAnswer {
+  const { accessTokens, refreshTokens, refusals } = provider;
+  try {
+    const token = revokedToken(provider, request);
+    const known = accessTokens.get(token) ?? refreshTokens.get(token);
+    if (known === undefined) throw new Error('no such token');
+    endGrant(provider, known.grant);
+    return { status: 200, body: provider.facts.api.answer };
+  } catch (error) {
+    refusals.push(`revocation: ${(error as Error).message}`);
+    return { status: 400, body: { error: 'invalid_request' } };
+  }
+}
+
+function revokedToken(provider: Provider, request: EngineRequest): string {
+  const { style } = provider.facts.revocation ?? {};
+  if (style === 'bearer') return tokenOf(provider, request);
+  if (style === 'json') {
+    authenticate(provider, { request, fields: {}, ways: ['basic'] });
+    const fields = JSON.parse(request.body) as Record<string, string>;
+    return fields['token'] ?? fields['access_token'] ?? '';
+  }
+  const fields = Object.fromEntries(new URLSearchParams(request.body));
+  authenticate(provider, { request, fields });
+  return fields['token'] ?? '';
+}
+
+function tokenOf({ facts }: Provider, { headers }: EngineRequest): string {
+  const { token_header: own } = facts.api;
+  if (own !== undefined) return headers[own]?.toString() ?? '';
+  return /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
+}
+
+/** Whether a URL is the documented one, in which `{…}` stands for one segment of the path. */
+export function isLike(documented: string, url: URL): boolean {
+  const pattern = documented
+    .split(/\{\w+\}/)
+    .map((part) => RegExp.escape(part))
+    .join('[^/?]+');
+  return new RegExp(`^${pattern}$`).test(url.origin + url.pathname);
+}

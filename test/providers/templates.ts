@@ -1,0 +1,94 @@
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+import { readTemplateFile, templateFiles } from '../catalogue/template-files.ts';
+import type { TokenKind } from './facts.ts';
+
+const oauthScheme = z.looseObject({
+  type: z.literal('oauth2'),
+  provider: z.string(),
+  /** The documentation lists the scopes of apps that people install with those of users. */
+  acts_as: z
+    .enum(['user', 'bot', 'app'])
+    .default('user')
+    .transform((kind): TokenKind => (kind === 'app' ? 'user' : kind)),
+  flows: z.object({
+    authorizationCode: z.object({
+      authorizationUrl: z.string(),
+      tokenUrl: z.string(),
+      scopes: z.record(z.string(), z.string()),
+    }),
+  }),
+});
+const security = z.array(z.record(z.string(), z.array(z.string())));
+const operation = z.looseObject({
+  operationId: z.string(),
+  risk: z.string().optional(),
+  security: security.optional(),
+});
+const template = z.looseObject({
+  info: z.looseObject({ key: z.string() }),
+  servers: z
+    .array(
+      z.looseObject({
+        url: z.string(),
+        /** The schemes for whose services the server is; absent if it is for all. */
+        for: z.array(z.string()).optional(),
+        variables: z
+          .record(z.string(), z.looseObject({ default: z.string().optional() }))
+          .default({}),
+      }),
+    )
+    .min(1),
+  security: security.default([]),
+  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+  components: z.looseObject({ securitySchemes: z.record(z.string(), z.unknown()) }),
+});
+
+/** A security scheme of a built-in template by which people connect an account at a provider. */
+export interface AccountScheme {
+  /** The template's key. */
+  readonly key: string;
+  /** The scheme's name in the template. */
+  readonly name: string;
+  readonly scheme: z.output<typeof oauthScheme>;
+  readonly flow: z.output<typeof oauthScheme>['flows']['authorizationCode'];
+  /** The names of the server's variables that have no default. */
+  readonly variables: readonly string[];
+  readonly actions: readonly SchemeAction[];
+}
+
+export interface SchemeAction {
+  readonly action: string;
+  readonly isRead: boolean;
+  /** Whether a connection by the scheme is enough for it. */
+  readonly isUsable: boolean;
+  readonly scopes: readonly string[];
+}
+
+/** Every scheme of the built-in templates with an authorization code flow. */
+export const accountSchemes: readonly AccountScheme[] = templateFiles
+  .map(readTemplateFile)
+  .filter((text) => text.includes('authorizationCode'))
+  .flatMap((text) => {
+    const read = template.parse(parse(text));
+    const operations = Object.values(read.paths)
+      .flatMap((path) => Object.values(path))
+      .flatMap((each) => operation.safeParse(each).data ?? []);
+    return Object.entries(read.components.securitySchemes).flatMap(([name, each]) => {
+      const scheme = oauthScheme.safeParse(each).data;
+      if (scheme === undefined) return [];
+      const actions = operations.map(({ operationId, risk, security: own = read.security }) => ({
+        action: operationId,
+        isRead: risk === 'read',
+        isUsable: own.some((alternative) => Object.keys(alternative).join() === name),
+        scopes: own.flatMap((alternative) => alternative[name] ?? []),
+      }));
+      const server = read.servers.find((each) => each.for?.includes(name) ?? true);
+      const variables = Object.entries(server?.variables ?? {}).flatMap(
+        ([variable, { default: usual }]) => (usual === undefined ? [variable] : []),
+      );
+      const { authorizationCode: flow } = scheme.flows;
+      return { key: read.info.key, name, scheme, flow, variables, actions };
+    });
+  });

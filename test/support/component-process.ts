@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+
+import type { Environment } from '#config';
+import type { Component } from '#contracts/vocabulary';
+import { programEnv } from './program-env.ts';
+
+/** A component as a process of its own, with a process group of its own. */
+export interface ComponentProcess {
+  /** Resolves with the exit code, or the signal that ended the process. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+  isOver(): boolean;
+  /** Sends the signal to the whole group. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ends the process as an orchestrator does: SIGTERM, and SIGKILL after a minute. */
+  stop(): Promise<void>;
+}
+
+interface Options {
+  readonly component: Component;
+  /** The checkout from which the process is started; by default this one. */
+  readonly folder?: string;
+  readonly environment: Environment;
+  readonly healthPort: number;
+  /** The file to which everything that the process prints is appended. */
+  readonly logPath: string;
+}
+
+const processes = new Set<ComponentProcess>();
+// Kills the processes that remain, so that none outlives the tests.
+process.once('exit', () => {
+  for (const each of processes) each.signal('SIGKILL');
+});
+
+/** Starts `main.ts` of the component; does not wait until it is ready. */
+export async function startComponent(options: Options): Promise<ComponentProcess> {
+  const { component, folder, environment, healthPort, logPath } = options;
+  await using log = await open(logPath, 'a');
+  const child = spawn(process.execPath, [`${component}/main.ts`], {
+    cwd: folder,
+    env: {
+      ...programEnv,
+      LOG_LEVEL: 'warn',
+      ...environment,
+      HEALTH_PORT: String(healthPort),
+    },
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+  });
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    processes.delete(componentProcess);
+    return (code ?? signal) as number | NodeJS.Signals;
+  });
+  const signalGroup = (signal: NodeJS.Signals) => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    } catch (error) {
+      // The whole group has ended.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  };
+  const componentProcess: ComponentProcess = {
+    ended,
+    isOver: () => child.exitCode !== null || child.signalCode !== null,
+    signal: signalGroup,
+    async stop() {
+      // A stopped process does not notice SIGTERM.
+      signalGroup('SIGCONT');
+      child.kill('SIGTERM');
+      const killTimer = setTimeout(() => signalGroup('SIGKILL'), 60_000);
+      await ended;
+      clearTimeout(killTimer);
+    },
+  };
+  processes.add(componentProcess);
+  return componentProcess;
+}
+
+/** Only a busy machine makes an answer take long, because a stopped process refuses connections. */
+const answerTimeoutMs = 30_000;
+
+/** Whether the component with this health port says that it is ready. */
+export async function isReady(healthPort: number): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(answerTimeoutMs);
+    const answer = await fetch(`http://127.0.0.1:${healthPort}/health/ready`, { signal });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}

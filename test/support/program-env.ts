@@ -1,0 +1,11 @@
+const { PATH, NODE_COMPILE_CACHE } = process.env;
+
+/**
+ * The only variables of this process's environment that a started program gets; a test adds the
+ * program's settings.
+ */
+export const programEnv: NodeJS.ProcessEnv = {
+  PATH,
+  // The cache of compiled code, which halves the time until a program answers requests.
+  NODE_COMPILE_CACHE,
+};
