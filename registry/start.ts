@@ -100,7 +100,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
 async function followTemplates(deps: Deps, config: RegistryConfig): Promise<AsyncDisposable> {
   const folder = openTemplateFolder(config);
   let knownSignature = await signatureOf(folder);
-  const loadedFiles: LoadedFiles = new Map(compiledInThisProcess(config));
+  const loadedFiles: LoadedFiles = compiledInThisProcess(config);
   await loadBuiltInTemplates(deps, await folder.readFiles(), loadedFiles);
   return repeat(pollEveryMs, async () => {
     try {

@@ -14,10 +14,14 @@ import type { TemplateFile } from './template-folder.ts';
  * The compiled files of the folder by file name. They are kept until the folder is read again, so
  * that only changed files are compiled.
  */
-export type LoadedFiles = Map<
-  string,
-  { readonly text: string; readonly template: CompiledTemplate }
->;
+export type LoadedFiles = Map<string, LoadedFile>;
+
+interface LoadedFile {
+  readonly text: string;
+  readonly template: CompiledTemplate;
+  /** True when the file names a plain http address, which is an error unless the operator allows it. */
+  readonly hasPlainHttp: boolean;
+}
 
 /** The org id in events about built-in templates, which belong to no org. */
 const nilOrgId = '00000000-0000-0000-0000-000000000000';
@@ -80,8 +84,16 @@ function compileFile(
     return fileBefore?.template;
   }
   if (fileBefore?.text === file.text) return fileBefore.template;
-  const options = { tier: 'global', ownerId: null, version: 1, isPlainHttpAllowed } as const;
-  const { report, template } = compileTemplate(file.text, options);
+  let hasPlainHttp = false;
+  const { report, template } = compileTemplate(file.text, {
+    tier: 'global',
+    ownerId: null,
+    version: 1,
+    isPlainHttpAllowed: (url) => {
+      hasPlainHttp = true;
+      return isPlainHttpAllowed(url);
+    },
+  });
   if (template === undefined) {
     const findings = report.errors.slice(0, findingsLoggedMax);
     logger.error(
@@ -94,7 +106,7 @@ function compileFile(
     const findings = report.warnings.slice(0, findingsLoggedMax);
     logger.warn({ file: file.name, findings }, 'template file has warnings');
   }
-  loadedFiles.set(file.name, { text: file.text, template });
+  loadedFiles.set(file.name, { text: file.text, template, hasPlainHttp });
   return template;
 }
 

@@ -15,19 +15,19 @@ interface CompilerSettings extends FolderSettings {
  * The compiled templates by folder. One process may migrate the database and run the registry; both
  * compile the folder, which takes a second or two, so the second time uses this result.
  */
-const compiledFilesByFolder = new Map<string, LoadedFiles>();
+const compiledFolders = new Map<string, { files: LoadedFiles; egressAllow: string }>();
 
 /**
  * Returns the templates that this process has compiled from a folder; empty before the first time.
+ * Files with plain http addresses are left out when other ones were allowed then.
  */
 export function compiledInThisProcess({
   TEMPLATES_DIR,
   EGRESS_ALLOW,
 }: CompilerSettings): LoadedFiles {
-  const name = `${TEMPLATES_DIR}\n${EGRESS_ALLOW}`;
-  let loadedFiles = compiledFilesByFolder.get(name);
-  if (loadedFiles === undefined) compiledFilesByFolder.set(name, (loadedFiles = new Map()));
-  return loadedFiles;
+  const folder = compiledFolders.get(TEMPLATES_DIR);
+  const isSame = folder?.egressAllow === EGRESS_ALLOW;
+  return new Map([...(folder?.files ?? [])].filter(([, file]) => isSame || !file.hasPlainHttp));
 }
 
 /**
@@ -42,5 +42,8 @@ export async function compileShippedTemplates(
   const logger = createLogger({ component: 'provision', level: 'silent' });
   const isPlainHttpAllowed = createPlainHttpCheck(parseEgressAllow(settings.EGRESS_ALLOW));
   const deps = { logger, isPlainHttpAllowed };
-  return compileFiles(deps, await folder.readFiles(), compiledInThisProcess(settings));
+  const files = compiledInThisProcess(settings);
+  const templates = await compileFiles(deps, await folder.readFiles(), files);
+  compiledFolders.set(settings.TEMPLATES_DIR, { files, egressAllow: settings.EGRESS_ALLOW });
+  return templates;
 }

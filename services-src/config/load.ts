@@ -168,15 +168,33 @@ const ownFirstWords = new Set(
 );
 /** Variables of other programs that resemble settings. */
 const foreignVariables = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS']);
+/** At most as many names as the environments of this process have. */
+const nearestNames = new Map<string, { name: string; distance: number }>();
+
+/**
+ * The setting whose name is nearest. `npm start` reads the same environment for each component, and
+ * comparing every variable with every setting takes half a second in all.
+ */
+function findNearestName(name: string): { name: string; distance: number } {
+  let nearest = nearestNames.get(name);
+  if (nearest !== undefined) return nearest;
+  nearest = { name: '', distance: Infinity };
+  for (const known of knownNames) {
+    const knownDistance = distance(name, known);
+    if (knownDistance < nearest.distance) nearest = { name: known, distance: knownDistance };
+  }
+  nearestNames.set(name, nearest);
+  return nearest;
+}
+
 function findUnknownVariables(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => !knownNames.has(name) && !foreignVariables.has(name) && !isOfFamily(name))
     .flatMap((name) => {
-      const nearestName =
-        [...knownNames].toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? '';
-      const isTypo = name.length >= 6 && distance(name, nearestName) <= 2;
+      const nearest = findNearestName(name);
+      const isTypo = name.length >= 6 && nearest.distance <= 2;
       if (!isTypo && !ownFirstWords.has(name.split('_', 1)[0] ?? '')) return [];
-      const hint = distance(name, nearestName) <= 6 ? ` Did you mean ${nearestName}?` : '';
+      const hint = nearest.distance <= 6 ? ` Did you mean ${nearest.name}?` : '';
       return [`${name} is not a setting of the gateway.${hint} See .env.example.`];
     });
 }
