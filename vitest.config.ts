@@ -1,18 +1,27 @@
 import { defineConfig } from 'vitest/config';
 
-const exclude = ['**/node_modules/**', '**/dist/**', '**/.data/**'];
+/** `npm test` leaves out the slow files. Vitest alone and `npm run test:all` run them too. */
+const isFastSuite = process.env['TEST_SUITE'] === 'fast';
+const exclude = [
+  '**/node_modules/**',
+  '**/dist/**',
+  '**/.data/**',
+  ...(isFastSuite ? ['**/*.slow.*'] : []),
+];
 
 /** Three kinds of tests, which differ in the suffix of their file names. */
 export default defineConfig({
   test: {
-    // Three workers even on two processors, because test files wait for servers and timers half of
-    // their time.
-    maxWorkers: 3,
+    // More workers than processors make everything slow and nothing faster.
+    maxWorkers: 2,
     // Each worker keeps its process for all its files. A process per file would load the product
     // again each time.
     isolate: false,
     // A polled state may come late on a busy machine.
     expect: { poll: { timeout: 30_000 } },
+    setupFiles: ['test/support/property-seed.ts'],
+    // The limits are at least three times what a test takes on a slow machine. They only end tests
+    // that would never end.
     projects: [
       {
         extends: true,
@@ -20,8 +29,7 @@ export default defineConfig({
           name: 'unit',
           include: ['**/*.test.ts'],
           exclude: [...exclude, '**/*.integration.test.ts', '**/*.e2e.test.ts'],
-          // Property tests try ten thousand cases, on machines that may be busy with other work.
-          testTimeout: 180_000,
+          testTimeout: 60_000,
         },
       },
       {
@@ -31,9 +39,7 @@ export default defineConfig({
           include: ['**/*.integration.test.ts'],
           exclude,
           globalSetup: ['test/support/global-setup.ts'],
-          // No test measures time by this limit. It is long because everything takes longer on a
-          // busy machine.
-          testTimeout: 120_000,
+          testTimeout: 60_000,
           hookTimeout: 180_000,
         },
       },
@@ -44,8 +50,11 @@ export default defineConfig({
           include: ['test/{clients,conformance,e2e,faults,skew}/**/*.e2e.test.ts'],
           exclude,
           globalSetup: ['test/support/global-setup.ts'],
-          testTimeout: 180_000,
+          testTimeout: 120_000,
           hookTimeout: 300_000,
+          // Each file starts whole products, often with a browser, so one is enough for two
+          // processors.
+          fileParallelism: false,
         },
       },
     ],

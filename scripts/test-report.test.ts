@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { parseReport } from './test-report.ts';
+import { findFilesToRepeat, mergeRepetition, parseReport, suiteOf } from './test-report.ts';
 
 const reportOf = (
   status: string,
@@ -12,6 +12,8 @@ const reportOf = (
       {
         name,
         status,
+        startTime: 1_000,
+        endTime: 3_500,
         assertionResults: tests.map(([each, fullName]) => ({ status: each, fullName })),
       },
     ],
@@ -27,39 +29,85 @@ describe('the report of a test run', () => {
     ]);
 
     expect(parseReport(1, reportText)).toEqual({
-      passed: 1,
-      failed: ['unit: b works'],
-      skipped: ['skipped: needs chromium', 'skipped: c works'],
+      files: [
+        {
+          file: 'a.test.ts',
+          seconds: 2.5,
+          passedCount: 1,
+          failed: ['b works'],
+          skipped: ['skipped: needs chromium', 'skipped: c works'],
+        },
+      ],
+      isBroken: false,
     });
   });
 
   test.for([
-    ['audit/verify-chain.integration.test.ts', 'integration: b works'],
-    ['test/e2e/idor.e2e.test.ts', 'e2e: b works'],
-    ['policy/domain/walk.test.ts', 'unit: b works'],
-  ] as const)('names the suite of %s', ([file, name]) => {
-    const reportText = reportOf('failed', [['failed', 'b works']], file);
-
-    expect(parseReport(1, reportText).failed).toEqual([name]);
+    ['audit/verify-chain.integration.test.ts', 'integration'],
+    ['test/e2e/idor.e2e.test.ts', 'e2e'],
+    ['test/e2e/kill.slow.e2e.test.ts', 'e2e'],
+    ['policy/domain/walk.test.ts', 'unit'],
+  ] as const)('names the suite of %s', ([file, suite]) => {
+    expect(suiteOf(file)).toBe(suite);
   });
 
   test.for<[what: string, code: number, written: string | undefined, failed: string[]]>([
-    ['a file that cannot be loaded', 1, reportOf('failed', []), ['unit: a.test.ts']],
+    ['a file that cannot be loaded', 1, reportOf('failed', []), ['a.test.ts']],
     [
       'a file whose setup fails after its tests passed',
       1,
       reportOf('failed', [['passed', 'a']]),
-      ['unit: a.test.ts'],
+      ['a.test.ts'],
     ],
-    ['a missing report', 1, undefined, ['tests: the run itself, see above']],
-    [
-      'an error outside of tests',
-      1,
-      reportOf('passed', [['passed', 'a']]),
-      ['tests: the run itself, see above'],
-    ],
+    ['a missing report', 1, undefined, []],
+    ['an error outside of tests', 1, reportOf('passed', [['passed', 'a']]), []],
     ['a run without tests', 0, undefined, []],
   ])('for %s and the exit code $1, lists the failures $3', ([, code, reportText, failed]) => {
-    expect(parseReport(code, reportText).failed).toEqual(failed);
+    const { files, isBroken } = parseReport(code, reportText);
+
+    expect(files.flatMap((file) => file.failed)).toEqual(failed);
+    expect(isBroken).toBe(code === 1 && failed.length === 0);
+  });
+});
+
+describe('the repetition of files that failed', () => {
+  const runOf = (results: Record<string, string[]>, isBroken = false) => ({
+    files: Object.entries(results).map(([file, failed]) => ({
+      file,
+      seconds: 1,
+      passedCount: 3 - failed.length,
+      failed,
+      skipped: [],
+    })),
+    isBroken,
+  });
+
+  test('is for five files at most, and for none when more failed', () => {
+    const failing = (count: number) =>
+      runOf({
+        passing: [],
+        ...Object.fromEntries(Array.from({ length: count }, (_, n) => [`${n}`, ['a']])),
+      });
+
+    expect(findFilesToRepeat(failing(0))).toEqual([]);
+    expect(findFilesToRepeat(failing(5))).toHaveLength(5);
+    expect(findFilesToRepeat(failing(6))).toEqual([]);
+  });
+
+  test('makes a test that fails once unstable, and one that fails twice a failure', () => {
+    const first = runOf({ a: ['once', 'twice'], b: ['once'], c: [] });
+    const { results, unstable } = mergeRepetition(first, runOf({ a: ['twice'], b: [] }));
+
+    expect(unstable).toEqual(['a > once', 'b > once']);
+    expect(results).toEqual(runOf({ a: ['twice'], b: [], c: [] }));
+  });
+
+  test('leaves a file failed that was not run again', () => {
+    const first = runOf({ a: ['once'] });
+
+    expect(mergeRepetition(first, runOf({}, true))).toEqual({
+      results: runOf({ a: ['once'] }, true),
+      unstable: [],
+    });
   });
 });

@@ -1,56 +1,83 @@
-export interface TestResults {
-  readonly passed: number;
-  /** The names of the failed tests. */
+export interface RunResults {
+  readonly files: readonly FileResults[];
+  /** True when the run failed although no file did, by an unhandled error for example. */
+  readonly isBroken: boolean;
+}
+
+export interface FileResults {
+  readonly file: string;
+  readonly seconds: number;
+  readonly passedCount: number;
+  /** The names of the failed tests; the name of the file when the file could not be run. */
   readonly failed: readonly string[];
   /** One line for each skipped test: `skipped: needs …`. */
   readonly skipped: readonly string[];
 }
 
-/** Those parts of vitest's JSON report that are used. */
+/** Those parts of vitest's JSON report that are used. Times are in milliseconds. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
+    readonly startTime?: number;
+    readonly endTime?: number;
     readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
   }[];
 }
 
-export function addResults(left: TestResults, right: TestResults): TestResults {
+/** More failing files than this are not run again, because their cause is no coincidence. */
+const filesToRepeatMax = 5;
+
+/** Reads the report of one run; a missing report is an empty one. */
+export function parseReport(exitCode: number, reportText: string | undefined): RunResults {
+  const { testResults } = JSON.parse(reportText ?? '{ "testResults": [] }') as Report;
+  const files = testResults.map(parseFile);
+  return { files, isBroken: exitCode !== 0 && files.every(({ failed }) => failed.length === 0) };
+}
+
+/** A file that breaks before its first test, or after its last one, counts as a failure. */
+function parseFile(result: Report['testResults'][number]): FileResults {
+  const { name: file, status, startTime = 0, endTime = startTime, assertionResults } = result;
+  const namesOf = (isWanted: (status: string) => boolean) =>
+    assertionResults.filter((test) => isWanted(test.status)).map(({ fullName }) => fullName);
+  const failedNames = namesOf((each) => each === 'failed');
+  const isBroken = status === 'failed' && failedNames.length === 0;
   return {
-    passed: left.passed + right.passed,
-    failed: [...left.failed, ...right.failed],
-    skipped: [...left.skipped, ...right.skipped],
+    file,
+    seconds: (endTime - startTime) / 1_000,
+    passedCount: namesOf((each) => each === 'passed').length,
+    failed: isBroken ? [file] : failedNames,
+    skipped: namesOf((each) => each !== 'passed' && each !== 'failed').map(describeSkip),
   };
 }
 
+/** The files to run once more; none when too many failed. */
+export function findFilesToRepeat({ files }: RunResults): string[] {
+  const failedFiles = files.filter(({ failed }) => failed.length > 0).map(({ file }) => file);
+  return failedFiles.length > filesToRepeatMax ? [] : failedFiles;
+}
+
 /**
- * Counts the tests of one run from its report. A file that breaks before its first test counts as a
- * failure. So does a run that fails although no test fails, by an unhandled error for example.
+ * Replaces the results of the files that were run a second time by those of the second run. A test
+ * that failed only in the first run is unstable.
  */
-export function parseReport(exitCode: number, reportText: string | undefined): TestResults {
-  const { testResults } = JSON.parse(reportText ?? '{ "testResults": [] }') as Report;
-  let passedCount = 0;
-  const failedNames: string[] = [];
-  const skipped: string[] = [];
-  for (const file of testResults) {
-    const suite = suiteOf(file.name);
-    const isBroken = file.status === 'failed';
-    if (isBroken && file.assertionResults.every(({ status }) => status !== 'failed')) {
-      failedNames.push(`${suite}: ${file.name}`);
-    }
-    for (const { status, fullName } of file.assertionResults) {
-      if (status === 'passed') passedCount += 1;
-      else if (status === 'failed') failedNames.push(`${suite}: ${fullName}`);
-      else skipped.push(describeSkip(fullName));
-    }
-  }
-  if (exitCode !== 0 && failedNames.length === 0)
-    failedNames.push('tests: the run itself, see above');
-  return { passed: passedCount, failed: failedNames, skipped };
+export function mergeRepetition(
+  first: RunResults,
+  second: RunResults,
+): { results: RunResults; unstable: string[] } {
+  const unstable: string[] = [];
+  const files = first.files.map((file) => {
+    const repeated = second.files.find((other) => other.file === file.file);
+    if (repeated === undefined) return file;
+    const passedNow = file.failed.filter((name) => !repeated.failed.includes(name));
+    unstable.push(...passedNow.map((name) => `${file.file} > ${name}`));
+    return { ...repeated, seconds: file.seconds };
+  });
+  return { results: { files, isBroken: first.isBroken || second.isBroken }, unstable };
 }
 
 /** The suite of a test file, by the suffix of the file's name, as in `vitest.config.ts`. */
-function suiteOf(file: string): string {
+export function suiteOf(file: string): string {
   return /\.(integration|e2e)\.test\.ts$/.exec(file)?.[1] ?? 'unit';
 }
 

@@ -1,24 +1,26 @@
 /**
- * `npm test`: runs the checks and then every suite, all of them even if one fails. Its last line is
- * `N passed, N failed`, with `, N skipped` on a machine that lacks something that tests need.
+ * `npm test`: runs the checks and then the fast suite, all of it even if a part fails. Its last line
+ * is `N passed, N failed`, with `, N skipped` on a machine that lacks something that tests need.
  *
- * `npm test -- unit format` runs only the steps with these names. With CI=true a skipped test is a
- * failure, because CI machines should have everything. `npm run test:all` runs each sweep in full,
- * while `npm test` runs a sample of it.
+ * `npm test -- unit format` runs only the steps with these names; `--slowest` prints the twenty
+ * slowest files. With CI=true a skipped test is a failure, because CI machines should have
+ * everything. `npm run test:all` also runs the slow files, and each sweep in full.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
-import { addResults, parseReport } from './test-report.ts';
-import type { TestResults } from './test-report.ts';
+import { findFilesToRepeat, mergeRepetition, parseReport, suiteOf } from './test-report.ts';
+import type { FileResults, RunResults } from './test-report.ts';
 import { checkSteps, runStep } from './steps.ts';
 import { wholeSweeps, wholeTimeoutMs } from './whole-sweeps.ts';
 
 const suites = ['unit', 'integration', 'e2e'];
+const slowestFilesCount = 20;
 
 const isWholeRun = process.argv.includes('--whole');
-const requestedSteps = process.argv.slice(2).filter((argument) => argument !== '--whole');
+const isSlowestWanted = process.argv.includes('--slowest');
+const requestedSteps = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const stepNames = [...checkSteps.map(({ name }) => name), ...suites];
 const unknownSteps = requestedSteps.filter((name) => !stepNames.includes(name));
 if (unknownSteps.length > 0) {
@@ -27,65 +29,116 @@ if (unknownSteps.length > 0) {
 }
 const isWanted = (name: string) => requestedSteps.length === 0 || requestedSteps.includes(name);
 
-let results: TestResults = { passed: 0, failed: [], skipped: [] };
+const seed = process.env['TEST_SEED'] ?? (isWholeRun ? String(Date.now() % 1_000_000_000) : '');
+const secondsOf: [step: string, seconds: number][] = [];
+const failed: string[] = [];
+const unstable: string[] = [];
+const files: FileResults[] = [];
+let passedChecksCount = 0;
+
 for (const check of checkSteps.filter(({ name }) => isWanted(name))) {
   console.log(`\n# ${check.name}`);
-  const hasPassed = (await runStep(check)) === 0;
-  results = addResults(results, {
-    passed: hasPassed ? 1 : 0,
-    failed: hasPassed ? [] : [check.name],
-    skipped: [],
-  });
+  const hasPassed = (await measure(check.name, () => runStep(check))) === 0;
+  if (hasPassed) passedChecksCount += 1;
+  else failed.push(check.name);
 }
-const wantedSuites = suites.filter(isWanted);
-if (wantedSuites.length > 0) {
-  console.log(`\n# ${wantedSuites.join(', ')} tests`);
-  results = addResults(results, await runSuites(wantedSuites));
+const resultsFolder = await mkdtemp(join(tmpdir(), 'action-gateway-results-'));
+try {
+  for (const suite of suites.filter(isWanted)) {
+    console.log(`\n# ${suite} tests`);
+    addResults(suite, await measure(suite, () => runFiles(suite)));
+  }
+  await repeatFailedFiles();
+} finally {
+  await rm(resultsFolder, { recursive: true, force: true });
 }
-process.exitCode = printReport(results);
+process.exitCode = printReport();
 
-/**
- * All suites run as one vitest run, so that the files of the next suite begin while the last file
- * of one suite still runs.
- */
-async function runSuites(projects: readonly string[]): Promise<TestResults> {
-  const resultsFolder = await mkdtemp(join(tmpdir(), 'action-gateway-results-'));
+async function measure<T>(step: string, run: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
   try {
-    const file = join(resultsFolder, 'report.json');
-    const code = await runStep({
-      name: 'tests',
-      command: 'vitest',
-      args: [
-        'run',
-        ...projects.map((project) => `--project=${project}`),
-        '--passWithNoTests',
-        '--reporter=default',
-        '--reporter=json',
-        `--outputFile.json=${file}`,
-        ...(isWholeRun ? [`--testTimeout=${wholeTimeoutMs}`] : []),
-      ],
-      env: {
-        // Tests start the product's programs hundreds of times. With this cache, all later starts
-        // load the code that the first one has compiled.
-        NODE_COMPILE_CACHE: join(resultsFolder, 'compiled'),
-        ...(isWholeRun && wholeSweeps),
-      },
-    });
-    const reportText = await readFile(file, 'utf8').catch(() => undefined);
-    return parseReport(code, reportText);
+    return await run();
   } finally {
-    await rm(resultsFolder, { recursive: true, force: true });
+    secondsOf.push([step, (performance.now() - startedAt) / 1_000]);
   }
 }
 
-function printReport({ passed, failed, skipped }: TestResults): number {
+function addResults(suite: string, results: RunResults): void {
+  files.push(...results.files);
+  if (results.isBroken) failed.push(`${suite}: the run itself, see above`);
+}
+
+/** Runs the files of a suite: all of them, or one after another those given. */
+async function runFiles(suite: string, onlyFiles: readonly string[] = []): Promise<RunResults> {
+  const file = join(resultsFolder, 'report.json');
+  await rm(file, { force: true });
+  const code = await runStep({
+    name: suite,
+    command: 'vitest',
+    args: [
+      'run',
+      ...onlyFiles,
+      `--project=${suite}`,
+      '--passWithNoTests',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${file}`,
+      ...(onlyFiles.length > 0 ? ['--maxWorkers=1'] : []),
+      ...(isWholeRun ? [`--testTimeout=${wholeTimeoutMs}`] : []),
+    ],
+    env: {
+      ...(seed !== '' && { TEST_SEED: seed }),
+      ...(isWholeRun ? wholeSweeps : { TEST_SUITE: 'fast' }),
+    },
+  });
+  return parseReport(code, await readFile(file, 'utf8').catch(() => undefined));
+}
+
+/** Runs files that failed once more, alone, to tell a chance failure from one that stays. */
+async function repeatFailedFiles(): Promise<void> {
+  const filesToRepeat = findFilesToRepeat({ files, isBroken: false });
+  for (const suite of suites) {
+    const filesOfSuite = filesToRepeat.filter((file) => suiteOf(file) === suite);
+    if (filesOfSuite.length === 0) continue;
+    console.log(`\n# ${suite} tests again: ${filesOfSuite.map(nameFile).join(', ')}`);
+    const repetition = await measure(`${suite} again`, () => runFiles(suite, filesOfSuite));
+    const merged = mergeRepetition({ files, isBroken: false }, repetition);
+    files.splice(0, files.length, ...merged.results.files);
+    if (merged.results.isBroken) failed.push(`${suite} again: the run itself, see above`);
+    unstable.push(...merged.unstable);
+  }
+}
+
+function nameFile(file: string): string {
+  return relative(process.cwd(), file);
+}
+
+function printReport(): number {
   const mustBeComplete = process.env['CI'] === 'true';
+  const skipped = files.flatMap((file) => file.skipped);
+  for (const { file, failed: names } of files) {
+    failed.push(...names.map((name) => `${nameFile(file)} > ${name === file ? 'the file' : name}`));
+  }
   const failures = mustBeComplete ? [...failed, ...skipped] : failed;
   console.log('');
+  if (isSlowestWanted) printSlowest();
+  if (seed !== '') console.log(`TEST_SEED=${seed}`);
+  console.log(`seconds: ${secondsOf.map(([step, of]) => `${step} ${Math.round(of)}`).join(', ')}`);
   for (const name of skipped) console.log(name);
+  for (const name of unstable) console.log(`unstable: ${name.replace(`${process.cwd()}/`, '')}`);
   for (const name of failed) console.log(`failed: ${name}`);
   if (mustBeComplete && skipped.length > 0) console.log('With CI=true a skip is a failure.');
+  const passedCount = files.reduce((sum, file) => sum + file.passedCount, passedChecksCount);
   const skippedNote = mustBeComplete || skipped.length === 0 ? '' : `, ${skipped.length} skipped`;
-  console.log(`${passed} passed, ${failures.length} failed${skippedNote}`);
+  console.log(`${passedCount} passed, ${failures.length} failed${skippedNote}`);
   return failures.length === 0 ? 0 : 1;
+}
+
+function printSlowest(): void {
+  const slowest = files.toSorted((left, right) => right.seconds - left.seconds);
+  console.log('The slowest files, in seconds:');
+  for (const { file, seconds } of slowest.slice(0, slowestFilesCount)) {
+    console.log(`${seconds.toFixed(1).padStart(7)}  ${nameFile(file)}`);
+  }
+  console.log('');
 }

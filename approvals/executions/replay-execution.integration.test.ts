@@ -4,23 +4,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import type { CallResult } from '#contracts/call';
 import { AppError } from '#errors';
+import { chooseSweepValue } from '../../test/support/sweeps.ts';
 import { sampleResult, createWorld } from '../world.testing.ts';
 import type { World } from '../world.testing.ts';
 
 let world: World;
-/** Rejects `noAnswer`, which stands for an executor's answer that does not come during a test. */
-let rejectNoAnswer: (reason: unknown) => void = () => undefined;
-const noAnswer = new Promise<CallResult>((_, reject) => {
-  rejectNoAnswer = reject;
-});
-noAnswer.catch(() => undefined);
 beforeAll(async () => {
   world = await createWorld({ replicas: 2 });
 });
-afterAll(async () => {
-  rejectNoAnswer(new AppError('unavailable', 'The test is over.'));
-  await world[Symbol.asyncDispose]();
-});
+afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(async () => {
   await world.clear();
   world.neighbours.sends = async () => sampleResult;
@@ -212,11 +204,16 @@ describe('the automatic replay', () => {
     expect(await eventTypesOf(id)).toEqual(fullEventTypes);
   });
 
-  test.for<[rule: string, error: AppError]>([
+  test.for<readonly [rule: string, error: AppError]>([
     ['a busy executor', createUnavailableError({ component: 'executor', busy: true })],
-    ['a lost answer', createUnavailableError({ component: 'executor', lost: true })],
-    ['another attempt in flight', new AppError('execution_in_progress', 'Under way.')],
-    ['an unexpected failure', new AppError('internal', 'Oh.')],
+    ...chooseSweepValue<readonly (readonly [string, AppError])[]>({
+      sampled: [],
+      whole: [
+        ['a lost answer', createUnavailableError({ component: 'executor', lost: true })],
+        ['another attempt in flight', new AppError('execution_in_progress', 'Under way.')],
+        ['an unexpected failure', new AppError('internal', 'Oh.')],
+      ],
+    }),
   ])('asks the executor again with the same execution id after %s', async ([, error]) => {
     const { helper, ann, suspend, resolve, neighbours } = world;
     neighbours.sends = async (_, earlierAttempts) => {
@@ -244,22 +241,6 @@ describe('the automatic replay', () => {
     await waitForEndedApproval(id);
 
     await expect(resume(helper, id)).rejects.toMatchObject({ code: 'outcome_unknown' });
-  });
-
-  test('asks the executor a second time while its first answer does not come', async () => {
-    const { helper, ann, suspend, resolve, neighbours } = world;
-    neighbours.sends = async (_, earlierAttempts) => {
-      // The first request was lost with its executor; the next request finds the dispatch row of
-      // the first.
-      if (earlierAttempts === 0) return noAnswer;
-      if (earlierAttempts === 1) throw new AppError('execution_in_progress', 'Under way.');
-      return sampleResult;
-    };
-    const id = await suspend(helper);
-    await resolve(ann, id, { resolution: 'allow' });
-
-    expect(await waitForEndedApproval(id)).toMatchObject({ execution: { status: 'executed' } });
-    expect(neighbours.asked).toHaveLength(3);
   });
 
   test('stores a long answer without its body, and says that the body is left out', async () => {

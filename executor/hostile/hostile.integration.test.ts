@@ -107,13 +107,15 @@ test(
     const outcomes = new Map<string, Outcome[]>();
     const plannedCalls = Object.entries(urlsByName).flatMap(([name, url]) =>
       Array.from({ length: callsPerUpstream }, (_, n) => ({
+        n,
         name,
         url,
         method: n % 2 ? 'POST' : 'GET',
       })),
     );
-    // The order is random, so that attacks of different kinds happen at the same time.
-    const queue = plannedCalls.toSorted(() => Math.random() - 0.5);
+    // One call of each kind after another, so that attacks of different kinds happen at the same
+    // time.
+    const queue = plannedCalls.toSorted((left, right) => left.n - right.n);
     const worker = async () => {
       for (let next = queue.pop(); next; next = queue.pop()) {
         const outcome = await callUpstream(next.url, next.method as 'GET' | 'POST');

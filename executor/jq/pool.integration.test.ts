@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { chooseSeed } from '../../test/support/sweeps.ts';
 import { generateHostileFilters } from './hostile.testing.ts';
 import { createJqPool } from './pool.ts';
 import type { JqPool, JqResult } from './pool.ts';
@@ -188,9 +189,9 @@ describe('a hostile filter', () => {
  * The number of filters; `npm run test:jq` runs 500 (docs/reference/security.md#outbound-requests).
  */
 const hostileCount = Number(process.env['JQ_HOSTILE'] ?? 12);
-const hostileSeed = Number(process.env['JQ_SEED'] ?? 20_261_121);
+const hostileSeed = chooseSeed(20_261_121);
 
-describe(`${hostileCount} hostile filters (JQ_SEED=${hostileSeed})`, () => {
+describe(`${hostileCount} hostile filters (TEST_SEED=${hostileSeed})`, () => {
   it(
     'all end, the pool’s memory stays small, and another user’s filters get their own outputs',
     { timeout: 60_000 + hostileCount * 2_000 },

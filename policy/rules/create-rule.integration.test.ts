@@ -12,7 +12,6 @@ import {
   createIssue,
   createPolicyWorld,
   httpCallOf,
-  listIssues,
   testDeadline,
 } from '../world.testing.ts';
 import type { TestIdentity, PolicyWorld } from '../world.testing.ts';
@@ -539,36 +538,5 @@ describe('the description of a rule', () => {
       'No agent of ann may do anything with gone.',
       description,
     ]);
-  });
-});
-
-describe('the number of uses of a rule', () => {
-  test('is stored by every replica when policy stops', async () => {
-    const rule = await world.rule(ann, bot, 'allow github:*:*');
-    await using replica = await world.startReplica();
-    await Promise.all(Array.from({ length: 20 }, () => world.decide(bot, createIssue)));
-    await world.decide(bot, listIssues);
-    await replica[Symbol.asyncDispose]();
-
-    const countUses = async () => {
-      const { items } = await list(ann);
-      return items.find(({ id }) => id === rule.id)?.use_count ?? 0;
-    };
-    // The other replica stores its counts within ten seconds.
-    await expect.poll(countUses, { interval: 250 }).toBe(21);
-    const [counted] = (await list(ann)).items;
-    expect(counted?.last_used_at).not.toBeNull();
-    expect(counted?.used).toEqual({ count: 21, last_at: counted?.last_used_at });
-  });
-
-  test('counts the calls that a deny rule refused, and is null for a rule that decided none', async () => {
-    await world.rule(ann, bot, 'deny github:issues.create:*');
-    await world.rule(ann, bot, 'allow github:issues.list:*');
-    await using replica = await world.startReplica();
-    for (let count = 0; count < 8; count += 1) await world.decide(bot, createIssue);
-    await replica[Symbol.asyncDispose]();
-
-    const useOf = async () => (await list(ann)).items.map(({ used }) => used?.count ?? null);
-    await expect.poll(useOf, { interval: 250 }).toEqual([null, 8]);
   });
 });

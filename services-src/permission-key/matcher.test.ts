@@ -33,7 +33,7 @@ describe('the matcher of a rule', () => {
     },
   );
 
-  test('compares a rule with hundreds of long keys quickly', () => {
+  test('compares a rule with hundreds of long keys without reading them to their ends', () => {
     const keys = Array.from(
       { length: 200 },
       (_, at) => `http:GET:a.example/${'x'.repeat(4_000)}${at}`,
@@ -41,9 +41,14 @@ describe('the matcher of a rule', () => {
     const findMatches = () =>
       keys.every(createMatcher({ pattern: 'http:ANY:a.example/**', exact: false }));
 
+    const readKeys = () =>
+      keys.every((key) => {
+        for (let at = 0; at < key.length; at += 1) if (key.charCodeAt(at) === 0) return false;
+        return true;
+      });
+
     expect(findMatches()).toBe(true);
-    // Reading the keys to their ends would take longer than this limit.
-    expect(cpuMsOf(findMatches)).toBeLessThan(5);
+    expect(cpuMsOf(findMatches)).toBeLessThan(cpuMsOf(readKeys));
   });
 
   test('ends quickly for a pattern and a key that were written to make matching slow', () => {

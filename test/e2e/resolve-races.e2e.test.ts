@@ -17,7 +17,7 @@ import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support
 import type { Agent, World } from '../support/world.ts';
 
 /** The number of approvals; `npm run test:resolve-races` sets it to 1,000. */
-const approvalCount = Number(process.env['RESOLVE_RACE_APPROVALS'] ?? 30);
+const approvalCount = Number(process.env['RESOLVE_RACE_APPROVALS'] ?? 12);
 const resolversAtOnce = 20;
 const mixedDecisions = ['allow', 'deny', 'allow_remember', 'deny', 'allow'] as const;
 /**

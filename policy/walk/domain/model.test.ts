@@ -1,49 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { findDenyDisagreement } from '../../denials/domain/deny-space.testing.ts';
-import { chooseSweepValue as sweepSize } from '../../../test/support/sweeps.ts';
 import { propertyRuns } from '../../properties.testing.ts';
 import { findDisagreement } from './model-compare.testing.ts';
 import type { World, WorldRule } from './model-compare.testing.ts';
-import { makerRuleSweep, ruleOf, user, userRuleSweep } from './model-space.testing.ts';
-import type { Sweep } from './model-space.testing.ts';
-import { positionSweep } from './position-space.testing.ts';
+import { ruleOf, user } from './model-space.testing.ts';
 import { identitiesUpToUser } from './model.testing.ts';
 import type { ModelCall, ModelIdentity, OtherName, Segments } from './model.testing.ts';
 
-/** A sweep checks millions of worlds, and the machine may be busy with other work. */
-const sweepTimeoutMs = 180_000;
-
-/** `npm run model-check` also checks worlds with three rules. */
+/**
+ * `npm run test:all` also checks every small world (model-sweeps.slow.test.ts), and `npm run
+ * model-check` worlds with three rules.
+ */
 describe('the walk agrees with a simple model of itself', () => {
-  test.for<[worlds: string, sweep: Sweep]>(
-    [
-      userRuleSweep(2),
-      makerRuleSweep(2),
-      positionSweep(2),
-      ...sweepSize({ sampled: [], whole: [positionSweep(3)] }),
-    ].map((sweep) => [sweep.name, sweep]),
-  )('in every world of this kind: %s', { timeout: sweepTimeoutMs }, ([, sweep]) => {
-    let count = 0;
-    for (const world of sweep.worlds()) {
-      const disagreement = findDisagreement(world);
-      if (disagreement !== undefined) expect.fail(disagreement);
-      count += 1;
-    }
-    expect(count).toBeGreaterThan(90_000);
-  });
-
-  test(
-    'about the deny rules for a request, for every set of services on the host of the request',
-    { timeout: sweepTimeoutMs },
-    () => {
-      const { count, found } = findDenyDisagreement();
-      expect(found).toBeUndefined();
-      expect(count).toBeGreaterThan(100_000);
-    },
-  );
-
   test('for random trees of identities and random rules', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {

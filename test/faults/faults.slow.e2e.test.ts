@@ -3,19 +3,16 @@ import { expect, test } from 'vitest';
 import { renderOutcome } from './report.ts';
 import { runFaults } from './run.ts';
 import { sampleSeed, sampledRound, wholeRound } from './schedule.ts';
-import { chooseSweepValue } from '../support/sweeps.ts';
+import { chooseSeed, chooseSweepValue } from '../support/sweeps.ts';
 
-const seed = Number(
-  process.env['FAULT_SEED'] ??
-    chooseSweepValue({ sampled: sampleSeed, whole: Date.now() % 1_000_000_000 }),
-);
+const seed = chooseSeed(sampleSeed);
 
 /**
  * Checks promises 1, 3, 4 and 6 of docs/reference/reliability.md#promises in a short run; `npm run
  * faults` makes a long run.
  */
 test(
-  `no call is lost, stuck or sent twice while processes and servers are killed, stopped and restarted (FAULT_SEED=${seed})`,
+  `no call is lost, stuck or sent twice while processes and servers are killed, stopped and restarted (TEST_SEED=${seed})`,
   { timeout: 1_200_000 },
   async () => {
     const outcome = await runFaults({
