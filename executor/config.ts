@@ -15,6 +15,7 @@ export const executorConfig = defineConfig('executor', [
   'SHARE_ORG_PERCENT',
   'SHARE_USER_PERCENT',
   'SHARE_IDENTITY_PERCENT',
+  'CAP_SENT_BODY_BYTES',
   'CAP_RESPONSE_INLINE_BYTES',
   'OAUTH_APPS',
   'CAP_RESPONSE_STORED_BYTES',

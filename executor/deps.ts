@@ -53,6 +53,8 @@ export interface Deps extends ConnectionDeps {
    */
   readonly listServiceHosts: ListServiceHosts;
   readonly logger: Logger;
+  /** The most bytes of a form that is sent: the setting CAP_SENT_BODY_BYTES. */
+  readonly bodyBytesMax: number;
   /** Upstream bodies up to this size are part of the result. */
   readonly inlineBytesMax: number;
   /** Larger bodies up to this size are kept as files. */

@@ -157,6 +157,7 @@ function limitsOf(config: ExecutorConfig, db: Database) {
       levels,
       component: 'executor',
     }),
+    bodyBytesMax: config.CAP_SENT_BODY_BYTES,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,
     retries: createRetries(),

@@ -183,6 +183,8 @@ function depsOf({
       valuesMax: largestNumber,
       itemsMax: largestNumber,
       namesMax: largestNumber,
+      nameCharactersMax: largestNumber,
+      pathCharactersMax: largestNumber,
       queryValuesMax: largestNumber,
     },
     site: () => ({ baseUrl: 'https://gateway.example', cookieName: 'session' }),

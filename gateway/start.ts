@@ -182,6 +182,8 @@ function limitsOf(config: GatewayConfig): Deps['limits'] {
     valuesMax: config.CAP_JSON_VALUES,
     itemsMax: config.CAP_JSON_LIST_ITEMS,
     namesMax: config.CAP_JSON_NAMES,
+    nameCharactersMax: config.CAP_JSON_NAME_CHARACTERS,
+    pathCharactersMax: config.CAP_JSON_PATH_CHARACTERS,
     queryValuesMax: config.CAP_QUERY_VALUES,
   };
 }

@@ -36,7 +36,7 @@ const find: ActionCall = {
 function prepare(call: ActionCall | HttpCall, permit: Partial<PermitOrGap>) {
   const signed = { callDigest: digestOf(call), hosts: ['api.example.com'], keys: [], ...permit };
   return prepareCall(
-    { getTemplate: async () => template },
+    { getTemplate: async () => template, bodyBytesMax: 1_000 },
     { permit: signed as unknown as PermitOrGap, call },
     deadlineIn(5_000),
   );

@@ -37,7 +37,7 @@ export interface PreparedCall {
  * describes another request.
  */
 export async function prepareCall(
-  { getTemplate }: Pick<Deps, 'getTemplate'>,
+  { getTemplate, bodyBytesMax }: Pick<Deps, 'getTemplate' | 'bodyBytesMax'>,
   { permit, call }: { permit: PermitOrGap; call: Call },
   deadline: Deadline,
 ): Promise<PreparedCall> {
@@ -69,13 +69,14 @@ export async function prepareCall(
       params: call.params,
       baseUrl: target.baseUrl,
       callDigest,
+      bodyBytesMax,
     });
     requireHost(request.url, hosts);
     return { request, template, action, baseUrl };
   }
 
   if (target.kind === 'action') throw notTheCallError();
-  const request = buildHttpRequest({ call, baseUrl, callDigest });
+  const request = buildHttpRequest({ call, baseUrl, callDigest, bodyBytesMax });
   requireHost(request.url, hosts);
   // The permission key of the request must equal, byte for byte, a key that policy decided on.
   if (!permit.keys.includes(httpKeyOf(request))) throw notTheCallError();

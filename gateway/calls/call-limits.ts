@@ -3,19 +3,17 @@ import type { Deps } from '../deps.ts';
 import type { CallLimits } from './domain/call-body.ts';
 
 /**
- * Returns the limits for one call. The limits on the body count params that are sent as JSON text
- * as a single value. The values inside this text are therefore charged to the caller's rate limit
- * separately.
+ * Returns the limits for one call. The limits on the request count params or a body that are sent
+ * as JSON text as a single value. The values inside this text are therefore charged to the caller's
+ * rate limit separately.
  */
 export function limitsOfCall(
   { limits, rates }: Pick<Deps, 'limits' | 'rates'>,
   caller: Caller,
-  params: unknown,
 ): CallLimits {
-  if (typeof params !== 'string') return limits;
   return {
     ...limits,
-    onTextParams({ values }) {
+    onJsonText({ values }) {
       const refusal = rates.countBody(caller, { bytes: 0, values })?.refusal;
       if (refusal) throw refusal;
     },

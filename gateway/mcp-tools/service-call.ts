@@ -60,8 +60,7 @@ ${statusDescriptions}`,
   run: (input, call) => {
     const isVerbose = input.verbose === true && input.approval_id === undefined;
     return callOnce(call, {
-      parse: () =>
-        parseCallBody(input, noCallHeaders, limitsOfCall(call.deps, call.caller, input.params)),
+      parse: () => parseCallBody(input, noCallHeaders, limitsOfCall(call.deps, call.caller)),
       isVerbose,
     });
   },
@@ -91,7 +90,7 @@ export const serviceRead = defineTool('service_read', {
         parseCallBody(
           { ...input, max_risk: 'read' },
           noCallHeaders,
-          limitsOfCall(call.deps, call.caller, input.params),
+          limitsOfCall(call.deps, call.caller),
         ),
       isVerbose: input.verbose === true,
       readsOnly: true,

@@ -24,7 +24,7 @@ export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
   return {
     callAction: (input) =>
       performRestCall(deps, input, (headers) =>
-        parseCallBody(input.body, headers, limitsOfCall(deps, input.caller, input.body.params)),
+        parseCallBody(input.body, headers, limitsOfCall(deps, input.caller)),
       ),
     callConnection: (input) =>
       performRestCall(deps, input, (headers) =>
@@ -37,7 +37,7 @@ export function actionHandlers(deps: Deps): HandlersOf<typeof actionRoutes> {
         deps.policy.explain(
           {
             principal: caller.principal,
-            call: parseDryRun(body, limitsOfCall(deps, caller, body.params)),
+            call: parseDryRun(body, limitsOfCall(deps, caller)),
             options: parseOptions(body, { idempotencyKey: null }),
             asIdentityId: body.as_identity_id ?? null,
           },

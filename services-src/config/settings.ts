@@ -294,6 +294,21 @@ export const settings = {
     doc: 'Names of members in the JSON of a request.',
     example: '10000',
   },
+  CAP_JSON_NAME_CHARACTERS: {
+    schema: wholeNumber(256, 10_000),
+    doc: 'Characters of one name in the JSON of a request.',
+    example: '256',
+  },
+  CAP_JSON_PATH_CHARACTERS: {
+    schema: wholeNumber(2_048, 100_000),
+    doc: 'Characters of the names that lead to one member in the JSON of a request.',
+    example: '2048',
+  },
+  CAP_SENT_BODY_BYTES: {
+    schema: wholeNumber(4_194_304, 67_108_864),
+    doc: 'What a call sends to an upstream: a form can be much longer than the JSON that it is made of.',
+    example: '4194304',
+  },
   CAP_QUERY_VALUES: {
     schema: wholeNumber(1_000, 100_000),
     doc: 'Values in the query of a verb or raw call.',

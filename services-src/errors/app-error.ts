@@ -23,7 +23,7 @@ export class AppError extends Error {
   ) {
     super(message, { cause: options.cause });
     this.code = code;
-    this.details = options.details ?? {};
+    this.details = shortenIssues(options.details ?? {});
   }
 
   /**
@@ -48,6 +48,33 @@ export class AppError extends Error {
       { cause: error },
     );
   }
+}
+
+/** Paths and messages may repeat names that the caller chose, which are cut at this length. */
+const issueCharactersMax = 200;
+
+/** Cuts the path and the message of each of an error's `issues`. */
+function shortenIssues(details: ErrorDetails): ErrorDetails {
+  const { issues } = details;
+  if (!Array.isArray(issues)) return details;
+  return { ...details, issues: issues.map(shortenIssue) };
+}
+
+function shortenIssue(issue: JsonValue): JsonValue {
+  if (typeof issue !== 'object' || issue === null) return issue;
+  const fields = Object.entries(issue).map(([name, value]) => [
+    name,
+    (name === 'path' || name === 'message') && typeof value === 'string'
+      ? shortenText(value)
+      : value,
+  ]);
+  return Object.fromEntries(fields) as JsonValue;
+}
+
+/** Cuts a text that an error repeats at the length to which paths and messages are cut. */
+export function shortenText(text: string): string {
+  if (text.length <= issueCharactersMax) return text;
+  return `${text.slice(0, issueCharactersMax - 1).toWellFormed()}…`;
 }
 
 /**

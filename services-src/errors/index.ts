@@ -4,7 +4,7 @@ import { wordsOfIssue } from './issue-words.ts';
 
 export { errorCodes, isErrorCode } from '../contracts/errors.ts';
 export type { ErrorCode } from '../contracts/errors.ts';
-export { AppError } from './app-error.ts';
+export { AppError, shortenText } from './app-error.ts';
 export type { ErrorDetails, JsonValue } from './app-error.ts';
 export { findNearestName as nearestName, nearestNameOrTitle } from './nearest.ts';
 export {

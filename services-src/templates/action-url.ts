@@ -1,6 +1,13 @@
 import type { CompiledAction, CompiledParam } from '../contracts/template.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
-import { givenValueOf, isAbsent, toJoinedText, ownNamesOf, toPairTexts } from './styles.ts';
+import {
+  givenValueOf,
+  isAbsent,
+  limitSentSize,
+  ownNamesOf,
+  toJoinedText,
+  toPairTexts,
+} from './styles.ts';
 import { percentEncode, percentEncodeExcept, invalidParam } from './text.ts';
 
 type Params = Readonly<Record<string, JsonValue>>;
@@ -17,6 +24,8 @@ const reservedInQuery = '/:@!$,;?';
  * limit.
  */
 const pathCharactersMax = 8_192;
+/** The query of a call by HTTP method and path has at most this many characters, not yet encoded. */
+const queryBytesMax = 3 * 65_536;
 
 /**
  * The path of an action's request below the base URL. Policy uses it to find the other operations
@@ -50,6 +59,7 @@ export function actionPathOf(action: CompiledAction, params: Params): string {
 export function actionQueryOf(action: CompiledAction, params: Params): string {
   const queryParams = action.params.filter((param) => param.in === 'query');
   const declaredNames = new Set(queryParams.map((param) => param.wireName));
+  const size = limitSentSize(queryBytesMax, 'query');
   return queryParams
     .flatMap((param) => {
       const value = givenValueOf(params, param.name);
@@ -58,7 +68,7 @@ export function actionQueryOf(action: CompiledAction, params: Params): string {
       if (takenName !== undefined) {
         throw invalidParam(param.name, `holds "${takenName}", which is a parameter of its own`);
       }
-      return toPairTexts(value, param, (text) =>
+      return toPairTexts(value, { ...param, size }, (text) =>
         param.allowReserved
           ? percentEncodeExcept(text, param.name, reservedInQuery)
           : percentEncode(text, param.name),

@@ -49,10 +49,11 @@ export {
 export {
   givenValueOf as givenValue,
   isAbsent,
+  limitSentSize,
   toJoinedText as joinedText,
   toPairTexts as pairTexts,
 } from './styles.ts';
-export type { StyledParam as Styled } from './styles.ts';
+export type { SentSize, StyledParam as Styled } from './styles.ts';
 export {
   percentEncode as encode,
   percentEncodeExcept as encodeExcept,

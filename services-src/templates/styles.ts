@@ -1,5 +1,6 @@
 import type { CompiledParam } from '../contracts/template.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
+import { AppError } from '../errors/index.ts';
 import { refuseMethodOverride } from './method-override.ts';
 import { percentEncode, invalidParam, isRecord, presentEntriesOf, textOf } from './text.ts';
 
@@ -7,7 +8,35 @@ import { percentEncode, invalidParam, isRecord, presentEntriesOf, textOf } from 
  * The properties of a parameter that decide how its value is written (OpenAPI 3.1.0 §4.8.12.2, RFC
  * 6570 §3.2).
  */
-export type StyledParam = Pick<CompiledParam, 'name' | 'wireName' | 'style' | 'explode'>;
+export type StyledParam = Pick<CompiledParam, 'name' | 'wireName' | 'style' | 'explode'> & {
+  /** Where what is written is added up; absent where another limit bounds it. */
+  readonly size?: SentSize | undefined;
+};
+
+/** Adds up what a request will send, before it is built. */
+export interface SentSize {
+  /** Adds bytes; throws `too_large` when there are too many. */
+  add(bytes: number): void;
+}
+
+/**
+ * Limits what is made of a value. A name that stands once in the JSON of a call may be written for
+ * each item of a list in a form.
+ */
+export function limitSentSize(bytesMax: number, description: string): SentSize {
+  let bytesLeft = bytesMax;
+  return {
+    add(bytes) {
+      bytesLeft -= bytes;
+      if (bytesLeft >= 0) return;
+      throw new AppError(
+        'too_large',
+        `The ${description} would be longer than ${bytesMax.toLocaleString('en')} bytes; send less, or in several calls.`,
+        { details: { limit: `sent_${description}_bytes`, max: bytesMax } },
+      );
+    },
+  };
+}
 
 /** Encodes a text for the part of the request into which it is written. */
 export type PartEncoder = (text: string) => string;
@@ -44,18 +73,13 @@ export function toJoinedText(value: JsonValue, param: StyledParam, write: PartEn
     .join('');
 }
 
-/**
- * The most characters that the names in a nested value may take together, well above a request
- * body.
- */
-const deepNameCharactersMax = 4_000_000;
-
 const delimiters = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C' } as const;
 
 /** A value as the pairs of a query or form: styles `form`, `…Delimited`, `deepObject` and `json`. */
 export function toPairTexts(value: JsonValue, param: StyledParam, write: PartEncoder): string[] {
-  const { name, wireName, style, explode } = param;
+  const { name, wireName, style, explode, size } = param;
   const toPair = (key: string, text: string) => {
+    size?.add(key.length + text.length + 2);
     refuseMethodOverride(key);
     return `${percentEncode(key, name)}=${text}`;
   };
@@ -63,17 +87,9 @@ export function toPairTexts(value: JsonValue, param: StyledParam, write: PartEnc
   if (typeof value !== 'object' || value === null)
     return [toPair(wireName, write(textOf(value, name)))];
   if (style === 'deepObject') {
-    // The name of each value includes the names of all objects around it, so the total is limited.
-    let charactersLeft = deepNameCharactersMax;
-    return deepEntriesOf(value, wireName).map(([key, member]) => {
-      charactersLeft -= key.length;
-      if (charactersLeft < 0)
-        throw invalidParam(
-          name,
-          'holds too many values under long names; send fewer, or shorter names',
-        );
-      return toPair(key, write(textOf(member, name)));
-    });
+    return deepEntriesOf(value, wireName).map(([key, member]) =>
+      toPair(key, write(textOf(member, name))),
+    );
   }
   if (!explode) {
     const delimiter = delimiters[style as keyof typeof delimiters];
@@ -88,7 +104,11 @@ export function toPairTexts(value: JsonValue, param: StyledParam, write: PartEnc
     return presentEntriesOf(value).map(([key, member]) => toPair(key, write(textOf(member, name))));
   }
   const start = toPair(wireName, '');
-  return value.map((member) => start + write(textOf(member, name)));
+  return value.map((member) => {
+    const pair = start + write(textOf(member, name));
+    size?.add(pair.length + 1);
+    return pair;
+  });
 }
 
 /**

@@ -1,9 +1,9 @@
-import { AppError } from '../errors/index.ts';
+import { AppError, shortenText } from '../errors/index.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
 
 /** An error `invalid_params` about one parameter (docs/reference/errors.md#codes). */
 export function invalidParam(name: string, message: string): AppError {
-  return new AppError('invalid_params', `Parameter "${name}" ${message}.`, {
+  return new AppError('invalid_params', `Parameter "${shortenText(name)}" ${message}.`, {
     details: { issues: [{ path: name, message }] },
   });
 }

@@ -16,6 +16,13 @@ const jsonValuesMax = 49_900;
 const listItemsMax = 20_000;
 const memberNamesMax = 9_900;
 
+/** Marks in an order that normalisation changes, which takes time quadratic in their number. */
+const combiningMarks = '\u0315\u0300';
+/** Normalisation composes these to one syllable. */
+const hangulLetters = '\u1100\u1161\u11a8';
+/** Its compatibility form has 18 characters. */
+const expandingCharacter = '\ufdfa';
+
 /**
  * JSON texts that are as large as the limits on values, list items, member names, nesting and bytes
  * allow.
@@ -25,17 +32,18 @@ function largeValuesWithin(bytesMax: number): LargeValue[] {
     Array<string>(Math.min(max, Math.floor((bytesMax - 20) / (item.length + 1))))
       .fill(item)
       .join();
-  const objectOf = (nameLength: number, value: string, max = memberNamesMax) => {
-    const length = nameLength + value.length + 10;
+  const objectOf = (nameLength: number, value: string, max = memberNamesMax, unit = 'n') => {
+    const name = unit.repeat(Math.floor(nameLength / unit.length));
+    const length = Buffer.byteLength(name) + value.length + 10;
     const count = Math.min(max, Math.floor(bytesMax / length));
-    const name = 'n'.repeat(nameLength);
     return `{${Array.from({ length: count }, (_, at) => `"${name}${at}":${value}`).join()}}`;
   };
   const longTextOf = (unit: string) =>
-    `"${unit.repeat(Math.floor((bytesMax - 10) / unit.length))}"`;
+    `"${unit.repeat(Math.floor((bytesMax - 10) / Buffer.byteLength(unit)))}"`;
   const listOfLists = (items: number, within: number) =>
     `[${itemsOf(`[${Array(within).fill('0').join()}]`, items)}]`;
   const nestedLists = `${'['.repeat(55)}${itemsOf('[]', 18_000)}${']'.repeat(55)}`;
+  const nestedNames = `{"${'n'.repeat(200)}":`.repeat(9);
   const json = `{"a":[${itemsOf('0', 19_000)}]}`;
   return [
     ['zeros', `[${itemsOf('0')}]`],
@@ -46,6 +54,12 @@ function largeValuesWithin(bytesMax: number): LargeValue[] {
     ['objects of one name', `[${itemsOf('{"a":0}', 9_000)}]`],
     ['names', objectOf(0, '0')],
     ['long names', objectOf(180, '0', 5_000)],
+    ['names of combining marks', objectOf(200, '0', 5_000, combiningMarks)],
+    ['names of Hangul letters', objectOf(200, '0', 5_000, hangulLetters)],
+    ['names of expanding characters', objectOf(200, '0', 5_000, expandingCharacter)],
+    ['one name of combining marks', `{${longTextOf(combiningMarks)}:0}`],
+    ['a list under nested long names', `${nestedNames}[${itemsOf('""')}]${'}'.repeat(9)}`],
+    ['nested long names', `${nestedNames}${objectOf(180, '0', 5_000)}${'}'.repeat(9)}`],
     ['names of texts', objectOf(0, '"v"')],
     ['names of texts that begin alike', objectOf(80, '"v"')],
     ['190 names of long texts', objectOf(100, `"${'v'.repeat(Math.floor(bytesMax / 210))}"`, 190)],
@@ -55,6 +69,9 @@ function largeValuesWithin(bytesMax: number): LargeValue[] {
     ['a long text', longTextOf('x')],
     ['a long text of escapes', longTextOf('\\"')],
     ['a long text of invisible characters', longTextOf('\\u202e')],
+    ['a long text of combining marks', longTextOf(combiningMarks)],
+    ['a long text of Hangul letters', longTextOf(hangulLetters)],
+    ['a long text of expanding characters', longTextOf(expandingCharacter)],
     ['a long text of paths', longTextOf('/a')],
     ['a long text of dots', longTextOf('/..')],
     ['a long text of percent signs', longTextOf('%25')],

@@ -17,6 +17,8 @@ export interface ActionRequestParts {
   readonly baseUrl: string;
   /** The result of `digestOf(call)`. The boundary of a multipart body is derived from it. */
   readonly callDigest: string;
+  /** The setting CAP_SENT_BODY_BYTES; its default if absent. */
+  readonly bodyBytesMax?: number | undefined;
 }
 
 /**
@@ -29,11 +31,13 @@ export function buildActionRequest({
   params,
   baseUrl,
   callDigest,
+  bodyBytesMax,
 }: ActionRequestParts): BuiltRequest {
   const paramsWithDefaults = withDefaults(action, params);
   const url = actionUrlOf(action, paramsWithDefaults, parseBaseUrl(baseUrl));
   const bodyValue = bodyValueOf(action, paramsWithDefaults);
-  const body = bodyValue === undefined ? null : encodeActionBody(action, bodyValue, callDigest);
+  const encoding = { boundary: boundaryOf(callDigest), bytesMax: bodyBytesMax };
+  const body = bodyValue === undefined ? null : encodeActionBody(action, bodyValue, encoding);
   // JSON is preferred, and any other media type is accepted: some APIs answer only in a media type
   // of their own.
   const accept = action.responseType === 'json' ? 'application/json, */*;q=0.1' : '*/*';
@@ -99,14 +103,15 @@ function bodyValueOf(action: CompiledAction, params: Params): JsonValue | undefi
 function encodeActionBody(
   action: CompiledAction,
   value: JsonValue,
-  callDigest: string,
+  encoding: { readonly boundary: string; readonly bytesMax: number | undefined },
 ): EncodedBody {
   const { compose, body } = action;
   const { mediaType = '' } = body ?? {};
-  const boundary = boundaryOf(callDigest);
   const sentValue =
-    compose !== undefined && isRecord(value) ? composeBody(value, compose, boundary) : value;
-  return encodeBody(sentValue, { mediaType, ...formEncodingOf(action), boundary });
+    compose !== undefined && isRecord(value)
+      ? composeBody(value, compose, encoding.boundary)
+      : value;
+  return encodeBody(sentValue, { mediaType, ...formEncodingOf(action), ...encoding });
 }
 
 /** The encoding that the template gives for the properties of a form. */

@@ -20,10 +20,13 @@ export function buildHttpRequest({
   call,
   baseUrl,
   callDigest,
+  bodyBytesMax,
 }: {
   call: HttpCall;
   baseUrl: string | null;
   callDigest: string;
+  /** The setting CAP_SENT_BODY_BYTES; its default if absent. */
+  bodyBytesMax?: number | undefined;
 }): BuiltRequest {
   const { method, body: value } = call;
   const url = httpUrlOf({ target: call.target, baseUrl, query: call.query });
@@ -45,7 +48,7 @@ export function buildHttpRequest({
     const mediaType =
       findHeader('content-type') ??
       (typeof value === 'string' ? 'text/plain; charset=utf-8' : 'application/json');
-    const encodedBody = encodeRaw(value, { mediaType, callDigest });
+    const encodedBody = encodeRaw(value, { mediaType, callDigest, bytesMax: bodyBytesMax });
     body = encodedBody.bytes;
     const otherHeaders = headers.filter(([name]) => name !== 'content-type');
     headers.splice(0, headers.length, ...otherHeaders, ['content-type', encodedBody.contentType]);
@@ -73,12 +76,16 @@ export function buildHttpRequest({
  */
 function encodeRaw(
   value: NonNullable<JsonValue>,
-  { mediaType, callDigest }: { mediaType: string; callDigest: string },
+  {
+    mediaType,
+    callDigest,
+    bytesMax,
+  }: { mediaType: string; callDigest: string; bytesMax: number | undefined },
 ): EncodedBody {
   const kind = bodyKindOf(mediaType);
   if (typeof value === 'object' && (kind === 'form' || kind === 'multipart')) {
     const boundary = boundaryOf(callDigest);
-    return encodeBody(value, { mediaType, ...rawFormEncoding, boundary });
+    return encodeBody(value, { mediaType, ...rawFormEncoding, boundary, bytesMax });
   }
   if (typeof value !== 'string' && kind === 'binary') {
     if (!isBase64(value)) throw invalidParam('body', 'must be a text or {"base64": "…"}');

@@ -26,6 +26,56 @@ function encode(
 
 const formMediaType = 'application/x-www-form-urlencoded';
 
+describe('a form of which little JSON makes much', () => {
+  const name = 'n'.repeat(200);
+  const items = Array<string>(19_900).fill('');
+  const tooLarge = expect.objectContaining({
+    code: 'too_large',
+    details: { limit: 'sent_body_bytes', max: 1_000_000 },
+  }) as Error;
+  const encodeWith = (
+    mediaType: string,
+    value: JsonValue,
+    {
+      part,
+      bytesMax = 1_000_000,
+    }: { part?: Partial<BodyPart> | undefined; bytesMax?: number } = {},
+  ) =>
+    encodeBody(value, {
+      mediaType,
+      partOf: () => part && { ...plainPart, ...part },
+      boundary,
+      bytesMax,
+    });
+
+  test.for<[what: string, mediaType: string, JsonValue, part?: Partial<BodyPart>]>([
+    ['a list in a form', formMediaType, { [name]: items }],
+    [
+      'nested objects in a form',
+      formMediaType,
+      { [name]: { [name]: items.map((_, at) => at) } },
+      { style: 'deepObject' },
+    ],
+    ['a list in a multipart form', 'multipart/form-data', { [name]: items }],
+  ])('is refused before it is built: %s', ([, mediaType, value, part]) => {
+    expect(() => encodeWith(mediaType, value, { part })).toThrow(tooLarge);
+  });
+
+  test('is sent up to the limit, whatever size its files have', () => {
+    const form = { a: 'x'.repeat(98) };
+    const length = Buffer.from(encodeWith(formMediaType, form).bytes).length;
+    expect(encodeWith(formMediaType, form, { bytesMax: length + 1 }).bytes).toHaveLength(length);
+    expect(() => encodeWith(formMediaType, form, { bytesMax: length - 1 })).toThrow(
+      expect.objectContaining({ code: 'too_large' }),
+    );
+
+    const file = { f: 'eHh4'.repeat(10_000) };
+    const part = { isBinary: true };
+    const { bytes } = encodeWith('multipart/form-data', file, { part, bytesMax: 1_000 });
+    expect(bytes.length).toBeGreaterThan(30_000);
+  });
+});
+
 describe('a form', () => {
   test.for<[what: string, JsonValue, Record<string, Partial<BodyPart>>, text: string]>([
     ['texts, numbers and booleans', { a: 1, b: true, c: 'x y&z' }, {}, 'a=1&b=true&c=x%20y%26z'],

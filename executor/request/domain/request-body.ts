@@ -7,11 +7,12 @@ import {
   invalidParam,
   isAbsent,
   isRecord,
+  limitSentSize,
   pairTexts,
   presentEntries,
   textOf,
 } from '#templates';
-import type { Styled } from '#templates';
+import type { SentSize, Styled } from '#templates';
 
 export interface EncodedBody {
   readonly contentType: string;
@@ -36,7 +37,13 @@ interface BodyEncoding extends FormEncoding {
    * that an approved request can be rebuilt byte for byte.
    */
   readonly boundary: string;
+  /** The most bytes that a form may have without its files: the setting CAP_SENT_BODY_BYTES. */
+  readonly bytesMax?: number | undefined;
 }
+
+const formBytesMaxDefault = 4_194_304;
+/** The bytes of a part of a multipart form beside its name and content. */
+const partBytes = 150;
 
 /** A file in a form, with its bytes in base64. */
 interface FilePart {
@@ -56,15 +63,16 @@ const reservedInForm = "/?#[]@!$'()*,;:";
  * base64.
  */
 export function encodeBody(value: JsonValue, encoding: BodyEncoding): EncodedBody {
-  const { mediaType, boundary } = encoding;
+  const { mediaType, boundary, bytesMax = formBytesMaxDefault } = encoding;
+  const size = limitSentSize(bytesMax, 'body');
   const kind = bodyKindOf(mediaType);
   if (kind === 'form' || kind === 'multipart') {
     if (!isRecord(value)) throw invalidParam('body', 'must be an object with the fields of a form');
     if (kind === 'form') {
-      const text = toFormText(value, encoding.partOf);
+      const text = toFormText(value, encoding.partOf, size);
       return { contentType: mediaType, bytes: Buffer.from(text) };
     }
-    const bytes = encodeMultipart(partsOf(value, encoding), boundary);
+    const bytes = encodeMultipart(partsOf(value, encoding, size), boundary);
     return { contentType: `multipart/form-data; boundary=${boundary}`, bytes };
   }
   if (kind === 'binary') return { contentType: mediaType, bytes: decodeBase64(value, 'body') };
@@ -90,13 +98,17 @@ export function toShownBody(
   }));
 }
 
-function toFormText(value: Record<string, JsonValue>, partOf: FormEncoding['partOf']): string {
+function toFormText(
+  value: Record<string, JsonValue>,
+  partOf: FormEncoding['partOf'],
+  size?: SentSize,
+): string {
   const pairs = Object.entries(value).flatMap(([name, each]) => {
     if (isAbsent(each)) return [];
     const part = partOf(name, each);
     const isJson = part?.contentType ? bodyKindOf(part.contentType) === 'json' : isRecord(each);
     const style = part?.style ?? (isJson ? 'json' : 'form');
-    const styled: Styled = { name, wireName: name, style, explode: part?.explode ?? true };
+    const styled: Styled = { name, wireName: name, style, explode: part?.explode ?? true, size };
     return pairTexts(each, styled, (text) =>
       part?.allowReserved ? encodeExcept(text, name, reservedInForm) : encode(text, name),
     );
@@ -119,6 +131,7 @@ interface Part {
 function partsOf(
   value: Record<string, JsonValue>,
   { partOf, valuesSayFiles }: FormEncoding,
+  size?: SentSize,
 ): Part[] {
   return presentEntries(value).flatMap(([name, each]) => {
     const part = partOf(name, each);
@@ -129,9 +142,13 @@ function partsOf(
       const fileValue = isFile || valuesSayFiles === true ? fileOf(item) : undefined;
       const file =
         fileValue ?? (isFile ? { base64: item, filename: null, contentType: null } : fileValue);
-      return file === undefined
-        ? toTextPart(item, { name, part })
-        : toFilePart(file, { name, part });
+      if (file !== undefined) {
+        size?.add(partBytes + name.length);
+        return toFilePart(file, { name, part });
+      }
+      const textPart = toTextPart(item, { name, part });
+      size?.add(partBytes + name.length + textPart.content.length);
+      return textPart;
     });
   });
 }
@@ -141,7 +158,7 @@ interface PartOptions {
   readonly part: BodyPart | undefined;
 }
 
-function toTextPart(item: JsonValue, { name, part }: PartOptions): Part {
+function toTextPart(item: JsonValue, { name, part }: PartOptions): Part & { content: string } {
   const isObject = typeof item === 'object';
   const type = part?.contentType ?? (isObject ? 'application/json' : undefined);
   const isJson = isObject || (type !== undefined && bodyKindOf(type) === 'json');

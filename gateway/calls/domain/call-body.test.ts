@@ -7,7 +7,15 @@ import { call } from '#contracts/call';
 import { parseCallBody, parseCallHeaders, parseConnectionCall, parseDryRun } from './call-body.ts';
 
 const plainHeaders = { idempotencyKey: null, waitMs: 0 };
-const limits = { depthMax: 8, valuesMax: 100, itemsMax: 50, namesMax: 20, queryValuesMax: 10 };
+const limits = {
+  depthMax: 8,
+  valuesMax: 100,
+  itemsMax: 50,
+  namesMax: 20,
+  nameCharactersMax: 256,
+  pathCharactersMax: 2_048,
+  queryValuesMax: 10,
+};
 const parse = (body: CallBody) => parseCallBody(body, plainHeaders, limits);
 
 describe('the body of a call', () => {
@@ -263,6 +271,22 @@ describe('a call beyond a limit is refused', () => {
       { service: 'github', action: 'a', params: JSON.stringify({ labels: Array(51).fill(0) }) },
       'json_list_items',
     ],
+    ...['application/json', 'text/plain'].map((type): [string, CallBody, string] => [
+      `a text body of ${type} that is deeply nested JSON`,
+      {
+        service: 'github',
+        method: 'POST',
+        path: '/x',
+        headers: { 'content-type': type },
+        body: `\n ${'['.repeat(200_000)}`,
+      },
+      'json_depth',
+    ]),
+    [
+      'a text body that is JSON with a long name',
+      { service: 'github', method: 'POST', path: '/x', body: `{"${'n'.repeat(300)}":1}` },
+      'json_name_characters',
+    ],
     [
       'too many query values of one name',
       {
@@ -307,6 +331,20 @@ describe('a call beyond a limit is refused', () => {
     expect(() => parse(body)).toThrow(
       expect.objectContaining({ code: 'too_large', details: expect.objectContaining({ limit }) }),
     );
+  });
+
+  test('values in a text body that is JSON are counted, and other text is not', () => {
+    const counted: number[] = [];
+    const parseAndCount = (body: string) =>
+      parseCallBody(
+        { service: 'github', method: 'POST', path: '/x', body },
+        { idempotencyKey: null, waitMs: 0 },
+        { ...limits, onJsonText: ({ values }) => counted.push(values) },
+      );
+    parseAndCount('{"a":[1,2]}');
+    parseAndCount('a letter, with {"a": [1, 2]} in it');
+
+    expect(counted).toEqual([4]);
   });
 
   test('params as JSON text with a name that occurs twice: the error is invalid_request', () => {

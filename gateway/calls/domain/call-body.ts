@@ -3,6 +3,7 @@ import type { CallBody, ConnectionCallBody, ValidateBody } from '#contracts/http
 import { params as paramsSchema } from '#contracts/call';
 import { nameReference } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import { measureJson } from '../../input/domain/json-size.ts';
 import type { JsonLimits, JsonSize } from '../../input/domain/json-size.ts';
 import { parseUntrustedText } from '../../input/domain/json.ts';
 import { assertFewHeaders, tooManyQueryValuesError } from '../../input/domain/name-limits.ts';
@@ -25,9 +26,10 @@ export interface CallHeaders {
 export interface CallLimits extends JsonLimits {
   readonly queryValuesMax: number;
   /**
-   * Called with the size of params that are sent as JSON text, before they are parsed. May throw.
+   * Called with the size of params or a body that are sent as JSON text, before they are parsed. May
+   * throw.
    */
-  readonly onTextParams?: (size: JsonSize) => void;
+  readonly onJsonText?: (size: JsonSize) => void;
 }
 
 const timeoutMsDefault = 30_000;
@@ -175,7 +177,7 @@ function parseParams(params: CallBody['params'], limits: CallLimits): ActionCall
   if (typeof params !== 'string') return params;
   let value: unknown;
   try {
-    value = parseUntrustedText(params, limits, limits.onTextParams);
+    value = parseUntrustedText(params, limits, limits.onJsonText);
   } catch (error) {
     if (['too_large', 'rate_limited'].includes(AppError.from(error).code)) throw error;
     throw fieldError(
@@ -235,8 +237,10 @@ function parseFullUrlCall(body: CallBody, limits: CallLimits): HttpCall {
 function buildHttpCall(
   body: CallBody,
   target: Pick<HttpCall, 'service' | 'target'>,
-  { queryValuesMax }: CallLimits,
+  limits: CallLimits,
 ): HttpCall {
+  const { queryValuesMax } = limits;
+  measureTextBody(body.body, limits);
   let valueCount = 0;
   let characterCount = 0;
   for (const [name, given] of Object.entries(body.query ?? {})) {
@@ -258,6 +262,13 @@ function buildHttpCall(
     secrets: body.secrets ?? [],
     filter: body.filter ?? null,
   };
+}
+
+/** A text body that begins like JSON counts as JSON, because policy and executor parse it. */
+function measureTextBody(body: CallBody['body'], limits: CallLimits): void {
+  if (typeof body !== 'string' || !/^[\s\uFEFF]*[[{]/.test(body)) return;
+  const size = measureJson(Buffer.from(body, 'utf8'), limits);
+  limits.onJsonText?.(size);
 }
 
 /** Parses `Idempotency-Key` and `Prefer`. Invalid preferences are ignored, as RFC 7240 requires. */

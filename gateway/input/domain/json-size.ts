@@ -10,6 +10,10 @@ export interface JsonLimits {
   readonly itemsMax: number;
   /** The number of member names of all objects. */
   readonly namesMax: number;
+  /** The characters of one member name. */
+  readonly nameCharactersMax: number;
+  /** The characters of the names that lead to one member, with a separator after each. */
+  readonly pathCharactersMax: number;
 }
 
 export interface JsonSize {
@@ -23,6 +27,7 @@ const colonByte = 0x3a;
 const openListByte = 0x5b;
 const backslashByte = 0x5c;
 const closeListByte = 0x5d;
+const unicodeEscapeByte = 0x75;
 const openObjectByte = 0x7b;
 const closeObjectByte = 0x7d;
 const spaceByte = 0x20;
@@ -37,6 +42,9 @@ export const jsonDepthMax = 64;
  * this array, which is safe because `measureJson` is synchronous.
  */
 const itemCountsByDepth = new Int32Array(jsonDepthMax + 1);
+/** The characters of the path to each open list or object, and to its latest member. */
+const pathsByDepth = new Int32Array(jsonDepthMax + 1);
+const memberPathsByDepth = new Int32Array(jsonDepthMax + 1);
 
 /**
  * The first characters of a string, up to this number, are scanned byte by byte; the rest of a
@@ -50,15 +58,20 @@ const scannedCharactersMax = 32;
  * parser later rejects invalid JSON, and reads no further than this function measured.
  */
 export function measureJson(bytes: Uint8Array, limits: JsonLimits): JsonSize {
-  const { depthMax, valuesMax, itemsMax, namesMax } = limits;
+  const { depthMax, valuesMax, itemsMax, namesMax, nameCharactersMax, pathCharactersMax } = limits;
   itemCountsByDepth[0] = -1;
+  pathsByDepth[0] = 0;
+  memberPathsByDepth[0] = 0;
+  let stringStart = 0;
+  let stringEnd = 0;
   let depth = 0;
   let values = 1;
   let nameCount = 0;
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index] as number;
     if (byte === quoteByte) {
-      index = findStringEnd(bytes, index + 1);
+      stringStart = index + 1;
+      stringEnd = index = findStringEnd(bytes, stringStart);
     } else if (byte === commaByte) {
       const itemCount = itemCountsByDepth[depth] as number;
       if (itemCount >= 0) {
@@ -71,9 +84,18 @@ export function measureJson(bytes: Uint8Array, limits: JsonLimits): JsonSize {
       nameCount += 1;
       values += 1;
       if (nameCount > namesMax) throw tooLargeError('names', namesMax, 'names of members');
+      const nameCharacters = countCharacters(bytes, stringStart, stringEnd);
+      if (nameCharacters > nameCharactersMax)
+        throw tooLargeError('name_characters', nameCharactersMax, 'characters in one name');
+      const pathCharacters = (pathsByDepth[depth] as number) + nameCharacters + 1;
+      if (pathCharacters > pathCharactersMax)
+        throw tooLargeError('path_characters', pathCharactersMax, 'characters in nested names');
+      memberPathsByDepth[depth] = pathCharacters;
     } else if (byte === openListByte || byte === openObjectByte) {
       depth += 1;
       if (depth > depthMax) throw tooLargeError('depth', depthMax, 'levels of nesting');
+      pathsByDepth[depth] = memberPathsByDepth[depth - 1] as number;
+      memberPathsByDepth[depth] = pathsByDepth[depth] as number;
       itemCountsByDepth[depth] = -1;
       if (byte === openListByte) {
         while ((bytes[index + 1] as number) <= spaceByte) index += 1;
@@ -105,6 +127,17 @@ function findStringEnd(bytes: Uint8Array, from: number): number {
     if ((quoteIndex - escapesStart) % 2 === 0) return quoteIndex;
     index = quoteIndex + 1;
   }
+}
+
+/** Counts the characters (UTF-16 units) of a string in JSON, where an escape is one character. */
+function countCharacters(bytes: Uint8Array, from: number, to: number): number {
+  let count = 0;
+  for (let index = from; index < to; index += 1) {
+    const byte = bytes[index] as number;
+    if (byte === backslashByte) index += bytes[index + 1] === unicodeEscapeByte ? 5 : 1;
+    if ((byte & 0xc0) !== 0x80) count += byte >= 0xf0 ? 2 : 1;
+  }
+  return count;
 }
 
 function tooLargeError(limit: string, max: number, description: string): AppError {

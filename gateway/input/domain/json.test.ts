@@ -3,8 +3,26 @@ import { describe, expect, test } from 'vitest';
 import { allowedMsOf, cpuMsOf } from '../../../test/support/cpu.ts';
 import { parseUntrustedJson, parseUntrustedText } from './json.ts';
 
-const limits = { depthMax: 64, valuesMax: 50_000, itemsMax: 20_000, namesMax: 10_000 };
+const limits = {
+  depthMax: 64,
+  valuesMax: 50_000,
+  itemsMax: 20_000,
+  namesMax: 10_000,
+  nameCharactersMax: 256,
+  pathCharactersMax: 2_048,
+};
 const parse = (text: string) => parseUntrustedText(text, limits);
+
+/** Objects in lists in objects; each object has `width` members with names of this length. */
+function createNestedNames(characters: number, levels: number, width = 1): string {
+  if (levels === 0) return '1';
+  const inner = createNestedNames(characters, levels - 1, width);
+  const members = Array.from(
+    { length: width },
+    (_, at) => `"${String(at).padStart(characters, 'n')}":[${inner}]`,
+  );
+  return `{${members.join()}}`;
+}
 
 describe('parseUntrustedJson', () => {
   test('parses valid JSON', () => {
@@ -23,6 +41,14 @@ describe('parseUntrustedJson', () => {
     ['strings of nothing but escapes', JSON.stringify(['\\'.repeat(99), '"'.repeat(99), '\\"'])],
     ['20,000 items', `[${Array(20_000).fill('[]').join(' , ')}]`],
     ['names such as toString, which objects inherit', '{"toString":1,"hasOwnProperty":2}'],
+    ['a name of 256 characters', JSON.stringify({ ['ü'.repeat(256)]: 1 })],
+    ['a name of 256 characters, all of them escapes', `{"${'\\u0061'.repeat(256)}":1}`],
+    [
+      'a name of 256 characters that take two units each, half as many',
+      `{"${'😀'.repeat(128)}":1}`,
+    ],
+    ['many names of 200 characters side by side', createNestedNames(200, 1, 20)],
+    ['nested names of 2,040 characters, and lists in between', createNestedNames(203, 10)],
     [
       'names that contain __proto__ or constructor as a part',
       '{"my__proto__": 1, "constructors": 2}',
@@ -57,6 +83,13 @@ describe('parseUntrustedJson', () => {
       `[${Array.from({ length: 10_001 }, () => '{"a":1}').join()}]`,
       'json_names',
     ],
+    ['a name of 257 characters', JSON.stringify({ ['ü'.repeat(257)]: 1 }), 'json_name_characters'],
+    [
+      'a name of 257 characters in a text that is no JSON',
+      `{"${'\\u0061'.repeat(257)}":`,
+      'json_name_characters',
+    ],
+    ['nested names of 2,050 characters', createNestedNames(204, 10), 'json_path_characters'],
     ['20,001 items', `[${Array(20_001).fill('0').join()}]`, 'json_list_items'],
     [
       'too many values spread over many lists',

@@ -13,7 +13,6 @@ export interface Issue {
 type Part = 'path' | 'query' | 'body' | 'arguments';
 
 const issuesMax = 20;
-const pathCharactersMax = 200;
 const fieldsListedMax = 20;
 const partSentences: Record<Part, string> = {
   path: 'The path is not valid; correct the parts named in issues.',
@@ -42,14 +41,14 @@ export function invalidRequest(message: string, issues: readonly Issue[]): AppEr
 }
 
 function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodType): Issue[] {
-  const path = issue.path.join('.').slice(0, pathCharactersMax);
+  const path = issue.path.join('.');
   switch (issue.code) {
     case 'unrecognized_keys': {
       const knownFields = findKnownNames(schema, issue.path);
       return issue.keys.slice(0, issuesMax).map((key) => {
         const nearestField = nearestName(key, knownFields);
         return {
-          path: [...issue.path, key].join('.').slice(0, pathCharactersMax),
+          path: [...issue.path, key].join('.'),
           message: 'is not a known field',
           ...(nearestField === undefined
             ? listExpectedFields(knownFields)

@@ -1,4 +1,4 @@
-import { AppError } from '#errors';
+import { AppError, shortenText } from '#errors';
 
 /** One fault in a call's arguments, as `invalid_params` lists it (docs/reference/errors.md#codes). */
 export interface Issue {
@@ -16,7 +16,10 @@ export function invalidParamsError(
   const [first] = issues;
   const moreNote = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
   const hint = first?.did_you_mean === undefined ? '' : ` Did you mean "${first.did_you_mean}"?`;
-  const text = first === undefined ? 'The params are not valid.' : `${first.path} ${first.message}`;
+  const text =
+    first === undefined
+      ? 'The params are not valid.'
+      : `${shortenText(first.path)} ${shortenText(first.message)}`;
   return new AppError('invalid_params', `Correct the ${checkedInput}: ${text}${moreNote}.${hint}`, {
     details: { issues: issues.map((issue) => ({ ...issue })) },
   });
