@@ -8,12 +8,7 @@ import { nextPageParamsOf } from './domain/next-page.ts';
 import { isNonRead } from '../sending/domain/retry.ts';
 import { createScrubber } from '../answers/domain/scrub.ts';
 import type { Scrubber } from '../answers/domain/scrub.ts';
-import {
-  omittedBodyOf,
-  parseBoundedJson,
-  shapeBody,
-  shapeHeaders,
-} from '../answers/domain/shape-body.ts';
+import { omittedBodyOf, parseJson, shapeBody, shapeHeaders } from '../answers/domain/shape-body.ts';
 import { AppError } from '#errors';
 import type { PermitOrGap } from '../request/permit.ts';
 import { findFailure } from './find-failure.ts';
@@ -63,6 +58,7 @@ export async function shapeResult(
     status_code: answer.status,
     headers,
     body,
+    ...(rest.hasNumbersAsText ? { numbers_as_text: true } : {}),
     duration_ms: Math.round(durationMs * 10) / 10,
     ...(call.filter === null
       ? {}
@@ -111,7 +107,7 @@ export async function applyFilter(
     scrubber,
     owner,
   }: { jsonText: string | undefined; scrubber: Scrubber; owner: string },
-): Promise<Pick<CallResult, 'filtered_body' | 'filter_error'>> {
+): Promise<Pick<CallResult, 'filtered_body' | 'filter_error' | 'numbers_as_text'>> {
   if (jsonText === undefined)
     return {
       filter_error:
@@ -120,13 +116,18 @@ export async function applyFilter(
   const filterResult = await jq.run({ filter, input: jsonText, owner });
   if (!filterResult.ok) return { filter_error: scrubber.text(filterResult.message).slice(0, 500) };
   const values: JsonValue[] = [];
+  let inexactCount = 0;
   for (const output of filterResult.outputs) {
-    const value = parseBoundedJson(output);
-    if (value === undefined)
+    const parsedOutput = parseJson(output);
+    if (parsedOutput === undefined)
       return { filter_error: 'The filter makes values that are nested too deeply.' };
-    values.push(scrubber.json(value));
+    inexactCount += parsedOutput.inexactCount;
+    values.push(scrubber.json(parsedOutput.value));
   }
-  return { filtered_body: values.length === 1 ? (values[0] ?? null) : values };
+  return {
+    filtered_body: values.length === 1 ? (values[0] ?? null) : values,
+    ...(inexactCount > 0 ? { numbers_as_text: true } : {}),
+  };
 }
 
 function nextParamsOf(

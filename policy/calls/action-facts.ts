@@ -4,6 +4,7 @@ import { serviceWords } from '#contracts/service-words';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import { readNumberTexts } from '#exact-json';
 import {
   actionBaseUrl,
   actionPath,
@@ -42,9 +43,10 @@ export async function establishActionFacts(
   call: ActionCall,
 ): Promise<CallFacts> {
   const { service, template, action, baseUrl } = await getCalledAction(lookups, owner, call);
+  const checkedParams = readNumberTexts(call.params, action.paramsSchema);
   const issues = [
     ...findUnfaithfulValues(call.params, ''),
-    ...(await lookups.getValidator(template, action)(call.params, owner.orgId + owner.userId)),
+    ...(await lookups.getValidator(template, action)(checkedParams, owner.orgId + owner.userId)),
   ];
   if (issues.length > 0) throw invalidParamsError(issues);
 

@@ -125,6 +125,11 @@ export const callResult = z.strictObject({
    * or omitted.
    */
   body: json,
+  /**
+   * Present when `body` or `filtered_body` has numbers of so many digits that JSON readers would
+   * change them, such as ids of 64 bits. They are given as text.
+   */
+  numbers_as_text: z.literal(true).optional(),
   /** Where the body can be downloaded, when it is binary or too large for `body`. */
   file: storedFile.optional(),
   /**

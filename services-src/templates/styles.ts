@@ -1,6 +1,7 @@
 import type { CompiledParam } from '../contracts/template.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
 import { AppError } from '../errors/index.ts';
+import { toRawNumbers } from '../exact-json/index.ts';
 import { refuseMethodOverride } from './method-override.ts';
 import { percentEncode, invalidParam, isRecord, presentEntriesOf, textOf } from './text.ts';
 
@@ -9,6 +10,8 @@ import { percentEncode, invalidParam, isRecord, presentEntriesOf, textOf } from 
  * 6570 §3.2).
  */
 export type StyledParam = Pick<CompiledParam, 'name' | 'wireName' | 'style' | 'explode'> & {
+  /** Says where a value written as JSON has numbers; absent where it is not known. */
+  readonly schema?: CompiledParam['schema'] | undefined;
   /** Where what is written is added up; absent where another limit bounds it. */
   readonly size?: SentSize | undefined;
 };
@@ -58,8 +61,8 @@ export function isAbsent(value: JsonValue | undefined): value is null | undefine
 
 /** A value as one text, for a path or a header: styles `simple`, `label`, `matrix` and `json`. */
 export function toJoinedText(value: JsonValue, param: StyledParam, write: PartEncoder): string {
-  const { name, wireName, style, explode } = param;
-  if (style === 'json') return write(JSON.stringify(value));
+  const { name, wireName, style, explode, schema } = param;
+  if (style === 'json') return write(JSON.stringify(toRawNumbers(value, schema)));
   const leadCharacter = style === 'label' ? '.' : style === 'matrix' ? ';' : '';
   const key = style === 'matrix' ? `${write(wireName)}=` : '';
   if (typeof value !== 'object' || value === null)
@@ -77,13 +80,14 @@ const delimiters = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C' } as
 
 /** A value as the pairs of a query or form: styles `form`, `…Delimited`, `deepObject` and `json`. */
 export function toPairTexts(value: JsonValue, param: StyledParam, write: PartEncoder): string[] {
-  const { name, wireName, style, explode, size } = param;
+  const { name, wireName, style, explode, size, schema } = param;
   const toPair = (key: string, text: string) => {
     size?.add(key.length + text.length + 2);
     refuseMethodOverride(key);
     return `${percentEncode(key, name)}=${text}`;
   };
-  if (style === 'json') return [toPair(wireName, write(JSON.stringify(value)))];
+  if (style === 'json')
+    return [toPair(wireName, write(JSON.stringify(toRawNumbers(value, schema))))];
   if (typeof value !== 'object' || value === null)
     return [toPair(wireName, write(textOf(value, name)))];
   if (style === 'deepObject') {

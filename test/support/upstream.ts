@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Hit {
@@ -59,9 +59,9 @@ export async function startUpstream(): Promise<Upstream> {
       }, upstream.delayMs);
     });
   });
-  await listenOnLastPort(server);
-  lastPort = (server.address() as AddressInfo).port;
-  const host = `127.0.0.1:${lastPort}`;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const upstream: Upstream = {
     url: `http://${host}`,
     host,
@@ -76,21 +76,6 @@ export async function startUpstream(): Promise<Upstream> {
   };
   return upstream;
 }
-
-/**
- * Uses the port of the previous upstream again if it is free. EGRESS_ALLOW contains the port, and
- * this process caches compiled built-in templates per value of EGRESS_ALLOW.
- */
-async function listenOnLastPort(server: Server): Promise<void> {
-  server.listen(lastPort, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-  } catch {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-  }
-}
-let lastPort = 0;
 
 /** The credential in the encodings in which APIs repeat their input. */
 function encodingsOf(headers: IncomingHttpHeaders, url: string): Record<string, string> {

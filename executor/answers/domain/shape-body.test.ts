@@ -38,6 +38,29 @@ describe('the body of an answer', () => {
     expect(shape(deeplyNestedJson, 'application/json').body).toBe(deeplyNestedJson);
   });
 
+  test.for(['{"a":1,"a":2}', '{"b":[{"a":1,"\\u0061":{}}]}'])(
+    'is text when an object has two members of one name: %s',
+    (text) => {
+      expect(shape(text, 'application/json')).toEqual({ body: text });
+    },
+  );
+
+  test('is JSON when several objects have members of one name, or texts have colons', () => {
+    const text = '{"a":{"a":":"},"b":[{"a":"\\":"}]}';
+
+    expect(shape(text, 'application/json').body).toEqual(JSON.parse(text));
+  });
+
+  test('has the digits of numbers that a reader would change, as text, and says so', () => {
+    const text = '{"id":9007199254740993,"n":1}';
+
+    expect(shape(text, 'application/json')).toEqual({
+      body: { id: '9007199254740993', n: 1 },
+      jsonText: text,
+      hasNumbersAsText: true,
+    });
+  });
+
   test('stays JSON when the credential that was removed from it was a number', () => {
     const shaped = shapeBody(
       { status: 200, headers: [], body: Buffer.from('{"pin":12345678}'), lost: null },

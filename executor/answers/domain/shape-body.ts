@@ -1,5 +1,7 @@
 import type { CallResult } from '#contracts/call';
 import type { JsonValue } from '#contracts/vocabulary';
+import { parseExactJson } from '#exact-json';
+import type { ExactJson } from '#exact-json';
 import type { Scrubber } from './scrub.ts';
 
 /**
@@ -22,6 +24,8 @@ export interface ShapedBody {
   readonly body: JsonValue;
   /** The JSON text that a filter may read; undefined when the answer is not JSON. */
   readonly jsonText?: string;
+  /** True when the body has numbers that are given as text. */
+  readonly hasNumbersAsText?: true;
   readonly omitted?: NonNullable<CallResult['body_omitted']>;
   /** Present when the body must be kept as a file. `isText` says whether its bytes are text. */
   readonly file?: { readonly isText: boolean };
@@ -105,16 +109,17 @@ export function shapeBody(
   const text = scrubber.text(decoded);
   const isJson =
     /^application\/(json|[a-z0-9.+-]+\+json)\s*(;|$)/i.test(contentType) || contentType === '';
-  const parsedBody = isJson ? parseBoundedJson(text) : undefined;
-  // Undoing JSON escapes can reveal a value that was hidden behind `\u` escapes.
-  if (parsedBody !== undefined && !text.includes('\\')) return { body: parsedBody, jsonText: text };
+  const parsedBody = isJson ? parseJson(text) : undefined;
   // Replacing a value that was a bare number makes the text invalid JSON. The unscrubbed text is
   // parsed instead, and the value is removed from the result.
-  const wholeBody =
-    parsedBody ?? (isJson && text !== decoded ? parseBoundedJson(decoded) : undefined);
+  const wholeBody = parsedBody ?? (isJson && text !== decoded ? parseJson(decoded) : undefined);
   if (wholeBody === undefined) return { body: text };
-  const scrubbedBody = scrubber.json(wholeBody);
-  return { body: scrubbedBody, jsonText: JSON.stringify(scrubbedBody) };
+  const numbers = wholeBody.inexactCount > 0 ? { hasNumbersAsText: true as const } : {};
+  // Undoing JSON escapes can reveal a value that was hidden behind `\u` escapes.
+  if (wholeBody === parsedBody && !text.includes('\\'))
+    return { body: wholeBody.value, jsonText: text, ...numbers };
+  const scrubbedBody = scrubber.json(wholeBody.value);
+  return { body: scrubbedBody, jsonText: JSON.stringify(scrubbedBody), ...numbers };
 }
 
 /**
@@ -174,18 +179,43 @@ function charsetOfByteOrderMark(body: Uint8Array): string | undefined {
   return body[0] === 0xff && body[1] === 0xfe ? 'utf-16le' : undefined;
 }
 
-/** Parses JSON. Undefined when the text is not JSON, or is nested deeper than `depthMax`. */
+/**
+ * Parses JSON. Numbers that a reader would change are given as text. Undefined when the text is not
+ * JSON, is nested deeper than `jsonDepthMax`, or has an object with two members of one name, of
+ * which a reader would lose one.
+ */
 export function parseBoundedJson(text: string): JsonValue | undefined {
-  if (isNestedTooDeep(text)) return undefined;
+  return parseJson(text)?.value;
+}
+
+/** Like `parseBoundedJson`; also tells how many numbers were given as text. */
+export function parseJson(text: string): ExactJson | undefined {
+  const namesInText = countNamesInText(text);
+  if (namesInText === undefined) return undefined;
   try {
-    return JSON.parse(text) as JsonValue;
+    const parsed = parseExactJson(text);
+    // Of two members with one name the parser keeps the last one only.
+    return countNames(parsed.value) === namesInText ? parsed : undefined;
   } catch {
     return undefined; // The text is not JSON, whatever its media type says.
   }
 }
 
-function isNestedTooDeep(text: string): boolean {
+function countNames(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) count += countNames(item);
+    return count;
+  }
+  for (const member of Object.values(value)) count += 1 + countNames(member);
+  return count;
+}
+
+/** Counts the names of members. Undefined when the text is nested too deep. */
+function countNamesInText(text: string): number | undefined {
   let depth = 0;
+  let names = 0;
   let isInString = false;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
@@ -195,8 +225,9 @@ function isNestedTooDeep(text: string): boolean {
     } else if (code === 0x22) isInString = true;
     else if (code === 0x5b || code === 0x7b) {
       depth += 1;
-      if (depth > jsonDepthMax) return true;
+      if (depth > jsonDepthMax) return undefined;
     } else if (code === 0x5d || code === 0x7d) depth -= 1;
+    else if (code === 0x3a) names += 1;
   }
-  return false;
+  return names;
 }

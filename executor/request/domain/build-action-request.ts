@@ -111,7 +111,17 @@ function encodeActionBody(
     compose !== undefined && isRecord(value)
       ? composeBody(value, compose, encoding.boundary)
       : value;
-  return encodeBody(sentValue, { mediaType, ...formEncodingOf(action), ...encoding });
+  const schema = bodySchemaOf(action);
+  return encodeBody(sentValue, { mediaType, ...formEncodingOf(action), ...encoding, schema });
+}
+
+/** The schema of the body, whose properties the params of the action are. */
+function bodySchemaOf(action: CompiledAction): unknown {
+  const bodyParams = action.params.filter((param) => param.in === 'body');
+  if (action.body?.wholeBody) return bodyParams[0]?.schema;
+  return {
+    properties: Object.fromEntries(bodyParams.map((param) => [param.wireName, param.schema])),
+  };
 }
 
 /** The encoding that the template gives for the properties of a form. */

@@ -3,6 +3,7 @@ import { statelessVersion } from '#contracts/mcp';
 import type { ToolPin } from '#contracts/mcp';
 import type { CompiledAction } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
+import { toRawNumbers } from '#exact-json';
 import { createSessionMessage, createStatelessMessage } from './mcp-message.ts';
 import { actionUrlOf } from './action-url.ts';
 import { parseBaseUrl } from './base-url.ts';
@@ -27,7 +28,8 @@ export function buildToolRequest(parts: ToolRequestParts): BuiltRequest {
   const { action, params, baseUrl, pin, version } = parts;
   const paramsWithDefaults = withDefaults(action, params);
   const url = actionUrlOf({ ...action, params: [] }, {}, parseBaseUrl(baseUrl));
-  const rpcParams = { name: action.key, arguments: paramsWithDefaults };
+  const sentArguments = toRawNumbers(paramsWithDefaults, action.paramsSchema) as JsonValue;
+  const rpcParams = { name: action.key, arguments: sentArguments };
   const ownHeaders = version === statelessVersion ? toolHeadersOf(pin, paramsWithDefaults) : [];
   const headers: HeaderPair[] = [['mcp-name', encodeHeaderValue(action.key)], ...ownHeaders];
   const message =

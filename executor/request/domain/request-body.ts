@@ -1,5 +1,6 @@
 import type { BodyPart } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
+import { toRawNumbers } from '#exact-json';
 import {
   bodyKindOf,
   encode,
@@ -37,6 +38,8 @@ interface BodyEncoding extends FormEncoding {
    * that an approved request can be rebuilt byte for byte.
    */
   readonly boundary: string;
+  /** Says where a JSON body has numbers; absent where the caller's value is sent as it is. */
+  readonly schema?: unknown;
   /** The most bytes that a form may have without its files: the setting CAP_SENT_BODY_BYTES. */
   readonly bytesMax?: number | undefined;
 }
@@ -76,7 +79,8 @@ export function encodeBody(value: JsonValue, encoding: BodyEncoding): EncodedBod
     return { contentType: `multipart/form-data; boundary=${boundary}`, bytes };
   }
   if (kind === 'binary') return { contentType: mediaType, bytes: decodeBase64(value, 'body') };
-  const text = kind === 'json' ? JSON.stringify(value) : textOf(value, 'body');
+  const text =
+    kind === 'json' ? JSON.stringify(toRawNumbers(value, encoding.schema)) : textOf(value, 'body');
   return { contentType: mediaType, bytes: Buffer.from(text) };
 }
 

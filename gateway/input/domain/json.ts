@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 
 import { AppError } from '#errors';
+import { parseExactJson } from '#exact-json';
+import type { ExactJson } from '#exact-json';
 import { measureJson } from './json-size.ts';
 import type { JsonLimits, JsonSize } from './json-size.ts';
 
@@ -18,12 +20,15 @@ export interface ParsedJson extends JsonSize {
 export function parseUntrustedJson(
   bytes: Buffer,
   limits: JsonLimits,
-  onMeasured?: (size: JsonSize) => void,
+  {
+    onMeasured,
+    places = findPlaceOfParams,
+  }: { onMeasured?: ((size: JsonSize) => void) | undefined; places?: PlaceOfParams } = {},
 ): ParsedJson {
   if (!isUtf8(bytes)) throw invalidJsonError('The body is not UTF-8; send JSON encoded as UTF-8.');
   const size = measureJson(bytes, limits);
   onMeasured?.(size);
-  const value = parse(bytes.toString('utf8'));
+  const value = settleInexactNumbers(parse(bytes.toString('utf8')), places);
   // Of two members with the same name the parser keeps only one, so a count below the measured one
   // reveals a duplicate.
   if (countNames(value) !== size.names) {
@@ -38,12 +43,66 @@ export function parseUntrustedText(
   limits: JsonLimits,
   onMeasured?: (size: JsonSize) => void,
 ): unknown {
-  return parseUntrustedJson(Buffer.from(text, 'utf8'), limits, onMeasured).value;
+  const places = () => [];
+  return parseUntrustedJson(Buffer.from(text, 'utf8'), limits, { onMeasured, places }).value;
 }
 
-function parse(text: string): unknown {
+/** A number that parsing would change (`parseExactJson`). */
+class InexactNumber {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Returns the names that lead from the root to the params of an action. */
+type PlaceOfParams = (root: unknown) => readonly string[];
+
+/** The params stand at the root of a REST call, and in the arguments of a tool call of MCP. */
+function findPlaceOfParams(root: unknown): readonly string[] {
+  const isToolCall = isNested(root) && Object.hasOwn(root, 'jsonrpc');
+  return isToolCall ? ['params', 'arguments', 'params'] : ['params'];
+}
+
+/**
+ * Gives numbers that parsing would change as text to the action, which writes them as numbers where
+ * it takes a number. Elsewhere no such number has a meaning, or the caller's body is sent as it is,
+ * so they are refused. The values are nested 64 levels at most.
+ */
+function settleInexactNumbers(
+  { value: root, inexactCount }: ExactJson,
+  places: PlaceOfParams,
+): unknown {
+  if (inexactCount === 0) return root;
+  const paramsPath = places(root);
+  const settle = (value: unknown, path: readonly string[]): unknown => {
+    if (value instanceof InexactNumber) {
+      if (paramsPath.every((name, at) => path[at] === name)) return value.text;
+      throw inexactNumberError(path.join('.'), value.text);
+    }
+    if (!isNested(value)) return value;
+    for (const [name, member] of Object.entries(value)) {
+      if (!isNested(member)) continue;
+      const settledMember = settle(member, [...path, name]);
+      if (settledMember !== member) Object.defineProperty(value, name, { value: settledMember });
+    }
+    return value;
+  };
+  return settle(root, []);
+}
+
+function inexactNumberError(path: string, text: string): AppError {
+  const message = 'is a number that JSON readers change';
+  return new AppError(
+    'invalid_request',
+    'The JSON has a number of more digits than readers keep; send it as text, or a body as JSON text, which is sent as it is.',
+    { details: { issues: [{ path, message: `${message}: ${text.slice(0, 40)}` }] } },
+  );
+}
+
+function parse(text: string): ExactJson {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text, (numberText) => new InexactNumber(numberText));
   } catch (cause) {
     // The parser's message quotes the body, so the caller does not see it; it is kept as the cause.
     throw invalidJsonError('The body is not valid JSON; check quotes, commas and brackets.', cause);

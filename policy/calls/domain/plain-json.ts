@@ -28,7 +28,7 @@ function visitValue(
       issues.push({
         path,
         message: 'is an integer beyond 2^53, which JSON numbers do not carry faithfully',
-        expected: 'a string, where the action takes one, or a smaller integer',
+        expected: 'its digits as text',
       });
     }
   } else if (typeof value === 'string') {

@@ -77,14 +77,14 @@ export const badCalls: BadInput[] = [
     tells: /"path":"state".*"did_you_mean":"open"/,
   },
   {
-    what: 'an integer that JSON cannot carry exactly',
+    what: 'a body that is sent as it is, with an integer that JSON readers change',
     send: ({ sendRawRequest: raw }) =>
       raw({
         path,
-        body: `{"service":"github","action":"update_issue","params":{"repository":"acme/site","issue_number":12345678901234567890}}`,
+        body: `{"service":"github","method":"PATCH","path":"/repos/acme/site/issues/1","body":{"milestone":12345678901234567890}}`,
       }),
-    ...invalidParams,
-    tells: /issue_number/,
+    ...invalidRequest,
+    tells: /body\.milestone.*12345678901234567890/,
   },
   {
     what: 'a path param with dot segments',

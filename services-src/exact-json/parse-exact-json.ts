@@ -1,0 +1,58 @@
+import type { JsonValue } from '../contracts/vocabulary.ts';
+
+export interface ExactJson {
+  readonly value: JsonValue;
+  /** How many numbers were replaced. */
+  readonly inexactCount: number;
+}
+
+/**
+ * A number outside of quotes that may not survive parsing: one of sixteen or more characters, or
+ * one with an exponent. Few texts have any, and these alone are parsed number by number.
+ */
+const longNumberPattern = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
+const numberPattern = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * Parses JSON without changing a number. Numbers of JSON have any number of digits (RFC 8259 §6),
+ * but those of JavaScript only about sixteen: the id 9007199254740993 would become
+ * 9007199254740992, which is another thing's. Such a number is replaced by what `replace` returns
+ * for its text; by default by the text itself. Throws a SyntaxError for text that is not JSON.
+ */
+export function parseExactJson(
+  text: string,
+  replace: (numberText: string) => unknown = (numberText) => numberText,
+): ExactJson {
+  if (!longNumberPattern.test(text))
+    return { value: JSON.parse(text) as JsonValue, inexactCount: 0 };
+  let inexactCount = 0;
+  const revive = (_: string, value: unknown, context: { source?: string }): unknown => {
+    const { source } = context;
+    if (typeof value !== 'number' || source === undefined || isExact(source, value)) return value;
+    inexactCount += 1;
+    return replace(source);
+  };
+  const parse = JSON.parse as (text: string, reviver: typeof revive) => JsonValue;
+  return { value: parse(text, revive), inexactCount };
+}
+
+/**
+ * Whether the number's shortest text means the same as the text that it was parsed from. All whole
+ * numbers beyond 2^53 count as inexact, so that ids of one kind are all given alike.
+ */
+function isExact(source: string, value: number): boolean {
+  if (/^-?\d+$/.test(source)) return Number.isSafeInteger(value);
+  return toDecimal(source) === toDecimal(String(value));
+}
+
+/** A number as its digits and the power of ten, so that 1.50 and 15e-1 have one text. */
+function toDecimal(text: string): string | undefined {
+  const match = numberPattern.exec(text);
+  if (match === null) return undefined; // Infinity
+  const [, whole = '', fraction = '', exponent = '0'] = match;
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  const power = Number(exponent) - fraction.length + digits.length - significant.length;
+  return `${text.startsWith('-') ? '-' : ''}${significant}e${power}`;
+}
