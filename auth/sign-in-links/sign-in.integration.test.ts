@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { v7 as uuidv7 } from 'uuid';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createClient } from '#bus';
 import { loadConfig } from '#config';
@@ -13,6 +13,7 @@ import { formatSessionToken } from '../credentials/domain/session-token.ts';
 import { insertSession } from '../sessions/sessions.sql.ts';
 import { startAuth } from '../start.ts';
 import { context, createAuthWorld, testDeadline } from '../world.testing.ts';
+import type { AuthWorld } from '../world.testing.ts';
 
 const tokenIn = (url: string | null) => new URL(url ?? '').searchParams.get('token') ?? '';
 
@@ -137,10 +138,15 @@ describe('a sign-in link', () => {
 });
 
 describe('a session', () => {
+  let world: AuthWorld;
+  beforeAll(async () => {
+    world = await createAuthWorld();
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
   test('ends when the user signs out', async () => {
-    await using world = await createAuthWorld();
     const { client } = world;
-    const ann = await world.user({ name: 'ann', role: 'member' });
+    const ann = await world.user({ name: `ann-${uuidv7()}`, role: 'member' });
 
     await client.signOut({ principal: ann.principal, context }, testDeadline());
 
@@ -155,9 +161,8 @@ describe('a session', () => {
     ['seven days old', { expires_at: new Date(Date.now() - 1_000) }],
     ['over because the user signed out', { ended_at: new Date() }],
   ] as const)('that is %s is refused', async ([, change]) => {
-    await using world = await createAuthWorld();
     const { client, db } = world;
-    const ann = await world.user({ name: 'ann', role: 'member' });
+    const ann = await world.user({ name: `ann-${uuidv7()}`, role: 'member' });
     const token = formatSessionToken(randomBytes(32));
     const session = {
       id: uuidv7(),
@@ -178,9 +183,8 @@ describe('a session', () => {
   });
 
   test('is not accepted as a bearer token, nor an agent key as a session token', async () => {
-    await using world = await createAuthWorld();
     const { client } = world;
-    const ann = await world.user({ name: 'ann', role: 'member' });
+    const ann = await world.user({ name: `ann-${uuidv7()}`, role: 'member' });
     const bot = await world.agent(ann, 'bot');
 
     for (const [kind, token] of [
