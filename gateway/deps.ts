@@ -63,6 +63,8 @@ export interface Deps extends ComponentClients {
   readonly limits: CallLimits;
   /** Returns the gateway's own address, which is known once its port is. */
   readonly site: () => Site;
+  /** The origins of other sites whose pages may use `/mcp`. */
+  readonly mcpOrigins: readonly string[];
   /**
    * Aborts when the gateway begins to stop. Streams then end, and waiting calls answer with their
    * current state.

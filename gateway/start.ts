@@ -67,7 +67,6 @@ export async function startGateway(
   );
   const feed = startup.use(openFeed(bus, logger));
   const replicas = startup.use(joinReplicas(bus));
-  const executors = startup.use(followExecutors(bus));
   const rates = createRates(config, replicas);
   const authenticator = createAuthenticator(componentClients.auth, rates);
   const authEvents = startup.use(subscribeToAuthEvents(bus, () => authenticator.forget()));
@@ -85,7 +84,7 @@ export async function startGateway(
       readiness,
       feed,
       announceDisconnect: createDisconnectAnnouncer(bus),
-      executors,
+      executors: startup.use(followExecutors(bus)),
       secondExecutions: createRepetitionBudget(),
       authenticator,
       authEvents,
@@ -99,6 +98,7 @@ export async function startGateway(
       limits: limitsOf(config),
       // By the time a request arrives, the port is known.
       site: (): Site => (site ??= siteOf(config, portOf(app))),
+      mcpOrigins: config.MCP_ORIGINS,
       stopping: stopController.signal,
       logger,
       ...openReports(config, { logger, feed, onCall: options.onCall }),

@@ -5,10 +5,10 @@ import type { Provider } from 'oidc-provider';
 
 import { findChosenTheme, themeCookieName } from '#contracts/http/theme';
 import type { Principal } from '#contracts/vocabulary';
-import { mcpPath } from '#contracts/oauth';
+import { mcpPath, originsOf } from '#contracts/oauth';
 import { AppError } from '#errors';
 import { isClientDocumentUrl } from '../oauth-clients/domain/oauth-client.ts';
-import { requestedScopes } from './domain/oauth-scopes.ts';
+import { isKnownScope, requestedScopes } from './domain/oauth-scopes.ts';
 import { callerOf, contextOf } from './session-caller.ts';
 import type { OauthDeps } from './deps.ts';
 import { oauthPaths, signInPathTo } from './paths.ts';
@@ -197,15 +197,13 @@ function toTokenParameters(body: unknown, baseUrl: string): URLSearchParams {
   );
   const scope = parameters.get('scope');
   if (scope !== null && parameters.getAll('scope').length === 1) {
-    const namedScopes = scope.split(' ').filter((each) => !scopesIgnoredOnRefresh.has(each));
+    const namedScopes = scope.split(' ').filter(isKnownScope);
     if (namedScopes.length === 0) parameters.delete('scope');
     else parameters.set('scope', namedScopes.join(' '));
   }
   normalizeAudience(parameters, baseUrl);
   return parameters;
 }
-
-const scopesIgnoredOnRefresh = new Set(['', 'offline_access', 'openid', 'profile', 'email']);
 
 /**
  * Keeps at most two values of a parameter, enough for the library to refuse a duplicate. `resource`
@@ -226,18 +224,17 @@ function keepNamedParameters(
 }
 
 /**
- * Replaces the URL of the MCP endpoint by the base URL: both name the same audience
- * (docs/reference/identities.md#scopes).
+ * Replaces the URL of the MCP endpoint, and other names of this machine, by the base URL: all name
+ * the same audience (docs/reference/identities.md#scopes).
  */
 function normalizeAudience(parameters: URLSearchParams, baseUrl: string): void {
   const resources = parameters.getAll('resource');
   parameters.delete('resource');
-  const resourceUrls = new Set([
-    baseUrl,
-    `${baseUrl}/`,
-    `${baseUrl}${mcpPath}`,
-    `${baseUrl}${mcpPath}/`,
-  ]);
+  const resourceUrls = new Set(
+    originsOf(baseUrl).flatMap((origin) =>
+      ['', '/', mcpPath, `${mcpPath}/`].map((path) => `${origin}${path}`),
+    ),
+  );
   const audiences = resources.map((resource) => {
     const normalizedResource = URL.parse(resource)?.href ?? resource;
     return resourceUrls.has(normalizedResource) ? baseUrl : resource;

@@ -3,12 +3,17 @@ import type { FastifyInstance } from 'fastify';
 import {
   authorizationServerMetadataPath,
   mcpPath,
+  originAt,
   protectedResourceMetadataPath,
 } from '#contracts/oauth';
 import { agentScopes } from './domain/oauth-scopes.ts';
 import { oauthPaths } from './paths.ts';
 
-/** Serves the discovery documents. They depend on the base URL alone, never on the request. */
+/**
+ * Serves the discovery documents. They depend on the base URL alone. Only the name of the resource
+ * is the one by which the client knows it, where the base URL is on loopback: clients refuse any other
+ * (RFC 9728 §3.3).
+ */
 export function registerMetadata(app: FastifyInstance, baseUrl: string): void {
   const cacheHeaders = { 'cache-control': 'public, max-age=300' };
   const server = authorizationServerMetadataOf(baseUrl);
@@ -16,10 +21,10 @@ export function registerMetadata(app: FastifyInstance, baseUrl: string): void {
     reply.headers(cacheHeaders).send(server),
   );
   for (const path of ['', mcpPath]) {
-    const resource = protectedResourceMetadataOf(baseUrl, path);
-    app.get(`${protectedResourceMetadataPath}${path}`, (_request, reply) =>
-      reply.headers(cacheHeaders).send(resource),
-    );
+    app.get(`${protectedResourceMetadataPath}${path}`, ({ headers }, reply) => {
+      const origin = originAt(baseUrl, String(headers['x-forwarded-host']));
+      return reply.headers(cacheHeaders).send(protectedResourceMetadataOf(baseUrl, origin + path));
+    });
   }
 }
 
@@ -50,9 +55,9 @@ function authorizationServerMetadataOf(baseUrl: string) {
  * The document of RFC 9728 §2, for the API and for the MCP endpoint. A token for one is valid for
  * the other.
  */
-function protectedResourceMetadataOf(baseUrl: string, path: string) {
+function protectedResourceMetadataOf(baseUrl: string, resource: string) {
   return {
-    resource: `${baseUrl}${path}`,
+    resource,
     authorization_servers: [baseUrl],
     scopes_supported: agentScopes,
     bearer_methods_supported: ['header'],

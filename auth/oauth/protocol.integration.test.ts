@@ -11,6 +11,7 @@ import {
   startOauthWorld,
 } from '../../test/support/oauth-world.ts';
 import type { OauthWorld, SignedIn } from '../../test/support/oauth-world.ts';
+import { sendRaw } from '../../test/support/raw.ts';
 import { requestRaw } from './raw-request.testing.ts';
 
 let world: OauthWorld;
@@ -111,10 +112,50 @@ describe('the discovery of the authorization server', () => {
         host: 'evil.example',
         ...forgedTokens,
       });
-      for (const { text } of [wrongHostReply, rightHostReply, directReply]) {
+      // An answer to the wrong host only says in its message which host the request named.
+      for (const { text } of [rightHostReply, directReply]) {
         expect(text, path).not.toMatch(/evil\.example|gopher/);
       }
     }
+  });
+});
+
+describe('on a gateway whose base URL is on loopback', () => {
+  const getAt = (host: string, path: string, accept = '*/*') =>
+    sendRaw(world.url, { method: 'GET', path, headers: { host, accept } });
+
+  test.for(['127.0.0.1', 'localhost', '[::1]'])(
+    'a client that was given the name %s finds its resource under that name',
+    async (name) => {
+      const { port } = new URL(world.url);
+      const host = `${name}:${port}`;
+      const refused = await getAt(host, '/mcp');
+      const metadataUrl = `http://${host}/.well-known/oauth-protected-resource/mcp`;
+      expect(refused.status).toBe(401);
+      expect(refused.headers.get('www-authenticate')).toContain(
+        `resource_metadata="${metadataUrl}"`,
+      );
+
+      const metadata = await getAt(host, new URL(metadataUrl).pathname);
+      expect(metadata.body).toMatchObject({
+        resource: `http://${host}/mcp`,
+        authorization_servers: [world.url],
+      });
+    },
+  );
+
+  test('a page that is opened under another name leads to the one of the base URL', async () => {
+    const { port } = new URL(world.url);
+    for (const path of [
+      '/sign-in?return_to=%2Fagents',
+      '/agents',
+      '/oauth/authorize?client_id=x',
+    ]) {
+      const reply = await getAt(`localhost:${port}`, path, 'text/html,*/*;q=0.8');
+      expect([reply.status, reply.headers.get('location')]).toEqual([307, `${world.url}${path}`]);
+    }
+    // A program is answered where it asks.
+    expect((await getAt(`localhost:${port}`, '/health/live')).status).toBe(200);
   });
 });
 
@@ -288,12 +329,30 @@ describe('an authorization request', () => {
   });
 
   test.for(['', '/', '/mcp', '/mcp/'])(
-    'may name as its resource the base URL followed by "%s"',
+    'may name as its resource the base URL followed by "%s", under any name of this machine',
     async (suffix) => {
-      const { leavesTo } = await authorizeWith({ resource: `${world.url}${suffix}` });
-      expect(leavesTo?.searchParams.get('code')).toBeTruthy();
+      const { port } = new URL(world.url);
+      for (const name of ['127.0.0.1', 'localhost', '[::1]']) {
+        const { leavesTo } = await authorizeWith({ resource: `http://${name}:${port}${suffix}` });
+        expect(leavesTo?.searchParams.get('code'), name).toBeTruthy();
+      }
     },
   );
+
+  test('with words that are no scopes of the gateway is granted the scopes among them, and told which', async () => {
+    const tokens = await world.signInClient(person, {
+      clientId,
+      scope: 'approvals phone mcp:tools',
+    });
+    expect(tokens.scope).toBe('approvals');
+    const refreshed = await world.post('/oauth/token', {
+      grant_type: 'refresh_token',
+      client_id: clientId,
+      refresh_token: tokens.refresh_token,
+      scope: 'approvals phone',
+    });
+    expect(refreshed.body.scope).toBe('approvals');
+  });
 
   test.for<[what: string, uri: string, isAllowed: boolean]>([
     ['the registered URI', 'http://127.0.0.1/callback', true],

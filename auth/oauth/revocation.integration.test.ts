@@ -238,6 +238,31 @@ describe('a revocation of a token', () => {
 });
 
 describe('with a grace period for used refresh tokens', () => {
+  test('two processes that refresh one login at the same moment both go on', async () => {
+    await using lenientWorld = await startOauthWorld({
+      settings: { REFRESH_REUSE_GRACE_SECONDS: '10' },
+    });
+    const client = await lenientWorld.signInClient(await lenientWorld.person());
+    const refresh = async (refreshToken: string): Promise<Tokens> => {
+      const { status, body } = await lenientWorld.post('/oauth/token', {
+        grant_type: 'refresh_token',
+        client_id: client.clientId,
+        refresh_token: refreshToken,
+      });
+      expect(status).toBe(200);
+      return body;
+    };
+    const [first, second] = await Promise.all(
+      [client, client].map((same) => refresh(same.refresh_token)),
+    );
+
+    for (const tokens of [first, second] as Tokens[]) {
+      const caller = createCallerWithKey(lenientWorld.url, tokens.access_token);
+      expect((await caller.get('/v1/identities/me')).status).toBe(200);
+    }
+    await refresh((second as Tokens).refresh_token);
+  });
+
   test('the previous refresh token works for a short time, and an older refresh token ends the grant', async () => {
     await using lenientWorld = await startOauthWorld({
       settings: { REFRESH_REUSE_GRACE_SECONDS: '30' },

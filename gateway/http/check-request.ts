@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
+import { originAt } from '#contracts/oauth';
 import { AppError } from '#errors';
 import type { Site } from '../authentication/domain/site.ts';
 import { isOwnHost } from '../authentication/domain/site.ts';
@@ -8,6 +9,7 @@ import { parseUntrustedJson } from '../input/domain/json.ts';
 import type { BodyCost } from '../limits/rate-limits.ts';
 import type { AccessLog } from '../records/access-log.ts';
 import { notFound } from './error-handler.ts';
+import { isPageLoad } from './no-page.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,7 +41,10 @@ export function registerRequestChecks(
       'cache-control': 'no-store',
     });
     if (site().isSecure) void reply.header('strict-transport-security', 'max-age=31536000');
-    next(findRequestProblem(request, site()));
+    const problem = findRequestProblem(request, site());
+    const place = findOwnPlace(request, site());
+    if (problem === undefined && place !== undefined) return void reply.redirect(place, 307);
+    next(problem);
   });
 
   app.removeAllContentTypeParsers();
@@ -72,7 +77,11 @@ function findRequestProblem(request: FastifyRequest, site: Site): AppError | und
   // Supervisors check health by IP address. Their Host is accepted, because a health answer reveals
   // nothing else.
   if (!isOwnHost(site, host) && !url.startsWith('/health/')) {
-    return new AppError('forbidden', `This server is ${site.baseUrl}; use that address.`);
+    const named = /^[\w.:[\]-]{1,100}$/.test(host) ? host : 'another one';
+    return new AppError(
+      'forbidden',
+      `This server is ${site.baseUrl}, and the request named the host ${named}; use that address. A proxy in between passes on the Host, or sends X-Forwarded-Host and is named in TRUSTED_PROXIES.`,
+    );
   }
   const { 'content-encoding': contentEncoding, 'content-type': contentType } = headers;
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
@@ -90,6 +99,16 @@ function findRequestProblem(request: FastifyRequest, site: Site): AppError | und
   // This 404 is found before the body is parsed, so that nobody can have a body parsed at an
   // unknown address.
   return is404 ? notFound() : undefined;
+}
+
+/**
+ * Where a page is under the base URL, when a person on this machine opened it under another name of
+ * the machine. The session and the forms of a page belong to one origin.
+ */
+function findOwnPlace(request: FastifyRequest, { baseUrl }: Site): string | undefined {
+  const { url, host } = request;
+  const isElsewhere = url.startsWith('/') && originAt(baseUrl, host) !== baseUrl;
+  return isElsewhere && isPageLoad(request) ? `${baseUrl}${url}` : undefined;
 }
 
 function countHosts(rawHeaders: readonly string[]): number {

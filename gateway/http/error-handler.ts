@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-import { protectedResourceMetadataPath } from '#contracts/oauth';
+import { originAt, protectedResourceMetadataPath } from '#contracts/oauth';
 import { AppError, errorCodes } from '#errors';
 import { showPage } from '#pages';
 import type { ErrorCode, ErrorDetails } from '#errors';
@@ -31,7 +31,7 @@ export function registerErrorHandler(
       error: toAppError(thrown, request.routeOptions.bodyLimit),
     });
     // Tells clients where to find out how to get a credential (RFC 9728 §5.1).
-    const metadata = `${site().baseUrl}${protectedResourceMetadataPath}`;
+    const metadata = `${originAt(site().baseUrl, request.host)}${protectedResourceMetadataPath}`;
     const challenge = [`resource_metadata="${metadata}"`];
     const sendAnswer = request.is404 && error.code === 'not_found' ? sendNoAddress : sendError;
     sendAnswer(error, { request, reply, logger, challenge });

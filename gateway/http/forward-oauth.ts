@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 import {
   authorizationServerMetadataPath,
   mcpPath,
+  originAt,
   protectedResourceMetadataPath,
 } from '#contracts/oauth';
 import { findChosenTheme, themeCookieName } from '#contracts/http/theme';
@@ -75,7 +76,8 @@ const responseHeaders = [
 
 /**
  * Forwards OAuth requests to the authorization server, which is part of auth, with limits on size
- * and rate. The gateway sets the host and the client address; it never copies them from the request
+ * and rate. The gateway sets the host and the client address; it never copies them from the request,
+ * but for a name of this machine under which the client reached a gateway on loopback
  * (docs/reference/identities.md#oauth-clients).
  */
 export async function forwardOauth(app: FastifyInstance, options: ForwardOptions): Promise<void> {
@@ -181,7 +183,7 @@ function headersOf(request: FastifyRequest, { baseUrl, cookieName }: Site): Reco
     ...Object.fromEntries(forwardedHeaders),
     host,
     'x-forwarded-for': request.ip,
-    'x-forwarded-host': host,
+    'x-forwarded-host': new URL(originAt(baseUrl, request.host)).host,
     'x-forwarded-proto': protocol.slice(0, -1),
     'x-request-id': request.id,
     ...(cookies.length === 0 ? {} : { cookie: cookies.join('; ') }),

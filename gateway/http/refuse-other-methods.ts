@@ -8,7 +8,14 @@ const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as 
 export function refuseOtherMethods(
   app: FastifyInstance,
   routes: readonly { readonly method: string; readonly url: string }[],
-  { head = true }: { readonly head?: boolean } = {},
+  {
+    head = true,
+    options = true,
+  }: {
+    readonly head?: boolean;
+    /** False when a route answers OPTIONS itself and is not one of `routes`. */
+    readonly options?: boolean;
+  } = {},
 ): void {
   const byUrl = Map.groupBy(routes, ({ url }) => url);
   for (const [url, own] of byUrl) {
@@ -16,7 +23,9 @@ export function refuseOtherMethods(
       method === 'GET' && head ? ['GET', 'HEAD'] : [method],
     );
     app.route({
-      method: methods.filter((method) => !allowed.includes(method)),
+      method: methods.filter(
+        (method) => !allowed.includes(method) && (options || method !== 'OPTIONS'),
+      ),
       url,
       exposeHeadRoute: false,
       onRequest: async (_request, reply) => {

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 
+import { mcpPath, originAt, protectedResourceMetadataPath } from '#contracts/oauth';
 import { AppError } from '#errors';
+import type { Deps } from '../deps.ts';
 import type { Credential } from '../authentication/caller.ts';
 import { isOwnHost } from '../authentication/domain/site.ts';
 import type { Site } from '../authentication/domain/site.ts';
@@ -8,15 +10,36 @@ import type { Site } from '../authentication/domain/site.ts';
 /**
  * Refuses a request that a browser sent from a page of another site, even if that page was opened
  * under a DNS name that resolves to the gateway (Streamable HTTP, Security Warning;
- * docs/reference/calling.md#mcp). Programs that are not browsers send no `Origin`.
+ * docs/reference/calling.md#mcp). Programs that are not browsers send no `Origin`. Pages of the
+ * origins that the operator names may use the endpoint; the headers let them read the answer.
  */
-export function assertOwnOrigin(site: Site, origin: string | undefined): void {
-  if (origin === undefined) return;
-  const url = URL.canParse(origin) ? new URL(origin) : undefined;
-  const isOwn = url?.protocol === new URL(site.origin).protocol && isOwnHost(site, url.host);
-  if (isOwn) return;
-  throw new AppError('forbidden', 'Pages of other sites may not use this server.');
+export function assertKnownOrigin(
+  { site, mcpOrigins }: Pick<Deps, 'site' | 'mcpOrigins'>,
+  origin: string | undefined,
+): Record<string, string> {
+  if (origin === undefined) return {};
+  const url = URL.parse(origin);
+  if (url?.protocol === new URL(site().origin).protocol && isOwnHost(site(), url.host)) return {};
+  if (mcpOrigins.includes(origin)) {
+    return {
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': 'WWW-Authenticate, Mcp-Session-Id, Retry-After',
+      vary: 'Origin',
+    };
+  }
+  throw new AppError(
+    'forbidden',
+    'Pages of other sites may not use this server, unless the setting MCP_ORIGINS names their origin.',
+  );
 }
+
+/** What a page of another origin may send, as a browser asks beforehand. */
+export const preflightHeaders = {
+  'access-control-allow-methods': 'GET, POST',
+  'access-control-allow-headers':
+    'Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Traceparent',
+  'access-control-max-age': '600',
+};
 
 /** Returns the bearer token. A session cookie is never accepted at `/mcp`. */
 export function readBearer({ headers }: FastifyRequest): Credential {
@@ -29,32 +52,25 @@ export function readBearer({ headers }: FastifyRequest): Credential {
 }
 
 /**
- * Refuses a client that does not accept all of the content types in `wanted` (transport of
- * 2025-06-18: Sending Messages, 2).
+ * Whether a client takes answers of this content type. Clients should accept both types of the
+ * transport (2025-06-18: Sending Messages, 2); many accept one, and get their answers in that.
  */
-export function assertAcceptable(
-  accept: string | undefined,
-  acceptableTypes: readonly string[],
-): void {
-  const acceptedTypes = (accept ?? '*/*')
+export function doesAccept(accept: string | undefined, type: string): boolean {
+  return (accept ?? '*/*')
     .split(',')
-    .map((each) => each.split(';')[0]?.trim().toLowerCase());
-  const isAccepted = (type: string) =>
-    acceptedTypes.some(
-      (each) => each === type || each === '*/*' || each === `${type.split('/')[0]}/*`,
-    );
-  if (acceptableTypes.every(isAccepted)) return;
-  throw new AppError(
-    'invalid_request',
-    `Answers come as ${acceptableTypes.join(' or ')}; accept both.`,
-    {
-      details: { edge: 'not_acceptable' },
-    },
-  );
+    .map((each) => each.split(';')[0]?.trim().toLowerCase())
+    .some((each) => each === type || each === '*/*' || each === `${type.split('/')[0]}/*`);
+}
+
+export function notAcceptableError(types: string): AppError {
+  return new AppError('invalid_request', `Answers come as ${types}; accept that.`, {
+    details: { edge: 'not_acceptable' },
+  });
 }
 
 /** Tells the client where to find out how to sign in (RFC 9728 §5.1). */
-export function challengeOf(site: Site, code: string): string[] {
-  const metadata = `resource_metadata="${site.baseUrl}/.well-known/oauth-protected-resource/mcp"`;
+export function challengeOf(site: Site, code: string, host: string | undefined): string[] {
+  const metadataUrl = `${originAt(site.baseUrl, host)}${protectedResourceMetadataPath}${mcpPath}`;
+  const metadata = `resource_metadata="${metadataUrl}"`;
   return code === 'unauthenticated' ? [metadata, 'scope="mcp"'] : [metadata];
 }

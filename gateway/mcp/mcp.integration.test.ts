@@ -120,3 +120,95 @@ describe('without a session id', () => {
     );
   });
 });
+
+describe('a page of another origin', () => {
+  const origin = 'https://inspector.example';
+  let openGateway: RunningGateway;
+  beforeAll(async () => {
+    openGateway = await stage.gateway({ MCP_ORIGINS: `${origin}, https://other.example` });
+  });
+  afterAll(() => openGateway[Symbol.asyncDispose]());
+
+  const exposed = (reply: Response) => [
+    reply.status,
+    reply.headers.get('access-control-allow-origin'),
+  ];
+  const ask = (method: string, from: string, more: Record<string, string> = {}) =>
+    fetch(`${openGateway.url}/mcp`, {
+      method,
+      headers: { origin: from, 'content-type': 'application/json', ...more },
+      ...(method === 'POST' && {
+        body: JSON.stringify(createToolCall('service_auth', { operation: 'whoami' })),
+      }),
+    });
+
+  test('uses the endpoint with a bearer token when the operator names its origin', async () => {
+    const preflight = await ask('OPTIONS', origin, { 'access-control-request-method': 'POST' });
+    expect(exposed(preflight)).toEqual([204, origin]);
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
+
+    const refused = await ask('POST', origin);
+    expect(exposed(refused)).toEqual([401, origin]);
+    expect(refused.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+
+    const token = stage.tokenFor(createAgentPrincipal());
+    const answered = await ask('POST', origin, { authorization: `Bearer ${token}` });
+    expect(exposed(answered)).toEqual([200, origin]);
+    expect(answered.headers.get('access-control-allow-credentials')).toBeNull();
+  });
+
+  test.for(['https://evil.example', 'https://inspector.example.evil.example', 'null'])(
+    'is refused when its origin is another one: %s',
+    async (from) => {
+      for (const method of ['OPTIONS', 'POST'])
+        expect(exposed(await ask(method, from))).toEqual([403, null]);
+    },
+  );
+});
+
+describe('a client with habits of its own', () => {
+  let token: string;
+  beforeAll(() => {
+    token = stage.tokenFor(createAgentPrincipal());
+  });
+
+  test.for(['/mcp', '/mcp/'])('is served at %s', async (path) => {
+    const reply = await fetch(`${url}${path}`, {
+      method: 'POST',
+      redirect: 'error',
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(createToolCall('service_auth', { operation: 'whoami' })),
+    });
+    expect(reply.status).toBe(200);
+  });
+
+  test.for([
+    ['application/json', 'application/json'],
+    ['text/event-stream', 'text/event-stream'],
+    ['*/*', 'application/json'],
+  ] as const)('that accepts %s alone is answered in %s', async ([accept, type]) => {
+    for (const request of [
+      { body: createInitializeRequest() },
+      createStatelessRequest('tools/list', {}),
+    ]) {
+      const reply = await fetch(`${url}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          ...('headers' in request ? request.headers : {}),
+          accept,
+        },
+        body: JSON.stringify(request.body),
+      });
+      const text = await reply.text();
+      expect([reply.status, reply.headers.get('content-type')?.split(';')[0]]).toEqual([200, type]);
+      const json = type === 'text/event-stream' ? /^data: (.*)$/m.exec(text)?.[1] : text;
+      expect(JSON.parse(json ?? '')).toMatchObject({ jsonrpc: '2.0', result: expect.anything() });
+    }
+  });
+});

@@ -129,12 +129,6 @@ describe('the transport refuses, in JSON-RPC', () => {
     ],
     ['a compressed body', 415, -32_000, { body: ping, headers: { 'content-encoding': 'gzip' } }],
     [
-      'a client that accepts only JSON',
-      406,
-      -32_600,
-      { body: ping, headers: { accept: 'application/json' } },
-    ],
-    [
       'a client that accepts only HTML',
       406,
       -32_600,

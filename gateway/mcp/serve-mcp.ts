@@ -3,19 +3,27 @@ import { classifyInboundRequest } from '@modelcontextprotocol/server';
 import { context, propagation } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
+import { mcpPath } from '#contracts/oauth';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import { mayUseRoute } from '#contracts/scopes';
-import { headersOf, statusOf, toAppError } from '../http/error-handler.ts';
+import { headersOf, methodNotAllowed, statusOf, toAppError } from '../http/error-handler.ts';
 import { contextOf } from '../records/request-context.ts';
-import { applyRateLimit, chargeBody } from '../http/admit-request.ts';
+import { applyRateLimit, chargeBody, countPublicRequest } from '../http/admit-request.ts';
 import { refuseOtherMethods } from '../http/refuse-other-methods.ts';
-import { createDisconnectSignal, openEventStream } from '../http/response.ts';
+import { createDisconnectSignal, openEventStream, sendAsEvent } from '../http/response.ts';
 import type { AdmittedRequest } from '../http/admit-request.ts';
 import { recordRequestRefusal, describeToolCall } from '../records/record-refusal.ts';
-import { assertAcceptable, assertOwnOrigin, challengeOf, readBearer } from './check-headers.ts';
+import {
+  assertKnownOrigin,
+  challengeOf,
+  doesAccept,
+  notAcceptableError,
+  preflightHeaders,
+  readBearer,
+} from './check-headers.ts';
 import { createClientRequests } from './client-requests.ts';
 import { serveRequest } from './serve-with-session.ts';
 import { rpcCodes, toRpcError } from './json-rpc.ts';
@@ -34,7 +42,8 @@ interface ServeMcpOptions {
   readonly createServer: ProtocolServerFactory | undefined;
 }
 
-const mcpPath = '/mcp';
+/** With a slash at the end, as some clients write it. */
+const mcpUrls = [mcpPath, `${mcpPath}/`];
 const bodyBytesMax = 262_144;
 
 /**
@@ -62,13 +71,13 @@ export async function serveMcp(
     const hadToken = request.headers.authorization !== undefined;
     void reply
       .code(statusOf(error))
-      .headers(headersOf(error, hadToken, challengeOf(deps.site(), error.code)))
+      .headers(headersOf(error, hadToken, challengeOf(deps.site(), error.code, request.host)))
       .send(toRpcError(error, request.id, request.body));
     return reply;
   });
 
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    assertOwnOrigin(deps.site(), request.headers.origin);
+    void reply.headers(assertKnownOrigin(deps, request.headers.origin));
     const credential = readBearer(request);
     const caller = await deps.authenticator.authenticate(credential, request.ip);
     request.caller = caller;
@@ -77,21 +86,27 @@ export async function serveMcp(
     request.admitted = { credential, caller, slot };
   };
   const bodyLimit = Math.min(bodyBytesMax, app.initialConfig.bodyLimit ?? bodyBytesMax);
-  app.post(mcpPath, { onRequest, bodyLimit }, (request, reply) =>
-    handlePost(endpoint, request, reply),
-  );
-  app.get(mcpPath, { onRequest, exposeHeadRoute: false }, (request, reply) =>
-    serveNotifications(endpoint, request, reply),
-  );
+  for (const url of mcpUrls) {
+    app.post(url, { onRequest, bodyLimit }, (request, reply) =>
+      handlePost(endpoint, request, reply),
+    );
+    app.get(url, { onRequest, exposeHeadRoute: false }, (request, reply) =>
+      serveNotifications(endpoint, request, reply),
+    );
+    app.options(url, { onRequest: countPublicRequest(deps) }, async (request, reply) => {
+      const answered = assertKnownOrigin(deps, request.headers.origin);
+      if (Object.keys(answered).length > 0)
+        return reply
+          .code(204)
+          .headers({ ...answered, ...preflightHeaders })
+          .send();
+      void reply.header('allow', 'GET, POST');
+      throw methodNotAllowed(['GET', 'POST']);
+    });
+  }
   // Sessions are not stored, so there is nothing to DELETE; the transport allows 405 for that.
-  refuseOtherMethods(
-    app,
-    [
-      { method: 'GET', url: mcpPath },
-      { method: 'POST', url: mcpPath },
-    ],
-    { head: false },
-  );
+  const served = mcpUrls.flatMap((url) => ['GET', 'POST'].map((method) => ({ method, url })));
+  refuseOtherMethods(app, served, { head: false, options: false });
 }
 
 async function handlePost(
@@ -99,7 +114,10 @@ async function handlePost(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  assertAcceptable(request.headers.accept, ['application/json', 'text/event-stream']);
+  const isStreamAccepted = doesAccept(request.headers.accept, 'text/event-stream');
+  const isJsonAccepted = doesAccept(request.headers.accept, 'application/json');
+  if (!isStreamAccepted && !isJsonAccepted)
+    throw notAcceptableError('application/json or text/event-stream');
   chargeBody(endpoint.deps, request, reply);
   const { headers, body } = request;
   if (Array.isArray(body))
@@ -132,10 +150,15 @@ async function handlePost(
         const mcpRequest: McpRequest = {
           ...requestPartsOf(endpoint, request),
           isStateless: classified.kind === 'modern',
-          opensUrls: session?.opensUrls ?? false,
+          opensUrls: isStreamAccepted && (session?.opensUrls ?? false),
         };
         if (classified.kind === 'modern') {
-          return serveStateless(endpoint, { served: mcpRequest, request, reply });
+          return serveStateless(endpoint, {
+            served: mcpRequest,
+            request,
+            reply,
+            isJsonAccepted,
+          });
         }
         if (classified.reason === 'response') {
           endpoint.clientRequests.answer(ownerOf(claims), body as never);
@@ -144,7 +167,13 @@ async function handlePost(
         assertVersion(joinHeader(headers['mcp-protocol-version']), message);
         // Notifications of clients (initialized, cancelled) need no action.
         if (classified.reason === 'notification') return reply.code(202).send();
-        return serveWithSession(endpoint, { served: mcpRequest, message, reply });
+        return serveWithSession(endpoint, {
+          served: mcpRequest,
+          message,
+          reply,
+          isStreamAccepted,
+          isJsonAccepted,
+        });
       },
     ),
   );
@@ -154,11 +183,13 @@ interface SessionRequest {
   readonly served: McpRequest;
   readonly message: JSONRPCRequest;
   readonly reply: FastifyReply;
+  readonly isStreamAccepted: boolean;
+  readonly isJsonAccepted: boolean;
 }
 
 async function serveWithSession(
   { createServer, clientRequests }: McpEndpoint,
-  { served, message, reply }: SessionRequest,
+  { served, message, reply, isStreamAccepted, isJsonAccepted }: SessionRequest,
 ): Promise<unknown> {
   const { claims } = served.caller;
   if (message.method === 'initialize') {
@@ -172,10 +203,11 @@ async function serveWithSession(
       owner: ownerOf(claims),
       clientRequests,
       signal: createDisconnectSignal(reply),
-      openStream: () => openEventStream(reply),
+      openStream: isStreamAccepted ? () => openEventStream(reply) : null,
     },
   );
-  if (answer !== null) return reply.send(answer);
+  if (answer !== null && isJsonAccepted) return reply.send(answer);
+  if (answer !== null) return sendAsEvent(reply, JSON.stringify(answer));
   // Either a stream carried the answer, or the client has disconnected.
   return reply.sent ? reply : reply.hijack();
 }
@@ -186,7 +218,8 @@ async function serveNotifications(
   reply: FastifyReply,
 ): Promise<void> {
   const { deps } = endpoint;
-  assertAcceptable(request.headers.accept, ['text/event-stream']);
+  if (!doesAccept(request.headers.accept, 'text/event-stream'))
+    throw notAcceptableError('text/event-stream');
   const { caller, credential, slot } = request.admitted as AdmittedRequest;
   readSession(caller.claims, request.headers['mcp-session-id']);
   assertVersion(joinHeader(request.headers['mcp-protocol-version']));

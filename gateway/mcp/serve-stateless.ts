@@ -3,7 +3,7 @@ import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Sink } from '../events/event-stream.ts';
-import { createDisconnectSignal, openEventStream } from '../http/response.ts';
+import { createDisconnectSignal, openEventStream, sendAsEvent } from '../http/response.ts';
 import type { AdmittedRequest } from '../http/admit-request.ts';
 import { createToolChangeBus, watchCredential } from './notifications.ts';
 import type { McpEndpoint } from './endpoint.ts';
@@ -13,6 +13,7 @@ interface StatelessRequest {
   readonly served: McpRequest;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
+  readonly isJsonAccepted: boolean;
 }
 
 const bufferedBytesMax = 1_048_576;
@@ -23,7 +24,7 @@ const bufferedBytesMax = 1_048_576;
  */
 export async function serveStateless(
   endpoint: McpEndpoint,
-  { served, request, reply }: StatelessRequest,
+  { served, request, reply, isJsonAccepted }: StatelessRequest,
 ): Promise<unknown> {
   const { deps, createServer } = endpoint;
   const clientSignal = createDisconnectSignal(reply);
@@ -47,10 +48,9 @@ export async function serveStateless(
   });
 
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-    return reply
-      .code(response.status)
-      .headers(Object.fromEntries(response.headers))
-      .send(await response.text());
+    const text = await response.text();
+    if (!isJsonAccepted && response.ok && text !== '') return sendAsEvent(reply, text);
+    return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(text);
   }
   await copyBody(response.body, openEventStream(reply));
   return reply;
@@ -58,9 +58,11 @@ export async function serveStateless(
 
 function toWebRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
   const headerEntries = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+  // The SDK refuses a client that accepts only one of both types.
+  const accept = 'application/json, text/event-stream';
   return new Request('http://localhost/mcp', {
     method: 'POST',
-    headers: Object.fromEntries(headerEntries) as Record<string, string>,
+    headers: { ...(Object.fromEntries(headerEntries) as Record<string, string>), accept },
     signal,
   });
 }

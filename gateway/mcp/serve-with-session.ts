@@ -17,8 +17,11 @@ interface ExchangeOptions {
    */
   readonly owner: string;
   readonly clientRequests: ClientRequests;
-  /** Sends the headers of an event stream; from then on all messages are written to it. */
-  readonly openStream: () => Sink;
+  /**
+   * Sends the headers of an event stream; from then on all messages are written to it. Null for a
+   * client that accepts no stream: it gets the answer alone.
+   */
+  readonly openStream: (() => Sink) | null;
   /** Aborts when the client disconnects or the gateway stops. */
   readonly signal: AbortSignal;
 }
@@ -45,6 +48,7 @@ export async function serveRequest(
     async send(message) {
       const isAnswer = !('method' in message);
       if (isAnswer && sink === undefined) return settleAnswer(message);
+      if (openStream === null) return;
       sink ??= openStream();
       const sentMessage = clientRequests.send(owner, message, deliverMessage);
       sink.write(`event: message\ndata: ${JSON.stringify(sentMessage)}\n\n`);

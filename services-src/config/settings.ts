@@ -265,9 +265,9 @@ export const settings = {
     example: 'http://auth:8081',
   },
   REFRESH_REUSE_GRACE_SECONDS: {
-    schema: wholeNumber(0, 60),
-    doc: 'For how long the refresh token before the newest one may be used again, by clients that lose answers; 0 = any reuse ends the chain.',
-    example: '0',
+    schema: wholeNumber(10, 60),
+    doc: 'For how long the refresh token before the newest one may be used again, by clients that lose answers or refresh from two processes; 0 = any reuse ends the chain.',
+    example: '10',
   },
   CAP_REQUEST_BODY_BYTES: {
     schema: wholeNumber(1_048_576, 4_000_000),
@@ -389,9 +389,20 @@ export const settings = {
     doc: 'Connections that one address, or one /64 of IPv6, has open to one gateway at most, trusted proxies excepted; 0 = no limit.',
     example: '2000',
   },
+  MCP_ORIGINS: {
+    schema: z
+      .string()
+      .default('')
+      .transform((text) => text.split(',').flatMap((each) => each.trim() || []))
+      .refine((origins) => origins.every((each) => URL.parse(each)?.origin === each), {
+        error: 'must be a comma list of origins (https://app.example.com)',
+      }),
+    doc: 'Comma list of origins whose pages may use /mcp, with a bearer token; cookies never count there.',
+    example: 'https://inspector.example.com',
+  },
   TRUSTED_PROXIES: {
     schema: z.string().default(''),
-    doc: 'Comma list of CIDRs whose forwarding headers count for addresses.',
+    doc: 'Comma list of CIDRs whose forwarding headers count for addresses, and for the host that a request names.',
     example: '10.0.0.0/8',
   },
   EGRESS_ALLOW: {

@@ -18,3 +18,25 @@ export const authorizationServerMetadataPath = '/.well-known/oauth-authorization
  * both (RFC 8707).
  */
 export const mcpPath = '/mcp';
+
+/** The names of this machine for itself. */
+export const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * The origins of a gateway whose base URL is on loopback: its port under each name that this machine
+ * has for itself. A person or a client may use any of them. For any other base URL, the base URL alone.
+ */
+export function originsOf(baseUrl: string): string[] {
+  const { protocol, hostname, port } = new URL(baseUrl);
+  if (!loopbackNames.includes(hostname)) return [baseUrl];
+  return loopbackNames.map((name) => new URL(`${protocol}//${name}:${port}`).origin);
+}
+
+/**
+ * The origin under which a request with this `Host` reached the gateway. Clients compare the resource
+ * in the metadata with the address that they were given (RFC 9728 §3.3).
+ */
+export function originAt(baseUrl: string, host: string | undefined): string {
+  const lowerCaseHost = host?.toLowerCase();
+  return originsOf(baseUrl).find((origin) => new URL(origin).host === lowerCaseHost) ?? baseUrl;
+}

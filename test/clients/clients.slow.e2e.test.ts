@@ -78,6 +78,23 @@ describe('an unmodified MCP client', () => {
     },
   );
 
+  test.for(
+    clients.flatMap(([name, connect]) =>
+      ['127.0.0.1', 'localhost'].map((host) => [name, host, connect] as const),
+    ),
+  )(
+    '%s signs in at the address that it was given, with the name %s',
+    { timeout: 180_000 },
+    async ([, host, connect]) => {
+      const { url } = world;
+      await using desk = await startDesk(url, account);
+      const client = await connect(desk, `http://${host}:${new URL(url).port}/mcp`);
+
+      expect((await client.listTools()).toSorted()).toEqual(tools);
+      await client.close();
+    },
+  );
+
   const statusOf = async (token: string) =>
     (await createCallerWithKey(world.url, token).get('/v1/identities/me')).status;
 

@@ -113,6 +113,8 @@ export async function startOauthWorld({
     RATE_USER_PER_MINUTE: '0',
     RATE_REGISTER_PER_HOUR: '0',
     RATE_PUBLIC_PER_MINUTE: '0',
+    // Most tests are about a token that is used twice, and not about a client that lost an answer.
+    REFRESH_REUSE_GRACE_SECONDS: '0',
     ...settings,
   };
   const authSettings = loadConfig(authConfig, variables);

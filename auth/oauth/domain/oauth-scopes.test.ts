@@ -16,7 +16,11 @@ describe('the scopes of an authorization request (requestedScopes)', () => {
     ['user', undefined],
     ['mcp user', undefined],
     ['admin', undefined],
-    ['mcp admin', undefined],
+    ['read write', undefined],
+    ['openid phone', undefined],
+    ['mcp admin', ['mcp']],
+    ['mcp phone mcp:tools', ['mcp']],
+    ['approvals phone user', undefined],
   ])('are, for the scope parameter %j, %j (undefined: refused)', ([scope, expected]) => {
     expect(requestedScopes(scope, 'any-client')).toEqual(expected);
   });
@@ -26,6 +30,8 @@ describe('the scopes of an authorization request (requestedScopes)', () => {
     expect(requestedScopes('user', cliClientId)).toEqual(['user']);
     expect(requestedScopes('mcp', cliClientId)).toBeUndefined();
     expect(requestedScopes('user mcp', cliClientId)).toBeUndefined();
+    expect(requestedScopes('user phone', cliClientId)).toEqual(['user']);
+    expect(requestedScopes('phone', cliClientId)).toBeUndefined();
   });
 
   test('include all scopes that the requested scopes imply', () => {

@@ -17,26 +17,35 @@ const impliedScopes: Partial<Record<Scope, readonly Scope[]>> = {
   mcp: ['actions:call', 'actions:read', 'approvals', 'agents'],
 };
 
-/** Scopes of OpenID Connect that clients often add. They are ignored. */
-const ignoredScopes = new Set(['openid', 'profile', 'email', 'offline_access']);
+/** Scopes of OpenID Connect that clients often add to their own. */
+const openidScopes = new Set(['openid', 'profile', 'email', 'offline_access']);
+
+/** Whether the gateway has this scope, for any client. */
+export function isKnownScope(name: string): boolean {
+  return name === 'user' || agentScopes.some((scope) => scope === name);
+}
 
 /**
- * The scopes that a request names, in the order of `agentScopes`; undefined when it names a scope
- * that this client may not have. The seeded client may have `user` and no other scope.
+ * The scopes that a request names, in the order of `agentScopes`. Words that the gateway does not
+ * know are ignored (RFC 6749 §3.3), and the answer says what was granted. Undefined when nothing is left,
+ * or when the request names a scope that this client may not have. The seeded client may have `user`
+ * and no other scope.
  */
 export function requestedScopes(
   scope: string | undefined,
   clientId: string,
 ): readonly Scope[] | undefined {
-  const requestedScopes = (scope ?? '')
+  const namedScopes = (scope ?? '')
     .split(' ')
-    .filter((each) => each !== '' && !ignoredScopes.has(each));
+    .filter((each) => each !== '' && !openidScopes.has(each));
+  const knownScopes = namedScopes.filter(isKnownScope);
+  if (namedScopes.length > 0 && knownScopes.length === 0) return undefined;
   if (clientId === cliClientId) {
-    return requestedScopes.every((each) => each === 'user') ? ['user'] : undefined;
+    return knownScopes.every((each) => each === 'user') ? ['user'] : undefined;
   }
-  if (requestedScopes.length === 0) return defaultScopes;
-  const knownScopes = agentScopes.filter((each) => requestedScopes.includes(each));
-  return knownScopes.length === new Set(requestedScopes).size ? knownScopes : undefined;
+  if (knownScopes.includes('user')) return undefined;
+  if (knownScopes.length === 0) return defaultScopes;
+  return agentScopes.filter((each) => knownScopes.includes(each));
 }
 
 /** The scopes with all scopes that they imply (docs/reference/identities.md#scopes). */

@@ -1,3 +1,5 @@
+import { loopbackNames, originsOf } from '#contracts/oauth';
+
 /**
  * The gateway's own public address, which decides the `Host` and `Origin` headers that requests may
  * carry.
@@ -28,8 +30,6 @@ export interface Site {
   readonly isSecure: boolean;
 }
 
-const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
-
 /**
  * Derives the site from its base URL. Returns a problem for plain http on any host but loopback,
  * where a session cookie could be intercepted (docs/reference/identities.md#sessions-and-cookies).
@@ -48,13 +48,10 @@ export function describeSite(baseUrl: string, listenPort: number): Site | { prob
       problem: `BASE_URL must be a scheme, a host and a port alone (it is ${JSON.stringify(baseUrl)}).`,
     };
   }
-  const hosts = new Set([url.host]);
+  const hosts = new Set([url.host, ...originsOf(url.origin).map((origin) => new URL(origin).host)]);
   // Accepting loopback names is safe: only a client on the same machine reaches the gateway under
   // these names, and a DNS rebinding attack sends the attacker's domain as `Host`.
-  for (const name of loopbackNames) {
-    hosts.add(new URL(`http://${name}:${listenPort}`).host);
-    if (isLoopback) hosts.add(new URL(`${url.protocol}//${name}:${url.port}`).host);
-  }
+  for (const name of loopbackNames) hosts.add(new URL(`http://${name}:${listenPort}`).host);
   return {
     baseUrl: url.origin,
     origin: url.origin,
