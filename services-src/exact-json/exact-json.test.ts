@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { cpuMsOf } from '../../test/support/cpu.ts';
 import type { JsonValue } from '../contracts/vocabulary.ts';
 import { parseExactJson, readNumberTexts, toRawNumbers } from './index.ts';
 
@@ -44,6 +45,12 @@ describe('parseExactJson', () => {
       expect(() => parseExactJson(text)).toThrow(SyntaxError);
     },
   );
+
+  test('takes ten times as long for a number with ten times as many zeros inside', () => {
+    const parseZeros = (count: number) => () => parseExactJson(`[1.${'0'.repeat(count)}1]`);
+
+    expect(cpuMsOf(parseZeros(100_000))).toBeLessThan(40 * cpuMsOf(parseZeros(10_000)));
+  });
 
   test('changes the value of no number, wherever it stands', () => {
     const digits = fc.stringMatching(/^[1-9]\d{0,24}$/);

@@ -11,6 +11,7 @@ export interface ExactJson {
  * one with an exponent. Few texts have any, and these alone are parsed number by number.
  */
 const longNumberPattern = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
+const zeroCode = 0x30;
 const numberPattern = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
@@ -51,7 +52,10 @@ function toDecimal(text: string): string | undefined {
   if (match === null) return undefined; // Infinity
   const [, whole = '', fraction = '', exponent = '0'] = match;
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  // A pattern for zeros at the end would look at each run of zeros again and again.
+  let length = digits.length;
+  while (length > 0 && digits.charCodeAt(length - 1) === zeroCode) length -= 1;
+  const significant = digits.slice(0, length);
   if (significant === '') return '0';
   const power = Number(exponent) - fraction.length + digits.length - significant.length;
   return `${text.startsWith('-') ? '-' : ''}${significant}e${power}`;
