@@ -113,7 +113,7 @@ describe('digits that are given as text', () => {
   };
   const value = {
     id: '9007199254740993',
-    price: '0.12345678901234567890',
+    price: '0.12345678901234567891',
     name: '9007199254740993',
     either: '7',
     any: '7',
@@ -123,7 +123,7 @@ describe('digits that are given as text', () => {
 
   test('are written as numbers of these digits where the schema takes only a number', () => {
     expect(JSON.stringify(toRawNumbers(value, schema))).toBe(
-      '{"id":9007199254740993,"price":0.12345678901234567890,"name":"9007199254740993","either":"7",' +
+      '{"id":9007199254740993,"price":0.12345678901234567891,"name":"9007199254740993","either":"7",' +
         '"any":"7","ids":[1,18446744073709551615],"counts":{"a":2,"b":3}}',
     );
   });
@@ -137,11 +137,19 @@ describe('digits that are given as text', () => {
     });
   });
 
-  test.for(['', '1.5', '1e3', '01', '+1', ' 1', '0x1', '١', 'NaN', '1'.repeat(401)])(
+  test.for(['', '1.5', '1e3', '01', '-0', '+1', ' 1', '0x1', '١', 'NaN', '1'.repeat(401)])(
     'stay text when they are no integer: %j',
     (id) => {
       expect(toRawNumbers({ id }, schema)).toEqual({ id });
       expect(readNumberTexts({ id }, schema)).toEqual({ id });
+    },
+  );
+
+  test.for(['100.0', '1e2', '-0', '0.10', '9007199254740993.0', '1e400', '.5', '5.'])(
+    'stay text when the number has another text that rules may name: %j',
+    (price) => {
+      expect(toRawNumbers({ price }, schema)).toEqual({ price });
+      expect(readNumberTexts({ price }, schema)).toEqual({ price });
     },
   );
 

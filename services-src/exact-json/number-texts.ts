@@ -1,4 +1,5 @@
 import type { JsonValue } from '../contracts/vocabulary.ts';
+import { isExact } from './parse-exact-json.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -7,7 +8,7 @@ const { rawJSON: toRawJson } = JSON as unknown as {
 };
 
 const integerTextPattern = /^-?(?:0|[1-9]\d{0,399})$/;
-const numberTextPattern = /^-?(?:0|[1-9]\d{0,399})(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
+const numberTextPattern = /^-?(?:0|[1-9]\d{0,399})(?:\.\d{0,399}[1-9])?$/;
 const numberTypes = new Set(['integer', 'number', 'null']);
 
 /**
@@ -57,8 +58,17 @@ function isNumberText(text: string, { type }: Schema): boolean {
   const types = [type].flat();
   const takesNumbersOnly = types.every((each) => numberTypes.has(String(each)));
   if (!takesNumbersOnly) return false;
-  if (types.includes('number')) return numberTextPattern.test(text);
-  return types.includes('integer') && integerTextPattern.test(text);
+  const pattern = types.includes('number') ? numberTextPattern : integerTextPattern;
+  return types.some((each) => each !== 'null') && isOnlyText(text, pattern);
+}
+
+/**
+ * Whether the text is the only one for its number that is taken. Rules compare texts, so a deny of
+ * 100 must not be passed by 100.0 or 1e2, nor one of 0 by -0.
+ */
+function isOnlyText(text: string, pattern: RegExp): boolean {
+  const value = Number(text);
+  return pattern.test(text) && (!isExact(text, value) || String(value) === text);
 }
 
 function isSchema(value: unknown): value is Schema {

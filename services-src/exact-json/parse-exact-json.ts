@@ -41,7 +41,7 @@ export function parseExactJson(
  * Whether the number's shortest text means the same as the text that it was parsed from. All whole
  * numbers beyond 2^53 count as inexact, so that ids of one kind are all given alike.
  */
-function isExact(source: string, value: number): boolean {
+export function isExact(source: string, value: number): boolean {
   if (/^-?\d+$/.test(source)) return Number.isSafeInteger(value);
   return toDecimal(source) === toDecimal(String(value));
 }
