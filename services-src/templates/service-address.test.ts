@@ -45,6 +45,18 @@ describe('a service at a base URL that the template of the service decides', () 
       ),
       'https://acme.example.com/Eu/v1',
     ],
+    [
+      createServer(
+        'https://{app}-{stage}.example.com',
+        createVariable('app'),
+        createVariable('stage', ['prod']),
+      ),
+      'https://my-app-prod.example.com',
+    ],
+    [
+      createServer('https://{a}{b}.example.com', createVariable('a'), createVariable('b', ['1'])),
+      'https://eu1.example.com',
+    ],
   ])('is accepted: template server %j, base URL %s', (templateServer, baseUrl) => {
     expect(isServedAt(templateServer, baseUrl)).toBe(true);
   });
@@ -71,6 +83,18 @@ describe('a service at a base URL that the template of the service decides', () 
     [
       createServer('https://{site}.example.com', createVariable('site')),
       'https://acme.exampleXcom',
+    ],
+    [
+      createServer('https://{site}.example.com', createVariable('site')),
+      'https://ACME.example.com',
+    ],
+    [
+      createServer('https://{a}-{b}.example.com', createVariable('a'), createVariable('b')),
+      'https://acme-.example.com',
+    ],
+    [
+      createServer('https://{a}-{b}.example.com', createVariable('a'), createVariable('b')),
+      'https://acme.example.com',
     ],
     [
       createServer('https://{site}.example.com', createVariable('site')),
@@ -114,6 +138,17 @@ describe('a service at a base URL that the template of the service decides', () 
     ],
   ])('is refused: template server %j, base URL %s', (templateServer, baseUrl) => {
     expect(isServedAt(templateServer, baseUrl)).toBe(false);
+  });
+
+  test('is compared in one pass, however many variables one label has', () => {
+    const names = Array.from({ length: 20 }, (_, index) => `v${index}`);
+    const manyVariables = createServer(
+      `https://${names.map((name) => `{${name}}`).join('-')}x.example.com`,
+      ...names.map((name) => createVariable(name)),
+    );
+
+    // A comparison that tries each division of the label would not end within the test.
+    expect(isServedAt(manyVariables, `https://${'-'.repeat(63)}.example.com`)).toBe(false);
   });
 
   test('has its base URL written in normal form', () => {

@@ -2,7 +2,7 @@ import { isPathVariable, isServerValue, serverPlaceholder } from '#contracts/ser
 import type { TemplateServer } from '#contracts/template-server';
 import { hostIn } from './servers.ts';
 
-const urlPatterns = new WeakMap<TemplateServer, RegExp>();
+const knownLiterals = new WeakMap<TemplateServer, readonly string[]>();
 
 /**
  * Normalises a base URL to the form in which services store it; undefined for text that is not a
@@ -17,9 +17,9 @@ export function normaliseBaseUrl(text: string): string | undefined {
 /** Whether this base URL is the URL of the template's server, with any values of its variables. */
 export function isServedAt(server: TemplateServer, baseUrl: string): boolean {
   if (server.variables.length === 0) return baseUrl === server.url;
-  let pattern = urlPatterns.get(server);
-  if (pattern === undefined) urlPatterns.set(server, (pattern = compileUrlPattern(server)));
-  const values = pattern.exec(baseUrl)?.slice(1);
+  let literals = knownLiterals.get(server);
+  if (literals === undefined) knownLiterals.set(server, (literals = literalsOf(server)));
+  const values = valuesBetween(literals, baseUrl);
   const variableNames = [...server.url.matchAll(serverPlaceholder)].map(([, name = '']) => name);
   return (
     values?.every((value, index) => isValueOf(server, variableNames[index] ?? '', value)) ?? false
@@ -29,6 +29,7 @@ export function isServedAt(server: TemplateServer, baseUrl: string): boolean {
 function isValueOf({ url, variables }: TemplateServer, name: string, value: string): boolean {
   const place = isPathVariable(url, name) ? 'path' : 'host';
   if (!isServerValue(value, place)) return false;
+  if (place === 'host' && value !== value.toLowerCase()) return false;
   const values = variables.find((each) => each.name === name)?.enum ?? null;
   if (values === null) return true;
   // Letter case counts in a path. A host has none: base URLs write it in lower case.
@@ -37,19 +38,30 @@ function isValueOf({ url, variables }: TemplateServer, name: string, value: stri
     : values.some((each) => each.toLowerCase() === value);
 }
 
-/**
- * A pattern for the template's URL. The URL is normalised like a service's base URL, with a
- * placeholder for each variable.
- */
-function compileUrlPattern({ url }: TemplateServer): RegExp {
+/** The texts around the variables of the template's URL, normalised like a service's base URL. */
+function literalsOf({ url }: TemplateServer): readonly string[] {
   const standInText = findUnusedText(url);
   const text = normaliseBaseUrl(url.replaceAll(serverPlaceholder, standInText)) ?? '';
-  const literals = text.split(standInText).map((literal) => RegExp.escape(literal));
-  const placeholders = [...url.matchAll(serverPlaceholder)].map(([, name = '']) =>
-    isPathVariable(url, name) ? '([^/]+)' : '([a-z0-9-]+)',
-  );
-  const parts = literals.map((literal, index) => literal + (placeholders[index] ?? ''));
-  return new RegExp(`^${parts.join('')}$`);
+  return text.split(standInText);
+}
+
+/**
+ * What stands between these literals in a text; undefined when they are not all there. Of several
+ * readings the one with the longest first values. Values of variables have no dots in a host and no
+ * slashes, so there are several only within one label (`{app}-{stage}.example.com`).
+ */
+function valuesBetween(literals: readonly string[], text: string): string[] | undefined {
+  const [head = '', ...others] = literals;
+  const values: string[] = [];
+  let end = text.length;
+  for (const [index, literal] of others.toReversed().entries()) {
+    const latest = end - literal.length - Math.min(index, 1);
+    const at = index === 0 ? latest : text.lastIndexOf(literal, latest);
+    if (at < head.length || !text.startsWith(literal, at)) return undefined;
+    if (index > 0) values.unshift(text.slice(at + literal.length, end));
+    end = at;
+  }
+  return text.startsWith(head) ? [text.slice(head.length, end), ...values] : undefined;
 }
 
 /** A text to put in place of variables. It does not occur elsewhere in the URL. */
