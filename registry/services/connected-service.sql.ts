@@ -1,3 +1,4 @@
+import type { TemplateReference } from '#contracts/call';
 import type { Tier } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import type { Credentials } from './domain/credentials.ts';
@@ -51,16 +52,39 @@ export async function listServices(
   return rows.map(toService);
 }
 
+/**
+ * Lists services that go to the host, and those made from these templates, whatever their version,
+ * unless an admin gave their base URL. The org's come first.
+ */
 export async function listServicesByHost(
   sql: Sql,
-  { orgId, userId, host, limit }: CallerScope & { host: string; limit: number },
+  {
+    orgId,
+    userId,
+    host,
+    templates,
+    limit,
+  }: CallerScope & {
+    host: string;
+    templates: readonly Omit<TemplateReference, 'version'>[];
+    limit: number;
+  },
 ): Promise<Service[]> {
+  const tiers = templates.map(({ tier }) => tier);
+  const owners = templates.map(({ ownerId }) => ownerId);
+  const keys = templates.map(({ key }) => key);
   const rows = await sql<ServiceRow[]>`
     select ${serviceColumns(sql)}
       from registry.connected_service
      where org_id = ${orgId}
        and (owner_id is null or owner_id = ${userId})
-       and hosts @> array[${host}]
+       and (hosts @> array[${host}]
+            or (not is_base_url_given
+                and exists (select from unnest(${tiers}::text[], ${owners}::uuid[], ${keys}::text[])
+                                     as named (tier, owner_id, key)
+                             where named.tier = template_tier
+                               and template_owner_id is not distinct from named.owner_id
+                               and named.key = template_key)))
      order by owner_id nulls first, id
      limit ${limit}
   `;

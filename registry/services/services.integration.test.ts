@@ -395,10 +395,45 @@ describe('finding services and templates by host', () => {
     ['acme.atlassian.net.evil.com', []],
     ['acmeXatlassian.net', []],
     ['api.github.com:8443', []],
+    // A further address of the API.
+    ['api.eu.opsgenie.com', ['opsgenie']],
+    ['api.atlassian.com', ['confluence', 'jira']],
+    // Hosts of the provider.
+    ['www.googleapis.com', ['gmail', 'google_calendar', 'google_drive', 'google_sheets']],
+    ['docs.googleapis.com', ['gmail', 'google_calendar', 'google_drive', 'google_sheets']],
+    ['uploads.github.com', ['github']],
   ])('returns for the host %s the templates %j', async ([host, templates]) => {
     const foundByHost = await find(world.person(), host);
 
     expect(foundByHost.templates.map(({ key }) => key).toSorted()).toEqual(templates);
+  });
+
+  test('returns a service where its API has another root, and on the hosts of its provider', async () => {
+    const admin = createAdmin();
+    const ann = createAnn({ orgId: admin.orgId });
+    const site = { site: 'acme' };
+    await connectService(ann, { template: 'jira', name: 'tickets', variables: site });
+    await connectService(ann, { template: 'github', name: 'code' });
+    const namesAt = async (by: Person, host: string) =>
+      (await find(by, host)).services.map(({ name }) => name);
+
+    expect(await namesAt(ann, 'api.atlassian.com')).toEqual(['tickets']);
+    expect(await namesAt(ann, 'uploads.github.com')).toEqual(['code']);
+    // Another site is another installation.
+    expect(await namesAt(ann, 'beta.atlassian.net')).toEqual([]);
+    expect(await namesAt(admin, 'api.atlassian.com')).toEqual([]);
+  });
+
+  test('returns a service at a base URL that an admin gave for that host alone', async () => {
+    const admin = createAdmin();
+    const baseUrl = 'https://github.example.com/api/v3';
+    await connectService(admin, { template: 'github', tier: 'org', base_url: baseUrl });
+    const namesAt = async (host: string) =>
+      (await find(admin, host)).services.map(({ name }) => name);
+
+    expect(await namesAt('github.example.com')).toEqual(['org/github']);
+    expect(await namesAt('uploads.github.com')).toEqual([]);
+    expect(await namesAt('api.github.com')).toEqual([]);
   });
 });
 

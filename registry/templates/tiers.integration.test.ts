@@ -510,6 +510,44 @@ describe('the most specific template', () => {
     };
     expect([await find(bob.userId), await find(ann.userId)]).toEqual([['notes'], ['notes']]);
   });
+
+  test('is found by its further addresses, and so are services that keep an earlier version of it', async () => {
+    const { admin, ann, bob } = createOrg();
+    const withRoot = (key: string) =>
+      documentText(key, (changedDocument) =>
+        Object.assign(changedDocument, { also_at: ['https://old.example.org/ex/{site}'] }),
+      );
+    await create(admin, documentText('notes'), 'org');
+    await create(ann, documentText('private'));
+    await publish(admin, { tier: 'org' });
+    await publish(ann, { key: 'private' });
+    await connectService(ann, { template: 'notes', name: 'shared' });
+    await connectService(ann, { template: 'private', name: 'own' });
+    const find = async ({ orgId, userId }: Person) => {
+      const foundByHost = await world.policy.findByHost(
+        { orgId, userId, host: 'old.example.org' },
+        testDeadline(),
+      );
+      const toText = ({ key, version }: { key: string; version: number }) => `${key} ${version}`;
+      return [
+        foundByHost.templates.map(toText),
+        foundByHost.services.map(({ name, template }) => `${name}: ${toText(template)}`).toSorted(),
+      ];
+    };
+    expect(await find(ann)).toEqual([[], []]);
+
+    await update(admin, withRoot('notes'), { tier: 'org' });
+    await update(ann, withRoot('private'), { key: 'private' });
+    // A draft says nothing yet.
+    expect(await find(ann)).toEqual([[], []]);
+
+    await publish(admin, { version: 2, tier: 'org' });
+    await publish(ann, { key: 'private', version: 2 });
+    expect(await find(ann)).toEqual([['notes 2'], ['own: private 2', 'shared: notes 2']]);
+    expect(await find(bob)).toEqual([['notes 2'], []]);
+    expect(await get(ann, { tier: 'org' })).toMatchObject({ hosts: ['api.example.com'] });
+    expect((await resolve(ann, 'shared')).template.version).toBe(1);
+  });
 });
 
 describe('a template in use', () => {

@@ -242,6 +242,12 @@ export const compiledTemplate = z.strictObject({
   servers: z.array(templateServer).min(1).max(10).optional(),
   /** Hosts of all `servers` without variables and of the servers of actions, as in permission keys. */
   hosts: z.array(z.string().max(262)).max(50),
+  /**
+   * Further base URLs under which the API can be called; `{name}` stands for any one segment of the
+   * path. Only deny rules read them: nothing is sent there, and no credential may go there for them.
+   * Absent, not empty: this keeps the template's digest.
+   */
+  alsoAt: z.array(z.string().max(2000)).min(1).max(10).optional(),
   auth: z.array(authMethod).max(20),
   /**
    * OpenAPI's alternatives: any one of these lists of schemes is enough, and a list needs all its

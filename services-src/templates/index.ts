@@ -40,7 +40,8 @@ export { serviceTitleOf } from './service-title.ts';
 export { segmentCountMax } from './segments.ts';
 export { isServedAt, normaliseBaseUrl } from './service-address.ts';
 export { fixedHostsFor, hostIn, serverFor, serversOf } from './servers.ts';
-export { anySegment, findServedOperations, pathBelow } from './served-operations.ts';
+export { anySegment, mayBeOn, prefixesOn } from './roots.ts';
+export { findServedOperations, pathBelow } from './served-operations.ts';
 export {
   refuseMethodOverride,
   refuseOverrideInBody,

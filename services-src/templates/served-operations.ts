@@ -7,6 +7,7 @@ import {
   readSegmentsWithin,
 } from './operations.ts';
 import type { FoundOperation, PathBudget } from './operations.ts';
+import { anySegment } from './roots.ts';
 import { decodeText, segmentsOf } from './segments.ts';
 
 /** The operations that a server may run for a request. */
@@ -93,9 +94,6 @@ function findAllOperations(
   }
   return foundOperations;
 }
-
-/** A segment of a prefix that stands for any one segment. */
-export const anySegment = '{}';
 
 /**
  * The part of a path below a prefix. `isExact` is false when only some servers would match the

@@ -12,6 +12,7 @@ describe('operations with a server of their own', () => {
   let world: World;
   let api: Upstream;
   let files: Upstream;
+  let old: Upstream;
   let bot: Agent;
   let secretId: string;
 
@@ -46,7 +47,9 @@ components:
   beforeAll(async () => {
     api = stack.use(await startUpstream());
     files = stack.use(await startUpstream());
-    world = stack.use(await startWorld({ EGRESS_ALLOW: `${api.host},${files.host}` }));
+    old = stack.use(await startUpstream());
+    const hosts = [api.host, files.host, old.host].join(',');
+    world = stack.use(await startWorld({ EGRESS_ALLOW: hosts }));
     const { admin } = world;
     bot = await createAgent(world.url, admin, 'bot');
     successfulBodyOf(await admin.post('/v1/templates', { openapi: templateWith('') }));
@@ -137,5 +140,43 @@ components:
     expect(body).toMatchObject({ status: 'called', result: { status_code: 200 } });
     expect(hitsOf(api).at(-1)).toEqual(['GET', '/self/content/files/a.txt', `Bearer ${token}`]);
     expect(files.hits).toHaveLength(filesHits);
+  });
+
+  test('and all others are out of reach of denied raw calls to a further address that the template names', async () => {
+    const { admin } = world;
+    const free = await createAgent(world.url, admin, 'free');
+    const denied = await createAgent(world.url, admin, 'denied');
+    for (const { id } of [free, denied]) {
+      const rule = { identity_id: id, effect: 'allow', pattern: 'http:*:*' };
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      successfulBodyOf(await admin.post('/v1/rules', rule));
+    }
+    const deny = { identity_id: denied.id, effect: 'deny', pattern: 'notes:list_notes:*' };
+    successfulBodyOf(await admin.post('/v1/rules', deny));
+    const callRaw = async (agent: Agent, path: string) => {
+      const call = { service: 'http', method: 'GET', url: `${old.url}${path}` };
+      const { body } = await agent.post('/v1/actions/call', call);
+      return body.error ?? body.status;
+    };
+    expect(await callRaw(denied, '/ex/acme/notes')).toBe('called');
+
+    const openapi = `${templateWith(ownPaths())}also_at: ['${old.url}/ex/{site}']\n`;
+    const saved = await admin.put('/v1/templates/notes', { openapi, version: 2 });
+    expect(successfulBodyOf(saved)).toMatchObject({ hosts: [api.host, files.host] });
+    successfulBodyOf(await admin.post('/v1/templates/notes/publish', { version: 3 }));
+    await pollUntil(
+      async () => (await callRaw(denied, '/ex/acme/notes')) === 'denied',
+      'the deny at the further address',
+    );
+    const hitsBefore = old.hits.length;
+    for (const path of ['/ex/acme/notes', '/ex/beta/notes', '/EX/acme/notes/', '/elsewhere']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      expect(await callRaw(denied, path), path).toBe('denied');
+    }
+    expect(old.hits).toHaveLength(hitsBefore);
+    expect(await callRaw(free, '/ex/acme/notes')).toBe('called');
+    // No credential of the service may go there.
+    const secret = successfulBodyOf(await admin.get(`/v1/secrets/${secretId}`));
+    expect(secret.allowed_hosts).not.toContain(old.host);
   });
 });

@@ -24,7 +24,14 @@ const overridesMax = 500;
  * The template fields that describe an HTTP API. They would have no effect on an MCP server, so a
  * template for one must not have them.
  */
-const httpOnlyFields = ['servers', 'paths', 'components', 'security', 'x-service-failure'];
+const httpOnlyFields = [
+  'servers',
+  'paths',
+  'components',
+  'security',
+  'x-service-failure',
+  'x-service-also-at',
+];
 
 /**
  * Compiles the `mcp` block: the URL of the server and the credential for its calls. The tools are

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { fixedHostsFor, serverFor } from '#templates';
-import { compileExample } from './compile-example.testing.ts';
+import { fixedHostsFor, serverFor, templateDigest } from '#templates';
+import { compileExample, setMember } from './compile-example.testing.ts';
 import type { Change } from './compile-example.testing.ts';
 import type { ExampleDocument } from './example-document.testing.ts';
 
@@ -143,5 +143,89 @@ describe('a server variable whose value the account has', () => {
     const { report } = compileExample(withServers(given, { url: 'https://else.example.org' }));
 
     expect(report.errors.map(({ code }) => code)).toContain('server_variable');
+  });
+});
+
+describe('further addresses of an API (also_at)', () => {
+  const compileWith = (alsoAt: unknown, change: Change = () => undefined) =>
+    compileExample((document) => {
+      setMember(document, 'also_at', alsoAt);
+      change(document);
+    });
+
+  test('are kept apart from the servers, so that no credential goes there', () => {
+    const { template, report } = compileWith([
+      'https://www.Example.com/notes/v1/',
+      'https://www.example.com/notes/v1',
+      'https://api.example.com/ex/{site}',
+    ]);
+
+    expect(report.errors).toEqual([]);
+    expect(template?.alsoAt).toEqual([
+      'https://www.example.com/notes/v1',
+      'https://api.example.com/ex/{site}',
+    ]);
+    expect(template?.hosts).toEqual(['api.example.com']);
+    expect(template?.server?.url).toBe('https://api.example.com/v1');
+  });
+
+  test('are part of what was published, and a template without them keeps its digest', () => {
+    const { template: without } = compileExample();
+    const { template: withNone } = compileWith([]);
+    const { template: withOne } = compileWith(['https://www.example.com']);
+    const digests = [without, withNone, withOne].map((each) => each && templateDigest(each));
+
+    expect(withNone).not.toHaveProperty('alsoAt');
+    expect(digests[1]).toBe(digests[0]);
+    expect(digests[2]).not.toBe(digests[0]);
+  });
+
+  test.for<[what: string, alsoAt: unknown, finding: string, message: string]>([
+    ['a text', 'https://a.example', 'wrong_type /also_at', '"also_at" must be a list.'],
+    [
+      'eleven addresses',
+      Array.from({ length: 11 }, (_, index) => `https://a${index}.example`),
+      'out_of_bounds /also_at',
+      'at most 10',
+    ],
+    ['an object', [{ url: 'https://a.example' }], 'wrong_type /also_at/0', 'Write a base URL'],
+    ['plain http', ['http://a.example'], 'server_not_https /also_at/0', 'Use https.'],
+    ['no URL', ['a.example/v1'], 'server_invalid /also_at/0', 'absolute URL'],
+    ['a query', ['https://a.example?v=1'], 'server_invalid /also_at/0', 'query'],
+    ['dot segments', ['https://a.example/v1/../v2'], 'server_invalid /also_at/0', 'dot segments'],
+    [
+      'a variable in the host',
+      ['https://{site}.example.com/v1'],
+      'server_variable /also_at/0',
+      'Write the host out',
+    ],
+    [
+      'a variable that is part of a segment',
+      ['https://a.example/v{n}'],
+      'server_variable /also_at/0',
+      'whole segment',
+    ],
+  ])('are refused as %s', ([, alsoAt, finding, message]) => {
+    const [error] = compileWith(alsoAt).report.errors;
+
+    expect(`${error?.code} ${error?.path}`).toBe(finding);
+    expect(error?.message).toContain(message);
+  });
+
+  test('belong to the document, and not to a server or to an MCP server', () => {
+    const misplaced = compileExample((document) => {
+      setMember(document.servers[0] ?? {}, 'x-service-also-at', ['https://a.example']);
+    });
+    expect(misplaced.report.errors[0]?.code).toBe('misplaced_extension');
+
+    const { report } = compileWith(['https://a.example'], (document) => {
+      setMember(document, 'runtime', 'mcp');
+      setMember(document, 'mcp', { url: 'https://mcp.example.com/mcp', auth: 'none' });
+      for (const key of ['servers', 'paths', 'components', 'security'])
+        setMember(document, key, undefined);
+    });
+    expect(report.errors.map(({ code, path }) => `${code} ${path}`)).toEqual([
+      'mcp_unexpected /also_at',
+    ]);
   });
 });

@@ -24,6 +24,7 @@ import { readRequirements } from '../../security/domain/requirements.ts';
 import { compileSecuritySchemes } from '../../security/domain/security.ts';
 import { checkServerSchemes } from '../../servers/domain/check-server-schemes.ts';
 import { addActionServers, compileActionServer } from '../../servers/domain/action-server.ts';
+import { compileAlsoAt } from '../../servers/domain/also-at.ts';
 import { compileServers } from '../../servers/domain/compile-servers.ts';
 import { parseSource } from '../../document/domain/source.ts';
 
@@ -105,10 +106,17 @@ function compileDocument(context: CompileContext): CompiledTemplate | undefined 
   const security = compileSecurity(context, rootNode, auth);
   const actions = compilePaths(context, rootNode, auth);
   const failure = compileFailure(context, rootNode);
+  const alsoAt = compileAlsoAt(context, rootNode);
   const servers = documentServers && addActionServers(context, documentServers, actions);
   if (servers?.servers) checkServerSchemes(context, servers.servers, { auth, security });
   if (info === undefined || servers === undefined) return undefined;
-  const compiledFields = { auth, security, actions, ...(failure && { failure }) };
+  const compiledFields = {
+    auth,
+    security,
+    actions,
+    ...(failure && { failure }),
+    ...(alsoAt.length > 0 && { alsoAt }),
+  };
   return { ...info, ...servers, ...commonFields, ...compiledFields };
 }
 

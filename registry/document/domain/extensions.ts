@@ -15,7 +15,7 @@ export type ObjectKind =
 
 /** The extensions that each kind of object may have, without the prefix `x-service-`. */
 const extensionsByKind: Record<ObjectKind, readonly string[]> = {
-  document: ['runtime', 'mcp', 'failure'],
+  document: ['runtime', 'mcp', 'failure', 'also-at'],
   tool: ['risk', 'scope-param', 'disclose', 'redact', 'disabled', 'intents'],
   info: ['key', 'category'],
   server: ['base-url-allowed', 'for'],

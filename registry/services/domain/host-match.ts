@@ -1,28 +1,44 @@
 import type { CompiledTemplate } from '#contracts/template';
-import type { TemplateServer } from '#contracts/template-server';
-import { serversOf } from '#templates';
-import { hostOf } from '../../servers/domain/hosts.ts';
+import { builtInProviders } from '#providers';
+import { mayBeOn, prefixesOn, serversOf } from '#templates';
+import type { Service } from './service.ts';
+
+type Reached = Pick<CompiledTemplate, 'hosts' | 'server' | 'servers' | 'alsoAt' | 'auth'>;
 
 /**
- * Whether a template can have this host (in the form that permission keys use): as a fixed host, or
- * by the values of its variables. Calls by full URL to such a host are subject to the deny rules on
- * the template.
+ * Whether a request to this host (in the form that permission keys use) may be one of the
+ * template's: its API is there, by the values of its variables perhaps, or the host is of a provider
+ * at which its accounts are. Calls by full URL to such a host are subject to the deny rules on the
+ * template.
  */
-export function matchesHost(
-  template: Pick<CompiledTemplate, 'hosts' | 'server' | 'servers'>,
-  host: string,
-): boolean {
+export function matchesHost(template: Reached, host: string): boolean {
   return (
-    template.hosts.includes(host) || serversOf(template).some((server) => mayHave(server, host))
+    template.hosts.includes(host) ||
+    [...serversOf(template).map(({ url }) => url), ...(template.alsoAt ?? [])].some((url) =>
+      mayBeOn(url, host),
+    ) ||
+    isOfProviderAt(template, host)
   );
 }
 
-function mayHave({ url, variables }: TemplateServer, host: string): boolean {
-  if (variables.length === 0) return false;
-  const allowedHost = hostOf(new URL(url.replaceAll(/\{[^{}]*\}/g, 'variable')));
-  const pattern = allowedHost
-    .split('variable')
-    .map((literal) => literal.replaceAll(/[.*+?^${}()|[\]\\-]/g, '\\$&'))
-    .join('[a-z0-9-]{1,63}');
-  return new RegExp(`^${pattern}$`).test(host);
+/**
+ * By what a request to this host may be one of the service's: a root of its template (`root`), or
+ * the provider of its template (`provider`). Undefined when neither is there.
+ */
+export function otherMatchOf(
+  { baseUrl }: Pick<Service, 'baseUrl'>,
+  template: Reached,
+  host: string,
+): 'root' | 'provider' | undefined {
+  if (prefixesOn(template, { host, baseUrl }).length > 0) return 'root';
+  return isOfProviderAt(template, host) ? 'provider' : undefined;
+}
+
+/** Whether the host is on the list of a built-in provider of the template's accounts. */
+function isOfProviderAt({ auth }: Pick<CompiledTemplate, 'auth'>, host: string): boolean {
+  return auth.some(
+    (method) =>
+      method.type === 'oauth2' &&
+      builtInProviders().get(method.provider)?.hosts.includes(host) === true,
+  );
 }

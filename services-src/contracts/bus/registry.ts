@@ -169,8 +169,10 @@ export const registry = defineContract('registry', {
     repeatable: false,
   },
   /**
-   * The templates, and the connected services of the user and the org, that have this host: deny
-   * rules on any of them apply (docs/reference/permissions.md#what-a-deny-reaches).
+   * The templates, and the connected services of the user and the org, that have this host, whose
+   * API has another root there, or whose provider is there: deny rules on any of them apply
+   * (docs/reference/permissions.md#what-a-deny-reaches). `template` of a service that is found by
+   * another root is the newest version, which names that root.
    */
   findByHost: {
     request: z.strictObject({ orgId: id, userId: id, host }),
