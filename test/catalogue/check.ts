@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 import type { PublishedDocument } from '../support/prism.ts';
+import { spellingKinds } from './spellings.ts';
 
 const reasonSchema = z.string().min(10);
 
@@ -62,6 +63,24 @@ const checkSchema = z.strictObject({
    */
   hidden: z
     .array(z.strictObject({ action: z.string(), at: z.string(), reason: reasonSchema }))
+    .default([]),
+  /**
+   * Texts that a scope parameter accepts although it should leave one spelling of each thing, with
+   * the reason. `params` are paths as in the template. `kinds` are ways of writing
+   * (`otherSpellingsOf`) that stand for another thing at this provider; `values` are texts for which
+   * the provider has another text too, where no pattern can leave one; `unlimited` says that any
+   * text is accepted.
+   */
+  spellings: z
+    .array(
+      z.strictObject({
+        params: z.array(z.string()).min(1),
+        kinds: z.array(z.enum(spellingKinds)).default([]),
+        values: z.array(z.string()).default([]),
+        unlimited: z.boolean().default(false),
+        reason: reasonSchema,
+      }),
+    )
     .default([]),
   /**
    * One example call of each action. The call of a write gives every parameter, and the call of a

@@ -225,60 +225,6 @@ describe('the parameter schemas of the built-in template', () => {
       expect.soft([isValid, ajv.errors], name).toEqual([true, null]);
     }
   });
-
-  interface TestedParam {
-    action: string;
-    name: string;
-    otherParams: Record<string, unknown>;
-  }
-  const project: TestedParam = {
-    action: 'gitlab get_issue',
-    name: 'project',
-    otherParams: { issue_iid: 1 },
-  };
-  const repository: TestedParam = {
-    action: 'github get_issue',
-    name: 'repository',
-    otherParams: { issue_number: 1 },
-  };
-  const issue: TestedParam = { action: 'jira get_issue', name: 'issue_key', otherParams: {} };
-  const page: TestedParam = { action: 'notion get_page', name: 'page_id', otherParams: {} };
-  test.for<[target: TestedParam, value: unknown, accepted: boolean]>([
-    [repository, 'acme/site', true],
-    [repository, 'acme/site.github.io', true],
-    [repository, 'acme/.github', true],
-    [repository, 'Acme/Site', true],
-    [repository, 'site', false],
-    [repository, 'acme/site/issues', false],
-    [repository, 'acme/..', false],
-    [repository, '../site', false],
-    [repository, 'acme/.', false],
-    [repository, 'acme/site?x=y', false],
-    [repository, 'acme/site#x', false],
-    [repository, 'acme%2Fsite', false],
-    [repository, 'acme/*', false],
-    [repository, 'acme/site\n', false],
-    [project, 'acme/site', true],
-    [project, 'acme/web/site', true],
-    [project, '42', false],
-    [project, 42, false],
-    [project, 'Acme/site', false],
-    [project, 'acme/../site', false],
-    [project, 'acme%2fsite', false],
-    [issue, 'SITE-12', true],
-    [issue, 'site-12', false],
-    [issue, '10012', false],
-    [page, '0197e2b4-1234-4000-8000-000000000001', true],
-    [page, '0197E2B4-1234-4000-8000-000000000001', false],
-    [page, '0197e2b41234400080000000000000001', false],
-  ])(
-    'accept one spelling of each resource: asked about the $name $1 for $action, answer $2',
-    ([{ action, name, otherParams: more }, value, accepted]) => {
-      const schema = actions.find(([key]) => key === action)?.[1].paramsSchema ?? false;
-
-      expect(ajv.validate(schema, { ...more, [name]: value })).toBe(accepted);
-    },
-  );
 });
 
 describe('the operations that resolve the ids of the built-in template', () => {
