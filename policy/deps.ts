@@ -5,13 +5,12 @@ import type { registry, ServiceRecord } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
 import type { DecisionStatement } from '#contracts/decision';
 import type { Gap, Permit } from '#contracts/permit';
-import type { CompiledAction, CompiledParam, CompiledTemplate } from '#contracts/template';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { ChainLink, Principal, Role } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import type { CheckValue } from '#json-schema';
 import type { Signer, Verifier } from '#signing';
 import type { Logger } from '#telemetry';
-import type { ParamCheck } from './denials/domain/param-check.ts';
 import type { Rule } from './rules/domain/rule.ts';
 import type { RuleUse } from './rules/rule-use.ts';
 
@@ -112,7 +111,5 @@ export interface Lookups {
   /** Whether an admin of the org gave this base URL. A positive answer stays cached. */
   isKnownAddress(orgId: string, baseUrl: string): Promise<boolean>;
   getValidator(template: CompiledTemplate, action: CompiledAction): CheckValue;
-  /** The check of a parameter's schema, compiled at its first use. */
-  getParamCheck(param: CompiledParam): ParamCheck;
   drop(topic: LookupTopic): void;
 }

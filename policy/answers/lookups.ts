@@ -6,13 +6,11 @@ import type { auth } from '#contracts/bus/auth';
 import type { executor } from '#contracts/bus/executor';
 import type { registry } from '#contracts/bus/registry';
 import type { TemplateReference } from '#contracts/call';
-import type { CompiledParam, CompiledTemplate } from '#contracts/template';
+import type { CompiledTemplate } from '#contracts/template';
 import type { Database } from '#database';
 import type { CheckValue, SchemaChecker } from '#json-schema';
 import { createLookupCache } from '#cache';
 import type { Logger } from '#telemetry';
-import { compileParamCheck } from '../denials/domain/param-check.ts';
-import type { ParamCheck } from '../denials/domain/param-check.ts';
 import type { Lookups, LookupTopic } from '../deps.ts';
 import { listLiveRules } from '../rules/rule.sql.ts';
 import { checkGenuine } from '../services/genuine-template.ts';
@@ -90,7 +88,6 @@ export function createLookups(sources: LookupDeps): Lookups {
       templates.peek({ orgId, template }) ?? uncheckedTemplates.get({ orgId, template }),
     isKnownAddress: createAddressCheck(sources),
     getValidator: createValidators(schemas),
-    getParamCheck,
     drop(topic) {
       for (const cache of cachesByTopic[topic]) cache.drop();
     },
@@ -127,18 +124,6 @@ function createValidators(schemas: SchemaChecker): Lookups['getValidator'] {
     }
     return validator;
   };
-}
-
-/**
- * Each template is cached as one object, so the checks of its parameters stay cached as long as the
- * template does.
- */
-const paramChecks = new WeakMap<CompiledParam, ParamCheck>();
-
-function getParamCheck(param: CompiledParam): ParamCheck {
-  let check = paramChecks.get(param);
-  if (check === undefined) paramChecks.set(param, (check = compileParamCheck(param.schema)));
-  return check;
 }
 
 interface TemplateCacheKey {

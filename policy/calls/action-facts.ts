@@ -8,7 +8,6 @@ import { readNumberTexts } from '#exact-json';
 import {
   actionBaseUrl,
   actionPath,
-  actionQuery,
   givenValue,
   reasonOff,
   refuseOverrideInBody,
@@ -18,8 +17,9 @@ import {
   templateDigest,
 } from '#templates';
 import { listActionNames, listAddressNames, namesOf } from '../denials/domain/deny-names.ts';
-import { readQuery } from '../denials/domain/sent-query.ts';
-import type { SentRequest } from '../denials/domain/sent-request.ts';
+import type { RatedName } from '../denials/domain/deny-names.ts';
+import { isJudgedAsRequest } from '../denials/domain/judged-as-request.ts';
+import { listShadowedNames } from '../denials/domain/request-names.ts';
 import type { Lookups, Owner } from '../deps.ts';
 import { getConnectedService } from '../services/connected-service.ts';
 import { parseBaseUrl } from '../services/domain/hosts.ts';
@@ -31,7 +31,7 @@ import { withDefaults } from './domain/action-params.ts';
 import type { Params } from './domain/action-params.ts';
 import { invalidParamsError } from './domain/invalid-params.ts';
 import { findUnfaithfulValues } from './domain/plain-json.ts';
-import { scopeOfCall } from './domain/scope-values.ts';
+import { keysOfCall } from './domain/scope-values.ts';
 
 /**
  * Establishes the facts of an action call. Throws for a call that could not work even if it were
@@ -51,18 +51,21 @@ export async function establishActionFacts(
   if (issues.length > 0) throw invalidParamsError(issues);
 
   const params = withDefaults(action, call.params);
-  const scope = scopeOfCall(service.name, action, params);
-  const parsedBaseUrl = parseBaseUrl(baseUrl);
-  const request = sentRequestOf(action, params, {
-    prefix: parsedBaseUrl.prefix,
-    runtime: template.runtime,
-  });
-  refuseOverrideInBody(request.body, action.body?.mediaType, (name) => isDeclared(action, name));
+  const keys = keysOfCall(service.name, action, params);
+  const { host, prefix } = parseBaseUrl(baseUrl);
+  const body = bodyOf(action, params);
+  refuseOverrideInBody(body, action.body?.mediaType, (name) => isDeclared(action, name));
+  const path = actionPath(action, params);
+  const request = {
+    method: action.method,
+    path: prefix + path,
+    ...(template.runtime === 'mcp' ? { tool: action.key } : {}),
+  };
   const injections = await findServiceCredentials(lookups, {
     owner,
     service,
     template,
-    host: parsedBaseUrl.host,
+    host,
     isKeyed: false,
     action,
   });
@@ -89,24 +92,45 @@ export async function establishActionFacts(
     action: action.key,
     serviceId: service.id,
     injections,
-    host: parsedBaseUrl.host,
-    keys: scope.keys,
+    host,
+    keys,
     scope: scopeOf(action),
     risk,
     nonRead: !isSafeMethod(action.method) || risk !== 'read' || template.runtime === 'mcp',
     description: cutDescription(renderDescription(action.description, params)),
     isOpenRead: isOpenRead(service, action),
     allowsReads: service.autoAllowReads,
-    ownNames: () => [
-      ...listActionNames(namesOf(service.name, template.key), {
-        action: action.key,
-        args: scope.denyArguments,
-        risk,
-      }),
-      ...listAddressNames({ ...request, host: parsedBaseUrl.host, risk }, injections),
-    ],
+    ownNames: () =>
+      listOwnNames({ service, template, action }, { keys, path, request, injections, host }),
     request,
+    isJudgedAsRequest: isJudgedAsRequest(template, action),
   };
+}
+
+/** The names under which deny rules match the call, but for those of the request that it sends. */
+function listOwnNames(
+  {
+    service,
+    template,
+    action,
+  }: Awaited<ReturnType<typeof getConnectedService>> & {
+    action: CompiledAction;
+  },
+  {
+    keys,
+    path,
+    request,
+    injections,
+    host,
+  }: Pick<CallFacts, 'keys' | 'request' | 'injections' | 'host'> & { path: string },
+): RatedName[] {
+  const serviceNames = namesOf(service.name, template.key);
+  const { risk } = action;
+  return [
+    ...listActionNames(serviceNames, { action: action.key, keys, risk }),
+    ...listShadowedNames(serviceNames, template, { action, path, risk }),
+    ...listAddressNames({ ...request, host, risk }, injections),
+  ];
 }
 
 /**
@@ -186,22 +210,12 @@ export function actionDisabledError(service: string, action: string): AppError {
   );
 }
 
-function sentRequestOf(
-  action: CompiledAction,
-  params: Params,
-  { prefix, runtime }: { prefix: string; runtime: CompiledTemplate['runtime'] },
-): SentRequest {
-  const bodyMembers = action.params.flatMap((param): [string, JsonValue][] => {
+/** The body that the params make; undefined where the whole body is one parameter without a value. */
+function bodyOf(action: CompiledAction, params: Params): JsonValue | undefined {
+  if (action.body?.wholeBody === true) return params['body'];
+  const members = action.params.flatMap((param): [string, JsonValue][] => {
     const value = givenValue(params, param.name);
     return param.in === 'body' && value !== undefined ? [[param.wireName, value]] : [];
   });
-  return {
-    method: action.method,
-    path: prefix + actionPath(action, params),
-    // The query as it will be sent. The members of an object may become separate query parameters.
-    ...readQuery(actionQuery(action, params)),
-    body: action.body?.wholeBody === true ? params['body'] : Object.fromEntries(bodyMembers),
-    ...(action.compose === undefined ? {} : { compose: action.compose }),
-    ...(runtime === 'mcp' ? { tool: action.key } : {}),
-  };
+  return Object.fromEntries(members);
 }

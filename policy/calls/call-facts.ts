@@ -2,7 +2,7 @@ import type { CallTarget, DerivedKey, Injection } from '#contracts/permit';
 import type { CompiledAction } from '#contracts/template';
 import type { Risk } from '#contracts/vocabulary';
 import type { RatedName } from '../denials/domain/deny-names.ts';
-import type { SentRequest } from '../denials/domain/sent-request.ts';
+import type { SentRequest } from '../denials/domain/request-names.ts';
 import type { KeyPosition } from './domain/key-position.ts';
 
 /** The facts of a call that policy has established, and on which the walk decides. */
@@ -41,11 +41,16 @@ export interface CallFacts {
   /** Whether the service lets agents read without a rule. */
   readonly allowsReads: boolean;
   /**
-   * The names under which deny rules match the call at its own service. Further names, at other
-   * services on the host, are looked up only when deny rules exist.
+   * The names under which deny rules match the call at its own service, by its address and by its
+   * credentials.
    */
   readonly ownNames: () => readonly RatedName[];
   readonly request: SentRequest;
+  /**
+   * Whether deny rules also match the operations of services on the host that the request may be.
+   * They are looked up only when deny rules exist.
+   */
+  readonly isJudgedAsRequest: boolean;
 }
 
 const descriptionCharactersMax = 2000;

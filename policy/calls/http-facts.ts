@@ -4,8 +4,6 @@ import { keyCharactersMax, connectionKey, httpKey, secretKey } from '#permission
 import { templateDigest } from '#templates';
 import { listAliasKeys } from '../denials/domain/deny-names.ts';
 import { higherRisk } from '../denials/domain/risks.ts';
-import { readQuery } from '../denials/domain/sent-query.ts';
-import type { ReadQuery } from '../denials/domain/sent-query.ts';
 import type { Lookups, Owner } from '../deps.ts';
 import { getConnectedService } from '../services/connected-service.ts';
 import type { CallFacts } from './call-facts.ts';
@@ -67,8 +65,7 @@ export async function establishHttpFacts(
   if (key.key.length > keyCharactersMax) {
     throw invalidParamError('path', 'is too long to be part of a permission key');
   }
-  const query = queryOf(call);
-  const leastRisk = mayNameOperation(call, { injections, query }) ? 'write' : 'read';
+  const leastRisk = mayNameOperation(call, injections) ? 'write' : 'read';
   const risk = higherRisk(riskOfMethod(call.method), leastRisk);
   return {
     target,
@@ -87,12 +84,8 @@ export async function establishHttpFacts(
     isOpenRead: false,
     allowsReads: false,
     ownNames: () => listAliasKeys(injections, { host: to.host, risk }),
-    request: {
-      method: call.method,
-      path: to.path,
-      ...query,
-      body: isReadAsUtf8(call.headers) ? call.body : undefined,
-    },
+    request: { method: call.method, path: to.path },
+    isJudgedAsRequest: true,
   };
 }
 
@@ -134,27 +127,4 @@ function credentialKeysOf(injections: readonly Injection[], host: string) {
     kind === 'secret' ? secretKey(credentialName, host) : connectionKey(credentialName, host),
   );
   return [...new Map(keys.map((key) => [key.key, key])).values()];
-}
-
-/** Combines the query in the URL with the query parameters of the call. */
-function queryOf({ target, query }: HttpCall): ReadQuery {
-  const queryIndex = target.indexOf('?');
-  const further = Object.entries(query).flatMap(([name, values]) =>
-    [values].flat().map((value): [string, string] => [name, value]),
-  );
-  return readQuery(queryIndex < 0 ? '' : target.slice(queryIndex + 1), further);
-}
-
-/**
- * Whether servers read the body as UTF-8. To a server that reads UTF-7 or UTF-16, the bytes of the
- * body mean another text.
- */
-function isReadAsUtf8(headers: HttpCall['headers']): boolean {
-  return Object.entries(headers).every(
-    ([name, value]) =>
-      name.toLowerCase() !== 'content-type' ||
-      [...value.matchAll(/charset\*?\s*=\s*["']?([^"';,\s]*)/gi)].every(([, charset = '']) =>
-        /^(?:utf-?8|us-ascii)$/i.test(charset),
-      ),
-  );
 }

@@ -5,7 +5,6 @@ import type { ServiceRecord } from '#contracts/bus/registry';
 import { compilePattern } from '#permission-key';
 import { actionOf, paramOf, templateOf } from '../action.testing.ts';
 import type { Lookups } from '../deps.ts';
-import { compileParamCheck } from './domain/param-check.ts';
 import { searchStoppedActions } from './stopped-actions.ts';
 
 const owner = { orgId: 'org', userId: 'ann' };
@@ -44,7 +43,6 @@ const lookups = {
   getTemplate,
   getUncheckedTemplate: getTemplate,
   findByHost: async () => ({ services, templates: [], isCut: false }),
-  getParamCheck: ({ schema }: { schema: never }) => compileParamCheck(schema),
 } as unknown as Lookups;
 
 test('the search for the actions that a deny rule stops lets other requests run meanwhile, whatever templates members wrote', async () => {

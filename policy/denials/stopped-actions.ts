@@ -4,34 +4,27 @@ import type { Deadline } from '#bus';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { Risk } from '#contracts/vocabulary';
-import { unknownPosition } from '#permission-key';
+import { actionKey, encodeAsterisks, unknownPosition } from '#permission-key';
 import type { Pattern } from '#permission-key';
 import { actionBaseUrl, scopeOf } from '#templates';
+import type { PathBudget } from '#templates';
 import type { Lookups, Owner } from '../deps.ts';
 import { parseBaseUrl } from '../services/domain/hosts.ts';
-import {
-  listActionNames,
-  listCredentialNames,
-  namesOf,
-  neighbourNames,
-} from './domain/deny-names.ts';
-import type { Neighbour, RatedName } from './domain/deny-names.ts';
-import { concernsService, couldDeny, couldDenyAddress } from './domain/deny-patterns.ts';
-import { createNameBudget } from './domain/name-budget.ts';
-import type { NameBudget } from './domain/name-budget.ts';
+import { listActionNames, listCredentialNames, namesOf } from './domain/deny-names.ts';
+import type { RatedName } from './domain/deny-names.ts';
+import { couldDeny } from './domain/deny-patterns.ts';
+import { isJudgedAsRequest } from './domain/judged-as-request.ts';
 import { isAtLeast } from './domain/risks.ts';
-import { toAnyServiceName, loadNeighbours } from './other-names.ts';
+import { findOtherNames } from './other-names.ts';
 
 /** The most actions that the answer to creating a deny rule names. */
 const namedActionsMax = 100;
-/**
- * The budget for the search, in steps of about 10 ns, and after how many steps other requests run.
- */
-const searchStepsMax = 30_000_000;
-const stepsBetweenYieldsMax = 500_000;
-const stepsPerAction = 500;
 /** The most services that are searched. Each service takes a few requests to the registry. */
 const searchedServicesMax = 2_000;
+/** After how many actions other requests run. */
+const actionsBetweenTurns = 50;
+/** The steps, of about 10 ns each, in which the search looks requests up in templates. */
+const searchStepsMax = 30_000_000;
 /** The search stops when less time than this is left until the deadline of the answer. */
 const reservedMs = 1_500;
 
@@ -60,20 +53,21 @@ export async function searchStoppedActions(
   { deadline, ...denied }: DenyCondition & { deadline: Deadline },
 ): Promise<StoppedActions> {
   const stops: StoppedActions['stoppedActions'] = [];
-  const stepBudget = { left: searchStepsMax, sinceYield: 0 };
+  const limit: SearchLimit = { budget: { left: searchStepsMax }, deadline };
   let [ofOthers, left] = [0, searchedServicesMax];
   for await (const service of services) {
     left -= 1;
-    if (left < 0 || deadline.remainingMs() < reservedMs)
+    if (left < 0 || isReached(limit))
       return { stoppedActions: stops, stoppedServicesOfOthers: ofOthers, isCut: true };
     const { orgId, userId } = owner;
     const isOthers = service.ownerId !== null && service.ownerId !== userId;
     const serviceOwner = { orgId, userId: service.ownerId ?? userId };
-    for await (const action of listStoppedActions(
-      lookups,
-      { owner: serviceOwner, service, stepBudget },
+    for await (const action of listStoppedActions(lookups, {
+      owner: serviceOwner,
+      service,
       denied,
-    )) {
+      limit,
+    })) {
       if (isOthers) {
         ofOthers += 1;
         break;
@@ -82,140 +76,117 @@ export async function searchStoppedActions(
         return { stoppedActions: stops, stoppedServicesOfOthers: ofOthers, isCut: true };
       stops.push({ service: service.name, action });
     }
-    if (stepBudget.left < 0)
+    if (isReached(limit))
       return { stoppedActions: stops, stoppedServicesOfOthers: ofOthers, isCut: true };
   }
   return { stoppedActions: stops, stoppedServicesOfOthers: ofOthers, isCut: false };
 }
 
-/** Yields the keys of one service's stopped actions. Ends early when the budget is used up. */
+interface SearchLimit {
+  readonly budget: PathBudget;
+  readonly deadline: Deadline;
+}
+
+function isReached({ budget, deadline }: SearchLimit): boolean {
+  return budget.left < 0 || deadline.remainingMs() < reservedMs;
+}
+
+interface ServiceSearch {
+  readonly owner: Owner;
+  readonly service: ServiceRecord;
+  readonly denied: DenyCondition;
+  readonly limit: SearchLimit;
+}
+
+/** Yields the keys of one service's stopped actions. Ends early when the limit is reached. */
 async function* listStoppedActions(
   lookups: Lookups,
-  {
-    owner,
-    service,
-    stepBudget,
-  }: { owner: Owner; service: ServiceRecord; stepBudget: { left: number; sinceYield: number } },
-  denyCondition: DenyCondition,
+  { owner, service, denied, limit }: ServiceSearch,
 ): AsyncIterable<string> {
   const template = await lookups.getUncheckedTemplate(owner.orgId, service.template);
-  const neighboursByHost = new Map<string, HostNeighbours>();
-  const actions = Object.values(template.actions).filter(({ disabled }) => !disabled);
-  for (const action of actions) {
-    const baseUrl = actionBaseUrl(template, action, service.baseUrl);
-    if (baseUrl === undefined) continue;
-    const { host } = parseBaseUrl(baseUrl);
-    const hostNeighbours =
-      neighboursByHost.get(host) ??
-      (await neighboursOf(lookups, { owner, service, template, host }, denyCondition));
-    neighboursByHost.set(host, hostNeighbours);
-    const budget = createNameBudget();
-    const stepsBefore = budget.left;
-    const isActionStopped = isStopped(
-      { service, template, action, baseUrl, hostNeighbours, budget },
-      denyCondition,
-    );
-    const steps =
-      stepsPerAction * (1 + hostNeighbours.neighbours.length) + stepsBefore - budget.left;
-    stepBudget.left -= steps;
-    if (stepBudget.left < 0) return;
-    stepBudget.sinceYield += steps;
-    if (stepBudget.sinceYield > stepsBetweenYieldsMax) {
-      stepBudget.sinceYield = 0;
+  let actionsSinceTurn = 0;
+  for (const action of Object.values(template.actions)) {
+    if (action.disabled) continue;
+    // Looking a request up in the templates of its host takes longer than comparing names.
+    actionsSinceTurn += isJudgedAsRequest(template, action) ? actionsBetweenTurns : 1;
+    if (actionsSinceTurn >= actionsBetweenTurns) {
+      actionsSinceTurn = 0;
       await setImmediate();
+      if (isReached(limit)) return;
     }
-    if (isActionStopped) yield action.key;
+    const names = await listPossibleNames(
+      lookups,
+      { owner, service, template, action },
+      { ...denied, budget: limit.budget },
+    );
+    if (names.some((name) => isStoppedBy(denied, name))) yield action.key;
   }
 }
 
+function isStoppedBy({ pattern, riskAtLeast }: DenyCondition, name: RatedName): boolean {
+  return (riskAtLeast === null || isAtLeast(name.risk, riskAtLeast)) && couldDeny(pattern, name);
+}
+
 interface ConnectedAction {
+  readonly owner: Owner;
   readonly service: ServiceRecord;
   readonly template: CompiledTemplate;
+  readonly action: CompiledAction;
 }
 
-interface HostNeighbours {
-  readonly neighbours: readonly Neighbour[];
-  /**
-   * Whether the host has more neighbours than these. Then a call may be an operation of any
-   * service.
-   */
-  readonly isCut: boolean;
-}
-
-/** The other services and templates on the host of an action, if the rule names one of them. */
-async function neighboursOf(
+/** The names that calls of the action can have, with `**` for the values of its path. */
+async function listPossibleNames(
   lookups: Lookups,
-  { owner, service, template, host }: ConnectedAction & { owner: Owner; host: string },
-  { pattern }: DenyCondition,
-): Promise<HostNeighbours> {
-  const serviceNames = namesOf(service.name, template.key);
-  // If the rule concerns the service by its own names, the names of its neighbours are not needed.
-  if (serviceNames.some((name) => concernsService(pattern, name)))
-    return { neighbours: [], isCut: false };
-  const { neighbours, isCut } = await loadNeighbours(lookups, [pattern], {
-    owner,
-    host,
-    budget: createNameBudget(),
-  });
-  return { neighbours: neighbours.map((each) => ({ ...each, fits: () => false })), isCut };
-}
-
-function isStopped(
-  {
-    service,
-    template,
-    action,
-    baseUrl,
-    hostNeighbours,
-    budget,
-  }: ConnectedAction & {
-    action: CompiledAction;
-    /** Where calls of the action go. */
-    baseUrl: string;
-    hostNeighbours: HostNeighbours;
-    budget: NameBudget;
-  },
-  { pattern, riskAtLeast }: DenyCondition,
-): boolean {
+  { owner, service, template, action }: ConnectedAction,
+  { pattern, budget }: Pick<DenyCondition, 'pattern'> & { budget: PathBudget },
+): Promise<RatedName[]> {
+  const baseUrl = actionBaseUrl(template, action, service.baseUrl);
+  if (baseUrl === undefined) return [];
   const { method, risk } = action;
   const { host, prefix } = parseBaseUrl(baseUrl);
-  // The path contains placeholders, because the values of a future call are unknown.
-  const path = prefix + action.path;
+  const address = encodeAsterisks(host + prefix + action.path).replaceAll(/\{[^{}]*\}/g, '**');
   const tool = template.runtime === 'mcp' ? action.key : undefined;
-  const request = { method, path, query: undefined, body: undefined, tool };
-  const ratedNames: RatedName[] = [
+  const request = { method, path: prefix + action.path, tool };
+  return [
     ...listActionNames(namesOf(service.name, template.key), {
       action: action.key,
-      args: possibleArgumentsOf(action),
+      keys: [possibleKeyOf(service.name, action)],
       risk,
     }),
     ...listCredentialNames(credentialsOf({ service, template }), { host, risk }),
-    ...neighbourNames(hostNeighbours.neighbours, request, { risk, budget }),
-    ...(hostNeighbours.isCut ? [toAnyServiceName(risk)] : []),
+    { service: 'http', action: method, args: [address], risk, needs: 'host' },
+    ...(isJudgedAsRequest(template, action)
+      ? await findOtherNames(lookups, [pattern], {
+          owner,
+          host,
+          risk,
+          request,
+          budget,
+          ownTemplate: service.template,
+        })
+      : []),
   ];
-  const isRisky = (each: Risk) => riskAtLeast === null || isAtLeast(each, riskAtLeast);
-  return (
-    ratedNames.some((name) => isRisky(name.risk) && couldDeny(pattern, name)) ||
-    (isRisky(risk) && couldDenyAddress(pattern, { method, host, path }))
-  );
 }
 
 /**
- * The arguments that calls of the action can have: any value in each of its positions. Undefined when
- * the argument may be anything, as when a call gives no value at all.
+ * A key that stands for those of all calls of the action: any value in each of its positions, or any
+ * argument where a call may leave it out or give several.
  */
-function possibleArgumentsOf(action: CompiledAction): readonly string[] | undefined {
+function possibleKeyOf(service: string, action: CompiledAction) {
   const positions = scopeOf(action);
-  const canBeUnknown =
+  const isAnyArgument =
     positions.length < 2 ||
     positions.some(({ isList }) => isList) ||
     positions.every(({ sources }) =>
       sources.every(({ param, steps }) => !param.required || steps.length > 0),
     );
-  return canBeUnknown ? undefined : [positions.map(() => unknownPosition).join('/')];
+  const key = actionKey(service, action.key);
+  if (isAnyArgument) return key;
+  const arg = positions.map(() => unknownPosition).join('/');
+  return { ...key, arg };
 }
 
-function credentialsOf({ service, template }: ConnectedAction) {
+function credentialsOf({ service, template }: Pick<ConnectedAction, 'service' | 'template'>) {
   const schemes = new Set(template.security.flat());
   const secrets = Object.entries(service.secrets)
     .filter(([scheme]) => schemes.has(scheme))

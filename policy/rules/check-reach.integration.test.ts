@@ -147,15 +147,6 @@ describe('a rule that may match calls later says that it matches nothing yet', (
     });
   });
 
-  test('unless it stops calls of another service on the same host', async () => {
-    connectGithub(world, ann, { name: 'near', template: templateAt('tools') });
-    await world.settle();
-    const rule = await world.rule(ann, bot, 'deny near:delete_note:*');
-
-    expect(rule.stops).toContainEqual({ service: 'notes', action: 'create_note' });
-    expect(rule).not.toHaveProperty('matches_nothing');
-  });
-
   test('of the whole org, without telling what only other members have', async () => {
     expect(await world.rule(admin, null, 'deny notes:secret_action:*')).toMatchObject({
       matches_nothing: 'The service notes has no call that the rule matches yet.',

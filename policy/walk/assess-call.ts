@@ -47,13 +47,11 @@ export async function assessCall(
     const verdict = denial ? ({ outcome: 'denied', denial } as const) : undefined;
     return { verdict: verdict ?? { outcome: 'platform' }, walked: callWithOwnNames };
   }
-  const otherNames = await findOtherNames(lookups, denies, {
-    owner: caller,
-    host: facts.host,
-    risk: facts.risk,
-    request: facts.request,
-    budget: walkedCall.budget.names,
-  });
+  const { host, risk, request, target } = facts;
+  const ownTemplate = target.kind === 'action' ? target.template : undefined;
+  const otherNames = facts.isJudgedAsRequest
+    ? await findOtherNames(lookups, denies, { owner: caller, host, risk, request, ownTemplate })
+    : [];
   const callWithAllNames = { ...walkedCall, denyNames: [...ownNames, ...otherNames] };
   return {
     verdict: walk(rulesByIdentity, caller.identityId, callWithAllNames),

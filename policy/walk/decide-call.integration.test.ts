@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { policy } from '#contracts/bus/policy';
 import type { Call, CallOptions, HttpCall } from '#contracts/call';
-import type { JsonValue } from '#contracts/vocabulary';
 import type { ErrorCode } from '#errors';
 import { digestOf } from '#signing';
 import { actionOf, paramOf } from '../action.testing.ts';
@@ -90,7 +89,7 @@ describe('policy, deciding the call of an action,', () => {
     });
 
     expect(world.gapIn(await decideFor('漢'.repeat(60))).keys).toHaveLength(20);
-    await expect(decideFor('漢'.repeat(100))).rejects.toEqual(isTooLong);
+    await expect(decideFor('漢'.repeat(200))).rejects.toEqual(isTooLong);
     await world.rule(ann, bot, 'allow lists:*:*');
     expect(world.permitIn(await decideFor('漢'.repeat(200))).keys).toHaveLength(20);
     await expect(decideFor('漢'.repeat(1_000))).rejects.toEqual(isTooLong);
@@ -455,13 +454,13 @@ describe('a deny rule for one action and argument', () => {
       'denied',
     ],
     [
-      'does not refuse another argument',
+      'refuses a raw call of the operation with any argument',
       { ...raw, target: `https://${host}/repos/acme/x/issues` },
-      'permit',
+      'denied',
     ],
     [
       'does not refuse another method',
-      { ...raw, method: 'GET', target: `https://${host}/zen` },
+      { ...raw, method: 'GET', target: `https://${host}/repos/acme/site/issues` },
       'permit',
     ],
     [
@@ -491,42 +490,8 @@ describe('a deny rule for one action and argument', () => {
     expect(await outcome({ ...createIssue, service: 'mine', action: 'post' })).toBe('denied');
   });
 
-  test('also refuses an object whose members become the denied parameter of the request', async () => {
-    const [template] = world.neighbours.templates;
-    const findActions = (more: Parameters<typeof actionOf>[1]) => ({
-      find: actionOf('find', { path: '/find', ...more }),
-    });
-    const filter = paramOf('filter', 'query', { schema: { type: 'object' } });
-    const topic = paramOf('topic', 'query');
-    world.neighbours.templates.push(
-      {
-        ...template!,
-        key: 'theirs',
-        actions: findActions({ params: [topic], scopeParam: 'topic' }),
-      },
-      {
-        ...template!,
-        key: 'objects',
-        tier: 'user',
-        ownerId: ann.id,
-        actions: findActions({ params: [filter] }),
-      },
-    );
-    connectGithub(world, ann, {
-      name: 'objects',
-      template: { key: 'objects', tier: 'user', ownerId: ann.id, version: 1 },
-    });
-    await world.settle();
-    await world.rule(ann, bot, 'deny theirs:find:secret');
-    const call = { ...listIssues, service: 'objects', action: 'find' };
-
-    expect(await outcome({ ...call, params: { filter: { topic: 'secret' } } })).toBe('denied');
-    expect(await outcome({ ...call, params: { filter: { topic: 'public' } } })).not.toBe('denied');
-  });
-
   test('also refuses a call without the argument, and another action with the same path', async () => {
     await world.rule(ann, bot, 'deny github:users.me:somebody');
-    await world.rule(ann, bot, 'deny github:messages.post:secret');
 
     expect(await outcome({ ...listIssues, action: 'users.me', params: {} })).toBe('denied');
     expect(await outcome({ ...listIssues, action: 'users.get', params: { name: 'me' } })).toBe(
@@ -535,11 +500,6 @@ describe('a deny rule for one action and argument', () => {
     expect(await outcome({ ...listIssues, action: 'users.get', params: { name: 'ann' } })).toBe(
       'permit',
     );
-    const decidePost = (body: JsonValue) =>
-      outcome({ ...raw, target: `https://${host}/messages`, body });
-    expect(await decidePost({ channel: 'secret' })).toBe('denied');
-    expect(await decidePost({ channel: 'public' })).toBe('permit');
-    expect(await decidePost({})).toBe('denied');
   });
 });
 

@@ -1,10 +1,8 @@
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { Gap } from '#contracts/permit';
-import type { CompiledAction } from '#contracts/template';
+import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
-import { scopeOf } from '#templates';
 import { isOpenRead } from '../calls/action-facts.ts';
-import { denyArgumentsOfKeys } from '../calls/domain/scope-values.ts';
 import {
   listActionNames,
   listAddressNames,
@@ -12,12 +10,15 @@ import {
   namesOf,
 } from '../denials/domain/deny-names.ts';
 import type { RatedName } from '../denials/domain/deny-names.ts';
-import { findOtherNames, recallArguments } from '../denials/other-names.ts';
+import { isJudgedAsRequest } from '../denials/domain/judged-as-request.ts';
+import { listShadowedNames } from '../denials/domain/request-names.ts';
+import { findOtherNames } from '../denials/other-names.ts';
 import type { Lookups } from '../deps.ts';
+import { parseBaseUrl } from '../services/domain/hosts.ts';
 import { denyPatternsIn } from './domain/chain-rules.ts';
 import type { RulesByIdentity } from './domain/chain-rules.ts';
 import { createDecisionBudget } from './domain/denial.ts';
-import type { DecisionBudget, WalkedCall } from './domain/denial.ts';
+import type { WalkedCall } from './domain/denial.ts';
 
 /**
  * A suspended call as the walk decides on it at the replay: the facts are those in the permission
@@ -28,7 +29,6 @@ export async function recallCall(
   rulesByIdentity: RulesByIdentity,
   gap: Gap,
 ): Promise<WalkedCall> {
-  const budget = createDecisionBudget();
   const currentAction = await findCurrentAction(lookups, gap);
   return {
     keys: gap.derivedKeys,
@@ -38,66 +38,79 @@ export async function recallCall(
     isOpenRead:
       currentAction !== undefined && isOpenRead(currentAction.service, currentAction.action),
     denyNames: [
-      ...ownNamesOf(gap, currentAction?.action),
-      ...(await otherNamesOf(lookups, rulesByIdentity, { gap, budget })),
+      ...ownNamesOf(gap, currentAction),
+      ...(await otherNamesOf(lookups, rulesByIdentity, { gap, action: currentAction?.action })),
     ],
-    budget,
+    budget: createDecisionBudget(),
   };
 }
 
-function ownNamesOf(gap: Gap, action: CompiledAction | undefined): RatedName[] {
+interface CurrentAction {
+  readonly service: ServiceRecord;
+  readonly template: CompiledTemplate;
+  readonly action: CompiledAction;
+}
+
+function ownNamesOf(gap: Gap, currentAction: CurrentAction | undefined): RatedName[] {
   const { target, derivedKeys, risk, injections, hosts, otherNames } = gap;
   const [host] = hosts;
   if (target.kind !== 'action') return listAliasKeys(injections, { host: host ?? '', risk });
-  const deniedArguments = denyArgumentsOfKeys(
-    derivedKeys,
-    action === undefined ? 1 : scopeOf(action).length,
-  );
   const serviceNames = namesOf(target.service, target.template.key);
   return [
-    ...listActionNames(serviceNames, { action: target.action, args: deniedArguments, risk }),
+    ...listActionNames(serviceNames, { action: target.action, keys: derivedKeys, risk }),
     ...(otherNames === undefined || host === undefined
       ? []
       : listAddressNames(
           { method: otherNames.method, host, path: otherNames.path, risk },
           injections,
         )),
+    ...(otherNames === undefined || currentAction === undefined
+      ? []
+      : listShadowedNames(serviceNames, currentAction.template, {
+          action: currentAction.action,
+          path: otherNames.path.slice(parseBaseUrl(target.baseUrl).prefix.length),
+          risk,
+        })),
   ];
 }
 
+/** An action that its service no longer has is judged as a request too. */
 async function otherNamesOf(
   lookups: Lookups,
   rulesByIdentity: RulesByIdentity,
-  { gap, budget }: { gap: Gap; budget: DecisionBudget },
+  { gap, action }: { gap: Gap; action: CompiledAction | undefined },
 ): Promise<RatedName[]> {
-  const { otherNames, orgId, userId, hosts, risk } = gap;
+  const { otherNames, orgId, userId, hosts, risk, target } = gap;
   const [host] = hosts;
   if (otherNames === undefined || host === undefined) return [];
-  const { method, path, tool, known } = otherNames;
-  const namesElsewhere = await findOtherNames(lookups, denyPatternsIn(rulesByIdentity), {
+  if (
+    target.kind === 'action' &&
+    action !== undefined &&
+    !isJudgedAsRequest(target.template, action)
+  ) {
+    return [];
+  }
+  const { method, path, tool } = otherNames;
+  return findOtherNames(lookups, denyPatternsIn(rulesByIdentity), {
     owner: { orgId, userId },
     host,
     risk,
-    request: { method, path, query: undefined, body: undefined, tool },
-    budget: budget.names,
+    request: { method, path, tool },
+    ownTemplate: target.kind === 'action' ? target.template : undefined,
   });
-  return recallArguments(namesElsewhere, known);
 }
 
 /**
  * The current service and action; undefined if the name now stands for another service, or if the
  * service no longer has the action.
  */
-async function findCurrentAction(
-  lookups: Lookups,
-  gap: Gap,
-): Promise<{ service: ServiceRecord; action: CompiledAction } | undefined> {
+async function findCurrentAction(lookups: Lookups, gap: Gap): Promise<CurrentAction | undefined> {
   if (gap.target.kind !== 'action') return undefined;
   const service = await findService(lookups, gap);
   if (service === undefined || service.id !== gap.target.serviceId) return undefined;
   const template = await lookups.getTemplate(gap.orgId, gap.target.template);
   const action = template.actions[gap.target.action];
-  return action === undefined ? undefined : { service, action };
+  return action === undefined ? undefined : { service, template, action };
 }
 
 async function findService(lookups: Lookups, gap: Gap): Promise<ServiceRecord | undefined> {

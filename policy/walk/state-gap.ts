@@ -3,7 +3,7 @@ import type { Gap, Permit } from '#contracts/permit';
 import type { ChainLink, Principal } from '#contracts/vocabulary';
 import type { CallFacts } from '../calls/call-facts.ts';
 import { couldDeny, hostOf, createServiceTest } from '../denials/domain/deny-patterns.ts';
-import { namesOnHost, rememberOtherNames } from '../denials/other-names.ts';
+import { namesOnHost, rememberRequest } from '../denials/other-names.ts';
 import type { Deps } from '../deps.ts';
 import { actionWordsOf } from '../rules/domain/permission-words.ts';
 import { inheritsReads } from './domain/authority.ts';
@@ -69,7 +69,6 @@ export async function stateGap(
   const { subject, chain, facts } = decisionInput;
   const uncoveredKeys = keys.filter(({ cover }) => cover === null).map(({ key }) => key);
   const placement = findPlacement(chain);
-  const { method } = facts.request;
   return {
     ...statePermitContent(decisionInput),
     jti: newId(),
@@ -93,14 +92,7 @@ export async function stateGap(
     ),
     autoCallOnApprove: subject.autoCallOnApprove,
     issuedAt: now(),
-    otherNames: await rememberOtherNames(lookups, {
-      owner: subject,
-      host: facts.host,
-      risk: facts.risk,
-      request: facts.request,
-      budget: walked.budget.names,
-      method,
-    }),
+    otherNames: rememberRequest(facts.request),
   };
 }
 

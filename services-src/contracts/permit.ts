@@ -151,9 +151,8 @@ export const ladderStep = z.strictObject({
 export type LadderStep = z.infer<typeof ladderStep>;
 
 /**
- * What policy needs to check deny rules again at the replay. A deny rule also matches a call under
- * the names of other services on the call's host; they are found by method and path
- * (docs/reference/permissions.md#what-a-deny-reaches).
+ * What policy needs to check deny rules again at the replay: the request, by which operations of
+ * services on the host are found (docs/reference/permissions.md#what-a-deny-reaches).
  */
 export const denyNameData = z.strictObject({
   method: httpMethod,
@@ -161,10 +160,7 @@ export const denyNameData = z.strictObject({
   path: z.string().max(8192),
   /** The tool of an MCP call: services on one endpoint differ only by the tool. */
   tool: z.string().max(128).optional(),
-  /**
-   * Permission keys whose `arg` came from the query or the body, which policy does not have at the
-   * replay. An action has several entries when the value of its argument is a list.
-   */
+  /** Empty since arguments of requests are not read; earlier releases write and require it. */
   known: z
     .array(z.strictObject({ service: z.string(), action: z.string(), arg: z.string() }))
     .max(200),

@@ -56,21 +56,6 @@ export function compileSchema(schema: Schema): FindErrors {
     });
 }
 
-/**
- * Creates a function that says whether a value meets the schema; it throws `TooCostly` like
- * `FindErrors`.
- */
-export function compileTest(schema: Schema): (value: unknown, budget: Budget) => boolean {
-  validators ??= createValidators();
-  const size = weighJson(schema);
-  const isValid = compileOnce(validators.first, schema);
-  return (value, budget) =>
-    runWithinSteps(budget, () => {
-      spendPairs(value, size, budget);
-      return isValid(value);
-    });
-}
-
 function spendPairs(value: unknown, size: number, budget: Budget): number {
   const pairsMax = Math.max(0, Math.floor(budget.pairs / size)) + 1;
   const cost = weighJson(value, pairsMax) * size;

@@ -112,43 +112,83 @@ interface Tokens {
   readonly budget?: GlobBudget | undefined;
 }
 
-function run(
-  { literals, onAny, onSegment, movesOf, moves }: Glob,
-  { length, tokenAt, budget }: Tokens,
-): boolean {
-  const words = onAny.length;
+function run(glob: Glob, { length, tokenAt, budget }: Tokens): boolean {
+  const words = glob.onAny.length;
   let states = new Uint32Array(words);
   let nextStates = new Uint32Array(words);
   states[0] = 1;
   for (let index = 0; index < length; index += 1) {
     if (budget !== undefined) budget.left -= words;
-    const token = tokenAt(index);
-    const packedMove = movesOf.get(token) ?? -1;
-    const wordIndex = Math.floor(packedMove / packingFactor);
-    const count = packedMove % packingFactor;
-    const segmentMask = token === slashCode || token === anyRun ? 0 : 0xffffffff;
-    let carry = 0;
-    let aliveStates = 0;
-    for (let word = 0; word < words; word += 1) {
-      const currentState = states[word] ?? 0;
-      const stays = (onAny[word] ?? 0) | ((onSegment[word] ?? 0) & segmentMask);
-      const movedState =
-        count === 0 ? ((currentState << 1) | carry) & (moves[wordIndex + word] ?? 0) : 0;
-      carry = currentState >>> 31;
-      const result = (currentState & stays) | movedState;
-      nextStates[word] = result;
-      aliveStates |= result;
-    }
-    for (let each = 0; each < count; each += 1) {
-      const state = moves[wordIndex + each] ?? 0;
-      if (!isSet(states, state - 1)) continue;
-      setBit(nextStates, state);
-      aliveStates = 1;
-    }
-    if (aliveStates === 0) return false;
+    if (!readToken(glob, tokenAt(index), { states, nextStates })) return false;
     [states, nextStates] = [nextStates, states];
   }
-  return isSet(states, literals);
+  return isSet(states, glob.literals);
+}
+
+/** Reads one token from `states` into `nextStates`. Returns false when no state is left. */
+function readToken(
+  { onAny, onSegment, movesOf, moves }: Glob,
+  token: Token,
+  { states, nextStates }: { states: Uint32Array; nextStates: Uint32Array },
+): boolean {
+  const packedMove = movesOf.get(token) ?? -1;
+  const wordIndex = Math.floor(packedMove / packingFactor);
+  const count = packedMove % packingFactor;
+  const segmentMask = token === slashCode || token === anyRun ? 0 : 0xffffffff;
+  let carry = 0;
+  let aliveStates = 0;
+  for (let word = 0; word < onAny.length; word += 1) {
+    const currentState = states[word] ?? 0;
+    const stays = (onAny[word] ?? 0) | ((onSegment[word] ?? 0) & segmentMask);
+    const movedState =
+      count === 0 ? ((currentState << 1) | carry) & (moves[wordIndex + word] ?? 0) : 0;
+    carry = currentState >>> 31;
+    const result = (currentState & stays) | movedState;
+    nextStates[word] = result;
+    aliveStates |= result;
+  }
+  for (let each = 0; each < count; each += 1) {
+    const state = moves[wordIndex + each] ?? 0;
+    if (!isSet(states, state - 1)) continue;
+    setBit(nextStates, state);
+    aliveStates = 1;
+  }
+  return aliveStates !== 0;
+}
+
+/**
+ * Whether some text matches both patterns. A wildcard of the other pattern is read as every run that
+ * it may stand for: all states are reached that literals lead to, for `*` up to the next `/`.
+ */
+export function overlapsPattern(glob: Glob, otherPattern: string, budget?: GlobBudget): boolean {
+  const words = glob.onAny.length;
+  let states = new Uint32Array(words);
+  let nextStates = new Uint32Array(words);
+  states[0] = 1;
+  for (const token of tokensOf(otherPattern)) {
+    if (token === anyRun || token === segmentRun) {
+      if (budget !== undefined) budget.left -= glob.literals;
+      for (let state = 0; state < glob.literals; state += 1) {
+        if (!isSet(states, state) || isSet(states, state + 1)) continue;
+        if (token === anyRun || !isReachedBySlash(glob, state + 1)) setBit(states, state + 1);
+      }
+      continue;
+    }
+    if (budget !== undefined) budget.left -= words;
+    if (!readToken(glob, token, { states, nextStates })) return false;
+    [states, nextStates] = [nextStates, states];
+  }
+  return isSet(states, glob.literals);
+}
+
+function isReachedBySlash({ movesOf, moves }: Glob, state: number): boolean {
+  const packedMove = movesOf.get(slashCode);
+  if (packedMove === undefined) return false;
+  const start = Math.floor(packedMove / packingFactor);
+  const count = packedMove % packingFactor;
+  if (count === 0) return isSet(moves, 32 * start + state);
+  for (let each = 0; each < count; each += 1) if (moves[start + each] === state) return true;
+  return false;
 }
 
 function tokensOf(pattern: string): Token[] {

@@ -1,5 +1,4 @@
-export { compileGlob, matchesText } from './glob.ts';
-export { patternsOverlap as overlaps } from './overlap.ts';
+export { compileGlob, matchesText, overlapsPattern } from './glob.ts';
 export type { Glob, GlobBudget } from './glob.ts';
 export {
   keyCharactersMax,
@@ -25,14 +24,10 @@ export {
   anyMethod,
   anyName,
   encodeAsterisks,
-  encodeLookalikeAsterisks,
   hasWildcard,
   isAnyArgument,
-  isWildcardAt,
-  literalEndsOf,
   mapLiterals,
   restoreWildcards,
   splitAddress,
-  withoutOuterSlashes,
   writtenHostOf,
 } from './wildcards.ts';

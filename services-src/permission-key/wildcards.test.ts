@@ -1,38 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  encodeLookalikeAsterisks,
-  literalEndsOf,
-  mapLiterals,
-  restoreWildcards,
-  splitAddress,
-  withoutOuterSlashes,
-  writtenHostOf,
-} from './wildcards.ts';
+import { mapLiterals, restoreWildcards, splitAddress, writtenHostOf } from './wildcards.ts';
 
 describe('the wildcards of a pattern', () => {
-  test.for([
-    ['acme/*/site', 'acme/', '/site'],
-    ['**', '', ''],
-    ['a*b*c', 'a', 'c'],
-    ['acme', 'acme', 'acme'],
-  ])('%s has literal text at its ends', ([pattern = '', head, tail]) => {
-    expect(literalEndsOf(pattern)).toEqual({ head, tail });
-  });
-
   test('separate the runs of text', () => {
     expect(mapLiterals('a/*b**', (literal) => literal.toUpperCase())).toBe('A/*B**');
   });
 
   test('are put back where the pattern has them, and nowhere else', () => {
     expect(restoreWildcards('/a*/%2a/*', '/a%2A/%2A/%2A')).toBe('/a*/%2A/*');
-  });
-
-  test('are not made by characters that Unicode treats like an asterisk', () => {
-    const text = encodeLookalikeAsterisks('a\uff0ab\ufe61');
-
-    expect(text).toBe('a%2Ab%2A');
-    expect(text.normalize('NFKC')).toBe(text);
   });
 
   test.for<[pattern: string, split: ReturnType<typeof splitAddress>]>([
@@ -50,13 +26,5 @@ describe('the wildcards of a pattern', () => {
     ['api.example.com', undefined],
   ])('say whether %s writes its host out', ([pattern = '', host]) => {
     expect(writtenHostOf(pattern)).toBe(host);
-  });
-
-  test.for([
-    ['//acme/site/', 'acme/site'],
-    ['/*/site/', '/*/site'],
-    ['acme/*/', 'acme/*/'],
-  ])('keep the slashes beside them in %s', ([pattern = '', inner]) => {
-    expect(withoutOuterSlashes(pattern)).toBe(inner);
   });
 });

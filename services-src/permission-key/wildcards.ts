@@ -18,19 +18,6 @@ export function hasWildcard(pattern: string): boolean {
   return pattern.includes(asterisk);
 }
 
-export function isWildcardAt(pattern: string, at: number): boolean {
-  return pattern[at] === asterisk;
-}
-
-/**
- * The text before the first wildcard and the text after the last. Without a wildcard, each is the
- * whole pattern.
- */
-export function literalEndsOf(pattern: string): { readonly head: string; readonly tail: string } {
-  const [head = ''] = pattern.split(asterisk, 1);
-  return { head, tail: pattern.slice(pattern.lastIndexOf(asterisk) + 1) };
-}
-
 /** The pattern with each run of text between wildcards replaced. */
 export function mapLiterals(pattern: string, map: (literal: string) => string): string {
   return pattern.replace(/[^*]+/g, map);
@@ -39,14 +26,6 @@ export function mapLiterals(pattern: string, map: (literal: string) => string): 
 /** The text with each `*` as keys spell it, for text in which nothing is a wildcard. */
 export function encodeAsterisks(text: string): string {
   return text.replaceAll(asterisk, '%2A');
-}
-
-/**
- * The text with the characters encoded that Unicode normalisation (NFKC) would turn into `*`. Text
- * of a call must not contain wildcards.
- */
-export function encodeLookalikeAsterisks(text: string): string {
-  return text.replaceAll(/[\uff0a\ufe61]/g, '%2A');
 }
 
 /**
@@ -76,9 +55,4 @@ export function splitAddress(
 export function writtenHostOf(pattern: string): string | undefined {
   const [, host] = /^([^/*]+)\//.exec(pattern) ?? [];
   return host;
-}
-
-/** The pattern without the slashes at its ends, except beside a wildcard. */
-export function withoutOuterSlashes(pattern: string): string {
-  return pattern.replace(/^\/+(?=[^*/])|(?<=[^*/])\/+$/g, '');
 }

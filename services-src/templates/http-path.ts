@@ -20,8 +20,8 @@ export function normalisePath(path: string): string {
         const message = 'must not hold an encoded slash, backslash or control character';
         throw invalidParam('path', message);
       }
-      // Some servers remove `;…` before they resolve dot segments.
-      const [name = ''] = normalSegment.split(';');
+      // Some servers remove `;…` before they resolve dot segments, and some decode it before that.
+      const [name = ''] = normalSegment.split(/;|%3B/);
       if (name === '.' || name === '..') {
         throw invalidParam('path', 'must not hold "." or ".." segments');
       }

@@ -41,7 +41,7 @@ export { segmentCountMax } from './segments.ts';
 export { isServedAt, normaliseBaseUrl } from './service-address.ts';
 export { fixedHostsFor, hostIn, serverFor, serversOf } from './servers.ts';
 export { anySegment, mayBeOn, prefixesOn } from './roots.ts';
-export { findServedOperations, pathBelow } from './served-operations.ts';
+export { findServedOperations, isPlainPath, pathBelow } from './served-operations.ts';
 export {
   refuseMethodOverride,
   refuseOverrideInBody,

@@ -18,3 +18,26 @@ test('the check for method overrides looks in the template (isKnown) only for bo
     refuseOverrideInBody({ ...manyHeaders, ' method': 'PUT' }, undefined, isKnown),
   ).toThrow('would change the method');
 });
+
+test.for<[name: string, mediaType: string]>([
+  [String.raw`\_method`, 'multipart/form-data'],
+  [String.raw`chan\nel`, 'multipart/form-data; boundary=x'],
+  ['x"', 'multipart/form-data'],
+  ['x\r\ny', 'multipart/form-data'],
+  [String.raw`\_method`, 'application/x-www-form-urlencoded'],
+])(
+  'the field %j is refused in a %s, because servers read its name in different ways',
+  ([name, mediaType]) => {
+    const refuse = (body: Record<string, unknown>) => () =>
+      refuseOverrideInBody(body as Record<string, string>, mediaType);
+    expect(refuse({ [name]: 'DELETE' })).toThrow('read in different ways');
+    expect(refuse({ plain: 'x' })).not.toThrow();
+  },
+);
+
+test('the name of a nested member is refused in a form, and not where it is sent as JSON', () => {
+  const body = { metadata: { 'a "quoted" name': 1 } };
+  expect(() => refuseOverrideInBody(body, 'application/x-www-form-urlencoded')).toThrow('quotes');
+  expect(() => refuseOverrideInBody(body, 'multipart/form-data')).not.toThrow();
+  expect(() => refuseOverrideInBody(body, 'application/json')).not.toThrow();
+});

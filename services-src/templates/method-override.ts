@@ -33,9 +33,33 @@ export function refuseOverrideInBody(
   if (typeof body === 'string') return refuseOverrideInText(body, mediaType, isKnown);
   if (typeof body !== 'object' || body === null) return;
   for (const name of Object.keys(body)) refuseMethodOverride(name, isKnown);
+  const kind = mediaType === undefined ? undefined : bodyKindOf(mediaType);
+  if (kind === 'form' || kind === 'multipart') refuseAmbiguousNames(body, kind);
   const base64Text = Array.isArray(body) ? undefined : body['base64'];
   if (typeof base64Text === 'string' && mediaType !== undefined && isReadAsFields(mediaType)) {
     refuseOverrideInText(Buffer.from(base64Text, 'base64').toString(), mediaType, isKnown);
+  }
+}
+
+/**
+ * Refuses names of form fields that servers read in different ways: in a multipart form some take a
+ * backslash for an escape (RFC 9110 §5.6.4), so `\\_method` is `_method` to them. The names of
+ * nested members are written into the names of a form, and stay JSON in a multipart form.
+ */
+function refuseAmbiguousNames(body: object, kind: 'form' | 'multipart'): void {
+  const pendingValues: unknown[] = [body];
+  for (let value = pendingValues.pop(); value !== undefined; value = pendingValues.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [name, member] of Object.entries(value)) {
+      // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+      if (/[\\"\u0000-\u001f\u007f]/.test(name)) {
+        throw invalidParam(
+          name,
+          'is the name of a form field that servers read in different ways; leave out backslashes, quotes and control characters',
+        );
+      }
+      if (kind === 'form') pendingValues.push(member);
+    }
   }
 }
 

@@ -120,11 +120,6 @@ export function readSegmentsWithin(path: string, budget: PathBudget): Segment[] 
   return segments;
 }
 
-/** The methods of all operations of the template. */
-export function methodsOf(template: CompiledTemplate, budget: PathBudget): readonly string[] {
-  return [...routesOf(template, budget).keys()];
-}
-
 /** The matching operations; undefined when the search would take more than the budget. */
 export function lookUpOperations(
   template: CompiledTemplate,

@@ -1,18 +1,36 @@
 import { describe, expect, test } from 'vitest';
 
-import { pathBelow } from './served-operations.ts';
+import { isPlainPath, pathBelow } from './served-operations.ts';
 
 describe('the path below a prefix with a segment that is not known', () => {
   test.each([
     ['/ex/acme/issues/1', '/issues/1'],
-    ['/EX/acme/issues', '/issues'],
-    ['/ex/ac%2fme/issues', '/me/issues'],
-    ['/ex/acme', '/'],
-  ])('is, for %s, %s, and is not certain', (path, pathBelowPrefix) => {
-    expect(pathBelow('/ex/{}', path)).toEqual({ path: pathBelowPrefix, isExact: false });
+    ['/EX/acme/issues/', '/issues/'],
+    ['/ex/ac%2Fme/issues', '/issues'],
+    ['/ex/acme', ''],
+  ])('is, for %s, %j', (path, pathBelowPrefix) => {
+    expect(pathBelow('/ex/{}', path)).toBe(pathBelowPrefix);
   });
 
   test.each(['/ex', '/ex/', '/other/acme/issues'])('is none for %s', (path) => {
     expect(pathBelow('/ex/{}', path)).toBeUndefined();
   });
+});
+
+test.for<[path: string, expected: boolean]>([
+  ['/', true],
+  ['/a/b/', true],
+  ["/a-._~!$&'()+,=:@/%C3%A4%20%40", true],
+  ['/projects/acme%2Fsite', true],
+  ['//a', false],
+  ['/a//b', false],
+  ['/a;v=1', false],
+  ['/a%3bv=1', false],
+  ['/a%5Cb', false],
+  ['/a./b', false],
+  ['/a..', false],
+  ['/%C1%A1', false],
+  ['/%2561', false],
+])('every server reads the path %s in one way: %s', ([path, expected]) => {
+  expect(isPlainPath(path)).toBe(expected);
 });

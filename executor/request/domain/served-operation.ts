@@ -1,20 +1,23 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import { findServedOperations, isSameMethod } from '#templates';
+import { findServedOperations, isPlainPath, isSameMethod } from '#templates';
 
 /**
  * The action whose operation a call by HTTP method and path reaches, in the parts of a template whose
  * servers have the path. When the server may choose among several operations, the values that any of
- * them redacts are redacted.
+ * them redacts are redacted; for a path that servers read in several ways, those of every operation
+ * with the method.
  */
 export function findServedOperation(
   parts: readonly { readonly template: CompiledTemplate; readonly path: string }[],
   method: string,
 ): CompiledAction | undefined {
   const operation = parts.flatMap(({ template, path }) => {
-    const servedOperations = findServedOperations(template, { method, path });
-    return servedOperations === undefined
+    const operations = isPlainPath(path)
+      ? findServedOperations(template, { method, path })
+      : undefined;
+    return operations === undefined
       ? Object.values(template.actions).filter((each) => isSameMethod(each.method, method))
-      : [...servedOperations.listed, ...servedOperations.alike].map(({ action }) => action);
+      : operations.map(({ action }) => action);
   });
   const [first] = operation;
   return first && { ...first, redact: [...new Set(operation.flatMap(({ redact }) => redact))] };

@@ -5,7 +5,6 @@ import { actionPath } from '#templates';
 import { compileValidator } from '../../../test/support/check-params.ts';
 import { allowedMsOf, cpuMsOf } from '../../../test/support/cpu.ts';
 import { actionOf, github, paramOf } from '../../action.testing.ts';
-import { sentQuery } from '../../denials/domain/sent-query.ts';
 import { withDefaults } from './action-params.ts';
 import { findUnfaithfulValues } from './plain-json.ts';
 
@@ -178,33 +177,6 @@ describe('the check of very large parameters', () => {
 
     expect(issue?.expected?.length).toBeLessThanOrEqual(520);
     expect(issue?.did_you_mean).toBe('value 17');
-  });
-});
-
-describe('the query as the upstream will read it (sentQuery)', () => {
-  test('keeps all values of a repeated name, in order', () => {
-    const pairs: [string, string][] = [
-      ['a', '1'],
-      ['b', ''],
-      ['a', '2'],
-      ['a', ''],
-      ['__proto__', 'x'],
-    ];
-
-    expect(Object.entries(sentQuery(pairs))).toEqual([
-      ['a', ['1', '2', '']],
-      ['b', ''],
-      ['__proto__', 'x'],
-    ]);
-  });
-
-  test('reads 300,000 values of one name in bounded time', () => {
-    const values = Array<string>(300_000).fill('');
-    const pairs = () => values.map((value): [string, string] => ['a', value]);
-
-    expect(cpuMsOf(() => sentQuery(pairs()))).toBeLessThan(
-      allowedMsOf(JSON.stringify({ a: values })),
-    );
   });
 });
 

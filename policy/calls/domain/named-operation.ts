@@ -1,6 +1,5 @@
 import type { HttpCall } from '#contracts/call';
 import type { Injection } from '#contracts/permit';
-import type { ReadQuery } from '../../denials/domain/sent-query.ts';
 
 const operationParam = 'action';
 
@@ -9,16 +8,16 @@ const operationParam = 'action';
  * (IAM, EC2, SQS and others) run `Action=DeleteUser` by GET as by POST.
  */
 export function mayNameOperation(
-  { headers }: Pick<HttpCall, 'headers'>,
-  {
-    injections,
-    query: { query, otherQuery = {} },
-  }: { injections: readonly Pick<Injection, 'derivation'>[]; query: ReadQuery },
+  { headers, target, query }: Pick<HttpCall, 'headers' | 'target' | 'query'>,
+  injections: readonly Pick<Injection, 'derivation'>[],
 ): boolean {
   if (!injections.some(({ derivation }) => derivation?.kind === 'aws_sigv4')) return false;
   const isForm = Object.entries(headers).some(
     ([header, value]) => header.toLowerCase() === 'content-type' && /form-urlencoded/i.test(value),
   );
-  const names = [query, otherQuery].flatMap((each) => Object.keys(each));
+  const queryStart = target.indexOf('?');
+  // Some servers accept `;` in place of `&`.
+  const pairs = queryStart < 0 ? '' : target.slice(queryStart + 1).replaceAll(';', '&');
+  const names = [...new URLSearchParams(pairs).keys(), ...Object.keys(query)];
   return isForm || names.some((each) => each.toLowerCase() === operationParam);
 }

@@ -8,7 +8,7 @@ import { actionOf, paramOf } from '../../action.testing.ts';
 import { couldDeny, deniesKey } from '../../denials/domain/deny-patterns.ts';
 import { listActionNames } from '../../denials/domain/deny-names.ts';
 import { hostileText, propertyRuns } from '../../properties.testing.ts';
-import { denyArgumentsOfKeys, scopeOfCall } from './scope-values.ts';
+import { keysOfCall } from './scope-values.ts';
 
 const textSchema = { type: 'string' };
 const listOfTexts = { type: 'array', items: textSchema };
@@ -49,12 +49,12 @@ const createIssueParams = (key: JsonValue, name: JsonValue) => ({
   fields: { project: { key }, issuetype: { name } },
 });
 const argsOf = (of: CompiledAction, params: Record<string, JsonValue>) =>
-  scopeOfCall('svc', of, params).keys.map(({ arg }) => arg);
+  keysOfCall('svc', of, params).map(({ arg }) => arg);
 
 function isDenied(of: CompiledAction, params: Record<string, JsonValue>, pattern: string): boolean {
-  const { keys, denyArguments } = scopeOfCall('svc', of, params);
+  const keys = keysOfCall('svc', of, params);
   const denyPattern = compilePattern(`svc:send:${pattern}`, false);
-  const names = listActionNames(['svc'], { action: 'send', args: denyArguments, risk: 'write' });
+  const names = listActionNames(['svc'], { action: 'send', keys, risk: 'write' });
   return (
     keys.some((key) => deniesKey(denyPattern, key)) ||
     names.some((name) => couldDeny(denyPattern, name))
@@ -65,7 +65,7 @@ const isAllowed = (
   params: Record<string, JsonValue>,
   ...patterns: readonly string[]
 ) =>
-  scopeOfCall('svc', of, params).keys.every((key) =>
+  keysOfCall('svc', of, params).every((key) =>
     patterns.some((pattern) => matchesKey(compilePattern(`svc:send:${pattern}`, false), key)),
   );
 
@@ -117,20 +117,6 @@ describe('the permission keys of a call', () => {
     ['a list in one value', mailAction, { to: ['a@x.example,b@y.example'] }],
     ['a name that holds an address', mailAction, { to: ['"b@y.example" <a@x.example>'] }],
     ['no address', mailAction, { bcc: ['everybody'] }],
-    [
-      'a long name beside a value',
-      issueAction,
-      { fields: { project: { key: 'OPS' }, ['x'.repeat(257)]: 1 } },
-    ],
-    [
-      'many names that are long in another form',
-      issueAction,
-      {
-        fields: Object.fromEntries(
-          Array.from({ length: 300 }, (_, at) => ['ﷺ'.repeat(40) + at, 1]),
-        ),
-      },
-    ],
     [
       'a member in a second spelling',
       issueAction,
@@ -200,7 +186,7 @@ describe('rules', () => {
       true,
     ],
     ['a value in capitals', mailAction, { cc: ['B@EVIL.example'] }, 'b@evil.example', true],
-    ['an address with a detail', mailAction, { cc: ['b+x@evil.example'] }, 'b@evil.example', true],
+    ['no address with a detail', mailAction, { cc: ['b+x@evil.example'] }, 'b@evil.example', false],
     ['no other value', mailAction, { to: ['a@x.example'] }, '*@evil.example', false],
     ['a call without recipients', mailAction, {}, '*@evil.example', true],
     [
@@ -212,8 +198,20 @@ describe('rules', () => {
     ],
     ['a position in another case', issueAction, createIssueParams(' sec ', 'Bug'), 'SEC/*', true],
     ['the other position', issueAction, createIssueParams('OPS', 'bug'), '*/Bug', true],
-    ['a list in one position', issueAction, createIssueParams('OPS,SEC', 'Bug'), 'SEC/*', true],
-    ['an encoded position', issueAction, createIssueParams('%53EC', 'Bug'), 'SEC/*', true],
+    [
+      'a list in one position',
+      issueAction,
+      createIssueParams(['OPS', 'SEC'], 'Bug'),
+      'SEC/*',
+      true,
+    ],
+    [
+      'no text that merely holds it',
+      issueAction,
+      createIssueParams('OPS,SEC', 'Bug'),
+      'SEC/*',
+      false,
+    ],
     [
       'an absent position that could match',
       issueAction,
@@ -228,21 +226,8 @@ describe('rules', () => {
       'SEC/*',
       false,
     ],
-    ['a repository in capitals', lowerCaseAction, { repo: 'ACME/Site.git' }, 'acme/site', true],
+    ['a repository in capitals', lowerCaseAction, { repo: 'ACME/Site' }, 'acme/site', true],
   ])('deny %s', ([, of, params, pattern, expected]) => {
     expect(isDenied(of, params, pattern)).toBe(expected);
-  });
-
-  test('deny a replay by its signed keys exactly as they deny the call', () => {
-    const keysOf = (of: CompiledAction, params: Record<string, JsonValue>) =>
-      scopeOfCall('svc', of, params).keys;
-    expect(denyArgumentsOfKeys(keysOf(issueAction, createIssueParams('SEC', 'a/b')), 2)).toContain(
-      'SEC/a%2Fb',
-    );
-    expect(denyArgumentsOfKeys(keysOf(issueAction, { fields: {} }), 2)).toBeUndefined();
-    const several = keysOf(mailAction, { to: ['a@x.example', 'b@y.example'] });
-    expect(denyArgumentsOfKeys(several, 1)).toEqual(
-      expect.arrayContaining(['a@x.example', 'b@y.example']),
-    );
   });
 });

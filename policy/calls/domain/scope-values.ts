@@ -2,32 +2,13 @@ import type { CompiledAction } from '#contracts/template';
 import type { DerivedKey } from '#contracts/permit';
 import { scopeLimits } from '#contracts/scope-param';
 import type { JsonValue } from '#contracts/vocabulary';
-import {
-  actionKey,
-  encodePosition,
-  keyCharactersMax,
-  positionsKey,
-  unknownPosition,
-  wholeAction,
-} from '#permission-key';
+import { actionKey, keyCharactersMax, positionsKey } from '#permission-key';
 import { canonicalJson } from '#signing';
 import { readMailAddress, scopeOf } from '#templates';
 import type { ScopeOfKey, ScopeStep } from '#templates';
-import { areTooLong, looseName } from '../../denials/domain/member-names.ts';
-import { combineArguments } from '../../denials/domain/combine-arguments.ts';
-import { argumentsIn, argumentsOfKey } from '../../denials/domain/deny-values.ts';
 import { toArgumentText } from './action-params.ts';
 import type { Params } from './action-params.ts';
 import { invalidParamError } from './invalid-params.ts';
-
-/**
- * The scope of a call: its permission keys, and the arguments that deny rules are compared with.
- */
-export interface CallScope {
-  readonly keys: readonly DerivedKey[];
-  /** Undefined when the call could have any argument. */
-  readonly denyArguments: readonly string[] | undefined;
-}
 
 /** The values of one position. */
 interface PositionValues {
@@ -37,22 +18,23 @@ interface PositionValues {
    * missing where one was expected.
    */
   readonly texts: ReadonlySet<string | undefined>;
-  readonly raw: readonly JsonValue[];
 }
 
 /**
  * The permission keys of an action call (docs/reference/permissions.md#keys). Throws
  * `invalid_params` for values that could be read in two ways, or that make a key too long.
  */
-export function scopeOfCall(service: string, action: CompiledAction, params: Params): CallScope {
+export function keysOfCall(
+  service: string,
+  action: CompiledAction,
+  params: Params,
+): readonly DerivedKey[] {
   const positions = scopeOf(action).map((position) => positionValuesOf(position, params));
   const [first] = positions;
-  if (first === undefined) {
-    return { keys: [actionKey(service, action.key)], denyArguments: undefined };
-  }
+  if (first === undefined) return [actionKey(service, action.key)];
   const keys = keysOf(service, action.key, positions);
   if (keys.some(({ key }) => key.length > keyCharactersMax)) throw keyTooLongError(first);
-  return { keys, denyArguments: denyArgumentsOf(positions, keys) };
+  return keys;
 }
 
 function keysOf(
@@ -83,65 +65,18 @@ function keysOf(
   return values.map(keyOf);
 }
 
-/**
- * The arguments that deny rules are compared with: each value, and every other value that servers
- * may read in its place. Undefined when the call could have any argument.
- */
-function denyArgumentsOf(
-  positions: readonly PositionValues[],
-  keys: readonly DerivedKey[],
-): readonly string[] | undefined {
-  const [first, ...others] = positions;
-  const [key] = keys;
-  // The call has the key of the whole action when its value is absent, or when it has more values
-  // than it may have keys. In both cases its arguments are unknown.
-  if (first === undefined || key === undefined || key.arg === wholeAction) return undefined;
-  if (others.length === 0 && !first.position.isList && first.position.as === undefined) {
-    return argumentsOfKey(key.arg);
-  }
-  const readings = combineArguments(
-    positions.map(({ position, texts, raw }) => {
-      if (texts.size === 0 || texts.has(undefined)) return undefined;
-      const args = argumentsIn(raw.length === 1 ? (raw[0] ?? null) : [...raw]);
-      return position.as === 'email' ? args?.flatMap((each) => [each, encodePosition(each)]) : args;
-    }),
-  );
-  return readings && [...new Set([...keys.map(({ arg }) => arg), ...readings])];
-}
-
-/**
- * The arguments of permission keys that were signed earlier, in the form in which deny rules are
- * compared with them.
- */
-export function denyArgumentsOfKeys(
-  keys: readonly DerivedKey[],
-  positionCount: number,
-): readonly string[] | undefined {
-  const args = keys.map(({ arg }) => {
-    if (arg === unknownPosition) return undefined;
-    if (positionCount < 2) return argumentsOfKey(arg);
-    const readings = arg
-      .split('/')
-      .map((each) => (each === unknownPosition ? undefined : argumentsOfKey(each)));
-    return combineArguments(readings);
-  });
-  return args.some((each) => each === undefined) ? undefined : args.flatMap((each) => each ?? []);
-}
-
 function positionValuesOf(position: ScopeOfKey, params: Params): PositionValues {
-  const raw: JsonValue[] = [];
   const texts = new Set<string | undefined>();
   for (const { param, steps } of position.sources) {
     const givenValue = Object.hasOwn(params, param.name) ? params[param.name] : undefined;
     const foundValues = { values: [] as JsonValue[], hasUnknown: false };
     followPath(givenValue, { steps, path: param.name, isItem: false }, foundValues);
     for (const value of foundValues.values) {
-      raw.push(value);
       texts.add(positionTextOf(value, position, param.name));
     }
     if (foundValues.hasUnknown) texts.add(undefined);
   }
-  return { position, texts, raw };
+  return { position, texts };
 }
 
 function positionTextOf(value: JsonValue, { as }: ScopeOfKey, name: string): string {
@@ -209,12 +144,6 @@ function refuseOtherSpellings(value: object, steps: readonly ScopeStep[], path: 
     names.slice(1).map((_, at) => looseName(names.slice(0, at + 2).join('.'))),
   );
   const givenNames = Object.keys(value);
-  if (areTooLong(givenNames)) {
-    throw invalidParamError(
-      path.slice(0, 200),
-      'has names that are too long to compare; beside a value of the permission key give names of at most 256 characters, in all 100,000',
-    );
-  }
   const otherSpelling = givenNames.find((each) => {
     const looseEach = looseName(each);
     return (
@@ -227,6 +156,31 @@ function refuseOtherSpellings(value: object, steps: readonly ScopeStep[], path: 
     `${path}.${otherSpelling}`.slice(0, 200),
     `is a second spelling of "${name}"; leave it out`,
   );
+}
+
+/**
+ * A name as lenient servers read it. PHP ignores leading blanks, brackets and everything after a
+ * NUL, and reads blanks and dots as `_`; protocol buffers treat `userId` and `user_id` alike; some
+ * servers decode twice. Names are short (`MEMBER_NAME_MAX`), so their normal form is too.
+ */
+function looseName(name: string): string {
+  const decodedName = name.includes('%')
+    ? name.replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, decodePercents)
+    : name;
+  const [base = ''] = decodedName.trimStart().split(/[[\0]/, 1);
+  return base
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[\s._-]/g, '');
+}
+
+/** Decodes percent triplets that are UTF-8; leaves others unchanged. */
+function decodePercents(triplets: string): string {
+  try {
+    return decodeURIComponent(triplets);
+  } catch {
+    return triplets;
+  }
 }
 
 function keyTooLongError({ position }: PositionValues) {

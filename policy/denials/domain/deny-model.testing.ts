@@ -8,10 +8,8 @@ export interface ModelOperation {
   readonly method: string;
   /** A path with at most one placeholder `{id}`, whose value consists of letters. */
   readonly path: string;
-  /** Where the request carries the operation's argument; undefined when the operation has none. */
-  readonly argument?: 'path' | 'query q' | 'body to';
-  /** Matches the values that the argument may have. */
-  readonly schema?: RegExp;
+  /** Whether calls of the action have an argument: the value of the placeholder or another one. */
+  readonly hasArgument?: boolean;
   readonly carriesOtherOperations?: boolean;
 }
 
@@ -27,8 +25,6 @@ export interface ModelService {
 export interface ModelRequest {
   readonly method: string;
   readonly path: string;
-  readonly query: Readonly<Record<string, string | readonly string[]>>;
-  readonly body: Readonly<Record<string, unknown>> | null;
   /** The called action; undefined for a call to a full URL (raw HTTP). */
   readonly action?: {
     readonly service: ModelService;
@@ -62,114 +58,95 @@ export function isDenied(
 
 function namesOf(services: readonly ModelService[], request: ModelRequest): ModelName[] {
   const { action, method, path, secret } = request;
-  const address = { service: 'http', action: method, values: [modelHost + path] };
+  const isPlain = isReadInOneWay(path);
+  const addresses = isPlain ? [path, path.replace(/\/$/, ''), `${path}/`] : undefined;
+  const address = {
+    service: 'http',
+    action: method,
+    values: addresses?.map((each) => modelHost + each),
+  };
   const secrets = secret === undefined ? [] : [secret, secret.replace('org/', '')];
   const credentials = secrets.map((name) => ({
     service: 'secret',
     action: name,
     values: [modelHost],
   }));
-  const others = services.flatMap((service) => namesAtService(service, services, request));
-  if (action === undefined) return [address, ...credentials, ...others];
+  const operation = action?.service.operations.find(({ name }) => name === action.name);
+  const isJudgedAsRequest =
+    action === undefined ||
+    action.service.writtenBy === 'member' ||
+    operation?.carriesOtherOperations === true;
+  const others = services.filter(({ template }) => template !== action?.service.template);
+  const requestNames = isJudgedAsRequest ? namesOfRequest(others, request) : [];
+  if (action === undefined) return [address, ...credentials, ...requestNames];
   const injectedNames = [address, ...credentials].map((name) => ({ ...name, isInjected: true }));
-  // The names of an action call at its own service
-  // (docs/reference/permissions.md#what-a-deny-reaches).
-  const ownServiceNames = aliasesOf(action.service).map((service) => ({
+  const ownNames = aliasesOf(action.service).map((service) => ({
     service,
     action: action.name,
-    values: action.arg === undefined ? undefined : splitAddressList(action.arg),
+    values: action.arg === undefined ? undefined : [action.arg],
   }));
-  return [...ownServiceNames, ...injectedNames, ...others];
+  return [...ownNames, ...injectedNames, ...requestNames];
 }
 
 /**
- * The names of the request as an operation of one service on the host: operations that the service
- * lists, and those that the request could be (docs/reference/permissions.md#what-a-deny-reaches).
+ * The operations that the request is: those that services list, if a template of ours or of an admin
+ * lists it, and otherwise any operation of any service
+ * (docs/reference/permissions.md#what-a-deny-reaches).
  */
-function namesAtService(
-  service: ModelService,
-  allServices: readonly ModelService[],
-  request: ModelRequest,
-): ModelName[] {
-  const name = (action: ModelName['action'], values: ModelName['values']) =>
-    aliasesOf(service).map((alias) => ({ service: alias, action, values }));
+function namesOfRequest(services: readonly ModelService[], request: ModelRequest): ModelName[] {
   const tool = request.action?.service.endpoint === undefined ? undefined : request.action.name;
-  const isCarrierService = (each: ModelService) =>
-    each.endpoint === undefined
-      ? findOperations(each, request, 'i').some(
-          ({ carriesOtherOperations: carriesOthers }) => carriesOthers === true,
-        )
-      : tool !== undefined || isAtPath(each.endpoint, request.path, 'i');
-  const isListed = allServices.some(
-    (each) => each.writtenBy !== 'member' && findOperations(each, request, '').length > 0,
-  );
-  const isAtCarrier = ({ operations }: ModelService) =>
-    operations.some(
-      ({ carriesOtherOperations: carriesOthers, path }) =>
-        carriesOthers === true && isAtPath(path, request.path, 'i'),
-    );
-  const isCarrier =
-    allServices.some(isCarrierService) || (!isListed && allServices.some(isAtCarrier));
-  const isKnownElsewhere = isListed && !isCarrier;
-
-  if (service.endpoint !== undefined) {
-    if (tool !== undefined) return name(tool, undefined);
-    if (isKnownElsewhere && !isCarrierService(service)) return [];
-    const isTool = (askedAction: string) =>
-      service.operations.some((each) => each.name === askedAction);
-    return name((askedAction) => !isTool(askedAction) || request.method === 'POST', undefined);
+  const name = (service: ModelService, action: ModelName['action']) =>
+    aliasesOf(service).map((alias) => ({ service: alias, action, values: undefined }));
+  if (tool !== undefined) {
+    return services
+      .filter(({ endpoint }) => endpoint !== undefined)
+      .flatMap((each) => name(each, tool));
   }
-  const knownRequests = [request, stripFormat(request)].flatMap((readRequest) =>
-    findOperations(service, readRequest, 'i').flatMap((operation) =>
-      name(operation.name, argumentsOf(operation, readRequest)),
-    ),
+  const listings = services.map((service) => ({
+    service,
+    operations: isReadInOneWay(request.path) ? findOperations(service, request) : [],
+  }));
+  const isCarrier = listings.some(({ operations }) =>
+    operations.some(({ carriesOtherOperations }) => carriesOtherOperations === true),
   );
-  const isUnknownHere = isCarrier
-    ? !isCarrierService(service)
-    : findOperations(service, request, '').length === 0 && !isKnownElsewhere;
-  if (!isUnknownHere) return knownRequests;
-  const couldBeAction = (requestedArgument: string) => {
-    const operation = service.operations.find((each) => each.name === requestedArgument);
-    // A POST may be a batch of any operations.
-    if (operation === undefined || isCarrier || request.method === 'POST') return true;
-    const isHere = [request, stripFormat(request)].some(({ path }) =>
-      isAtPath(operation.path, path, 'i'),
-    );
-    return isHere || isSameMethod(operation.method, request.method);
-  };
-  return [...knownRequests, ...name(couldBeAction, undefined)];
+  const isListed = listings.some(
+    ({ service, operations }) => service.writtenBy !== 'member' && operations.length > 0,
+  );
+  return listings.flatMap(({ service, operations }) =>
+    isListed && !isCarrier
+      ? operations.flatMap((operation) => name(service, operation.name))
+      : name(service, () => true),
+  );
+}
+
+function isReadInOneWay(path: string): boolean {
+  return !/;|\/\/|\.\/|\.$|%25/.test(path);
 }
 
 function aliasesOf({ name, template }: ModelService): string[] {
   return [name, name.replace('org/', ''), template];
 }
 
+/** At the endpoint of an MCP server any request carries calls of its tools. */
 function findOperations(
   { operations, endpoint }: ModelService,
   { method, path }: ModelRequest,
-  regexFlags: string,
 ): readonly ModelOperation[] {
-  if (endpoint !== undefined) return [];
+  if (endpoint !== undefined) {
+    const carrier = { name: '', method, path, carriesOtherOperations: true };
+    return isAtPath(endpoint, path) ? [carrier] : [];
+  }
   return operations.filter(
-    (operation) =>
-      isSameMethod(operation.method, method) && isAtPath(operation.path, path, regexFlags),
+    (operation) => isSameMethod(operation.method, method) && isAtPath(operation.path, path),
   );
 }
 
-/**
- * The request without the text after the last dot of its path, which some servers read as the
- * format of the answer.
- */
-function stripFormat(request: ModelRequest): ModelRequest {
-  return { ...request, path: request.path.replace(/\.json$/, '') };
-}
-
-function isAtPath(template: string, path: string, regexFlags: string): boolean {
+function isAtPath(template: string, path: string): boolean {
   const source = template
     .split('{id}')
     .map((part) => RegExp.escape(part))
     .join('[^/]+');
-  return new RegExp(`^${source}$`, regexFlags).test(path);
+  return new RegExp(`^${source}/?$`, 'i').test(path);
 }
 
 function isSameMethod(one: string, other: string): boolean {
@@ -177,57 +154,12 @@ function isSameMethod(one: string, other: string): boolean {
   return plainMethodOf(one) === plainMethodOf(other);
 }
 
-function argumentsOf(
-  { argument, schema, path }: ModelOperation,
-  request: ModelRequest,
-): string[] | undefined {
-  const givenValues =
-    argument === 'path'
-      ? [decodeURIComponent(request.path.slice(path.indexOf('{id}')))]
-      : argument === 'query q'
-        ? findValuesByName(request.query, 'q')
-        : argument === 'body to'
-          ? findValuesByName(request.body ?? {}, 'to')
-          : [];
-  const values = givenValues.flatMap((each) =>
-    typeof each === 'string' ? splitAddressList(each) : [undefined],
-  );
-  if (values.length === 0 || values.includes(undefined)) return undefined;
-  const isPossible = (value: string) => schema?.test(foldText(value)) ?? true;
-  if (!values.every((value) => isPossible(value ?? ''))) return undefined;
-  // Some servers read query parameters from the body, and body parameters from the query.
-  const valuesInBody = argument === 'query q' ? findValuesByName(request.body ?? {}, 'q') : [];
-  const valuesInQuery = argument === 'body to' ? findValuesByName(request.query, 'to') : [];
-  const others = [...valuesInBody, ...valuesInQuery].filter((each) => typeof each === 'string');
-  return [...(values as string[]), ...others];
-}
-
-function findValuesByName(from: Readonly<Record<string, unknown>>, name: string): unknown[] {
-  return Object.entries(from)
-    .filter(([key]) => key.toLowerCase() === name)
-    .flatMap(([, value]) => value);
-}
-
-/** A list of addresses may be written as one text. */
-function splitAddressList(text: string): string[] {
-  return text.split(',');
-}
-
-/**
- * The text without what does not distinguish values: letter case, `.git`, and blanks around the
- * text.
- */
+/** The text without what does not distinguish values: letter case, and blanks around its parts. */
 function foldText(text: string): string {
   return text
     .replaceAll('%20', ' ')
     .split('/')
-    .map((part) =>
-      part
-        .trim()
-        .toLowerCase()
-        .normalize('NFKC')
-        .replace(/\.git$/, ''),
-    )
+    .map((part) => part.trim().toLowerCase().normalize('NFC'))
     .join('/');
 }
 
@@ -248,11 +180,15 @@ function matchesName(
     isHead ||
     (typeof action === 'string' ? action === wantedAction : action(wantedAction));
   if (!matchesAction) return false;
-  return (
-    values === undefined ||
-    wantedArgument === '*' ||
-    values.some((value) => matchesArgument(wantedArgument, value))
-  );
+  if (wantedArgument === '*') return true;
+  if (values !== undefined) return values.some((value) => matchesArgument(wantedArgument, value));
+  return service !== 'http' || mayMatchHost(wantedArgument);
+}
+
+/** Whether the pattern matches some path of the host. */
+function mayMatchHost(wantedArgument: string): boolean {
+  const [wantedHost = ''] = wantedArgument.split('/');
+  return wantedHost.includes('**') || matchesArgument(wantedHost, modelHost);
 }
 
 /**

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
-import type { CompiledParam, CompiledTemplate } from '#contracts/template';
-import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
+import type { CompiledTemplate } from '#contracts/template';
+import type { HttpMethod } from '#contracts/vocabulary';
 import { actionOf, github, paramOf, templateOf } from '../../action.testing.ts';
-import { namesOf, neighbourNames, listOwnNames } from './deny-names.ts';
-import type { Neighbour } from './deny-names.ts';
-import { compileParamCheck } from './param-check.ts';
+import { namesOf } from './deny-names.ts';
+import { listRequestNames } from './request-names.ts';
 import { isAtLeast } from './risks.ts';
 import { findOperations } from '#templates';
 
-const fits: Neighbour['fits'] = (param, value) => compileParamCheck(param.schema)(value);
 const template = templateOf(Object.values(github));
 const findOperationsFor = (method: string, path: string, templateWithin = template) =>
   findOperations(templateWithin, { method, path }).map(({ action, pathValues }) => [
@@ -65,288 +63,131 @@ describe('the operations of a template that a request may be (findOperations)', 
   });
 });
 
-describe('the names of a request in the services on its host (neighbourNames)', () => {
-  const findNames = (
-    method: HttpMethod,
-    path: string,
-    {
-      prefix = '',
-      query = {},
-      body = null,
-    }: { prefix?: string; query?: Record<string, JsonValue>; body?: JsonValue } = {},
-  ) =>
-    neighbourNames(
-      [{ names: ['hub', 'github'], prefix, template, fits }],
-      { method, path, query, body },
-      { risk: 'read' },
-    );
+/** The names of a request by `service:action`, where `*` stands for any action. */
+function namesAt(
+  templates: readonly CompiledTemplate[],
+  method: HttpMethod,
+  path: string,
+  { prefix = '', tool }: { prefix?: string; tool?: string } = {},
+): string[] {
+  const neighbours = templates.map((each) => ({
+    names: [each.key],
+    isConnected: true,
+    template: each,
+    places: [{ prefix, template: each }],
+  }));
+  const risk = method === 'GET' || method === 'HEAD' ? 'read' : 'write';
+  const names = listRequestNames(neighbours, { method, path, tool }, { risk });
+  for (const { args } of names) expect(args).toBeUndefined();
+  return names.map(({ service, action = '*', risk: each }) => `${service}:${action} ${each}`);
+}
 
-  test('are the operation under every name of the service, with its argument and risk', () => {
-    expect(findNames('DELETE', '/repos/acme/site')).toEqual([
-      { service: 'hub', action: 'repos.delete', args: ['site'], risk: 'delete' },
-      { service: 'github', action: 'repos.delete', args: ['site'], risk: 'delete' },
-    ]);
+describe('the names of a request in the services on its host (listRequestNames)', () => {
+  const hub = templateOf(Object.values(github), { key: 'hub' });
+
+  test('are the operation that a template lists, with its risk', () => {
+    expect(namesAt([hub], 'DELETE', '/repos/acme/site')).toEqual(['hub:repos.delete delete']);
+    expect(namesAt([hub], 'HEAD', '/repos/acme/site/issues')).toEqual(['hub:issues.list read']);
+    expect(namesAt([hub], 'DELETE', '/repos/acme/site/')).toEqual(['hub:repos.delete delete']);
   });
 
-  test.for<[name: string, body: JsonValue, args: string[] | undefined]>([
-    ['a member of the body', { channel: 'C1' }, ['C1']],
-    ['a member of the body in another letter case', { Channel: 'C1' }, ['C1']],
-    [
-      'two members that a server may read as one',
-      { channel: 'C1', 'CHANNEL[]': 'C2' },
-      ['C1', 'C2'],
-    ],
-    ['a wildcard character, which is encoded', { channel: '*' }, ['%2A']],
-    [
-      'a list of addresses',
-      { channel: 'Ann <a@x>; b@x' },
-      ['Ann <a@x>; b@x', 'a@x', 'Ann <a@x>', 'b@x'],
-    ],
-    ['an absent member, which is unknown', {}, undefined],
-    ['a value of the wrong type, which is unknown', { channel: { id: 'C1' } }, undefined],
-    [
-      'a value that is too long to read, which is unknown',
-      { channel: 'x'.repeat(5000) },
-      undefined,
-    ],
-    ['a text body, which is unknown', '{"channel":"C1"}', undefined],
-  ])('have the argument of the body parameter from %s: $2', ([, body, findArgs]) => {
-    const [name] = findNames('POST', '/messages', { body });
-    expect(name?.action).toBe('messages.post');
-    expect(name?.args?.toSorted()).toEqual(findArgs?.toSorted());
-  });
-
-  test('have an unknown argument when the value does not fit its parameter, unless only its letter case differs', () => {
-    const templateWithParam = (schema: CompiledParam['schema']) =>
-      templateOf([
-        actionOf('a.get', {
-          path: '/a/{id}',
-          params: [paramOf('id', 'path', { schema })],
-          scopeParam: 'id',
-        }),
-      ]);
-    const findArgs = (schema: CompiledParam['schema'], value: string) =>
-      neighbourNames(
-        [{ names: ['a'], prefix: '', template: templateWithParam(schema), fits }],
-        { method: 'GET', path: `/a/${value}`, query: {}, body: null },
-        { risk: 'read' },
-      )[0]?.args;
-    const name = { type: 'string', pattern: '^[a-z]+$' };
-
-    expect(findArgs(name, 'abc')).toEqual(['abc']);
-    expect(findArgs(name, 'ABC')).toEqual(['ABC']);
-    expect(findArgs(name, 'a.b')).toBeUndefined();
-    expect(findArgs({ type: 'integer' }, '7')).toEqual(['7']);
-    expect(findArgs({ type: 'integer' }, '07')).toBeUndefined();
-    expect(findArgs({ type: 'integer' }, '7.0')).toBeUndefined();
-    expect(findArgs({ type: 'array', items: { type: 'integer' } }, '7,8')).toEqual([
-      '7,8',
-      '7',
-      '8',
-    ]);
-  });
-
-  test('are those of the path with and without ;parameters, because some servers drop them', () => {
-    expect(
-      findNames('GET', '/users/me;v=1').map(({ action, args }) => [action, args?.[0]]),
-    ).toEqual(
-      ['hub', 'github'].flatMap(() => [
-        ['users.get', 'me;v=1'],
-        ['users.me', undefined],
-      ]),
-    );
-    expect(findNames('DELETE', '/repos;x/acme/site;y')[0]).toMatchObject({
-      action: 'repos.delete',
-      args: ['site'],
-    });
-  });
-
-  test('are those of the path in every letter case, because some servers ignore the letter case', () => {
-    expect(findNames('GET', '/users/ME').map(({ action, args }) => [action, args?.[0]])).toEqual(
-      ['hub', 'github'].flatMap(() => [
-        ['users.get', 'ME'],
-        ['users.me', undefined],
-      ]),
-    );
-    // The template does not list the path with these capital letters, so the request may be any
-    // operation.
-    expect(findNames('GET', '/Users/ann')[0]?.action).toBeTypeOf('object');
+  test('are every operation that the path may be in another letter case', () => {
+    expect(namesAt([hub], 'GET', '/users/ME')).toEqual(['hub:users.get read', 'hub:users.me read']);
+    expect(namesAt([hub], 'GET', '/Users/ann')).toEqual(['hub:users.get read']);
   });
 
   test('are those of the path below the base path of the service', () => {
-    expect(findNames('GET', '/api/v3/users/ann', { prefix: '/api/v3' })[0]).toMatchObject({
-      action: 'users.get',
-    });
-    expect(findNames('GET', '/api/v30/users/ann', { prefix: '/api/v3' })[0]?.action).toBeTypeOf(
-      'object',
-    );
+    const prefix = '/api/v3';
+    expect(namesAt([hub], 'GET', '/api/v3/users/ann', { prefix })).toEqual(['hub:users.get read']);
+    expect(namesAt([hub], 'GET', '/API/V3/users/ann', { prefix })).toEqual(['hub:users.get read']);
+    expect(namesAt([hub], 'GET', '/api/v30/users/ann', { prefix })).toEqual(['hub:* read']);
   });
 
-  test('are, for a request that no template lists, any operation of its method, and for a POST any operation', () => {
-    expect(findNames('GET', '/graphql')[0]).toMatchObject({
-      action: {
-        among: new Set(['issues.list', 'users.get', 'users.me']),
-        notAmong: new Set(['issues.create', 'messages.post', 'repos.delete']),
-      },
-      args: undefined,
-    });
-    expect(findNames('POST', '/graphql')[0]).toMatchObject({
-      action: { among: new Set(Object.keys(template.actions)), notAmong: new Set() },
-      args: undefined,
-    });
+  test.for<[method: HttpMethod, path: string]>([
+    ['GET', '/unlisted'],
+    ['GET', '/users//ann'],
+    ['GET', '/users/ann;v=1'],
+    ['GET', '/users/ann%3Bv=1'],
+    ['GET', '/users/ann.'],
+    ['GET', '/users./ann'],
+    ['GET', '/users/%2561nn'],
+    ['GET', '/users/%C1%A1nn'],
+  ])(
+    'are any operation for %s %s, which no template lists or servers read in several ways',
+    ([method, path]) => {
+      expect(namesAt([hub], method, path)).toEqual(['hub:* read']);
+    },
+  );
+
+  test('have, for a request that no template lists, the highest risk of its method; for a POST, of all', () => {
+    const purge = actionOf('purge', { method: 'POST', path: '/purge', risk: 'delete' });
+    const notes = templateOf([purge, actionOf('list', { path: '/notes' })], { key: 'notes' });
+    expect(namesAt([notes], 'GET', '/x')).toEqual(['notes:* read']);
+    expect(namesAt([notes], 'PUT', '/x')).toEqual(['notes:* write']);
+    expect(namesAt([notes], 'POST', '/x')).toEqual(['notes:* delete']);
   });
 });
 
 describe('a request that another template on the host lists', () => {
   const mail = templateOf(
-    [
-      actionOf('get_message', {
-        path: '/me/messages/{id}',
-        params: [paramOf('id', 'path')],
-        scopeParam: 'id',
-      }),
-    ],
+    [actionOf('get_message', { path: '/me/messages/{id}', params: [paramOf('id', 'path')] })],
     { key: 'mail' },
   );
-  const calendar = templateOf(
-    [
-      actionOf('get_event', { path: '/me/events/{id}', params: [paramOf('id', 'path')] }),
-      actionOf('batch', { method: 'POST', path: '/$batch', multiplex: true }),
-      actionOf('folder', {
-        path: '/me/{folder}/{id}',
-        params: [paramOf('folder', 'path'), paramOf('id', 'path')],
-      }),
-    ],
-    { key: 'calendar' },
-  );
-  const server = { ...templateOf([], { key: 'tools' }), runtime: 'mcp' as const };
-  const endpoint = {
-    path: '/mcp',
-    autodiscover: true,
-    overrides: {},
-    protocolVersion: null,
-    pins: {},
-  };
+  const calendarActions = [
+    actionOf('get_event', { path: '/me/events/{id}', params: [paramOf('id', 'path')] }),
+    actionOf('batch', { method: 'POST', path: '/$batch', risk: 'write', multiplex: true }),
+  ];
+  const calendar = templateOf(calendarActions, { key: 'calendar' });
+  const membersCalendar = templateOf(calendarActions, { key: 'calendar', tier: 'user' });
+  const mcp = { path: '/mcp', autodiscover: true, overrides: {}, protocolVersion: null, pins: {} };
+  const toolActions = [actionOf('wipe', { method: 'POST', path: '/mcp', risk: 'delete' })];
+  const tools = templateOf(toolActions, { key: 'tools', runtime: 'mcp', mcp });
   const namesOfMail = (method: HttpMethod, path: string, ...others: CompiledTemplate[]) =>
-    neighbourNames(
-      [mail, ...others].map((each) => ({ names: [each.key], prefix: '', template: each, fits })),
-      { method, path, query: {}, body: null },
-      { risk: method === 'GET' ? 'read' : 'write' },
-    ).filter(({ service }) => service === 'mail');
-  const memberCalendar = { ...calendar, tier: 'user' as const };
-  const unknownNames = [{ service: 'mail', args: undefined, action: expect.any(Object) }];
+    namesAt([mail, ...others], method, path).filter((each) => each.startsWith('mail:'));
 
-  test('is not also any operation of this template', () => {
+  test('is that operation and no other', () => {
     expect(namesOfMail('GET', '/me/events/1', calendar)).toEqual([]);
     expect(namesOfMail('HEAD', '/me/events/1', calendar)).toEqual([]);
-    expect(namesOfMail('GET', '/me/other/1/x', calendar)).toMatchObject(unknownNames);
-    expect(namesOfMail('GET', '/me/events/1')).toMatchObject(unknownNames);
+    expect(namesOfMail('GET', '/me/other/1', calendar)).toEqual(['mail:* read']);
+    expect(namesOfMail('GET', '/me/Messages/1', calendar)).toEqual(['mail:get_message read']);
   });
 
-  test("is also this template's operation with a similar path", () => {
-    expect(namesOfMail('GET', '/me/Messages/1', calendar)).toMatchObject([
-      { action: 'get_message', args: ['1'] },
-    ]);
-    expect(namesOfMail('GET', '/me/messages/1', calendar)).toMatchObject([
-      { action: 'get_message' },
-    ]);
+  test('may be any operation when a member wrote the other template', () => {
+    expect(namesOfMail('GET', '/me/events/1', membersCalendar)).toEqual(['mail:* read']);
   });
 
-  test('is still any operation of this template when a member wrote the other template', () => {
-    expect(namesOfMail('GET', '/me/events/1', memberCalendar)).toMatchObject(unknownNames);
+  test('may be any operation when it may carry others', () => {
+    expect(namesOfMail('POST', '/$batch', calendar)).toEqual(['mail:* write']);
+    expect(namesOfMail('POST', '/mcp', tools)).toEqual(['mail:* write']);
+    expect(namesOfMail('POST', '/MCP/', tools)).toEqual(['mail:* write']);
   });
 
-  test('is still any operation of this template when its body may carry other operations, whatever its method', () => {
-    expect(namesOfMail('POST', '/$batch', calendar)).toMatchObject([
-      {
-        service: 'mail',
-        args: undefined,
-        action: { among: new Set(['get_message']), notAmong: new Set() },
-      },
-    ]);
-    const plainTemplate = templateOf([actionOf('batch', { method: 'POST', path: '/$batch' })], {
-      key: 'x',
-    });
-    expect(namesOfMail('POST', '/$batch', plainTemplate)).toEqual([]);
-    expect(namesOfMail('POST', '/$batch', plainTemplate, calendar)).toMatchObject(unknownNames);
-  });
-
-  test('is still any tool at the endpoint of an MCP server', () => {
-    const listedTemplate = templateOf([actionOf('post', { method: 'POST', path: '/mcp' })], {
-      key: 'x',
-    });
-    expect(namesOfMail('POST', '/mcp', listedTemplate)).toEqual([]);
-    expect(
-      namesOfMail('POST', '/MCP/', listedTemplate, { ...server, mcp: endpoint }),
-    ).toMatchObject(unknownNames);
-    expect(namesOfMail('POST', '/mcp', listedTemplate, { ...server, mcp: endpoint })).toMatchObject(
-      unknownNames,
+  test('may be any operation when a template is too large to look it up', () => {
+    const path = '/a'.repeat(60);
+    const long = templateOf(
+      Array.from({ length: 1_000 }, (_, at) =>
+        actionOf(`get${at}`, { path: `${path}/{id}/${at}` }),
+      ),
+      { key: 'long', tier: 'user' },
     );
-  });
-});
-
-describe('a request to an MCP server', () => {
-  const remove = actionOf('remove', { method: 'POST', path: '/mcp', risk: 'delete' });
-  const sayAction = actionOf('say', { method: 'POST', path: '/mcp', risk: 'write' });
-  const server = { ...templateOf([remove, sayAction]), runtime: 'mcp' as const };
-  const findNames = (method: HttpMethod, tool?: string) =>
-    neighbourNames(
-      [{ names: ['crm'], prefix: '', template: server, fits }],
-      { method, path: '/mcp', query: {}, body: {}, ...(tool === undefined ? {} : { tool }) },
-      { risk: method === 'POST' ? 'write' : 'read' },
+    const listing = templateOf([actionOf('get', { path: `${path}/x/1` })], { key: 'listing' });
+    const names = namesAt(
+      [listing, ...Array.from({ length: 20 }, () => long)],
+      'GET',
+      `${path}/x/1`,
     );
-
-  test('may be a call of any tool, of any risk, unless the gateway itself calls a tool', () => {
-    expect(findNames('POST')).toEqual([
-      expect.objectContaining({ service: 'crm', args: undefined, risk: 'delete' }),
-    ]);
-    expect(findNames('GET')[0]?.risk).toBe('read');
+    expect(names).toContain('long:* read');
   });
 
-  test('is a call of one tool, with the risk of that tool, when the gateway calls the tool', () => {
-    expect(findNames('POST', 'remove')).toMatchObject([{ action: 'remove', risk: 'delete' }]);
-    expect(findNames('POST', 'say')).toMatchObject([{ action: 'say', risk: 'write' }]);
-  });
-});
-
-describe('the risk of a request that no template lists', () => {
-  const purge = actionOf('notes.purge', { method: 'POST', path: '/notes/purge', risk: 'delete' });
-  const write = actionOf('notes.write', { method: 'POST', path: '/notes', risk: 'write' });
-  const notes = templateOf([purge, write, actionOf('notes.list', { path: '/notes' })]);
-  const findNames = (method: HttpMethod, path: string) =>
-    neighbourNames(
-      [{ names: ['notes'], prefix: '/api', template: notes, fits }],
-      { method, path, query: {}, body: null },
-      { risk: method === 'POST' ? 'write' : 'read' },
-    );
-  const purgeName = {
-    service: 'notes',
-    action: { among: new Set(['notes.purge']) },
-    args: undefined,
-    risk: 'delete',
-  };
-
-  test('is that of every operation that the request may be, beside that of its method', () => {
-    expect(findNames('POST', '/api/Notes/Purge')).toEqual([
-      expect.objectContaining({ risk: 'write' }),
-      purgeName,
-    ]);
-  });
-
-  test('is the risk of its method when no operation that it may be has a higher risk', () => {
-    for (const found of [findNames('GET', '/api/x'), findNames('POST', '/other')]) {
-      expect(found).toHaveLength(1);
-      expect(found).not.toContainEqual(purgeName);
-    }
+  test("is, for policy's own call of a tool, that tool of every MCP server on the host", () => {
+    expect(namesAt([mail, tools], 'POST', '/mcp', { tool: 'wipe' })).toEqual(['tools:wipe delete']);
+    expect(namesAt([mail, tools], 'POST', '/mcp', { tool: 'new' })).toEqual(['tools:new write']);
   });
 });
 
 test('a service is known by its name, its name without org/, and its template key', () => {
   expect(namesOf('org/hub', 'github')).toEqual(['org/hub', 'hub', 'github']);
   expect(namesOf('github', 'github')).toEqual(['github']);
-  expect(listOwnNames(['hub'], { action: 'a', keyArg: '%2A', risk: 'read' })).toEqual([
-    { service: 'hub', action: 'a', args: ['%2A'], risk: 'read' },
-  ]);
 });
 
 test('risks are ordered read, write, delete', () => {

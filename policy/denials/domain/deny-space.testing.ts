@@ -1,46 +1,40 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
+import type { HttpMethod } from '#contracts/vocabulary';
 import { actionKey, compilePattern, httpKey, secretKey } from '#permission-key';
 import { actionOf, paramOf, templateOf } from '../../action.testing.ts';
 import { isDenied, modelHost } from './deny-model.testing.ts';
 import type { ModelOperation, ModelRequest, ModelService } from './deny-model.testing.ts';
-import {
-  listAddressNames,
-  listAliasKeys,
-  namesOf,
-  neighbourNames,
-  listOwnNames,
-} from './deny-names.ts';
-import type { Neighbour, RatedName } from './deny-names.ts';
+import { listActionNames, listAddressNames, listAliasKeys, namesOf } from './deny-names.ts';
+import type { RatedName } from './deny-names.ts';
 import { couldDeny, deniesKey } from './deny-patterns.ts';
-import { compileParamCheck } from './param-check.ts';
+import { isJudgedAsRequest } from './judged-as-request.ts';
+import { listRequestNames } from './request-names.ts';
+import type { Neighbour } from './request-names.ts';
 
-/** The values that the arguments of the services below may have. */
-const letters = /^[a-z]+$/;
 const offeredServices: readonly ModelService[] = [
   {
     name: 'org/a',
     template: 'at',
     writtenBy: 'us',
     operations: [
-      { name: 'get', method: 'GET', path: '/x/{id}', argument: 'path', schema: letters },
-      { name: 'wipe', method: 'DELETE', path: '/x/{id}', argument: 'path', schema: letters },
-      { name: 'send', method: 'POST', path: '/send', argument: 'body to' },
-      { name: 'find', method: 'GET', path: '/find', argument: 'query q', schema: letters },
+      { name: 'get', method: 'GET', path: '/x/{id}', hasArgument: true },
+      { name: 'wipe', method: 'DELETE', path: '/x/{id}', hasArgument: true },
+      { name: 'send', method: 'POST', path: '/send', hasArgument: true },
+      { name: 'find', method: 'GET', path: '/find', hasArgument: true },
     ],
   },
   {
     name: 'b',
     template: 'b',
     writtenBy: 'us',
-    operations: [{ name: 'look', method: 'GET', path: '/y/{id}', argument: 'path' }],
+    operations: [{ name: 'look', method: 'GET', path: '/y/{id}', hasArgument: true }],
   },
   {
     name: 'own',
     template: 'own',
     writtenBy: 'member',
     operations: [
-      { name: 'mine', method: 'GET', path: '/z/{id}', argument: 'path' },
+      { name: 'mine', method: 'GET', path: '/z/{id}', hasArgument: true },
       { name: 'ask', method: 'POST', path: '/graphql' },
     ],
   },
@@ -62,7 +56,6 @@ const offeredServices: readonly ModelService[] = [
   },
 ];
 
-const emptyParts = { query: {}, body: null };
 const paths = [
   '/x/s',
   '/x/S',
@@ -70,7 +63,11 @@ const paths = [
   '/x/t',
   '/x/s.git',
   '/x/s%20',
-  '/x/0',
+  '/x/s/',
+  '//x/s',
+  '/x/s;v=1',
+  '/x/s.',
+  '/x/%2573',
   '/x/s/u',
   '/y/s.json',
   '/y/%EF%BD%93',
@@ -85,42 +82,25 @@ const paths = [
   '/find',
   '/mcp',
 ];
-const rawRequests: readonly ModelRequest[] = [
-  ...['GET', 'HEAD', 'POST', 'DELETE'].flatMap((method) =>
-    paths.map((path) => ({ method, path, ...emptyParts })),
-  ),
-  ...[
-    { q: 's' },
-    { q: 'S' },
-    { Q: 's' },
-    { q: 't' },
-    { q: '0' },
-    { q: ['t', 's'] },
-    { r: 's' },
-  ].map((query) => ({ ...emptyParts, method: 'GET', path: '/find', query })),
-  ...[{ to: 's' }, { to: ' S ' }, { TO: 's' }, { to: 't,s' }, { to: ['t', 's'] }, { to: 't' }].map(
-    (body) => ({ ...emptyParts, method: 'POST', path: '/send', body }),
-  ),
-  { query: { to: 's' }, body: { to: 't' }, method: 'POST', path: '/send' },
-  { query: { q: 't' }, body: { q: 's' }, method: 'GET', path: '/find' },
-];
+const rawRequests: readonly ModelRequest[] = ['GET', 'HEAD', 'POST', 'DELETE'].flatMap((method) =>
+  paths.map((path) => ({ method, path })),
+);
 
 /** Calls of every operation of a service, with and without its argument. */
 function actionCallsOf(service: ModelService): ModelRequest[] {
-  return service.operations.flatMap(({ name, method, path, argument }): ModelRequest[] => {
+  return service.operations.flatMap(({ name, method, path, hasArgument }): ModelRequest[] => {
     const createCall = (arg: string | undefined): ModelRequest => ({
       method,
-      path: path.replace('{id}', arg ?? 's'),
-      query: argument === 'query q' && arg !== undefined ? { q: arg } : {},
-      body: argument === 'body to' && arg !== undefined ? { to: arg } : null,
+      path: path.replace('{id}', arg?.trim() ?? 's'),
       action: { service, name, ...(arg === undefined ? {} : { arg }) },
       secret: service.name.startsWith('org/') ? 'org/k' : 'k',
     });
-    if (argument === undefined) return [createCall(undefined)];
+    if (hasArgument !== true) return [createCall(undefined)];
+    const isInPath = path.includes('{id}');
     return [
-      ...['s', 't', 't,s'].map(createCall),
-      ...(argument === 'path' ? [] : [createCall(undefined)]),
-    ].filter(({ action }) => argument === 'body to' || action?.arg !== 't,s');
+      ...['s', 'S', ' s ', 't'].map(createCall),
+      ...(isInPath ? [] : [createCall(undefined)]),
+    ];
   });
 }
 
@@ -200,30 +180,25 @@ function keysOf({ action, method, path, secret }: ModelRequest) {
 }
 
 function productNamesOf(services: readonly ModelService[], request: ModelRequest): RatedName[] {
-  const { action, path, secret, query, body } = request;
+  const { action, path, secret } = request;
   const method = request.method as HttpMethod;
   const credentials =
     secret === undefined ? [] : [{ kind: 'secret' as const, credentialName: secret }];
   const at = { method, host: modelHost, path, risk: 'read' as const };
   const tool = action?.service.endpoint === undefined ? {} : { tool: action.name };
-  const sentRequest = {
-    method,
-    path,
-    ...tool,
-    query: query as Record<string, JsonValue>,
-    body: body as JsonValue,
-  };
-  const neighbourNamesFound = neighbourNames(services.map(neighbourOf), sentRequest, {
-    risk: 'read',
-  });
-  if (action === undefined) return [...listAliasKeys(credentials, at), ...neighbourNamesFound];
-  const [key] = keysOf(request);
-  const ownSecretKeys = listOwnNames(namesOf(action.service.name, action.service.template), {
+  const others = services.filter(({ template }) => template !== action?.service.template);
+  const listNames = () =>
+    listRequestNames(others.map(neighbourOf), { method, path, ...tool }, { risk: 'read' });
+  if (action === undefined) return [...listAliasKeys(credentials, at), ...listNames()];
+  const ownNames = listActionNames(namesOf(action.service.name, action.service.template), {
     action: action.name,
     risk: 'read' as const,
-    keyArg: action.arg === undefined ? undefined : key?.arg,
+    keys: keysOf(request),
   });
-  return [...ownSecretKeys, ...listAddressNames(at, credentials), ...neighbourNamesFound];
+  const template = neighbourOf(action.service).template;
+  const calledAction = Object.values(template.actions).find(({ key }) => key === action.name);
+  const isRequest = isJudgedAsRequest(template, calledAction ?? {});
+  return [...ownNames, ...listAddressNames(at, credentials), ...(isRequest ? listNames() : [])];
 }
 
 const neighboursByService = new WeakMap<ModelService, Neighbour>();
@@ -232,16 +207,11 @@ function neighbourOf(service: ModelService): Neighbour {
   let knownNeighbour = neighboursByService.get(service);
   if (knownNeighbour !== undefined) return knownNeighbour;
   const template = toTemplate(service);
-  const checksByParam = new WeakMap<object, ReturnType<typeof compileParamCheck>>();
   knownNeighbour = {
     names: namesOf(service.name, service.template),
-    prefix: '',
+    isConnected: true,
     template,
-    fits: (param, value) => {
-      const check = checksByParam.get(param) ?? compileParamCheck(param.schema);
-      checksByParam.set(param, check);
-      return check(value);
-    },
+    places: [{ prefix: '', template }],
   };
   neighboursByService.set(service, knownNeighbour);
   return knownNeighbour;
@@ -268,21 +238,12 @@ function toTemplate({ template, writtenBy, operations, endpoint }: ModelService)
 }
 
 function toCompiledAction(operation: ModelOperation): CompiledAction {
-  const { name, method, path, argument, schema, carriesOtherOperations: carriesOthers } = operation;
-  const [place, wireName] = (argument ?? '').split(' ');
-  const param = paramOf(wireName ?? 'id', (place || 'query') as 'path' | 'query' | 'body', {
-    schema: {
-      type: ['string', 'array'],
-      ...(schema && { pattern: schema.source, items: { type: 'string', pattern: schema.source } }),
-    },
-  });
+  const { name, method, path, hasArgument, carriesOtherOperations: carriesOthers } = operation;
+  const param = paramOf('id', path.includes('{id}') ? 'path' : 'query');
   return actionOf(name, {
     method: method as HttpMethod,
     path,
-    ...(argument === undefined ? {} : { params: [param], scopeParam: param.name }),
-    ...(place === 'body'
-      ? { body: { mediaType: 'application/json', wholeBody: false, required: false, parts: {} } }
-      : {}),
+    ...(hasArgument === true ? { params: [param], scopeParam: param.name } : {}),
     ...(carriesOthers === true ? { multiplex: true } : {}),
   });
 }

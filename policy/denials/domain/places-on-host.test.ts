@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { actionOf, templateOf } from '../../action.testing.ts';
-import { listPlacesOnHost, placesOnHost } from './places-on-host.ts';
+import { placesOnHost } from './places-on-host.ts';
 
 const upload = actionOf('upload', { server: { url: 'https://up.example.com/2' } });
 const notes = templateOf([actionOf('list', { path: '/notes' }), upload], {
@@ -30,13 +30,8 @@ describe('the places of a neighbour on the host of a call', () => {
     },
   );
 
-  test('are none where only its provider is, and a request there may be any of its operations', () => {
-    const address = { host: 'www.example.com', baseUrl: null };
-
-    expect(placesOnHost(notes, address)).toEqual([]);
-    expect(listPlacesOnHost(notes, address)).toEqual([
-      [{ prefix: '', template: { ...notes, actions: {} } }],
-    ]);
+  test('are none where only its provider is', () => {
+    expect(placesOnHost(notes, { host: 'www.example.com', baseUrl: null })).toEqual([]);
   });
 
   test('are only below the base URL that an admin gave', () => {

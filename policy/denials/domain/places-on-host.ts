@@ -41,18 +41,3 @@ export function placesOnHost(
     }),
   ];
 }
-
-/**
- * The same as one list that is never empty: where no operation is known to be on the host, one place
- * without operations, so that a request there may be any of the template's.
- */
-export function listPlacesOnHost(
-  template: CompiledTemplate,
-  address: NeighbourAddress,
-): readonly [readonly [NeighbourPlace, ...NeighbourPlace[]]] {
-  const [first = { prefix: '', template: { ...template, actions: {} } }, ...others] = placesOnHost(
-    template,
-    address,
-  );
-  return [[first, ...others]];
-}

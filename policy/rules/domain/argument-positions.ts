@@ -1,10 +1,11 @@
 import type { CompiledAction } from '#contracts/template';
 import {
   compileArgument,
+  compileGlob,
   encodePosition,
   isAnyArgument,
   matchesText,
-  overlaps,
+  overlapsPattern,
   unknownPosition,
   wholeAction,
 } from '#permission-key';
@@ -27,7 +28,7 @@ export function canMatchArgument(
   if (only === undefined) return effect === 'deny' || matchesWholeAction(arg);
   // A value that is the only position keeps its slashes, unless it is an address.
   if (others.length === 0 && only.as !== 'email') return !arg.includes(encodedSlash);
-  return overlaps(arg, positions.map(() => unknownPosition).join('/'));
+  return overlapsPattern(compileGlob(arg), positions.map(() => unknownPosition).join('/'));
 }
 
 function matchesWholeAction(arg: string): boolean {

@@ -5,8 +5,6 @@ import type { GlobBudget } from '#permission-key';
 import { invalidParamError } from '../../calls/domain/invalid-params.ts';
 import type { RatedName } from '../../denials/domain/deny-names.ts';
 import { couldDeny, deniesKey } from '../../denials/domain/deny-patterns.ts';
-import { createNameBudget } from '../../denials/domain/name-budget.ts';
-import type { NameBudget } from '../../denials/domain/name-budget.ts';
 import { isAtLeast } from '../../denials/domain/risks.ts';
 import type { Rule } from '../../rules/domain/rule.ts';
 import type { ChainRules } from './chain-rules.ts';
@@ -24,15 +22,8 @@ export interface WalkedCall {
   readonly isOpenRead: boolean;
   /** Further names of the call. Only deny rules are compared with them. */
   readonly denyNames: readonly RatedName[];
-  readonly budget: DecisionBudget;
-}
-
-/**
- * What remains of the budget of one decision, for comparing the call with rules and for finding its
- * names.
- */
-export interface DecisionBudget extends GlobBudget {
-  readonly names: NameBudget;
+  /** What remains of the budget for comparing the call with rules. */
+  readonly budget: GlobBudget;
 }
 
 export interface Denial {
@@ -42,6 +33,11 @@ export interface Denial {
    * name.
    */
   readonly key: string;
+  /**
+   * The operation by which the rule matched a call by method and path; null for a request that no
+   * built-in or published template lists. Undefined when the rule matched a key or another name.
+   */
+  readonly operation?: RatedName | null;
 }
 
 /**
@@ -50,8 +46,8 @@ export interface Denial {
  */
 const walkStepsMax = 4_000_000;
 
-export function createDecisionBudget(): DecisionBudget {
-  return { left: walkStepsMax, names: createNameBudget() };
+export function createDecisionBudget(): GlobBudget {
+  return { left: walkStepsMax };
 }
 
 /**
@@ -83,12 +79,18 @@ export function findDenialOrUnknown(
     const name = call.denyNames.find(
       (each) => appliesToRisk(rule, each.risk) && couldDeny(rule.pattern, each, budget),
     );
-    if (name !== undefined) return { rule, key: call.keys[0]?.key ?? rule.pattern.text };
+    if (name !== undefined) return toDenial(rule, name, call);
   }
   return budget.left < 0 ? 'unknown' : undefined;
 }
 
 const stepsPerName = 2;
+
+function toDenial(rule: Rule, name: RatedName, { keys }: WalkedCall): Denial {
+  const key = keys[0]?.key ?? rule.pattern.text;
+  if (name.action === undefined) return { rule, key, operation: null };
+  return name.operation === undefined ? { rule, key } : { rule, key, operation: name };
+}
 
 export function comparisonTooLongError(): AppError {
   return invalidParamError(
@@ -102,11 +104,27 @@ export function appliesToRisk({ riskAtLeast }: Rule, risk: Risk): boolean {
 }
 
 /** The sentence that the caller reads as `reason`. */
-export function denialReason({ rule, key }: Denial, chain: readonly ChainLink[]): string {
+export function denialReason(denial: Denial, chain: readonly ChainLink[]): string {
+  const { rule, key } = denial;
   const owner = chain.find(({ id }) => id === rule.identityId);
   const ownerText = owner === undefined ? 'the org' : `${owner.kind} ${owner.name}`;
-  const text = `A deny rule of ${ownerText} (${rule.pattern.text}) refuses ${key}.`;
+  const ruleText = `A deny rule of ${ownerText} (${rule.pattern.text}) refuses ${key}.`;
+  const text = [ruleText, explainOperation(denial)].filter((each) => each !== '').join(' ');
   return text.length > reasonCharactersMax ? `${text.slice(0, reasonCharactersMax - 1)}…` : text;
+}
+
+/** Why a rule on a service stops a call by method and path, and what to do instead. */
+function explainOperation({ operation }: Denial): string {
+  if (operation === undefined) return '';
+  if (operation === null) {
+    return 'No template lists this request, so it may be any operation of the services on its host. Call an action instead.';
+  }
+  const { service, action } = operation;
+  const use =
+    operation.operation === 'connected'
+      ? `Call the action ${action} of ${service} instead`
+      : `Connect ${service} and call its action ${action} instead`;
+  return `This request is ${service}:${action}, and its arguments are not compared with rules. ${use}.`;
 }
 
 const reasonCharactersMax = 1000;

@@ -169,7 +169,7 @@ const toProductCall = memoise(
     isOpenRead,
     denyNames: otherNames.map(({ segments: [name, action, arg], risk }) => ({
       service: name,
-      action: action ?? { among: new Set(), notAmong: new Set() },
+      action,
       args: arg === undefined ? undefined : [arg],
       risk,
     })),

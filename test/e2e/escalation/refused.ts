@@ -25,6 +25,8 @@ export const crookedTargets: readonly string[] = [
   'http://HOST\\@evil.example/notes/x',
   'http://HOST/x/../notes/x',
   'http://HOST/x/%2e%2E/notes/x',
+  'http://HOST/x/..%3B/notes/x',
+  'http://HOST/x/..;a/notes/x',
   'http://HOST/notes%2Fx',
   'http://HOST/notes/x%00',
   'http://HOST/notes/x?_method=DELETE',
@@ -93,6 +95,10 @@ export const overridingCalls: readonly (readonly [what: string, call: object])[]
     createPostWithType('application/x-www-form-urlencoded', 'a=1;_method=DELETE'),
   ],
   ['_method in a query', { ...postCall, path: '/notes/x?a=1;_method=DELETE' }],
+  [
+    String.raw`\_method in a multipart form`,
+    createPostWithType('multipart/form-data', { [String.raw`\_method`]: 'DELETE' }),
+  ],
   ['_method in a multipart form', createPostWithType('multipart/form-data', { _method: 'DELETE' })],
   [
     '_method in a multipart text',
