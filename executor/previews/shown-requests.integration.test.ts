@@ -301,7 +301,7 @@ describe('the approval card, or the audit record, shows the request that is sent
     const records = [await world.outbox('action.intent'), await world.outbox('action.outcome')];
     for (const events of records) {
       expect(events.at(-1)?.audit?.request).toEqual({
-        headers: { 'x-role': 'root', cookie: '[REDACTED]' },
+        headers: { 'x-role': 'root', cookie: '[REDACTED] (10 characters)' },
         content_type: 'application/json',
         credentials: [
           {

@@ -56,8 +56,8 @@ describe('the approval card of a call', () => {
       params: {},
       headers: {
         'x-amz-target': 'DynamoDB.DeleteTable',
-        cookie: '[REDACTED]',
-        authorization: '[REDACTED]',
+        cookie: '[REDACTED] (3 characters)',
+        authorization: '[REDACTED] (13 characters)',
         'x-role': 'root',
       },
       content_type: 'application/x-www-form-urlencoded',

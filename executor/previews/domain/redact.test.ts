@@ -196,10 +196,10 @@ describe('in the request on an approval card,', () => {
       headers: {
         'x-amz-target': 'DynamoDB.DeleteTable',
         'x-role': 'größe',
-        authorization: '[REDACTED]',
-        cookie: '[REDACTED]',
-        'x-api-key': '[REDACTED]',
-        x_auth_token: '[REDACTED]',
+        authorization: '[REDACTED] (15 characters)',
+        cookie: '[REDACTED] (12 characters)',
+        'x-api-key': '[REDACTED] (8 characters)',
+        x_auth_token: '[REDACTED] (8 characters)',
       },
       content_type: 'text/csv',
       body: 'a,b',
@@ -341,7 +341,7 @@ describe('the list of redacted values', () => {
     const action = { ...baseAction, redact: ['body.user.password', 'params.token'] };
 
     expect(showRequest({ ...requestToShow, action }, byPath)).toMatchObject({
-      headers: { 'x-note-token': '[REDACTED]', 'x-note': '[REDACTED]' },
+      headers: { 'x-note-token': '[REDACTED] (7 characters)', 'x-note': '[REDACTED]' },
       body: { to: '[REDACTED]', user: { password: '[REDACTED]' } },
       redacted: ['/body/user/password', '/headers/x-note-token', '/url/token'],
     });
