@@ -44,9 +44,14 @@ export async function findWantedSecret(
       `"${key}" is one of a user, which uses no secret of the org`,
     );
   }
-  const secrets = (found.ways ?? []).flat().filter((each) => each.kind === 'secret');
+  const ways = found.ways ?? [];
+  const secrets = ways.flat().filter((each) => each.kind === 'secret');
   const neededSecret = chooseSecret(secrets, { name, key });
-  const hosts = [...new Set([...found.hosts, ...(neededSecret.token_hosts ?? [])])];
+  const { scheme, token_hosts: tokenHosts = [] } = neededSecret;
+  const addressedHosts = found.addresses?.flatMap((address, index) =>
+    ways[index]?.some((each) => each.scheme === scheme) === true ? address.hosts : [],
+  );
+  const hosts = [...new Set([...(addressedHosts ?? found.hosts), ...tokenHosts])];
   return { parts: neededSecret.parts ?? null, hosts: hosts.slice(0, secretHostsMax) };
 }
 

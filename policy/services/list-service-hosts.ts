@@ -5,7 +5,8 @@ import type { TemplateServer } from '#contracts/template-server';
 import {
   accountAddressOf,
   actionServerUrls,
-  fixedHostsFor,
+  credentialHostsFor,
+  hostIn,
   isServedAt,
   serverFor,
   serversOf,
@@ -25,8 +26,9 @@ interface ListServiceHostsFields {
 }
 
 /**
- * Lists the hosts that the credentials of a new service may go to: the hosts of the shipped or
- * published template, those that give out tokens for it, and that of a base URL that an admin gave. The registry needs the list, but the
+ * Lists the hosts that the credentials of a new service may go to: that of the server at which it is,
+ * those of actions, those that give out tokens for it, and that of a base URL that an admin gave. All of
+ * them are of the shipped or published template. The registry needs the list, but the
  * executor asks for it, so that the registry cannot invent hosts.
  */
 export async function listServiceHosts(
@@ -37,9 +39,10 @@ export async function listServiceHosts(
   const template = await getOwnersTemplate(lookups, { orgId, userId }, reference);
   const tokenHosts = tokenHostsOf(template);
   if (baseUrl === null) {
-    const hosts = [...new Set([...template.hosts, ...tokenHosts])];
+    // The earlier release of the executor names no scheme.
+    const hosts = scheme === undefined ? template.hosts : credentialHostsFor(template, [scheme]);
     return {
-      hosts,
+      hosts: [...new Set([...hosts, ...tokenHosts])],
       ...accountPart(template, serverFor(template, scheme === undefined ? scheme : [scheme])),
     };
   }
@@ -47,7 +50,7 @@ export async function listServiceHosts(
   if (url === null) throw addressNotGenuineError(key, baseUrl);
   const server = serversOf(template).find((each) => isServedAt(each, baseUrl));
   if (server !== undefined) {
-    const hosts = fixedHostsFor(template, server.schemes);
+    const hosts = actionServerUrls(template).map(hostIn);
     return {
       hosts: [...new Set([hostOf(url), ...hosts, ...tokenHosts])],
       ...accountPart(template, server),

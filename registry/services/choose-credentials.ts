@@ -65,6 +65,8 @@ interface Placed extends Omit<WantedCredentials, 'variables'>, ServiceAddress {}
 interface HostsToAllow {
   readonly reference: string;
   readonly hosts: readonly string[];
+  /** Those of the hosts to which the credential could not go before. */
+  readonly added: readonly string[];
 }
 
 /**
@@ -148,15 +150,17 @@ function tryChoice(
     const refusal = refusalOfHosts(secret, { isGiven, ...fieldPlace }, { ...placed, hosts });
     if (refusal !== undefined) return refusal;
     secrets.push([scheme, secret]);
-    if (isClosedToHosts(secret, hosts)) toAllow.push({ reference: secret.reference, hosts });
+    const added = hostsClosedTo(secret, hosts);
+    if (added.length > 0) toAllow.push({ reference: secret.reference, hosts, added });
   }
   if (connection instanceof AppError) return connection;
   const isGiven = wantedCredentials.given.connection !== null;
   const fieldPlace = { kind: 'connection', at: 'connection', isGiven } as const;
-  const refusal = connection && refusalOfHosts(connection, fieldPlace, placed);
+  const hosts = address.credentialHosts;
+  const refusal = connection && refusalOfHosts(connection, fieldPlace, { ...placed, hosts });
   if (refusal) return refusal;
 
-  const { hosts } = address;
+  const added = connection === null ? [] : hostsClosedTo(connection, hosts);
   return {
     schemes,
     address,
@@ -165,9 +169,8 @@ function tryChoice(
     toAllow: {
       secrets: toAllow,
       connections:
-        connection !== null &&
-        (isClosedToHosts(connection, hosts) || isOutside(connection, address))
-          ? [{ reference: connection.reference, hosts }]
+        connection !== null && (added.length > 0 || isOutside(connection, address))
+          ? [{ reference: connection.reference, hosts, added }]
           : [],
     },
   };
@@ -193,14 +196,17 @@ function maySignRequests(
 }
 
 /** The hosts of the service, and the host that gives out tokens for the secret of this scheme. */
-function hostsOfScheme({ template, hosts }: Placed, scheme: string): readonly string[] {
+function hostsOfScheme(
+  { template, credentialHosts: hosts }: Placed,
+  scheme: string,
+): readonly string[] {
   const method = template.auth.find((each) => each.scheme === scheme);
   const tokenHost = method?.type === 'apiKey' ? tokenHostOf(method.derivation) : null;
   return tokenHost === null ? hosts : [...new Set([...hosts, tokenHost])];
 }
 
-function isClosedToHosts({ allowedHosts }: ExistingSecret, hosts: readonly string[]): boolean {
-  return hosts.some((host) => !allowedHosts.includes(host));
+function hostsClosedTo({ allowedHosts }: ExistingSecret, hosts: readonly string[]): string[] {
+  return hosts.filter((host) => !allowedHosts.includes(host));
 }
 
 /** Whether the connection is bound to other base URLs than those to which calls of the service go. */
@@ -263,7 +269,7 @@ function refusalOfHosts(
   const { reference, allowedHosts } = credential;
   const isNew = allowedHosts.length === 0 && !isGiven;
   if (isNew && template.tier === 'global') return undefined;
-  const unknownHosts = hosts.filter((host) => !allowedHosts.includes(host));
+  const unknownHosts = hostsClosedTo(credential, hosts);
   const closedHosts = isOutside(credential, { hosts, ...address }) ? hosts : unknownHosts;
   if (closedHosts.length === 0) return undefined;
   return new AppError(

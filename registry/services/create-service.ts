@@ -20,7 +20,7 @@ import { saveOfferedTools } from '../toolsets/save-tools.ts';
 import { getTemplateVersion } from '../templates/get-template-version.ts';
 import type { AcceptsTool } from '../toolsets/domain/toolset.ts';
 import { checkRequest, reportAnswer, requireUnanswered } from './answer-request.ts';
-import { allowHosts } from './allow-hosts.ts';
+import { allowHosts, presentAddedHosts } from './allow-hosts.ts';
 import { chooseCredentials } from './choose-credentials.ts';
 import type { ChosenCredentials, WantedCredentials } from './choose-credentials.ts';
 import { findCredentialsOfServices } from './find-credentials.ts';
@@ -102,11 +102,12 @@ export async function createService(
     orgId: caller.orgId,
     template: service.template,
   });
-  return presentService(service, {
+  const shown = presentService(service, {
     template: connectedVersion,
     existing: existingCredentials,
     newest: template.version,
   });
+  return { ...shown, ...presentAddedHosts(toAllow) };
 }
 
 /** Chooses the credentials of a new service, and with them its address. */

@@ -35,13 +35,17 @@ function document(): string {
   return JSON.stringify(example);
 }
 
-async function createAnn(): Promise<Person> {
+/** The example template, which takes a token, at these servers. */
+function documentAt(...servers: Record<string, unknown>[]): string {
+  const example = exampleDocument();
+  example.servers = servers;
+  return JSON.stringify(example);
+}
+
+async function createAnn(openapi = document()): Promise<Person> {
   const ann = world.person({ orgId: uuidv7() });
   const { principal } = ann;
-  await world.client.createTemplate(
-    { principal, body: { openapi: document(), tier: 'user' } },
-    testDeadline(),
-  );
+  await world.client.createTemplate({ principal, body: { openapi, tier: 'user' } }, testDeadline());
   await world.client.publishTemplate(
     { principal, key: 'example', tier: 'user', version: 1 },
     testDeadline(),
@@ -85,6 +89,45 @@ describe('the address of a service', () => {
     });
     const allowed = world.vault.allowRequests.filter(({ reference }) => reference === 'work');
     expect(allowed).toEqual([{ reference: 'work', hosts: ['api.example.com'] }]);
+  });
+
+  test('gives credentials its own host, and none of the other servers', async () => {
+    const ann = await createAnn(
+      documentAt({ url: 'https://api.example.com/notes' }, { url: 'https://example.net' }),
+    );
+    storeSecret(world.vault, ann.userId, 'example_token');
+    const shown = await world.client.getTemplate(
+      { principal: ann.principal, key: 'example', tier: null },
+      testDeadline(),
+    );
+    expect(shown.addresses).toMatchObject([{ hosts: ['api.example.com'] }]);
+
+    const credentials = { secrets: { token: 'example_token' } };
+    const service = await connect(ann, { credentials });
+
+    expect(service.hosts_added).toEqual([
+      { kind: 'secret', name: 'example_token', hosts: ['api.example.com'] },
+    ]);
+    expect(world.vault.allowRequests.at(-1)?.hosts).toEqual(['api.example.com']);
+  });
+
+  test('is never one that a default of the template makes, until somebody gives its value', async () => {
+    const url = 'https://{site}.example.net/{version}';
+    const variables = { site: { default: 'your-site' }, version: { default: 'v1' } };
+    const ann = await createAnn(documentAt({ url, variables }));
+    storeSecret(world.vault, ann.userId, 'example_token');
+    const credentials = { secrets: { token: 'example_token' } };
+    const asked = world.vault.allowRequests.length;
+
+    await expect(connect(ann, { credentials })).rejects.toMatchObject({
+      code: 'invalid_params',
+      details: { issues: [{ path: 'variables.site' }] },
+    });
+    expect(world.vault.allowRequests).toHaveLength(asked);
+    expect(await connect(ann, { credentials, variables: { site: 'your-site' } })).toMatchObject({
+      base_url: 'https://your-site.example.net/v1',
+      hosts_added: [{ hosts: ['your-site.example.net'] }],
+    });
   });
 
   test('is chosen by the variables that are given', async () => {

@@ -66,6 +66,7 @@ describe('connecting a service', () => {
       owner_id: ann.id,
       base_url: 'https://api.github.com',
       hosts: ['api.github.com'],
+      hosts_added: [{ kind: 'secret', name: 'github_token', hosts: ['api.github.com'] }],
       auto_allow_reads: true,
       credentials: { secrets: { token: 'github_token' }, connection: null },
       variables: {},

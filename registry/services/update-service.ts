@@ -5,7 +5,7 @@ import type { ConnectedService, updateServiceBody } from '#contracts/http/servic
 import type { CompiledTemplate } from '#contracts/template';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
-import { actionServerUrls } from '#templates';
+import { actionServerUrls, hostIn } from '#templates';
 import { newestVersionOf } from '../templates/catalog.ts';
 import type { Deps } from '../deps.ts';
 import { credentialsIn } from './domain/credential-choices.ts';
@@ -14,7 +14,7 @@ import { serviceChangedEvent } from './domain/service-events.ts';
 import { addressOf, waysWithVariables } from './domain/service-address.ts';
 import type { ServiceAddress } from './domain/service-address.ts';
 import type { Service } from './domain/service.ts';
-import { allowHosts } from './allow-hosts.ts';
+import { allowHosts, presentAddedHosts } from './allow-hosts.ts';
 import { chooseCredentials } from './choose-credentials.ts';
 import type { ChosenCredentials, Way } from './choose-credentials.ts';
 import { findCredentialsOfServices } from './find-credentials.ts';
@@ -77,11 +77,12 @@ export async function updateService(
     );
     return updatedService;
   });
-  return presentService(storedService, {
+  const shown = presentService(storedService, {
     template,
     existing: existingCredentials,
     newest: newestVersionOf(deps.catalog, storedService),
   });
+  return { ...shown, ...(chosenCredentials && presentAddedHosts(chosenCredentials.toAllow)) };
 }
 
 /**
@@ -94,7 +95,9 @@ function requireSameAddress(
 ): ServiceAddress {
   const { hosts, variables, name, isBaseUrlGiven } = service;
   const actionServers = isBaseUrlGiven ? [] : actionServerUrls(template);
-  const sameAddress = { baseUrl: service.baseUrl, hosts, variables, actionServers };
+  const credentialHosts = [...new Set([...hosts.slice(0, 1), ...actionServers.map(hostIn)])];
+  const { baseUrl } = service;
+  const sameAddress = { baseUrl, hosts, credentialHosts, variables, actionServers };
   if (template.servers === undefined || isBaseUrlGiven) return sameAddress;
   const [fitting] = waysWithVariables(
     template,
@@ -103,7 +106,13 @@ function requireSameAddress(
   );
   const address =
     fitting === way
-      ? addressOf(template, { ...way, variables, baseUrl: undefined, isPlainHttpAllowed })
+      ? addressOf(template, {
+          ...way,
+          variables,
+          baseUrl: undefined,
+          isPlainHttpAllowed,
+          knownHost: hosts[0],
+        })
       : null;
   if (address?.baseUrl === service.baseUrl) return sameAddress;
   const { key } = template;

@@ -19,7 +19,7 @@ import { serviceChangedEvent } from './domain/service-events.ts';
 import { askForTools } from '../toolsets/ask-for-tools.ts';
 import type { OfferedTools } from '../toolsets/ask-for-tools.ts';
 import { saveOfferedTools } from '../toolsets/save-tools.ts';
-import { allowHosts } from './allow-hosts.ts';
+import { allowHosts, presentAddedHosts } from './allow-hosts.ts';
 import { chooseCredentials } from './choose-credentials.ts';
 import type { ChosenCredentials } from './choose-credentials.ts';
 import { findCredentialsOfServices } from './find-credentials.ts';
@@ -68,7 +68,14 @@ export async function upgradeService(
       tier: service.tier,
       name: service.name,
       variables,
-      addressOf: (way) => addressOf(after, { ...way, variables, baseUrl, isPlainHttpAllowed }),
+      addressOf: (way) =>
+        addressOf(after, {
+          ...way,
+          variables,
+          baseUrl,
+          isPlainHttpAllowed,
+          knownHost: service.hosts[0],
+        }),
       given: body.credentials
         ? credentialsIn(body.credentials)
         : keptCredentialsFor(after, service),
@@ -93,17 +100,16 @@ export async function upgradeService(
     chosen: chosenCredentials,
     offered: offeredTools,
   });
-  return {
-    ...replyFields,
-    service: await presentUpgraded(deps, caller, {
-      service: upgraded,
-      template: await getTemplateVersion(deps, {
-        orgId: caller.orgId,
-        template: upgraded.template,
-      }),
-      deadline,
+  const shown = await presentUpgraded(deps, caller, {
+    service: upgraded,
+    template: await getTemplateVersion(deps, {
+      orgId: caller.orgId,
+      template: upgraded.template,
     }),
-  };
+    deadline,
+  });
+  const { toAllow } = chosenCredentials;
+  return { ...replyFields, service: { ...shown, ...presentAddedHosts(toAllow) } };
 }
 
 async function getUpgradeVersions(

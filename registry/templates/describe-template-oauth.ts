@@ -1,7 +1,7 @@
 import type { TemplateReference } from '#contracts/call';
 import type { TokenActor } from '#contracts/oauth-provider';
 import { AppError } from '#errors';
-import { fixedHostsFor } from '#templates';
+import { credentialHostsFor } from '#templates';
 import { toReference } from './catalog.ts';
 import { buildScopePresets } from './domain/scope-presets.ts';
 import type { Deps } from '../deps.ts';
@@ -57,7 +57,7 @@ export async function describeTemplateOauth(
     authorizationUrl,
     tokenUrl,
     scopes: buildScopePresets(template, method).read_only,
-    hosts: [...fixedHostsFor(template, [method.scheme])],
+    hosts: [...credentialHostsFor(template, [method.scheme])],
     template: toReference(template),
   };
 }

@@ -166,6 +166,8 @@ export const compiledAction = z.strictObject({
    */
   minimumScopes: z.array(z.string().max(300)).max(100).nullable(),
   disabled: z.boolean(),
+  /** The mark of OpenAPI, which is shown and changes nothing. Absent, not false, as above. */
+  deprecated: z.literal(true).optional(),
   /**
    * Set when one request can contain several operations (GraphQL, batches, JSON-RPC), so that deny
    * rules treat it as any operation of its host.

@@ -39,7 +39,7 @@ export { isServedBy, scopeNeedsOf } from './scope-needs.ts';
 export { serviceTitleOf } from './service-title.ts';
 export { segmentCountMax } from './segments.ts';
 export { isServedAt, normaliseBaseUrl } from './service-address.ts';
-export { fixedHostsFor, hostIn, serverFor, serversOf } from './servers.ts';
+export { credentialHostsFor, fixedHostsFor, hostIn, serverFor, serversOf } from './servers.ts';
 export { anySegment, mayBeOn, prefixesOn } from './roots.ts';
 export { findServedOperations, isPlainPath, pathBelow } from './served-operations.ts';
 export {

@@ -1,4 +1,4 @@
-import { serverPlaceholder } from '#contracts/server-variables';
+import { isPathVariable, serverPlaceholder } from '#contracts/server-variables';
 import type { CompiledTemplate } from '#contracts/template';
 import type { TemplateServer } from '#contracts/template-server';
 
@@ -21,7 +21,28 @@ export function serverFor(
   return schemes === undefined ? servers[0] : servers.find((each) => isFor(each, schemes));
 }
 
-/** The fixed hosts of the servers for these security schemes; those of all servers without schemes. */
+/**
+ * The hosts that are known before a service is connected by these security schemes, to which its
+ * credentials go: that of its server, unless variables make it, and those of the servers that actions
+ * have of their own. The other servers of the template give credentials no host.
+ */
+export function credentialHostsFor(
+  template: Served & Pick<CompiledTemplate, 'actions'>,
+  schemes: readonly string[] | undefined,
+): readonly string[] {
+  const server = serverFor(template, schemes);
+  const own = server === undefined || hasVariableHost(server) ? [] : [hostIn(server.url)];
+  return [...new Set([...own, ...actionHostsOf(template)])];
+}
+
+function hasVariableHost({ url, variables }: TemplateServer): boolean {
+  return variables.some(({ name }) => !isPathVariable(url, name));
+}
+
+/**
+ * The fixed hosts of the servers for these security schemes; those of all servers without schemes.
+ * Deny rules reach a service there, whichever of them it is at.
+ */
 export function fixedHostsFor(
   template: Served & Pick<CompiledTemplate, 'actions' | 'hosts'>,
   schemes: readonly string[] | undefined,
@@ -32,12 +53,16 @@ export function fixedHostsFor(
       .filter((each) => isFor(each, schemes) === isHere)
       .map(({ url }) => hostIn(url)),
   );
-  // The servers that actions have of their own are for all schemes.
-  const ofActions = Object.values(template.actions).flatMap(({ server }) =>
-    server === undefined ? [] : [hostIn(server.url)],
-  );
+  const ofActions = actionHostsOf(template);
   return template.hosts.filter(
     (host) => [...here, ...ofActions].includes(host) || !elsewhere.includes(host),
+  );
+}
+
+/** The hosts of the servers that actions have of their own, which are for all schemes. */
+function actionHostsOf({ actions }: Pick<CompiledTemplate, 'actions'>): string[] {
+  return Object.values(actions).flatMap(({ server }) =>
+    server === undefined ? [] : [hostIn(server.url)],
   );
 }
 

@@ -91,6 +91,7 @@ export function compileAction(
       'json',
     ...compileSecurity(context, operation, source.authMethods),
     disabled: readFlag(context, operation, 'x-service-disabled') ?? false,
+    ...(readFlag(context, operation, 'deprecated') === true && { deprecated: true as const }),
     ...(readFlag(context, operation, 'x-service-multiplex') === true && {
       multiplex: true as const,
     }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { fixedHostsFor, serverFor, templateDigest } from '#templates';
+import { credentialHostsFor, fixedHostsFor, serverFor, templateDigest } from '#templates';
 import { compileExample, setMember } from './compile-example.testing.ts';
 import type { Change } from './compile-example.testing.ts';
 import type { ExampleDocument } from './example-document.testing.ts';
@@ -45,7 +45,19 @@ describe('servers that are for certain security schemes', () => {
     expect(template && serverFor(template, undefined)?.url).toBe('https://{site}.example.net');
   });
 
-  test('let a credential go to no host that is for other schemes alone', () => {
+  test('let a credential go to the host of the chosen server alone', () => {
+    const other = { url: 'https://else.example.org' };
+    const { template } = compileExample(withServers(byToken, byAccount, other));
+    expect(template && credentialHostsFor(template, ['token'])).toEqual([]);
+    expect(template && credentialHostsFor(template, ['account'])).toEqual(['api.example.com']);
+    const { template: plain } = compileExample(
+      withServers(other, { url: 'https://api.example.com' }),
+    );
+    expect(plain?.hosts).toEqual(['else.example.org', 'api.example.com']);
+    expect(plain && credentialHostsFor(plain, ['token'])).toEqual(['else.example.org']);
+  });
+
+  test('are reached by deny rules at the hosts for the schemes of the service', () => {
     const { template } = compileExample(
       withServers(byToken, byAccount, { url: 'https://else.example.org' }),
     );

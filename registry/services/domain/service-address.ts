@@ -6,16 +6,20 @@ import {
   accountAddressOf,
   actionServerUrls,
   fixedHostsFor,
+  hostIn,
   isSameLookUp,
   serverFor,
 } from '#templates';
+import { placeOf } from '../../servers/domain/placeholders.ts';
 import { resolveServer } from '../../servers/domain/resolve-server.ts';
 import { invalidParams } from './credential-choices.ts';
 
 export interface ServiceAddress {
   readonly baseUrl: string;
-  /** The hosts to which credentials may go. The host of the base URL comes first. */
+  /** The host of the base URL, and all others at which deny rules reach the service. */
   readonly hosts: readonly string[];
+  /** Those of `hosts` to which credentials may go. The host of the base URL comes first. */
+  readonly credentialHosts: readonly string[];
   /**
    * The servers that actions have of their own, to which credentials go too. None at a base URL that an
    * admin gave.
@@ -39,6 +43,8 @@ interface AddressChoice {
   /** The base URL that an admin gave, which replaces the template's server. */
   readonly baseUrl: string | undefined;
   readonly isPlainHttpAllowed: (host: string) => boolean;
+  /** The host of a service that is there already; a default that leads to it needs no confirmation. */
+  readonly knownHost?: string | undefined;
 }
 
 /** The base URL of a service's calls, and its hosts. */
@@ -49,10 +55,35 @@ export function addressOf(template: CompiledTemplate, choice: AddressChoice): Se
     throw new AppError('not_found', `"${template.key}" cannot be connected.`);
   const variables = { ...choice.variables, ...valueOfAccount(template, server, choice) };
   const resolvedUrl = resolveServer(server, { ...choice, variables });
+  const { host } = resolvedUrl;
+  if (baseUrl === undefined && host !== choice.knownHost)
+    requireGivenHost(template, server, { schemes, variables });
   const otherHosts = baseUrl === undefined ? fixedHostsFor(template, schemes) : [];
-  const hosts = [...new Set([resolvedUrl.host, ...otherHosts])];
+  const hosts = [...new Set([host, ...otherHosts])];
   const actionServers = baseUrl === undefined ? actionServerUrls(template) : [];
-  return { baseUrl: resolvedUrl.baseUrl, hosts, actionServers, variables };
+  const credentialHosts = [...new Set([host, ...actionServers.map(hostIn)])];
+  return { baseUrl: resolvedUrl.baseUrl, hosts, credentialHosts, actionServers, variables };
+}
+
+/**
+ * Refuses to send credentials to a host that the default of a variable makes: in documents of other
+ * people, defaults are often examples. Those of built-in templates were checked.
+ */
+function requireGivenHost(
+  { tier }: CompiledTemplate,
+  { url, variables: declared }: TemplateServer,
+  { schemes, variables }: Pick<AddressChoice, 'schemes' | 'variables'>,
+): void {
+  if (tier === 'global' || schemes.length === 0) return;
+  const lacking = declared.find(
+    ({ name }) => placeOf(url, name) === 'host' && !Object.hasOwn(variables, name),
+  );
+  if (lacking === undefined) return;
+  const { name, default: example } = lacking;
+  throw invalidParams(
+    `variables.${name}`,
+    `Give the variable "${name}": it says which host gets the credentials, and "${example}", which the template names, may be an example.`,
+  );
 }
 
 /** The value of the variable that the account says, which nobody can give in another way. */

@@ -8,7 +8,13 @@ import type {
 } from '#contracts/http/templates';
 import type { AuthMethod, CompiledTemplate } from '#contracts/template';
 import type { ServerVariable } from '#contracts/template-server';
-import { accountAddressOf, fixedHostsFor, serverFor, serversOf, tokenHostOf } from '#templates';
+import {
+  accountAddressOf,
+  credentialHostsFor,
+  serverFor,
+  serversOf,
+  tokenHostOf,
+} from '#templates';
 import { isRestricted, scopeRowOf } from '#providers';
 import { enabledActions } from './enabled-actions.ts';
 import { templateStatusOf } from './own-template.ts';
@@ -67,14 +73,22 @@ export function presentWays(
     base_url: server.url,
     ...(mcp === undefined ? {} : { mcp_server: server.url + mcp.path }),
     ways: waysToConnect,
-    ...(template.servers && { addresses: security.map((way) => presentAddress(template, way)) }),
+    ...(hasOtherServers(template) && {
+      addresses: security.map((way) => presentAddress(template, way)),
+    }),
   };
+}
+
+/** Whether the template has servers to which some or all of its credentials do not go. */
+function hasOtherServers(template: CompiledTemplate): boolean {
+  const { length } = credentialHostsFor(template, undefined);
+  return template.servers !== undefined || template.hosts.length > length;
 }
 
 function presentAddress(template: CompiledTemplate, schemes: readonly string[]): Address {
   const server = serverFor(template, schemes);
   const { url: base_url = '', variables = [] } = server ?? {};
-  const hosts = [...fixedHostsFor(template, schemes)];
+  const hosts = [...credentialHostsFor(template, schemes)];
   const isOfAccount = accountAddressOf(server) !== undefined;
   return {
     base_url,
@@ -131,6 +145,7 @@ export function presentActions(template: CompiledTemplate): ActionDescription[] 
     path: action.path,
     ...(action.server === undefined ? {} : { server: action.server.url }),
     risk: action.risk,
+    ...(action.deprecated && { deprecated: action.deprecated }),
     params_schema: action.paramsSchema,
   }));
 }

@@ -97,6 +97,20 @@ export const connectedService = z.strictObject({
     .array(z.strictObject({ action: z.string(), reason: z.string() }))
     .max(50)
     .optional(),
+  /**
+   * In answers to connecting, changing and upgrading: the credentials that may go to further hosts
+   * from now on, and these hosts. Absent when there are none.
+   */
+  hosts_added: z
+    .array(
+      z.strictObject({
+        kind: z.enum(['secret', 'connection']),
+        name: z.string(),
+        hosts: z.array(z.string()).max(51),
+      }),
+    )
+    .max(10)
+    .optional(),
   created_at: timestamp,
 });
 export type ConnectedService = z.infer<typeof connectedService>;

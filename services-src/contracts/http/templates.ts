@@ -46,6 +46,8 @@ export const actionDescription = z.strictObject({
   /** The base URL to which this action goes, when it has a server of its own. */
   server: z.string().optional(),
   risk,
+  /** Present when the operation is marked as deprecated. */
+  deprecated: z.literal(true).optional(),
   params_schema: z.record(z.string(), json),
 });
 
@@ -79,6 +81,7 @@ export const template = z.strictObject({
   description: z.string(),
   category: z.string(),
   runtime: z.string(),
+  /** The fixed hosts of all its servers. Credentials go to some of them (`addresses`). */
   hosts: z.array(z.string()),
   /** Those of the first address. */
   variables: z.array(addressVariable),
@@ -153,7 +156,7 @@ export const templateDetail = template.extend({
   ways: z.array(z.array(neededCredential).max(5)).max(20).optional(),
   /**
    * Where a service is that is connected by each of `ways`, in the same order. Absent when the
-   * address is `base_url` for all of them.
+   * address is `base_url` for all of them, and their credentials go to all of `hosts`.
    */
   addresses: z
     .array(
@@ -162,7 +165,7 @@ export const templateDetail = template.extend({
         variables: z.array(addressVariable).max(20),
         /** True when the account says the rest of the address, and the person picks it there. */
         is_of_account: z.boolean().optional(),
-        /** The hosts that are known before the service is connected. */
+        /** The hosts to which its credentials go, as far as they are known before it is connected. */
         hosts: z.array(z.string()).max(50),
       }),
     )
