@@ -105,7 +105,12 @@ export function toPairTexts(value: JsonValue, param: StyledParam, write: PartEnc
     ];
   }
   if (isRecord(value)) {
-    return presentEntriesOf(value).map(([key, member]) => toPair(key, write(textOf(member, name))));
+    // RFC 6570 does not say how a list in an object is written; it is written like one beside it.
+    return presentEntriesOf(value).flatMap(([key, member]) =>
+      (Array.isArray(member) ? member : [member]).map((each) =>
+        toPair(key, write(textOf(each, name))),
+      ),
+    );
   }
   const start = toPair(wireName, '');
   return value.map((member) => {

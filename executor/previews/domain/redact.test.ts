@@ -217,9 +217,17 @@ describe('in the request on an approval card,', () => {
       [
         { name: 'a', value: '1' },
         { name: 'a', value: 'x' },
-        { name: 'f', filename: 'hi.txt', content_type: 'text/plain', base64: 'aGk=' },
+        { name: 'f', filename: 'hi.txt', content_type: 'text/plain', value: 'hi' },
       ],
     ],
+    [
+      'multipart/form-data',
+      { f: { base64: 'AAE=' } },
+      [{ name: 'f', filename: 'f', content_type: 'application/octet-stream', base64: 'AAE=' }],
+    ],
+    ['application/octet-stream', { base64: 'R3LDvMOfZQo=' }, 'Grüße\n'],
+    ['application/octet-stream', { base64: 'AAE=' }, { base64: 'AAE=' }],
+    ['application/octet-stream', 'aGk=', 'aGk='],
   ])('a body of media type %s given as %j is shown as %j', ([contentType, body, shownRequest]) => {
     const request = showRaw({ headers: { 'content-type': contentType }, body });
 

@@ -15,6 +15,7 @@ const issueAction = actionOf({
     { name: 'repo', in: 'path' },
     { name: 'labels', in: 'query', schema: { type: 'array' } },
     { name: 'fields', in: 'query', schema: { type: 'array' }, explode: false },
+    { name: 'where', in: 'query', schema: { type: 'object' } },
     { name: 'state', in: 'query', schema: { type: 'string', default: 'open' } },
     { name: 'X-Version', in: 'header', schema: { type: 'string' } },
   ],
@@ -53,6 +54,11 @@ describe('the URL of an action', () => {
       'repeats the parameter for each item of an exploded array',
       { labels: ['a', 'b&c'] },
       '/repos/o/r/issues?labels=a&labels=b%26c&state=open',
+    ],
+    [
+      'repeats the member of an exploded object for each item of its array',
+      { where: { tag: ['a', 'b'], open: true } },
+      '/repos/o/r/issues?tag=a&tag=b&open=true&state=open',
     ],
     [
       'joins the items of an array that is not exploded',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { BodyPart } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
-import { encodeBody } from './request-body.ts';
+import { encodeBody, toShownBody } from './request-body.ts';
 
 const boundary = 'gateway-0123456789abcdef';
 const plainPart: BodyPart = {
@@ -236,6 +236,19 @@ describe('a body that is one value', () => {
   ])('of media type %s is written for the value %j as %j', ([mediaType, value, text]) => {
     expect(encode(mediaType, value)).toEqual({ contentType: mediaType, text });
   });
+
+  test.for([
+    ['text', 'c3RvcCBhbGw=', 'stop all'],
+    ['no UTF-8', '/w==', '/w=='],
+    ['text with a control character', 'YQBi', 'YQBi'],
+    ['not base64', '[REDACTED]', '[REDACTED]'],
+  ] as const)(
+    'of a binary media type that is %s is shown as people read it',
+    ([, value, shown]) => {
+      const contentType = 'application/octet-stream';
+      expect(toShownBody(value, { contentType, partOf: () => undefined })).toBe(shown);
+    },
+  );
 
   test('of a binary media type is refused when the value is not base64', () => {
     for (const value of ['x', { a: 1 }, 'YWJj\r\n']) {

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 import type { BodyPart } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { toRawNumbers } from '#exact-json';
@@ -85,21 +87,42 @@ export function encodeBody(value: JsonValue, encoding: BodyEncoding): EncodedBod
 }
 
 /**
- * A body in the form that people read: a form as its text, a multipart form as its parts, and any
- * other body as its value.
+ * A body in the form that people read: a form as its text, a multipart form as its parts, a file that is
+ * text as that text, and any other body as its value.
  */
 export function toShownBody(
   value: JsonValue,
   { contentType, partOf, valuesSayFiles }: FormEncoding & { readonly contentType: string | null },
 ): JsonValue {
   const kind = contentType === null ? undefined : bodyKindOf(contentType);
+  if (kind === 'binary') {
+    // Without a schema, a text is sent as it is, and bytes are given as `{base64}`.
+    const base64 = valuesSayFiles === true ? fileOf(value)?.base64 : value;
+    return (base64 !== undefined && readableTextOf(base64)) || value;
+  }
   if (!isRecord(value)) return value;
   if (kind === 'form') return toFormText(value, partOf);
   if (kind !== 'multipart') return value;
   return partsOf(value, { partOf, valuesSayFiles }).map(({ content, ...part }) => ({
     ...part,
-    ...(typeof content === 'string' ? { value: content } : { base64: content.base64 }),
+    ...showContent(content),
   }));
+}
+
+function showContent(content: Part['content']): { value: string } | { base64: JsonValue } {
+  if (typeof content === 'string') return { value: content };
+  const text = readableTextOf(content.base64);
+  return text === undefined ? { base64: content.base64 } : { value: text };
+}
+
+/** The text of a file in base64; undefined when it is no UTF-8 or has control characters. */
+function readableTextOf(base64: JsonValue): string | undefined {
+  if (typeof base64 !== 'string') return undefined;
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length === 0 || bytes.toString('base64') !== base64 || !isUtf8(bytes)) return undefined;
+  const text = bytes.toString();
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  return /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(text) ? undefined : text;
 }
 
 function toFormText(
