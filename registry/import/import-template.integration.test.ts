@@ -131,6 +131,23 @@ describe('importing a document', () => {
     });
   });
 
+  test('saves a draft at the base URL that is given, and refuses one that cannot be used', async () => {
+    const ann = world.person();
+    const { template } = await importText(
+      ann,
+      { servers: undefined },
+      { base_url: 'https://shop.example.net/api/' },
+    );
+    expect(template.hosts).toEqual(['shop.example.net']);
+    const { key } = template;
+    const publishRequest = { principal: ann.principal, key, tier: 'user', version: 1 } as const;
+    expect(await outcomeOf(world.client.publishTemplate(publishRequest, testDeadline()))).toBe(
+      'ok',
+    );
+    const refused = importText(ann, {}, { base_url: 'http://shop.example.net' });
+    expect(await outcomeOf(refused)).toBe('invalid_params');
+  });
+
   test('saves a draft that cannot be published when the document has no servers', async () => {
     const ann = world.person();
     const { template, findings } = await importText(ann, { servers: undefined });

@@ -7,6 +7,7 @@ import type {
   ImportProgress,
 } from '#contracts/http/template-import';
 import type { Principal, Tier } from '#contracts/vocabulary';
+import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 import { presentFindings, presentOperations, presentRefusal } from './domain/present-import.ts';
 import { checkMayWrite, templateNameOf } from '../templates/domain/own-template.ts';
@@ -15,6 +16,7 @@ import { invalidTemplate, readValidDocument } from '../templates/read-document.t
 import { readImportSource } from './read-import-source.ts';
 import { listTemplates } from '../templates/template.sql.ts';
 import { reserveFirstVersion } from '../templates/create-template.ts';
+import { baseOf, parseBaseUrl } from '../servers/domain/base-url.ts';
 import { withProgress } from './import-progress.ts';
 import { saveVersion } from '../templates/save-template-version.ts';
 import type { SavedTemplate } from '../templates/save-template-version.ts';
@@ -53,6 +55,7 @@ async function importAsDraft(
     reportProgress,
   }: { body: Body; tier: Tier; deadline: Deadline; reportProgress: ReportProgress },
 ): Promise<z.infer<typeof importedTemplate>> {
+  const baseUrl = readBaseUrl(body.base_url);
   const { text, url } = await readImportSource(deps, caller, { source: body.source, deadline });
   const importResult = await deps.importDocument({
     owner: caller.userId,
@@ -60,6 +63,8 @@ async function importAsDraft(
     includeOperations: body.include_operations ?? null,
     key: body.key ?? null,
     sourceUrl: url,
+    baseUrl,
+    apiKey: body.api_key ?? null,
     onStart: () => reportProgress({ phase: 'reading', done: 0, total: null }),
     onProgress: (done, total) => reportProgress({ phase: 'converting', done, total }),
   });
@@ -74,6 +79,16 @@ async function importAsDraft(
     operations_count: operationCount,
     findings: presentFindings(importResult.findings),
   };
+}
+
+/** The base URL as `servers` of a template holds it. Throws `invalid_params` when it cannot. */
+function readBaseUrl(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const url = parseBaseUrl(text);
+  if (typeof url !== 'string') return baseOf(url);
+  throw new AppError('invalid_params', `The base_url cannot be used. ${url}`, {
+    details: { issues: [{ path: 'base_url', message: url }] },
+  });
 }
 
 interface DocumentToSave {

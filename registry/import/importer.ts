@@ -10,7 +10,7 @@ const mebibyte = 1024 * 1024;
 const ordinaryBytesMax = { json: 16 * mebibyte, yaml: 4 * mebibyte };
 
 /**
- * Converts OpenAPI 3.0 or 3.1 documents in JSON or YAML to template documents, and reports what was
+ * Converts documents of OpenAPI 3 or Swagger 2.0 in JSON or YAML to template documents, and reports what was
  * inferred and left out. References to other documents are never fetched. A document that cannot be
  * imported gives a result that says so; the promise is not rejected. Large documents have their own
  * queue, so that small documents need not wait for them.

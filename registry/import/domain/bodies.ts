@@ -1,4 +1,4 @@
-import type { HttpMethod } from '#contracts/vocabulary';
+import type { HttpMethod, JsonValue } from '#contracts/vocabulary';
 import { isObject } from '../../document/domain/context.ts';
 import type { JsonObject, DocumentNode } from '../../document/domain/context.ts';
 import { toConcreteMediaType, mediaTypeRankOf } from '../../compiler/domain/request-body.ts';
@@ -31,7 +31,8 @@ export function convertBody(
   });
   if (bodyNode === undefined)
     throw new SkipOperation('body_unsupported', 'Its body is not described.');
-  const isRequired = bodyNode.value['required'] === true;
+  const { required } = bodyNode.value;
+  const isRequired = required === true;
   const media = chooseMedia(bodyNode.value['content'] ?? null);
   if (media === undefined || methodsWithoutBody.includes(method)) {
     const problem = media === undefined ? 'no media type' : `a ${method} request has none`;
@@ -48,12 +49,35 @@ export function convertBody(
   );
   const encoding = convertEncoding(media.value);
   const description = textAt(bodyNode.value, 'description') ?? '';
+  // OpenAPI says that a body is optional unless stated, and authors forget to state it.
+  const isTakenAsRequired = required === undefined && requiresMembers(schema);
+  if (isTakenAsRequired) {
+    const message =
+      'The document does not say whether the body is required; its schema requires members, so it is.';
+    source.notes.info('body_required', bodyNode.path, message);
+  }
   const requestBody = {
-    ...(isRequired && { required: true }),
+    ...((isRequired || isTakenAsRequired) && { required: true }),
     ...(description !== '' && { description: shortenText(description, 2000) }),
     content: { [media.type]: { schema, ...(encoding && { encoding }) } },
   };
-  return { requestBody, inferred: media.type === media.givenType ? [] : ['media_type'] };
+  const inferred: Inference[] = [
+    ...(media.type === media.givenType ? [] : (['media_type'] as const)),
+    ...(isTakenAsRequired ? (['body_required'] as const) : []),
+  ];
+  return { requestBody, inferred };
+}
+
+/** Whether each value that the schema accepts has members, or elements, that it requires. */
+function requiresMembers(schema: JsonValue | undefined): boolean {
+  if (!isObject(schema)) return false;
+  const { required, allOf, anyOf, oneOf, minProperties, minItems } = schema;
+  if (Array.isArray(required) && required.length > 0) return true;
+  if (Number(minProperties) > 0 || Number(minItems) > 0) return true;
+  if (Array.isArray(allOf) && allOf.some(requiresMembers)) return true;
+  return [anyOf, oneOf].some(
+    (branches) => Array.isArray(branches) && branches.every(requiresMembers),
+  );
 }
 
 interface ChosenMedia {

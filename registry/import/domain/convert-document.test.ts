@@ -140,13 +140,15 @@ describe('a schema of OpenAPI 3.0 in an imported document', () => {
 
   test('has anyOf in place of oneOf when an alternative accepts more than before', () => {
     const branches = [
-      { $ref: 'pet.yaml' },
+      { $ref: 'https://a.example/pet.yaml' },
       { type: 'object', properties: { a: { type: 'string' } } },
     ];
     expect(importProperty({ oneOf: branches })).toEqual({ anyOf: [{}, branches[1]] });
-    expect(importProperty({ type: 'object', not: { $ref: 'pet.yaml' } })).toEqual({
-      type: 'object',
-    });
+    expect(importProperty({ type: 'object', not: { $ref: 'https://a.example/pet.yaml' } })).toEqual(
+      {
+        type: 'object',
+      },
+    );
     const oneOf = [{ type: 'string' }, { type: 'integer' }];
     expect(importProperty({ oneOf, not: { type: 'null' } })).toEqual({
       oneOf,
@@ -316,8 +318,26 @@ describe('an operation of an imported document', () => {
     expect(importSummary({ description: '<p>Shows a pet. Slowly.</p>' })).toBe(
       'Shows a pet (id {id})',
     );
-    expect(importSummary({})).toBe('Only (id {id})');
+    expect(importSummary({})).toBe('Only at /pets/{id}');
+    expect(importSummary({ summary: 'Deprecated' })).toBe('Only at /pets/{id}');
     expect(importSummary({ summary: 'x'.repeat(5000) })).toHaveLength(210);
+  });
+
+  test('has words of its own where several operations share theirs, and a mark where it is deprecated', () => {
+    const description = '**Deprecated:** Ask us first.';
+    const { operations, template } = importChanged((d) => {
+      d.paths = Object.fromEntries(
+        ['/a', '/b/{id}'].map((path) => [path, { delete: { description } }]),
+      );
+    });
+    expect(operations?.map(({ summary, deprecated }) => [summary, deprecated])).toEqual([
+      ['Delete a at /a', true],
+      ['Delete b at /b/{id}', true],
+    ]);
+    expect(Object.values(template!.actions)).toMatchObject([
+      { deprecated: true },
+      { deprecated: true },
+    ]);
   });
 
   test.for<[type: string, schema: JsonObject, responseType: string]>([
@@ -437,14 +457,60 @@ describe('an operation of an imported document', () => {
   });
 });
 
+describe('the body of an operation in an imported document', () => {
+  const text = { type: 'string' };
+  test.for<[what: string, schema: JsonObject, given: boolean | undefined, isRequired: boolean]>([
+    [
+      'required members',
+      { type: 'object', required: ['a'], properties: { a: text } },
+      undefined,
+      true,
+    ],
+    ['optional members', { type: 'object', properties: { a: text } }, undefined, false],
+    ['members that it says are optional', { type: 'object', required: ['a'] }, false, false],
+    [
+      'members required by a branch',
+      { allOf: [{ required: ['a'] }, { minProperties: 0 }] },
+      undefined,
+      true,
+    ],
+    [
+      'members required by all alternatives',
+      { oneOf: [{ required: ['a'] }, { required: ['b'] }] },
+      undefined,
+      true,
+    ],
+    [
+      'members required by one alternative',
+      { oneOf: [{ required: ['a'] }, { type: 'object' }] },
+      undefined,
+      false,
+    ],
+    ['elements', { type: 'array', minItems: 1, items: text }, undefined, true],
+    [
+      'required members in answers alone',
+      { required: ['a'], properties: { a: { ...text, readOnly: true } } },
+      undefined,
+      false,
+    ],
+  ])(
+    'with %s in the schema %j and required: %j is required: %j',
+    ([, schema, given, isRequired]) => {
+      const required = given === undefined ? {} : { required: given };
+      const { action, codes } = importOperation({
+        requestBody: { ...required, content: { 'application/json': { schema } } },
+      });
+      expect(action?.body?.required).toBe(isRequired);
+      expect(codes.includes('body_required')).toBe(isRequired && given === undefined);
+    },
+  );
+});
+
 describe('a parameter of an imported document', () => {
   test.for<[what: string, parameter: JsonObject]>([
     ['a cookie', { in: 'cookie', schema: { type: 'string' } }],
     ['in an unknown location', { in: 'matrix', schema: { type: 'string' } }],
-    [
-      'the header of a credential',
-      { in: 'header', name: 'Authorization', schema: { type: 'string' } },
-    ],
+    ['a header that the gateway sets', { in: 'header', name: 'Host', schema: { type: 'string' } }],
     ['named __proto__', { name: '__proto__', schema: { type: 'string' } }],
     [
       'of a kind that templates cannot have',
@@ -552,9 +618,32 @@ describe('the servers of an imported document', () => {
     [
       'a host that is a variable',
       [{ url: 'https://{host}/api', variables: { host: { default: 'git.example.com' } } }],
-      [{ url: 'https://git.example.com/api', 'x-service-base-url-allowed': true }],
+      [{ url: 'https://self-hosted.invalid/api', 'x-service-base-url-allowed': true }],
       'needs_base_url',
     ],
+    [
+      'a domain that is a variable',
+      [{ url: 'https://api.{domain}/v1', variables: { domain: { default: 'example.com' } } }],
+      [{ url: 'https://self-hosted.invalid/v1', 'x-service-base-url-allowed': true }],
+      'needs_base_url',
+    ],
+    [
+      'a URL that is a variable',
+      [{ url: '{server}/v1', variables: { server: { default: 'https://a.example.com' } } }],
+      [{ url: 'https://self-hosted.invalid', 'x-service-base-url-allowed': true }],
+      'needs_base_url',
+    ],
+    [
+      'a placeholder before and after a fixed host',
+      [
+        { url: 'https://{host}:{port}', variables: { host: { default: 'example.com' } } },
+        { url: 'https://a.example.com' },
+        { url: '{scheme}://{host}.com', variables: { host: { default: 'example' } } },
+      ],
+      [{ url: 'https://a.example.com' }],
+      'needs_base_url',
+    ],
+    ['a host without scheme', [{ url: 'api.example.com/v1' }], undefined, 'needs_base_url'],
     ['a user in the URL', [{ url: 'https://me:pw@a.example.com' }], undefined, 'needs_base_url'],
     [
       'a scheme other than http and https',
@@ -568,11 +657,47 @@ describe('the servers of an imported document', () => {
     expect(codes).toEqual(expect.arrayContaining(code === undefined ? [] : [code]));
   });
 
-  test('are resolved against the URL of the document when they are relative', () => {
-    const { result } = importChanged((d) => (d['servers'] = [{ url: '../v2' }]), {
-      sourceUrl: 'https://a.example.com/docs/openapi.json',
-    });
-    expect(result?.['servers']).toEqual([{ url: 'https://a.example.com/v2' }]);
+  test.for<[what: string, servers: unknown, becomes: string | undefined]>([
+    ['relative', [{ url: '../v2' }], 'https://a.example.com/v2'],
+    [
+      'a path with a variable',
+      [{ url: '/{v}', variables: { v: { default: 3 } } }],
+      'https://a.example.com/3',
+    ],
+    ['empty', [{ url: '' }], 'https://a.example.com'],
+    ['missing', undefined, 'https://a.example.com'],
+    ['none', [], 'https://a.example.com'],
+    ['a host without scheme', [{ url: 'b.example.com/v1' }], undefined],
+  ])(
+    'are resolved against the URL of the document when they are %s, which is said',
+    ([, servers, becomes]) => {
+      const { result, codes } = importChanged((d) => (d['servers'] = servers as never), {
+        sourceUrl: 'https://a.example.com/docs/openapi.json',
+      });
+      expect(result?.['servers']).toEqual(becomes === undefined ? undefined : [{ url: becomes }]);
+      expect(codes).toContain(becomes === undefined ? 'needs_base_url' : 'server_changed');
+    },
+  );
+
+  test('are replaced by the base URL that the importing person gives', () => {
+    const { result, template, codes } = importChanged(
+      (d) => {
+        d['servers'] = [
+          { url: 'https://{domain}/api', variables: { domain: { default: 'example.com' } } },
+        ];
+        d.paths['/relative'] = { servers: [{ url: '/files' }], get: {} };
+        d.paths['/same'] = { servers: d['servers'] as never, get: {} };
+        d.paths['/other'] = { servers: [{ url: 'https://b.example.com' }], get: {} };
+      },
+      { baseUrl: 'https://c.example.com/api', sourceUrl: 'https://a.example.com/openapi.json' },
+    );
+    expect(result?.['servers']).toEqual([{ url: 'https://c.example.com/api' }]);
+    expect(codes).not.toContain('needs_base_url');
+    const serverAt = (path: string) =>
+      Object.values(template!.actions).find((each) => each.path === path)?.server?.url;
+    expect(serverAt('/relative')).toBe('https://c.example.com/files');
+    expect(serverAt('/same')).toBeUndefined();
+    expect(serverAt('/other')).toBe('https://b.example.com');
   });
 
   test('stay with operations and paths that name others, up to ten of them', () => {
@@ -718,6 +843,196 @@ describe('the security of an imported document', () => {
   });
 });
 
+describe('a parameter that carries a credential in an imported document', () => {
+  const parameter = (name: string, place = 'header', more: JsonObject = { required: true }) => ({
+    name,
+    in: place,
+    schema: { type: 'string' },
+    ...more,
+  });
+  const importWith = (
+    parameters: JsonObject[],
+    more: JsonObject = {},
+    request: Partial<ImportRequest> = {},
+  ) =>
+    importChanged((d) => {
+      Object.assign(d, more);
+      d.paths['/pets'] = { get: { operationId: 'get', parameters }, put: { parameters } };
+    }, request);
+
+  test.for<[name: string, place: string, more: JsonObject, becomes: object]>([
+    ['X-API-Key', 'header', { required: true }, { in: 'header', name: 'X-API-Key', prefix: '' }],
+    ['api_key', 'query', {}, { in: 'query', name: 'api_key' }],
+    ['accessToken', 'query', { required: true }, { in: 'query', name: 'accessToken' }],
+    ['Ocp-Apim-Subscription-Key', 'header', {}, { name: 'Ocp-Apim-Subscription-Key' }],
+    ['X-Auth-Token', 'header', {}, { name: 'X-Auth-Token' }],
+    ['Token', 'header', {}, { name: 'Token' }],
+    ['Authorization', 'header', {}, { name: 'Authorization', prefix: '' }],
+    ['authorization', 'header', { description: 'Bearer {token}' }, { prefix: 'Bearer ' }],
+    ['Authorization', 'header', { example: 'Basic YTpi' }, { prefix: 'Basic ' }],
+  ])(
+    'becomes a security scheme when it is named %s, in the %s, with %j',
+    ([name, place, more, becomes]) => {
+      const { template, codes } = importWith([parameter(name, place, more)]);
+      expect(template?.auth).toMatchObject([{ type: 'apiKey', ...becomes }]);
+      expect(template?.security).toEqual([[template?.auth[0]?.scheme]]);
+      expect(template?.actions['get']?.params).toEqual([]);
+      expect(codes).toContain('auth_inferred');
+    },
+  );
+
+  test.for([
+    ['page_token', 'query'],
+    ['token', 'query'],
+    ['key', 'query'],
+    ['Idempotency-Key', 'header'],
+    ['X-CSRF-Token', 'header'],
+    ['author', 'query'],
+  ] as const)('is not one that is named %s, in the %s', ([name, place]) => {
+    const { template, codes } = importWith([parameter(name, place)]);
+    expect(template?.auth).toEqual([]);
+    expect(template?.actions['get']?.params).toMatchObject([{ name }]);
+    expect(codes).not.toContain('auth_inferred');
+  });
+
+  test('joins the schemes of the document where most operations require it', () => {
+    const components = { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } };
+    const security = [{ bearer: [] }];
+    const importBeside = (parameters: JsonObject[]) =>
+      importWith(parameters, { components, security });
+
+    const both = importBeside([parameter('X-Api-Key')]);
+    expect(both.template?.security).toEqual([['bearer', 'X-Api-Key']]);
+    const optional = importBeside([parameter('X-Api-Key', 'header', {})]);
+    expect(optional.template?.security).toEqual([['bearer']]);
+    expect(optional.template?.actions['get']?.params).toEqual([]);
+    expect(optional.codes).toContain('parameter_dropped');
+    const same = importBeside([parameter('Authorization')]);
+    expect(same.template?.security).toEqual([['bearer']]);
+    expect(same.template?.actions['get']?.params).toEqual([]);
+  });
+
+  test('is that of a scheme which the document declares and does not use', () => {
+    const components = {
+      securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+    };
+    const { template } = importWith([parameter('X-Api-Key', 'header', {})], { components });
+    expect(template?.auth).toHaveLength(1);
+    expect(template?.security).toEqual([['key']]);
+  });
+
+  test('is an alternative where few operations require it', () => {
+    const { template } = importChanged((d) => {
+      d['components'] = { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } };
+      d['security'] = [{ bearer: [] }];
+      d.paths['/admin'] = { get: { parameters: [parameter('X-Admin-Api-Key')] } };
+    });
+    expect(template?.security).toEqual([['bearer'], ['bearer', 'X-Admin-Api-Key']]);
+  });
+
+  test('cannot be a cookie, which is said', () => {
+    const { template, codes } = importWith([parameter('session_id', 'cookie', {})]);
+    expect(template).toMatchObject({ auth: [], security: [] });
+    expect(codes).toContain('auth_unsupported');
+  });
+
+  test('may be named by the importing person', () => {
+    const apiKey = { in: 'header', name: 'X-Shop' } as const;
+    const { template } = importWith([parameter('X-Shop')], {}, { apiKey });
+    expect(template?.auth).toMatchObject([{ in: 'header', name: 'X-Shop' }]);
+    expect(template?.security).toEqual([['X-Shop']]);
+    expect(template?.actions['get']?.params).toEqual([]);
+    const { imported } = importWith([], {}, { apiKey: { in: 'header', name: 'Host' } });
+    expect(imported).toMatchObject({ ok: false, findings: [{}, { code: 'key_place_invalid' }] });
+  });
+});
+
+describe('an import of a document of another version', () => {
+  const swagger = {
+    swagger: '2.0',
+    info: { title: 'Pet Store', version: '1' },
+    host: 'pets.example.com',
+    basePath: '/v1',
+    schemes: ['https'],
+    consumes: ['application/json'],
+    securityDefinitions: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } },
+    security: [{ key: [] }],
+    paths: {
+      '/pets/{id}': {
+        put: {
+          operationId: 'replacePet',
+          parameters: [
+            { name: 'id', in: 'path', required: true, type: 'string' },
+            {
+              name: 'tags',
+              in: 'query',
+              type: 'array',
+              items: { type: 'string' },
+              collectionFormat: 'multi',
+            },
+            { name: 'body', in: 'body', required: true, schema: { $ref: '#/definitions/Pet' } },
+          ],
+        },
+      },
+    },
+    definitions: {
+      Pet: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
+    },
+  };
+  const importAs = (document: object) => {
+    const imported = convertDocument({ text: JSON.stringify(document) });
+    const options = { tier: 'org', ownerId: null, version: 1, isDraft: true } as const;
+    const template = imported.ok ? compileParsed(imported.document, options).template : undefined;
+    return { imported, template, codes: codesOf(imported.findings) };
+  };
+
+  test('converts Swagger 2.0, and says so', () => {
+    const { template, codes } = importAs(swagger);
+    expect(template).toMatchObject({
+      server: { url: 'https://pets.example.com/v1' },
+      auth: [{ in: 'header', name: 'X-Key' }],
+      security: [['key']],
+    });
+    expect(template?.actions['replacePet']).toMatchObject({
+      method: 'PUT',
+      params: [
+        { name: 'id', in: 'path' },
+        { name: 'tags', in: 'query', explode: true },
+        { name: 'name', in: 'body', required: true },
+      ],
+    });
+    expect(codes).toContain('version_changed');
+  });
+
+  test('refuses what cannot be converted, and names another way', () => {
+    const paths = { '/pets': { get: { parameters: [{ name: 'no place' }] } } };
+    expect(importAs({ ...swagger, paths }).imported).toMatchObject({
+      ok: false,
+      findings: [{ code: 'openapi_version', message: expect.stringContaining('converter') }],
+    });
+  });
+
+  test('gives no name of the document to all objects', () => {
+    const text = JSON.stringify({ ...swagger, produces: ['__proto__'] }).replace(
+      '"operationId"',
+      '"responses":{"200":{"examples":{"__proto__":"CANARY"}}},"constructor":{},"operationId"',
+    );
+    convertDocument({ text });
+    expect('example' in {}).toBe(false);
+  });
+
+  test('reads OpenAPI 3.2 as 3.1, and says so', () => {
+    const document = { ...petDocument(), openapi: '3.2.0' };
+    document.paths['/pets'] = { ...(document.paths['/pets'] as object), query: {} };
+    const { template, codes } = importAs(document);
+    expect(Object.keys(template!.actions)).toEqual(['listPets', 'createPet']);
+    expect(codes).toContain('version_changed');
+    expect(codesOf(importAs({ ...document, openapi: '4.0.0' }).imported.findings)).toEqual([
+      'openapi_version',
+    ]);
+  });
+});
+
 describe('an import of a document', () => {
   test('includes only the selected operations, and lists all other operations', () => {
     const { operations, template } = importChanged(() => {}, { includeOperations: ['POST /pets'] });
@@ -756,6 +1071,17 @@ describe('an import of a document', () => {
       operations: [{ operation_id: 'list_pets' }],
     });
     expect(convertDocument({ text: Buffer.from(`\ufeff${text}`) })).toMatchObject({ ok: true });
+  });
+
+  test.for<[what: string, change: (document: Document) => void]>([
+    ['a path', (d) => (d.paths['/cats'] = { $ref: 'paths/cats.yaml' })],
+    ['a path by URL', (d) => (d.paths['/cats'] = { $ref: 'https://a.example/cats.yaml#/cats' })],
+    ['a parameter', (d) => (d.paths['/cats'] = { get: { parameters: [{ $ref: './p.yaml' }] } })],
+    ['a schema', (d) => (d['components'] = { schemas: { Pet: { $ref: '../pet.yaml#/Pet' } } })],
+  ])('refuses one in several files with one finding, here by %s', ([, change]) => {
+    const { imported } = importChanged(change);
+    expect(imported).toMatchObject({ ok: false, findings: [{ code: 'several_files' }] });
+    expect(imported.findings).toHaveLength(1);
   });
 
   test('reports the line of a syntax error', () => {

@@ -3,9 +3,12 @@ import { isObject } from '../../document/domain/context.ts';
 import type { JsonObject } from '../../document/domain/context.ts';
 import { checkHead, createAssembly, doesNotFitReason, scopeExtension } from './assemble.ts';
 import type { Assembly } from './assemble.ts';
-import type { ImportRequest, Imported, ImportedOperation } from './imported.ts';
+import { convertSwagger } from './convert-swagger.ts';
+import { findCredentialParameters } from './credential-parameters.ts';
+import type { ImportFinding, ImportRequest, Imported, ImportedOperation } from './imported.ts';
 import { inferRisk, inferSummary } from './infer.ts';
 import { createNotes } from './notes.ts';
+import type { Notes } from './notes.ts';
 import {
   importWorkMax,
   convertOperation,
@@ -14,40 +17,31 @@ import {
 } from './operations.ts';
 import type { FoundOperation } from './operations.ts';
 import { SkipOperation, placeOfParameter } from './parameters.ts';
-import { readPath } from './paths.ts';
+import { placeholderNamesOf, readPath } from './paths.ts';
 import { readText } from './read-text.ts';
 import type { WorkBudget } from './schemas.ts';
-import { convertRequirements, convertSchemes, toSlug } from './security.ts';
+import { convertSchemes, toSlug } from './security.ts';
 import type { Schemes } from './security.ts';
 import { chooseServers } from './servers.ts';
 import type { ServerChoice } from './servers.ts';
 import { objectAt, shortenText, textAt } from './source.ts';
 import type { ImportSource } from './source.ts';
+import { buildSecurity, findStatedSecurity } from './template-security.ts';
 
 export type OnProgress = (done: number, total: number) => void;
 
 /**
- * Converts any OpenAPI 3.0 or 3.1 document to a template document, and lists what the import
+ * Converts any document of OpenAPI 3 or Swagger 2.0 to a template document, and lists what the import
  * inferred. The function is pure: no I/O, no clock.
  */
 export function convertDocument(request: ImportRequest, onProgress?: OnProgress): Imported {
   const readResult = readText(request.text);
   if (!readResult.ok) return readResult;
-  const { document } = readResult;
   const notes = createNotes();
-  const version = versionOf(document);
-  if (version === undefined) {
-    const versionText = 'swagger' in document ? 'Swagger 2.0' : 'This version';
-    const code = 'openapi' in document || 'swagger' in document ? 'openapi_version' : 'not_openapi';
-    const path = 'openapi' in document ? ['openapi'] : [];
-    notes.error(
-      code,
-      path,
-      `${versionText} cannot be imported. Convert the document to OpenAPI 3.0 or 3.1.`,
-    );
-    return { ok: false, findings: notes.list() };
-  }
-  const source: ImportSource = { document, version, notes };
+  const readVersion = toKnownVersion(readResult.document, notes);
+  if (readVersion === undefined) return { ok: false, findings: notes.list() };
+  const { document } = readVersion;
+  const source: ImportSource = { ...readVersion, notes, files: new Set() };
   const title = readTitle(document);
   const key = request.key ?? toTemplateKey(title);
   if (!isTemplateKey(key)) {
@@ -77,22 +71,31 @@ function convertChecked(
   if (operationsOfDocument === undefined || isIncluded === undefined)
     return { ok: false, findings: notes.list() };
 
-  const schemes = convertSchemes(source, key);
+  const selectedOperations = operationsOfDocument.filter(isIncluded);
+  const declared = convertSchemes(source, key);
+  const stated = findStatedSecurity(source, { schemes: declared, found: selectedOperations });
+  const credentials = findCredentialParameters(source, selectedOperations, {
+    key,
+    declared,
+    stated,
+    given: request.apiKey ?? null,
+  });
+  if (credentials === undefined) {
+    notes.error('key_place_invalid', [], 'The "api_key" cannot be sent there. Name another place.');
+    return { ok: false, findings: notes.list() };
+  }
+  const { schemes } = credentials;
   if (schemes.size === 0) {
     const message =
-      'The document names no way of authenticating that can be used here. Add one if the API asks for credentials.';
+      'The document names no way of authenticating that can be used here. If the API asks for a key, import it again with "api_key".';
     notes.warn('auth_unknown', ['components', 'securitySchemes'], message);
   }
-  const servers = chooseServers(
-    source,
-    operationsOfDocument.filter(isIncluded),
-    request.sourceUrl ?? undefined,
-  );
+  const servers = chooseServers(source, selectedOperations, request);
   const templateHead = {
     openapi: '3.1.0',
     info: buildInfo(document, { title, key }),
     ...(servers.list.length > 0 && { servers: servers.list }),
-    ...buildSecurity(source, { schemes, found: operationsOfDocument.filter(isIncluded) }),
+    ...buildSecurity(stated, credentials),
     ...(schemes.size > 0 && { components: { securitySchemes: Object.fromEntries(schemes) } }),
   };
   const problem = checkHead(templateHead);
@@ -112,6 +115,7 @@ function convertChecked(
       ? convertIfSelected(source, operation, inclusionContext)
       : importedOperationOf(operation, false);
   });
+  if (source.files.size > 0) return { ok: false, findings: [severalFilesFinding(source.files)] };
   if ('webhooks' in document)
     notes.info('callbacks_ignored', ['webhooks'], 'Webhooks are left out.');
   return {
@@ -124,10 +128,46 @@ function convertChecked(
   };
 }
 
-function versionOf(document: JsonObject): ImportSource['version'] | undefined {
+type VersionedDocument = Pick<ImportSource, 'document' | 'version'>;
+
+/**
+ * The document as one of OpenAPI 3.0 or 3.1: Swagger 2.0 is converted, and OpenAPI 3.2 is read without
+ * what it adds. Undefined with a finding for anything else.
+ */
+function toKnownVersion(document: JsonObject, notes: Notes): VersionedDocument | undefined {
   const [, minor] =
-    /^3\.([01])\.\d{1,3}(?:-[\w.]{1,30})?$/.exec(textAt(document, 'openapi') ?? '') ?? [];
-  return minor === undefined ? undefined : minor === '0' ? '3.0' : '3.1';
+    /^3\.([012])\.\d{1,3}(?:-[\w.]{1,30})?$/.exec(textAt(document, 'openapi') ?? '') ?? [];
+  if (minor === '0') return { document, version: '3.0' };
+  if (minor !== undefined) {
+    if (minor === '2') notes.warn('version_changed', ['openapi'], readAs31);
+    return { document, version: '3.1' };
+  }
+  // YAML without quotes makes a number of it.
+  const isSwagger = document['swagger'] === '2.0' || document['swagger'] === 2;
+  const converted = isSwagger ? convertSwagger({ ...document, swagger: '2.0' }) : undefined;
+  if (converted !== undefined) {
+    notes.info('version_changed', ['swagger'], convertedFrom20);
+    return { document: converted, version: '3.0' };
+  }
+  const code = 'openapi' in document || 'swagger' in document ? 'openapi_version' : 'not_openapi';
+  const message = isSwagger
+    ? 'This document of Swagger 2.0 could not be converted. Mend it, or convert it to OpenAPI 3.0 with another tool, such as converter.swagger.io.'
+    : 'This version cannot be imported. Convert the document to OpenAPI 3.0 or 3.1.';
+  notes.error(code, 'openapi' in document ? ['openapi'] : [], message);
+  return undefined;
+}
+
+const readAs31 =
+  'OpenAPI 3.2 was read as 3.1. What it adds is left out, such as operations of the method QUERY and of "additionalOperations".';
+const convertedFrom20 =
+  'Swagger 2.0 was converted to OpenAPI 3.0. The paths of findings are those in the converted document.';
+
+/** One finding in place of one for each reference: what the document says is mostly elsewhere. */
+function severalFilesFinding(files: ReadonlySet<string>): ImportFinding {
+  const [first = ''] = files;
+  const others = files.size > 1 ? ` and ${files.size - 1} more` : '';
+  const message = `The document is in several files: it refers to "${shortenText(first, 200)}"${others}, and other files are not fetched. Make one file of them, as "redocly bundle" does, and import that.`;
+  return { code: 'several_files', message, path: '', severity: 'error' };
 }
 
 function readTitle(document: JsonObject): string {
@@ -158,45 +198,6 @@ function buildInfo(
     version: shortenText(version === '' ? '1' : version, 100),
     ...(description !== '' && { description: shortenText(description, 1000) }),
   };
-}
-
-/**
- * The field `security` of the template. A document without it may state `security` in its
- * operations only; then the alternatives of the operations are collected.
- */
-function buildSecurity(
-  source: ImportSource,
-  { schemes, found }: { schemes: Schemes; found: readonly FoundOperation[] },
-): JsonObject {
-  const { document } = source;
-  const ownRequirements = convertRequirements(
-    source,
-    { value: document['security'], path: ['security'] },
-    schemes,
-  );
-  if (ownRequirements !== undefined) return { security: ownRequirements.map(stripScopes) };
-  if ('security' in document) return {};
-  const alternatives = new Map<string, JsonObject>();
-  for (const { operation } of found) {
-    const securityNode = {
-      value: operation.value['security'],
-      path: [...operation.path, 'security'],
-    };
-    for (const requirement of convertRequirements(source, securityNode, schemes) ?? []) {
-      const schemeNames = Object.keys(requirement).toSorted();
-      if (schemeNames.length > 0 && alternatives.size < 20)
-        alternatives.set(schemeNames.join(' '), stripScopes(requirement));
-    }
-  }
-  return alternatives.size === 0 ? {} : { security: [...alternatives.values()] };
-}
-
-/**
- * Removes the scopes from an alternative of the whole document, because each operation states its
- * own scopes.
- */
-function stripScopes(requirement: JsonObject): JsonObject {
-  return Object.fromEntries(Object.keys(requirement).map((name) => [name, []]));
 }
 
 function createSelectionTest(
@@ -281,12 +282,15 @@ function convertIfSelected(
 }
 
 function importedOperationOf(operation: FoundOperation, included: boolean): ImportedOperation {
-  const { operationId, method, path } = operation;
+  const { operationId, method, path, words } = operation;
+  const { sentPath } = readPath(path);
+  const parameters = placeholderNamesOf(sentPath).map((name) => ({ name, in: 'path' }));
   return {
     operation_id: operationId,
     method,
     path,
-    summary: inferSummary(operation.operation.value, { operationId, parameters: [] }).summary,
+    summary: inferSummary({ operationId, path: sentPath, words, parameters }).summary,
+    ...(words.isDeprecated && { deprecated: true as const }),
     risk: inferRisk(method, descriptiveTextsOf(operationId, readPath(path))),
     included,
     inferred: operation.givenId === operationId ? [] : ['operation_id'],

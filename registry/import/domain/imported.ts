@@ -2,9 +2,15 @@ import type { HttpMethod, Risk } from '#contracts/vocabulary';
 import type { JsonObject } from '../../document/domain/context.ts';
 import type { FindingCode } from '../../document/domain/findings.ts';
 
+/** Where requests carry an API key. */
+export interface ApiKeyPlace {
+  readonly in: 'header' | 'query';
+  readonly name: string;
+}
+
 export interface ImportRequest {
   /**
-   * An OpenAPI 3.0 or 3.1 document in JSON (at most 64 MiB) or YAML (at most 16 MiB). Bytes must be
+   * A document of OpenAPI 3 or Swagger 2.0 in JSON (at most 64 MiB) or YAML (at most 16 MiB). Bytes must be
    * UTF-8.
    */
   readonly text: string | Uint8Array;
@@ -16,10 +22,17 @@ export interface ImportRequest {
   /** The key of the template. When absent, the key is made from the title. */
   readonly key?: string | null | undefined;
   /**
-   * The URL of the document. Relative server URLs are relative to it. The importer never fetches
+   * The URL of the document. Relative server URLs are relative to it, unless there is a `baseUrl`. The importer never fetches
    * it.
    */
   readonly sourceUrl?: string | null | undefined;
+  /**
+   * The base URL of the API, as `servers` of a template may hold it. It takes the place of the
+   * document's servers.
+   */
+  readonly baseUrl?: string | null | undefined;
+  /** The API key that all operations need, and that the document forgets. */
+  readonly apiKey?: ApiKeyPlace | null | undefined;
 }
 
 /**
@@ -34,8 +47,10 @@ export const importCodes = [
   'duplicate_key',
   'not_openapi',
   'openapi_version',
+  'several_files',
   'operation_unknown',
   'key_invalid',
+  'key_place_invalid',
   'time_out',
   // Why an operation is skipped
   'method_unsupported',
@@ -47,14 +62,17 @@ export const importCodes = [
   'body_unsupported',
   'does_not_fit',
   // What was inferred, changed or left out
+  'version_changed',
   'needs_base_url',
   'server_changed',
   'auth_unknown',
   'auth_unsupported',
   'auth_changed',
+  'auth_inferred',
   'scope_added',
   'parameter_dropped',
   'body_dropped',
+  'body_required',
   'ref_remote',
   'ref_not_found',
   'ref_cycle',
@@ -89,7 +107,8 @@ export type Inference =
   | 'response_type'
   | 'parameters'
   | 'constants'
-  | 'media_type';
+  | 'media_type'
+  | 'body_required';
 
 export interface ImportedOperation {
   readonly operation_id: string;
@@ -97,6 +116,8 @@ export interface ImportedOperation {
   readonly path: string;
   readonly summary: string;
   readonly risk: Risk;
+  /** Present when the document says that the operation is deprecated. */
+  readonly deprecated?: true;
   /** Whether the template contains the operation. */
   readonly included: boolean;
   readonly inferred: Inference[];

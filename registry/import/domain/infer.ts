@@ -2,8 +2,10 @@ import type { HttpMethod, Risk } from '#contracts/vocabulary';
 import { isObject } from '../../document/domain/context.ts';
 import type { JsonObject, DocumentNode } from '../../document/domain/context.ts';
 import type { Parameter } from './parameters.ts';
-import { followReference, objectAt, shortenText, textAt } from './source.ts';
+import type { OperationWords } from './sentences.ts';
+import { followReference, objectAt } from './source.ts';
 import type { ImportSource } from './source.ts';
+import { wordsOf } from './words.ts';
 
 const deleteVerbs = new Set(['delete', 'remove', 'destroy', 'purge', 'erase', 'wipe', 'terminate']);
 /** Words that mean a change when an operation's name begins or ends with them. */
@@ -84,16 +86,6 @@ function verbsOf(name: string): string[] {
   const wordsAfterMethod =
     words.length > 1 && methodWords.has(words[0] ?? '') ? words.slice(1) : words;
   return [words[0] ?? '', wordsAfterMethod[0] ?? '', wordsAfterMethod.at(-1) ?? ''];
-}
-
-export function wordsOf(name: string): string[] {
-  return name
-    .slice(0, 500)
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replaceAll(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
-    .split(/[^A-Za-z0-9]+/)
-    .filter((word) => word !== '')
-    .map((word) => word.toLowerCase());
 }
 
 /**
@@ -186,38 +178,39 @@ export function inferResponseType(
   return types.length > 0 && types.every(isFile) ? 'binary' : 'json';
 }
 
-const summaryCharactersMax = 200;
+const summaryPathCharactersMax = 200;
 
-/** A one-line summary that contains the path parameters, so that an approver sees their values. */
-export function inferSummary(
-  operation: JsonObject,
-  { operationId, parameters }: { operationId: string; parameters: readonly Parameter[] },
-): { summary: string; isInferred: boolean } {
-  const summary = firstSentenceOf(textAt(operation, 'summary') ?? '');
-  const description =
-    summary === '' ? firstSentenceOf(textAt(operation, 'description') ?? '') : summary;
-  const text = description === '' ? toReadableName(operationId) : description;
-  const namedParameters = parameters
-    .filter((parameter) => parameter.in === 'path')
-    .map(({ name }) => name)
-    .filter((name) => /^[^{}[\]\\]+$/.test(name))
-    .slice(0, 4)
-    .map((name) => `${name} {${name}}`);
-  const suffix = namedParameters.length === 0 ? '' : ` (${namedParameters.join(', ')})`;
-  return {
-    summary: `${escapeSummary(text)}${suffix}`,
-    isInferred: summary === '' || suffix !== '',
-  };
+interface SummaryContext {
+  readonly operationId: string;
+  readonly path: string;
+  readonly words: OperationWords;
+  /** The path parameters. */
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
 }
 
-function firstSentenceOf(text: string): string {
-  const line = text
-    .slice(0, 2000)
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  const sentence = /^.{10,}?[.!?](?= )/.exec(line)?.[0] ?? line;
-  return shortenText(sentence.replace(/\.$/, ''), summaryCharactersMax);
+/**
+ * A one-line summary that contains the path parameters, so that an approver sees their values. Where
+ * the document has no sentence for this operation alone, its id and path say what it is.
+ */
+export function inferSummary({ operationId, path, words, parameters }: SummaryContext): {
+  summary: string;
+  isInferred: boolean;
+} {
+  const names = parameters
+    .filter((parameter) => parameter.in === 'path')
+    .map(({ name }) => name)
+    .filter((name) => /^[^{}[\]\\]+$/.test(name));
+  const { sentence, isSummary } = words;
+  if (sentence === undefined && path.length <= summaryPathCharactersMax) {
+    const shownPath = path.replaceAll(/\{([^{}]*)\}|[{}[\]\\]/g, (mark, name: string | undefined) =>
+      name !== undefined && names.includes(name) ? mark : escapeSummary(mark),
+    );
+    return { summary: `${toReadableName(operationId)} at ${shownPath}`, isInferred: true };
+  }
+  const text = escapeSummary(sentence ?? toReadableName(operationId));
+  const shownNames = names.slice(0, 4).map((name) => `${name} {${name}}`);
+  const suffix = shownNames.length === 0 ? '' : ` (${shownNames.join(', ')})`;
+  return { summary: text + suffix, isInferred: !isSummary || suffix !== '' };
 }
 
 function toReadableName(operationId: string): string {

@@ -17,6 +17,8 @@ import type { OperationPath } from './paths.ts';
 import type { SchemaBudget, WorkBudget } from './schemas.ts';
 import { convertRequirements } from './security.ts';
 import type { Schemes } from './security.ts';
+import { chooseSentences } from './sentences.ts';
+import type { OperationWords } from './sentences.ts';
 import { followReference, objectAt, textAt } from './source.ts';
 import type { ImportSource } from './source.ts';
 
@@ -55,6 +57,7 @@ export interface FoundOperation {
   readonly operation: DocumentNode<JsonObject>;
   readonly givenId: string | undefined;
   readonly operationId: string;
+  readonly words: OperationWords;
 }
 
 /**
@@ -99,7 +102,12 @@ export function findOperations(source: ImportSource): FoundOperation[] | undefin
     return undefined;
   }
   const ids = nameOperations(operations);
-  return operations.map((operation, index) => ({ ...operation, operationId: ids[index]! }));
+  const words = chooseSentences(operations.map(({ operation }) => operation.value));
+  return operations.map((operation, index) => ({
+    ...operation,
+    operationId: ids[index]!,
+    words: words[index]!,
+  }));
 }
 
 export interface ConvertedOperation {
@@ -169,8 +177,11 @@ function convertWithinBudget(
   const parameters = convertParameters(source, { ...importedOperation, path, schemes }, budget);
   const body = convertBody(source, operation, { method, budget });
   const { requestBody } = body;
-  const inferredSummary = inferSummary(operation.value, {
+  const { words } = importedOperation;
+  const inferredSummary = inferSummary({
     operationId,
+    path: path.sentPath,
+    words,
     parameters: parameters.list,
   });
   const risk = inferRisk(method, descriptiveTextsOf(operationId, path));
@@ -193,6 +204,7 @@ function convertWithinBudget(
   const value: JsonObject = {
     operationId,
     summary: inferredSummary.summary,
+    ...(words.isDeprecated && { deprecated: true }),
     ...(risk !== riskOfMethod(method) && { 'x-service-risk': risk }),
     ...(scopeParam !== undefined && { 'x-service-scope-param': scopeParam }),
     ...(responseType !== 'json' && { 'x-service-response-type': responseType }),

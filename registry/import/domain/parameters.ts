@@ -1,11 +1,13 @@
 import { isObject } from '../../document/domain/context.ts';
 import type { JsonObject, DocumentNode } from '../../document/domain/context.ts';
 import type { DocumentPath } from '../../document/domain/findings.ts';
+import { isCredentialName } from './credential-names.ts';
 import type { Inference } from './imported.ts';
 import { placeholderNamesOf } from './paths.ts';
 import type { OperationPath } from './paths.ts';
 import { convertSchema } from './schemas.ts';
 import type { SchemaBudget } from './schemas.ts';
+import { findSchemeAt } from './security.ts';
 import type { Schemes } from './security.ts';
 import { followReference, shortenText, textAt } from './source.ts';
 import type { ImportSource } from './source.ts';
@@ -63,8 +65,8 @@ export function convertParameters(
     ...parameterNodesOf(source, owner.operation),
   ]) {
     const parameter = convertParameter(source, location, { path: owner.path, budget });
-    if (parameter && !isCredential(parameter, owner.schemes))
-      parametersByIdentity.set(locationAndNameOf(parameter), parameter);
+    if (parameter === undefined || isCredential(source, location, { parameter, owner })) continue;
+    parametersByIdentity.set(locationAndNameOf(parameter), parameter);
   }
   const inferences = new Set<Inference>();
   for (const [name, value] of Object.entries(owner.path.query)) {
@@ -93,18 +95,24 @@ export function convertParameters(
   return { list: keepWithinLimit(source, owner, list), inferred: [...inferences] };
 }
 
-/** Whether this parameter is the credential of a security scheme, which callers do not give. */
-function isCredential(parameter: Parameter, schemes: Schemes): boolean {
-  const name = parameter.name.toLowerCase();
-  return [...schemes.values()].some(
-    (scheme) =>
-      scheme['type'] === 'apiKey' &&
-      scheme['in'] === parameter.in &&
-      textAt(scheme, 'name')?.toLowerCase() === name,
-  );
+/**
+ * Whether this parameter is a credential, which callers do not give: that of a security scheme, or an
+ * optional one beside the schemes of the document.
+ */
+function isCredential(
+  source: ImportSource,
+  { path }: DocumentNode<JsonObject>,
+  { parameter, owner }: { parameter: Parameter; owner: ParametersOwner },
+): boolean {
+  if (findSchemeAt(owner.schemes, parameter.in, parameter.name) !== undefined) return true;
+  const isOptional = parameter['required'] !== true;
+  if (!isOptional || parameter.in === 'cookie' || !isCredentialName(parameter)) return false;
+  const message = `The parameter "${shortenText(parameter.name, 100)}" is left out: it carries a credential, and the document has other ways to send one.`;
+  source.notes.info('parameter_dropped', path, message);
+  return true;
 }
 
-function parameterNodesOf(
+export function parameterNodesOf(
   source: ImportSource,
   owner: DocumentNode<JsonObject>,
 ): DocumentNode<JsonObject>[] {

@@ -35,6 +35,7 @@ export function presentOperations(
       path: operation.path.slice(0, 2000),
       summary: operation.summary.slice(0, 1000),
       risk: operation.risk,
+      ...(operation.deprecated && { deprecated: operation.deprecated }),
       included: operation.included,
       inferred: [...operation.inferred],
       ...(skipped && { skipped: { code: skipped.code, message: skipped.message.slice(0, 2000) } }),

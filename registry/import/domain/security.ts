@@ -19,9 +19,11 @@ import { refusalOfCredentialName } from '../../security/domain/credential-name.t
 import { followReference, isUnsafeName, objectAt, shortenText, textAt } from './source.ts';
 import type { ImportSource } from './source.ts';
 
-const schemesMax = 20;
-const requirementsMax = 20;
+export const schemesMax = 20;
+export const requirementsMax = 20;
 const scopesMax = 500;
+/** The most schemes that a call may need together. */
+export const schemesTogetherMax = 5;
 
 /** The security schemes that the template has, by their names in the source document. */
 export type Schemes = ReadonlyMap<string, JsonObject>;
@@ -51,7 +53,7 @@ interface NamedScheme {
 }
 
 /** Converts a security scheme, or returns the reason why a template cannot have the scheme. */
-function convertScheme(
+export function convertScheme(
   source: ImportSource,
   node: DocumentNode<JsonObject>,
   { name, key }: NamedScheme,
@@ -201,7 +203,11 @@ export function convertRequirements(
   const alternatives = value.slice(0, requirementsMax).flatMap((requirement, index) => {
     if (!isObject(requirement)) return [];
     const schemeEntries = Object.entries(requirement);
-    if (schemeEntries.length > 5 || schemeEntries.some(([name]) => !schemes.has(name))) return [];
+    if (
+      schemeEntries.length > schemesTogetherMax ||
+      schemeEntries.some(([name]) => !schemes.has(name))
+    )
+      return [];
     const collision = findCollision(
       schemeEntries.map(([name]) => credentialTargetOf(schemes.get(name)!)),
     );
@@ -223,8 +229,22 @@ export function convertRequirements(
   return alternatives.length === 0 && value.length > 0 ? undefined : alternatives;
 }
 
+/** The name of the scheme that puts its credential there; undefined when none does. */
+export function findSchemeAt(
+  schemes: Schemes,
+  location: string | undefined,
+  name: string | undefined,
+): string | undefined {
+  const key = name?.trim().toLowerCase();
+  const entry = [...schemes].find(([, scheme]) => {
+    const target = credentialTargetOf(scheme);
+    return target.in === location && target.key.toLowerCase() === key;
+  });
+  return entry?.[0];
+}
+
 /** Where a converted scheme puts its credential. */
-function credentialTargetOf(scheme: JsonObject): { in: CredentialPlace; key: string } {
+export function credentialTargetOf(scheme: JsonObject): { in: CredentialPlace; key: string } {
   const { in: location, name } = scheme;
   if (scheme['type'] !== 'apiKey' || !isCredentialPlace(location) || typeof name !== 'string') {
     return { in: 'header', key: 'Authorization' };

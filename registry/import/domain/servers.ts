@@ -12,64 +12,115 @@ const placeholder = /\{([^{}]*)\}/g;
 /** Matches a URL whose variables are labels of the host, followed by at least two fixed labels. */
 const hostWithVariables = /^https:\/\/[^/]*\}[^/{}]*\.[A-Za-z0-9-]+\.[A-Za-z0-9-]+(?:[:/][^{}]*)?$/;
 
+/** Where relative server URLs lead. */
+export interface ServerBases {
+  /** The URL of the document (OpenAPI §4.8.5). */
+  readonly sourceUrl?: string | null | undefined;
+  /** The base URL that the importing person gave; it takes the place of the document's servers. */
+  readonly baseUrl?: string | null | undefined;
+}
+
 /**
  * Converts `servers`. A template may only have servers with absolute https URLs, and variables only
- * as labels of the host.
+ * as labels of the host. A server whose host is a variable is nobody's in particular: it becomes a
+ * placeholder, and only where the document names no other.
  */
 export function convertServers(
   source: ImportSource,
   { value: servers, path }: DocumentNode,
-  sourceUrl: string | undefined,
+  bases: ServerBases,
 ): JsonObject[] {
   const givenServers = Array.isArray(servers) ? servers.slice(0, serversMax) : [];
-  const convertedServers = givenServers.flatMap((value, index) => {
-    const serverNode = { value, path: [...path, index] };
-    const server = convertServer(source, serverNode, sourceUrl);
+  const base = bases.baseUrl ?? bases.sourceUrl ?? undefined;
+  // Without servers, a document means the root of the host where it is (OpenAPI §4.8.1).
+  const statedServers =
+    givenServers.length === 0 && base !== undefined ? [{ url: '/' }] : givenServers;
+  const convertedServers = statedServers.flatMap((value, index) => {
+    const server = convertServer(source, { value, path: [...path, index] }, base);
     return server === undefined ? [] : [server];
   });
+  const fixedServers = convertedServers.filter((server) => !isPlaceholder(server));
+  const keptServers = fixedServers.length > 0 ? fixedServers : convertedServers.slice(0, 1);
   const serversByUrl = new Map<string, JsonObject>();
-  for (const server of convertedServers) {
+  for (const server of keptServers) {
     const url = textAt(server, 'url') ?? '';
     if (!serversByUrl.has(url)) serversByUrl.set(url, server);
   }
   if (serversByUrl.size === 0) {
-    const message = 'The document names no absolute base URL. Give one before publishing.';
+    const message = `The document names no absolute base URL. ${giveBaseUrl}`;
     source.notes.warn('needs_base_url', path, message);
   }
   return [...serversByUrl.values()];
 }
 
+const giveBaseUrl = 'Import it again with "base_url", or add one to "servers" before publishing.';
+/** A host that never resolves (RFC 6761 §6.4), for services that everybody has at another host. */
+const placeholderOrigin = 'https://self-hosted.invalid';
+
+function isPlaceholder(server: JsonObject): boolean {
+  return textAt(server, 'url')?.startsWith(placeholderOrigin) === true;
+}
+
 function convertServer(
   source: ImportSource,
   node: DocumentNode,
-  sourceUrl: string | undefined,
+  base: string | undefined,
 ): JsonObject | undefined {
   if (!isObject(node.value)) return undefined;
   const text = (textAt(node.value, 'url') ?? '').trim().replace(/^\/\//, 'https://');
   const variables = objectAt(node.value, 'variables');
-  const serverWithVariables = convertServerWithVariables(toHttpsText(text), variables);
-  const urlWithoutVariables =
-    serverWithVariables === undefined
-      ? fillInDefaults(text, variables)
-      : text.replaceAll(placeholder, 'x');
-  const absoluteUrlText = toHttps(source, node, parseAbsoluteUrl(urlWithoutVariables, sourceUrl));
-  if (absoluteUrlText === undefined) {
-    const message = `"${shortenText(text, 200)}" is no absolute base URL, so calls would not know where to go.`;
+  const description = textAt(node.value, 'description') ?? '';
+  const server =
+    convertServerWithVariables(toHttpsText(text), variables) ??
+    (hasOpenHost(text, variables)
+      ? toPlaceholder(source, node, { text, variables })
+      : convertFixedServer(source, node, { text, variables, base }));
+  if (server === undefined) {
+    const message = `"${shortenText(text, 200)}" is no absolute base URL, so calls would not know where to go. ${giveBaseUrl}`;
     source.notes.warn('needs_base_url', node.path, message);
     return undefined;
   }
-  const isHostVariable = /^(?:https?|\{[^{}]*\}):\/\/\{[^{}]*\}(?:[:/]|$)/.test(text);
-  const server = serverWithVariables ?? { url: absoluteUrlText };
-  if (serverWithVariables === undefined && /[{}]/.test(text)) {
-    const message = `An import keeps variables as labels of a host only; the defaults were filled in: ${absoluteUrlText}.`;
-    source.notes.warn(isHostVariable ? 'needs_base_url' : 'server_changed', node.path, message);
+  const descriptionField = description === '' ? {} : { description: shortenText(description, 500) };
+  return { ...server, ...descriptionField };
+}
+
+/** Whether variables make the host, other than as labels of it: `https://{domain}`, `{server}/v1`. */
+function hasOpenHost(text: string, variables: JsonObject): boolean {
+  const authority = /^(?:[a-z]+|\{[^{}]*\}):\/\/([^/]*)/i.exec(text)?.[1];
+  if (authority !== undefined) return /[{}]/.test(authority.replace(/:\{[^{}]*\}$/, ''));
+  return text.startsWith('{') && !fillInDefaults(text, variables).startsWith('/');
+}
+
+/** A server that stands for one of everybody's own; only its path is taken over. */
+function toPlaceholder(
+  source: ImportSource,
+  node: DocumentNode,
+  { text, variables }: { text: string; variables: JsonObject },
+): JsonObject {
+  const path = fillInDefaults(/^[^/]*\/\/[^/]*(\/.*)$/.exec(text)?.[1] ?? '', variables);
+  const quietSource = { ...source, notes: createNotes() };
+  const url = toHttps(quietSource, node, URL.parse(placeholderOrigin + path)) ?? placeholderOrigin;
+  const message = `The host of "${shortenText(text, 200)}" is a variable, and its default may be an example, so no credential goes there. ${giveBaseUrl} Or an admin gives it when connecting.`;
+  source.notes.warn('needs_base_url', node.path, message);
+  return { url, 'x-service-base-url-allowed': true };
+}
+
+function convertFixedServer(
+  source: ImportSource,
+  node: DocumentNode,
+  { text, variables, base }: { text: string; variables: JsonObject; base: string | undefined },
+): JsonObject | undefined {
+  const filledText = fillInDefaults(text, variables);
+  const isRelative = !/^https?:\/\//i.test(filledText);
+  const parsedUrl = parseAbsoluteUrl(filledText, base, text === '');
+  const url = toHttps(source, node, parsedUrl);
+  if (url !== undefined && (isRelative || /[{}]/.test(text))) {
+    const message = isRelative
+      ? `The document names no absolute base URL. "${shortenText(text, 200)}" was read as ${url}, from where the document is. If the API is elsewhere: ${giveBaseUrl}`
+      : `An import keeps variables as labels of a host only; the defaults were filled in: ${url}.`;
+    source.notes.warn('server_changed', node.path, message);
   }
-  const description = textAt(node.value, 'description') ?? '';
-  return {
-    ...server,
-    ...(description !== '' && { description: shortenText(description, 500) }),
-    ...(isHostVariable && { 'x-service-base-url-allowed': true }),
-  };
+  return url === undefined ? undefined : { url };
 }
 
 /** Replaces each variable of the URL by its default; empty when a variable has no default. */
@@ -84,19 +135,25 @@ function fillInDefaults(url: string, variables: JsonObject): string {
   return isComplete && !/[{}]/.test(text) ? text : '';
 }
 
-function parseAbsoluteUrl(text: string, sourceUrl: string | undefined): URL | undefined {
-  // A relative server URL is relative to the URL of the document (OpenAPI §4.8.5).
-  const base = /^https?:\/\//i.test(text) ? undefined : sourceUrl;
-  if (text === '' || (base === undefined && !/^https?:\/\//i.test(text))) return undefined;
-  return URL.canParse(text, base) ? new URL(text, base) : undefined;
+/** Undefined for a relative URL without a base, and for a host without a scheme. */
+function parseAbsoluteUrl(
+  text: string,
+  base: string | undefined,
+  isEmpty: boolean,
+): URL | undefined {
+  if (/^https?:\/\//i.test(text)) return URL.parse(text) ?? undefined;
+  if (base === undefined || (text === '' && !isEmpty)) return undefined;
+  if (/^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?:[:/]|$)/i.test(text)) return undefined;
+  return URL.parse(text === '' ? '/' : text, base) ?? undefined;
 }
 
 function toHttps(
   source: ImportSource,
   node: DocumentNode,
-  url: URL | undefined,
+  url: URL | null | undefined,
 ): string | undefined {
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '') return undefined;
+  if (url === undefined || url === null || !/^https?:$/.test(url.protocol) || url.username !== '')
+    return undefined;
   if (url.protocol === 'http:') {
     const message =
       'The document names http; the template says https, which the service may not offer.';
@@ -172,7 +229,7 @@ interface ServersOwner {
 export function chooseServers(
   source: ImportSource,
   operations: readonly ServersOwner[],
-  sourceUrl: string | undefined,
+  bases: ServerBases,
 ): ServerChoice {
   const ownServers = source.document['servers'];
   const hasOwnServers = Array.isArray(ownServers) && ownServers.length > 0;
@@ -188,8 +245,13 @@ export function chooseServers(
   }
   const mostCommon = [...countsByServers.values()].toSorted((a, b) => b.count - a.count)[0]?.at;
   const serversNode = mostCommon ?? { value: ownServers ?? null, path: ['servers'] };
-  const list = convertServers(source, serversNode, sourceUrl);
-  const chosenUrl = list[0]?.['url'];
+  const { baseUrl } = bases;
+  const isReplaced = baseUrl !== undefined && baseUrl !== null;
+  const quietSource = { ...source, notes: createNotes() };
+  const stated = convertServers(isReplaced ? quietSource : source, serversNode, bases);
+  const list = isReplaced ? [{ url: baseUrl }] : stated;
+  // Operations at one of the servers that a given base URL replaces go to that base URL.
+  const chosenUrls = (isReplaced ? [...list, ...stated] : list.slice(0, 1)).map(({ url }) => url);
   const ownUrls = new Set<string>();
   return {
     list,
@@ -201,10 +263,9 @@ export function chooseServers(
         otherServers.value.length === 0
       )
         return null;
-      const sourceWithoutNotes = { ...source, notes: createNotes() };
-      const [server] = convertServers(sourceWithoutNotes, otherServers, sourceUrl);
+      const [server] = convertServers(quietSource, otherServers, bases);
       const url = server && textAt(server, 'url');
-      if (url === chosenUrl) return null;
+      if (chosenUrls.includes(url)) return null;
       if (url === undefined || server?.['variables'] !== undefined) return undefined;
       // The document says that everybody has a server of their own.
       if (server?.['x-service-base-url-allowed'] === true) return undefined;

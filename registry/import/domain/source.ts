@@ -10,6 +10,8 @@ export interface ImportSource {
   /** The version matters because some schema keywords mean something else in OpenAPI 3.0. */
   readonly version: '3.0' | '3.1';
   readonly notes: Notes;
+  /** The other files to which references lead, as far as they were followed. */
+  readonly files: Set<string>;
 }
 
 /** The longest chain of references that is followed; a longer one counts as endless. */
@@ -54,6 +56,7 @@ export function lookUpReference(
 ): DocumentNode | undefined {
   const { notes } = source;
   if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) {
+    if (typeof reference === 'string') noteFile(source, reference, from);
     const shownReference =
       typeof reference === 'string' ? shortenText(reference, 200) : 'A value that is no text';
     notes.warn(
@@ -70,6 +73,20 @@ export function lookUpReference(
     return undefined;
   }
   return { value, path };
+}
+
+/** The most files that are counted. */
+const filesMax = 1000;
+
+/**
+ * Notes a further file of the same document: one that stands beside it, or one that holds the operations
+ * of a path.
+ */
+function noteFile({ files }: ImportSource, reference: string, from: DocumentPath): void {
+  const file = reference.slice(0, 300).split('#')[0] ?? '';
+  const isPathItem = from.length === 3 && from[0] === 'paths';
+  const isBeside = /[./]/.test(file) && !/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(file);
+  if ((isPathItem || isBeside) && files.size < filesMax) files.add(file);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { credentialPlaceNames } from '../credential-place.ts';
 import { httpMethod, id, name, risk, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 import { findingLimits, savedTemplate } from './templates.ts';
@@ -14,7 +15,7 @@ export const uploadText = z
   .max(700_000)
   .refine((text) => text.isWellFormed(), 'must not be cut inside of a character');
 
-/** Any OpenAPI 3.0 or 3.1 document, JSON or YAML. */
+/** Any document of OpenAPI 3 or Swagger 2.0, JSON or YAML. */
 const importSource = z.union([
   /**
    * A document that is fetched once, through the guarded client: from public https addresses only.
@@ -35,6 +36,15 @@ export const importTemplateBody = z.strictObject({
   /** The template's key; by default made from the document's title. */
   key: name.optional(),
   tier: tier.optional(),
+  /**
+   * The base URL of the API, by https. It takes the place of the servers that the document names;
+   * relative servers of operations are relative to it.
+   */
+  base_url: z.url().max(2000).optional(),
+  /** Where requests carry the API key, if the document does not say so. */
+  api_key: z
+    .strictObject({ in: z.enum(credentialPlaceNames), name: z.string().min(1).max(200) })
+    .optional(),
 });
 
 export const importFinding = z.strictObject({
@@ -53,6 +63,8 @@ export const importedOperation = z.strictObject({
   path: z.string().max(2000),
   summary: z.string().max(1000),
   risk,
+  /** Present when the document says, as a mark or in words, that the operation is deprecated. */
+  deprecated: z.literal(true).optional(),
   /** Whether the operation is an action of the draft. */
   included: z.boolean(),
   /** The facts that the import inferred because the document does not state them. */
