@@ -162,7 +162,7 @@ describe('importing a document', () => {
   test.for<[why: string, document: string]>([
     ['that is cut off', '{"openapi": "3.0.3", "paths": {'],
     ['that is not an OpenAPI document', '{"hello": "world"}'],
-    ['of Swagger 2.0', '{"swagger": "2.0", "info": {"title": "a"}, "paths": {}}'],
+    ['of Swagger 1.2', '{"swagger": "1.2", "info": {"title": "a"}, "paths": {}}'],
     ['with excessive nesting', '['.repeat(100_000)],
     ['that is a page of HTML', '<!doctype html><title>Sign in</title>'],
   ])('saves nothing and reports the reason for a document %s', async ([, document]) => {
