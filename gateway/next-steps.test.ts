@@ -25,6 +25,8 @@ const errors: readonly [string, ErrorCode, ErrorDetails][] = [
   ['a misspelled service', 'unknown_service', { service: 'githb', did_you_mean: 'github' }],
   ['an account that was never authorised', 'needs_authentication', { auth_url: authUrl }],
   ['an account that has ended', 'reauth_required', { auth_url: authUrl }],
+  ['an account whose refresh is refused', 'upstream_incomplete', { auth_url: authUrl }],
+  ['an account that waits for its next refresh', 'upstream_unreachable', { auth_url: authUrl }],
   [
     'a secret that is refused',
     'reauth_required',

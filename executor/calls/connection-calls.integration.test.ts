@@ -261,6 +261,18 @@ describe('a call with the token of a connection', () => {
     await vi.waitFor(() => execute(scoped, account), 30_000);
   });
 
+  test('needs no scopes when the definition of its provider says that they are opaque', async () => {
+    const account = await connect();
+    const setDefinition = (change: ReturnType<World['sql']>) =>
+      world.sql`update executor.oauth_app set definition = ${change} where provider = 'acme'`;
+    await setDefinition(world.sql`definition || '{"scopes":"opaque"}'`);
+
+    const done = await execute(world.actionCall('scoped'), account);
+
+    await setDefinition(world.sql`definition - 'scopes'`);
+    expect(done.result.status_code).toBe(200);
+  });
+
   test('refreshes a token that is about to end', async () => {
     const account = await connect({ secondsLeft: 30 });
     nextToken = canary();

@@ -12,6 +12,7 @@ type ConnectionEventType =
   | 'connection.changed'
   | 'connection.refreshed'
   | 'connection.needs_reauth'
+  | 'connection.scopes_withheld'
   | 'connection.revoked';
 
 interface ConnectionChange {

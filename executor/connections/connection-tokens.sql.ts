@@ -3,8 +3,10 @@ import type { Connection } from '#contracts/http/connections';
 import type { TokenActor } from '#contracts/oauth-provider';
 import type { Tier } from '#contracts/vocabulary';
 import type { Sql } from '#database';
+import { selectOpaqueProviders } from '../providers/oauth-app.sql.ts';
 import { connectionColumns, toConnection } from './connection.sql.ts';
 import type { ConnectionRow, StoredConnection } from './connection.sql.ts';
+import type { RefusedRefreshes } from './domain/refused-refreshes.ts';
 
 /** The sealed tokens of a connection, and their state at this moment by the database's clock. */
 export interface StoredTokens {
@@ -17,6 +19,9 @@ export interface StoredTokens {
   readonly status: Connection['status'];
   readonly actsAs: TokenActor | null;
   readonly grantedScopes: string[];
+  readonly reportedScopes: string[] | null;
+  /** True when the org says of its own provider that it does not tell what a token may do. */
+  readonly hasOpaqueScopes: boolean;
   readonly allowedHosts: string[];
   readonly pin: AccountPin | null;
   readonly version: number;
@@ -31,6 +36,8 @@ export interface StoredTokens {
   readonly isFresh: boolean;
   /** An executor is refreshing the tokens at the moment. */
   readonly isLeased: boolean;
+  /** When the provider first refused to refresh these tokens; null when it has not. */
+  readonly refreshRefusedSince: Date | null;
 }
 
 interface TokensRow {
@@ -42,6 +49,8 @@ interface TokensRow {
   status: Connection['status'];
   acts_as: TokenActor | null;
   granted_scopes: string[];
+  reported_scopes: string[] | null;
+  has_opaque_scopes: boolean;
   allowed_hosts: string[];
   account_pin: AccountPin | null;
   token_version: number;
@@ -52,6 +61,7 @@ interface TokensRow {
   is_expired: boolean;
   is_fresh: boolean;
   is_leased: boolean;
+  refused_since: Date | null;
 }
 
 interface At {
@@ -71,14 +81,24 @@ export interface TokensLifetime {
   readonly marginSeconds: number;
 }
 
+export interface StoredScopes {
+  /** The granted scopes, by the names that requests use. */
+  readonly scopes: string[];
+  /** The same in the provider's words; null where they do not differ. */
+  readonly reportedScopes: string[] | null;
+}
+
 export async function findTokens(sql: Sql, { orgId, id }: At): Promise<StoredTokens | undefined> {
   const [row] = await sql<TokensRow[]>`
-    select id, name, provider, tier, owner_id, status, acts_as, granted_scopes,
+    select id, name, provider, tier, owner_id, status, acts_as, granted_scopes, reported_scopes,
+           provider in (${selectOpaqueProviders(sql, orgId)}) as has_opaque_scopes,
            allowed_hosts, account_pin, token_version, refused_version, sealed_tokens, token_url,
            coalesce(refresh_at <= now(), false) as is_due,
            coalesce(expires_at <= now(), false) as is_expired,
            coalesce(last_refreshed_at > now() - interval '30 seconds', false) as is_fresh,
-           coalesce(refresh_lease_until > now(), false) as is_leased
+           coalesce(refresh_lease_until > now(), false) as is_leased,
+           case when ${isSinceTokens(sql, 'refresh_refused_since')} then refresh_refused_since end
+             as refused_since
       from executor.connection
      where org_id = ${orgId}
        and id = ${id}
@@ -94,6 +114,8 @@ export async function findTokens(sql: Sql, { orgId, id }: At): Promise<StoredTok
       status: row.status,
       actsAs: row.acts_as,
       grantedScopes: row.granted_scopes,
+      reportedScopes: row.reported_scopes,
+      hasOpaqueScopes: row.has_opaque_scopes,
       allowedHosts: row.allowed_hosts,
       pin: row.account_pin,
       version: row.token_version,
@@ -104,22 +126,33 @@ export async function findTokens(sql: Sql, { orgId, id }: At): Promise<StoredTok
       isExpired: row.is_expired,
       isFresh: row.is_fresh,
       isLeased: row.is_leased,
+      refreshRefusedSince: row.refused_since,
     }
   );
+}
+
+/** Whether the time in this column is later than the tokens: a success ends what failed before it. */
+function isSinceTokens(sql: Sql, column: string) {
+  return sql`coalesce(${sql(column)} > coalesce(greatest(last_refreshed_at, granted_at), '-infinity'), false)`;
 }
 
 /**
  * Takes the lease under which one executor refreshes the tokens. It is committed before the
  * provider is asked. Undefined when another executor holds the lease. `wasInterrupted` is true when
- * an earlier holder died before it could store the provider's answer.
+ * an earlier holder died before it could store the provider's answer; `refused` says how often the
+ * provider has refused these tokens.
  */
 export async function takeRefreshLease(
   sql: Sql,
   { orgId, id, version, lease, seconds }: TokensVersion & { lease: string; seconds: number },
-): Promise<{ wasInterrupted: boolean } | undefined> {
-  const [row] = await sql<{ was_interrupted: boolean }[]>`
+): Promise<{ wasInterrupted: boolean; refused: RefusedRefreshes } | undefined> {
+  const [row] = await sql<{ was_interrupted: boolean; refused: RefusedRefreshes }[]>`
     with free as (
-      select id, refresh_lease is not null as was_interrupted
+      select id, refresh_lease is not null as was_interrupted,
+             json_build_object(
+               'count', case when ${isSinceTokens(sql, 'refresh_refused_since')}
+                             then refresh_refusals else 0 end,
+               'seconds', coalesce(extract(epoch from now() - refresh_refused_since), 0)) as refused
         from executor.connection
        where org_id = ${orgId}
          and id = ${id}
@@ -133,22 +166,37 @@ export async function takeRefreshLease(
       from free
      where stored.org_id = ${orgId}
        and stored.id = free.id
-    returning free.was_interrupted
+    returning free.was_interrupted, free.refused
   `;
-  return row && { wasInterrupted: row.was_interrupted };
+  return row && { wasInterrupted: row.was_interrupted, refused: row.refused };
 }
 
 /**
  * Ends the lease without storing tokens, and delays the next attempt. Tokens without an end get no
- * time for a next refresh.
+ * time for a next refresh. Keeps since when refreshing fails, and counts what was `refused`.
  */
 export async function releaseRefreshLease(
   sql: Sql,
-  { orgId, id, lease, retrySeconds }: At & { lease: string; retrySeconds: number },
+  {
+    orgId,
+    id,
+    lease,
+    ...attempt
+  }: At & { lease: string; retrySeconds: number; outcome: 'failed' | 'refused' | 'not_made' },
 ): Promise<void> {
+  const { retrySeconds, outcome } = attempt;
+  const isRefused = isSinceTokens(sql, 'refresh_refused_since');
   await sql`
     update executor.connection
        set refresh_lease = null, refresh_lease_until = null,
+           refresh_failing_since =
+             case when ${outcome === 'not_made'} or ${isSinceTokens(sql, 'refresh_failing_since')}
+                  then refresh_failing_since else now() end,
+           refresh_refused_since =
+             case when ${outcome !== 'refused'} or ${isRefused} then refresh_refused_since else now() end,
+           refresh_refusals =
+             case when ${outcome !== 'refused'} then refresh_refusals
+                  when ${isRefused} then refresh_refusals + 1 else 1 end,
            refresh_at = case when refresh_at is not null
                              then now() + make_interval(secs => ${retrySeconds})
                         end
@@ -169,16 +217,14 @@ export async function storeRefreshedTokens(
     orgId,
     id,
     version,
-    sealed,
-    scopes,
-    expiresInSeconds,
-    marginSeconds,
-  }: TokensVersion & TokensLifetime & { sealed: Buffer; scopes: string[] },
+    ...next
+  }: TokensVersion & TokensLifetime & StoredScopes & { sealed: Buffer },
 ): Promise<StoredConnection | undefined> {
+  const { sealed, scopes, reportedScopes, expiresInSeconds, marginSeconds } = next;
   const [row] = await sql<ConnectionRow[]>`
     update executor.connection
        set status = 'active', sealed_tokens = ${sealed}, token_version = token_version + 1,
-           granted_scopes = ${scopes},
+           granted_scopes = ${scopes}, reported_scopes = ${reportedScopes},
            expires_at = now() + make_interval(secs => ${expiresInSeconds}),
            refresh_at = now() + make_interval(secs => ${expiresInSeconds}::double precision - ${marginSeconds}),
            last_refreshed_at = now(),
@@ -252,19 +298,14 @@ export async function storeGrantedTokens(
   {
     orgId,
     id,
-    sealed,
-    tokenUrl,
-    scopes,
-    hosts,
-    account,
-    pin,
-    expiresInSeconds,
-    marginSeconds,
+    ...grant
   }: At &
-    TokensLifetime & {
+    TokensLifetime &
+    StoredScopes & {
       sealed: Buffer;
       tokenUrl: string;
-      scopes: string[];
+      /** The scopes that were asked for and not granted. */
+      withheldScopes: string[];
       /** These hosts are added to the hosts of the connection. */
       hosts: string[];
       /**
@@ -275,10 +316,13 @@ export async function storeGrantedTokens(
       pin: AccountPin | null;
     },
 ): Promise<StoredConnection> {
+  const { sealed, tokenUrl, scopes, reportedScopes, withheldScopes, hosts, account, pin } = grant;
+  const { expiresInSeconds, marginSeconds } = grant;
   const [row] = await sql<ConnectionRow[]>`
     update executor.connection
        set status = 'active', sealed_tokens = ${sealed}, token_version = token_version + 1,
            token_url = ${tokenUrl}, granted_scopes = ${scopes},
+           reported_scopes = ${reportedScopes}, withheld_scopes = ${withheldScopes},
            allowed_hosts = (select coalesce(array_agg(distinct host), '{}')
                               from unnest(allowed_hosts || ${hosts}::text[]) as host),
            account_id = coalesce(${account?.id ?? null}, account_id),

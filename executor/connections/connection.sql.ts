@@ -20,6 +20,10 @@ export interface StoredConnection {
   /** What the token is bound to, of several things that the account opens. */
   readonly pin: AccountPin | null;
   readonly grantedScopes: string[];
+  /** The granted scopes in the provider's words; null where those do not differ. */
+  readonly reportedScopes: string[] | null;
+  /** The scopes that were asked for with the last grant and not granted. */
+  readonly withheldScopes: string[];
   readonly allowedHosts: string[];
   readonly expiresAt: Date | null;
   readonly lastRefreshedAt: Date | null;
@@ -27,6 +31,8 @@ export interface StoredConnection {
   readonly createdAt: Date;
   /** When a provider refused the tokens of the last grant; null when none did since a success. */
   readonly refusedAt: Date | null;
+  /** Since when each attempt to refresh the tokens has failed; null when none failed since a success. */
+  readonly refreshFailingSince: Date | null;
 }
 
 export interface ConnectionRow {
@@ -43,12 +49,15 @@ export interface ConnectionRow {
   acts_as: TokenActor | null;
   account_pin: AccountPin | null;
   granted_scopes: string[];
+  reported_scopes: string[] | null;
+  withheld_scopes: string[] | null;
   allowed_hosts: string[];
   expires_at: Date | null;
   last_refreshed_at: Date | null;
   granted_at: Date | null;
   created_at: Date;
   refused_at: Date | null;
+  refresh_failing_since: Date | null;
 }
 
 export const connectionColumns = [
@@ -65,12 +74,15 @@ export const connectionColumns = [
   'acts_as',
   'account_pin',
   'granted_scopes',
+  'reported_scopes',
+  'withheld_scopes',
   'allowed_hosts',
   'expires_at',
   'last_refreshed_at',
   'granted_at',
   'created_at',
   'refused_at',
+  'refresh_failing_since',
 ];
 
 /**
@@ -254,12 +266,15 @@ export function toConnection(row: ConnectionRow): StoredConnection {
     actsAs: row.acts_as,
     pin: row.account_pin,
     grantedScopes: row.granted_scopes,
+    reportedScopes: row.reported_scopes,
+    withheldScopes: row.withheld_scopes ?? [],
     allowedHosts: row.allowed_hosts,
     expiresAt: row.expires_at,
     lastRefreshedAt: row.last_refreshed_at,
     grantedAt: row.granted_at,
     createdAt: row.created_at,
     refusedAt: refusedSinceGrant(row),
+    refreshFailingSince: failingSinceTokens(row),
   };
 }
 
@@ -269,4 +284,12 @@ export function toConnection(row: ConnectionRow): StoredConnection {
  */
 function refusedSinceGrant({ refused_at: refusedAt, granted_at: grantedAt }: ConnectionRow) {
   return refusedAt !== null && grantedAt !== null && refusedAt < grantedAt ? null : refusedAt;
+}
+
+/** Stored tokens end what failed before them. */
+function failingSinceTokens(row: ConnectionRow): Date | null {
+  const { status, refresh_failing_since: since } = row;
+  const storedAt = [row.last_refreshed_at, row.granted_at].filter((each) => each !== null);
+  const isOver = since === null || storedAt.some((at) => at >= since);
+  return status === 'active' && !isOver ? since : null;
 }

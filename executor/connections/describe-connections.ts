@@ -5,6 +5,7 @@ import {
   parseReference,
   referenceOf,
 } from '../credentials/domain/credential-rules.ts';
+import { listOpaqueProviders } from '../providers/oauth-app.sql.ts';
 import { listConnectionsByName } from './connection.sql.ts';
 import type { StoredConnection } from './connection.sql.ts';
 
@@ -16,6 +17,7 @@ interface ConnectionDescription {
   status: Connection['status'];
   allowedHosts: string[];
   grantedScopes: string[];
+  hasOpaqueScopes?: true;
   actsAs: StoredConnection['actsAs'];
   pin: StoredConnection['pin'];
   authUrl: string;
@@ -30,11 +32,14 @@ export async function describeConnections(
   { db, authUrlOf }: Pick<Deps, 'db' | 'authUrlOf'>,
   { orgId, userId, names }: { orgId: string; userId: string; names: string[] },
 ): Promise<{ connections: ConnectionDescription[] }> {
-  const storedConnections = await listConnectionsByName(db, {
-    orgId,
-    userId,
-    names: names.map((asked) => parseReference(asked).name),
-  });
+  const [storedConnections, opaqueProviders] = await Promise.all([
+    listConnectionsByName(db, {
+      orgId,
+      userId,
+      names: names.map((asked) => parseReference(asked).name),
+    }),
+    listOpaqueProviders(db, orgId),
+  ]);
   const connections = names.flatMap((name) => {
     const connection = findReferenced(storedConnections, name);
     if (connection === undefined) return [];
@@ -47,6 +52,7 @@ export async function describeConnections(
       status,
       allowedHosts,
       grantedScopes,
+      ...(opaqueProviders.has(provider) ? { hasOpaqueScopes: true as const } : {}),
       actsAs,
       pin,
       authUrl,

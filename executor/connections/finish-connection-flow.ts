@@ -3,7 +3,7 @@ import type { Connection } from '#contracts/http/connections';
 import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
-import { missingScopes, normaliseScopes } from '#providers';
+import { missingScopes } from '#providers';
 import { isSameLookUp } from '#templates';
 import { bindAccount, pinTo } from '../account-values/bind-account.ts';
 import type { Binding } from '../account-values/bind-account.ts';
@@ -15,7 +15,7 @@ import { referenceOf } from '../credentials/domain/credential-rules.ts';
 import { lookUpAccount } from '../providers/look-up-account.ts';
 import { scopesOf } from './get-open-flow.ts';
 import { flowSealContextOf, hashOfState, sessionIdOf } from './flow-state.ts';
-import { storeGrant } from './store-grant.ts';
+import { isAskedInVain, storeGrant } from './store-grant.ts';
 import { getWritableConnection, presentConnection } from './present-connection.ts';
 import type { ProviderApp } from '../providers/provider-apps.ts';
 import { checkSameAccount, redeemCode } from '../providers/redeem-code.ts';
@@ -24,6 +24,7 @@ import {
   isFromProvider,
   readAuthorizationAnswer,
 } from '../providers/domain/authorization-answer.ts';
+import { readGrantedScopes } from '../providers/domain/granted-scopes.ts';
 import { hostsOfAnswer } from '../providers/domain/token-answer.ts';
 import type { GrantedTokens } from '../providers/domain/token-answer.ts';
 import type { StoredConnection } from './connection.sql.ts';
@@ -46,6 +47,8 @@ interface FinishedFlow {
   connection: Connection;
   providerTitle: string;
   missingScopes: string[];
+  /** True when scopes were asked for again and left out again. */
+  isRepeated?: true;
   choices?: AccountValue[];
 }
 
@@ -118,13 +121,15 @@ async function store(
   { grant, pin }: { grant: Grant; pin: AccountPin | null },
 ): Promise<FinishedFlow> {
   const { tokens, account } = grant;
-  const scopes = scopesOf(app, flow.scopes);
+  const asked = scopesOf(app, flow.scopes);
+  const { scopes, reported } = readGrantedScopes(app.provider, { asked, reported: tokens.scopes });
+  const withheld = missingScopesOf(app, asked, scopes);
   const storedConnection = await storeGrant(deps, {
     connection,
     app,
     tokens,
     account,
-    scopes: normaliseScopes(app.provider, tokens.scopes ?? scopes),
+    scopes: { scopes, reportedScopes: reported, withheldScopes: withheld },
     hosts: [...app.provider.hosts, ...flow.hosts, ...grant.hosts],
     pin,
     by,
@@ -132,7 +137,8 @@ async function store(
   return {
     connection: presentConnection(storedConnection),
     providerTitle: app.provider.title,
-    missingScopes: missingScopesOf(app, scopes, storedConnection.grantedScopes),
+    missingScopes: withheld,
+    ...(isAskedInVain(connection, withheld) ? { isRepeated: true } : {}),
   };
 }
 

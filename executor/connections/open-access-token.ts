@@ -22,7 +22,8 @@ export interface UsableToken {
   readonly provider: string;
   /** What the token is bound to; null when the account opens one thing only. */
   readonly pin: AccountPin | null;
-  readonly grantedScopes: readonly string[];
+  /** Undefined when the provider does not tell what the token may do. */
+  readonly grantedScopes: readonly string[] | undefined;
   /** The version of the connection's tokens that this token belongs to. */
   readonly version: number;
   /** The version that a provider refused since the last success; null when there is none. */
@@ -136,12 +137,9 @@ function requireUsable(
     // When the tokens cannot be opened, this throws, and the owner sees that error instead of one
     // about the refresh.
     tokens.read();
-    throw new AppError(
-      'upstream_unreachable',
-      `The access token of "${referenceOf(tokens)}" has ended and its provider gave no new one a moment ago; try again shortly.`,
-    );
+    throw endedTokenError(deps, tokens);
   }
-  const { tier, ownerId, provider, allowedHosts, pin, grantedScopes } = tokens;
+  const { tier, ownerId, provider, allowedHosts, pin } = tokens;
   const { version, refusedVersion, read } = tokens;
   return {
     tier,
@@ -149,11 +147,30 @@ function requireUsable(
     provider,
     allowedHosts,
     pin,
-    grantedScopes,
+    grantedScopes: tokens.hasOpaqueScopes ? undefined : tokens.grantedScopes,
     version,
     refusedVersion,
     reveal: () => read().accessToken,
   };
+}
+
+/** The error between two attempts to refresh. After a refusal the owner can mend it at `auth_url`. */
+function endedTokenError(
+  { authUrlOf }: Pick<RefreshDeps, 'authUrlOf'>,
+  tokens: StoredTokens,
+): AppError {
+  const { id, refreshRefusedSince: since } = tokens;
+  const ended = `The access token of "${referenceOf(tokens)}" has ended`;
+  return since === null
+    ? new AppError(
+        'upstream_unreachable',
+        `${ended} and its provider gave no new one a moment ago; try again shortly.`,
+      )
+    : new AppError(
+        'upstream_unreachable',
+        `${ended}, and its provider has refused a new one since ${since.toISOString()}. Try again later; if it goes on, its owner has to connect again at auth_url.`,
+        { details: { auth_url: authUrlOf(id), connection_id: id } },
+      );
 }
 
 /**

@@ -27,12 +27,14 @@ export function presentConnection(connection: StoredConnection): Connection {
     implied_scopes: coveredScopes(row, grantedScopes).filter(
       (scope) => !grantedScopes.includes(scope),
     ),
+    reported_scopes: connection.reportedScopes,
     hosts: connection.allowedHosts,
     status: connection.status,
     expires_at: connection.expiresAt?.toISOString() ?? null,
     last_refreshed_at: connection.lastRefreshedAt?.toISOString() ?? null,
     granted_at: connection.grantedAt?.toISOString() ?? null,
     refused_at: connection.refusedAt?.toISOString() ?? null,
+    refresh_failing_since: connection.refreshFailingSince?.toISOString() ?? null,
     created_at: connection.createdAt.toISOString(),
   };
 }

@@ -120,6 +120,20 @@ async function letTimePass({ id }: { id: string }): Promise<void> {
   executorConnections.forget(null);
 }
 
+/** Changes the stored times, as if hours had passed since the tokens were stored. */
+async function letHoursPass({ id }: { id: string }, hours: number): Promise<void> {
+  const passed = world.sql`make_interval(hours => ${hours})`;
+  await world.sql`
+    update executor.connection
+       set refresh_at = now(), granted_at = granted_at - ${passed},
+           last_refreshed_at = last_refreshed_at - ${passed},
+           refresh_failing_since = refresh_failing_since - ${passed},
+           refresh_refused_since = refresh_refused_since - ${passed}
+     where id = ${id}
+  `;
+  executorConnections.forget(null);
+}
+
 const openToken = ({ id }: { id: string }, refusedVersion?: number) =>
   executorConnections.openAccessToken(
     {
@@ -131,6 +145,9 @@ const openToken = ({ id }: { id: string }, refusedVersion?: number) =>
   );
 const statusOf = async ({ id }: { id: string }) =>
   (await world.gateway.getConnection({ principal: world.admin, id }, testDeadline())).status;
+const failingSinceOf = async ({ id }: { id: string }) =>
+  (await world.gateway.getConnection({ principal: world.admin, id }, testDeadline()))
+    .refresh_failing_since;
 const listReauthEvents = async ({ id }: { id: string }): Promise<Event[]> =>
   (await world.outbox('connection.needs_reauth')).filter(
     ({ data }) => data['connection_id'] === id,
@@ -314,6 +331,72 @@ describe('when the provider gives no new access token', () => {
       expect(await listReauthEvents(connection)).toEqual([]);
     },
   );
+
+  test('because it refuses without saying why, the error has a link, and the connection ends after hours', async () => {
+    const connection = await connect(-1);
+    const link = { auth_url: expect.stringContaining(`/connect/repair/${connection.id}`) };
+    provider.changeAnswer = (response) =>
+      Object.assign(response, { statusCode: 400, body: '<html>Bad Request</html>' });
+    await expect(openToken(connection)).rejects.toMatchObject({
+      code: 'upstream_incomplete',
+      details: link,
+    });
+    executorConnections.forget(null);
+    await expect(openToken(connection)).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+      details: link,
+    });
+    expect(provider.refreshes()).toBe(1);
+    const since = await failingSinceOf(connection);
+    expect(Date.parse(since ?? '')).toBeLessThanOrEqual(Date.now());
+
+    // Six refusals within minutes do not end it.
+    for (const _ of [2, 3, 4, 5, 6]) {
+      await letTimePass(connection);
+      await expect(openToken(connection)).rejects.toMatchObject({ code: 'upstream_incomplete' });
+    }
+    expect(await statusOf(connection)).toBe('active');
+    expect(await failingSinceOf(connection)).toBe(since);
+    await letHoursPass(connection, 7);
+    await expect(openToken(connection)).rejects.toMatchObject({
+      code: 'reauth_required',
+      details: link,
+    });
+    expect(await statusOf(connection)).toBe('needs_reauth');
+    expect(await failingSinceOf(connection)).toBeNull();
+    const [event] = await listReauthEvents(connection);
+    expect(event?.audit?.description).toContain('7 times');
+  });
+
+  test('a refusal counts no more after tokens were stored, and an outage never counts', async () => {
+    const connection = await connect(-1);
+    const answerWith = (statusCode: number) => {
+      provider.changeAnswer = (response) => Object.assign(response, { statusCode, body: {} });
+    };
+    const attempt = async () => {
+      await letTimePass(connection);
+      return openToken(connection).catch((error: unknown) => error);
+    };
+    answerWith(503);
+    for (const _ of [1, 2, 3, 4, 5, 6]) await attempt();
+    await letHoursPass(connection, 100);
+    await attempt();
+    expect(await failingSinceOf(connection)).not.toBeNull();
+    // Only now the provider refuses, so hours have to pass again.
+    answerWith(400);
+    for (const _ of [1, 2, 3, 4, 5]) await attempt();
+    expect(await statusOf(connection)).toBe('active');
+    await letHoursPass(connection, 7);
+    answerWith(503);
+    expect(await attempt()).toMatchObject({ code: 'upstream_incomplete' });
+    provider.changeAnswer = null;
+    await attempt();
+    expect(await failingSinceOf(connection)).toBeNull();
+    await setTokenEnd(connection, -1);
+    answerWith(400);
+    expect(await attempt()).toMatchObject({ code: 'upstream_incomplete' });
+    expect(await statusOf(connection)).toBe('active');
+  });
 
   test('in the last minute of the current token, calls use the current token', async () => {
     const connection = await connect(30);

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '#database';
 import type { Egress } from '#egress';
 import { AppError } from '#errors';
-import { normaliseScopes } from '#providers';
 import { appendEvent } from '#events';
 import type { Logger } from '#telemetry';
 import { referenceOf } from '../credentials/domain/credential-rules.ts';
+import { readGrantedScopes } from '../providers/domain/granted-scopes.ts';
 import type { GrantedTokens } from '../providers/domain/token-answer.ts';
 import type { StoredConnection } from './connection.sql.ts';
 import {
@@ -17,7 +17,9 @@ import {
   storeRefreshedTokens,
   takeRefreshLease,
 } from './connection-tokens.sql.ts';
-import type { StoredTokens } from './connection-tokens.sql.ts';
+import type { StoredScopes, StoredTokens } from './connection-tokens.sql.ts';
+import { isLastRefusal, retrySecondsAfter } from './domain/refused-refreshes.ts';
+import type { RefusedRefreshes } from './domain/refused-refreshes.ts';
 import type { Vault } from '../vault/vault.ts';
 import { createConnectionEvent } from './connection-event.ts';
 import type { Actor } from '../credentials/actor.ts';
@@ -52,7 +54,6 @@ const storeAttemptsMax = 12;
  * the request.
  */
 const leaseSeconds = Math.ceil(tokenRequestMs / 1_000) + 10;
-const retrySeconds = 5;
 const pollIntervalMs = 100;
 
 /**
@@ -107,6 +108,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
 interface RefreshAttempt {
   readonly lease: string;
   readonly wasInterrupted: boolean;
+  readonly refused: RefusedRefreshes;
   readonly by: Actor | undefined;
 }
 
@@ -116,6 +118,7 @@ async function askProvider(
   attempt: RefreshAttempt,
 ): Promise<void> {
   const { orgId, id, provider, actsAs } = tokens;
+  let isRefused = false;
   try {
     const refreshToken = await openRefreshToken(deps, tokens);
     const app = await deps.apps.find({ orgId, provider, actsAs });
@@ -133,24 +136,44 @@ async function askProvider(
       parameters: { grant_type: 'refresh_token', refresh_token: refreshToken },
     });
     if (answer.kind === 'granted') {
-      const { scopes } = answer.tokens;
-      const granted = {
-        ...answer.tokens,
-        scopes: scopes === null ? null : normaliseScopes(app.provider, scopes),
-      };
-      const refreshedGrant = { granted, refreshToken, by: attempt.by };
-      await retryUntilStored(() => storeTokens(deps, tokens, refreshedGrant));
-    } else if (answer.kind === 'refused' && answer.isDead) {
-      const lostAnswerNote = attempt.wasInterrupted ? '; an earlier answer had been lost' : '';
-      const reason = `the provider refused its refresh token (${answer.error})${lostAnswerNote}`;
-      await giveUpConnection(deps, tokens, { ...attempt, reason });
-    } else {
-      throw unusableAnswerError(app, answer.kind === 'refused' ? answer.error : answer.problem);
+      const scopes = scopesOfAnswer(app, tokens, answer.tokens);
+      const { by } = attempt;
+      const refreshedGrant = { granted: answer.tokens, scopes, refreshToken, by };
+      return await retryUntilStored(() => storeTokens(deps, tokens, refreshedGrant));
     }
+    const problem = answer.kind === 'refused' ? answer.error : answer.problem;
+    isRefused = answer.weight === 'definite';
+    if (answer.weight === 'final' || (isRefused && isLastRefusal(attempt.refused))) {
+      const lostAnswerNote = attempt.wasInterrupted ? '; an earlier answer had been lost' : '';
+      const times = answer.weight === 'final' ? '' : ` ${attempt.refused.count + 1} times`;
+      const reason = `the provider refused its refresh token${times} (${problem})${lostAnswerNote}`;
+      return await giveUpConnection(deps, tokens, { ...attempt, reason });
+    }
+    throw isRefused
+      ? refusedRefreshError(deps, { app, tokens, problem })
+      : unusableAnswerError(app, problem);
   } catch (error) {
-    await releaseRefreshLease(deps.db, { orgId, id, lease: attempt.lease, retrySeconds });
+    const isMade = AppError.from(error).code !== 'reauth_required';
+    await releaseRefreshLease(deps.db, {
+      orgId,
+      id,
+      lease: attempt.lease,
+      retrySeconds: retrySecondsAfter(isRefused ? attempt.refused.count : 0),
+      outcome: isRefused ? 'refused' : isMade ? 'failed' : 'not_made',
+    });
     throw error;
   }
+}
+
+/** The scopes of the new token. Those that an answer does not list stay (RFC 6749 §6). */
+function scopesOfAnswer(
+  { provider }: ProviderApp,
+  { grantedScopes, reportedScopes }: StoredTokens,
+  { scopes: reported }: GrantedTokens,
+): StoredScopes {
+  if (reported === null) return { scopes: grantedScopes, reportedScopes };
+  const granted = readGrantedScopes(provider, { asked: grantedScopes, reported });
+  return { scopes: granted.scopes, reportedScopes: granted.reported };
 }
 
 /**
@@ -187,9 +210,15 @@ async function storeTokens(
   tokens: StoredTokens,
   {
     granted,
+    scopes,
     refreshToken,
     by,
-  }: { granted: GrantedTokens; refreshToken: string; by: Actor | undefined },
+  }: {
+    granted: GrantedTokens;
+    scopes: StoredScopes;
+    refreshToken: string;
+    by: Actor | undefined;
+  },
 ): Promise<void> {
   const { orgId, id, version } = tokens;
   const { accessToken, expiresInSeconds } = granted;
@@ -205,7 +234,7 @@ async function storeTokens(
       sealed: sealedTokens,
       expiresInSeconds,
       marginSeconds: refreshMarginOf(expiresInSeconds),
-      scopes: granted.scopes ?? tokens.grantedScopes,
+      ...scopes,
     });
     if (connection === undefined) return false;
     await appendEvent(tx, refreshEventOf(connection, by ?? null));
@@ -256,6 +285,21 @@ function notRefreshableError({ authUrlOf }: RefreshDeps, tokens: StoredTokens): 
   return new AppError(
     'reauth_required',
     `${tokens.provider} gave no token to refresh "${referenceOf(tokens)}" with; the access token stays in use. For another one its owner has to connect again at auth_url.`,
+    { details: { auth_url: authUrlOf(tokens.id), connection_id: tokens.id } },
+  );
+}
+
+/**
+ * The error while the provider refuses to refresh and has not said that the token is dead. The owner
+ * can end that by connecting again.
+ */
+function refusedRefreshError(
+  { authUrlOf }: RefreshDeps,
+  { app, tokens, problem }: { app: ProviderApp; tokens: StoredTokens; problem: string },
+): AppError {
+  return new AppError(
+    'upstream_incomplete',
+    `${app.provider.title} refuses to refresh "${referenceOf(tokens)}" (${problem}). Try again later; if it goes on, its owner has to connect again at auth_url, or an admin to check the app's set-up.`,
     { details: { auth_url: authUrlOf(tokens.id), connection_id: tokens.id } },
   );
 }

@@ -9,7 +9,7 @@ import type { GrantedTokens } from '../providers/domain/token-answer.ts';
 import type { StoredConnection } from './connection.sql.ts';
 import { findAccountAddress } from './connection-flow.sql.ts';
 import { lockTokens, storeGrantedTokens } from './connection-tokens.sql.ts';
-import type { LockedTokens } from './connection-tokens.sql.ts';
+import type { LockedTokens, StoredScopes } from './connection-tokens.sql.ts';
 import type { Account } from '../providers/look-up-account.ts';
 import { createConnectionEvent } from './connection-event.ts';
 import { finishCoveredRequests } from './finish-requests.ts';
@@ -22,7 +22,7 @@ interface GrantToStore {
   readonly app: ProviderApp;
   readonly tokens: GrantedTokens;
   readonly account: Account | null;
-  readonly scopes: string[];
+  readonly scopes: StoredScopes & { readonly withheldScopes: string[] };
   readonly hosts: string[];
   /** What the connection is bound to; null where the account opens one thing only. */
   readonly pin: AccountPin | null;
@@ -70,7 +70,7 @@ export async function storeGrant(
       id,
       sealed: sealedTokens,
       tokenUrl,
-      scopes,
+      ...scopes,
       account,
       pin: pinToStore,
       expiresInSeconds,
@@ -89,9 +89,37 @@ export async function storeGrant(
         by,
       }),
     );
+    if (isAskedInVain(before, scopes.withheldScopes)) {
+      await appendEvent(tx, createWithheldEvent({ connection, app, by }));
+    }
     await finishCoveredRequests(tx, { connection, app, by });
     return connection;
   });
+}
+
+/** Whether a scope was left out that the grant before had left out too: asking again does not help. */
+export function isAskedInVain(
+  { withheldScopes }: Pick<StoredConnection, 'withheldScopes'>,
+  withheld: readonly string[],
+): boolean {
+  return withheld.some((scope) => withheldScopes.includes(scope));
+}
+
+/** How many scopes a sentence names. */
+const namedMax = 3;
+
+/** Tells admins that asking again does not help. What helps is theirs: the app, or its definition. */
+function createWithheldEvent({
+  connection,
+  app: { provider },
+  by,
+}: Pick<GrantToStore, 'connection' | 'app' | 'by'>) {
+  const { withheldScopes } = connection;
+  const names = withheldScopes.slice(0, namedMax).join(', ');
+  const more =
+    withheldScopes.length > namedMax ? ` and ${withheldScopes.length - namedMax} more` : '';
+  const text = `${provider.title} again did not grant ${names}${more} to connection ${referenceOf(connection)}. An admin should check which scopes the app may ask for; if the provider only has other names for them, set definition.scopes of a provider of your own to opaque`;
+  return createConnectionEvent('connection.scopes_withheld', { connection, text, by });
 }
 
 /**

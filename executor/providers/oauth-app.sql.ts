@@ -69,6 +69,21 @@ export async function listOauthApps(
   return rows.map(toOauthApp);
 }
 
+/** The org's own providers that do not tell which scopes a token has, as a subquery. */
+export function selectOpaqueProviders(sql: Sql, orgId: string) {
+  return sql`
+    select provider
+      from executor.oauth_app
+     where org_id = ${orgId}
+       and definition ->> 'scopes' = 'opaque'
+  `;
+}
+
+export async function listOpaqueProviders(sql: Sql, orgId: string): Promise<Set<string>> {
+  const rows = await sql<{ provider: string }[]>`${selectOpaqueProviders(sql, orgId)} limit 400`;
+  return new Set(rows.map(({ provider }) => provider));
+}
+
 /**
  * Inserts an app, or replaces it and counts up its version. The row stays locked until the
  * transaction ends.

@@ -44,8 +44,8 @@ async function defineProvider(more: Partial<Definition>, variables?: Record<stri
   );
 }
 
-async function connect() {
-  const body = { provider: 'own', scopes: ['read', 'write'] };
+async function connect(name = 'own') {
+  const body = { provider: 'own', name, scopes: ['read', 'write'] };
   const askedConnection = await world.gateway.createConnection(
     { principal: createBrowser(), body, context },
     testDeadline(),
@@ -98,6 +98,28 @@ test('a provider of an org deviates from the standard in the same ways as a buil
   expect(JSON.parse(body)).toMatchObject({ audience: 'own' });
   expect(connection).toMatchObject({ account_label: 'Ann' });
   expect(new Set(connection.hosts)).toEqual(new Set(['acme.api.example.com', 'eu.example.com']));
+});
+
+test('a provider of an org can say that it does not tell what its tokens may do', async () => {
+  const describe = () =>
+    world.policy.describeConnections(
+      { orgId: world.orgId, userId: world.userId, names: ['opaque'] },
+      testDeadline(),
+    );
+  await defineProvider({});
+  provider.changeAnswer = (response) => {
+    Object.assign(response.body as object, { scope: 'all' });
+  };
+  await connect('opaque');
+  expect((await describe()).connections[0]).not.toHaveProperty('hasOpaqueScopes');
+  await defineProvider({ scopes: 'opaque' });
+  expect((await describe()).connections[0]).toMatchObject({ hasOpaqueScopes: true });
+  const { connection } = await connect('opaque');
+  expect(connection).toMatchObject({
+    granted_scopes: ['read', 'write'],
+    reported_scopes: ['all'],
+  });
+  await defineProvider({});
 });
 
 test('filled-in addresses are tried without a credential, and what seems wrong is a warning', async () => {

@@ -143,7 +143,7 @@ const variablePattern = '[A-Za-z0-9][A-Za-z0-9.-]{0,199}';
  */
 function deviationsOf({ variables = {}, ...definition }: OwnProvider) {
   const { refresh_url, token_request, token_headers, token_answer, dead_grant_errors } = definition;
-  const { scope_separator, scope_parameter, host_of_answer, app_page, steps } = definition;
+  const { scope_separator, scope_parameter, scopes, host_of_answer, app_page, steps } = definition;
   return {
     refresh_url,
     token_request,
@@ -152,6 +152,7 @@ function deviationsOf({ variables = {}, ...definition }: OwnProvider) {
     dead_grant_errors,
     scope_separator,
     scope_parameter,
+    scopes,
     host_of_answer,
     app_page,
     steps,

@@ -80,13 +80,13 @@ async function beginFlow(
   return { asking, callback: new URL(reply.headers.get('location') ?? '') };
 }
 
-const finishFlow = async (key: string, { searchParams }: URL) =>
-  (
-    await world.gateway.finishConnectionFlow(
-      { principal: createBrowser(), provider: key, query: searchParams.toString(), context },
-      testDeadline(),
-    )
-  ).connection;
+const answerFlow = (key: string, { searchParams }: URL) =>
+  world.gateway.finishConnectionFlow(
+    { principal: createBrowser(), provider: key, query: searchParams.toString(), context },
+    testDeadline(),
+  );
+const finishFlow = async (key: string, callback: URL) =>
+  (await answerFlow(key, callback)).connection;
 const connect = async (key: string) => finishFlow(key, (await beginFlow(key)).callback);
 const refreshNow = ({ id }: { id: string }) =>
   world.gateway.refreshConnection({ principal: createBrowser(), id, context }, testDeadline());
@@ -177,6 +177,57 @@ test('a token answer can have nested fields, no lifetime, and status 200 for a r
     response.body = { ok: false, error: 'token_revoked' };
   };
   await expect(refreshNow(connection)).rejects.toMatchObject({ code: 'reauth_required' });
+});
+
+const answerWithScope = (scope: unknown) => {
+  provider.changeAnswer = (response) => Object.assign(response.body as object, { scope });
+};
+
+test('scopes in other words are granted, and are asked for by the words of before', async () => {
+  const key = await defineProvider({});
+  answerWithScope(['https://id.example/auth/Read', 'openid']);
+  const connection = await connect(key);
+  const words = {
+    granted_scopes: ['read', 'openid'],
+    reported_scopes: ['https://id.example/auth/Read', 'openid'],
+  };
+  expect(connection).toMatchObject(words);
+  expect(await refreshNow(connection)).toMatchObject(words);
+  const { asking, callback } = await beginFlow(key, {
+    connection: connection.id,
+    scopes: ['list'],
+  });
+  expect(asking.searchParams.get('scope')).toBe('read openid list');
+  answerWithScope('reader,lister');
+  expect(await finishFlow(key, callback)).toMatchObject({
+    granted_scopes: ['read', 'list', 'openid'],
+    reported_scopes: ['reader', 'lister'],
+  });
+  // A refresh may narrow what was granted.
+  answerWithScope('reader');
+  expect((await refreshNow(connection)).granted_scopes).not.toContain('list');
+});
+
+test('a scope that is left out twice is told to admins, and the first time to the person alone', async () => {
+  const key = await defineProvider({});
+  answerWithScope('read');
+  const first = await answerFlow(key, (await beginFlow(key, ['read', 'write'])).callback);
+  expect(first.missingScopes).toEqual(['write']);
+  expect(first).not.toHaveProperty('isRepeated');
+  const listEvents = async () =>
+    (await world.outbox('connection.scopes_withheld')).filter(
+      ({ data }) => data['connection_id'] === first.connection.id,
+    );
+  expect(await listEvents()).toEqual([]);
+  const again = { connection: first.connection.id, scopes: ['write'] };
+  const second = await answerFlow(key, (await beginFlow(key, again)).callback);
+  expect(second).toMatchObject({ missingScopes: ['write'], isRepeated: true });
+  const [event] = await listEvents();
+  expect(event?.audit?.description).toContain('did not grant write');
+  provider.changeAnswer = null;
+  const third = await answerFlow(key, (await beginFlow(key, again)).callback);
+  expect(third.missingScopes).toEqual([]);
+  expect(await listEvents()).toHaveLength(1);
 });
 
 test('a refresh can go to another address than the token request', async () => {

@@ -47,7 +47,7 @@ interface UsableCredential {
   readonly refusedVersion: number | null;
   readonly provider?: string;
   readonly pin?: AccountPin | null;
-  readonly grantedScopes?: readonly string[];
+  readonly grantedScopes?: readonly string[] | undefined;
   reveal(): string;
 }
 

@@ -131,10 +131,13 @@ export function renderConnectedPage({
   connection,
   providerTitle,
   missingScopes,
+  isRepeated = false,
 }: {
   connection: Connection;
   providerTitle: string;
   missingScopes: readonly string[];
+  /** Whether some of them were asked for and left out before. */
+  isRepeated?: boolean | undefined;
 }): Page {
   const account =
     connection.account_label === null ? '' : ` as <b>${escapeHtml(connection.account_label)}</b>`;
@@ -143,7 +146,7 @@ export function renderConnectedPage({
   const missing =
     missingScopes.length === 0
       ? ''
-      : `<p>Not granted: ${missingScopes.map((each) => `<code>${escapeHtml(each)}</code>`).join(', ')}. Calls that need ${missingScopes.length === 1 ? 'it' : 'them'} will say so.</p>`;
+      : `<p>Not granted: ${missingScopes.map((each) => `<code>${escapeHtml(each)}</code>`).join(', ')}. Calls that need ${missingScopes.length === 1 ? 'it' : 'them'} will say so.${isRepeated ? ` ${escapeHtml(providerTitle)} gave the same answer before. If you allowed all of it there, ask an admin to check the app at ${escapeHtml(providerTitle)}: asking you again does not help.` : ''}</p>`;
   return createPage(
     `${providerTitle} is connected`,
     `<p>It is kept as <b>${escapeHtml(connection.name)}</b>${account && `, signed in${account}`}${place}. You can close this page and go back to where you came from.</p>

@@ -185,6 +185,9 @@ describe('an action of a service with a connection', () => {
         auth_url: `${connection.authUrl}?scope=read%3Aorg`,
       }),
     );
+    await changeConnection({ hasOpaqueScopes: true });
+    expect((await world.decide(ann, getMe)).outcome).toBe('permit');
+    delete connection.hasOpaqueScopes;
     await changeConnection({ grantedScopes: ['read:org', 'repo'] });
     expect((await world.decide(ann, getMe)).outcome).toBe('permit');
     await changeConnection({ grantedScopes: [] });

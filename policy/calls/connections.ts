@@ -45,7 +45,7 @@ export function refusalOfConnection(
   use: TokenUse,
 ): AppError | undefined {
   const { host, scopeNeeds } = use;
-  const { reference, provider, grantedScopes } = connection;
+  const { reference, provider, grantedScopes, hasOpaqueScopes = false } = connection;
   const statusRefusal = refusalOfStatus(connection);
   if (statusRefusal !== undefined) return statusRefusal;
   // Every connection has a list of hosts, and its token goes to no other host.
@@ -59,7 +59,7 @@ export function refusalOfConnection(
   const misplaced = refusalOfPlace(connection, use);
   if (misplaced !== undefined) return misplaced;
   const needOfConnection = { granted: grantedScopes, alternatives: scopeNeeds };
-  const lacking = missingScopes(scopeRowOf(provider), needOfConnection);
+  const lacking = hasOpaqueScopes ? [] : missingScopes(scopeRowOf(provider), needOfConnection);
   if (lacking.length === 0) return undefined;
   return new AppError(
     'missing_scopes',

@@ -75,6 +75,8 @@ export const eventTypesOf = {
     'connection.changed': 'internal',
     'connection.refreshed': 'internal',
     'connection.needs_reauth': 'public',
+    /** The provider left out scopes that it had left out before; asking its account again is in vain. */
+    'connection.scopes_withheld': 'public',
     'connection.revoked': 'public',
     'oauth_app.changed': 'internal',
     /** A provider refused a credential with which it was called, or accepted it again. */

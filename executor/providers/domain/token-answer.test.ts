@@ -15,6 +15,9 @@ const readAnswer = (key: string, body: unknown, status = 200) =>
     text: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
+const nest = (value: object, depth: number): object =>
+  depth === 0 ? value : { in: nest(value, depth - 1) };
+
 describe('an answer of a token endpoint', () => {
   test('can contain a user’s token beside a bot’s (Slack)', () => {
     const answer = readAnswer('slack', {
@@ -34,7 +37,7 @@ describe('an answer of a token endpoint', () => {
     expect(readAnswer('slack', { ok: false, error: 'invalid_refresh_token' })).toEqual({
       kind: 'refused',
       error: 'invalid_refresh_token',
-      isDead: true,
+      weight: 'final',
     });
   });
 
@@ -44,10 +47,10 @@ describe('an answer of a token endpoint', () => {
     ).toMatchObject({
       tokens: { accessToken: 'CANARY-a', scopes: ['repo', 'user'], expiresInSeconds: null },
     });
-    expect(readAnswer('github', 'error=bad_refresh_token')).toMatchObject({ isDead: true });
+    expect(readAnswer('github', 'error=bad_refresh_token')).toMatchObject({ weight: 'final' });
     expect(readAnswer('github', { error: 'incorrect_client_credentials' })).toMatchObject({
       kind: 'refused',
-      isDead: false,
+      weight: 'of_client',
     });
   });
 
@@ -69,15 +72,15 @@ describe('an answer of a token endpoint', () => {
 
   test('can refuse with the provider’s own error codes (HubSpot, Atlassian)', () => {
     expect(readAnswer('hubspot', { status: 'BAD_REFRESH_TOKEN' }, 400)).toMatchObject({
-      isDead: true,
+      weight: 'final',
     });
     const ambiguousBody = { status: 'BAD_REQUEST', error: 'invalid_grant' };
-    expect(readAnswer('hubspot', ambiguousBody, 400)).toMatchObject({ isDead: true });
+    expect(readAnswer('hubspot', ambiguousBody, 400)).toMatchObject({ weight: 'final' });
     expect(readAnswer('atlassian', { error: 'unauthorized_client' }, 403)).toMatchObject({
-      isDead: true,
+      weight: 'final',
     });
     expect(readAnswer('google', { error: 'unauthorized_client' }, 401)).toMatchObject({
-      isDead: false,
+      weight: 'of_client',
     });
   });
 
@@ -92,6 +95,72 @@ describe('an answer of a token endpoint', () => {
     ['the status 400 and no error code', {}, 400],
   ] as const)('with %s neither grants nor refuses', ([, body, status]) => {
     expect(readAnswer('google', body, status).kind).toBe('unusable');
+  });
+
+  test.for<[string, unknown, number?]>([
+    ['invalid_grant', { error: 'invalid_grant' }],
+    ['a sentence with the code at its head', { error: 'invalid_grant - token revoked' }],
+    ['a sentence with the code at its end', { message: 'OAuth error: invalid_grant' }],
+    ['a list of texts', { errors: ['invalid_grant - token revoked'] }],
+    ['a list as the whole answer', ['invalid_grant']],
+    ['a text as the whole answer', 'invalid_grant: token revoked'],
+    ['a text in quotes', '"invalid_grant"'],
+    ['a form with another member', 'errors=invalid_grant'],
+    ['a nested code', { error: { status: 400, details: [{ code: 'INVALID_GRANT' }] } }],
+    ['a JSON text in a text', { message: '{"error":"invalid_grant"}' }],
+    ['the name of a member', { errors: { invalid_grant: ['expired'] } }],
+    ['another spelling', { error: { type: 'InvalidGrant' } }],
+    ['a code beside an unspecific one', { error: 'invalid_request', code: 'invalid-grant' }],
+    ['invalid_token', { error: 'invalid_token' }, 401],
+    ['access_denied', { error: 'access_denied' }, 403],
+    ['a nested code with status 200', { ok: false, reason: { code: 'invalid_grant' } }, 200],
+  ])('ends the refresh token at once with %s', ([, body, status = 400]) => {
+    expect(readAnswer('google', body, status)).toMatchObject({ weight: 'final' });
+  });
+
+  test.for<[string, unknown, number?]>([
+    ['a page', '<html><p class="access_denied">invalid_grant</p></html>'],
+    ['a page that forbids', '<html>Access denied</html>', 403],
+    ['an empty body', ''],
+    ['an empty object', {}],
+    ['an unspecific code', { error: 'invalid_request', error_description: 'Access denied.' }],
+    ['a code of the provider’s own', { error: 'token_is_gone' }],
+    ['an address that holds a code', { error: 'x', error_uri: 'https://a.example/invalid_grant' }],
+    ['a longer word', { error: 'invalid_grant_type' }],
+    ['the status 401 alone', '', 401],
+    ['the status 404 alone', 'Not found', 404],
+    ['a code with status 200', { ok: false, error: 'token_is_gone' }, 200],
+    ['a code deeper than is read', nest({ error: 'invalid_grant' }, 50)],
+    ['a code after more than is read', { list: [...Array(5_000).fill('x'), 'invalid_grant'] }],
+  ])('counts against the refresh token with %s', ([, body, status = 400]) => {
+    expect(readAnswer('google', body, status)).toMatchObject({ weight: 'definite' });
+  });
+
+  test.for<[string, unknown, number]>([
+    ...[408, 425, 429, 500, 502, 503, 504, 599].map((status): [string, unknown, number] => [
+      `the status ${status}`,
+      { error: 'invalid_grant' },
+      status,
+    ]),
+    ['temporarily_unavailable', { error: 'temporarily_unavailable' }, 400],
+    ['slow_down', { error: 'slow_down' }, 400],
+    ['slow_down beside a final code', { errors: ['invalid_grant', 'slow_down'] }, 400],
+    ['server_error', { error: { code: 'server_error' } }, 400],
+    ['a rate limit in words', { message: 'API rate limit exceeded' }, 403],
+    ['a page with status 200', '<html>invalid_grant</html>', 200],
+    ['a list with status 200', [], 200],
+    ['no access token', { token_type: 'Bearer' }, 200],
+  ])('says nothing about the refresh token with %s', ([, body, status]) => {
+    expect(readAnswer('google', body, status)).toMatchObject({ weight: 'none' });
+  });
+
+  test.for<[string, unknown, number]>([
+    ['invalid_client', { error: 'invalid_client' }, 401],
+    ['unauthorized_client', { error: 'unauthorized_client' }, 400],
+    ['a nested code', { errors: [{ code: 'invalid_client' }] }, 401],
+    ['a word about grants', { error: 'invalid_client', hint: 'invalid_grant' }, 400],
+  ])('is about the client and not the refresh token with %s', ([, body, status]) => {
+    expect(readAnswer('google', body, status)).toMatchObject({ weight: 'of_client' });
   });
 
   test.for([

@@ -1,4 +1,6 @@
 import type { OauthProvider } from '#contracts/oauth-provider';
+import { isPassingStatus, weighRefusal } from './refusal-weight.ts';
+import type { RefusalWeight } from './refusal-weight.ts';
 
 /** The tokens that a provider granted. */
 export interface GrantedTokens {
@@ -15,10 +17,10 @@ export interface GrantedTokens {
 
 export type TokenAnswer =
   | { readonly kind: 'granted'; readonly tokens: GrantedTokens; readonly body: unknown }
-  /** `isDead` is true when the refresh token will never work again. */
-  | { readonly kind: 'refused'; readonly error: string; readonly isDead: boolean }
-  /** The provider neither granted nor refused. The request may be tried again later. */
-  | { readonly kind: 'unusable'; readonly problem: string };
+  /** `weight` says what the answer means for the refresh token that was sent. */
+  | { readonly kind: 'refused'; readonly error: string; readonly weight: RefusalWeight }
+  /** The provider neither granted nor gave a code for its refusal. */
+  | { readonly kind: 'unusable'; readonly problem: string; readonly weight: RefusalWeight };
 
 type TokenAnswerRow = Pick<OauthProvider, 'token_answer' | 'dead_grant_errors'>;
 
@@ -34,33 +36,28 @@ export function readTokenAnswer(
   row: TokenAnswerRow,
   { status, text }: { status: number; text: string },
 ): TokenAnswer {
-  const { token_answer: answerPlaces, dead_grant_errors: deadErrors } = row;
+  const { token_answer: answerPlaces } = row;
   // With these statuses the answer is no refusal, whatever its body says: an outage of the provider
   // must not end a connection.
-  if (status >= 500 || status === 429 || status === 408) {
-    return { kind: 'unusable', problem: `answered with status ${status}` };
+  if (isPassingStatus(status)) {
+    return { kind: 'unusable', problem: `answered with status ${status}`, weight: 'none' };
   }
   const body = parseBody(text);
-  if (body === undefined)
-    return { kind: 'unusable', problem: 'answered with neither JSON nor a form' };
-  const refusal = readMemberAt(body, answerPlaces.error);
+  const places = [readMemberAt(body, answerPlaces.error), readMemberAt(body, 'error')];
+  const weigh = () => weighRefusal(row, { status, body: body ?? text, errors: places });
+  const unusable = (problem: string) => ({ kind: 'unusable', problem, weight: weigh() }) as const;
+  if (body === undefined) return unusable('answered with neither JSON nor a form');
+  const [refusal] = places;
   if (status >= 400 || isText(refusal, errorShape)) {
-    const errors = [refusal, readMemberAt(body, 'error')].filter((each) =>
-      isText(each, errorShape),
-    );
-    const [error] = errors;
-    if (error === undefined) {
-      return { kind: 'unusable', problem: `answered with status ${status} and no reason` };
-    }
-    const isDead = errors.some((each) => each === 'invalid_grant' || deadErrors.includes(each));
-    return { kind: 'refused', error: shownErrorOf(error, status), isDead };
+    const error = places.find((each) => isText(each, errorShape));
+    return error === undefined
+      ? unusable(`answered with status ${status} and no reason`)
+      : { kind: 'refused', error: shownErrorOf(error, status), weight: weigh() };
   }
   const tokenObject =
     answerPlaces.at === undefined ? body : (readMemberAt(body, answerPlaces.at) ?? body);
   const accessToken = readMemberAt(tokenObject, 'access_token');
-  if (!isText(accessToken, tokenShape)) {
-    return { kind: 'unusable', problem: 'answered without an access token' };
-  }
+  if (!isText(accessToken, tokenShape)) return unusable('answered without an access token');
   const refreshToken = readMemberAt(tokenObject, 'refresh_token');
   const tokens = {
     accessToken,
@@ -118,10 +115,10 @@ function readSeconds(value: unknown): number | null {
   return Math.min(Math.floor(seconds), secondsMax);
 }
 
-/** The scopes of a list, or of a text with spaces (as in RFC 6749) or commas between them. */
+/** The scopes of a list or of a text, with spaces (as in RFC 6749) or commas between them. */
 function readScopes(value: unknown): string[] | null {
-  const parts = typeof value === 'string' ? value.split(/[\s,]+/) : value;
-  if (!Array.isArray(parts)) return null;
+  const texts = Array.isArray(value) ? value : [value];
+  const parts = texts.flatMap((each) => (typeof each === 'string' ? each.split(/[\s,]+/) : []));
   const scopes = parts.filter((each) => isText(each, /^[\x21-\x7e]{1,300}$/));
   return scopes.length === 0 ? null : [...new Set<string>(scopes)].slice(0, 200);
 }

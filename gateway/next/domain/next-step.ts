@@ -42,6 +42,9 @@ export function nextAfterError({
       return nextAfterUnknownService(details);
     case 'needs_authentication':
       return typeof details['auth_url'] === 'string' ? showAuthUrl : undefined;
+    case 'upstream_incomplete':
+    case 'upstream_unreachable':
+      return typeof details['auth_url'] === 'string' ? callAgainOrShowAuthUrl : undefined;
     case 'reauth_required':
       if (typeof details['auth_url'] === 'string') return showAuthUrl;
       return typeof details['secret'] === 'string'
@@ -142,6 +145,16 @@ const showAuthUrl: NextStep = {
     say: 'Show auth_url to your user. Make the call again when nothing is missing.',
   },
 };
+
+/** The provider refuses to refresh the access, and has not said that it has ended. */
+const callAgainOrShowAuthUrl: NextStep = (() => {
+  const say =
+    'Make the call again in some minutes. If it fails like this again, show auth_url to the owner of the connection, who connects it again.';
+  return {
+    request: { method: 'GET', path: '/v1/connections', say },
+    toolCall: { tool: 'service_auth', arguments: { operation: 'service_status' }, say },
+  };
+})();
 
 /**
  * The step after the provider refused a credential, which the caller cannot mend: a look at the

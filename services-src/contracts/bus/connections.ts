@@ -73,6 +73,8 @@ export const connectionEndpoints = {
           status: connectionStatus,
           allowedHosts: z.array(host),
           grantedScopes: z.array(z.string()),
+          /** Set when the provider does not tell what its tokens may do: no scope is missing. */
+          hasOpaqueScopes: z.literal(true).optional(),
           /** Whose token it is, where the provider gives several kinds. */
           actsAs: tokenActor.nullable().optional(),
           /** Where its token may go, if it is bound to one of several values of the account. */
@@ -211,6 +213,8 @@ export const connectionEndpoints = {
       providerTitle: z.string().max(100),
       /** Scopes that were requested and not granted. */
       missingScopes: z.array(z.string().max(300)).max(200),
+      /** Set when some of them were asked for and left out before. */
+      isRepeated: z.literal(true).optional(),
       /** What the account opens. Nothing is connected until the person has picked one of them. */
       choices: z.array(accountValue).min(2).max(accountValuesMax).optional(),
     }),

@@ -35,6 +35,8 @@ export const connection = z.strictObject({
   granted_scopes: z.array(z.string()),
   /** Scopes that the granted ones imply, as far as the provider's row says. */
   implied_scopes: z.array(z.string()).optional(),
+  /** What the provider itself calls the granted scopes; null where it uses the names above. */
+  reported_scopes: z.array(z.string()).nullable().optional(),
   /** The only hosts to which the connection's token is ever sent. */
   hosts: z.array(z.string()),
   status: connectionStatus,
@@ -48,6 +50,11 @@ export const connection = z.strictObject({
    * it succeeds. Calls are made all the same.
    */
   refused_at: timestamp.nullable().optional(),
+  /**
+   * Since when every attempt to refresh the access token has failed; null when the last one succeeded
+   * or none was made.
+   */
+  refresh_failing_since: timestamp.nullable().optional(),
   created_at: timestamp,
 });
 export type Connection = z.infer<typeof connection>;

@@ -112,6 +112,8 @@ const deviations = {
       message: `must not be a parameter that the gateway writes (${writtenParameters.join(', ')})`,
     })
     .optional(),
+  /** `opaque` when the provider does not tell what a token may do: then no scope is ever missing. */
+  scopes: z.literal('opaque').optional(),
   authorize_parameters: providerShape.authorize_parameters.unwrap().optional(),
   /** Instead of `userinfo_url`. */
   account: providerShape.account

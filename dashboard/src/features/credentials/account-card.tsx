@@ -72,6 +72,14 @@ export function AccountCard(props: {
             </p>
           )}
         </Show>
+        <Show when={props.connection.refresh_failing_since}>
+          {(since) => (
+            <p class="mt-2 text-sm font-medium text-medium">
+              Refreshing its access fails, for the first time <TimeAgo at={since()} />. Connect it
+              again if calls keep failing.
+            </p>
+          )}
+        </Show>
       </div>
       <Show when={!isEnded()}>
         <div class="text-sm">
@@ -135,6 +143,13 @@ function Scopes(props: { connection: Connection }) {
             )}
           </For>
         </ul>
+      </Show>
+      <Show when={props.connection.reported_scopes}>
+        {(reported) => (
+          <p class="mt-2 text-ink-soft wrap-anywhere">
+            The provider calls it <VisibleText text={reported().join(', ')} />
+          </p>
+        )}
       </Show>
       <p class="mt-2 text-ink-soft">It may be sent only to</p>
       <HostList hosts={props.connection.hosts} />

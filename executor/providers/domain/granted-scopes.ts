@@ -1,0 +1,102 @@
+import type { OauthProvider } from '#contracts/oauth-provider';
+import { coveredScopes, normaliseScopes } from '#providers';
+
+type ScopeRow = Partial<Pick<OauthProvider, 'scopes' | 'scope_prefix' | 'scopes_always'>>;
+
+/** What a token was granted. */
+export interface GrantedScopes {
+  /** By the names that requests use. */
+  readonly scopes: string[];
+  /** The provider's words; null where they are those names. */
+  readonly reported: string[] | null;
+}
+
+/**
+ * Scopes that open no API (OpenID Connect Core §3.1.2.1, §11). Providers add and drop them as they
+ * like, so they count as granted when they were asked for.
+ */
+const protocolScopes = ['openid', 'offline_access'];
+/** Scopes that providers add by themselves and spell alike (OpenID Connect Core §5.4). */
+const addedScopes = [...protocolScopes, 'profile', 'email', 'address', 'phone'];
+const isAdded = (scope: string) => addedScopes.includes(scope.toLowerCase());
+
+/**
+ * The scopes of a token answer by the names that were asked for. Providers spell scopes otherwise than
+ * they are asked: in other letters, with other separators, with or without an address in front. A
+ * provider that repeats none of the asked names, and lists at least as many scopes as are left over,
+ * grants what was asked for in words of its own. One that repeats some of them has left out the others,
+ * and so has one whose row names single scopes: its words are known.
+ *
+ * @param answer `reported` is null when the answer lists no scopes; then all that was asked for is
+ *   granted (RFC 6749 §5.1)
+ */
+export function readGrantedScopes(
+  provider: ScopeRow,
+  answer: { readonly asked: readonly string[]; readonly reported: readonly string[] | null },
+): GrantedScopes {
+  const asked = normaliseScopes(provider, answer.asked);
+  if (answer.reported === null) return { scopes: asked, reported: null };
+  const reported = [...answer.reported];
+  if (provider.scopes === 'opaque') return { scopes: asked, reported };
+  const words = normaliseScopes(provider, reported);
+  const askedOf = matchSpellings(asked, words);
+  const covered = coveredScopes(provider, [...askedOf.values(), ...words]);
+  // Providers often leave the scopes for a refresh token out of their answer.
+  const unlisted = [...protocolScopes, ...(provider.scopes_always ?? [])];
+  const left = asked.filter((scope) => !covered.includes(scope) && !unlisted.includes(scope));
+  const others = words.filter((word) => !askedOf.has(word) && !isAdded(word));
+  const isRepeated =
+    provider.scopes !== undefined ||
+    asked.some((scope) => words.includes(scope) && !isAdded(scope));
+  const isForeign = left.length > 0 && !isRepeated;
+  const isReworded = isForeign && others.length >= left.length;
+  const scopes = new Set([
+    ...words
+      // A word of the provider's own is not asked for again, because it may know it in answers only.
+      .filter((word) => !isForeign || !others.includes(word))
+      .map((word) => askedOf.get(word) ?? word),
+    ...(isReworded ? left : []),
+    ...asked.filter((scope) => protocolScopes.includes(scope)),
+  ]);
+  const isRenamed = isForeign || [...askedOf].some(([word, scope]) => word !== scope);
+  return { scopes: [...scopes], reported: isRenamed ? reported : null };
+}
+
+/** For each of the provider's words the scope whose name it is, spelled the same or otherwise. */
+function matchSpellings(asked: readonly string[], words: readonly string[]): Map<string, string> {
+  const same = asked.filter((scope) => words.includes(scope));
+  const askedOf = new Map(same.map((scope) => [scope, scope]));
+  const unmatched = new Set(asked.filter((scope) => !askedOf.has(scope)));
+  const byName = new Map([...unmatched].map((scope) => [toComparable(scope), scope]));
+  const byEnding = new Map(
+    [...unmatched].flatMap((scope) => namesOf(scope).map((name) => [name, scope] as const)),
+  );
+  for (const word of words) {
+    if (askedOf.has(word)) continue;
+    const candidates = [
+      ...namesOf(word).map((name) => byName.get(name)),
+      byEnding.get(toComparable(word)),
+    ];
+    const scope = candidates.find((each) => each !== undefined && unmatched.delete(each));
+    if (scope !== undefined) askedOf.set(word, scope);
+  }
+  return askedOf;
+}
+
+const endingsMax = 5;
+
+/**
+ * The names of a scope in a comparable form: itself, and where it is an address or a URN also what
+ * stands at its end.
+ */
+function namesOf(scope: string): string[] {
+  const separator = /^urn:/i.test(scope) ? ':' : '/';
+  const isAddress = separator === ':' || /^[a-z][a-z0-9+.-]{0,30}:\/\//i.test(scope);
+  const parts = isAddress ? scope.split(separator).filter(Boolean).slice(-endingsMax) : [];
+  return [scope, ...parts.map((_, at) => parts.slice(at).join(separator))].map(toComparable);
+}
+
+/** Equal for scopes that differ in letter case and separators alone. */
+function toComparable(scope: string): string {
+  return scope.toLowerCase().replaceAll(/[.:_-]+/g, '.');
+}

@@ -1,0 +1,132 @@
+import type { OauthProvider } from '#contracts/oauth-provider';
+
+/**
+ * What an answer without a token says about the refresh token that was sent:
+ *
+ * - `final`: the provider says that the token is dead;
+ * - `definite`: it refuses, and does not say why. A token that is refused so for hours is dead;
+ * - `of_client`: it refuses the gateway's client, which an admin sets up;
+ * - `none`: it says nothing about the token, as in an outage.
+ */
+export type RefusalWeight = 'final' | 'definite' | 'of_client' | 'none';
+
+/** Codes with which providers say that a grant has ended (RFC 6749 §5.2, RFC 6750 §3.1). */
+const finalCodes = ['invalid_grant', 'invalid_token', 'access_denied'];
+/** Codes for a client that is unknown or has a wrong secret; the last ones are those of GitHub and Slack. */
+const clientCodes = [
+  'invalid_client',
+  'unauthorized_client',
+  'invalid_client_credentials',
+  'invalid_client_secret',
+  'incorrect_client_credentials',
+  'bad_client_secret',
+  'invalid_client_id',
+];
+/** Codes of trouble that passes, whatever status they come with (RFC 6749 §4.1.2.1, RFC 8628 §3.5). */
+const passingCodes = [
+  'temporarily_unavailable',
+  'slow_down',
+  'server_error',
+  'internal_error',
+  'fatal_error',
+  'service_unavailable',
+  'request_timeout',
+  'ratelimited',
+  'rate_limited',
+  'rate_limit_exceeded',
+  'too_many_requests',
+];
+const codeWeights = [
+  ...finalCodes.map(weightedAs('final')),
+  ...clientCodes.map(weightedAs('of_client')),
+  ...passingCodes.map(weightedAs('none')),
+];
+const passingWords = /rate.?limit|too many requests|temporarily unavailable/i;
+/** The provider did not decide (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4). */
+const passingStatuses = [408, 425, 429];
+
+/** How much of an answer is read, in values and in the characters of each text. */
+const valuesMax = 1_000;
+const depthMax = 8;
+const charactersMax = 1_000;
+
+interface NoToken {
+  readonly status: number;
+  /** The parsed body; the text where it is neither JSON nor a form. */
+  readonly body: unknown;
+  /** What stands at the places of the error code: that of the provider's row, then `error`. */
+  readonly errors: readonly unknown[];
+}
+
+/** Whether a status says that the provider did not decide. Then no body is taken for a refusal. */
+export function isPassingStatus(status: number): boolean {
+  return status >= 500 || passingStatuses.includes(status);
+}
+
+/**
+ * Weighs an answer of a token endpoint that holds no token. The codes may stand anywhere in it: in
+ * lists, below other members, at the head of a sentence, or as names of members. The code at its own
+ * place counts before all others; a code of trouble that passes counts before the rest. Of a page (HTML, XML) only the status counts, because whatever
+ * stands in front of the provider writes pages too.
+ */
+export function weighRefusal(
+  { dead_grant_errors: deadErrors }: Pick<OauthProvider, 'dead_grant_errors'>,
+  { status, body, errors }: NoToken,
+): RefusalWeight {
+  if (isPassingStatus(status)) return 'none';
+  const weights = new Map([...codeWeights, ...deadErrors.map(weightedAs('final'))]);
+  const weigh = (text: string) =>
+    deadErrors.includes(text) ? 'final' : firstWeight(weights, text.slice(0, charactersMax));
+  for (const error of errors) {
+    const weight = typeof error === 'string' ? weigh(error) : undefined;
+    if (weight !== undefined) return weight;
+  }
+  const texts = listTexts(body);
+  const found = texts.map(weigh).filter((each) => each !== undefined);
+  const isPassing = found.includes('none') || texts.some((text) => passingWords.test(text));
+  if (isPassing) return 'none';
+  const isRefusal = status >= 400 || errors.some(Boolean);
+  return found[0] ?? (isRefusal ? 'definite' : 'none');
+}
+
+/** The weight of the first code in a text. A code is a whole word, such as in `invalid_grant: gone`. */
+function firstWeight(
+  weights: ReadonlyMap<string, RefusalWeight>,
+  text: string,
+): RefusalWeight | undefined {
+  for (const word of text.match(/[a-z0-9_-]+/gi) ?? []) {
+    const weight = weights.get(toComparable(word));
+    if (weight !== undefined) return weight;
+  }
+  return undefined;
+}
+
+/** Equal for `invalid_grant`, `INVALID-GRANT` and `InvalidGrant`. */
+function toComparable(code: string): string {
+  return code.toLowerCase().replaceAll(/[_-]/g, '');
+}
+
+function weightedAs(weight: RefusalWeight) {
+  return (code: string): [string, RefusalWeight] => [toComparable(code), weight];
+}
+
+/** The names and texts of an answer, level by level. Addresses and pages are left out. */
+function listTexts(body: unknown): string[] {
+  const texts: string[] = [];
+  let level: unknown[] = [body];
+  let left = valuesMax;
+  for (let depth = 0; depth <= depthMax && level.length > 0; depth += 1) {
+    const next: unknown[] = [];
+    for (const value of level.slice(0, left)) {
+      left -= 1;
+      if (typeof value === 'string') texts.push(value.slice(0, charactersMax));
+      else if (typeof value === 'object' && value !== null) {
+        const names = Array.isArray(value) ? [] : Object.keys(value).slice(0, valuesMax);
+        texts.push(...names.map((name) => name.slice(0, charactersMax)));
+        next.push(...Object.values(value).slice(0, valuesMax));
+      }
+    }
+    level = next;
+  }
+  return texts.filter((text) => !/^\s*(<|https?:)/i.test(text));
+}
