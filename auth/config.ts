@@ -16,6 +16,7 @@ export const authConfig = defineConfig('auth', [
   'PORT',
   'OAUTH_HOST',
   'OAUTH_PORT',
+  'OAUTH_REDIRECT_SCHEMES',
   'REFRESH_REUSE_GRACE_SECONDS',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',

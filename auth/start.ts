@@ -84,7 +84,8 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     now,
     randomBytes,
   };
-  const clientDocuments = createClientDocuments({ db, egress, logger });
+  const { redirectSchemes } = oauthSettingsOf(config);
+  const clientDocuments = createClientDocuments({ db, egress, logger, redirectSchemes });
   startup.use(dropCredentialsOnChange(bus, deps.credentials));
   const firstSignInUrl = await issueFirstSignInLink(deps, {
     always: config.SIGN_IN_LINK === 'always',
@@ -92,7 +93,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
   startup.use(repeat(pruneEveryMs, () => pruneEndedRows(deps, logger)));
   const { url: oauthUrl } = startup.use(
     await startOauthListener(
-      { ...deps, egress, clientDocuments, reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS },
+      { ...deps, egress, clientDocuments, ...oauthSettingsOf(config) },
       config,
     ),
   );
@@ -109,5 +110,12 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
     firstSignInUrl,
     oauthUrl,
     [Symbol.asyncDispose]: () => runningStack.disposeAsync(),
+  };
+}
+
+function oauthSettingsOf(config: AuthConfig) {
+  return {
+    reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS,
+    redirectSchemes: config.OAUTH_REDIRECT_SCHEMES,
   };
 }

@@ -31,6 +31,7 @@ export const gatewayConfig = defineConfig('gateway', [
   'CONNECTIONS_PER_ADDRESS_MAX',
   'RATE_PUBLIC_PER_MINUTE',
   'OAUTH_URL',
+  'OAUTH_REDIRECT_SCHEMES',
   'MCP_ORIGINS',
   'TRUSTED_PROXIES',
 ]);

@@ -113,6 +113,7 @@ export async function createServer(
 
   registerErrorHandler(app, deps);
   registerRequestChecks(app, deps);
+  app.decorate('redirectSchemes', config.OAUTH_REDIRECT_SCHEMES);
   app.setNotFoundHandler((request, reply) =>
     sendNoAddress(notFound(), { request, reply, logger: deps.logger }),
   );

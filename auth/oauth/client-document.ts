@@ -20,6 +20,8 @@ interface ClientDocumentsOptions {
   readonly db: Database;
   readonly egress: Egress;
   readonly logger: Logger;
+  /** Further schemes that redirect URIs may have. */
+  readonly redirectSchemes: ReadonlySet<string>;
 }
 
 export interface ClientDocuments {
@@ -69,7 +71,7 @@ export function createClientDocuments(deps: ClientDocumentsOptions): ClientDocum
  * when the document cannot be used, because its URL then identifies no client.
  */
 async function readClientDocument(
-  { db, egress, logger }: ClientDocumentsOptions,
+  { db, egress, logger, redirectSchemes }: ClientDocumentsOptions,
   url: string,
 ): Promise<OauthClient> {
   const response = await egress
@@ -95,7 +97,7 @@ async function readClientDocument(
   if (Object.keys(document).some((name) => name.startsWith('client_secret'))) {
     throw unusableDocumentError('It must not hold a secret.');
   }
-  const fields = readClientMetadata(document);
+  const fields = readClientMetadata(document, redirectSchemes);
   if (isClientProblem(fields)) throw unusableDocumentError(fields.description);
   const ttlSeconds = ttlSecondsOf(response.headers);
   await upsertDocumentClient(db, { id: url, ...fields, ttlSeconds });

@@ -11,4 +11,6 @@ export interface OauthDeps extends Deps {
   readonly clientDocuments: ClientDocuments;
   readonly logger: Logger;
   readonly reuseGraceSeconds: number;
+  /** Further schemes that redirect URIs may have. */
+  readonly redirectSchemes: ReadonlySet<string>;
 }

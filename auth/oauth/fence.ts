@@ -8,6 +8,7 @@ import type { Principal } from '#contracts/vocabulary';
 import { mcpPath, originsOf } from '#contracts/oauth';
 import { AppError } from '#errors';
 import { isClientDocumentUrl } from '../oauth-clients/domain/oauth-client.ts';
+import { readBasicClient } from './domain/basic-client.ts';
 import { isKnownScope, requestedScopes } from './domain/oauth-scopes.ts';
 import { callerOf, contextOf } from './session-caller.ts';
 import type { OauthDeps } from './deps.ts';
@@ -66,6 +67,17 @@ export function registerFence(app: FastifyInstance, deps: OauthDeps, provider: P
   for (const path of [oauthPaths.token, oauthPaths.revoke]) {
     app.post(path, async (request, reply) => {
       const body = toTokenParameters(request.body, deps.baseUrl);
+      // A client in the body counts. A proxy may have a password of its own in the header.
+      const client = body.has('client_id')
+        ? undefined
+        : readBasicClient(request.headers.authorization);
+      if (client !== undefined && 'problem' in client) {
+        return reply
+          .code(401)
+          .header('www-authenticate', 'Basic realm="oauth"')
+          .send({ error: 'invalid_client', error_description: client.problem });
+      }
+      if (client !== undefined) body.set('client_id', client.clientId);
       await forward(request, reply, { path, caller: null, body });
     });
   }

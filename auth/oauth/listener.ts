@@ -84,7 +84,7 @@ function allowBrowsers(app: FastifyInstance): void {
     return reply
       .code(204)
       .headers({
-        'access-control-allow-methods': path.startsWith('/oauth/') ? 'POST' : 'GET',
+        'access-control-allow-methods': path.startsWith('/oauth/') ? 'POST' : 'GET, HEAD',
         'access-control-allow-headers': 'authorization, content-type, mcp-protocol-version',
         'access-control-max-age': '3600',
       })

@@ -81,6 +81,50 @@ describe('the discovery of the authorization server', () => {
     }
   });
 
+  test.for([
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/oauth-protected-resource',
+    '/.well-known/oauth-protected-resource/mcp',
+    '/.well-known/action-gateway-keys',
+    '/v1/openapi.json',
+  ])('answers HEAD of %s as GET, without a body', async (path) => {
+    const whole = await fetch(world.url + path);
+    const head = await fetch(world.url + path, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    for (const name of ['content-type', 'cache-control', 'access-control-allow-origin']) {
+      expect(head.headers.get(name), name).toBe(whole.headers.get(name));
+    }
+    const bytes = Buffer.byteLength(await whole.text());
+    expect(head.headers.get('content-length')).toBe(String(bytes));
+    const refused = await fetch(world.url + path, { method: 'PUT' });
+    expect([refused.status, refused.headers.get('allow')]).toEqual([
+      405,
+      expect.stringContaining('GET, HEAD'),
+    ]);
+  });
+
+  test.for([
+    '/.well-known/oauth-authorization-server/',
+    '/.well-known/oauth-authorization-server/mcp',
+    '//.well-known/oauth-authorization-server',
+    '/mcp/.well-known/oauth-authorization-server',
+    '/.well-known/openid-configuration',
+    '/mcp/.well-known/openid-configuration?x=1',
+  ])('says at %s which the issuer is', async (path) => {
+    const { port } = new URL(world.url);
+    const reply = await sendRaw(world.url, {
+      method: 'GET',
+      path,
+      headers: { host: `127.0.0.1:${port}` },
+    });
+    expect(reply.status).toBe(404);
+    expect(reply.body).toMatchObject({
+      error: 'not_found',
+      issuer: world.url,
+      message: expect.stringContaining(`The issuer here is ${world.url}, `),
+    });
+  });
+
   test('never reflects Host, Origin or forwarding headers of the request', async () => {
     const { port } = new URL(world.url);
     const paths = [
@@ -247,6 +291,21 @@ describe('the registration of an OAuth client', () => {
     expect(JSON.stringify(reply.body)).not.toContain('client_secret');
   });
 
+  test('keeps the redirect URIs that can be used, and lists them in its answer', async () => {
+    const { status, body } = await register({
+      redirect_uris: ['unheard-of://callback', redirectUri, 'javascript:alert(1)'],
+    });
+    expect([status, body.redirect_uris]).toEqual([201, [redirectUri]]);
+    const refused = await register({ redirect_uris: ['unheard-of://callback'] });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: {
+        error: 'invalid_redirect_uri',
+        error_description: expect.stringContaining('scheme unheard-of'),
+      },
+    });
+  });
+
   test('refuses a body that is too large or not JSON', async () => {
     const largeReply = await register({
       redirect_uris: [redirectUri],
@@ -271,6 +330,61 @@ describe('the registration of an OAuth client', () => {
     expect(fullReply.headers.get('retry-after')).toBe('3600');
     expect((await world.signInClient(person, { clientId })).scope).toBe('mcp');
     await world.db`delete from auth.oauth_client where id like 'waiting-%'`;
+  });
+});
+
+describe('a client that names itself by HTTP Basic with an empty password', () => {
+  const send = async (path: string, authorization: string, form: Record<string, string>) => {
+    const reply = await fetch(world.url + path, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(form),
+    });
+    const text = await reply.text();
+    return { status: reply.status, headers: reply.headers, body: text && JSON.parse(text) };
+  };
+  const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+  const refreshWith = async (authorization: string, more: Record<string, string> = {}) => {
+    const { refresh_token } = await world.signInClient(person, { clientId });
+    return send('/oauth/token', authorization, {
+      grant_type: 'refresh_token',
+      refresh_token,
+      ...more,
+    });
+  };
+
+  test('gets tokens and revokes them', async () => {
+    const { status, body } = await refreshWith(basic(`${clientId}:`));
+    expect([status, body.token_type]).toEqual([200, 'Bearer']);
+    const revoked = await send('/oauth/revoke', basic(`${clientId}:`), {
+      token: body.refresh_token,
+    });
+    expect(revoked.status).toBe(200);
+    const again = await send('/oauth/token', basic(`${clientId}:`), {
+      grant_type: 'refresh_token',
+      refresh_token: body.refresh_token,
+    });
+    expect([again.status, again.body.error]).toEqual([400, 'invalid_grant']);
+  });
+
+  test('is refused as another client, with a secret, and with a malformed header', async () => {
+    const other = await world.register();
+    expect((await refreshWith(basic(`${other}:`))).body.error).toBe('invalid_grant');
+    for (const [header, sentence] of [
+      [basic(`${clientId}:CANARY-secret`), /no secret/],
+      [basic(clientId), /malformed/],
+      ['Basic', /malformed/],
+    ] as const) {
+      const { status, headers, body } = await refreshWith(header);
+      expect([status, body.error]).toEqual([401, 'invalid_client']);
+      expect(headers.get('www-authenticate')).toBe('Basic realm="oauth"');
+      expect(body.error_description).toMatch(sentence);
+    }
+  });
+
+  test('is the client of the body where the body names one', async () => {
+    const header = basic('proxy:CANARY-password-of-a-proxy');
+    expect((await refreshWith(header, { client_id: clientId })).status).toBe(200);
   });
 });
 

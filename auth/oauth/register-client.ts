@@ -16,7 +16,10 @@ const bodyBytesMax = 16 * 1024;
 /**
  * Registers clients by RFC 7591. Anybody may register a client; all are public, without a secret.
  */
-export function registerRegistrationRoute(app: FastifyInstance, { db, logger }: OauthDeps): void {
+export function registerRegistrationRoute(
+  app: FastifyInstance,
+  { db, logger, redirectSchemes }: OauthDeps,
+): void {
   app.post(oauthPaths.register, { bodyLimit: bodyBytesMax }, async (request, reply) => {
     const { body } = request;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -27,7 +30,7 @@ export function registerRegistrationRoute(app: FastifyInstance, { db, logger }: 
         'Send client metadata as JSON object.',
       );
     }
-    const fields = readClientMetadata(body as Record<string, unknown>);
+    const fields = readClientMetadata(body as Record<string, unknown>, redirectSchemes);
     if (isClientProblem(fields))
       return refuseRegistration(reply, 400, fields.error, fields.description);
 

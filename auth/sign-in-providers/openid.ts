@@ -63,7 +63,9 @@ export function createOpenidProviders(egress: Egress): OpenidProviders {
       try {
         return await discoverProvider(client);
       } catch (error) {
-        throw findAppErrorIn(error) ?? providerUnusableError(error);
+        throw (
+          findAppErrorIn(error) ?? otherIssuerError(error, client) ?? providerUnusableError(error)
+        );
       }
     },
   });
@@ -137,6 +139,32 @@ async function toBodyBytes(
 export function findAppErrorIn(error: unknown): AppError | undefined {
   for (let each = error; each instanceof Error; each = each.cause as Error) {
     if (each instanceof AppError) return each;
+  }
+  return undefined;
+}
+
+/** The error when the metadata names an issuer that differs from the wanted one in its path alone. */
+function otherIssuerError(
+  thrown: unknown,
+  { issuer: wanted }: ProviderClient,
+): AppError | undefined {
+  let error = thrown;
+  for (let depth = 0; depth < 5 && error instanceof Error; depth += 1) {
+    const { code, cause } = error as { code?: unknown; cause?: { body?: { issuer?: unknown } } };
+    const named = cause?.body?.issuer;
+    const isNamed = code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' && typeof named === 'string';
+    if (
+      isNamed &&
+      URL.parse(named)?.origin === new URL(wanted).origin &&
+      /^\S{1,500}$/.test(named)
+    ) {
+      return new AppError(
+        'upstream_incomplete',
+        `The provider calls itself ${named}; give that as its issuer.`,
+        { cause: thrown },
+      );
+    }
+    error = cause;
   }
   return undefined;
 }

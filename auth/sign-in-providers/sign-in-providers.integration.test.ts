@@ -1,8 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { SignInProviderBody } from '#contracts/http/sign-in';
+import { openEgress, parseEgressAllow } from '#egress';
+import { createOpenidProviders } from './openid.ts';
 import { startOpenidProvider, followRedirects } from './openid-provider.testing.ts';
 import type { Account, OpenidProvider } from './openid-provider.testing.ts';
 import { sealSecret, sealingKeyOf } from './domain/sealing.ts';
@@ -468,6 +473,22 @@ describe('a sign-in provider', () => {
       putProvider('new', work, { ...fields, ...(issuer ? { issuer } : {}) }),
     ).rejects.toMatchObject({ code: 'invalid_params' });
     expect(await outcomeCodeOf(getProvider(admin, 'new'))).toBe('not_found');
+  });
+
+  test('whose issuer lacks the slash at its end is refused with the issuer as it calls itself', async () => {
+    const server = createServer((_request, reply) => {
+      reply.setHeader('content-type', 'application/json');
+      reply.end(JSON.stringify({ issuer: `${issuer}/` }));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tenant`;
+    await using egress = openEgress({ allow: parseEgressAllow('127.0.0.1/32') });
+    const client = { issuer, clientId: 'gateway', clientSecret: null };
+    await expect(createOpenidProviders(egress).discover(client)).rejects.toMatchObject({
+      code: 'upstream_incomplete',
+      message: expect.stringContaining(`calls itself ${issuer}/; give that`),
+    });
+    server.close();
   });
 
   test('can be changed only by admins, and read by auditors, of its own org', async () => {

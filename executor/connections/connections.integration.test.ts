@@ -564,10 +564,10 @@ describe('an org’s own provider', () => {
     ).toBe('forbidden');
   });
 
-  test('is refused when its metadata names another issuer', async () => {
+  test('is refused when its metadata names another issuer, and told which one', async () => {
     await expect(putDefinition({ issuer: `${firstProvider.issuer}/other` })).rejects.toMatchObject({
       code: 'invalid_params',
-      message: expect.stringContaining('not as this issuer'),
+      message: expect.stringContaining(`called ${firstProvider.issuer} by its own metadata`),
     });
   });
 

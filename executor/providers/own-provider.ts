@@ -2,7 +2,7 @@ import { discoveryRequest, processDiscoveryResponse } from 'oauth4webapi';
 import type { AuthorizationServer } from 'oauth4webapi';
 
 import type { OwnProvider } from '#contracts/http/oauth-apps';
-import { oauthProvider } from '#contracts/oauth-provider';
+import { oauthProvider, providerUrl } from '#contracts/oauth-provider';
 import type { OauthProvider } from '#contracts/oauth-provider';
 import { AppError } from '#errors';
 import { parseHosts } from '../credentials/domain/credential-rules.ts';
@@ -228,6 +228,12 @@ async function discoverServer(
       failures.push(error);
     }
   }
+  const named = failures
+    .map((each) => issuerNamedIn(each, server))
+    .find((each) => each !== undefined);
+  if (named !== undefined && resource === undefined) {
+    throw unusableError('issuer', `is called ${named} by its own metadata; give it so`);
+  }
   const reason = failures.find((each) => each instanceof AppError);
   throw unusableError(
     resource === undefined ? 'issuer' : 'mcp_server',
@@ -235,6 +241,14 @@ async function discoverServer(
       ? `${resource === undefined ? '' : `is opened by ${server.origin}, which `}does not describe itself as RFC 8414 or OpenID Connect Discovery asks for, or not as this issuer`
       : `could not be reached. ${reason.message}`,
   );
+}
+
+/** The issuer that the metadata names, where it differs from the wanted one in its path alone. */
+function issuerNamedIn(error: unknown, wanted: URL): string | undefined {
+  const { code, cause } = error as { code?: unknown; cause?: { body?: { issuer?: unknown } } };
+  if (code !== 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return undefined;
+  const issuer = providerUrl.safeParse(cause?.body?.issuer).data;
+  return URL.parse(issuer ?? '')?.origin === wanted.origin ? issuer : undefined;
 }
 
 function unusableError(path: string, message: string): AppError {

@@ -8,7 +8,7 @@ import type { JsonLimits } from '../input/domain/json-size.ts';
 import { parseUntrustedJson } from '../input/domain/json.ts';
 import type { BodyCost } from '../limits/rate-limits.ts';
 import type { AccessLog } from '../records/access-log.ts';
-import { notFound } from './error-handler.ts';
+import { explainMisplacedIssuer, notFound } from './error-handler.ts';
 import { isPageLoad } from './no-page.ts';
 
 declare module 'fastify' {
@@ -98,7 +98,7 @@ function findRequestProblem(request: FastifyRequest, site: Site): AppError | und
   }
   // This 404 is found before the body is parsed, so that nobody can have a body parsed at an
   // unknown address.
-  return is404 ? notFound() : undefined;
+  return is404 ? (explainMisplacedIssuer(url, site.baseUrl) ?? notFound()) : undefined;
 }
 
 /**

@@ -1,6 +1,10 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-import { originAt, protectedResourceMetadataPath } from '#contracts/oauth';
+import {
+  authorizationServerMetadataPath,
+  originAt,
+  protectedResourceMetadataPath,
+} from '#contracts/oauth';
 import { AppError, errorCodes } from '#errors';
 import { showPage } from '#pages';
 import type { ErrorCode, ErrorDetails } from '#errors';
@@ -212,4 +216,20 @@ export function methodNotAllowed(allowed: readonly string[]): AppError {
   return new AppError('invalid_request', `This address accepts ${allowed.join(', ')} only.`, {
     details,
   });
+}
+
+/**
+ * The error at an address where a client looks for the metadata of an issuer that is not this one: with
+ * a path, or with a slash too many or too few (RFC 8414 §3.1, OpenID Connect Discovery §4). Undefined for
+ * any other address.
+ */
+export function explainMisplacedIssuer(url: string, baseUrl: string): AppError | undefined {
+  const [path = ''] = url.split('?', 1);
+  if (!/\/\.well-known\/(oauth-authorization-server|openid-configuration)(\/|$)/.test(path))
+    return undefined;
+  return new AppError(
+    'not_found',
+    `The issuer here is ${baseUrl}, without a path and without a slash at its end. Its metadata is at ${baseUrl}${authorizationServerMetadataPath}.`,
+    { details: { issuer: baseUrl } },
+  );
 }

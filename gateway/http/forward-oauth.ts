@@ -32,22 +32,23 @@ const forwardedRoutes = [
   { method: 'POST', url: '/oauth/consent' },
   { method: 'POST', url: '/oauth/token' },
   { method: 'POST', url: '/oauth/revoke' },
-  { method: 'GET', url: authorizationServerMetadataPath },
-  { method: 'GET', url: protectedResourceMetadataPath },
-  { method: 'GET', url: `${protectedResourceMetadataPath}${mcpPath}` },
 ];
-/**
- * Clients that run in a page of another origin send requests to these routes. None of the routes
- * uses a cookie.
- */
-const routesOpenToBrowsers = [
-  registerPath,
-  '/oauth/token',
-  '/oauth/revoke',
+/** Documents that anybody may read. They depend on no cookie and have no effects, so HEAD reads them too. */
+const metadataUrls = [
   authorizationServerMetadataPath,
   protectedResourceMetadataPath,
   `${protectedResourceMetadataPath}${mcpPath}`,
 ];
+const metadataRoutes = metadataUrls.flatMap((url) =>
+  ['GET', 'HEAD'].map((method) => ({ method, url })),
+);
+/** Addresses at which clients authenticate (RFC 6749 §2.3.1). */
+const clientUrls = ['/oauth/token', '/oauth/revoke'];
+/**
+ * Clients that run in a page of another origin send requests to these routes. None of the routes
+ * uses a cookie.
+ */
+const routesOpenToBrowsers = [registerPath, ...clientUrls, ...metadataUrls];
 
 /** The request headers that the authorization server needs; all others are dropped. */
 const requestHeaders = [
@@ -90,7 +91,8 @@ export async function forwardOauth(app: FastifyInstance, options: ForwardOptions
 
   const sendToAuth = async (pool: Pool, request: FastifyRequest) => {
     const { statusCode, headers, body } = await pool.request({
-      method: request.method,
+      // The body of the answer to HEAD is dropped on its way out, and its length is kept.
+      method: request.method === 'HEAD' ? 'GET' : request.method,
       path: request.url,
       headers: headersOf(request, site()),
       body: request.body instanceof Buffer ? request.body : null,
@@ -139,18 +141,16 @@ export async function forwardOauth(app: FastifyInstance, options: ForwardOptions
     { bodyLimit: bodyBytesMax, onRequest: countRegistration, preHandler: checkMetadata },
     forwardRequest,
   );
-  for (const { method, url } of forwardedRoutes) {
-    app.route({
-      method,
-      url,
-      bodyLimit: bodyBytesMax,
-      onRequest: countRequest,
-      handler: forwardRequest,
-      // Without this, a HEAD request would be served, with the same effects as a GET.
-      exposeHeadRoute: false,
-    });
+  const shared = { bodyLimit: bodyBytesMax, onRequest: countRequest, handler: forwardRequest };
+  for (const route of [...forwardedRoutes, ...metadataRoutes]) {
+    // By itself Fastify would serve HEAD at each route of GET, with the same effects.
+    app.route({ ...route, ...shared, exposeHeadRoute: false });
   }
-  const servedRoutes = [...forwardedRoutes, { method: 'POST', url: registerPath }];
+  const servedRoutes = [
+    ...forwardedRoutes,
+    ...metadataRoutes,
+    { method: 'POST', url: registerPath },
+  ];
   for (const url of routesOpenToBrowsers) {
     app.options(url, { bodyLimit: bodyBytesMax, onRequest: countRequest }, forwardRequest);
     servedRoutes.push({ method: 'OPTIONS', url });
@@ -179,8 +179,13 @@ function headersOf(request: FastifyRequest, { baseUrl, cookieName }: Site): Reco
     const value = request.headers[name];
     return typeof value === 'string' ? [[name, value]] : [];
   });
+  const { authorization } = request.headers;
+  const isOfClient = clientUrls.includes(request.routeOptions.url ?? '');
+  const namesClient =
+    isOfClient && authorization !== undefined && /^Basic(?: |$)/i.test(authorization);
   return {
     ...Object.fromEntries(forwardedHeaders),
+    ...(namesClient ? { authorization } : {}),
     host,
     'x-forwarded-for': request.ip,
     'x-forwarded-host': new URL(originAt(baseUrl, request.host)).host,

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 import type { AppError, ErrorCode } from '#errors';
 import { toEnvelope } from '../http/error-handler.ts';
 
@@ -24,6 +26,41 @@ export function toRpcError(error: AppError, requestId: string, body?: unknown): 
     id: idOf(body),
     error: { code: codeOf(error), message: error.message, data: toEnvelope(error, requestId) },
   };
+}
+
+const issuesShownMax = 3;
+const issueCharactersMax = 200;
+const issues = z
+  .array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }))
+  .min(1);
+const initializeParams =
+  'Send params with protocolVersion, such as "2025-11-25", capabilities, such as {}, and clientInfo with name and version.';
+
+/**
+ * The answer as a client reads it. The SDK answers a malformed request with the list of issues of its
+ * validator as JSON text; a sentence takes its place, with the code of invalid params (JSON-RPC 2.0
+ * §5.1). All other answers are returned as they are.
+ */
+export function explainAnswer<Answer extends object>(answer: Answer, method: unknown): Answer {
+  if (!('error' in answer)) return answer;
+  const { error } = answer as { error?: { message?: unknown } };
+  const text = typeof error?.message === 'string' ? error.message : '';
+  const found = readIssues(text.slice(Math.max(text.search(/\[\s*\{/), 0)));
+  if (found === undefined) return answer;
+  const problems = found.slice(0, issuesShownMax).map(({ path, message }) => {
+    return `${path.join('.').slice(0, issueCharactersMax)} ${message.slice(0, issueCharactersMax)}`;
+  });
+  const hint = method === 'initialize' ? ` ${initializeParams}` : '';
+  const message = `The request is malformed: ${problems.join('; ')}.${hint}`;
+  return { ...answer, error: { ...error, code: rpcCodes.invalidParams, message } };
+}
+
+function readIssues(text: string): z.infer<typeof issues> | undefined {
+  try {
+    return issues.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
 }
 
 function codeOf({ code, details, cause }: AppError): number {

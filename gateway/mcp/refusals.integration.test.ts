@@ -206,6 +206,35 @@ describe('the transport refuses, in JSON-RPC', () => {
   });
 });
 
+test.for<[string, object, RegExp]>([
+  ['initialize without protocolVersion', { protocolVersion: undefined }, /protocolVersion must be/],
+  ['initialize with a number as protocolVersion', { protocolVersion: 1 }, /protocolVersion must/],
+  ['initialize without capabilities', { capabilities: undefined }, /capabilities must be/],
+  ['initialize with an empty clientInfo', { clientInfo: {} }, /clientInfo.name must be/],
+])('%s gets a sentence that says what to send', async ([, change, sentence]) => {
+  const request = createInitializeRequest();
+  const body = { ...request, params: { ...request.params, ...change } };
+  const reply = await postMcp(url, token, { body });
+  expect(reply.body).toMatchObject({ id: 0, error: { code: -32_602 } });
+  expect(reply.body.error.message).toMatch(sentence);
+  expect(reply.body.error.message).toMatch(/^The request .*Send params with protocolVersion.*\.$/);
+});
+
+test.for([
+  ['tools/call', {}],
+  ['tools/call', { name: 7 }],
+  ['tools/call', { name: 'service_search', arguments: [] }],
+  ['tools/call', { name: 'service_search', arguments: 'x' }],
+  ['tools/list', { cursor: 7 }],
+] as const)('a malformed %s (%j) gets a sentence, in each revision', async ([method, params]) => {
+  const stateless = createStatelessRequest(method, params);
+  for (const request of [{ body: { ...ping, method, params } }, stateless]) {
+    const { body } = await postMcp(url, token, request);
+    expect(body).toMatchObject({ id: 1, error: { code: -32_602 } });
+    expect(body.error.message).toMatch(/^The request is malformed: params\.\w+ must be [a-z ]+\.$/);
+  }
+});
+
 describe('unusual but valid messages', () => {
   test('that are notifications, or answers to no request, are accepted', async () => {
     for (const body of [

@@ -7,6 +7,7 @@ import { createDisconnectSignal, openEventStream, sendAsEvent } from '../http/re
 import type { AdmittedRequest } from '../http/admit-request.ts';
 import { createToolChangeBus, watchCredential } from './notifications.ts';
 import type { McpEndpoint } from './endpoint.ts';
+import { explainAnswer } from './json-rpc.ts';
 import type { McpRequest } from './protocol-server.ts';
 
 interface StatelessRequest {
@@ -48,12 +49,20 @@ export async function serveStateless(
   });
 
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-    const text = await response.text();
+    const text = explainError(await response.text(), request.body as JSONRPCRequest);
     if (!isJsonAccepted && response.ok && text !== '') return sendAsEvent(reply, text);
     return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(text);
   }
   await copyBody(response.body, openEventStream(reply));
   return reply;
+}
+
+/** Replaces the text of a validator. An answer that holds a result is not parsed or written anew. */
+function explainError(text: string, { method }: JSONRPCRequest): string {
+  if (!text.includes('"error":{"code":')) return text;
+  const answer = JSON.parse(text) as object;
+  const explained = explainAnswer(answer, method);
+  return explained === answer ? text : JSON.stringify(explained);
 }
 
 function toWebRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {

@@ -8,6 +8,7 @@ import type {
 
 import type { Sink } from '../events/event-stream.ts';
 import type { ClientRequests } from './client-requests.ts';
+import { explainAnswer } from './json-rpc.ts';
 
 interface ExchangeOptions {
   readonly request: JSONRPCRequest;
@@ -45,8 +46,9 @@ export async function serveRequest(
 
   const transport: Transport = {
     async start() {},
-    async send(message) {
-      const isAnswer = !('method' in message);
+    async send(given) {
+      const isAnswer = !('method' in given);
+      const message = isAnswer ? explainAnswer(given, request.method) : given;
       if (isAnswer && sink === undefined) return settleAnswer(message);
       if (openStream === null) return;
       sink ??= openStream();

@@ -11,6 +11,13 @@ import { isForeignOrigin } from '../authentication/domain/site.ts';
 import { toAppError } from '../http/error-handler.ts';
 import { applyRateLimit } from '../http/admit-request.ts';
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Further schemes that redirect URIs of OAuth clients may have. */
+    redirectSchemes: ReadonlySet<string>;
+  }
+}
+
 const orgCharactersMax = 200;
 
 /** Sends a page. If there is an error, the page has the status of the error. */
@@ -21,7 +28,11 @@ export function sendPage(
 ): FastifyReply {
   const seconds = error?.details['retry_after'];
   if (typeof seconds === 'number') void reply.header('retry-after', String(seconds));
-  return showPage(reply.code(statusOf(error)), page, formTargetsOf(returnTo));
+  return showPage(
+    reply.code(statusOf(error)),
+    page,
+    formTargetsOf(returnTo, reply.server.redirectSchemes),
+  );
 }
 
 function statusOf(error: AppError | undefined): number {

@@ -64,6 +64,12 @@ const createSigningKeySetting = (doc: string) =>
   ({ schema: secretKey, doc, example: '(made in DATA_DIR)', secret: true }) as const;
 
 /** All settings. The gateway reads nothing else from the environment. */
+/** Schemes that browsers open themselves, so no application receives what is sent to them. */
+const browserSchemes =
+  /^(about|blob|data|file|filesystem|ftp|https?|javascript|vbscript|view-source|wss?)$/;
+const isApplicationScheme = (scheme: string) =>
+  /^[a-z][a-z0-9+.-]{1,60}$/.test(scheme) && !browserSchemes.test(scheme);
+
 export const settings = {
   HOST: {
     schema: text.refine(isHost, 'must be a host name or an address').default('127.0.0.1'),
@@ -399,6 +405,17 @@ export const settings = {
       }),
     doc: 'Comma list of origins whose pages may use /mcp, with a bearer token; cookies never count there.',
     example: 'https://inspector.example.com',
+  },
+  OAUTH_REDIRECT_SCHEMES: {
+    schema: z
+      .string()
+      .default('')
+      .transform((text) => new Set(text.split(',').flatMap((each) => each.trim() || [])))
+      .refine((schemes) => [...schemes].every(isApplicationScheme), {
+        error: 'must be a comma list of schemes of applications in lower case (my-editor)',
+      }),
+    doc: 'Comma list of further schemes that redirect URIs of OAuth clients may have, such as that of an editor.',
+    example: 'my-editor',
   },
   TRUSTED_PROXIES: {
     schema: z.string().default(''),

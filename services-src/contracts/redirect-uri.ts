@@ -14,16 +14,24 @@ const knownApplicationSchemes = new Set(
   vscode vscode-insiders vscodium warp windsurf windsurf-next zed`.split(/\s+/),
 );
 
+/** No schemes beside the known ones. */
+const noSchemes: ReadonlySet<string> = new Set();
+
 /**
  * Says in a sentence why a URI cannot be a redirect URI; undefined when it can. Allowed are https,
  * http on loopback, and private-use schemes of applications, without userinfo, fragment or dot
- * segments (OAuth 2.1 §2.3, RFC 8252 §7). The check reads the text itself, not only the parsed URL,
+ * segments (OAuth 2.1 §2.3, RFC 8252 §7); `addedSchemes` are those of the setting
+ * OAUTH_REDIRECT_SCHEMES. The check reads the text itself, not only the parsed URL,
  * because redirect URIs are later compared as text.
  */
-export function findRedirectUriProblem(uri: string): string | undefined {
+export function findRedirectUriProblem(
+  uri: string,
+  addedSchemes: ReadonlySet<string> = noSchemes,
+): string | undefined {
   const problem = findPlainUriProblem(uri);
   if (problem !== undefined) return problem;
   const [, scheme = '', , authority = ''] = uriPattern.exec(uri) ?? [];
+  if (addedSchemes.has(scheme)) return undefined;
   return findSchemeProblem(scheme, authority, new URL(uri));
 }
 
@@ -69,7 +77,7 @@ function findSchemeProblem(scheme: string, authority: string, url: URL): string 
   }
   return reverseDomainPattern.test(scheme) || knownApplicationSchemes.has(scheme)
     ? undefined
-    : `A redirect URI cannot use the scheme ${scheme}: use https, http on loopback, or a scheme that is a domain name in reverse, such as com.example.app.`;
+    : `A redirect URI cannot use the scheme ${scheme}: use https, http on loopback, or a scheme that is a domain name in reverse, such as com.example.app. An operator adds others by the setting OAUTH_REDIRECT_SCHEMES.`;
 }
 
 /**

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
-import { isClientDocumentUrl, readClientMetadata } from './oauth-client.ts';
+import { isClientDocumentUrl, readClientMetadata as readMetadata } from './oauth-client.ts';
 
+const readClientMetadata = (metadata: Record<string, unknown>) =>
+  readMetadata(metadata, new Set(['my-editor']));
 const plainMetadata = { redirect_uris: ['https://app.example/cb'] };
 
 describe('the metadata of an OAuth client', () => {
@@ -54,8 +56,8 @@ describe('the metadata of an OAuth client', () => {
     ],
     ['a redirect URI that is a number', { redirect_uris: [1] }, 'invalid_redirect_uri'],
     [
-      'one valid and one invalid redirect URI',
-      { redirect_uris: ['https://a.example/', 'http://b.example/'] },
+      'several redirect URIs of which none can be used',
+      { redirect_uris: ['unheard-of://cb', 'http://b.example/', 'javascript:alert(1)', 1] },
       'invalid_redirect_uri',
     ],
     [
@@ -75,6 +77,29 @@ describe('the metadata of an OAuth client', () => {
     ],
   ])('are refused with %s', ([, metadata, error]) => {
     expect(readClientMetadata(metadata)).toMatchObject({ error });
+  });
+
+  test('keep the redirect URIs that can be used, and no others', () => {
+    const usable = ['https://a.example/cb', 'my-editor://cb', 'http://127.0.0.1/cb'];
+    const others = [
+      'unheard-of://cb',
+      'javascript:alert(1)',
+      'http://b.example/',
+      'https://a/#x',
+      1,
+    ];
+    for (const redirect_uris of [
+      [...usable, ...others],
+      [...others, ...usable],
+    ]) {
+      expect(readClientMetadata({ redirect_uris })).toMatchObject({ redirectUris: usable });
+    }
+  });
+
+  test('say which schemes can be used when none of the redirect URIs can', () => {
+    expect(readClientMetadata({ redirect_uris: ['unheard-of://cb'] })).toMatchObject({
+      description: expect.stringMatching(/scheme unheard-of: .*OAUTH_REDIRECT_SCHEMES/),
+    });
   });
 });
 

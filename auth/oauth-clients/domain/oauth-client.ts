@@ -33,20 +33,25 @@ const excessAccents = /(?<=\p{M}{3})\p{M}+/gu;
 /**
  * Reads the few fields of client metadata (RFC 7591 §2) that the gateway stores. It ignores all
  * other fields, so that no URL in them is ever stored, shown or requested. Every client becomes a
- * public client, whatever authentication method it names.
+ * public client, whatever authentication method it names. Redirect URIs that cannot be used are left
+ * out, as a server may do (RFC 7591 §3.2.1); the metadata is refused when none is left.
  */
 export function readClientMetadata(
   metadata: Readonly<Record<string, unknown>>,
+  addedSchemes: ReadonlySet<string>,
 ): ClientFields | ClientProblem {
   const uris = metadata['redirect_uris'];
   if (!Array.isArray(uris) || uris.length === 0 || uris.length > redirectUrisMax) {
     return invalidRedirectProblem(`Send redirect_uris: a list of 1 to ${redirectUrisMax} URIs.`);
   }
-  for (const uri of uris) {
-    const problem =
-      typeof uri === 'string' ? findRedirectUriProblem(uri) : 'A redirect URI must be a string.';
-    if (problem !== undefined) return invalidRedirectProblem(problem);
-  }
+  const problems = uris.map((uri) =>
+    typeof uri === 'string'
+      ? findRedirectUriProblem(uri, addedSchemes)
+      : 'A redirect URI must be a string.',
+  );
+  const redirectUris = uris.filter((_, at) => problems[at] === undefined) as string[];
+  const [problem] = problems;
+  if (redirectUris.length === 0 && problem !== undefined) return invalidRedirectProblem(problem);
   const { response_types: responseTypes, grant_types: grantTypes } = metadata;
   if (!isAbsentOrIncludes(responseTypes, 'code')) {
     return invalidMetadataProblem('response_types must hold "code": there is no other flow.');
@@ -60,7 +65,7 @@ export function readClientMetadata(
   return {
     name: toPlainText(metadata['client_name'], nameCharactersMax) ?? defaultClientName,
     softwareId: softwareId ?? null,
-    redirectUris: [...new Set(uris as string[])],
+    redirectUris: [...new Set(redirectUris)],
   };
 }
 

@@ -79,9 +79,9 @@ describe('the path to return to after sign-in', () => {
   });
 
   test('adds form-action sources to the page only if the path is an authorization request', () => {
-    expect(formTargetsOf(null)).toEqual([]);
-    expect(formTargetsOf('/approvals?redirect_uri=https%3A%2F%2Fa')).toEqual([]);
-    expect(formTargetsOf('/oauth/consent?id=1')).toEqual([]);
+    expect(formTargetsOf(null, new Set())).toEqual([]);
+    expect(formTargetsOf('/approvals?redirect_uri=https%3A%2F%2Fa', new Set())).toEqual([]);
+    expect(formTargetsOf('/oauth/consent?id=1', new Set())).toEqual([]);
   });
 
   test.for([
@@ -89,9 +89,11 @@ describe('the path to return to after sign-in', () => {
     ['http://127.0.0.1:33418/cb', 'http://127.0.0.1:33418'],
     ['com.example.app:/cb', 'com.example.app:'],
     ['cursor://host/cb', 'cursor:'],
+    ['my-editor://host/cb', 'my-editor:'],
   ] as const)('leads to the client at %s and to nobody else', ([redirectUri, target]) => {
     const query = new URLSearchParams({ redirect_uri: redirectUri }).toString();
-    expect(formTargetsOf(`/oauth/authorize?${query}`)).toEqual([target]);
+    const schemes = new Set(['my-editor']);
+    expect(formTargetsOf(`/oauth/authorize?${query}`, schemes)).toEqual([target]);
   });
 
   test.for([
@@ -101,10 +103,11 @@ describe('the path to return to after sign-in', () => {
     'http://evil.example/',
     'javascript:alert(1)',
     'data:text/html,x',
+    'my-editor://host/cb',
     'https:',
     '*',
   ])('leads nowhere else for %j, which no client can register', (redirectUri) => {
     const query = new URLSearchParams({ redirect_uri: redirectUri }).toString();
-    expect(formTargetsOf(`/oauth/authorize?${query}`)).toEqual([]);
+    expect(formTargetsOf(`/oauth/authorize?${query}`, new Set())).toEqual([]);
   });
 });

@@ -52,9 +52,13 @@ function firstSegmentOf(path: string): string {
  * client that the person let in before redirects to the address of the client at once. Auth checks
  * that the client has registered the address; one that no client can register is left out.
  */
-export function formTargetsOf(returnTo: string | null): string[] {
+export function formTargetsOf(
+  returnTo: string | null,
+  addedSchemes: ReadonlySet<string>,
+): string[] {
   if (returnTo === null || !returnTo.startsWith('/oauth/')) return [];
   const { searchParams } = new URL(returnTo, 'https://gateway.invalid');
   const redirectUri = searchParams.get('redirect_uri') ?? '';
-  return findRedirectUriProblem(redirectUri) === undefined ? [formTargetOf(redirectUri)] : [];
+  const problem = findRedirectUriProblem(redirectUri, addedSchemes);
+  return problem === undefined ? [formTargetOf(redirectUri)] : [];
 }
