@@ -20,6 +20,7 @@ export const authConfig = defineConfig('auth', [
   'REFRESH_REUSE_GRACE_SECONDS',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
+  'EGRESS_PROXY_RESOLVES',
   'EGRESS_CA_FILE',
   'HEALTH_PORT',
   'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -6,6 +6,7 @@ import { auth } from '#contracts/bus/auth';
 import type { DecisionStatement } from '#contracts/decision';
 import type { Principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
+import { openEgress, readEgressSettings } from '#egress';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
 import { repeat } from '#process';
@@ -16,7 +17,6 @@ import { startActivityLog } from './authentication/activity-log.ts';
 import type { AuthConfig } from './config.ts';
 import { dropCredentialsOnChange } from './consumers.ts';
 import type { Deps } from './deps.ts';
-import { openAuthEgress } from './egress.ts';
 import { createHandlers } from './handlers.ts';
 import { createClientDocuments } from './oauth/client-document.ts';
 import { startOauthListener } from './oauth/listener.ts';
@@ -56,7 +56,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
   const relay = startup.use(startRelay({ db, bus, owner: 'auth', logger }));
 
   const baseUrl = new URL(deriveBaseUrl(config)).origin;
-  const egress = startup.use(openAuthEgress(config));
+  const egress = startup.use(openEgress({ ...readEgressSettings(config), logger }));
   const decisionSigner = createPublicSigner<DecisionStatement>(
     'decision',
     config.DECISION_KEY.reveal(),

@@ -1,7 +1,7 @@
 import { startExecutorBeats } from '#beats';
 import { connectBus, createClient, openFileWriter, serve } from '#bus';
 import type { Bus, Handlers } from '#bus';
-import { ConfigError, deriveBaseUrl } from '#config';
+import { deriveBaseUrl } from '#config';
 import { approvals } from '#contracts/bus/approvals';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
@@ -12,8 +12,8 @@ import { eventSubjectOf } from '#contracts/events';
 import { gap, permit } from '#contracts/permit';
 import { openDatabase } from '#database';
 import type { Database } from '#database';
-import { createPlainHttpCheck, openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
-import type { EgressAllow, EgressOptions } from '#egress';
+import { createPlainHttpCheck, openEgress, readEgressSettings } from '#egress';
+import type { EgressOptions } from '#egress';
 import { onEvents, openPublisher, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
@@ -61,13 +61,13 @@ export async function startExecutor(
 ): Promise<RunningComponent> {
   const logger = createLogger({ component: 'executor', level: config.LOG_LEVEL });
   const masterKeys = readMasterKeys(config.MASTER_KEY);
-  const allow = egressAllowOf(config);
+  const egressSettings = egressSettingsOf(config);
 
   await using startup = new AsyncDisposableStack();
   const db = startup.use(openOwnDatabase(config));
   const vault = await openVault({ db, masterKeys, logger });
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor' }));
-  const egress = startup.use(openEgress({ allow, breaker, ...egressSettingsOf(config) }));
+  const egress = startup.use(openEgress({ ...egressSettings, breaker, logger }));
   const jq = startup.use(createJqPool());
   const relay = startup.use(startRelay({ db, bus, owner: 'executor', logger }));
 
@@ -98,7 +98,7 @@ export async function startExecutor(
     vault,
     derivedTokens,
     ...connections,
-    isPlainHttpAllowed: createPlainHttpCheck(allow),
+    isPlainHttpAllowed: createPlainHttpCheck(egressSettings.allow),
     describeTemplateOauth: (request, deadline) =>
       registryClient.describeTemplateOauth(request, deadline),
     listServiceHosts: createClient(bus, policy).listServiceHosts,
@@ -195,19 +195,9 @@ function createOwners(
   };
 }
 
-function egressAllowOf({ EGRESS_ALLOW }: ExecutorConfig): EgressAllow {
-  try {
-    return parseEgressAllow(EGRESS_ALLOW);
-  } catch (error) {
-    throw new ConfigError(error instanceof Error ? error.message : 'EGRESS_ALLOW is not valid.');
-  }
-}
-
-function egressSettingsOf(config: ExecutorConfig): Omit<EgressOptions, 'allow' | 'breaker'> {
+function egressSettingsOf(config: ExecutorConfig) {
   return {
-    proxy: config.EGRESS_PROXY,
-    caFile: config.EGRESS_CA_FILE,
-    ownAddresses: ownAddressesOf(config),
+    ...readEgressSettings(config),
     // As many connections per upstream as there are slots, so that a call with a slot never waits
     // for the connection of another call.
     connectionsPerOrigin: config.EXECUTOR_IN_FLIGHT_MAX,

@@ -2,7 +2,7 @@ import { connectBus, connectReader, serve } from '#bus';
 import { notifier } from '#contracts/bus/notifier';
 import { feedSubject } from '#contracts/events';
 import { openDatabase } from '#database';
-import { openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
+import { openEgress, readEgressSettings } from '#egress';
 import { consumeEvents, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
@@ -38,14 +38,7 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
   );
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'notifier' }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'notifier' }));
-  const egress = startup.use(
-    openEgress({
-      allow: parseEgressAllow(config.EGRESS_ALLOW),
-      proxy: config.EGRESS_PROXY,
-      caFile: config.EGRESS_CA_FILE,
-      ownAddresses: ownAddressesOf(config),
-    }),
-  );
+  const egress = startup.use(openEgress({ ...readEgressSettings(config), logger }));
   const relay = startup.use(startRelay({ db, bus, owner: 'notifier', logger }));
 
   const webhookKey = config.WEBHOOK_KEY.reveal();

@@ -10,6 +10,7 @@ export const registryConfig = defineConfig('registry', [
   'SAMPLE_URL',
   'EGRESS_ALLOW',
   'EGRESS_PROXY',
+  'EGRESS_PROXY_RESOLVES',
   'EGRESS_CA_FILE',
   'HEALTH_PORT',
   'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -2,7 +2,7 @@ import { connectBus, createClient, serve } from '#bus';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
 import { openDatabase } from '#database';
-import { createPlainHttpCheck, openEgress, ownAddressesOf, parseEgressAllow } from '#egress';
+import { createPlainHttpCheck, openEgress, readEgressSettings } from '#egress';
 import { startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
@@ -52,16 +52,9 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
 
   const { compile, readTools } = startup.use(createCompiler({ egressAllow: config.EGRESS_ALLOW }));
   const importer = startup.use(createImporter());
-  const allow = parseEgressAllow(config.EGRESS_ALLOW);
-  const egress = startup.use(
-    openEgress({
-      allow,
-      proxy: config.EGRESS_PROXY,
-      caFile: config.EGRESS_CA_FILE,
-      ownAddresses: ownAddressesOf(config),
-    }),
-  );
-  const isPlainHttpAllowed = createPlainHttpCheck(allow);
+  const egressSettings = readEgressSettings(config);
+  const egress = startup.use(openEgress({ ...egressSettings, logger }));
+  const isPlainHttpAllowed = createPlainHttpCheck(egressSettings.allow);
   const deps: Deps = {
     db,
     executor: createClient(bus, executor),

@@ -429,11 +429,17 @@ export const settings = {
   },
   EGRESS_PROXY: {
     schema: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-    doc: 'Forward proxy for outbound calls (CONNECT to the vetted address).',
+    doc: 'Forward proxy for outbound calls (CONNECT to the vetted address); may hold a user and a password.',
     example: 'http://proxy.internal:3128',
   },
   EGRESS_CA_FILE: {
     schema: text.refine(isReadable, 'must name a file that can be read').optional(),
+    secret: true,
+  },
+  EGRESS_PROXY_RESOLVES: {
+    schema: z.enum(['on', 'off']).default('off'),
+    doc: 'on = EGRESS_PROXY gets the host name of a call and looks it up itself, and must refuse private addresses.',
+    example: 'on',
     doc: 'PEM file of further certificate authorities for outbound calls.',
     example: '/etc/ssl/private-ca.pem',
   },

@@ -1,16 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import type { SecureContext } from 'node:tls';
+import { errors } from 'undici';
 
 import { AppError } from '#errors';
+import type { Logger } from '#telemetry';
+import { limitRepeats } from '../telemetry/limit-repeats.ts';
 
 import type { EgressAllow } from './allow.ts';
 import { Breakers } from './breaker.ts';
 import type { Attempt, BreakerOptions } from './breaker.ts';
 import { createConnector } from './connect.ts';
+import type { ConnectorOptions } from './connect.ts';
 import { Exchange } from './exchange.ts';
 import type { EgressResponse } from './exchange.ts';
-import { callCancelled, connectionClosed, invalidRequest, receivedHeadOf } from './failures.ts';
+import {
+  AddressRefused,
+  callCancelled,
+  connectionClosed,
+  invalidRequest,
+  receivedHeadOf,
+} from './failures.ts';
 import { createGuard, parseUrl, resolveBySystem } from './guard.ts';
 import type { HostResolver } from './guard.ts';
 import { toOutgoingHeaders } from './headers.ts';
@@ -18,13 +28,16 @@ import type { HeaderInput } from './headers.ts';
 import { createOwnAddresses } from './own.ts';
 import type { OwnPlaces } from './own.ts';
 import { Pools } from './pools.ts';
-import { parseProxy } from './proxy.ts';
+import { ProxyFailure } from './proxy.ts';
+import type { Proxy } from './proxy.ts';
 
 export interface EgressOptions {
   /** The value of EGRESS_ALLOW, parsed by `parseEgressAllow`. */
   readonly allow: EgressAllow;
   /** EGRESS_PROXY: a CONNECT proxy. Other proxy variables of the environment are ignored. */
-  readonly proxy?: string | undefined;
+  readonly proxy?: Proxy | undefined;
+  /** Told, once a minute for each host, when the proxy opens no connection. */
+  readonly logger?: Logger | undefined;
   /** EGRESS_CA_FILE: PEM certificates that are trusted in addition to the default ones. */
   readonly caFile?: string | undefined;
   /**
@@ -122,12 +135,15 @@ export function openEgress(options: EgressOptions): Egress {
     allow: options.allow,
     own: createOwnAddresses(options.ownAddresses ?? { listeners: [], names: [] }),
     resolve: options.resolve ?? resolveBySystem,
+    isResolvedByProxy: options.proxy?.resolvesNames ?? false,
   });
   const secureContext = createTrust(options.caFile);
-  const proxy = options.proxy ? parseProxy(options.proxy) : undefined;
+  const { proxy } = options;
+  const onProxyFailure = createProxyWarning(options);
   const timeoutMs = options.connectTimeoutMs ?? 10_000;
   const pools = new Pools({
-    connect: (target) => createConnector(target, { guard, secureContext, proxy, timeoutMs }),
+    connect: (target) =>
+      createConnector(target, { guard, secureContext, proxy, timeoutMs, onProxyFailure }),
     connectionsPerOrigin: options.connectionsPerOrigin ?? 64,
     originsMax: options.originsMax ?? 256,
   });
@@ -181,9 +197,30 @@ export function openEgress(options: EgressOptions): Egress {
  */
 function verdictOf(error: unknown, hasGivenUp: boolean): keyof Attempt {
   if (receivedHeadOf(error) !== undefined) return 'answered';
-  const code = error instanceof AppError ? error.code : undefined;
+  const { code, details } = AppError.from(error);
+  // The proxy answers at once, and says nothing about the upstream.
+  if (details['reason'] === 'proxy_refused') return 'undecided';
   if (code === 'upstream_timeout') return hasGivenUp ? 'undecided' : 'failed';
   return code === 'upstream_unreachable' || code === 'upstream_incomplete' ? 'failed' : 'undecided';
+}
+
+/** Creates the function that logs why there is no connection by way of the proxy. */
+function createProxyWarning({ proxy, logger }: EgressOptions): ConnectorOptions['onProxyFailure'] {
+  if (proxy === undefined || logger === undefined) return () => {};
+  const limitedLogger = limitRepeats(logger);
+  return (error, { host, port }) => {
+    if (error instanceof AddressRefused) return;
+    const problem =
+      error instanceof ProxyFailure
+        ? error.message
+        : error instanceof errors.ConnectTimeoutError
+          ? 'The forward proxy (EGRESS_PROXY) did not connect in time'
+          : 'A host name could not be looked up here';
+    const advice = proxy.resolvesNames
+      ? ''
+      : ' If only the proxy may look names up, set EGRESS_PROXY_RESOLVES=on.';
+    limitedLogger.warn({ target: `${host}:${port}` }, `${problem}.${advice}`);
+  };
 }
 
 function checkMethod(method: string): void {

@@ -15,6 +15,8 @@ export interface ConnectorOptions {
   readonly secureContext: SecureContext;
   readonly proxy: Proxy | undefined;
   readonly timeoutMs: number;
+  /** Called when there is no tunnel to the target: its name has no address, or the proxy refuses. */
+  readonly onProxyFailure: (error: unknown, target: Target) => void;
 }
 
 /**
@@ -53,8 +55,13 @@ export function createConnector(
     };
   }
   const openTargetTunnel = callbackify(async () => {
-    const addresses = await guard.vettedAddresses(target);
-    return await openTunnel({ proxy, secureContext, addresses, port: target.port, timeoutMs });
+    try {
+      const hosts = await guard.vettedAddresses(target);
+      return await openTunnel({ proxy, secureContext, hosts, port: target.port, timeoutMs });
+    } catch (error) {
+      options.onProxyFailure(error, target);
+      throw error;
+    }
   });
   return (connection, callback) => {
     openTargetTunnel((error, httpSocket) => {

@@ -5,6 +5,7 @@ import { errors } from 'undici';
 import { AppError } from '#errors';
 
 import type { HeaderPair } from './header-pair.ts';
+import { ProxyFailure } from './proxy.ts';
 
 /** How far an exchange had come when it failed. */
 export type Progress = 'nothing_sent' | 'sent' | 'head_received';
@@ -149,6 +150,7 @@ export function errorOfTransport(
 
 function errorBeforeSending(cause: unknown): AppError {
   if (cause instanceof AddressRefused) return connectionRefused();
+  if (cause instanceof ProxyFailure) return proxyFailed(cause);
   if (cause instanceof errors.ConnectTimeoutError) return upstreamTimedOut('nothing_sent');
   if (cause instanceof errors.ClientClosedError || cause instanceof errors.ClientDestroyedError) {
     return connectionClosed();
@@ -160,6 +162,30 @@ function errorBeforeSending(cause: unknown): AppError {
   }
   const message = 'The upstream could not be reached. Nothing was sent.';
   return withProgress(new AppError('upstream_unreachable', message, { cause }), 'nothing_sent');
+}
+
+/**
+ * The error for a tunnel that the operator's proxy did not open. Callers learn the proxy's status
+ * and nothing else of its answer, which may name users and hosts of the network.
+ */
+function proxyFailed(cause: ProxyFailure): AppError {
+  const { status } = cause;
+  const isRefused = status !== undefined && status < 500;
+  const nextStep = isRefused
+    ? 'the operator of the gateway has to change that'
+    : 'try again, and tell the operator of the gateway if it lasts';
+  const error = new AppError(
+    'upstream_unreachable',
+    `${cause.message}. Nothing was sent; ${nextStep}.`,
+    {
+      cause,
+      details: {
+        reason: isRefused ? 'proxy_refused' : 'proxy_failed',
+        ...(status === undefined ? {} : { proxy_status: status }),
+      },
+    },
+  );
+  return withProgress(error, 'nothing_sent');
 }
 
 const malformedFrameCodes: ReadonlySet<unknown> = new Set([

@@ -12,10 +12,19 @@ interface World {
   /** Hosts and ports of the installation that are recognised by name only. */
   readonly names?: readonly string[];
   readonly answers?: Readonly<Record<string, readonly string[] | Error>>;
+  /** Whether the operator's proxy looks names up. */
+  readonly isResolvedByProxy?: boolean;
 }
 
-function guardOf({ allow = '', own = [], names = [], answers = {} }: World = {}) {
+function guardOf({
+  allow = '',
+  own = [],
+  names = [],
+  answers = {},
+  isResolvedByProxy = false,
+}: World = {}) {
   return createGuard({
+    isResolvedByProxy,
     allow: parseEgressAllow(allow),
     own: createOwnAddresses({ listeners: own, names }),
     resolve: async (hostname) => {
@@ -311,6 +320,54 @@ describe('containers of the installation in a private network that EGRESS_ALLOW 
     expect(await vetPlace('api:80')).toHaveLength(1);
     vanishingAnswers['nats'] = createDnsError('ENOTFOUND');
     await expect(vetPlace('alias-of-nats:4222')).rejects.toThrow();
+  });
+});
+
+describe('a host name that the proxy looks up', () => {
+  const own = ['nats.example:4222', '10.0.0.9:5432'];
+  const world = { isResolvedByProxy: true, own, names: ['gateway.example:443'] };
+
+  it.each([
+    ['https://api.example/', 'api.example'],
+    ['https://BÜCHER.example.:8443/', 'xn--bcher-kva.example'],
+    ['https://local.example/', 'local.example'],
+    ['https://nats.example/', 'nats.example'],
+  ])('is passed on as a name: %s', async (url, name) => {
+    expect(await outcomeOf(url, world)).toEqual([name]);
+  });
+
+  it.each(spellings)('is not passed on when it is the forbidden host %s', async (host) => {
+    expect(await outcomeOf(`https://${host}/`, world)).toMatch(refusalPattern);
+  });
+
+  it.each([
+    'http://api.example/',
+    'https://gateway.example/',
+    'https://nats.example:4222/',
+    'https://postgres/',
+    'https://printer.local/',
+    'https://metadata.google.internal./',
+    'https://router.home.arpa/',
+    'https://a.b.corp/',
+    'https://a.localhost/',
+    'https://10.0.0.9/',
+    'https://[fd00::1]/',
+  ])('is refused at %s', async (url) => {
+    expect(await outcomeOf(url, world)).toBe('upstream_refused_address');
+    // A network goes by addresses, which nobody looks up.
+    const openedWorld = { ...world, allow: '192.168.0.0/16,127.0.0.0/8,::1/128' };
+    expect(await outcomeOf(url, openedWorld)).toBe('upstream_refused_address');
+  });
+
+  it('is passed on when EGRESS_ALLOW names it with its port', async () => {
+    const allow = 'git.corp:8080,10.0.0.0/8,nats.example:4222';
+    const openedWorld = { ...world, allow };
+    expect(await outcomeOf('http://git.corp:8080/', openedWorld)).toEqual(['git.corp']);
+    expect(await outcomeOf('https://git.corp/', openedWorld)).toMatch(refusalPattern);
+    expect(await outcomeOf('http://10.0.0.8/', openedWorld)).toEqual(['10.0.0.8']);
+    for (const place of ['nats.example:4222', '10.0.0.9:5432']) {
+      expect(await outcomeOf(`http://${place}/`, openedWorld)).toMatch(refusalPattern);
+    }
   });
 });
 

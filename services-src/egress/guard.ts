@@ -27,7 +27,8 @@ export interface Guard {
   target(url: URL): Target;
   /**
    * The vetted addresses to connect to: the answer of one DNS look-up, or the literal address. If
-   * one address is forbidden, the whole target is refused.
+   * one address is forbidden, the whole target is refused. Where the proxy looks names up, the
+   * name itself.
    */
   vettedAddresses(target: Target): Promise<readonly string[]>;
   /** Whether one address may be called. Also called for the address that a socket connected to. */
@@ -38,6 +39,10 @@ export interface GuardOptions {
   readonly allow: EgressAllow;
   readonly own: OwnAddresses;
   readonly resolve: HostResolver;
+  /**
+   * Whether names are looked up by the operator's proxy. Then names are judged as they are written.
+   */
+  readonly isResolvedByProxy?: boolean;
 }
 
 /**
@@ -53,7 +58,12 @@ export const resolveBySystem: HostResolver = async (hostname) => {
   return answers.map((answer) => answer.address);
 };
 
-export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
+export function createGuard({
+  allow,
+  own,
+  resolve,
+  isResolvedByProxy = false,
+}: GuardOptions): Guard {
   const resolveOnce = shareConcurrent(resolve);
   // An entry without a port allows the other machines in a network, but not the containers of this
   // installation in it. So only entries with a port count for an address that the installation
@@ -68,6 +78,14 @@ export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
     const applicableAllow = own.isHost(address) ? allowOfNamedPorts : allow;
     if (allowsAddress(applicableAllow, address, target.port)) return true;
     return target.isSecure && kind === 'public';
+  }
+
+  const isResolvedElsewhere = (target: Target) =>
+    isResolvedByProxy && target.literalAddress === undefined;
+
+  /** Whether a name may be given to the proxy: by its spelling, because its address is unknown. */
+  function isNameAllowed({ host, port, isSecure }: Target): boolean {
+    return allowsHost(allow, host, port) || (isSecure && !isInnerName(host));
   }
 
   /**
@@ -95,6 +113,7 @@ export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
       // is opened.
       if (target.literalAddress !== undefined && !isReachable(target, target.literalAddress))
         throw connectionRefused();
+      if (isResolvedElsewhere(target) && !isNameAllowed(target)) throw connectionRefused();
       if (isLocalName(target.host) && !loopback.some((each) => isReachable(target, each))) {
         throw connectionRefused();
       }
@@ -104,6 +123,7 @@ export function createGuard({ allow, own, resolve }: GuardOptions): Guard {
       return target;
     },
     async vettedAddresses(target) {
+      if (isResolvedElsewhere(target)) return [target.host];
       const addressTexts = target.literalAddress ? [target.host] : await resolveOnce(target.host);
       const addresses = addressTexts.map(parseAddress);
       await lookUpOwnNames(target, addresses);
@@ -121,6 +141,26 @@ const loopback = ['127.0.0.1', '::1'].flatMap((text) => parseAddress(text) ?? []
 /** Whether a host name means this machine, whatever a resolver answers (RFC 6761 §6.3). */
 function isLocalName(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
+}
+
+/**
+ * The ends of names that public DNS does not have, and networks use for their own machines: special
+ * names (RFC 6761, RFC 6762, RFC 8375), those of RFC 6762 appendix G, and `internal`, which clouds
+ * use for their metadata.
+ */
+const innerNames = new Set(
+  'local home.arpa internal intranet private corp home lan localdomain'.split(' '),
+);
+
+/** Whether a name is one of a network's own machines, as far as its spelling says. */
+function isInnerName(host: string): boolean {
+  const labels = host.split('.');
+  return (
+    labels.length === 1 ||
+    isLocalName(host) ||
+    innerNames.has(labels.slice(-1).join('.')) ||
+    innerNames.has(labels.slice(-2).join('.'))
+  );
 }
 
 /**

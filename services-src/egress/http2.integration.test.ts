@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failureOf, openLoopback, startConnectProxy } from './calls.testing.ts';
 import { createCertificate } from './certificate.testing.ts';
 import type { Egress, EgressOptions, EgressRequest } from './index.ts';
+import { parseProxy } from './proxy.ts';
 import { portOf } from './upstream.testing.ts';
 
 const certificate = createCertificate('up.test');
@@ -375,7 +376,7 @@ describe('a request over HTTP/2', () => {
         expect(state.hits).toHaveLength(1);
         expect(proxy.heads[0]).toMatch(/^CONNECT 127\.0\.0\.1:\d+ /);
       },
-      { proxy: `http://127.0.0.1:${proxy.port}` },
+      { proxy: parseProxy(`http://127.0.0.1:${proxy.port}`, { resolvesNames: false }) },
     );
   });
 });

@@ -7,6 +7,6 @@ export { mayHaveLeft, receivedHeadOf as receivedHead } from './failures.ts';
 export type { ResponseHead } from './failures.ts';
 export type { HostResolver as Resolve } from './guard.ts';
 export { createPlainHttpCheck } from './plain-http.ts';
-export { ownAddressesOf } from './own.ts';
+export { readEgressSettings } from './settings.ts';
 export type { HeaderInput } from './headers.ts';
 export type { HeaderPair } from './header-pair.ts';

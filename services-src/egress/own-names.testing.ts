@@ -10,7 +10,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { openEgress, ownAddressesOf, parseEgressAllow } from './index.ts';
+import { openEgress, parseEgressAllow } from './index.ts';
+import { ownAddressesOf } from './own.ts';
 
 const hostsPath = join(mkdtempSync(join(tmpdir(), 'aag-own-')), 'hosts');
 const containers = { gateway: 2, auth: 3, nats: 4, postgres: 5, collector: 6, alias: 4, api: 20 };

@@ -34,7 +34,7 @@ export interface OwnAddresses {
 }
 
 /** The settings that say where parts of this installation listen. */
-interface OwnSettings {
+export interface OwnSettings {
   readonly HOST: string;
   readonly PORT: number;
   readonly BASE_URL?: string | undefined;

@@ -14,16 +14,42 @@ export interface Proxy {
   readonly host: string;
   readonly port: number;
   readonly authorization: string | undefined;
+  /** Whether the proxy gets the target's host name, and looks it up itself. */
+  readonly resolvesNames: boolean;
+}
+
+/** Why the proxy opened no tunnel. The message says it to people, and names no address. */
+export class ProxyFailure extends Error {
+  override readonly name = 'ProxyFailure';
+  /** The status with which the proxy refused; undefined when it did not answer as a proxy. */
+  readonly status: number | undefined;
+
+  constructor(status: number | undefined, cause?: unknown) {
+    super(describeProxyFailure(status), { cause });
+    this.status = status;
+  }
+}
+
+function describeProxyFailure(status: number | undefined): string {
+  if (status === undefined) {
+    return 'The forward proxy (EGRESS_PROXY) cannot be reached, or does not answer as an HTTP proxy';
+  }
+  if (status === 407) {
+    return 'The forward proxy (EGRESS_PROXY) wants other credentials (407)';
+  }
+  return status < 500
+    ? `The forward proxy (EGRESS_PROXY) refuses to connect to this host (${status})`
+    : `The forward proxy (EGRESS_PROXY) could not connect to this host (${status})`;
 }
 
 export interface TunnelOptions {
   readonly proxy: Proxy;
   readonly secureContext: SecureContext;
   /**
-   * The vetted addresses of the target. The proxy gets an address instead of a host name, so that
-   * it cannot resolve the name to another address.
+   * The vetted addresses of the target, so that the proxy cannot resolve its name to another
+   * address. With `resolvesNames` the host name alone.
    */
-  readonly addresses: readonly string[];
+  readonly hosts: readonly string[];
   readonly port: number;
   readonly timeoutMs: number;
 }
@@ -31,14 +57,15 @@ export interface TunnelOptions {
 const replyBytesMax = 16 * 1024;
 
 /** Parses EGRESS_PROXY. The text may contain a password, so the error never repeats it. */
-export function parseProxy(text: string): Proxy {
+export function parseProxy(text: string, { resolvesNames }: Pick<Proxy, 'resolvesNames'>): Proxy {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new ConfigError('EGRESS_PROXY is not a URL like http://proxy.example:3128');
   }
   const secure = url.protocol === 'https:';
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const credentials = `${decodeCredential(url.username)}:${decodeCredential(url.password)}`;
   return {
+    resolvesNames,
     isSecure: secure,
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
@@ -47,13 +74,26 @@ export function parseProxy(text: string): Proxy {
   };
 }
 
-/** Opens a CONNECT tunnel to the first address that the proxy reaches. */
+function decodeCredential(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ConfigError(
+      'EGRESS_PROXY has a % in its user or password that is not part of a code like %25. Write % as %25.',
+    );
+  }
+}
+
+/**
+ * Opens a CONNECT tunnel (RFC 9110 §9.3.6) to the first host that the proxy reaches. Throws a
+ * `ProxyFailure`, or undici's `ConnectTimeoutError`.
+ */
 export async function openTunnel(options: TunnelOptions): Promise<Socket> {
   const signal = AbortSignal.timeout(options.timeoutMs);
   let failure: unknown;
-  for (const address of options.addresses) {
+  for (const host of options.hosts) {
     try {
-      return await openTunnelTo(options, address, signal);
+      return await openTunnelTo(options, host, signal);
     } catch (error) {
       if (signal.aborted) throw new errors.ConnectTimeoutError('proxy');
       failure = error;
@@ -62,13 +102,9 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
   throw failure;
 }
 
-function openTunnelTo(
-  options: TunnelOptions,
-  address: string,
-  signal: AbortSignal,
-): Promise<Socket> {
+function openTunnelTo(options: TunnelOptions, host: string, signal: AbortSignal): Promise<Socket> {
   const { proxy, secureContext } = options;
-  const authority = `${isIPv6(address) ? `[${address}]` : address}:${options.port}`;
+  const authority = `${isIPv6(host) ? `[${host}]` : host}:${options.port}`;
   const proxyAddress = { host: proxy.host, port: proxy.port };
   const socket = proxy.isSecure
     ? connectTls({
@@ -80,13 +116,13 @@ function openTunnelTo(
       })
     : connectTcp(proxyAddress);
   return new Promise((resolve, reject) => {
-    const fail = (error: Error) => {
+    const fail = (cause?: unknown, status?: number) => {
       signal.removeEventListener('abort', onAbort);
       socket.destroy();
-      reject(error);
+      reject(new ProxyFailure(status, cause));
     };
-    const onAbort = () => fail(new Error('proxy timed out'));
-    const onEnd = () => fail(new Error('proxy closed the connection'));
+    const onAbort = () => fail();
+    const onEnd = () => fail();
     let reply = Buffer.alloc(0);
     const onData = (chunk: Buffer) => {
       reply = Buffer.concat([reply, chunk]);
@@ -94,9 +130,11 @@ function openTunnelTo(
       if (headEnd < 0 && reply.length <= replyBytesMax) return;
       // The target sends nothing before it receives something, so any bytes after the proxy's head
       // would come from the proxy.
-      const isAccepted = /^HTTP\/1\.[01] 2\d\d[ \r]/.test(reply.toString('latin1'));
-      if (!isAccepted || headEnd !== reply.length - 4)
-        return fail(new Error('proxy refused the tunnel'));
+      const [, statusText] = /^HTTP\/1\.[01] (\d{3})[ \r]/.exec(reply.toString('latin1')) ?? [];
+      const status = Number(statusText);
+      const isAccepted = status >= 200 && status < 300;
+      if (!isAccepted) return fail(undefined, status >= 300 ? status : undefined);
+      if (headEnd !== reply.length - 4) return fail();
       signal.removeEventListener('abort', onAbort);
       socket.pause().off('data', onData).off('end', onEnd).off('error', fail);
       resolve(socket);

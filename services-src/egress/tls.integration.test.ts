@@ -1,10 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
+import type { Logger } from '#telemetry';
 import { failureOf, openLoopback, startConnectProxy } from './calls.testing.ts';
 import { createCertificate } from './certificate.testing.ts';
+import { mayHaveLeft, openEgress, parseEgressAllow } from './index.ts';
+import { parseProxy } from './proxy.ts';
 import { answerOk, startRawUpstream } from './upstream.testing.ts';
 
 const certificate = createCertificate('up.test');
@@ -64,7 +68,7 @@ describe('a TLS connection', () => {
       await using egress = openLoopback({
         resolve,
         caFile,
-        proxy: `http://user:p%40ss@127.0.0.1:${proxy.port}`,
+        proxy: parseProxy(`http://user:p%40ss@127.0.0.1:${proxy.port}`, { resolvesNames: false }),
       });
       const secure = `https://up.test:${upstream.port}/`;
       expect(await egress.request({ method: 'GET', url: secure })).toMatchObject({ status: 200 });
@@ -90,6 +94,74 @@ describe('a TLS connection', () => {
     );
   });
 
+  it('goes to the host name when the proxy looks names up, and still verifies the name', async () => {
+    await using upstream = await startRawUpstream({
+      tls: certificate,
+      answer: (socket) => answerOk(socket),
+    });
+    await using proxy = await startConnectProxy();
+    await withCaFile(async (caFile) => {
+      await using egress = openEgress({
+        allow: parseEgressAllow('plain.corp:80'),
+        caFile,
+        proxy: parseProxy(`http://127.0.0.1:${proxy.port}`, { resolvesNames: true }),
+        resolve: () => expect.fail('a name was looked up here'),
+      });
+      const url = `https://up.test:${upstream.port}/`;
+      expect(await egress.request({ method: 'GET', url })).toMatchObject({ status: 200 });
+      const otherName = `https://other.test:${upstream.port}/`;
+      const callToOtherName = egress.request({ method: 'POST', url: otherName });
+      expect(await failureOf(callToOtherName)).toMatchObject({ code: 'upstream_unreachable' });
+      for (const host of ['10.0.0.1', '127.1', '[::1]', '169.254.169.254', 'localhost', 'nats']) {
+        const refusedCall = egress.request({ method: 'GET', url: `https://${host}/` });
+        expect(await failureOf(refusedCall)).toMatchObject({ code: 'upstream_refused_address' });
+      }
+    });
+    expect(proxy.heads.map((head) => head.split(' ')[1])).toEqual([
+      `up.test:${upstream.port}`,
+      `other.test:${upstream.port}`,
+    ]);
+  });
+
+  it.each([
+    ['HTTP/1.1 407 Proxy Authentication Required\r\n', /wants other credentials \(407\)/, 407],
+    ['HTTP/1.1 403 CANARY-name is not allowed\r\n', /refuses to connect to this host \(403\)/, 403],
+    ['HTTP/1.0 503 x\r\n', /could not connect to this host \(503\)/, 503],
+    ['SSH-2.0-CANARY\r\n', /cannot be reached, or does not answer as an HTTP proxy/, undefined],
+    ['', /cannot be reached, or does not answer as an HTTP proxy/, undefined],
+  ])(
+    'that the proxy answers with %j is explained to the caller and in the log',
+    async (answer, told, status) => {
+      await using proxy = await startRawUpstream({
+        answer: (socket) => socket.end(answer && `${answer}x-user: CANARY-user\r\n\r\nCANARY-page`),
+      });
+      const lines: unknown[] = [];
+      await using egress = openLoopback({
+        resolve,
+        proxy: parseProxy(`http://user:CANARY-pass@127.0.0.1:${proxy.port}`, {
+          resolvesNames: false,
+        }),
+        logger: { warn: (...line: unknown[]) => lines.push(line) } as unknown as Logger,
+      });
+      const request = { method: 'GET', url: 'http://up.test:81/', circuit: 'org' };
+      // More calls than the circuit breaker lets fail: a refusal by the proxy stays a refusal.
+      const errors: unknown[] = [];
+      for (let n = 0; n < (status === 407 || status === 403 ? 8 : 1); n += 1) {
+        errors.push(await egress.request(request).catch((thrown: unknown) => thrown));
+      }
+      for (const error of errors) {
+        expect(error).toMatchObject({
+          code: 'upstream_unreachable',
+          message: expect.stringMatching(told),
+          details: status === undefined ? { reason: 'proxy_failed' } : { proxy_status: status },
+        });
+        expect(mayHaveLeft(error)).toBe(false);
+      }
+      expect(lines).toEqual([[{ target: 'up.test:81' }, expect.stringMatching(told)]]);
+      expect(inspect([lines, errors], { depth: 10 })).not.toMatch(/CANARY|dXNlcj/);
+    },
+  );
+
   it('works through a proxy that itself uses TLS', async () => {
     await using upstream = await startRawUpstream({
       tls: certificate,
@@ -102,7 +174,7 @@ describe('a TLS connection', () => {
       await using egress = openLoopback({
         resolve,
         caFile,
-        proxy: `https://localhost:${proxy.port}`,
+        proxy: parseProxy(`https://localhost:${proxy.port}`, { resolvesNames: false }),
       });
       for (let n = 0; n < 3; n += 1) {
         const url = `https://up.test:${upstream.port}/${n}`;
