@@ -17,7 +17,9 @@ export function readGatewayUrlSetting(
 export function readAgentKeySetting(environment: Environment): string | undefined {
   const key = readSecret('ACTION_GATEWAY_KEY', environment);
   if (key !== undefined && !/^aak_[0-9A-Za-z]{1,200}$/.test(key)) {
-    throw new Refusal('ACTION_GATEWAY_KEY holds no agent key: one starts with "aak_".');
+    throw new Refusal(
+      'ACTION_GATEWAY_KEY holds no agent key: one is "aak_" with letters and digits, without "Bearer" and without blanks.',
+    );
   }
   return key;
 }
@@ -27,7 +29,13 @@ export function readAgentKeySetting(environment: Environment): string | undefine
  * register clients themselves.
  */
 export function readClientSecretSetting(environment: Environment): string | undefined {
-  return readSecret('ACTION_GATEWAY_CLIENT_SECRET', environment);
+  const secret = readSecret('ACTION_GATEWAY_CLIENT_SECRET', environment);
+  if (secret !== undefined && !/^(?! )[\x20-\x7e]+(?<! )$/.test(secret)) {
+    throw new Refusal(
+      'ACTION_GATEWAY_CLIENT_SECRET must be printable ASCII, and must not begin or end with a blank. Check what was pasted.',
+    );
+  }
+  return secret;
 }
 
 /** The file in which `mcp login` stores the login, and from which `mcp` reads it. */

@@ -9,12 +9,8 @@ import type { z } from 'zod';
 import { presentSecret } from './present-secret.ts';
 import { createSecretEvent } from './secret-event.ts';
 import type { Deps } from '../deps.ts';
-import {
-  checkSecretValue,
-  mayWriteCredential,
-  parseHosts,
-  toStoredSecretValue,
-} from '../credentials/domain/credential-rules.ts';
+import { mayWriteCredential, parseHosts } from '../credentials/domain/credential-rules.ts';
+import { checkSecretValue, toStoredSecretValue } from '../credentials/domain/secret-value.ts';
 import { upsertSecret } from './secret.sql.ts';
 import { requireHostsForOrg } from './domain/require-hosts-for-org.ts';
 import { storeSecretVersion } from './store-secret-version.ts';
@@ -41,7 +37,7 @@ export async function createSecret(
     throw new AppError('forbidden', `${ownerSentence}; ask one to.`);
   }
   const value = toStoredSecretValue(body.value);
-  checkSecretValue(value);
+  checkSecretValue(value, { asIs: body.as_is });
   const allowedHosts = body.allowed_hosts === undefined ? null : parseHosts(body.allowed_hosts);
 
   const storedSecret = await db.transaction(async (tx) => {

@@ -10,11 +10,8 @@ import type { Actor } from '../credentials/actor.ts';
 import type { Deps } from '../deps.ts';
 import { findRequest } from '../person-requests/person-request.sql.ts';
 import { closerOf, settleInTransaction } from '../person-requests/settle-request.ts';
-import {
-  checkSecretValue,
-  parseHosts,
-  toStoredSecretValue,
-} from '../credentials/domain/credential-rules.ts';
+import { parseHosts } from '../credentials/domain/credential-rules.ts';
+import { checkSecretValue, toStoredSecretValue } from '../credentials/domain/secret-value.ts';
 import { consumeSecretRequest } from './secret-request.sql.ts';
 import type { SecretRequestRow } from './secret-request.sql.ts';
 import { insertSecret } from './secret.sql.ts';
@@ -61,7 +58,7 @@ export async function provideSecret(
   const storedSecret = await db.transaction(async (tx) => {
     const request = await getOpenSecretRequest(tx, principal, token);
     const value = toStoredSecretValue(body.value);
-    checkSecretValue(value);
+    checkSecretValue(value, { asIs: body.as_is });
     const allowedHosts = parseHosts(body.allowed_hosts);
     requireHostsForOrg(request.tier, allowedHosts);
     // Whoever declines locks these two rows in the same order.

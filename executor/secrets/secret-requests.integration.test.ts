@@ -362,12 +362,16 @@ describe('entering the value of a requested secret', () => {
     const { token } = await createSecretRequest({ name: 'careful' });
     const bad = { value: `${canary()}\n` };
     await expect(provideValue(token, bad)).rejects.toMatchObject({ code: 'invalid_params' });
+    const pasted = { value: `${canary()} ` };
+    await expect(provideValue(token, pasted)).rejects.toMatchObject({
+      details: { reason: 'looks_pasted' },
+    });
     await expect(
       provideValue(token, { allowed_hosts: ['https://a.example'] }),
     ).rejects.toMatchObject({
       code: 'invalid_params',
     });
-    await provideValue(token);
+    await provideValue(token, { ...pasted, as_is: true });
   });
 
   test('is refused after the link has expired', async () => {

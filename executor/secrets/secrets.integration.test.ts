@@ -122,6 +122,15 @@ describe('storing a secret', () => {
     expect(JSON.stringify(failed) + String(failed)).not.toContain('CANARY');
   });
 
+  test('that looks pasted is stored only as it is', async () => {
+    const pasted = { name: 'pasted_blank', value: `Bearer ${canary()}` };
+    await expect(storeSecret(pasted)).rejects.toMatchObject({
+      code: 'invalid_params',
+      details: { reason: 'looks_pasted' },
+    });
+    expect(await storeSecret({ ...pasted, as_is: true })).toMatchObject({ version: 1 });
+  });
+
   test('needs a principal that auth signed and that has not expired', async () => {
     await expect(storeSecret({ name: 'x' }, `x${world.admin}`)).rejects.toMatchObject({
       code: 'unauthenticated',

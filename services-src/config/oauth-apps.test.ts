@@ -37,6 +37,16 @@ describe('the client credentials of apps at OAuth providers', () => {
       /OAUTH_GITHUB_CLIENT_ID/,
     ],
     [
+      'a blank that was pasted with a secret',
+      { OAUTH_GITHUB_CLIENT_ID: 'ours', OAUTH_GITHUB_CLIENT_SECRET: 'CANARY-x\u200b' },
+      /has OAUTH_GITHUB_CLIENT_SECRET, which must be printable ASCII/,
+    ],
+    [
+      'a blank that was pasted with an id',
+      { OAUTH_GITHUB_CLIENT_ID: ' CANARY-ours' },
+      /must not begin or end with a blank/,
+    ],
+    [
       'a file that does not exist',
       { OAUTH_GITHUB_CLIENT_SECRET_FILE: '/nowhere' },
       /cannot be read/,

@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 
 import { z } from 'zod';
 
+import { oauthClientText } from '../contracts/oauth-client-text.ts';
 import { SecretText } from './secret.ts';
 
 export interface Setting {
@@ -212,6 +213,8 @@ export const settings = {
           .toLowerCase()
           .replaceAll('_', '-');
       for (const [name, value] of Object.entries(values)) {
+        const problem = oauthClientText.safeParse(value).error?.issues[0]?.message;
+        if (problem !== undefined) refusal.addIssue(`has ${name}, which ${problem}`);
         if (!name.endsWith('_CLIENT_ID')) continue;
         const secret = values[name.replace(/_ID$/, '_SECRET')];
         apps.set(providerKeyOf(name), {
@@ -431,15 +434,15 @@ export const settings = {
     schema: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
     doc: 'Forward proxy for outbound calls (CONNECT to the vetted address); may hold a user and a password.',
     example: 'http://proxy.internal:3128',
-  },
-  EGRESS_CA_FILE: {
-    schema: text.refine(isReadable, 'must name a file that can be read').optional(),
     secret: true,
   },
   EGRESS_PROXY_RESOLVES: {
     schema: z.enum(['on', 'off']).default('off'),
     doc: 'on = EGRESS_PROXY gets the host name of a call and looks it up itself, and must refuse private addresses.',
     example: 'on',
+  },
+  EGRESS_CA_FILE: {
+    schema: text.refine(isReadable, 'must name a file that can be read').optional(),
     doc: 'PEM file of further certificate authorities for outbound calls.',
     example: '/etc/ssl/private-ca.pem',
   },

@@ -2,8 +2,6 @@ import { describe, expect, test } from 'vitest';
 
 import type { Principal } from '#contracts/vocabulary';
 import {
-  checkSecretValue,
-  toStoredSecretValue,
   findReferenced,
   maySeeCredential,
   mayWriteCredential,
@@ -53,27 +51,7 @@ describe('the right to write or see a credential:', () => {
   });
 });
 
-describe('secret values and hosts', () => {
-  test.for([
-    'long\nenough',
-    'value\r',
-    'value\0',
-    'value\u007f',
-    'value\u0085',
-    'value\ud800',
-    'abc',
-  ])('the value %j is refused', (value) => {
-    expect(() => checkSecretValue(value)).toThrow(
-      expect.objectContaining({ code: 'invalid_params' }),
-    );
-  });
-
-  test('the error about a value does not contain the value', () => {
-    expect(() => checkSecretValue('CANARY\n')).toThrow(
-      expect.objectContaining({ message: expect.not.stringContaining('CANARY') }),
-    );
-  });
-
+describe('the hosts of a secret', () => {
   test('hosts are stored in the form in which they are compared', () => {
     expect(
       parseHosts(['API.example.com', 'api.example.com:443', 'bücher.example', '127.0.0.1:80']),
@@ -132,19 +110,5 @@ describe('the hosts and the name of a credential:', () => {
     expect(findReferenced([orgSecret, mine], 'org/crm')).toBe(orgSecret);
     expect(findReferenced([mine], 'org/crm')).toBeUndefined();
     expect(findReferenced([mine, orgSecret], 'other')).toBeUndefined();
-  });
-});
-
-describe('the value that is stored (storedSecretValue)', () => {
-  test('is a key file on one line', () => {
-    const file =
-      '{\n\t"client_email": "bot@example.com",\n\t"private_key": "-----BEGIN\\nabc"\n}\n';
-    const stored = toStoredSecretValue(file);
-    expect(() => checkSecretValue(stored)).not.toThrow();
-    expect(JSON.parse(stored)).toEqual(JSON.parse(file));
-  });
-
-  test.for(['{ "a": 1 }', 'CANARY\n', '{CANARY\n}'])('is %j as it was given', (value) => {
-    expect(toStoredSecretValue(value)).toBe(value);
   });
 });

@@ -34,40 +34,6 @@ export function maySeeCredential(
   return tier === 'org' || ownerId === principal.userId || principal.role === 'auditor';
 }
 
-/** A shorter value occurs in many answers by chance, so the scrubber could not remove it. */
-const valueCharactersMin = 4;
-
-/**
- * The value as it is stored: a JSON object with line breaks between its members, such as a key file,
- * is written on one line.
- */
-export function toStoredSecretValue(value: string): string {
-  if (!value.trimStart().startsWith('{') || !/[\r\n\t]/.test(value)) return value;
-  try {
-    return JSON.stringify(JSON.parse(value));
-  } catch {
-    return value;
-  }
-}
-
-/** Refuses a value that a header cannot carry unchanged, such as one with a line feed. */
-export function checkSecretValue(value: string): void {
-  if (value.length < valueCharactersMin) {
-    const message = `must have at least ${valueCharactersMin} characters`;
-    throw new AppError(
-      'invalid_params',
-      `The value of a secret ${message}: a shorter one could not be kept out of answers.`,
-      { details: { issues: [{ path: 'value', message }] } },
-    );
-  }
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (!/[\u0000-\u001f\u007f-\u009f]/.test(value) && value.isWellFormed()) return;
-  const message = 'must not hold line breaks or other control characters';
-  throw new AppError('invalid_params', `The value of a secret ${message}. Check what was pasted.`, {
-    details: { issues: [{ path: 'value', message }] },
-  });
-}
-
 /**
  * Writes hosts in the form in which they are compared: lower-case A-labels, a port only when it is
  * not 443, and no duplicates.

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { oauthProvider, providerUrl } from '../oauth-provider.ts';
 import { refusalOfHeaderName } from '../request-headers.ts';
 import { host, name, timestamp } from '../vocabulary.ts';
+import { oauthClientText } from '../oauth-client-text.ts';
 import { defineRoutes } from './define.ts';
 
 /** What may be wrong with an address of a provider; it refuses nothing. */
@@ -205,19 +206,9 @@ export const oauthAppBody = z
      * Can be left out when the provider of `definition` lets clients register themselves (RFC
      * 7591).
      */
-    client_id: z
-      .string()
-      .min(1)
-      .max(500)
-      .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
-      .optional(),
+    client_id: oauthClientText.max(500).optional(),
     /** Left out for a public client. No answer contains it. */
-    client_secret: z
-      .string()
-      .min(1)
-      .max(2000)
-      .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
-      .optional(),
+    client_secret: oauthClientText.max(2000).optional(),
     variables: z.record(z.string().max(40), z.string().min(1).max(200)).optional(),
     definition: ownProvider.optional(),
   })

@@ -3,7 +3,13 @@ import { z } from 'zod';
 import { credentialPart } from '../credential-derivation.ts';
 import { id, shownIdentity, name, tier, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
-import { secretDescription, secretHosts, secretValue, storedSecret } from './secrets.ts';
+import {
+  secretAsIs,
+  secretDescription,
+  secretHosts,
+  secretValue,
+  storedSecret,
+} from './secrets.ts';
 import { wantedTemplate } from './wanted-template.ts';
 
 /** A request for a secret, which a person enters on a page (docs/reference/credentials.md#secret-requests). */
@@ -55,6 +61,7 @@ export const requestSecretBody = z.strictObject(secretRequestFields);
 
 export const provideSecretBody = z.strictObject({
   value: secretValue,
+  as_is: secretAsIs.optional(),
   /**
    * The hosts that the person confirmed or corrected; suggested hosts are never used without a
    * confirmation.

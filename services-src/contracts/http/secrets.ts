@@ -55,6 +55,11 @@ export const secretVersion = z.strictObject({
 
 /** The limit of 8 KiB is above the length of any API key and below the limit of any header. */
 export const secretValue = z.string().min(1).max(8192);
+/**
+ * Stores a value that looks as if more than the secret was pasted: with a blank at an end, with
+ * characters that nobody sees, after a scheme such as `Bearer`, or in quotes.
+ */
+export const secretAsIs = z.boolean();
 export const secretDescription = z.string().max(500);
 /** The most hosts that one secret may be sent to. */
 export const secretHostsMax = 50;
@@ -63,6 +68,7 @@ export const secretHosts = z.array(host).max(secretHostsMax);
 export const createSecretBody = z.strictObject({
   name,
   value: secretValue,
+  as_is: secretAsIs.optional(),
   tier: tier.optional(),
   description: secretDescription.optional(),
   allowed_hosts: secretHosts.optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { oauthClientText } from '../oauth-client-text.ts';
 import { id, name, pageSchemaOf, pageQuery, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
@@ -79,8 +80,9 @@ const admissionFields = {
  */
 export const signInProviderBody = z.strictObject({
   ...providerFields,
+  client_id: oauthClientText.max(500),
   /** Left out for a public client. No answer contains it, and every change must give it again. */
-  client_secret: z.string().min(1).max(2000).optional(),
+  client_secret: oauthClientText.max(2000).optional(),
   scopes: admissionFields.scopes.default(['openid', 'email', 'profile']),
   allowed_email_domains: admissionFields.allowed_email_domains.default([]),
   allowed_groups: admissionFields.allowed_groups.default([]),

@@ -103,6 +103,12 @@ export const badConnections: BadInput[] = [
     error: 'forbidden',
   },
   { what: 'an app without a client id', send: putOauthApp({ client_id: '' }), ...invalidRequest },
+  ...['CANARY-bad-app ', '\u00a0CANARY-bad-app', 'CANARY-bad\u200b-app'].map((secret) => ({
+    what: `an app whose client secret is ${JSON.stringify(secret)}`,
+    send: putOauthApp({ client_secret: secret }),
+    ...invalidRequest,
+    tells: /client_secret/,
+  })),
   {
     what: 'an app of a provider that does not exist',
     send: putOauthApp({}),

@@ -13,6 +13,7 @@ import type { Secret, SecretDetail, createSecretBody } from '#contracts/http/sec
 import type { ConnectedService, createServiceBody } from '#contracts/http/services';
 import type { Template, TemplateDetail } from '#contracts/http/templates';
 import { isApiError, request } from '../../api/client.ts';
+import { sendSecret } from '../../api/send-secret.ts';
 import { listAll } from '../../api/pages.ts';
 
 export const templateQuery = (key: string) =>
@@ -76,7 +77,9 @@ export const rulesOnNameQuery = (reference: string) =>
   });
 
 export const storeSecret = (body: z.input<typeof createSecretBody>) =>
-  request<Secret>('/v1/secrets', { method: 'POST', body });
+  sendSecret((asIs) =>
+    request<Secret>('/v1/secrets', { method: 'POST', body: { ...body, ...asIs } }),
+  );
 
 export const askForConnection = (body: CreateConnectionBody) =>
   request<z.infer<typeof requestedConnection>>('/v1/connections', { method: 'POST', body });

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { SecretRequest, provideSecretBody } from '#contracts/http/secret-requests';
 import type { Secret } from '#contracts/http/secrets';
 import { request } from '../../api/client.ts';
+import { sendSecret } from '../../api/send-secret.ts';
 
 const addressOf = (token: string) => `/v1/provide/${encodeURIComponent(token)}` as const;
 
@@ -22,5 +23,7 @@ export function provideSecret({
   token: string;
   body: z.input<typeof provideSecretBody>;
 }): Promise<Secret> {
-  return request<Secret>(addressOf(token), { method: 'POST', body });
+  return sendSecret((asIs) =>
+    request<Secret>(addressOf(token), { method: 'POST', body: { ...body, ...asIs } }),
+  );
 }
