@@ -1,13 +1,15 @@
 import { resolve } from 'node:path';
 
 import { natsAccounts } from '#bus';
-import { ConfigError, defineConfig, keyNames, loadConfig } from '#config';
+import { defineConfig, keyNames, loadConfig } from '#config';
 import type { Config, ConfigSpec, Environment, SettingName } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 import { startSampleBeside } from '#sample';
 import { publicKeyOf } from '#signing';
 import { createLogger } from '#telemetry';
+import type { Logger } from '#telemetry';
+import { warnOfStrayVariables } from '#process';
 import type { RunningComponent } from '#process';
 import { approvalsConfig } from './approvals/config.ts';
 import { startApprovals } from './approvals/start.ts';
@@ -26,6 +28,7 @@ import { policyConfig } from './policy/config.ts';
 import { startPolicy } from './policy/start.ts';
 import { registryConfig } from './registry/config.ts';
 import { startRegistry } from './registry/start.ts';
+import { checkSettings, provisionConfig, storeSizes } from './check-settings.ts';
 import { provisionBus, provisionDatabase, provisionTemplates, schemaOwners } from './provision.ts';
 import type { Role } from './provision.ts';
 import type { EmbeddedNats, EmbeddedPostgres } from './services-src/embedded/index.ts';
@@ -65,18 +68,6 @@ export interface BackingServers extends AsyncDisposable {
 
 const gibibyte = 1_073_741_824;
 const storeBytesMin = 10 * gibibyte;
-/** The settings for which NATS sets room aside. */
-const storeSizes = ['AUDIT_BYTES_MAX', 'EVENTS_BYTES_MAX', 'CAP_FILES_BYTES'] as const;
-const provisionConfig = defineConfig('provision', [
-  'DATABASE_URL',
-  'NATS_URL',
-  'NATS_REPLICAS',
-  ...storeSizes,
-  'TEMPLATES_DIR',
-  'SAMPLE_URL',
-  'EGRESS_ALLOW',
-]);
-
 type Passwords = Readonly<
   Record<`POSTGRES_${Component}` | `NATS_${Component | 'provision'}`, string>
 >;
@@ -173,7 +164,7 @@ async function startServers(
     passwords,
   }: { startup: AsyncDisposableStack; home: string; durable: boolean; passwords: Passwords },
 ): Promise<[EmbeddedPostgres | undefined, EmbeddedNats | undefined]> {
-  const logger = createLogger({ component: 'embedded', level: environment['LOG_LEVEL'] ?? 'warn' });
+  const logger = createOwnLogger('embedded', environment);
   return Promise.all([
     isSet(environment, 'DATABASE_URL')
       ? undefined
@@ -190,6 +181,13 @@ async function startServers(
           watchAs: { user: 'provision', password: passwords.NATS_provision },
         }).then((server) => startup.use(server)),
   ]);
+}
+
+function createOwnLogger(component: string, environment: Environment): Logger {
+  // Tests start servers without a LOG_LEVEL, and want to hear of problems alone.
+  const level = defineConfig('start', ['LOG_LEVEL']);
+  const { LOG_LEVEL } = loadConfig(level, { LOG_LEVEL: 'warn', ...environment });
+  return createLogger({ component, level: LOG_LEVEL });
 }
 
 /**
@@ -269,6 +267,7 @@ export async function launch(
   options: { dataDir: string; durable?: boolean } & Pick<ServerOptions, 'onCall'>,
 ): Promise<Running & { pids: readonly number[] }> {
   checkSettings(environment);
+  warnOfStrayVariables(createOwnLogger('start', environment), environment);
   await using startup = new AsyncDisposableStack();
   // Components make links to the gateway before it listens, so a free port is chosen first.
   const knownEnvironment =
@@ -290,40 +289,6 @@ export async function launch(
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
-}
-
-/**
- * Refuses wrong settings before anything starts. Settings that are made only later get a valid
- * placeholder for this check.
- */
-function checkSettings(environment: Environment): void {
-  const filledEnvironment: Record<string, string | undefined> = {
-    DATABASE_URL: 'postgres://embedded',
-    NATS_URL: 'nats://embedded',
-    ...Object.fromEntries(keyNames.map((name) => [name, 'x'.repeat(43)])),
-    DECISION_PUBLIC_KEY: 'x'.repeat(43),
-    ...environment,
-  };
-  const problems = new Set<string>();
-  for (const spec of [
-    gatewayConfig,
-    authConfig,
-    registryConfig,
-    policyConfig,
-    executorConfig,
-    approvalsConfig,
-    notifierConfig,
-    auditConfig,
-    provisionConfig,
-  ] as ConfigSpec<SettingName>[]) {
-    try {
-      loadConfig(spec, filledEnvironment);
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      for (const line of error.message.split('\n')) problems.add(line);
-    }
-  }
-  if (problems.size > 0) throw new ConfigError([...problems].join('\n'));
 }
 
 function makeDatabaseVariables(

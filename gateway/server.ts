@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream';
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 
-import { ConfigError } from '#config';
 import { clientIdCharactersMax } from '#contracts/vocabulary';
 import { errorCodes } from '#errors';
 import type { GatewayConfig } from './config.ts';
@@ -13,6 +12,7 @@ import { limitConnections } from './limits/limit-connections.ts';
 import type { CallReport } from './records/call-report.ts';
 import type { Deps } from './deps.ts';
 import { createHandlers } from './handlers.ts';
+import { readTrustedProxies } from './read-settings.ts';
 import { serveMcp } from './mcp/serve-mcp.ts';
 import type { ProtocolServerFactory } from './mcp/endpoint.ts';
 import { serveConnectPages } from './pages/connect.ts';
@@ -62,6 +62,7 @@ export async function createServer(
   deps: Deps,
   { checkAnswers = false, dashboardDist, createMcpServer: mcpServer }: ServerOptions = {},
 ): Promise<FastifyInstance> {
+  const trustedProxies = readTrustedProxies(config.TRUSTED_PROXIES);
   const app = Fastify({
     http: {
       headersTimeout: httpServerLimits.headersTimeout,
@@ -85,7 +86,7 @@ export async function createServer(
     // While the server stops, requests on open connections are still served, with Connection:
     // close.
     return503OnClosing: false,
-    trustProxy: parseTrustedProxies(config.TRUSTED_PROXIES),
+    trustProxy: trustedProxies.length > 0 && trustedProxies,
     requestIdHeader: false,
     genReqId: () => randomUUIDv7(),
     logger: false,
@@ -108,7 +109,7 @@ export async function createServer(
   app.server.maxConnections = httpServerLimits.connections;
   limitConnections(app.server, {
     perAddressMax: config.CONNECTIONS_PER_ADDRESS_MAX,
-    trustedProxies: parseTrustedProxies(config.TRUSTED_PROXIES) || [],
+    trustedProxies,
   });
 
   registerErrorHandler(app, deps);
@@ -128,24 +129,6 @@ export async function createServer(
   await app.register(serveDashboard, { dist: dashboardDist });
   await app.ready();
   return app;
-}
-
-function parseTrustedProxies(setting: string): string[] | false {
-  const proxies = setting
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
-  return proxies.length === 0 ? false : proxies;
-}
-
-/** Turns Fastify's error about TRUSTED_PROXIES into a configuration error. */
-export function explainTrustedProxies(error: unknown, config: GatewayConfig): unknown {
-  if (error instanceof TypeError && config.TRUSTED_PROXIES !== '') {
-    return new ConfigError(
-      `TRUSTED_PROXIES must be a comma list of addresses and CIDRs (it is ${JSON.stringify(config.TRUSTED_PROXIES)}).`,
-    );
-  }
-  return error;
 }
 
 const clientErrors: Readonly<Record<string, { status: string; error: string; message: string }>> = {

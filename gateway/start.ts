@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { followExecutors } from '#beats';
 import { connectBus, createClient, createRepetitionBudget, openFileReader } from '#bus';
 import type { Bus } from '#bus';
-import { ConfigError, deriveBaseUrl } from '#config';
+import { ConfigError } from '#config';
 import { approvals } from '#contracts/bus/approvals';
 import { audit } from '#contracts/bus/audit';
 import { auth } from '#contracts/bus/auth';
@@ -26,7 +26,6 @@ import { subscribeToAuthEvents } from './events/auth-events.ts';
 import { createAuthenticator } from './authentication/authenticator.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Deps, ComponentClients } from './deps.ts';
-import { describeSite } from './authentication/domain/site.ts';
 import type { Site } from './authentication/domain/site.ts';
 import { createCallChecks } from './health/call-checks.ts';
 import { openFeed } from './events/feed.ts';
@@ -38,7 +37,8 @@ import { reportOfExecution } from './records/call-report.ts';
 import { openRefusals } from './records/refusals.ts';
 import { joinReplicas } from './limits/replicas.ts';
 import type { Replicas } from './limits/replicas.ts';
-import { createServer, explainTrustedProxies } from './server.ts';
+import { readSite } from './read-settings.ts';
+import { createServer } from './server.ts';
 import type { ServerOptions } from './server.ts';
 import { createRequestSlots } from './limits/request-slots.ts';
 
@@ -56,8 +56,6 @@ export async function startGateway(
   options: ServerOptions = {},
 ): Promise<RunningGateway> {
   const logger = createLogger({ component: 'gateway', level: config.LOG_LEVEL });
-  // Checks BASE_URL before anything is opened.
-  if (config.PORT !== 0) siteOf(config, config.PORT);
 
   await using startup = new AsyncDisposableStack();
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'gateway' }));
@@ -97,16 +95,14 @@ export async function startGateway(
       ...createShares(config),
       limits: limitsOf(config),
       // By the time a request arrives, the port is known.
-      site: (): Site => (site ??= siteOf(config, portOf(app))),
+      site: (): Site => (site ??= readSite({ ...config, PORT: portOf(app) })),
       mcpOrigins: config.MCP_ORIGINS,
       stopping: stopController.signal,
       logger,
       ...openReports(config, { logger, feed, onCall: options.onCall }),
     },
     options,
-  ).catch((error: unknown) => {
-    throw explainTrustedProxies(error, config);
-  });
+  );
   startup.defer(() => app.close());
   startup.defer(
     prepareStop(app.server, {
@@ -116,7 +112,7 @@ export async function startGateway(
   );
   startup.defer(() => readiness.leave());
   await listen(app, config);
-  site = siteOf(config, portOf(app));
+  site = readSite({ ...config, PORT: portOf(app) });
 
   logger.info({ url: site.baseUrl }, 'started');
   const startedResources = startup.move();
@@ -206,12 +202,6 @@ function createClients(bus: Bus): ComponentClients {
   };
 }
 
-function siteOf(config: GatewayConfig, port: number): Site {
-  const site = describeSite(deriveBaseUrl({ ...config, PORT: port }), port);
-  if ('problem' in site) throw new ConfigError(site.problem);
-  return site;
-}
-
 function portOf(app: FastifyInstance): number {
   const address = app.server.address();
   if (address === null || typeof address === 'string')
@@ -249,6 +239,11 @@ function explainListenError(error: unknown, { HOST, PORT }: ListenConfig): unkno
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
     return new ConfigError(`PORT ${PORT} on ${HOST} is taken by another program; choose another.`);
+  }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new ConfigError(
+      `HOST is ${JSON.stringify(HOST)}, which is no address of this machine. Set HOST=127.0.0.1, or to another address to listen on.`,
+    );
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL') {
     return new ConfigError(`The gateway cannot listen on HOST ${HOST}, PORT ${PORT} (${code}).`);

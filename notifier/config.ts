@@ -1,5 +1,6 @@
 import { defineConfig } from '#config';
 import type { Config } from '#config';
+import { readEgressSettings } from '#egress';
 
 const settingNames = [
   'DATABASE_URL',
@@ -20,5 +21,7 @@ const settingNames = [
   'OAUTH_URL',
 ] as const;
 
-export const notifierConfig = defineConfig('notifier', settingNames);
+export const notifierConfig = defineConfig('notifier', settingNames, (config) => {
+  readEgressSettings(config);
+});
 export type NotifierConfig = Config<(typeof settingNames)[number]>;

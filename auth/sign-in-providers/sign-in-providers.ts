@@ -1,14 +1,12 @@
 import type { Configuration } from 'openid-client';
-import { z } from 'zod';
 
-import { ConfigError } from '#config';
 import type { SecretText } from '#config';
-import { signInProviderBody } from '#contracts/http/sign-in';
 import type { PublicSignInProvider, SignInProviderBody } from '#contracts/http/sign-in';
-import { name } from '#contracts/vocabulary';
 import type { Database } from '#database';
 import { AppError } from '#errors';
 import { sealSecret, sealingKeyOf, unsealSecret } from './domain/sealing.ts';
+import { readEnvironmentProviders } from './environment-providers.ts';
+import type { EnvironmentProvider } from './environment-providers.ts';
 import type { OpenidProviders } from './openid.ts';
 import { findOrg } from '../orgs/orgs.sql.ts';
 import { findProvider, listProviders } from './sign-in-providers.sql.ts';
@@ -49,19 +47,10 @@ interface SignInProvidersOptions {
   readonly environmentSetting: SecretText | undefined;
 }
 
-/** The name of the org that the first start creates. */
-const firstOrgName = 'default';
-const environmentProviderSchema = signInProviderBody.extend({
-  key: name,
-  /** The name of the org that uses the provider. */
-  org: z.string().max(200).default(firstOrgName),
-});
-type EnvironmentProvider = z.infer<typeof environmentProviderSchema>;
-
 export function createSignInProviders(options: SignInProvidersOptions): SignInProviders {
   const { db, openid, baseUrl } = options;
   const sealingKey = sealingKeyOf(options.signInKey.reveal());
-  const environmentProviders = parseEnvironment(options.environmentSetting);
+  const environmentProviders = readEnvironmentProviders(options.environmentSetting);
 
   const fromEnvironment = (orgId: string, provider: EnvironmentProvider): SignInProvider => ({
     ...storedFieldsOf({ orgId, key: provider.key }, provider),
@@ -144,32 +133,4 @@ function storedFieldsOf(providerKey: { orgId: string; key: string }, body: SignI
     allowedEmailDomains: body.allowed_email_domains,
     allowedGroups: body.allowed_groups,
   };
-}
-
-function parseEnvironment(setting: SecretText | undefined): EnvironmentProvider[] {
-  if (setting === undefined) return [];
-  const parseResult = z
-    .array(environmentProviderSchema)
-    .max(100)
-    .safeParse(parseJson(setting.reveal()));
-  if (!parseResult.success) {
-    const issue = parseResult.error.issues[0];
-    const path = issue?.path.join('.') ?? '';
-    throw new ConfigError(
-      `SIGN_IN_PROVIDERS must be a JSON list of providers${path === '' ? '' : ` (${path}: ${issue?.message})`}.`,
-    );
-  }
-  const keys = parseResult.data.map(({ org, key }) => `${org} ${key}`);
-  if (new Set(keys).size < keys.length) {
-    throw new ConfigError('SIGN_IN_PROVIDERS names a key twice; give each provider its own.');
-  }
-  return parseResult.data;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -53,7 +53,6 @@ interface Options {
 }
 
 export function createProviderApps({ db, vault, baseUrl, ofEnvironment }: Options): ProviderApps {
-  checkEnvironment(ofEnvironment);
   const builtIn = builtInProviders();
 
   const appOfRow = (row: StoredOauthApp): ProviderApp | undefined => {
@@ -136,7 +135,11 @@ export function requireApp(app: ProviderApp | undefined, provider: string): Prov
   );
 }
 
-function checkEnvironment(apps: ReadonlyMap<string, EnvironmentApp>): void {
+/**
+ * Refuses apps of the setting OAUTH_APPS for providers that are unknown, or that need more than a
+ * client. Throws a `ConfigError`.
+ */
+export function checkEnvironmentApps(apps: ReadonlyMap<string, EnvironmentApp>): void {
   for (const [key] of apps) {
     const provider = builtInProviders().get(key);
     const setting = `OAUTH_${key.toUpperCase().replaceAll('-', '_')}_CLIENT_ID`;

@@ -66,7 +66,8 @@ const namedRanges: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-function createProxyCheck(proxies: readonly string[]): (address: string) => boolean {
+/** Creates the check whether an address is a proxy. Throws for an entry that cannot be read. */
+export function createProxyCheck(proxies: readonly string[]): (address: string) => boolean {
   const ranges = proxies
     .flatMap((each) => namedRanges[each] ?? [each])
     .map((each) => ipaddr.parseCIDR(each.includes('/') ? each : toSingleAddressRange(each)));

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,8 +37,21 @@ export async function signatureOf(folder: TemplateFolder): Promise<string> {
   try {
     return await folder.readSignature();
   } catch {
-    throw new ConfigError('TEMPLATES_DIR names a folder that cannot be read. Correct it.');
+    throw unreadableFolder();
   }
+}
+
+/** Throws a `ConfigError` when the folder of built-in templates cannot be read. */
+export function checkTemplateFolder(settings: Pick<FolderSettings, 'TEMPLATES_DIR'>): void {
+  try {
+    readdirSync(pathOf(settings));
+  } catch {
+    throw unreadableFolder();
+  }
+}
+
+function unreadableFolder(): ConfigError {
+  return new ConfigError('TEMPLATES_DIR names a folder that cannot be read. Correct it.');
 }
 
 export interface FolderSettings {
@@ -46,17 +60,19 @@ export interface FolderSettings {
   readonly SAMPLE_URL?: string | undefined;
 }
 
+function pathOf({ TEMPLATES_DIR: setting }: Pick<FolderSettings, 'TEMPLATES_DIR'>): string {
+  const ownFolder = fileURLToPath(new URL(`../../${ownFolderSetting}`, import.meta.url));
+  return setting === ownFolderSetting ? ownFolder : resolve(setting);
+}
+
 /**
  * Opens the folder of built-in templates that the setting TEMPLATES_DIR names. Templates are files
  * that end in `.yaml` or `.yml` (docs/reference/templates.md#loading). The default folder does not
  * depend on the working directory.
  */
-export function openTemplateFolder({
-  TEMPLATES_DIR: setting,
-  SAMPLE_URL: sampleUrl,
-}: FolderSettings): TemplateFolder {
-  const ownFolder = fileURLToPath(new URL(`../../${ownFolderSetting}`, import.meta.url));
-  const path = setting === ownFolderSetting ? ownFolder : resolve(setting);
+export function openTemplateFolder(settings: FolderSettings): TemplateFolder {
+  const { SAMPLE_URL: sampleUrl } = settings;
+  const path = pathOf(settings);
   const listFileNames = async () =>
     (await readdir(path))
       .filter((name) => /\.ya?ml$/.test(name) && !name.startsWith('.'))

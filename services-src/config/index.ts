@@ -1,6 +1,6 @@
 export { deriveBaseUrl } from './base-url.ts';
 export { gapKeyNames, keyNames, principalKeyNames, revealKeys } from './keys.ts';
-export { ConfigError, defineConfig, loadConfig } from './load.ts';
+export { ConfigError, defineConfig, listStrayVariables, loadConfig } from './load.ts';
 export type { Config, ConfigSpec, Environment } from './load.ts';
 export { SecretText } from './secret.ts';
 export { settings } from './settings.ts';

@@ -20,13 +20,16 @@ export class ConfigError extends Error {
 export interface ConfigSpec<N extends SettingName> {
   readonly component: Component | 'provision' | 'start';
   readonly names: readonly N[];
+  /** Throws a `ConfigError` for values that are well-formed and cannot be used. */
+  readonly check?: ((config: Config<N>) => void) | undefined;
 }
 
 export function defineConfig<const N extends SettingName>(
   component: ConfigSpec<N>['component'],
   names: readonly N[],
+  check?: (config: Config<N>) => void,
 ): ConfigSpec<N> {
-  return { component, names };
+  return { component, names, check };
 }
 
 /**
@@ -35,7 +38,7 @@ export function defineConfig<const N extends SettingName>(
  * no effect. Variables that Kubernetes sets for its Services are ignored.
  */
 export function loadConfig<N extends SettingName>(
-  { component, names }: ConfigSpec<N>,
+  { component, names, check }: ConfigSpec<N>,
   givenEnvironment: Environment,
 ): Config<N> {
   const environment = withoutServiceVariables(givenEnvironment);
@@ -55,7 +58,9 @@ export function loadConfig<N extends SettingName>(
       );
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return values as Config<N>;
+  const config = values as Config<N>;
+  check?.(config);
+  return config;
 }
 
 /**
@@ -145,6 +150,7 @@ const knownNames = new Set<string>(
     return setting.secret ? [...names, ...names.map((each) => `${each}_FILE`)] : names;
   }),
 );
+const settingNames = Object.keys(settings);
 /** First words of setting names that variables of other programs begin with as well. */
 const sharedFirstWords = new Set([
   'BASE',
@@ -161,7 +167,7 @@ const sharedFirstWords = new Set([
  * is probably meant as a setting.
  */
 const ownFirstWords = new Set(
-  Object.keys(settings).flatMap((name) => {
+  settingNames.flatMap((name) => {
     const [word = '', ...rest] = name.split('_');
     return rest.length === 0 || sharedFirstWords.has(word) ? [] : [word];
   }),
@@ -187,14 +193,50 @@ function findNearestName(name: string): { name: string; distance: number } {
   return nearest;
 }
 
+function unknownNames(environment: Environment): string[] {
+  return Object.keys(environment).filter(
+    (name) => !knownNames.has(name) && !foreignVariables.has(name) && !isOfFamily(name),
+  );
+}
+
+/**
+ * Whether a variable begins with the same two words as a longer setting of the gateway alone, or as
+ * the names of a family do.
+ */
+function hasBeginningOfSetting(name: string): boolean {
+  if (/^OAUTH_[A-Z0-9_]+_CLIENT_/.test(name)) return true;
+  const [first = '', second = ''] = name.split('_');
+  const beginning = `${first}_${second}_`;
+  return ownFirstWords.has(first) && settingNames.some((known) => known.startsWith(beginning));
+}
+
+function isOwnWord(name: string): boolean {
+  return ownFirstWords.has(name.split('_', 1)[0] ?? '');
+}
+
+/** Whether a variable is so near to a setting that it is probably meant as that setting. */
+function isMisspelt(name: string): boolean {
+  const { distance: nearestDistance } = findNearestName(name);
+  const distanceMax = isOwnWord(name) ? Math.max(2, Math.floor(name.length / 4)) : 2;
+  return name.length >= 6 && (nearestDistance <= distanceMax || hasBeginningOfSetting(name));
+}
+
 function findUnknownVariables(environment: Environment): string[] {
-  return Object.keys(environment)
-    .filter((name) => !knownNames.has(name) && !foreignVariables.has(name) && !isOfFamily(name))
-    .flatMap((name) => {
+  return unknownNames(environment)
+    .filter(isMisspelt)
+    .map((name) => {
       const nearest = findNearestName(name);
-      const isTypo = name.length >= 6 && nearest.distance <= 2;
-      if (!isTypo && !ownFirstWords.has(name.split('_', 1)[0] ?? '')) return [];
       const hint = nearest.distance <= 6 ? ` Did you mean ${nearest.name}?` : '';
-      return [`${name} is not a setting of the gateway.${hint} See .env.example.`];
+      return `${name} is not a setting of the gateway.${hint} See .env.example.`;
     });
+}
+
+/**
+ * The variables that begin like a setting and are probably meant for another program. They have no
+ * effect, which is worth a warning.
+ */
+export function listStrayVariables(givenEnvironment: Environment): string[] {
+  return unknownNames(withoutServiceVariables(givenEnvironment)).filter(
+    (name) => isOwnWord(name) && !isMisspelt(name),
+  );
 }

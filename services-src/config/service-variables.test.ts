@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { components } from '../contracts/vocabulary.ts';
 import { keyNames } from './keys.ts';
-import { defineConfig, loadConfig } from './load.ts';
+import { defineConfig, listStrayVariables, loadConfig } from './load.ts';
 import { isServiceVariable } from './service-variables.ts';
 import { settings } from './settings.ts';
 import type { Setting, SettingName } from './settings.ts';
@@ -114,6 +114,13 @@ describe('a misspelt setting is reported although Kubernetes may give its name t
     ['AUTH_PORT', 'tcp://auth:80'],
     ['AUTH_PORT', 'tcp://10.0.0.1:99999'],
     ['AUTH_PORT', 'tcp://10.0.0.1:80/x'],
+  ])('%s=%s', ([name, value]) => {
+    expect(() => loadConfig(allSettingsSpec, { ...requiredSettings, [name]: value })).toThrow(
+      `${name} is not a setting of the gateway.`,
+    );
+  });
+
+  test.for<[name: string, value: string]>([
     ['GATEWAY_SERVICE_HOST', 'gateway.example.com'],
     ['GATEWAY_SERVICE_PORT', '0'],
     ['GATEWAY_SERVICE_PORT_HTTP', 'http'],
@@ -123,10 +130,8 @@ describe('a misspelt setting is reported although Kubernetes may give its name t
     ['EXECUTOR_PORT_9104_TCP_PROTO', 'udp'],
     ['EXECUTOR_PORT_9104_TCP_ADDR', 'executor'],
     ['EXECUTOR_PORT_MAX', '9'],
-  ])('%s=%s', ([name, value]) => {
-    expect(() => loadConfig(allSettingsSpec, { ...requiredSettings, [name]: value })).toThrow(
-      `${name} is not a setting of the gateway.`,
-    );
+  ])('%s=%s, with a warning', ([name, value]) => {
+    expect(listStrayVariables({ [name]: value })).toEqual([name]);
   });
 
   test.for(['HEALTH_PORT', 'OAUTH_PORT'])('%s=tcp://health:80', (name) => {

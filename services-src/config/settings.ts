@@ -53,6 +53,12 @@ const isReadable = (path: string) => {
     return false;
   }
 };
+/** One of several words, in any letter case. */
+const oneOf = <const Words extends readonly string[]>(words: Words) =>
+  z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(words, `must be one of ${words.join(', ')}`));
 const secretKey = z
   .string()
   .min(43, 'must hold at least 256 random bits: 43 characters of base64url or 64 of hex')
@@ -92,7 +98,7 @@ export const settings = {
       .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
       .transform((url) => url.replace(/\/+$/, ''))
       .optional(),
-    doc: 'What the gateway calls itself in every URL it hands out; by default made from HOST and PORT.',
+    doc: 'What the gateway calls itself in every URL it hands out: scheme, host and port, without a path; by default made from HOST and PORT.',
     example: 'https://gateway.example.com',
   },
   DATA_DIR: {
@@ -200,7 +206,7 @@ export const settings = {
     secret: true,
   },
   SIGN_IN_LINK: {
-    schema: z.enum(['auto', 'always']).default('auto'),
+    schema: oneOf(['auto', 'always']).default('auto'),
     doc: 'When a start prints a sign-in link for the first admin: auto = until an admin can sign in without one, always.',
     example: 'auto',
   },
@@ -437,7 +443,7 @@ export const settings = {
     secret: true,
   },
   EGRESS_PROXY_RESOLVES: {
-    schema: z.enum(['on', 'off']).default('off'),
+    schema: oneOf(['on', 'off']).default('off'),
     doc: 'on = EGRESS_PROXY gets the host name of a call and looks it up itself, and must refuse private addresses.',
     example: 'on',
   },
@@ -452,7 +458,7 @@ export const settings = {
     example: 'service-templates',
   },
   SAMPLE_SERVICE: {
-    schema: z.enum(['on', 'off']).default('on'),
+    schema: oneOf(['on', 'off']).default('on'),
     doc: 'Whether npm start also runs the notice board, a sample service on loopback: on or off. It runs only with the embedded Postgres and a HOST on loopback.',
     example: 'off',
   },
@@ -462,12 +468,12 @@ export const settings = {
     example: 'http://127.0.0.1:21844',
   },
   LOG_LEVEL: {
-    schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    schema: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
     doc: 'trace, debug, info, warn, error or silent.',
     example: 'info',
   },
   LOG_REQUESTS: {
-    schema: z.enum(['off', 'errors', 'all']).default('all'),
+    schema: oneOf(['off', 'errors', 'all']).default('all'),
     doc: 'Which HTTP requests the gateway logs, one line each at level info: off, errors or all.',
     example: 'all',
   },

@@ -24,6 +24,29 @@ export const reservedNames = ['http', 'secret', 'connection', 'platform', 'org']
 /** Every id that the gateway makes is a UUIDv7; requests may contain any UUID. */
 export const id = z.uuid();
 export const timestamp = z.iso.datetime();
+
+/**
+ * A time that a caller gives: RFC 3339 with any offset, in the years 1 to 9999. It is read as UTC,
+ * to the millisecond. A blank before the offset counts as the `+` that a query without
+ * percent-encoding loses.
+ */
+export const givenTime = z
+  .string()
+  .max(64)
+  .meta({ format: 'date-time' })
+  .overwrite(toUtc)
+  .refine(
+    (text) => timestamp.safeParse(text).success && /^(?!0000)\d{4}-/.test(text),
+    'must be a date and time such as 2026-11-23T08:00:00Z or 2026-11-23T10:00:00+02:00, in the years 1 to 9999',
+  );
+
+/** The time in UTC; what is no time stays as it is. */
+function toUtc(text: string): string {
+  const time = text.toUpperCase().replace(/ (?=\d\d:\d\d$)/, '+');
+  if (!z.iso.datetime({ offset: true }).safeParse(time).success) return text;
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? text : date.toISOString();
+}
 export const name = z
   .string()
   .regex(

@@ -1,5 +1,5 @@
-import { ConfigError, loadConfig } from '#config';
-import type { Config, ConfigSpec, SettingName } from '#config';
+import { ConfigError, listStrayVariables, loadConfig } from '#config';
+import type { Config, ConfigSpec, Environment, SettingName } from '#config';
 import { startTelemetry } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { Readiness } from '../readiness/readiness.ts';
@@ -27,7 +27,10 @@ export async function runComponent<N extends SettingName>(
   start: (config: Config<N>) => Promise<RunningComponent>,
 ): Promise<void> {
   await runOrExit(async () => {
-    const ownConfig = loadConfig({ ...spec, names: processSettings }, process.env);
+    const ownConfig = loadConfig(
+      { component: spec.component, names: processSettings },
+      process.env,
+    );
     const config = loadConfig(spec, process.env);
     // Waits for signals already before the start, so that a signal during the start stops the
     // component once it has started.
@@ -45,10 +48,18 @@ export async function runComponent<N extends SettingName>(
       runningResources.use(await serveHealth(ownConfig.HEALTH_PORT, () => component?.readiness));
     }
     component = runningResources.use(await start(config));
+    warnOfStrayVariables(component.logger, process.env);
     const signal = await stopSignal;
     component.logger.info({ signal }, 'stopping');
     component.readiness.leave();
   });
+}
+
+/** Logs the names of variables that begin like settings of the gateway and have no effect. */
+export function warnOfStrayVariables(logger: Pick<Logger, 'warn'>, environment: Environment): void {
+  const variables = listStrayVariables(environment);
+  if (variables.length === 0) return;
+  logger.warn({ variables }, 'these environment variables are no settings of the gateway');
 }
 
 /**

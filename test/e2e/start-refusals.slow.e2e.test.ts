@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { startProgram } from '../support/program.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -11,16 +11,11 @@ import {
   unknownNames,
   wrongValues,
 } from './start/refusals.testing.ts';
-import type { TemporaryDir, WrongSetting } from './start/refusals.testing.ts';
+import type { WrongSetting } from './start/refusals.testing.ts';
 
-describe('the command node start.ts stops, as do the components already started, because of', () => {
-  let dir: TemporaryDir;
-  beforeAll(async () => {
-    dir = await createTemporaryDir();
-  });
-  afterAll(() => dir[Symbol.asyncDispose]());
-
+describe.concurrent('before anything is started,', () => {
   test.for<WrongSetting>([
+    ...wrongValues,
     ['BASE_URL', 'http://gateway.example.com', /https/],
     ['BASE_URL', 'https://gateway.example.com/path', /a scheme, a host and a port alone/],
     ['EGRESS_ALLOW', 'somewhere', /host:port/],
@@ -28,20 +23,16 @@ describe('the command node start.ts stops, as do the components already started,
     ['TEMPLATES_DIR', '/no/such/folder', /a folder that cannot be read/],
     ['MASTER_KEY', 'not-a-key', /32 random bytes/],
     ['PERMIT_KEY_FILE', '/no/such/file', /a file that cannot be read/],
-  ])('%s=%s', async (wrongSettings) => {
-    await expectRefusal(dir.path, [wrongSettings]);
-  });
-});
-
-describe.concurrent('before anything is started,', () => {
-  test.for<WrongSetting>([
-    ...wrongValues,
+    ['HOST', 'x86_64-conda-linux-gnu', /BASE_URL is not set.*HOST=127.0.0.1/],
+    ['SIGN_IN_PROVIDERS', '[{}]', /JSON list/],
+    ['EGRESS_PROXY', 'http://user:100%@proxy', /%25/],
     ['PORT', '70000', /65535/],
     ['DATA_DIR', '/dev/null/data', /choose another DATA_DIR/i],
     ...unknownNames,
   ])('%s=%s alone stops the program, which reports it', async (wrongSettings) => {
     await using dir = await createTemporaryDir();
     await expectRefusal(dir.path, [wrongSettings]);
+    expect(await readdir(dir.path)).toEqual([]);
   });
 
   test('the port of another server stops the program, which reports it', async () => {

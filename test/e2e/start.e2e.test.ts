@@ -63,12 +63,19 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
     expect(await secondProgram.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('reads a private key from a file, and derives the public key', async () => {
+  test('reads a private key from a file, derives the public key, and warns of variables of other programs', async () => {
     const path = join(dir.path, 'decision-key');
     await writeFile(path, randomBytes(32).toString('base64url'));
-    program = startProgram(dir.path, { DECISION_KEY_FILE: path, EGRESS_ALLOW: upstream.host });
+    program = startProgram(dir.path, {
+      DECISION_KEY_FILE: path,
+      EGRESS_ALLOW: upstream.host,
+      LOG_LEVEL: 'INFO',
+      WEBHOOK_URL: 'https://hooks.example/CANARY-path',
+    });
 
     expect(new URL(await program.signInUrl()).origin).toBe(await program.url());
+    expect(program.output.stdout).toMatch(/"variables":\["WEBHOOK_URL"\]/);
+    expect(program.output.stdout).not.toContain('CANARY-path');
   });
 
   test('keeps all data through a restart, and the admin can sign in again', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { auditOutcome, auditRecord } from '../audit.ts';
-import { id, pageSchemaOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
+import { givenTime, id, pageSchemaOf, pageQuery, risk, timestamp } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 
 export const auditQuery = pageQuery.extend({
@@ -12,8 +12,8 @@ export const auditQuery = pageQuery.extend({
   type: z.string().max(60).optional(),
   outcome: auditOutcome.optional(),
   risk: risk.optional(),
-  since: timestamp.optional(),
-  until: timestamp.optional(),
+  since: givenTime.optional(),
+  until: givenTime.optional(),
   /** Matches descriptions that contain this text, without regard to case. */
   text: z.string().min(1).max(200).optional(),
 });
@@ -69,8 +69,8 @@ const usageKind = z.enum(['outcome', 'agent', 'service']);
 export type UsageKind = z.infer<typeof usageKind>;
 
 export const usageQuery = z.strictObject({
-  from: timestamp.optional(),
-  to: timestamp.optional(),
+  from: givenTime.optional(),
+  to: givenTime.optional(),
   bucket: usageBucket.optional(),
   by: usageKind.optional(),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import {
+  givenTime,
   id,
   identityKind,
   name,
@@ -64,7 +65,7 @@ export const updateIdentityBody = z
     name: name.optional(),
     auto_call_on_approve: z.boolean().optional(),
     /** Null means that the identity does not expire. */
-    expires_at: timestamp.nullable().optional(),
+    expires_at: givenTime.nullable().optional(),
     /** Allowed for subagents only. */
     inherit_permissions: z.boolean().optional(),
   })
@@ -93,7 +94,7 @@ export const createAgentKeyBody = z.strictObject({
     .min(1)
     .max(100)
     .regex(/^\P{Cc}*$/u, 'must hold no control characters'),
-  expires_at: timestamp.optional(),
+  expires_at: givenTime.optional(),
 });
 
 const idParams = z.strictObject({ id });

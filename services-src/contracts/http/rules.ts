@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import {
+  givenTime,
   id,
   nameReference,
   pageSchemaOf,
@@ -67,7 +68,7 @@ export const createRuleBody = z.strictObject({
   effect: z.enum(['allow', 'deny']),
   pattern: permissionKey,
   risk_at_least: risk.optional(),
-  expires_at: timestamp.optional(),
+  expires_at: givenTime.optional(),
 });
 
 export type CreateRuleBody = z.infer<typeof createRuleBody>;

@@ -38,6 +38,14 @@ export const badIdentities: BadInput[] = [
     send: changeIdentity({ expires_at: '2100-01-01T00:00:00' }),
     ...invalid,
   },
+  ...['0000-01-01T00:00:00Z', '0001-01-01T00:00:00+02:00', '9999-12-31T23:59:59-02:00'].map(
+    (time) => ({
+      what: `an expiry at the impossible time ${time}`,
+      send: changeIdentity({ expires_at: time }),
+      ...invalid,
+      tells: /in the years 1 to 9999/,
+    }),
+  ),
   {
     what: 'an expiry in the past',
     send: changeIdentity({ expires_at: '2020-01-01T00:00:00Z' }),

@@ -136,6 +136,13 @@ export const badDecisions: BadInput[] = [
     error: 'invalid_params',
     tells,
   })),
+  ...['audit?since', 'audit?until', 'usage?from', 'usage?to'].map((query): BadInput => ({
+    what: `a time in the year 0 (${query})`,
+    send: ({ admin }) => admin.get(`/v1/${query}=0000-01-01T00:00:00Z`),
+    status: 400,
+    error: 'invalid_request',
+    tells: /in the years 1 to 9999/,
+  })),
   {
     what: 'rules with an unknown effect',
     send: ({ admin }) => admin.get('/v1/rules?effect=maybe'),

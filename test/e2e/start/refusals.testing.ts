@@ -38,7 +38,7 @@ export const wrongValues: WrongSetting[] = [
 export const unknownNames: WrongSetting[] = [
   ['EGRES_ALLOW', '127.0.0.1:1', /Did you mean EGRESS_ALLOW\?/],
   ['LOG_LEVLE', 'info', /Did you mean LOG_LEVEL\?/],
-  ['RATE_LIMIT', '5', /not a setting/],
+  ['RATE_PUBLIC_PER_HOUR', '5', /not a setting/],
 ];
 
 /** Expects the program to end with one line about each of the settings, and about nothing else. */
