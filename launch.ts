@@ -33,6 +33,7 @@ import { provisionBus, provisionDatabase, provisionTemplates, schemaOwners } fro
 import type { Role } from './provision.ts';
 import type { EmbeddedNats, EmbeddedPostgres } from './services-src/embedded/index.ts';
 import {
+  checkCanStartPostgres,
   createDatabase,
   databaseName,
   lastingPort,
@@ -83,6 +84,10 @@ export async function startBacking(
   const { dataDir, durable = true, beforeServers } = options;
   await using startup = new AsyncDisposableStack();
   const home = resolve(dataDir);
+  if (!isSet(environment, 'DATABASE_URL')) {
+    const logger = createOwnLogger('embedded', environment);
+    await checkCanStartPostgres({ dataDir: home, logger });
+  }
   startup.use(await lockDataDir(home, { waitMs: 10_000 }));
   await beforeServers?.();
   const passwords = await openKeyFile(home, [

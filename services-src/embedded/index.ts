@@ -8,6 +8,6 @@ export { startNats } from './nats.ts';
 export { renderNatsConfig } from './nats-config.ts';
 export type { EmbeddedNats, StartNatsOptions } from './nats.ts';
 export { createDatabase } from './postgres-client.ts';
-export { startPostgres } from './postgres.ts';
+export { checkCanStartPostgres, startPostgres } from './postgres.ts';
 export type { EmbeddedPostgres, StartPostgresOptions } from './postgres.ts';
 export { databaseName, findRunningInstallation as findRunning } from './running.ts';

@@ -10,6 +10,7 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 
 import { EmbeddedError } from './embedded-error.ts';
@@ -119,8 +120,7 @@ async function createCluster(
   await using folder = await open(folderPath);
   await using passwordFile = await open(passwordPath);
   const outcome = await runProgram({
-    command: join(binaries.binDir, 'initdb'),
-    args: [
+    ...initdbOf(binaries, [
       '-D',
       inheritedDataPath,
       '-U',
@@ -131,7 +131,7 @@ async function createCluster(
       '--no-locale',
       '--no-instructions',
       ...(durable ? [] : ['--no-sync']),
-    ],
+    ]),
     env: postgresEnv,
     user,
     inherit: [folder.fd, passwordFile.fd],
@@ -143,6 +143,49 @@ async function createCluster(
     throw new EmbeddedError(`Postgres could not make its data folder: initdb ${outcome.problem}`);
   }
   await rename(folderPath, join(home, 'data'));
+}
+
+/** The command of initdb, which refuses to run for a user id that has no name (in /etc/passwd). */
+function initdbOf({ binDir }: PostgresBinaries, args: readonly string[]) {
+  const initdb = join(binDir, 'initdb');
+  if (hasName()) return { command: initdb, args };
+  // In a user namespace of its own it runs as `nobody`. What it writes belongs to the present user.
+  const mapping = ['--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`];
+  return { command: 'unshare', args: [...mapping, '--', initdb, ...args] };
+}
+
+function hasName(): boolean {
+  try {
+    userInfo();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Refuses to begin where initdb could not make the cluster that is missing in `home`, because the
+ * present user id has no name and user namespaces are not allowed. Creates nothing.
+ */
+export async function checkCanCreateCluster(
+  home: string,
+  findBinaries: () => Promise<PostgresBinaries>,
+): Promise<void> {
+  if (hasName()) return;
+  const version = await stat(join(home, 'data', 'PG_VERSION')).catch(() => undefined);
+  if (version !== undefined) return;
+  const outcome = await runProgram({
+    ...initdbOf(await findBinaries(), ['--show', '-D', '/nonexistent', '-U', superuser]),
+    env: postgresEnv,
+    timeoutMs: initdbTimeoutMs,
+  });
+  if (outcome.ok) return;
+  const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
+  throw new EmbeddedError(
+    `User ${uid} has no name on this machine, and Postgres makes no data folder without one. ` +
+      `Add the line gateway:x:${uid}:${gid}::/:/usr/sbin/nologin to /etc/passwd, start as a user that is listed there, ` +
+      'or set DATABASE_URL to a Postgres 15 or newer.',
+  );
 }
 
 async function removeUnfinished(home: string): Promise<void> {

@@ -189,6 +189,8 @@ describe('embedded Postgres', { timeout: 180_000 }, () => {
 });
 
 const root = needs('root');
+/** A user id that no machine has a name for. */
+const nameless = { uid: 3_141_592, gid: 3_141_592 };
 
 describe.runIf(root.isAvailable)(
   `embedded Postgres as root${root.note}`,
@@ -206,6 +208,20 @@ describe.runIf(root.isAvailable)(
 
       await using secondStart = await startInProcess(dataDir, { user: nobody, checkout });
       expect(await query(secondStart.server.url, 'select x from kept')).toEqual([{ x: 1 }]);
+    });
+
+    test('runs for a user id without a name, where that user may make a user namespace', async () => {
+      await using dir = await openTemporaryDir({ mode: 0o755, owner: nameless });
+      const checkout = await copyCheckout(dir.path);
+      const dataDir = join(dir.path, 'data');
+      for (const statement of [
+        'create table kept as select 1 as x',
+        'insert into kept values (2)',
+      ]) {
+        await using starter = await startInProcess(dataDir, { user: nameless, checkout });
+        await query(starter.server.url, statement);
+      }
+      expect((await stat(join(dataDir, 'postgres/data'))).uid).toBe(nameless.uid);
     });
 
     test('runs when the checkout and the data are below a folder that only root can enter', async () => {

@@ -6,7 +6,7 @@ import { lockDataDir } from './data-dir-lock.ts';
 import { findPostgresBinaries } from './postgres-binaries.ts';
 import { inheritedDataPath, postgresEnv, superuser } from './postgres-cluster.ts';
 import { askPostgres } from './postgres-client.ts';
-import { chooseServerUser, openCluster } from './postgres-cluster.ts';
+import { checkCanCreateCluster, chooseServerUser, openCluster } from './postgres-cluster.ts';
 import { openSocketDir } from './postgres-socket.ts';
 import { startAlone } from './postgres-takeover.ts';
 import type { EmbeddedLogger, ServerProcess, StopSteps } from './server-process.ts';
@@ -47,6 +47,16 @@ const ownStopSteps: StopSteps = [
  * Recovery after a crash reads at most `max_wal_size`, which can still take long on a slow disk.
  */
 const startTimeoutMs = 120_000;
+
+/** Throws an `EmbeddedError` where `startPostgres` could not make its data. Creates nothing. */
+export function checkCanStartPostgres({
+  dataDir,
+  logger,
+}: Pick<StartPostgresOptions, 'dataDir' | 'logger'>): Promise<void> {
+  return checkCanCreateCluster(join(resolve(dataDir), 'postgres'), () =>
+    findPostgresBinaries(undefined, logger),
+  );
+}
 
 /**
  * Starts Postgres on a Unix socket, with its data below `dataDir`. First stops a server that an

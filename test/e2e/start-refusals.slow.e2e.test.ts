@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { chown, readdir } from 'node:fs/promises';
 
 import { describe, expect, test } from 'vitest';
 
@@ -43,6 +43,32 @@ describe.concurrent('before anything is started,', () => {
     expect(await readdir(dir.path)).toEqual([]);
   });
 });
+
+/** Runs its arguments as a user id without a name, which may not make user namespaces. */
+const asNamelessUser = [
+  'unshare',
+  '--mount',
+  'sh',
+  '-c',
+  'mount --bind /bin/false "$(command -v unshare)" && exec setpriv --reuid 3141592 --regid 3141592 --clear-groups "$@"',
+  'sh',
+];
+
+test.runIf(process.getuid?.() === 0)(
+  'a user id without a name stops the program before anything is made, and it says what to do',
+  async () => {
+    await using dir = await createTemporaryDir();
+    await chown(dir.path, 3_141_592, 3_141_592);
+    await using program = startProgram(dir.path, {}, asNamelessUser);
+
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output.stderr).toMatch(
+      /^User 3141592 has no name .* \/etc\/passwd.*DATABASE_URL/,
+    );
+    expectSentence(program.output.stderr);
+    expect(await readdir(dir.path)).toEqual([]);
+  },
+);
 
 test('a data folder that another instance uses is refused, and that instance is not disturbed', async () => {
   await using dir = await createTemporaryDir();
