@@ -26,11 +26,15 @@ export const provisionConfig = defineConfig('provision', [
  * placeholder for this check.
  */
 export function checkSettings(environment: Environment): void {
-  const filledEnvironment: Record<string, string | undefined> = {
+  const placeholders = {
     DATABASE_URL: 'postgres://embedded',
     NATS_URL: 'nats://embedded',
     ...Object.fromEntries(keyNames.map((name) => [name, 'x'.repeat(43)])),
     DECISION_PUBLIC_KEY: 'x'.repeat(43),
+  };
+  const isInFile = ([name]: [string, string]) => environment[`${name}_FILE`] !== undefined;
+  const filledEnvironment: Environment = {
+    ...Object.fromEntries(Object.entries(placeholders).filter((each) => !isInFile(each))),
     ...environment,
   };
   const problems = new Set<string>();
