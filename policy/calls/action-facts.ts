@@ -8,6 +8,7 @@ import { readNumberTexts } from '#exact-json';
 import {
   actionBaseUrl,
   actionPath,
+  actionQuery,
   givenValue,
   reasonOff,
   refuseOverrideInBody,
@@ -56,6 +57,8 @@ export async function establishActionFacts(
   const body = bodyOf(action, params);
   refuseOverrideInBody(body, action.body?.mediaType, (name) => isDeclared(action, name));
   const path = actionPath(action, params);
+  // A query that cannot be written is refused before anybody is asked.
+  actionQuery(action, params);
   const request = {
     method: action.method,
     path: prefix + path,

@@ -4,7 +4,7 @@ import {
   givenValueOf,
   isAbsent,
   limitSentSize,
-  ownNamesOf,
+  takenNameOf,
   toJoinedText,
   toPairTexts,
 } from './styles.ts';
@@ -64,7 +64,7 @@ export function actionQueryOf(action: CompiledAction, params: Params): string {
     .flatMap((param) => {
       const value = givenValueOf(params, param.name);
       if (isAbsent(value)) return [];
-      const takenName = ownNamesOf(value, param).find((name) => declaredNames.has(name));
+      const takenName = takenNameOf(value, param, declaredNames);
       if (takenName !== undefined) {
         throw invalidParam(param.name, `holds "${takenName}", which is a parameter of its own`);
       }

@@ -9,6 +9,7 @@ export {
 } from './action-places.ts';
 export type { Place, TemplatePart } from './action-places.ts';
 export { actionPathOf as actionPath, actionQueryOf as actionQuery } from './action-url.ts';
+export { decodePercents } from './percents.ts';
 export { cardFactsOf } from './card-facts.ts';
 export { derivationAt, mayDeriveFromSecret as mayDerive, tokenHostOf } from './derivation.ts';
 export { renderDescription } from './description.ts';
@@ -50,6 +51,7 @@ export {
 export {
   givenValueOf as givenValue,
   isAbsent,
+  takenNameOf as takenName,
   limitSentSize,
   toJoinedText as joinedText,
   toPairTexts as pairTexts,

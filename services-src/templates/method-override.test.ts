@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { allowedMsOf, cpuMsOf } from '../../test/support/cpu.ts';
 import { refuseOverrideInBody } from './method-override.ts';
 
 test('the check for method overrides looks in the template (isKnown) only for body members that could override the method', () => {
@@ -41,3 +42,16 @@ test('the name of a nested member is refused in a form, and not where it is sent
   expect(() => refuseOverrideInBody(body, 'multipart/form-data')).not.toThrow();
   expect(() => refuseOverrideInBody(body, 'application/json')).not.toThrow();
 });
+
+test.for<[what: string, text: string, mediaType: string]>([
+  ['bytes that are not UTF-8', '%80&'.repeat(100_000), 'application/x-www-form-urlencoded'],
+  ['long ones', '%80%80%80%80&'.repeat(30_000), 'application/x-www-form-urlencoded'],
+  ['empty ones', `method${'&'.repeat(400_000)}`, 'application/x-www-form-urlencoded'],
+  ['parts', `method${'name=%80 '.repeat(45_000)}`, 'multipart/form-data'],
+])(
+  'the names of a text body are looked through in little more time than its JSON: %s',
+  ([, text, mediaType]) => {
+    const check = () => refuseOverrideInBody(text, mediaType);
+    expect(cpuMsOf(check)).toBeLessThan(10 * allowedMsOf(JSON.stringify(text)));
+  },
+);

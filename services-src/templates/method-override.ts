@@ -1,6 +1,7 @@
 import type { JsonValue } from '../contracts/vocabulary.ts';
 import { isMethodOverride } from '../contracts/method-override.ts';
 import { bodyKindOf } from './media-types.ts';
+import { decodePercents } from './percents.ts';
 import { invalidParam } from './text.ts';
 
 type IsKnown = (name: string) => boolean;
@@ -17,7 +18,8 @@ export function refuseMethodOverride(name: string, isKnown = isNeverKnown): void
 export function refuseOverrideInPairs(text: string): void {
   if (!overrideHintPattern.test(text)) return;
   for (const pair of text.split(/[&;]/)) {
-    refuseMethodOverride(decodeText((pair.split('=', 1)[0] ?? '').replaceAll('+', ' ')));
+    if (pair.length < overrideCharactersMin) continue;
+    refuseMethodOverride(decodePercents((pair.split('=', 1)[0] ?? '').replaceAll('+', ' ')));
   }
 }
 
@@ -84,6 +86,9 @@ function refuseOverrideInText(text: string, mediaType: string | undefined, isKno
   if (typeof parsedBody === 'object') refuseOverrideInBody(parsedBody, 'application/json', isKnown);
 }
 
+/** No name that overrides the method is shorter than `_method`. */
+const overrideCharactersMin = 7;
+
 /** Fast path: most texts do not contain the word `method`, nor an escape that could hide it. */
 const overrideHintPattern = /method|%|\\/i;
 
@@ -96,7 +101,8 @@ function refuseOverrideInParts(text: string): void {
     /\bname\*?\s*=\s*(?:"\s*((?:\\.|[^"\\\r\n]){0,100})|([^\s";]{1,100}))/gi,
   )) {
     const name = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '';
-    refuseMethodOverride(decodeText(name.replace(/^utf-8'[^']*'/i, '')));
+    if (name.length < overrideCharactersMin) continue;
+    refuseMethodOverride(decodePercents(name.replace(/^utf-8'[^']*'/i, '')));
   }
 }
 
@@ -105,13 +111,5 @@ function parseJson(text: string): JsonValue | undefined {
     return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
-  }
-}
-
-function decodeText(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // Text that is not UTF-8 contains none of the names.
   }
 }

@@ -121,12 +121,20 @@ export function toPairTexts(value: JsonValue, param: StyledParam, write: PartEnc
 }
 
 /**
- * The names in the query or form that come from the value and not from the template, for styles
- * that have them.
+ * A name in the query or form that the value gives, in styles whose names come from the value, and
+ * that is one of these names of other parameters.
  */
-export function ownNamesOf(value: JsonValue, { style, explode }: StyledParam): string[] {
-  const isSpread = explode && style !== 'json' && style !== 'deepObject' && isRecord(value);
-  return isSpread ? presentEntriesOf(value).map(([key]) => key) : [];
+export function takenNameOf(
+  value: JsonValue,
+  { wireName, style, explode }: StyledParam,
+  names: ReadonlySet<string>,
+): string | undefined {
+  if (!isRecord(value) || style === 'json') return undefined;
+  if (style !== 'deepObject') {
+    return explode ? presentEntriesOf(value).find(([key]) => names.has(key))?.[0] : undefined;
+  }
+  if (![...names].some((name) => name.startsWith(`${wireName}[`))) return undefined;
+  return deepEntriesOf(value, wireName).find(([name]) => names.has(name))?.[0];
 }
 
 function memberTextsOf(

@@ -118,13 +118,23 @@ describe('a form', () => {
     expect(encode(formMediaType, value, parts)).toEqual({ contentType: formMediaType, text });
   });
 
-  test.for<[what: string, JsonValue]>([
+  test.for<[what: string, JsonValue, parts?: Record<string, Partial<BodyPart>>]>([
     ['a body that is a list', ['a']],
     ['a body that is a text', 'a=b'],
     ['a field that overrides the method', { _method: 'DELETE' }],
     ['a lone surrogate', { a: '\ud800' }],
-  ])('cannot be built from %s', ([, value]) => {
-    expect(() => encode(formMediaType, value)).toThrow(
+    [
+      'an object that gives another field',
+      { to: 'a', more: { to: 'b' } },
+      { more: { style: 'form' } },
+    ],
+    [
+      'nested members that give another field',
+      { 'a[b]': 1, a: { b: 2 } },
+      { a: { style: 'deepObject' } },
+    ],
+  ])('cannot be built from %s', ([, value, parts]) => {
+    expect(() => encode(formMediaType, value, parts)).toThrow(
       expect.objectContaining({ code: 'invalid_params' }),
     );
   });

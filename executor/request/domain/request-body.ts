@@ -11,6 +11,7 @@ import {
   isAbsent,
   isRecord,
   limitSentSize,
+  takenName,
   pairTexts,
   presentEntries,
   textOf,
@@ -130,12 +131,17 @@ function toFormText(
   partOf: FormEncoding['partOf'],
   size?: SentSize,
 ): string {
+  const names = new Set(Object.keys(value));
   const pairs = Object.entries(value).flatMap(([name, each]) => {
     if (isAbsent(each)) return [];
     const part = partOf(name, each);
     const isJson = part?.contentType ? bodyKindOf(part.contentType) === 'json' : isRecord(each);
     const style = part?.style ?? (isJson ? 'json' : 'form');
     const styled: Styled = { name, wireName: name, style, explode: part?.explode ?? true, size };
+    const taken = takenName(each, styled, names);
+    if (taken !== undefined) {
+      throw invalidParam(name, `holds "${taken}", which is a field of its own`);
+    }
     return pairTexts(each, styled, (text) =>
       part?.allowReserved ? encodeExcept(text, name, reservedInForm) : encode(text, name),
     );

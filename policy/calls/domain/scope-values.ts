@@ -4,7 +4,7 @@ import { scopeLimits } from '#contracts/scope-param';
 import type { JsonValue } from '#contracts/vocabulary';
 import { actionKey, keyCharactersMax, positionsKey } from '#permission-key';
 import { canonicalJson } from '#signing';
-import { readMailAddress, scopeOf } from '#templates';
+import { decodePercents, readMailAddress, scopeOf } from '#templates';
 import type { ScopeOfKey, ScopeStep } from '#templates';
 import { toArgumentText } from './action-params.ts';
 import type { Params } from './action-params.ts';
@@ -164,24 +164,13 @@ function refuseOtherSpellings(value: object, steps: readonly ScopeStep[], path: 
  * servers decode twice. Names are short (`MEMBER_NAME_MAX`), so their normal form is too.
  */
 function looseName(name: string): string {
-  const decodedName = name.includes('%')
-    ? name.replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, decodePercents)
-    : name;
-  const [base = ''] = decodedName.trimStart().split(/[[\0]/, 1);
-  return base
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll(/[\s._-]/g, '');
+  const [base = ''] = decodePercents(name).trimStart().split(/[[\0]/, 1);
+  // No name of a template has marks in a row, and to sort many of them takes long.
+  const comparable = marksInARow.test(base) ? base : base.normalize('NFKC');
+  return comparable.toLowerCase().replaceAll(/[\s._-]/g, '');
 }
 
-/** Decodes percent triplets that are UTF-8; leaves others unchanged. */
-function decodePercents(triplets: string): string {
-  try {
-    return decodeURIComponent(triplets);
-  } catch {
-    return triplets;
-  }
-}
+const marksInARow = /\p{M}{4}/u;
 
 function keyTooLongError({ position }: PositionValues) {
   const name = position.sources[0]?.param.name ?? 'params';

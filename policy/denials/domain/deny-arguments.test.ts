@@ -27,6 +27,14 @@ describe('the arguments of an action call that deny rules are compared with', ()
     expect(argumentsOf('[bug] lights')).toEqual(['[bug] lights']);
   });
 
+  test('are also the number that a double holds, for a fraction of more digits', () => {
+    expect(argumentsOf('100.00000000000000000001')).toEqual(['100.00000000000000000001', '100']);
+    expect(argumentsOf('-0.00000000000000000000000000000000000000001e1')).toHaveLength(1);
+    expect(argumentsOf(`-0.${'0'.repeat(390)}1`)?.at(-1)).toBe('0');
+    expect(argumentsOf('9007199254740993')).toEqual(['9007199254740993']);
+    expect(argumentsOf('v1.00000000000000000001')).toHaveLength(1);
+  });
+
   test('have an unknown position where that position is a list', () => {
     const key = positionsKey('jira', 'create', ['["OPS","SEC"]', 'Bug']);
     expect(argumentsOfKeys([key])).toEqual(['*/Bug']);
@@ -45,6 +53,13 @@ test.for<[address: string, expected: string[]]>([
   ['a.example/%2573ecret', ['a.example/**']],
 ])('http deny rules are compared, for the address %s, with %j', ([address, expected]) => {
   expect(addressArguments(address)).toEqual(expected);
+});
+
+test('folding bytes that are not UTF-8 takes little longer than folding letters', () => {
+  const [bytes, letters] = ['%80a', '%C3%A4'].map((unit) => unit.repeat(600)) as [string, string];
+  expect(cpuMsOf(() => foldArgument(bytes))).toBeLessThan(
+    30 * cpuMsOf(() => foldArgument(letters)),
+  );
 });
 
 test('folding a text ten times as long takes about ten times the CPU time', () => {

@@ -1,6 +1,6 @@
 import type { DerivedKey } from '#contracts/permit';
 import { encodeArgument, unknownPosition, wholeAction } from '#permission-key';
-import { isPlainPath } from '#templates';
+import { decodePercents, isPlainPath } from '#templates';
 
 /**
  * The form in which arguments of calls and of deny rules are compared: Unicode NFC, small letters,
@@ -38,12 +38,10 @@ function foldLetters(argument: string): string {
 
 const encodedLetters = /(?:%[89A-Fa-f][0-9A-Fa-f])+|%(?:2[146-9BbCc]|3[ADad]|40)/g;
 
+/** Bytes that are not UTF-8 hold no letters. */
 function decodeTriplets(triplets: string): string {
-  try {
-    return decodeURIComponent(triplets);
-  } catch {
-    return triplets; // These bytes are not UTF-8, so they hold no letters.
-  }
+  const text = decodePercents(triplets);
+  return text.includes('\ufffd') ? triplets : text;
 }
 
 /** Removes blanks at both ends, also those that keys and paths encode: tabs, line breaks, spaces. */
@@ -78,12 +76,28 @@ export function argumentsOfKeys(keys: readonly DerivedKey[]): readonly string[] 
 /** A list in one of several positions leaves that position unknown. */
 function elementsOf(arg: string): string[] {
   const list = arg.startsWith('[') ? parseList(arg) : undefined;
-  if (list !== undefined) return [arg, ...list.map(encodeElement)];
+  if (list !== undefined) return [arg, ...list.map(encodeElement).flatMap(withRounded)];
   const positions = arg.split('/');
   const isList = (text: string) => text.startsWith('[') && parseList(text) !== undefined;
   return positions.some(isList)
     ? [positions.map((each) => (isList(each) ? unknownPosition : each)).join('/')]
-    : [arg];
+    : withRounded(arg);
+}
+
+/** A fraction of more digits than a double holds is also the number that most servers read. */
+function withRounded(arg: string): string[] {
+  const positions = arg
+    .split('/')
+    .map((each) => (longFraction.test(each) ? roundNumber(each) : each));
+  return [...new Set([arg, positions.join('/')])];
+}
+
+const longFraction = /^-?\d{1,400}\.\d{15,400}$|^-?\d{15,400}\.\d{1,400}$/;
+
+function roundNumber(text: string): string {
+  const number = Number(text);
+  // `String` writes both zeros as `0`.
+  return Number.isFinite(number) ? String(number) : text;
 }
 
 function parseList(arg: string): unknown[] | undefined {

@@ -4,7 +4,7 @@ import type { CompiledTemplate } from '#contracts/template';
 import type { HttpMethod } from '#contracts/vocabulary';
 import { actionOf, github, paramOf, templateOf } from '../../action.testing.ts';
 import { namesOf } from './deny-names.ts';
-import { listRequestNames } from './request-names.ts';
+import { listRequestNames, listShadowedNames } from './request-names.ts';
 import { isAtLeast } from './risks.ts';
 import { findOperations } from '#templates';
 
@@ -182,6 +182,28 @@ describe('a request that another template on the host lists', () => {
   test("is, for policy's own call of a tool, that tool of every MCP server on the host", () => {
     expect(namesAt([mail, tools], 'POST', '/mcp', { tool: 'wipe' })).toEqual(['tools:wipe delete']);
     expect(namesAt([mail, tools], 'POST', '/mcp', { tool: 'new' })).toEqual(['tools:new write']);
+  });
+});
+
+describe('an action whose values make its path that of another action of its template', () => {
+  const hub = templateOf(Object.values(github), { key: 'hub' });
+  const namesOfCall = (path: string) =>
+    listShadowedNames(['hub'], hub, { action: github.getUser, path, risk: 'read' }).map(
+      ({ action }) => action,
+    );
+
+  test('has the name of that action too, in any letter case', () => {
+    expect(namesOfCall('/users/me')).toEqual(['users.me']);
+    expect(namesOfCall('/users/ME')).toEqual(['users.me']);
+    expect(namesOfCall('/users/ann')).toEqual([]);
+  });
+
+  test('does not have the names of actions with the same path, which the body tells apart', () => {
+    const actions = ['a', 'b'].map((key) => actionOf(key, { method: 'POST', path: '/graphql' }));
+    const graph = templateOf(actions, { key: 'graph' });
+    expect(
+      listShadowedNames(['graph'], graph, { action: actions[0]!, path: '/graphql', risk: 'write' }),
+    ).toEqual([]);
   });
 });
 

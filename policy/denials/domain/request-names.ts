@@ -82,17 +82,22 @@ export function listRequestNames(
 
 /**
  * The names of an action call whose values make its path that of another action of its template, as
- * `users.get` of `me` is `users.me`. Servers run the operation with the most fixed segments.
+ * `users.get` of `me` is `users.me`, in any letter case. Servers run the operation with the most fixed
+ * segments.
  */
 export function listShadowedNames(
   services: readonly string[],
   template: CompiledTemplate,
   { action, path, risk }: { action: CompiledAction; path: string; risk: Risk },
 ): RatedName[] {
-  const operations = findOperations(template, { method: action.method, path })
-    .map((operation) => operation.action)
-    .filter(({ server }) => server?.url === action.server?.url);
-  if (operations.includes(action)) return [];
+  const request = { method: action.method, path };
+  const isElsewhere = ({ server }: CompiledAction) => server?.url !== action.server?.url;
+  const exactMatches = findOperations(template, request).map((each) => each.action);
+  // Actions that share the path as it is written are told apart by the body, as in GraphQL.
+  const others = exactMatches.includes(action) ? new Set(exactMatches) : new Set<CompiledAction>();
+  const operations = (findServedOperations(template, request) ?? [])
+    .map((each) => each.action)
+    .filter((each) => !others.has(each) && !isElsewhere(each));
   return operations.flatMap((operation) =>
     services.map((service) => ({
       service: encodeName(service),
