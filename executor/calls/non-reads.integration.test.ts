@@ -68,6 +68,22 @@ describe('an allowed non-read', () => {
     expect(outcomes.at(-1)?.data['audit_id']).toBe(done.kind === 'called' && done.auditId);
   });
 
+  test('is refused, and nothing is recorded or sent, when its form would be too large', async () => {
+    const names = Object.fromEntries(Array.from({ length: 25_000 }, (_, at) => [`m${at}`, '']));
+    const call = world.rawCall({
+      method: 'POST',
+      target: `${world.upstream.baseUrl}/form`,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: { ['n'.repeat(200)]: { nested: names } },
+    });
+    const intentsBefore = (await world.outbox('action.intent')).length;
+    const refusal = await execute(call).catch((error: unknown) => codeOf(error));
+
+    expect(refusal).toBe('too_large');
+    expect(await world.outbox('action.intent')).toHaveLength(intentsBefore);
+    expect(world.upstream.hits).toHaveLength(0);
+  });
+
   test('can be a GET whose risk makes it a non-read', async () => {
     await execute(world.actionCall('risky'));
 
