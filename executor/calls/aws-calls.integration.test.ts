@@ -276,7 +276,8 @@ describe('a call that is signed for AWS', () => {
     ],
   ])('is not sent with a secret %s', async ([, parts]) => {
     const name = `aws-${(count += 1)}`;
-    const body = { name, value: JSON.stringify(parts), allowed_hosts: [world.upstream.host] };
+    const value = JSON.stringify(parts);
+    const body = { name, value, allowed_hosts: [world.upstream.host], as_is: true };
     const { id } = await world.gateway.createSecret(
       { principal: world.admin, body },
       testDeadline(),

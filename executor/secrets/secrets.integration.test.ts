@@ -314,7 +314,7 @@ describe('connecting a service', () => {
 
 describe('the vault', () => {
   test('refuses to start with another master key, and starts when the old key is listed after the new key', async () => {
-    const startWithKeys = (MASTER_KEY: string) =>
+    const startWithKeys = async (MASTER_KEY: string) =>
       startExecutor(loadConfig(executorConfig, { ...world.variables, MASTER_KEY }));
     const other = randomBytes(32).toString('base64url');
     const refusal = await startWithKeys(other).catch((error: unknown) => error);

@@ -337,14 +337,13 @@ describe('an MCP server as a service', () => {
       }
     });
 
-    test('is stopped by a deny rule in every way to call its server', async () => {
+    test('is stopped by a deny rule, and so is every raw call to its server', async () => {
       const pattern = 'shifty:delete_repo:*';
       const rule = { identity_id: null, effect: 'deny', pattern };
       successfulBodyOf(await world.admin.post('/v1/rules', rule));
       const params = { repository: 'acme/site' };
       await untilResultIs('delete_repo', 'denied');
       server.answer = () => ({ content: [] });
-      expect((await call('sessions', 'delete_repo', params)).body.status).toBe('denied');
       const raw = {
         service: 'http',
         method: 'POST',

@@ -164,7 +164,10 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
     });
   const account = isByAccount ? await connectAccount() : missingAccount;
   await publish(document);
-  await connect(isByAccount ? { credentials: { connection: secret } } : {});
+  await connect({
+    ...(isByAccount && { credentials: { connection: secret } }),
+    ...(hasSite && { variables: { site: 'a' } }),
+  });
 
   const { requester, parent } = await createRequester(world, name, setting);
   const rule: Scene['rule'] = async (effect, pattern, more) =>
