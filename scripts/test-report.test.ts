@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
-import { findFilesToRepeat, mergeRepetition, parseReport, suiteOf } from './test-report.ts';
+import {
+  findFilesToRepeat,
+  findMissingFiles,
+  mergeRepetition,
+  parseFileList,
+  parseReport,
+  suiteOf,
+} from './test-report.ts';
 
 const reportOf = (
   status: string,
@@ -68,6 +75,15 @@ describe('the report of a test run', () => {
     expect(files.flatMap((file) => file.failed)).toEqual(failed);
     expect(isBroken).toBe(code === 1 && failed.length === 0);
   });
+});
+
+test('the files that a run left out are those that should run and are not in its report', () => {
+  const listText = JSON.stringify(['a.test.ts', 'b.test.ts'].map((file) => ({ file })));
+  const expected = parseFileList(listText);
+
+  expect(findMissingFiles(expected, parseReport(0, reportOf('passed', [])))).toEqual(['b.test.ts']);
+  expect(findMissingFiles(expected, parseReport(1, undefined))).toEqual(expected);
+  expect(parseFileList(undefined)).toEqual([]);
 });
 
 describe('the repetition of files that failed', () => {

@@ -35,6 +35,20 @@ export function parseReport(exitCode: number, reportText: string | undefined): R
   return { files, isBroken: exitCode !== 0 && files.every(({ failed }) => failed.length === 0) };
 }
 
+/** The files that the run should have run and did not, as when one of its processes died. */
+export function findMissingFiles(
+  expectedFiles: readonly string[],
+  { files }: RunResults,
+): string[] {
+  const reported = new Set(files.map(({ file }) => file));
+  return expectedFiles.filter((file) => !reported.has(file));
+}
+
+/** The files of a suite, from the list that vitest writes; a missing list is an empty one. */
+export function parseFileList(listText: string | undefined): string[] {
+  return (JSON.parse(listText ?? '[]') as { file: string }[]).map(({ file }) => file);
+}
+
 /** A file that breaks before its first test, or after its last one, counts as a failure. */
 function parseFile(result: Report['testResults'][number]): FileResults {
   const { name: file, status, startTime = 0, endTime = startTime, assertionResults } = result;

@@ -10,7 +10,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
-import { findFilesToRepeat, mergeRepetition, parseReport, suiteOf } from './test-report.ts';
+import {
+  findFilesToRepeat,
+  findMissingFiles,
+  mergeRepetition,
+  parseFileList,
+  parseReport,
+  suiteOf,
+} from './test-report.ts';
 import type { FileResults, RunResults } from './test-report.ts';
 import { checkSteps, runStep } from './steps.ts';
 import { wholeSweeps, wholeTimeoutMs } from './whole-sweeps.ts';
@@ -46,7 +53,7 @@ const resultsFolder = await mkdtemp(join(tmpdir(), 'action-gateway-results-'));
 try {
   for (const suite of suites.filter(isWanted)) {
     console.log(`\n# ${suite} tests`);
-    addResults(suite, await measure(suite, () => runFiles(suite)));
+    await runSuite(suite);
   }
   await repeatFailedFiles();
 } finally {
@@ -63,9 +70,40 @@ async function measure<T>(step: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
-function addResults(suite: string, results: RunResults): void {
+/**
+ * Runs a suite. When a process of the run dies, vitest leaves the rest of the files out and may report
+ * no failure for it, so the files that are missing run in a second run.
+ */
+async function runSuite(suite: string): Promise<void> {
+  const expectedFiles = await listFiles(suite);
+  let results = await measure(suite, () => runFiles(suite));
+  const missing = findMissingFiles(expectedFiles, results);
+  if (missing.length > 0) {
+    console.log(`\n# ${suite} tests, the rest: ${missing.length} files`);
+    unstable.push(`${suite} > the run ended before ${missing.length} of its files had run`);
+    const rest = await measure(`${suite}, the rest`, () => runFiles(suite, missing));
+    results = { files: [...results.files, ...rest.files], isBroken: rest.isBroken };
+    const stillMissing = findMissingFiles(expectedFiles, results);
+    failed.push(...stillMissing.map((file) => `${nameFile(file)} > the file was not run`));
+  }
   files.push(...results.files);
   if (results.isBroken) failed.push(`${suite}: the run itself, see above`);
+}
+
+async function listFiles(suite: string): Promise<string[]> {
+  const file = join(resultsFolder, 'files.json');
+  await rm(file, { force: true });
+  const args = ['list', '--filesOnly', `--json=${file}`, `--project=${suite}`];
+  const code = await runStep({ name: suite, command: 'vitest', args, env: suiteEnvironment() });
+  if (code !== 0) failed.push(`${suite}: its files cannot be listed, see above`);
+  return parseFileList(await readFile(file, 'utf8').catch(() => undefined));
+}
+
+function suiteEnvironment(): Readonly<Record<string, string>> {
+  return {
+    ...(seed !== '' && { TEST_SEED: seed }),
+    ...(isWholeRun ? wholeSweeps : { TEST_SUITE: 'fast' }),
+  };
 }
 
 /** Runs the files of a suite: all of them, or one after another those given. */
@@ -86,10 +124,7 @@ async function runFiles(suite: string, onlyFiles: readonly string[] = []): Promi
       ...(onlyFiles.length > 0 ? ['--maxWorkers=1'] : []),
       ...(isWholeRun ? [`--testTimeout=${wholeTimeoutMs}`] : []),
     ],
-    env: {
-      ...(seed !== '' && { TEST_SEED: seed }),
-      ...(isWholeRun ? wholeSweeps : { TEST_SUITE: 'fast' }),
-    },
+    env: suiteEnvironment(),
   });
   return parseReport(code, await readFile(file, 'utf8').catch(() => undefined));
 }
