@@ -22,7 +22,7 @@ const clientCodes = [
   'bad_client_secret',
   'invalid_client_id',
 ];
-/** Codes of trouble that passes, whatever status they come with (RFC 6749 §4.1.2.1, RFC 8628 §3.5). */
+/** Codes of temporary errors, with any status (RFC 6749 §4.1.2.1, RFC 8628 §3.5). */
 const passingCodes = [
   'temporarily_unavailable',
   'slow_down',
@@ -66,8 +66,8 @@ export function isPassingStatus(status: number): boolean {
 /**
  * Weighs an answer of a token endpoint that holds no token. The codes may stand anywhere in it: in
  * lists, below other members, at the head of a sentence, or as names of members. The code at its own
- * place counts before all others; a code of trouble that passes counts before the rest. Of a page (HTML, XML) only the status counts, because whatever
- * stands in front of the provider writes pages too.
+ * place counts before all others; a code of a temporary error counts before the rest. Of a page
+ * (HTML, XML) only the status counts, because proxies in front of a provider answer with pages too.
  */
 export function weighRefusal(
   { dead_grant_errors: deadErrors }: Pick<OauthProvider, 'dead_grant_errors'>,

@@ -89,8 +89,8 @@ function namesOf(services: readonly ModelService[], request: ModelRequest): Mode
 }
 
 /**
- * The operations that the request is: those that services list, if a template of ours or of an admin
- * lists it, and otherwise any operation of any service
+ * The operations that the request is: those that services list, if a built-in template or one that an
+ * admin published lists it, and otherwise any operation of any service
  * (docs/reference/permissions.md#what-a-deny-reaches).
  */
 function namesOfRequest(services: readonly ModelService[], request: ModelRequest): ModelName[] {

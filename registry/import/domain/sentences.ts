@@ -155,8 +155,15 @@ function splitSentences(text: string): string[] {
   while (rest !== '' && sentences.length < sentencesMax) {
     const sentence = /^.{10,}?(?<!\b(?:e\.g|i\.e|vs|incl))[.!?](?=\s)/.exec(rest)?.[0] ?? rest;
     rest = rest.slice(sentence.length).trimStart();
-    const words = sentence.replace(/[.\s]+$/, '');
+    const words = withoutFullStops(sentence);
     if (/[\p{L}\p{N}]/u.test(words)) sentences.push(words);
   }
   return sentences;
+}
+
+/** An expression for this would take time that grows with the square of a run of full stops. */
+function withoutFullStops(sentence: string): string {
+  let { length } = sentence;
+  while (length > 0 && /[.\s]/.test(sentence.charAt(length - 1))) length -= 1;
+  return sentence.slice(0, length);
 }
