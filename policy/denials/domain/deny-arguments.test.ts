@@ -55,6 +55,14 @@ test.for<[address: string, expected: string[]]>([
   expect(addressArguments(address)).toEqual(expected);
 });
 
+test('a value of many slashes takes little time, whatever stands between them', () => {
+  const timeOf = (unit: string) => {
+    const key = actionKey('mail', 'send', unit.repeat(2_000));
+    return cpuMsOf(() => argumentsOfKeys([key]));
+  };
+  expect(timeOf('[/')).toBeLessThan(10 * timeOf('a/'));
+});
+
 test('folding bytes that are not UTF-8 takes little longer than folding letters', () => {
   const [bytes, letters] = ['%80a', '%C3%A4'].map((unit) => unit.repeat(600)) as [string, string];
   expect(cpuMsOf(() => foldArgument(bytes))).toBeLessThan(

@@ -1,4 +1,5 @@
 import type { DerivedKey } from '#contracts/permit';
+import { scopeLimits } from '#contracts/scope-param';
 import { encodeArgument, unknownPosition, wholeAction } from '#permission-key';
 import { decodePercents, isPlainPath } from '#templates';
 
@@ -78,6 +79,8 @@ function elementsOf(arg: string): string[] {
   const list = arg.startsWith('[') ? parseList(arg) : undefined;
   if (list !== undefined) return [arg, ...list.map(encodeElement).flatMap(withRounded)];
   const positions = arg.split('/');
+  // A key has few positions. More slashes are those of one value, such as a path.
+  if (positions.length > scopeLimits.positions) return withRounded(arg);
   const isList = (text: string) => text.startsWith('[') && parseList(text) !== undefined;
   return positions.some(isList)
     ? [positions.map((each) => (isList(each) ? unknownPosition : each)).join('/')]
