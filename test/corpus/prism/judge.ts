@@ -65,7 +65,7 @@ export async function testDocument(name: string, sampling: Sampling): Promise<Ve
   await using mock = await startPrismMock(adaptToMock(documentPart));
   await using egress = openEgress({ allow: parseEgressAllow(new URL(mock.url).host) });
   const sendRequest = (request: BuiltRequest) =>
-    sendToMock(egress, request, testedDocument.credential);
+    sendToMock(egress, request, testedDocument.credentials);
 
   const rejected: string[] = [];
   const acceptedMalformed: string[] = [];
@@ -128,12 +128,12 @@ function validateAndBuild(
 async function sendToMock(
   egress: Egress,
   { method, url, headers, body }: BuiltRequest,
-  credential: TestedDocument['credential'],
+  credentials: TestedDocument['credentials'],
 ): Promise<string | undefined> {
   const answer = await egress.request({
     method,
     url,
-    headers: credential === null ? headers : [...headers, credential],
+    headers: [...headers, ...credentials],
     body: body ?? undefined,
   });
   return objectionOf(answer);
