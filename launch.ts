@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 
-import { natsAccounts } from '#bus';
+import { createLocalTransport, natsAccounts } from '#bus';
+import type { InProcess } from '#bus';
 import { defineConfig, keyNames, loadConfig } from '#config';
 import type { Config, ConfigSpec, Environment, SettingName } from '#config';
 import { components } from '#contracts/vocabulary';
@@ -219,19 +220,26 @@ function makeMissingKeys(
 
 /**
  * Starts all eight components on the servers that `startBacking` has prepared: auth first, the
- * gateway last.
+ * gateway last. They call each other without NATS unless `areCallsLocal` is false.
  */
 export async function startComponents(
   environment: Environment,
-  { onCall }: Pick<ServerOptions, 'onCall'> = {},
+  {
+    onCall,
+    areCallsLocal = true,
+  }: Pick<ServerOptions, 'onCall'> & { areCallsLocal?: boolean } = {},
 ): Promise<Omit<Running, 'failed'>> {
   await using startup = new AsyncDisposableStack();
   const settings = { SHUTDOWN_PAUSE_SECONDS: '0', ...environment };
+  const inProcess = areCallsLocal ? { local: createLocalTransport() } : {};
   const start = async <N extends SettingName, R extends RunningComponent>(
     spec: ConfigSpec<N>,
-    startComponent: (config: Config<N>) => Promise<R>,
+    startComponent: (config: Config<N>, inProcess: InProcess) => Promise<R>,
     extraEnvironment: Environment = {},
-  ) => startup.use(await startComponent(loadConfig(spec, { ...settings, ...extraEnvironment })));
+  ) => {
+    const config = loadConfig(spec, { ...settings, ...extraEnvironment });
+    return startup.use(await startComponent(config, inProcess));
+  };
 
   // auth starts first, because its address is known only once it listens. Components that send
   // requests to the internet must not send any to that address.
@@ -251,7 +259,7 @@ export async function startComponents(
   await Promise.all(starting);
   const gateway = await start(
     gatewayConfig,
-    (config) => startGateway(config, { onCall }),
+    (config) => startGateway(config, { ...inProcess, onCall }),
     oauthEnvironment,
   );
 

@@ -1,5 +1,5 @@
 import { connectBus, createClient, deadlineIn, serve } from '#bus';
-import type { Client } from '#bus';
+import type { Client, InProcess } from '#bus';
 import { approvals } from '#contracts/bus/approvals';
 import { auth } from '#contracts/bus/auth';
 import type { OrgSettings } from '#contracts/bus/auth';
@@ -33,7 +33,10 @@ const searchTextsMax = 500;
  * new requests, finishes the current requests, stops the clocks, finishes the running replays or
  * leaves them to another replica, then closes the relay, the bus and the database.
  */
-export async function startApprovals(config: ApprovalsConfig): Promise<RunningComponent> {
+export async function startApprovals(
+  config: ApprovalsConfig,
+  { local }: InProcess = {},
+): Promise<RunningComponent> {
   const logger = createLogger({ component: 'approvals', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
@@ -44,7 +47,7 @@ export async function startApprovals(config: ApprovalsConfig): Promise<RunningCo
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     }),
   );
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'approvals' }));
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'approvals', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'approvals', logger }));
 
   const authClient = createClient(bus, auth);

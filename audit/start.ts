@@ -1,4 +1,5 @@
 import { connectBus, connectReader, serve } from '#bus';
+import type { InProcess } from '#bus';
 import { audit } from '#contracts/bus/audit';
 import { openDatabase } from '#database';
 import type { RunningComponent } from '#process';
@@ -13,7 +14,10 @@ import { startReadingAgain } from './unreadable/read-again.ts';
 import { startForgettingUsage } from './usage/forget-usage.ts';
 
 /** Starts the audit component. Disposing the result stops its parts in reverse order. */
-export async function startAudit(config: AuditConfig): Promise<RunningComponent> {
+export async function startAudit(
+  config: AuditConfig,
+  { local }: InProcess = {},
+): Promise<RunningComponent> {
   const logger = createLogger({ component: 'audit', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
@@ -25,7 +29,7 @@ export async function startAudit(config: AuditConfig): Promise<RunningComponent>
       planEachTime: true,
     }),
   );
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit' }));
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit', local }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'audit' }));
   const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());
   const deps: Deps = { db, logger, readPrincipal };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { connectBus, serve } from '#bus';
+import type { InProcess } from '#bus';
 import { deriveBaseUrl, principalKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
 import type { DecisionStatement } from '#contracts/decision';
@@ -41,7 +42,10 @@ const pruneEveryMs = 3_600_000;
  * Starts the auth component. In a new deployment it first creates the org and its admin.
  * Disposing the result stops everything in the reverse order.
  */
-export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
+export async function startAuth(
+  config: AuthConfig,
+  { local }: InProcess = {},
+): Promise<RunningAuth> {
   const logger = createLogger({ component: 'auth', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
@@ -52,7 +56,7 @@ export async function startAuth(config: AuthConfig): Promise<RunningAuth> {
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     }),
   );
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'auth' }));
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'auth', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'auth', logger }));
 
   const baseUrl = new URL(deriveBaseUrl(config)).origin;

@@ -1,6 +1,6 @@
 import { startExecutorBeats } from '#beats';
 import { connectBus, createClient, openFileWriter, serve } from '#bus';
-import type { Bus, Handlers } from '#bus';
+import type { Bus, Handlers, InProcess } from '#bus';
 import { deriveBaseUrl } from '#config';
 import { approvals } from '#contracts/bus/approvals';
 import { auth } from '#contracts/bus/auth';
@@ -55,9 +55,9 @@ const sweepEveryMs = 5_000;
 export async function startExecutor(
   config: ExecutorConfig,
   /**
-   * For tests: after how many failures the circuit breaker opens for an upstream, and for how long.
+   * `breaker` is for tests: after how many failures the circuit breaker opens for an upstream, and for how long.
    */
-  { breaker }: Pick<EgressOptions, 'breaker'> = {},
+  { breaker, local }: InProcess & Pick<EgressOptions, 'breaker'> = {},
 ): Promise<RunningComponent> {
   const logger = createLogger({ component: 'executor', level: config.LOG_LEVEL });
   const masterKeys = readMasterKeys(config.MASTER_KEY);
@@ -66,7 +66,7 @@ export async function startExecutor(
   await using startup = new AsyncDisposableStack();
   const db = startup.use(openOwnDatabase(config));
   const vault = await openVault({ db, masterKeys, logger });
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor' }));
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor', local }));
   const egress = startup.use(openEgress({ ...egressSettings, breaker, logger }));
   const jq = startup.use(createJqPool());
   const relay = startup.use(startRelay({ db, bus, owner: 'executor', logger }));

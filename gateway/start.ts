@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { followExecutors } from '#beats';
 import { connectBus, createClient, createRepetitionBudget, openFileReader } from '#bus';
-import type { Bus } from '#bus';
+import type { Bus, InProcess } from '#bus';
 import { ConfigError } from '#config';
 import { approvals } from '#contracts/bus/approvals';
 import { audit } from '#contracts/bus/audit';
@@ -53,12 +53,12 @@ export interface RunningGateway extends RunningComponent {
  */
 export async function startGateway(
   config: GatewayConfig,
-  options: ServerOptions = {},
+  { local, ...options }: InProcess & ServerOptions = {},
 ): Promise<RunningGateway> {
   const logger = createLogger({ component: 'gateway', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'gateway' }));
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'gateway', local }));
   const componentClients = createClients(bus);
   const readiness = startup.use(
     await watchReadiness({ checks: createCallChecks(bus, componentClients), logger }),

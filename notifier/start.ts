@@ -1,4 +1,5 @@
 import { connectBus, connectReader, serve } from '#bus';
+import type { InProcess } from '#bus';
 import { notifier } from '#contracts/bus/notifier';
 import { feedSubject } from '#contracts/events';
 import { openDatabase } from '#database';
@@ -25,7 +26,10 @@ const retentionDays = 7;
 const deliveryRetentionDays = 30;
 
 /** Starts the notifier: it consumes events, writes the feed and delivers webhooks. */
-export async function startNotifier(config: NotifierConfig): Promise<RunningComponent> {
+export async function startNotifier(
+  config: NotifierConfig,
+  { local }: InProcess = {},
+): Promise<RunningComponent> {
   const logger = createLogger({ component: 'notifier', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
@@ -36,7 +40,7 @@ export async function startNotifier(config: NotifierConfig): Promise<RunningComp
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     }),
   );
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'notifier' }));
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'notifier', local }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'notifier' }));
   const egress = startup.use(openEgress({ ...readEgressSettings(config), logger }));
   const relay = startup.use(startRelay({ db, bus, owner: 'notifier', logger }));

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 
 import { connectBus, connectReader, createClient, serve } from '#bus';
+import type { InProcess } from '#bus';
 import { gapKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
 import { executor } from '#contracts/bus/executor';
@@ -39,8 +40,8 @@ const pruneEveryMs = 3_600_000;
  */
 export async function startPolicy(
   config: PolicyConfig,
-  /** For tests: a clock that is wrong. */
-  { now = Date.now }: { now?: () => number } = {},
+  /** `now` is for tests: a clock that is wrong. */
+  { now = Date.now, local }: InProcess & { now?: () => number } = {},
 ): Promise<RunningComponent> {
   const logger = createLogger({ component: 'policy', level: config.LOG_LEVEL });
 
@@ -52,7 +53,7 @@ export async function startPolicy(
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     }),
   );
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'policy' }));
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'policy', local }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'policy' }));
   const relay = startup.use(startRelay({ db, bus, owner: 'policy', logger }));
 

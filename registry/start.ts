@@ -1,4 +1,5 @@
 import { connectBus, createClient, serve } from '#bus';
+import type { InProcess } from '#bus';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
 import { openDatabase } from '#database';
@@ -36,7 +37,10 @@ const refreshEveryMs = 10_000;
  * Builds the dependencies, loads the built-in templates and starts to answer requests. Disposing
  * the result stops everything in reverse order.
  */
-export async function startRegistry(config: RegistryConfig): Promise<RunningComponent> {
+export async function startRegistry(
+  config: RegistryConfig,
+  { local }: InProcess = {},
+): Promise<RunningComponent> {
   const logger = createLogger({ component: 'registry', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
@@ -47,7 +51,7 @@ export async function startRegistry(config: RegistryConfig): Promise<RunningComp
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     }),
   );
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'registry' }));
+  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'registry', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 
   const { compile, readTools } = startup.use(createCompiler({ egressAllow: config.EGRESS_ALLOW }));

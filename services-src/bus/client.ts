@@ -17,6 +17,7 @@ import { subjectOf } from '../contracts/define.ts';
 import type { Contract, EndpointSpec } from '../contracts/define.ts';
 import { readTolerantly } from '../contracts/tolerant.ts';
 import { startSpan } from '../telemetry/span.ts';
+import { findLocalResponder } from './ask-locally.ts';
 import type { Bus } from './connect.ts';
 import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
@@ -67,51 +68,41 @@ export function createClient<C extends Contract>(bus: Bus, contract: C): Client<
   const methods = Object.entries(contract.endpoints).map(([name, endpoint]) => [
     name,
     (request: unknown, deadline: Deadline) =>
-      callEndpoint(bus, subjectOf(contract, name), { endpoint, request, deadline, budget }),
+      callEndpoint(bus, { contract, name, endpoint }, { request, deadline, budget }),
   ]);
   return Object.fromEntries(methods) as Client<C>;
 }
 
+interface CalledEndpoint {
+  readonly contract: Contract;
+  readonly name: string;
+  readonly endpoint: EndpointSpec;
+}
+
 async function callEndpoint(
   bus: Bus,
-  subject: string,
+  { contract, name, endpoint }: CalledEndpoint,
   {
-    endpoint,
     request,
     deadline,
     budget,
   }: {
-    endpoint: EndpointSpec;
     request: unknown;
     deadline: Deadline;
     budget: RepetitionBudget;
   },
 ): Promise<unknown> {
+  const subject = subjectOf(contract, name);
   const timeoutMs = Math.min(endpoint.timeoutMs, deadline.remainingMs());
   if (timeoutMs === 0) throw new AppError('unavailable', `No time left to call ${subject}.`);
 
   return startSpan(subject, { kind: SpanKind.CLIENT }, async (span) => {
     try {
-      const body = JSON.stringify(withCritical(endpoint.request, request));
-      const send = (withinMs: number) => {
-        const headers = createHeaders();
-        propagation.inject(context.active(), headers, traceSetter);
-        const onSend = (leftMs: number) => headers.set(timeoutHeader, String(leftMs));
-        return bus.requests.request(subject, body, { timeoutMs: withinMs, headers, onSend });
-      };
-      const sendAgainAfterLoss = (withinMs: number) =>
-        sendDespiteLosses({ withinMs, budget, send });
+      const askLocally = findLocalResponder(bus, { contract, name, endpoint }, request);
+      const askBus = createBusRequest(bus, { subject, endpoint, request, budget });
       const askOnce = async (leftMs: number) => {
-        const reply = await (endpoint.repeatable === false
-          ? send(leftMs)
-          : sendUpToTwice({
-              timeoutMs: leftMs,
-              budget,
-              send: sendAgainAfterLoss,
-              isRefusal: isReplicaRefusal,
-            }));
-        throwIfError(reply);
-        return parseAnswer(endpoint, reply);
+        const answer = await askLocally?.(leftMs);
+        return answer === undefined ? askBus(leftMs) : answer.response;
       };
       return await askUntilRead(deadlineIn(timeoutMs), askOnce);
     } catch (thrown) {
@@ -122,6 +113,39 @@ async function callEndpoint(
       span.end();
     }
   });
+}
+
+/** Returns a function that asks over NATS, and throws what the other component refuses. */
+function createBusRequest(
+  bus: Bus,
+  {
+    subject,
+    endpoint,
+    request,
+    budget,
+  }: { subject: string; endpoint: EndpointSpec; request: unknown; budget: RepetitionBudget },
+): (leftMs: number) => Promise<unknown> {
+  let body: string | undefined;
+  const send = (withinMs: number) => {
+    body ??= JSON.stringify(withCritical(endpoint.request, request));
+    const headers = createHeaders();
+    propagation.inject(context.active(), headers, traceSetter);
+    const onSend = (leftMs: number) => headers.set(timeoutHeader, String(leftMs));
+    return bus.requests.request(subject, body, { timeoutMs: withinMs, headers, onSend });
+  };
+  const sendAgainAfterLoss = (withinMs: number) => sendDespiteLosses({ withinMs, budget, send });
+  return async (leftMs) => {
+    const reply = await (endpoint.repeatable === false
+      ? send(leftMs)
+      : sendUpToTwice({
+          timeoutMs: leftMs,
+          budget,
+          send: sendAgainAfterLoss,
+          isRefusal: isReplicaRefusal,
+        }));
+    throwIfError(reply);
+    return parseAnswer(endpoint, reply);
+  };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Component } from '../contracts/vocabulary.ts';
 import { readerOf } from './accounts.ts';
 import type { BusUser } from './accounts.ts';
 import { isNatsNewEnough, oldestNatsVersion } from './nats-version.ts';
+import type { InProcess, LocalTransport } from './local.ts';
 import { openOutbox } from './outbox.ts';
 import type { Outbox } from './outbox.ts';
 import { openRequests } from './requests.ts';
@@ -15,21 +16,23 @@ export interface Bus extends AsyncDisposable {
   readonly nats: NatsConnection;
   readonly requests: Requests;
   readonly outbox: Outbox;
+  /** How this component reaches components of the same process without NATS. */
+  readonly local?: { readonly caller: Component; readonly transport: LocalTransport };
 }
 
 /**
  * Logs in to NATS as one component. Each component has its own inbox prefix, so that its NATS user
  * can be limited to its own replies. The connection reconnects for ever; while it is down, requests
- * fail as `unavailable`.
+ * fail as `unavailable`. Requests to components of the same process go through `local`, if given.
  */
 export async function connectBus({
   url,
   name,
-}: {
-  url: string;
-  name: Component | 'provision';
-}): Promise<Bus> {
-  return logIn({ ...parseNatsUrl(url), name });
+  local,
+}: InProcess & { readonly url: string; readonly name: Component | 'provision' }): Promise<Bus> {
+  const bus = await logIn({ ...parseNatsUrl(url), name });
+  if (local === undefined || name === 'provision') return bus;
+  return { ...bus, local: { caller: name, transport: local } };
 }
 
 /**

@@ -8,6 +8,8 @@ export type { Bus } from './connect.ts';
 export { openFileReader, openFileWriter, provisionFiles } from './files.ts';
 export type { FileReader, FileWriter } from './files.ts';
 export { deadlineIn } from './deadline.ts';
+export { createLocalTransport } from './local.ts';
+export type { InProcess } from './local.ts';
 export type { Deadline } from './deadline.ts';
 export { createRepetitionBudget } from './repetition.ts';
 export type { RepetitionBudget } from './repetition.ts';

@@ -1,0 +1,115 @@
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { Context } from '@opentelemetry/api';
+
+import { AppError, askAgain, unknownCritical } from '#errors';
+import { takeCritical } from '../contracts/critical.ts';
+import type { EndpointSpec } from '../contracts/define.ts';
+import { readTolerantly } from '../contracts/tolerant.ts';
+import type { Component } from '../contracts/vocabulary.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { startSpan } from '../telemetry/span.ts';
+import { deadlineIn } from './deadline.ts';
+import type { Deadline } from './deadline.ts';
+
+/**
+ * NATS refuses a larger message. The server answers with a typed error in place of a larger reply,
+ * so that the caller is not left without an answer.
+ */
+export const replyBytesMax = 4 * 1024 * 1024 - 4096;
+
+/** The largest request, as NATS allows it (`max_payload`). */
+export const requestBytesMax = 4 * 1024 * 1024;
+
+export type AnyHandler = (
+  request: unknown,
+  deadline: Deadline,
+  caller: Component,
+) => Promise<unknown>;
+
+export interface ServedEndpoint {
+  /** The endpoint's subject, without the caller. */
+  readonly subject: string;
+  readonly endpoint: EndpointSpec;
+  readonly handler: AnyHandler;
+  readonly logger: Logger;
+  readonly onDatabaseLost: () => void;
+}
+
+export interface IncomingRequest {
+  readonly caller: Component;
+  /** Unset when the caller sets no limit of its own. */
+  readonly timeoutMs: number | undefined;
+  /** The span of the caller; unset when it is the active one. */
+  readonly parent?: Context;
+  /** @throws AppError `invalid_request` when the request is not JSON */
+  readonly readJson: () => unknown;
+}
+
+/** How an answer reaches the caller. `reply` may refuse an answer by throwing an AppError. */
+export interface Replies {
+  readonly reply: (response: unknown) => void;
+  readonly refuse: (error: AppError, options: { isDatabaseLost: boolean }) => void;
+}
+
+/** Never rejects: every outcome, expected or not, becomes a reply. */
+export async function answerRequest(
+  { subject, endpoint, handler, logger, onDatabaseLost }: ServedEndpoint,
+  { caller, timeoutMs, parent, readJson }: IncomingRequest,
+  { reply, refuse }: Replies,
+): Promise<void> {
+  const spanOptions = { kind: SpanKind.SERVER, ...(parent && { parent }) };
+  await startSpan(subject, spanOptions, async (span) => {
+    try {
+      const request = parseRequest(endpoint, readJson());
+      const deadline = deadlineIn(Math.min(timeoutMs ?? Infinity, endpoint.timeoutMs));
+      const response = await handler(request, deadline, caller);
+      reply(parseResponse(endpoint, response));
+    } catch (thrown) {
+      const error = AppError.from(thrown);
+      const isDatabaseLost = error.code === 'unavailable' && error !== thrown;
+      if (isDatabaseLost) onDatabaseLost();
+      span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
+      if (error.code === 'internal') {
+        logger.error({ err: error.cause ?? error, subject, caller }, 'request failed');
+      }
+      refuse(error, { isDatabaseLost });
+    } finally {
+      span.end();
+    }
+  });
+}
+
+export function answerTooLargeError(): AppError {
+  return new AppError('too_large', 'The answer is too large to return; ask for less of it.');
+}
+
+/**
+ * Refuses a request that does not match the contract. A later release may have sent it, so the
+ * refusal tells the caller to try another replica first (`askAgain`).
+ */
+function parseRequest(endpoint: EndpointSpec, json: unknown): unknown {
+  const { unknown, rest } = takeCritical(endpoint.request, json);
+  if (unknown.length > 0) throw unknownCritical(unknown);
+  const parsedMessage = readTolerantly(endpoint.request, rest);
+  if (parsedMessage.success) return parsedMessage.data;
+  const issues = parsedMessage.error.issues.slice(0, 20).map((issue) => ({
+    path: issue.path.join('.'),
+    message: issue.message,
+  }));
+  throw askAgain(
+    new AppError('invalid_request', 'The request does not match the contract.', {
+      details: { issues },
+    }),
+  );
+}
+
+/**
+ * Removes members that the contract does not declare. Values that only another release knows are
+ * kept, because what the component answers may have been stored by that release.
+ */
+function parseResponse(endpoint: EndpointSpec, response: unknown): unknown {
+  if (endpoint.hot) return response;
+  const parsedMessage = readTolerantly(endpoint.response, response, 'pass');
+  if (!parsedMessage.success) throw parsedMessage.error;
+  return parsedMessage.data;
+}

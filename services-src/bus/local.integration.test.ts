@@ -1,0 +1,211 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { auth } from '#contracts/bus/auth';
+import { defineContract } from '#contracts/define';
+import type { Component } from '#contracts/vocabulary';
+import { AppError } from '#errors';
+import { createTestEnvironment } from '../../test/support/environment.ts';
+import type { TestEnvironment } from '../../test/support/environment.ts';
+import { createClient, createLocalTransport, deadlineIn, serve } from './index.ts';
+import type { Bus } from './index.ts';
+
+let environment: TestEnvironment;
+beforeAll(async () => {
+  environment = await createTestEnvironment({ serverLogLevel: 'silent' });
+});
+afterAll(() => environment[Symbol.asyncDispose]());
+
+const logger = pino({ level: 'silent' });
+const { ping, getMe } = auth.endpoints;
+/** Both are endpoints for the gateway alone, and answers of `getMe` are not checked on the way. */
+const contract = defineContract('auth', { ping, getMe: { ...getMe, hot: true } });
+type Answer = (request: { principal: string }) => Promise<unknown>;
+
+/** No handler here reads it. */
+const anyPrincipal = 'p'.repeat(40);
+const transports = ['bus', 'local transport'] as const;
+
+interface Link {
+  connect(component: Component): Promise<Bus>;
+}
+
+/** Connects components that are in one process, and reach each other in the way of that name. */
+function openLink(name: (typeof transports)[number]): Link {
+  const transport = createLocalTransport();
+  return {
+    async connect(component) {
+      const bus = await environment.connect(component);
+      return name === 'bus' ? bus : { ...bus, local: { caller: component, transport } };
+    },
+  };
+}
+
+async function serveAuth(bus: Bus, answer: Answer, { inFlightMax = 64 } = {}) {
+  const handlers = { ping: async () => ({}), getMe: answer };
+  return serve(bus, contract, handlers as never, { logger, inFlightMax });
+}
+
+async function connectGateway(link: Link) {
+  const bus = await link.connect('gateway');
+  const client = createClient(bus, contract);
+  return {
+    bus,
+    ask: (principal = anyPrincipal, ms = 30_000): Promise<unknown> =>
+      client.getMe({ principal }, deadlineIn(ms)),
+  };
+}
+
+describe.for(transports)('a request over the %s', (name) => {
+  const link = openLink(name);
+
+  test('is answered with what its answer would be as JSON', async () => {
+    const kept = { list: [1, undefined], absent: undefined, at: new Date(0) };
+    await using _auth = await serveAuth(await link.connect('auth'), async () => kept);
+    const { ask } = await connectGateway(link);
+
+    const answer = (await ask()) as { list: unknown[] };
+
+    expect(answer).toStrictEqual({ list: [1, null], at: '1970-01-01T00:00:00.000Z' });
+    answer.list.push('changed by the caller');
+    expect(kept.list).toHaveLength(2);
+    expect(await ask()).toStrictEqual({ list: [1, null], at: '1970-01-01T00:00:00.000Z' });
+  });
+
+  test('that does not match the contract never reaches the handler', async () => {
+    let askedCount = 0;
+    await using _auth = await serveAuth(await link.connect('auth'), async () => {
+      askedCount += 1;
+      return {};
+    });
+    const { ask } = await connectGateway(link);
+    await expect(ask(7 as never)).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { issues: [{ path: 'principal' }] },
+    });
+    expect(askedCount).toBe(0);
+  });
+
+  test('from a component that the contract does not name is refused', async () => {
+    const narrower = defineContract('auth', { getMe: { ...getMe, callers: ['audit'] } });
+    const bus = await link.connect('auth');
+    const handlers = { getMe: async () => ({}) };
+    await using _serving = await serve(bus, narrower, handlers as never, { logger });
+    const { ask } = await connectGateway(link);
+    await expect(ask()).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  test('fails with the error of the handler, without what is for its log alone', async () => {
+    await using _auth = await serveAuth(await link.connect('auth'), async () => {
+      const cause = new Error('CANARY-cause');
+      throw new AppError('not_found', 'There is none.', { details: { hint: ['x'] }, cause });
+    });
+    const { ask } = await connectGateway(link);
+    const error = await ask().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AppError);
+    expect(error).toMatchObject({ code: 'not_found', message: 'There is none.' });
+    expect((error as AppError).details).toEqual({ hint: ['x'] });
+    expect((error as AppError).cause).toBeUndefined();
+  });
+
+  test('fails as internal when the handler fails in an unexpected way', async () => {
+    await using _auth = await serveAuth(await link.connect('auth'), async () => {
+      throw new TypeError('CANARY-detail');
+    });
+    const { ask } = await connectGateway(link);
+    const error = await ask().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'internal' });
+    expect(JSON.stringify(error) + String(error)).not.toContain('CANARY');
+  });
+
+  test('without an answer ends at its deadline, as one that may have arrived', async () => {
+    const hanging = Promise.withResolvers<unknown>();
+    await using _auth = await serveAuth(await link.connect('auth'), () => hanging.promise);
+    const { ask } = await connectGateway(link);
+    await expect(ask(anyPrincipal, 200)).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { component: 'auth', lost: true },
+    });
+    hanging.resolve({});
+  });
+
+  test('is refused while its component has as many in hand as it takes', async () => {
+    const hanging = Promise.withResolvers<unknown>();
+    const bus = await link.connect('auth');
+    await using _auth = await serveAuth(bus, () => hanging.promise, { inFlightMax: 8 });
+    const { ask } = await connectGateway(link);
+    const held = Array.from({ length: 20 }, () => ask().catch((error: unknown) => error));
+    const refusals = await Promise.all(held.slice(8));
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({ details: { component: 'auth', busy: true } });
+    }
+    hanging.resolve({});
+    await Promise.all(held);
+    await expect(ask()).resolves.toEqual({});
+  });
+
+  test('whose answer is larger than the bus carries is refused as too large', async () => {
+    const answer = { text: '\u0001'.repeat(700_000) };
+    await using _auth = await serveAuth(await link.connect('auth'), async () => answer);
+    const { ask } = await connectGateway(link);
+    await expect(ask()).rejects.toMatchObject({ code: 'too_large' });
+  });
+
+  test('is answered before its component has stopped', async () => {
+    const entered = Promise.withResolvers<void>();
+    const going = Promise.withResolvers<void>();
+    const auth = await serveAuth(await link.connect('auth'), async () => {
+      entered.resolve();
+      await going.promise;
+      return { is: 'done' };
+    });
+    const { ask } = await connectGateway(link);
+    const answer = ask();
+    await entered.promise;
+    let hasStopped = false;
+    const stopping = auth[Symbol.asyncDispose]().then(() => (hasStopped = true));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(hasStopped).toBe(false);
+    going.resolve();
+    await expect(answer).resolves.toEqual({ is: 'done' });
+    await stopping;
+  });
+});
+
+describe('a component of the same process', () => {
+  test('is asked without a message to NATS', async () => {
+    const link = openLink('local transport');
+    await using _auth = await serveAuth(await link.connect('auth'), async () => ({}));
+    const { ask, bus } = await connectGateway(link);
+    const sentBefore = bus.nats.stats().outMsgs;
+    for (let n = 0; n < 10; n += 1) await ask();
+    expect(bus.nats.stats().outMsgs).toBe(sentBefore);
+  });
+
+  test('that takes no requests leaves them to another replica', async () => {
+    const link = openLink('local transport');
+    const bus = await link.connect('auth');
+    const own = await serveAuth(bus, async () => ({ is: 'own' }));
+    await using _other = await serveAuth(await environment.connect('auth'), async () => ({
+      is: 'other',
+    }));
+    const { ask } = await connectGateway(link);
+    expect(await ask()).toEqual({ is: 'own' });
+    await own[Symbol.asyncDispose]();
+    expect(await ask()).toEqual({ is: 'other' });
+  });
+
+  test('that has lost its database leaves what may be repeated to another replica', async () => {
+    const link = openLink('local transport');
+    const lost = Object.assign(new Error('connection lost'), { code: 'ECONNREFUSED' });
+    await using _own = await serveAuth(await link.connect('auth'), async () => {
+      throw lost;
+    });
+    await using _other = await serveAuth(await environment.connect('auth'), async () => ({
+      is: 'other',
+    }));
+    const { ask } = await connectGateway(link);
+    // NATS chooses one of the two replicas for each attempt.
+    expect(await ask()).toEqual({ is: 'other' });
+  });
+});
