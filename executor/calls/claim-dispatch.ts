@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto';
 
 import type { Sql } from '#database';
-import { appendEvent } from '#events';
+import { prepareEvent } from '#events';
+import type { EventRow } from '#events';
 import { v7 as uuidv7 } from 'uuid';
 
 import type { Deps } from '../deps.ts';
-import { deleteExpiredDispatch, insertDispatch, renewLease, takeOverRead } from './dispatch.sql.ts';
+import {
+  deleteExpiredDispatch,
+  insertDispatch,
+  insertDispatchAndEvent,
+  renewLease,
+  takeOverRead,
+} from './dispatch.sql.ts';
+import type { NewDispatch } from './dispatch.sql.ts';
 import { findIdempotencyKey, insertIdempotencyKey } from './idempotency.sql.ts';
 import { createIntentEvent } from './audit-entry.ts';
 import type { PermitOrGap } from '../request/permit.ts';
@@ -44,37 +52,20 @@ export async function claimDispatch(
   const leaseToken = uuidv7();
   const claimedAt = performance.now();
   const audience = audienceOf(permit);
+  const { row: intent } = prepareEvent(createIntentEvent({ orgId, auditId: jti, audience, entry }));
+  const dispatch = {
+    dispatchId,
+    orgId,
+    identityId: permit.identityId,
+    callDigest,
+    auditId: jti,
+    audit: JSON.stringify(entry),
+    audience,
+    leaseToken,
+    mayRepeat: false,
+  };
   try {
-    const suspendedCall = await db.transaction(async (tx) => {
-      const idempotencyRow = await claimKey(tx, permit, {
-        dispatchId,
-        approvalId: permit.approvalId,
-      });
-      if (idempotencyRow.kind === 'suspended') return idempotencyRow;
-      if (idempotencyRow.kind === 'elsewhere') throw new AlreadyTaken(idempotencyRow.dispatchId);
-      const { identityId } = permit;
-      const auditJson = JSON.stringify(entry);
-      const dispatch = {
-        dispatchId,
-        orgId,
-        identityId,
-        callDigest,
-        auditId: jti,
-        audit: auditJson,
-        audience,
-        leaseToken,
-        mayRepeat: false,
-      };
-      // Sends both statements at once to save a round trip. A rollback undoes both.
-      const [isFirst] = await Promise.all([
-        insertDispatch(tx, dispatch),
-        appendEvent(tx, createIntentEvent({ orgId, auditId: jti, audience, entry })),
-      ]);
-      if (!isFirst) throw new AlreadyTaken(dispatchId);
-      // Only here: an earlier attempt may have been sent, and then its outcome is the answer.
-      requireAudit({ relay });
-      return undefined;
-    });
+    const suspendedCall = await storeClaim({ db, relay }, permit, { dispatch, intent });
     if (suspendedCall) return { kind: 'answered', executed: suspendedCall };
   } catch (error) {
     if (!(error instanceof AlreadyTaken)) throw error;
@@ -84,6 +75,35 @@ export async function claimDispatch(
   }
   const lease = new Lease(claimedAt, () => renewLease(db, { orgId, dispatchId, leaseToken }));
   return { kind: 'claimed', leaseToken, lease };
+}
+
+/**
+ * Commits the claim. Returns the approval that the call waits for, if it has one; throws
+ * `AlreadyTaken` when there is an earlier attempt. A call without an idempotency key needs a single
+ * statement, which commits by itself.
+ */
+async function storeClaim(
+  { db, relay }: Pick<Deps, 'db' | 'relay'>,
+  permit: Run['permit'],
+  { dispatch, intent }: { dispatch: NewDispatch; intent: EventRow },
+): Promise<Extract<IdempotencyKeyClaim, { kind: 'suspended' }> | undefined> {
+  const { dispatchId } = dispatch;
+  const { idempotencyKey, approvalId } = permit;
+  if (idempotencyKey === null && !relay.isAuditBlocked()) {
+    if (!(await insertDispatchAndEvent(db, dispatch, intent))) throw new AlreadyTaken(dispatchId);
+    db.markEvents(intent);
+    return undefined;
+  }
+  return db.transaction(async (tx) => {
+    const idempotencyRow = await claimKey(tx, permit, { dispatchId, approvalId });
+    if (idempotencyRow.kind === 'suspended') return idempotencyRow;
+    if (idempotencyRow.kind === 'elsewhere') throw new AlreadyTaken(idempotencyRow.dispatchId);
+    if (!(await insertDispatchAndEvent(tx, dispatch, intent))) throw new AlreadyTaken(dispatchId);
+    // Only here: an earlier attempt may have been sent, and then its outcome is the answer.
+    requireAudit({ relay });
+    tx.markEvents(intent);
+    return undefined;
+  });
 }
 
 /**

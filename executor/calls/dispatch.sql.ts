@@ -1,4 +1,5 @@
 import type { Sql } from '#database';
+import type { EventRow } from '#events';
 
 /**
  * How long the executor that holds a dispatch may go without renewing its lease. After that,
@@ -32,13 +33,39 @@ export interface StoredDispatch {
   readonly outcome: string | null;
 }
 
-type DispatchKey = { orgId: string; dispatchId: string };
+export type DispatchKey = { orgId: string; dispatchId: string };
 type LeasedDispatchKey = DispatchKey & { leaseToken: string };
 
 /**
- * Inserts the row that says that a non-read or an approved read is about to be sent. False when the
- * row exists already.
+ * Inserts the row that says that a non-read is about to be sent, together with the event that says
+ * so. False when the row exists already; then the event is not stored either. It is one statement,
+ * because each statement of a call costs a round trip.
  */
+export async function insertDispatchAndEvent(
+  sql: Sql,
+  dispatch: NewDispatch,
+  event: EventRow,
+): Promise<boolean> {
+  const rows = await sql`
+    with inserted as (
+      insert into executor.dispatch
+             (dispatch_id, org_id, identity_id, call_digest, audit_id, audit, audience, lease_token,
+              lease_until, may_repeat)
+      values (${dispatch.dispatchId}, ${dispatch.orgId}, ${dispatch.identityId}, ${dispatch.callDigest},
+              ${dispatch.auditId}, ${dispatch.audit}, ${[...dispatch.audience]}, ${dispatch.leaseToken},
+              now() + ${leaseSeconds} * interval '1 second', ${dispatch.mayRepeat})
+          on conflict (dispatch_id) do nothing
+      returning dispatch_id
+    )
+    insert into executor.outbox (id, org_id, type, body)
+    select ${event.id}::uuid, ${event.orgId}::uuid, ${event.type}::text, ${event.body}::text
+      from inserted
+    returning id
+  `;
+  return rows.length === 1;
+}
+
+/** Inserts the row of an approved read. False when the row exists already. */
 export async function insertDispatch(sql: Sql, dispatch: NewDispatch): Promise<boolean> {
   const rows = await sql`
     insert into executor.dispatch
@@ -155,6 +182,33 @@ export async function finishDispatch(
 }
 
 /**
+ * Stores the outcome of a dispatch together with the event that reports it. False, and no event, when
+ * another executor has decided the outcome already.
+ */
+export async function finishDispatchAndStoreEvent(
+  sql: Sql,
+  { orgId, dispatchId, leaseToken, outcome }: LeasedDispatchKey & { outcome: string },
+  event: EventRow,
+): Promise<boolean> {
+  const rows = await sql`
+    with finished as (
+      update executor.dispatch
+         set outcome = ${outcome}, finished_at = now()
+       where org_id = ${orgId}
+         and dispatch_id = ${dispatchId}
+         and lease_token = ${leaseToken}
+         and outcome is null
+      returning dispatch_id
+    )
+    insert into executor.outbox (id, org_id, type, body)
+    select ${event.id}::uuid, ${event.orgId}::uuid, ${event.type}::text, ${event.body}::text
+      from finished
+    returning id
+  `;
+  return rows.length === 1;
+}
+
+/**
  * Deletes the row of a dispatch whose request was not sent. False when another executor has decided
  * the outcome already.
  */
@@ -200,26 +254,6 @@ export async function settleAbandonedDispatch(
   return row && { auditId: row.audit_id, audit: row.audit, audience: row.audience };
 }
 
-/**
- * Lists, across orgs, dispatches that have no outcome although their lease ended at least
- * `silentSeconds` ago.
- */
-export async function listAbandonedDispatches(
-  sql: Sql,
-  { silentSeconds, limit }: { silentSeconds: number; limit: number },
-): Promise<DispatchKey[]> {
-  const rows = await sql<{ org_id: string; dispatch_id: string }[]>`
-    select org_id, dispatch_id
-      from executor.dispatch
-     where outcome is null
-       and not may_repeat
-       and lease_until < now() - ${silentSeconds} * interval '1 second'
-     order by lease_until
-     limit ${limit}
-  `;
-  return rows.map((row) => ({ orgId: row.org_id, dispatchId: row.dispatch_id }));
-}
-
 /** Deletes a dispatch older than a day, so that its idempotency key can be used again. */
 export async function deleteExpiredDispatch(
   sql: Sql,
@@ -232,21 +266,4 @@ export async function deleteExpiredDispatch(
        and outcome is not null
        and created_at < now() - ${dispatchKeptHours} * interval '1 hour'
   `;
-}
-
-/**
- * Erases, across orgs, the outcomes of dispatches older than a day. An outcome contains the
- * upstream's answer.
- */
-export async function eraseOldDispatches(sql: Sql, { limit }: { limit: number }): Promise<number> {
-  const rows = await sql`
-    delete from executor.dispatch
-     where dispatch_id in (select dispatch_id
-                             from executor.dispatch
-                            where created_at < now() - ${dispatchKeptHours} * interval '1 hour'
-                              and (outcome is not null or may_repeat)
-                            limit ${limit})
-    returning dispatch_id
-  `;
-  return rows.length;
 }

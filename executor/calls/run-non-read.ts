@@ -1,10 +1,10 @@
 import type { Deadline } from '#bus';
 import type { CallResult } from '#contracts/call';
 import { AppError } from '#errors';
-import { appendEvent } from '#events';
+import { appendEvent, prepareEvent } from '#events';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
-import { deleteUnsentDispatch, findDispatch, finishDispatch } from './dispatch.sql.ts';
+import { deleteUnsentDispatch, findDispatch, finishDispatchAndStoreEvent } from './dispatch.sql.ts';
 import { releaseIdempotencyKey } from './idempotency.sql.ts';
 import { createOutcomeEvent } from './audit-entry.ts';
 import type { AuditedOutcome } from './audit-entry.ts';
@@ -252,17 +252,22 @@ async function commitOutcome(
 ): Promise<boolean> {
   const { orgId, dispatchId, identityId, idempotencyKey, callDigest, approvalId } = permit;
   const parts = { orgId, auditId: permit.jti, audience: audienceOf(permit), entry };
+  const outcomeEvent = createOutcomeEvent(parts, ended.audited);
+  if (!ended.release) {
+    const { row } = prepareEvent(outcomeEvent);
+    const finishedDispatch = { orgId, dispatchId, leaseToken, outcome };
+    const isOwnDispatch = await finishDispatchAndStoreEvent(db, finishedDispatch, row);
+    if (isOwnDispatch) db.markEvents(row);
+    return isOwnDispatch;
+  }
   return db.transaction(async (tx) => {
-    const isOwnDispatch = ended.release
-      ? await deleteUnsentDispatch(tx, { orgId, dispatchId, leaseToken })
-      : await finishDispatch(tx, { orgId, dispatchId, leaseToken, outcome });
-    if (!isOwnDispatch) return false;
+    if (!(await deleteUnsentDispatch(tx, { orgId, dispatchId, leaseToken }))) return false;
     const keepsIdempotencyKey = approvalId !== null && ended.error?.code === 'unavailable';
-    if (ended.release && idempotencyKey !== null && !keepsIdempotencyKey) {
+    if (idempotencyKey !== null && !keepsIdempotencyKey) {
       const keyDigest = keyDigestOf(idempotencyKey);
       await releaseIdempotencyKey(tx, { orgId, identityId, keyDigest, callDigest, approvalId });
     }
-    await appendEvent(tx, createOutcomeEvent(parts, ended.audited));
+    await appendEvent(tx, outcomeEvent);
     return true;
   });
 }

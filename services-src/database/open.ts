@@ -23,6 +23,8 @@ export interface Transaction extends postgres.TransactionSql {
 export interface Database extends postgres.Sql, AsyncDisposable {
   /** Commits when `work` resolves and rolls back when it throws. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** Called after a statement that stored events and committed by itself; wakes the relay. */
+  markEvents(options: { isUrgent: boolean }): void;
   /** Calls the listener after each commit that stored events; the relay uses it. */
   onEventsCommitted(listener: (options: { isUrgent: boolean }) => void): void;
   /**
@@ -78,6 +80,9 @@ export function openDatabase({
   const sql = postgres(urlWithoutSocket.href, { ...options, max: connectionsMax });
   const probe = openProbe(() => postgres(urlWithoutSocket.href, { ...options, max: 1 }));
   const listeners = new Set<(options: { isUrgent: boolean }) => void>();
+  const markEvents = (options: { isUrgent: boolean }) => {
+    for (const listener of listeners) listener(options);
+  };
 
   return Object.assign(sql, {
     transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -100,15 +105,14 @@ export function openDatabase({
             .catch((error: unknown) => {
               throw isCommitting ? errorOfCommit(error) : error;
             });
-          if (eventUrgency !== 'none') {
-            for (const listener of listeners) listener({ isUrgent: eventUrgency === 'urgent' });
-          }
+          if (eventUrgency !== 'none') markEvents({ isUrgent: eventUrgency === 'urgent' });
           return result as T;
         } finally {
           span.end();
         }
       });
     },
+    markEvents,
     onEventsCommitted(listener: (options: { isUrgent: boolean }) => void) {
       listeners.add(listener);
     },

@@ -1,4 +1,5 @@
-export { appendEvent, createEvent } from './outbox.ts';
+export { appendEvent, createEvent, prepareEvent } from './outbox.ts';
+export type { EventRow } from './outbox.ts';
 export { startRelay } from './relay.ts';
 export type { Relay } from './relay.ts';
 export { openPublisher } from './publish.ts';

@@ -51,6 +51,17 @@ export function createEvent({
 /** NATS accepts messages of up to 4 MiB, headers included. */
 const eventBytesMax = 4 * 1024 * 1024 - 4096;
 
+/** The row that stores an event in a component's outbox. */
+export interface EventRow {
+  readonly id: string;
+  readonly orgId: string;
+  readonly type: EventType;
+  /** The event as JSON. */
+  readonly body: string;
+  /** Whether somebody waits for the event; set by its type. */
+  readonly isUrgent: boolean;
+}
+
 /**
  * Stores an event in the component's outbox, in the transaction of the change that it reports. When
  * its readers or the stream would refuse the event, the transaction fails, because a change that
@@ -58,6 +69,23 @@ const eventBytesMax = 4 * 1024 * 1024 - 4096;
  * after it in the outbox.)
  */
 export async function appendEvent(tx: Transaction, newEvent: NewEvent): Promise<Event> {
+  const { event, row } = prepareEvent(newEvent);
+  await tx`
+    insert into outbox (id, org_id, type, body)
+    values (${row.id}, ${row.orgId}, ${row.type}, ${row.body})
+  `;
+  tx.markEvents(row);
+  return event;
+}
+
+/**
+ * Makes the row of an event, for a statement that stores it together with the change that it
+ * reports. Throws for an event that its readers or the stream would refuse.
+ */
+export function prepareEvent(newEvent: NewEvent): {
+  readonly event: Event;
+  readonly row: EventRow;
+} {
   // The relay publishes in the order of ids, so ids of the same millisecond must increase too.
   const rowId = uuidv7();
   const createdEvent = createEvent({ ...newEvent, id: newEvent.id ?? rowId });
@@ -73,10 +101,6 @@ export async function appendEvent(tx: Transaction, newEvent: NewEvent): Promise<
       'What is to be recorded of this is too large; send less in it.',
     );
   }
-  await tx`
-    insert into outbox (id, org_id, type, body)
-    values (${rowId}, ${event.org_id}, ${event.type}, ${body})
-  `;
-  tx.markEvents({ isUrgent: !isForAuditAlone(event.type) });
-  return event;
+  const { org_id: orgId, type } = event;
+  return { event, row: { id: rowId, orgId, type, body, isUrgent: !isForAuditAlone(type) } };
 }

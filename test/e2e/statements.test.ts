@@ -63,7 +63,7 @@ function isBoundToOrg(text: string): boolean {
     /\borg_id (?:=|in\b|is not distinct from)/.test(text) ||
     // The statement compares its rows with a parameter that lists pairs of org and id.
     /\(org_id, id\) in \(\$/.test(text) ||
-    /^insert into \S+ (?:as \w+ )?\([^)]*\borg_id\b/.test(text)
+    /^(?:with \w+ as \(\s*)?insert into \S+ (?:as \w+ )?\([^)]*\borg_id\b/.test(text)
   );
 }
 
@@ -97,8 +97,8 @@ const reasonsAcrossOrgs: Record<string, string> = {
   'policy/rules/rule.sql.ts pruneEndedRules': housekeepingReason,
   'executor/vault/data-key.sql.ts listMasterKeysInUse': 'master keys belong to the deployment',
   'executor/vault/data-key.sql.ts listDataKeysNotUnder': 'master keys belong to the deployment',
-  'executor/calls/dispatch.sql.ts listAbandonedDispatches': sweepReason,
-  'executor/calls/dispatch.sql.ts eraseOldDispatches': housekeepingReason,
+  'executor/calls/dispatch-sweep.sql.ts listAbandonedDispatches': sweepReason,
+  'executor/calls/dispatch-sweep.sql.ts eraseOldDispatches': housekeepingReason,
   'executor/results/file.sql.ts eraseOldFiles': housekeepingReason,
   'executor/calls/idempotency.sql.ts eraseOldIdempotencyKeys': housekeepingReason,
   'executor/account-values/waiting-grant.sql.ts eraseWaitingGrants': housekeepingReason,
