@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/solid-query';
 import { For, Match, Show, Switch, createMemo, createSignal, createUniqueId } from 'solid-js';
 
 import type { ConnectedService } from '#contracts/http/services';
-import type { Template } from '#contracts/http/templates';
 import { isApiError } from '../../api/client.ts';
 import { fieldLook } from '../../ui/field.tsx';
 import { Icon, Spinner } from '../../ui/icon.tsx';
@@ -14,6 +13,8 @@ import { useMe } from '../session/session.tsx';
 import { ConnectForm } from './connect-form.tsx';
 import { templateQuery, templatesQuery } from './connect.queries.ts';
 import { Connected } from './connected.tsx';
+import { findTemplates } from './find-templates.ts';
+import type { FoundTemplates } from './find-templates.ts';
 
 /** The page on which a person connects a service without a request. */
 export function NewServicePage() {
@@ -85,7 +86,7 @@ function Chooser() {
   const templates = useQuery(() => templatesQuery());
   const [words, setWords] = createSignal('');
   const fieldId = createUniqueId();
-  const matchingTemplates = createMemo(() => filterTemplates(templates.data ?? [], words()));
+  const found = createMemo(() => findTemplates(templates.data ?? [], words()));
 
   return (
     <>
@@ -112,12 +113,10 @@ function Chooser() {
       <Switch fallback={<Loading />}>
         <Match when={templates.data}>
           <p class="mt-3 text-sm text-ink-soft" role="status">
-            {matchingTemplates().length === 0
-              ? 'Nothing in the catalogue matches. An admin can import any API that has an OpenAPI document.'
-              : `${matchingTemplates().length} ${matchingTemplates().length === 1 ? 'service' : 'services'}`}
+            {describeFound(found())}
           </p>
           <ul class="mt-2 grid gap-2">
-            <For each={matchingTemplates()}>
+            <For each={found().templates}>
               {(template) => (
                 <li>
                   <A
@@ -155,18 +154,10 @@ function Loading() {
   );
 }
 
-/** The connectable templates whose text contains every word of the search; each key once. */
-function filterTemplates(templates: readonly Template[], text: string): Template[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const seenKeys = new Set<string>();
-  return templates.filter((template) => {
-    const { key, title, description, category, published_version: published, hosts } = template;
-    // When several templates have one key, the first one is the most specific, and that one is
-    // connected.
-    if (published === null || template.status === 'disabled' || seenKeys.has(key)) return false;
-    seenKeys.add(key);
-    if (hosts.length === 0 && template.variables.length === 0) return false;
-    const searchableText = `${key} ${title} ${description} ${category}`.toLowerCase();
-    return words.every((word) => searchableText.includes(word));
-  });
+function describeFound({ templates, hasAllWords }: FoundTemplates): string {
+  if (templates.length === 0) {
+    return 'Nothing in the catalogue matches. An admin can import any API that has an OpenAPI document.';
+  }
+  const counted = templates.length === 1 ? '1 service' : `${templates.length} services`;
+  return hasAllWords ? counted : `Nothing has all of these words. ${counted} with some of them:`;
 }

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+
+import type { Template } from '#contracts/http/templates';
+import { findTemplates } from './find-templates.ts';
+
+const templateOf = (key: string, description: string, fields: Partial<Template> = {}) =>
+  ({
+    key,
+    title: key,
+    description,
+    category: 'Work',
+    status: 'active',
+    published_version: 1,
+    hosts: [`${key}.example`],
+    variables: [],
+    ...fields,
+  }) as unknown as Template;
+
+const templates = [
+  templateOf('mail', 'Letters and drafts'),
+  templateOf('slack', 'Messages, channels and reminders of a workspace'),
+  templateOf('discord', 'Messages of a chat server'),
+  templateOf('slack', 'The same key of a wider tier'),
+  templateOf('draft', 'Chat messages', { published_version: null }),
+  templateOf('off', 'Chat messages', { status: 'disabled' } as Partial<Template>),
+  templateOf('nowhere', 'Chat messages', { hosts: [] }),
+];
+const keysOf = (text: string) => {
+  const { templates: found, hasAllWords } = findTemplates(templates, text);
+  return { keys: found.map(({ key }) => key), hasAllWords };
+};
+
+test('without words everything that can be connected is found, each key once', () => {
+  expect(keysOf(' ')).toEqual({ keys: ['mail', 'slack', 'discord'], hasAllWords: true });
+});
+
+test('a template has every word somewhere, whatever its letter case', () => {
+  expect(keysOf('MESSAGE remind')).toEqual({ keys: ['slack'], hasAllWords: true });
+});
+
+test('where none has every word, those with most of them come first', () => {
+  expect(keysOf('send a chat message')).toEqual({ keys: ['discord', 'slack'], hasAllWords: false });
+});
+
+test('short words find nothing alone', () => {
+  expect(keysOf('do a zebra')).toEqual({ keys: [], hasAllWords: false });
+});
