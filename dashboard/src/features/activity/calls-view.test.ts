@@ -63,6 +63,32 @@ describe('the last calls', () => {
     expect(lastCallsOf([record], 10)).toMatchObject([shown]);
   });
 
+  test('show one that was repeated once, with how often; not one that somebody was asked about', () => {
+    const read = { type: 'action.outcome', outcome: 'called', description: 'List notes' } as const;
+    const asked = { ...read, approval_id: 'a' };
+    const records = [
+      recordOf('7', read),
+      recordOf('6', read),
+      recordOf('5', { ...read, failure: 'not_found' }),
+      recordOf('4', read),
+      recordOf('3', asked),
+      recordOf('2', { ...asked, approval_id: 'b' }),
+      recordOf('1', read),
+      recordOf('0', read),
+    ];
+
+    const shown = lastCallsOf(records, 6).map(({ id, words }) => `${id} ${words}`);
+    expect(shown).toEqual([
+      '7 Done 2 times',
+      '5 Failed there',
+      '4 Done',
+      '3 Done',
+      '2 Done',
+      '1 Done 2 times',
+    ]);
+    expect(lastCallsOf(records, 1)).toMatchObject([{ id: '7', words: 'Done 2 times' }]);
+  });
+
   test('leave out changes of settings, refused ones too', () => {
     const records = [
       recordOf('2', { type: 'identity.created', outcome: null }),

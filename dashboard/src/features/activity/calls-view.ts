@@ -63,21 +63,44 @@ const callTypes = new Set([
   'execution.finished',
 ]);
 
-/** The last calls, each once, as its latest record tells. */
+/**
+ * The last calls, each once, as its latest record tells. One that was repeated with nothing else in
+ * between, such as a read at intervals, is shown once with a count.
+ */
 export function lastCallsOf(records: readonly AuditRecord[], max: number): LastCall[] {
   const seenCalls = new Set<string>();
-  const calls: LastCall[] = [];
+  const calls: { readonly call: LastCall; times: number }[] = [];
   for (const record of records) {
-    if (calls.length >= max) break;
     if (!callTypes.has(record.type) || record.outcome === null) continue;
     // The record of the call itself, which follows, says the same without "Replay executed".
     if (record.type === 'execution.finished' && record.outcome === 'called') continue;
     const call = record.approval_id ?? record.call_id ?? record.id;
     if (seenCalls.has(call)) continue;
     seenCalls.add(call);
-    calls.push(presentCall(record));
+    const presented = presentCall(record);
+    const previous = calls.at(-1);
+    if (previous !== undefined && isRepeated(previous.call, presented)) {
+      previous.times += 1;
+      continue;
+    }
+    if (calls.length >= max) break;
+    calls.push({ call: presented, times: 1 });
   }
-  return calls;
+  return calls.map(({ call, times }) =>
+    times === 1 ? call : { ...call, words: `${call.words} ${times} times` },
+  );
+}
+
+/** A call with an approval is never taken for a repeated one, because each has its own page. */
+function isRepeated(one: LastCall, other: LastCall): boolean {
+  return (
+    one.href === null &&
+    other.href === null &&
+    one.who === other.who &&
+    one.words === other.words &&
+    one.service === other.service &&
+    one.description === other.description
+  );
 }
 
 export function presentCall(record: AuditRecord): LastCall {
