@@ -5,7 +5,15 @@ import type { Me } from '#contracts/http/identities';
 import type { OauthApp } from '#contracts/http/oauth-apps';
 import type { ServiceRequest } from '#contracts/http/requests';
 import type { TemplateDetail } from '#contracts/http/templates';
-import { missingAppsOf, orgRequestsOf, sinceOf, troublesOf, waitingItemsOf } from './home-view.ts';
+import type { Webhook } from '#contracts/http/webhooks';
+import {
+  missingAppsOf,
+  orgRequestsOf,
+  sinceOf,
+  troublesOf,
+  waitingItemsOf,
+  webhookTroublesOf,
+} from './home-view.ts';
 import type { InstallationStatus } from './home-view.ts';
 
 const mia = { id: 'mia-id', name: 'mia', role: 'member' } as Me;
@@ -105,5 +113,19 @@ test('troubles name each component, stream and reader that does not work', () =>
     'audit is unavailable',
     'the stream AUDIT is degraded',
     'notifier is behind with its events',
+  ]);
+});
+
+test('webhooks that the gateway has switched off are named with the reason, and no others', () => {
+  const webhookOf = (status: Webhook['status'], reason: string | null) =>
+    ({ url: 'https://hooks.example/a?b', status, disabled_reason: reason }) as Webhook;
+  const webhooks = [
+    webhookOf('active', null),
+    webhookOf('pending_verification', null),
+    webhookOf('disabled', 'Every delivery has failed for 5 days.'),
+  ];
+
+  expect(webhookTroublesOf(webhooks)).toEqual([
+    'the webhook to hooks.example is switched off: Every delivery has failed for 5 days.',
   ]);
 });

@@ -6,6 +6,7 @@ import type { OauthApp } from '#contracts/http/oauth-apps';
 import type { ServiceRequest } from '#contracts/http/requests';
 import type { status } from '#contracts/http/status';
 import type { TemplateDetail } from '#contracts/http/templates';
+import type { Webhook } from '#contracts/http/webhooks';
 import { sortIntoQueue } from '../approvals/approval-view.ts';
 import { waysOf } from '../connect/connect-view.ts';
 import { mayAnswer } from '../connect/request-words.ts';
@@ -76,6 +77,15 @@ export function troublesOf({ components, streams, consumers }: InstallationStatu
     ...troubles(streams).map(([name, state]) => `the stream ${name} is ${state.status}`),
     ...troubles(consumers).map(([name, state]) => `${name} is ${state.status} with its events`),
   ];
+}
+
+/** The webhooks that the gateway has switched off because nothing could be delivered. */
+export function webhookTroublesOf(webhooks: readonly Webhook[]): string[] {
+  return webhooks.flatMap(({ status, url, disabled_reason: reason }) =>
+    status === 'disabled' && reason !== null
+      ? [`the webhook to ${new URL(url).host} is switched off: ${reason}`]
+      : [],
+  );
 }
 
 /**

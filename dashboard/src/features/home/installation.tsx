@@ -5,27 +5,38 @@ import type { AuditRecord } from '#contracts/audit';
 import { Spinner } from '../../ui/icon.tsx';
 import { ErrorNotice, Notice } from '../../ui/notice.tsx';
 import { TimeAgo } from '../../ui/times.tsx';
+import { VisibleText } from '../../ui/visible-text.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Empty, HomeSection } from './home-section.tsx';
-import { troublesOf } from './home-view.ts';
-import { chainQuery, statusQuery } from './home.queries.ts';
+import { troublesOf, webhookTroublesOf } from './home-view.ts';
+import { chainQuery, statusQuery, webhooksQuery } from './home.queries.ts';
 
 /** No event reports that a component has stopped. */
 const askEveryMs = 30_000;
 /** A check reads every record, which a log beyond this size does not do for a look at the page. */
 const checkedRecordsMax = 20_000;
 
-/** What does not work in the gateway; nothing while everything works. */
+/** What does not work in the gateway, and webhooks that are off; nothing while everything works. */
 export function Troubles() {
+  const webhooks = useQuery(() => webhooksQuery());
   const status = useQuery(() => ({ ...statusQuery(), refetchInterval: askEveryMs }));
-  const troubles = () => (status.data === undefined ? [] : troublesOf(status.data));
+  const troubles = () => [
+    ...(status.data === undefined ? [] : troublesOf(status.data)),
+    ...webhookTroublesOf(webhooks.data ?? []),
+  ];
   return (
     <Show when={troubles().length > 0}>
       <HomeSection title="The gateway">
         <Notice tone="warning">
           <p class="font-medium">Not everything works:</p>
           <ul class="mt-1 list-inside list-disc">
-            <For each={troubles()}>{(trouble) => <li>{trouble}</li>}</For>
+            <For each={troubles()}>
+              {(trouble) => (
+                <li class="wrap-anywhere">
+                  <VisibleText text={trouble} />
+                </li>
+              )}
+            </For>
           </ul>
         </Notice>
       </HomeSection>
