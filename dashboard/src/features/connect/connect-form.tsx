@@ -7,7 +7,6 @@ import { HostList } from '../../ui/host-list.tsx';
 import { Spinner } from '../../ui/icon.tsx';
 import { ErrorNotice, Notice } from '../../ui/notice.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
-import { useMe } from '../session/session.tsx';
 import { rulesOnNameQuery, servicesQuery } from './connect.queries.ts';
 import { referenceOf } from './connect-view.ts';
 import type { ConnectFormProps, FormProps } from './form-props.ts';
@@ -60,7 +59,6 @@ export function ConnectForm(props: ConnectFormProps) {
 }
 
 function Form(props: FormProps) {
-  const me = useMe();
   const form = useConnect(props);
   const tierGroupId = createUniqueId();
 
@@ -115,7 +113,7 @@ function Form(props: FormProps) {
             fallback={
               <p class="text-sm text-ink-soft">
                 {form.tier() === 'org'
-                  ? `For everybody in ${me().org.name}, and their agents.`
+                  ? 'For everybody in the organisation, and their agents.'
                   : 'For you and your agents only.'}
               </p>
             }
@@ -134,7 +132,7 @@ function Form(props: FormProps) {
                 isChecked={form.tier() === 'org'}
                 onChoose={() => form.setTier('org')}
                 label="For the organisation"
-                hint={`Everybody in ${me().org.name}.`}
+                hint="Everybody in it, and their agents."
               />
             </fieldset>
           </Show>

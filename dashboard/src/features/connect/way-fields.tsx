@@ -1,4 +1,4 @@
-import { For, Show, createUniqueId } from 'solid-js';
+import { For, Show, createSignal, createUniqueId } from 'solid-js';
 
 import type { OauthApp } from '#contracts/http/oauth-apps';
 import { RadioBox, TextField } from '../../ui/field.tsx';
@@ -11,6 +11,9 @@ import type { Connect } from './use-connect.ts';
 /** The fields for where a service is and for its credentials, without those that it has already. */
 export function WayFields(props: { form: Connect; app: OauthApp | null; reason: string | null }) {
   const wayGroupId = createUniqueId();
+  // Most people need no address of their own. A form that is shown again keeps the one it had.
+  // oxlint-disable-next-line solid/reactivity -- a person who empties the field goes on seeing it
+  const [hasOwnAddress] = createSignal(needsOwnAddress(props.form));
   return (
     <>
       <Show when={!props.form.isEverythingHeld && props.form.ways.length > 1}>
@@ -50,14 +53,19 @@ export function WayFields(props: { form: Connect; app: OauthApp | null; reason: 
       <Show
         when={!props.form.isUpgrade && props.form.template.base_url_allowed && props.form.isAdmin}
       >
-        <TextField
-          label="Address of your own installation"
-          hint={ownAddressHint(props.form.address(), props.form.template.title)}
-          type="url"
-          value={props.form.baseUrl()}
-          onChange={props.form.setBaseUrl}
-          isMonospace
-        />
+        <details open={hasOwnAddress()}>
+          <summary class="min-h-6 font-medium">Use an installation of your own</summary>
+          <div class="mt-3">
+            <TextField
+              label="Address of your own installation"
+              hint={ownAddressHint(props.form.address(), props.form.template.title)}
+              type="url"
+              value={props.form.baseUrl()}
+              onChange={props.form.setBaseUrl}
+              isMonospace
+            />
+          </div>
+        </details>
       </Show>
       <For each={props.form.way().secrets}>
         {(needed) => (
@@ -82,6 +90,11 @@ export function WayFields(props: { form: Connect; app: OauthApp | null; reason: 
       </Show>
     </>
   );
+}
+
+function needsOwnAddress(form: Connect): boolean {
+  const { base_url: baseUrl, variables } = form.address();
+  return form.baseUrl() !== '' || (baseUrl === null && variables.length === 0);
 }
 
 /** An address with variables means nothing to a person before their values are entered. */

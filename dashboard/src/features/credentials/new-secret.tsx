@@ -140,7 +140,7 @@ export function NewSecret(props: {
             isChecked={tier() === 'org'}
             onChoose={() => setTier('org')}
             label="For the organisation"
-            hint={`Everybody in ${me().org.name}, and their agents.`}
+            hint="Everybody in it, and their agents."
           />
         </fieldset>
       </Show>
