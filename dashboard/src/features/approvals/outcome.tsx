@@ -11,9 +11,11 @@ import { formatDuration } from '../../ui/time-text.ts';
 import { TimeAgo, Countdown } from '../../ui/times.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { useMe } from '../session/session.tsx';
+import { AfterSampleCall } from './after-sample-call.tsx';
 import {
   describeDecision,
   hasFailedAtService,
+  isSampleCall,
   sortIntoQueue,
   mayDecide,
   serviceOf,
@@ -75,6 +77,9 @@ export function Outcome(props: { approval: ApprovalResponse; decision: DecisionS
       </Show>
       <Show when={props.approval.resolution === 'allow_remember'}>
         <PlantedRules approval={props.approval} />
+      </Show>
+      <Show when={isSampleCall(props.approval)}>
+        <AfterSampleCall isPinned={props.approval.execution?.status === 'executed'} />
       </Show>
       <NextLink currentId={props.approval.id} />
     </div>

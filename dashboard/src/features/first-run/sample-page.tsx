@@ -9,6 +9,7 @@ import { ErrorNotice } from '../../ui/notice.tsx';
 import { TimeAgo } from '../../ui/times.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
+import { servicesQuery } from '../connect/connect.queries.ts';
 import { callAction } from '../services/services.queries.ts';
 
 interface Note {
@@ -21,9 +22,9 @@ interface Note {
 
 /**
  * Events tell when an approved call has ended. Calls that nobody was asked about, and a board that
- * was restarted, are found by asking again.
+ * was restarted, are found by asking again, which is seldom because each time is a call on record.
  */
-const askAgainMs = 10_000;
+const askAgainMs = 30_000;
 
 /** The notes of the person's own board, read by a call like any other. */
 const notesQuery = () =>
@@ -43,7 +44,9 @@ const notesQuery = () =>
 /** The notice board as it is now (docs/operating.md#the-sample-service). */
 export function SamplePage() {
   useTitle(() => 'Notice board');
-  const notes = useQuery(() => notesQuery());
+  const services = useQuery(() => servicesQuery());
+  const isConnected = () => services.data?.some(({ name }) => name === 'sample');
+  const notes = useQuery(() => ({ ...notesQuery(), enabled: isConnected() === true }));
   const boards = createMemo(() => [
     ...Map.groupBy(notes.data ?? [], ({ board }) => board).entries(),
   ]);
@@ -60,7 +63,7 @@ export function SamplePage() {
           </p>
         }
       >
-        <Match when={isApiError(notes.error, 'unknown_service')}>
+        <Match when={isConnected() === false || isApiError(notes.error, 'unknown_service')}>
           <p class="px-1 text-ink-soft">
             You have not connected it.{' '}
             <A
@@ -71,8 +74,13 @@ export function SamplePage() {
             </A>
           </p>
         </Match>
-        <Match when={notes.error}>
-          {(error) => <ErrorNotice error={error()} onRetry={() => void notes.refetch()} />}
+        <Match when={services.error ?? notes.error}>
+          {(error) => (
+            <ErrorNotice
+              error={error()}
+              onRetry={() => void (services.isError ? services : notes).refetch()}
+            />
+          )}
         </Match>
         <Match when={notes.data}>
           <Show

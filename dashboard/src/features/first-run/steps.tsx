@@ -232,7 +232,7 @@ export function ClientStep(props: { agent: Identity }) {
           <ShownOnce title="This is the key of your client" label="Agent key" text={key().key} />
           <HowToConnect agentKey={key().key} />
           <p class="text-sm text-ink-soft" role="status">
-            This list closes when your client has made its first request.
+            This step is done as soon as your client has made its first request.
           </p>
         </div>
       )}

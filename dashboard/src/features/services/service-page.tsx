@@ -4,6 +4,7 @@ import { For, Match, Show, Switch, createEffect, createMemo } from 'solid-js';
 
 import { isApiError } from '../../api/client.ts';
 import { usePollEveryMs } from '../../api/live.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
 import { Chip } from '../../ui/chip.tsx';
 import { HostList } from '../../ui/host-list.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -120,6 +121,11 @@ function Service(props: { service: ServiceDetail }) {
               <VisibleText text={description()} />
             </p>
           )}
+        </Show>
+        <Show when={isSample(props.service)}>
+          <ButtonLink class="mt-3" rel="" href="/sample">
+            Look at the board
+          </ButtonLink>
         </Show>
       </header>
       <Show when={props.service.status === 'disabled'}>
