@@ -24,6 +24,9 @@ const pages = {
   home: lazyPage(async () => (await import('./features/home/home-page.tsx')).HomePage),
   agents: lazyPage(async () => (await import('./features/agents/agents-page.tsx')).AgentsPage),
   agent: lazyPage(async () => (await import('./features/agents/agent-page.tsx')).AgentPage),
+  activity: lazyPage(
+    async () => (await import('./features/activity/activity-page.tsx')).ActivityPage,
+  ),
   provide: lazyPage(async () => (await import('./features/provide/provide-page.tsx')).ProvidePage),
   request: lazyPage(async () => (await import('./features/connect/request-page.tsx')).RequestPage),
   newService: lazyPage(
@@ -65,6 +68,7 @@ export function App() {
         <Route path={dashboardPaths.service} component={pages.service} />
         <Route path={dashboardPaths.serviceOfOrg} component={pages.serviceOfOrg} />
         <Route path={dashboardPaths.ownService} component={pages.service} />
+        <Route path={dashboardPaths.activity} component={pages.activity} />
         <Route path={dashboardPaths.profile} component={pages.profile} />
         <Route path={dashboardPaths.sample} component={pages.sample} />
         <Route path="*" component={NotFound} />

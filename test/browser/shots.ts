@@ -144,8 +144,15 @@ function ownerShots({ mia, admin, newcomer, auditor, agentId }: Scene): Shot[] {
     { name: 'agents', as: mia, path: '/agents', mainAct: 'Add an agent' },
     { name: 'agents-admin', as: admin, path: '/agents', mainAct: 'Add an agent' },
     { name: 'agent', as: mia, path: `/agents/${agentId}`, mainAct: 'Pause' },
+    { name: 'activity', as: mia, path: '/activity', mainAct: 'Activity' },
+    { name: 'activity-open', as: admin, path: '/activity?outcome=called', prepare: openLatest },
+    { name: 'activity-none', as: mia, path: '/activity?q=nothing+like+it' },
     { name: 'profile', as: mia, path: '/profile', mainAct: 'Profile' },
   ];
+}
+
+function openLatest(page: Page) {
+  return page.getByRole('main').getByRole('listitem').getByRole('button').first().click();
 }
 
 async function selectIssues(page: Page): Promise<void> {

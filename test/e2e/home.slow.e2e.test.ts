@@ -112,6 +112,53 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     expect(await section('Waiting for you').count()).toBe(0);
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
   });
+
+  test('leads to the activity, which tells everything about a call and is filtered by its address', async () => {
+    await openAs(mia);
+    await page.getByRole('link', { name: 'All activity' }).click();
+    const rows = page.getByRole('main').getByRole('listitem');
+    await rows.getByText('Denied', { exact: true }).waitFor();
+    await page.getByText('Filter', { exact: true }).click();
+    await page.getByRole('combobox', { name: 'Outcome' }).selectOption('Denied');
+    await page.waitForURL(`${world.url}/activity?outcome=denied`);
+    await page.getByRole('combobox', { name: 'Who' }).selectOption('mia');
+    await page.waitForURL(`${world.url}/activity?agent=*&outcome=denied`);
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(1);
+
+    await rows.getByRole('button').click();
+    await rows.getByText('Permission key').first().waitFor();
+    await rows.getByText('approval.resolved').waitFor();
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phoneViewport.width);
+    await page.reload();
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(1);
+
+    await page.getByRole('searchbox').fill('nothing is called like this');
+    await page.getByText('Nothing that is recorded matches.').waitFor();
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Show everything' }).click();
+    await page.waitForURL(`${world.url}/activity`);
+  });
+
+  test('shows each person the activity of their own tree, and an auditor that of everybody', async () => {
+    const other = await world.person({ orgId: world.admin.orgId, name: 'kim', role: 'member' });
+    for (const [person, sees] of [
+      [other, false],
+      [auditor, true],
+    ] as const) {
+      await openAs(person, desktopViewport);
+      await page.goto(`${world.url}/activity?days=7`);
+      await page.getByRole('heading', { name: 'Activity' }).waitFor();
+      await page
+        .getByText(sees ? 'Denied' : 'kim', { exact: true })
+        .last()
+        .waitFor();
+      expect((await page.getByRole('main').getByText('mia-bot').count()) > 0).toBe(sees);
+    }
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
 });
 
 describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.note}`, () => {
@@ -229,5 +276,47 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     expect(text.split(shown).length - 1).toBeGreaterThanOrEqual(4);
     const injectedElements = page.locator('main :is(img, script, iframe, style, link, base, meta)');
     expect(await injectedElements.count()).toBe(0);
+  });
+
+  test('shows in the activity hostile text as plain text, and what could not be loaded', async () => {
+    answerWithNothing();
+    // The page asks once more when its event stream opens.
+    const failure = { path: '/v1/audit', status: 500 };
+    server.failures.push(failure, failure);
+    const page = await open('/activity');
+    await page.getByText('Request id: request-internal').waitFor();
+    server.failures.length = 0;
+    await page.reload();
+    await page.getByText('Nothing happened yet.').waitFor();
+
+    const [, hostiles, shown] = [0, 1, 2].map((at) => payloads.map((payload) => payload[at] ?? ''));
+    const rows = hostiles?.map((hostile, at) => ({
+      ...blankAuditEntry(hostile),
+      id: `${at}`,
+      type: 'action.outcome',
+      outcome: 'called',
+      at: hourAgo,
+      identity: { id: `${at}`, kind: 'agent', name: hostile, path: ['ann', hostile] },
+      disclosed: [{ label: hostile.slice(0, 100), value: hostile, truncated: false }],
+      request: { headers: { [hostile]: hostile }, content_type: hostile, credentials: [] },
+    }));
+    server.answers['/v1/audit'] = { items: rows, next_cursor: null };
+    for (const row of rows ?? []) server.answers[`/v1/audit/${row.id}`] = { rows: [row] };
+    await page.reload();
+    const lines = page.getByRole('main').getByRole('button', { expanded: false });
+    await lines.first().waitFor();
+    while ((await lines.count()) > 0) await lines.first().click();
+    await page
+      .getByText('Content type')
+      .nth(payloads.length - 1)
+      .waitFor();
+
+    const text = (await page.getByRole('main').textContent()) ?? '';
+    for (const each of shown ?? []) expect(text.split(each).length).toBeGreaterThan(4);
+    const injectedElements = page.locator('main :is(img, script, iframe, style, link, base, meta)');
+    expect(await injectedElements.count()).toBe(0);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(
+      await page.evaluate('innerWidth'),
+    );
   });
 });

@@ -23,6 +23,7 @@ const destinations: readonly Destination[] = [
   approvals,
   { href: '/agents', label: 'Agents', icon: 'bot' },
   { href: '/services', label: 'Services', icon: 'plug' },
+  { href: '/activity', label: 'Activity', icon: 'list' },
 ];
 
 /** Pages with their own bar at the bottom of a phone, where two bars would leave too little room. */

@@ -17,6 +17,7 @@ export const dashboardPaths = {
   /** The two forms for names that are not one free segment: `org/github`, and one's own `new`. */
   serviceOfOrg: '/services/org/:name',
   ownService: '/services/mine/:name',
+  activity: '/activity',
   profile: '/profile',
   sample: '/sample',
 } as const;

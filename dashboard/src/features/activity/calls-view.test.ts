@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { blankAuditEntry } from '#contracts/audit';
 import type { AuditRecord } from '#contracts/audit';
 import type { Usage } from '#contracts/http/audit';
-import { lastCallsOf, outcomeCountsOf } from './calls-view.ts';
+import { eventLinesOf, lastCallsOf, outcomeCountsOf, outcomeOf } from './calls-view.ts';
 
 test('counts of outcomes are summed up over days, and only what occurred is named', () => {
   const items = [
@@ -19,10 +19,32 @@ test('counts of outcomes are summed up over days, and only what occurred is name
   ]);
 });
 
-describe('the last calls', () => {
-  const recordOf = (id: string, fields: Partial<AuditRecord>) =>
-    ({ ...blankAuditEntry('Write a note'), id, at: id, ...fields }) as AuditRecord;
+const recordOf = (id: string, fields: Partial<AuditRecord>) =>
+  ({ ...blankAuditEntry('Write a note'), id, at: id, ...fields }) as AuditRecord;
 
+test('the lines of the activity are one for each call, and one for all else that happened', () => {
+  const approved = { approval_id: 'a', call_id: 'c' };
+  const records = [
+    recordOf('7', { ...approved, type: 'execution.finished', outcome: 'called' }),
+    recordOf('6', { ...approved, type: 'action.outcome', outcome: 'called' }),
+    recordOf('5', { ...approved, type: 'action.intent', outcome: 'started' }),
+    recordOf('4', { type: 'rule.created', approval_id: 'a' }),
+    recordOf('3', { type: 'approval.raised', approval_id: 'a', outcome: 'pending_approval' }),
+    recordOf('2', { type: 'action.intent', call_id: 'd', outcome: 'started' }),
+    recordOf('1', { type: 'request.refused', outcome: 'refused' }),
+  ];
+
+  expect(
+    eventLinesOf(records).map(({ key, record }) => [key, record.id, outcomeOf(record)?.words]),
+  ).toEqual([
+    ['a', '6', 'Done'],
+    ['4', '4', undefined],
+    ['d', '2', 'Started'],
+    ['1', '1', 'Refused'],
+  ]);
+});
+
+describe('the last calls', () => {
   test('are each shown once, as their latest record tells', () => {
     const approved = { approval_id: 'a', call_id: 'c' };
     const records = [

@@ -103,6 +103,34 @@ function isRepeated(one: LastCall, other: LastCall): boolean {
   );
 }
 
+/** A line of the activity: a call as its latest record tells, or something else that happened. */
+export interface EventLine {
+  /** The same for all records of the call, so that a line stays one as its call goes on. */
+  readonly key: string;
+  readonly record: AuditRecord;
+}
+
+const partTypes = new Set([...callTypes, 'action.intent', 'action.unanswered']);
+
+/** What happened, newest first: each call once, and all else that was recorded. */
+export function eventLinesOf(records: readonly AuditRecord[]): EventLine[] {
+  const lines = new Map<string, AuditRecord>();
+  for (const record of records) {
+    const { id, type, outcome, approval_id, call_id } = record;
+    const key = partTypes.has(type) ? (approval_id ?? call_id ?? id) : id;
+    const known = lines.get(key);
+    // The record of the call itself says the same as that of its replay, without "Replay executed".
+    const isReplaced = known?.type === 'execution.finished' && outcome === known.outcome;
+    if (known === undefined || isReplaced) lines.set(key, record);
+  }
+  return [...lines].map(([key, record]) => ({ key, record }));
+}
+
+/** What became of a record's call; null for a change of a setting, which has no outcome. */
+export function outcomeOf(record: AuditRecord): { words: string; tone: Tone } | null {
+  return record.outcome === null ? null : presentCall(record);
+}
+
 export function presentCall(record: AuditRecord): LastCall {
   const { id, at, type, outcome, error, failure, description, service, template, identity } =
     record;

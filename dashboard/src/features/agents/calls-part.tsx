@@ -81,7 +81,14 @@ export function CallsPart(props: { identity: Identity }) {
     refetchInterval: askAgainMs,
   }));
   return (
-    <Panel title="Activity">
+    <Panel
+      title="Activity"
+      act={
+        <A class="text-sm text-accent underline" href={`/activity?agent=${props.identity.id}`}>
+          All of it
+        </A>
+      }
+    >
       <Loaded query={records}>
         {(list) => (
           <Show

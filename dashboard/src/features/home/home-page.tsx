@@ -1,3 +1,4 @@
+import { A } from '@solidjs/router';
 import { useQueries, useQuery } from '@tanstack/solid-query';
 import { For, Match, Show, Switch, createMemo } from 'solid-js';
 import type { JSX } from 'solid-js';
@@ -281,7 +282,14 @@ function SinceLastVisit(props: { isOfOrg: boolean }) {
           </Loaded>
         </HomeSection>
       </Show>
-      <HomeSection title="Last calls">
+      <HomeSection
+        title="Last calls"
+        note={
+          <A class="text-accent underline" href="/activity">
+            All activity
+          </A>
+        }
+      >
         <Loaded query={latest}>
           {(page) => (
             <CallList

@@ -1,23 +1,11 @@
-import {
-  For,
-  createEffect,
-  createMemo,
-  createSignal,
-  createUniqueId,
-  onCleanup,
-  untrack,
-} from 'solid-js';
+import { createMemo, untrack } from 'solid-js';
 import type { JSX } from 'solid-js';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
-import { fieldLook } from '../../../ui/field.tsx';
-import { toVisibleText } from '../../../ui/visible-characters.ts';
+import { SearchField, Select, withChosen } from '../../../ui/filter-fields.tsx';
 import { serviceOf } from '../approval-view.ts';
 import { isFiltered } from './list-filter.ts';
 import type { ListFilter } from './list-filter.ts';
-
-/** How long to wait for the next letter before searching. */
-const typingMs = 300;
 
 /** Search, filters and order of the list. */
 export function FilterBar(props: {
@@ -27,19 +15,8 @@ export function FilterBar(props: {
   /** What else can be done with the list, beside the filters. */
   act: JSX.Element;
 }) {
-  const searchId = createUniqueId();
-  const [text, setText] = createSignal(untrack(() => props.filter.q));
   // Open at first if something is filtered; afterwards as the person leaves it.
   const isOpenAtFirst = untrack(() => isFiltered({ ...props.filter, q: '' }));
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  // The address changes also when the person goes back, or leaves all filters out.
-  createEffect(() => setText(props.filter.q));
-  onCleanup(() => clearTimeout(timer));
-  const search = (q: string) => {
-    setText(q);
-    clearTimeout(timer);
-    timer = setTimeout(() => props.onChange({ ...props.filter, q }), typingMs);
-  };
   const agents = createMemo(() =>
     withChosen(
       new Map(props.known.map(({ requester: { id, path } }) => [id, path.slice(-2).join(' › ')])),
@@ -61,19 +38,10 @@ export function FilterBar(props: {
   );
   return (
     <search class="mb-1 block">
-      <label for={searchId} class="sr-only">
-        Search approvals
-      </label>
-      <input
-        id={searchId}
-        type="search"
-        class={fieldLook}
-        placeholder="Search"
-        maxLength={200}
-        autocomplete="off"
-        spellcheck={false}
-        value={text()}
-        onInput={(event) => search(event.currentTarget.value)}
+      <SearchField
+        label="Search approvals"
+        text={props.filter.q}
+        onSearch={(q) => props.onChange({ ...props.filter, q })}
       />
       <div class="mt-1 flex flex-wrap items-start justify-between gap-x-3">
         <details class="open:basis-full" open={isOpenAtFirst}>
@@ -122,34 +90,5 @@ export function FilterBar(props: {
         {props.act}
       </div>
     </search>
-  );
-}
-
-/** What an address filters by can be chosen even where nothing loaded has it. */
-function withChosen(names: Map<string, string>, chosen: string, name: string): [string, string][] {
-  if (chosen !== '' && !names.has(chosen)) names.set(chosen, name);
-  return [...names].toSorted(([, one], [, other]) => one.localeCompare(other)).slice(0, 200);
-}
-
-function Select(props: {
-  label: string;
-  value: string;
-  options: readonly (readonly [string, string])[];
-  onChange: (value: string) => void;
-}) {
-  return (
-    <select
-      class="min-h-11 w-full min-w-0 rounded-lg border border-line-strong bg-surface px-2 text-sm"
-      aria-label={props.label}
-      onChange={(event) => props.onChange(event.currentTarget.value)}
-    >
-      <For each={props.options}>
-        {([value, text]) => (
-          <option value={value} selected={value === props.value}>
-            {toVisibleText(text)}
-          </option>
-        )}
-      </For>
-    </select>
   );
 }

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+
+import { readActivityFilter, toActivitySearch, toAuditQuery } from './activity-filter.ts';
+
+const agent = '019a0c1e-5d0b-7c3f-9d0e-0c6f7d1f2a3b';
+
+test('the address holds the filter, and nothing of it that is not set', () => {
+  const search = { q: ' note ', agent, service: 'org/github', outcome: 'denied', days: '7' };
+  const filter = readActivityFilter(search);
+
+  expect(Object.fromEntries(new URLSearchParams(toActivitySearch(filter)))).toEqual({
+    ...search,
+    q: 'note',
+  });
+  expect(toActivitySearch(readActivityFilter({}))).toBe('');
+  expect(
+    Object.fromEntries(new URLSearchParams(toAuditQuery(filter, { cursor: null, nowMs: 0 }))),
+  ).toEqual({
+    text: 'note',
+    identity_id: agent,
+    service: 'org/github',
+    outcome: 'denied',
+    since: '1969-12-25T00:00:00.000Z',
+    limit: '100',
+  });
+});
+
+test('of an address that somebody made up, only what the API takes is asked', () => {
+  const filter = readActivityFilter({
+    q: ['a', 'b'],
+    agent: "' or 1=1",
+    service: 'x\0'.repeat(300),
+    outcome: 'everything',
+    risk: 'high',
+    days: '-1',
+  });
+
+  expect(filter).toEqual({
+    q: '',
+    agent: '',
+    service: 'x'.repeat(100),
+    outcome: '',
+    risk: '',
+    days: '',
+  });
+});

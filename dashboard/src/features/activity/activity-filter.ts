@@ -1,0 +1,92 @@
+import type { AuditOutcome } from '#contracts/audit';
+import type { Risk } from '#contracts/vocabulary';
+
+/** Which records the activity shows. The address of the page holds all of it. */
+export interface ActivityFilter {
+  readonly q: string;
+  readonly agent: string;
+  readonly service: string;
+  readonly outcome: AuditOutcome | '';
+  readonly risk: Risk | '';
+  /** Over how many days; empty for as far back as there are records. */
+  readonly days: string;
+}
+
+type Search = Readonly<Record<string, string | string[] | undefined>>;
+
+export const outcomeChoices = [
+  ['', 'Any outcome'],
+  ['called', 'Done'],
+  ['pending_approval', 'Asked a person'],
+  ['denied', 'Denied'],
+  ['refused', 'Refused'],
+  ['failed', 'Failed'],
+  ['outcome_unknown', 'Outcome unknown'],
+] as const;
+
+export const riskChoices = [
+  ['', 'Any risk'],
+  ['delete', 'High risk'],
+  ['write', 'Medium risk'],
+  ['read', 'Low risk'],
+] as const;
+
+export const daysChoices = [
+  ['', 'Any time'],
+  ['1', 'Last 24 hours'],
+  ['7', 'Last 7 days'],
+  ['30', 'Last 30 days'],
+] as const;
+
+/** The API refuses longer texts. */
+const textMax = 200;
+const serviceMax = 100;
+const dayMs = 24 * 60 * 60_000;
+
+/** Reads the search part of an address, in which anybody can have written anything. */
+export function readActivityFilter(search: Search): ActivityFilter {
+  const read = (name: string, max: number) => {
+    const value = search[name];
+    return typeof value === 'string' ? value.replaceAll('\0', '').slice(0, max) : '';
+  };
+  const choose = <Value extends string>(
+    name: string,
+    choices: readonly (readonly [Value, string])[],
+  ) => choices.find(([value]) => value === read(name, 20))?.[0] ?? choices[0]?.[0];
+  const agent = read('agent', 36);
+  return {
+    q: read('q', textMax),
+    agent: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(agent) ? agent : '',
+    service: read('service', serviceMax),
+    outcome: choose('outcome', outcomeChoices) ?? '',
+    risk: choose('risk', riskChoices) ?? '',
+    days: choose('days', daysChoices) ?? '',
+  };
+}
+
+/** The search part of the page's address, with its `?`; empty where nothing is filtered. */
+export function toActivitySearch({ q, ...filter }: ActivityFilter): string {
+  return toQuery({ q: q.trim(), ...filter });
+}
+
+/** The query of `GET /v1/audit`. */
+export function toAuditQuery(
+  { q, agent, service, outcome, risk, days }: ActivityFilter,
+  { cursor, nowMs }: { cursor: string | null; nowMs: number },
+): string {
+  return toQuery({
+    text: q.trim(),
+    identity_id: agent,
+    service,
+    outcome,
+    risk,
+    since: days === '' ? '' : new Date(nowMs - Number(days) * dayMs).toISOString(),
+    limit: '100',
+    cursor: cursor ?? '',
+  });
+}
+
+function toQuery(values: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== ''));
+  return query.size === 0 ? '' : `?${query.toString()}`;
+}

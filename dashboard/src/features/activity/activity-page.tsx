@@ -1,0 +1,201 @@
+import { useNavigate, useSearchParams } from '@solidjs/router';
+import { useInfiniteQuery, useQuery } from '@tanstack/solid-query';
+import { Match, Show, Switch, createMemo, untrack } from 'solid-js';
+
+import { usePollEveryMs } from '../../api/live.tsx';
+import { Button } from '../../ui/button.tsx';
+import { SearchField, Select, withChosen } from '../../ui/filter-fields.tsx';
+import { Spinner } from '../../ui/icon.tsx';
+import { ErrorNotice } from '../../ui/notice.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { askAgainMs, identitiesQuery } from '../agents/agents.queries.ts';
+import { servicesQuery } from '../connect/connect.queries.ts';
+import { referenceOf } from '../connect/connect-view.ts';
+import { Empty, Rows } from '../home/home-section.tsx';
+import { KeyedList } from '../services/keyed-list.tsx';
+import { useMe } from '../session/session.tsx';
+import {
+  daysChoices,
+  outcomeChoices,
+  readActivityFilter,
+  riskChoices,
+  toActivitySearch,
+} from './activity-filter.ts';
+import type { ActivityFilter } from './activity-filter.ts';
+import { activityQuery } from './activity.queries.ts';
+import { eventLinesOf } from './calls-view.ts';
+import { EventRow } from './event-row.tsx';
+
+/** More lines than this nobody reads: a filter leads to what is older. */
+const pagesMax = 10;
+
+/** What happened, newest first: members see their own tree, admins and auditors the organisation. */
+export function ActivityPage() {
+  const [search] = useSearchParams();
+  const navigate = useNavigate();
+  const me = useMe();
+  const pollEveryMs = usePollEveryMs();
+  const filter = createMemo(() => readActivityFilter(search), undefined, {
+    equals: (one, other) => toActivitySearch(one) === toActivitySearch(other),
+  });
+  const isFiltered = () => toActivitySearch(filter()) !== '';
+  const change = (changed: ActivityFilter) =>
+    navigate(`/activity${toActivitySearch(changed)}`, { replace: true, scroll: false });
+  const records = useInfiniteQuery(() => ({
+    ...activityQuery(filter()),
+    // Many records are no public events. Somebody who reads further back is left alone.
+    refetchInterval: (query: { state: { data?: { pages: unknown[] } | undefined } }) =>
+      (query.state.data?.pages.length ?? 1) > 1 ? false : pollEveryMs() || askAgainMs,
+  }));
+  const pages = () => records.data?.pages ?? [];
+  const lines = createMemo(() => eventLinesOf(pages().flatMap(({ items }) => items)));
+  const displayNames = createMemo(
+    () =>
+      new Map(
+        pages().flatMap(({ people }) =>
+          (people ?? []).map((person) => [person.user_id, person.display_name] as const),
+        ),
+      ),
+  );
+  useTitle(() => 'Activity');
+
+  return (
+    <main id="content" class="mx-auto max-w-4xl px-3 py-4 sm:px-6 sm:py-8">
+      <h1 class="px-1 text-xl font-semibold sm:text-2xl">Activity</h1>
+      <p class="mt-1 mb-4 px-1 text-ink-soft">
+        {me().role === 'member'
+          ? 'What you and your agents did, and what became of it.'
+          : 'What everybody in the organisation did, and what became of it.'}
+      </p>
+      <Filters filter={filter()} onChange={change} />
+      <Show when={records.error}>
+        {(error) => <ErrorNotice error={error()} onRetry={() => void records.refetch()} />}
+      </Show>
+      <Switch>
+        <Match when={lines().length > 0}>
+          <Rows>
+            <KeyedList items={lines()} keyOf={({ key }) => key}>
+              {(line) => (
+                <EventRow
+                  record={line().record}
+                  displayName={displayNames().get(line().record.user_id ?? '')}
+                />
+              )}
+            </KeyedList>
+          </Rows>
+          <Show when={records.hasNextPage}>
+            <More
+              isLast={pages().length >= pagesMax}
+              isLoading={records.isFetchingNextPage}
+              onMore={() => void records.fetchNextPage()}
+            />
+          </Show>
+        </Match>
+        <Match when={records.isPending}>
+          <p class="flex items-center gap-3 px-1 py-3 text-ink-soft" role="status">
+            <Spinner /> Loading…
+          </p>
+        </Match>
+        <Match when={records.data && isFiltered()}>
+          <Empty>
+            Nothing that is recorded matches.{' '}
+            <Button class="mt-2" onClick={() => change(readActivityFilter({}))}>
+              Show everything
+            </Button>
+          </Empty>
+        </Match>
+        <Match when={records.data}>
+          <Empty>Nothing happened yet. Every call of an agent appears here.</Empty>
+        </Match>
+      </Switch>
+    </main>
+  );
+}
+
+function More(props: { isLast: boolean; isLoading: boolean; onMore: () => void }) {
+  return (
+    <p class="mt-4 text-center text-ink-soft">
+      <Show
+        when={!props.isLast}
+        fallback="There is more before this. Search, or filter, to find it."
+      >
+        <Button disabled={props.isLoading} onClick={() => props.onMore()}>
+          {props.isLoading ? 'Loading…' : 'Show older'}
+        </Button>
+      </Show>
+    </p>
+  );
+}
+
+function Filters(props: { filter: ActivityFilter; onChange: (filter: ActivityFilter) => void }) {
+  const identities = useInfiniteQuery(() => identitiesQuery());
+  const services = useQuery(() => servicesQuery());
+  const set = (part: Partial<ActivityFilter>) => props.onChange({ ...props.filter, ...part });
+  const agents = createMemo(() =>
+    withChosen(
+      new Map(
+        (identities.data?.pages ?? []).flatMap(({ items }) =>
+          items.map(({ id, path }) => [id, path.slice(-2).join(' › ')] as const),
+        ),
+      ),
+      props.filter.agent,
+      'this agent',
+    ),
+  );
+  const serviceChoices = createMemo(() =>
+    withChosen(
+      new Map([
+        ['http', 'direct HTTP'],
+        ...(services.data ?? []).map(
+          ({ name, tier, title }) => [referenceOf(name, tier), title] as const,
+        ),
+      ]),
+      props.filter.service,
+      props.filter.service,
+    ),
+  );
+  // Open at first if something is filtered; afterwards as the person leaves it.
+  const isOpenAtFirst = untrack(() => toActivitySearch({ ...props.filter, q: '' }) !== '');
+  return (
+    <search class="mb-4 block">
+      <SearchField label="Search the activity" text={props.filter.q} onSearch={(q) => set({ q })} />
+      <details class="mt-1" open={isOpenAtFirst}>
+        <summary class="min-h-11 content-center rounded px-1 text-sm font-medium text-ink-soft hover:text-ink">
+          Filter
+        </summary>
+        <div class="mt-1 grid grid-cols-2 gap-2 sm:grid-cols-3">
+          <Select
+            label="Who"
+            value={props.filter.agent}
+            options={[['', 'Everybody'], ...agents()]}
+            onChange={(agent) => set({ agent })}
+          />
+          <Select
+            label="Service"
+            value={props.filter.service}
+            options={[['', 'All services'], ...serviceChoices()]}
+            onChange={(service) => set({ service })}
+          />
+          <Select
+            label="Outcome"
+            value={props.filter.outcome}
+            options={outcomeChoices}
+            onChange={(outcome) => set({ outcome: outcome as ActivityFilter['outcome'] })}
+          />
+          <Select
+            label="Risk"
+            value={props.filter.risk}
+            options={riskChoices}
+            onChange={(risk) => set({ risk: risk as ActivityFilter['risk'] })}
+          />
+          <Select
+            label="When"
+            value={props.filter.days}
+            options={daysChoices}
+            onChange={(days) => set({ days })}
+          />
+        </div>
+      </details>
+    </search>
+  );
+}

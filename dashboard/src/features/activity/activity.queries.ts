@@ -1,0 +1,37 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/solid-query';
+
+import type { AuditRecord } from '#contracts/audit';
+import type { AuditLookup } from '#contracts/http/audit';
+import { request } from '../../api/client.ts';
+import type { Page } from '../../api/pages.ts';
+import { serverNowMs } from '../../api/server-clock.ts';
+import { toActivitySearch, toAuditQuery } from './activity-filter.ts';
+import type { ActivityFilter } from './activity-filter.ts';
+
+type AuditPage = Page<AuditRecord> & Pick<AuditLookup, 'people'>;
+
+/** The records that a filter lets through, newest first, a hundred to a page. */
+export const activityQuery = (filter: ActivityFilter) =>
+  infiniteQueryOptions({
+    queryKey: ['audit', 'list', toActivitySearch(filter)],
+    queryFn: ({ pageParam, signal }) => {
+      const query = toAuditQuery(filter, { cursor: pageParam, nowMs: serverNowMs() });
+      return request<AuditPage>(`/v1/audit${query}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (last: AuditPage) => last.next_cursor,
+  });
+
+/** Every record that belongs with this one, in the order of the log. */
+export const recordsOfCallQuery = ({ id, approval_id }: AuditRecord) =>
+  queryOptions({
+    queryKey: ['audit', 'call', approval_id ?? id],
+    queryFn: async ({ signal }): Promise<readonly AuditRecord[]> => {
+      if (approval_id === null) {
+        return (await request<AuditLookup>(`/v1/audit/${id}`, { signal })).rows;
+      }
+      // What led to the approval and what came of it are several calls of one approval.
+      const path = `/v1/audit?approval_id=${approval_id}&limit=100` as const;
+      return (await request<AuditPage>(path, { signal })).items.toReversed();
+    },
+  });
