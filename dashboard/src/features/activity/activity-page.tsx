@@ -98,10 +98,8 @@ export function ActivityPage() {
         </Match>
         <Match when={records.data && isFiltered()}>
           <Empty>
-            Nothing that is recorded matches.{' '}
-            <Button class="mt-2" onClick={() => change(readActivityFilter({}))}>
-              Show everything
-            </Button>
+            <span class="mb-3 block">Nothing that is recorded matches.</span>
+            <Button onClick={() => change(readActivityFilter({}))}>Show everything</Button>
           </Empty>
         </Match>
         <Match when={records.data}>

@@ -109,7 +109,7 @@ function Details(props: { record: AuditRecord }) {
                       </p>
                     )}
                   </Show>
-                  <dl class="space-y-1">
+                  <dl class="space-y-1 sm:[&_dt]:pt-0">
                     <For each={facts}>
                       {({ label, value, isCode }) => (
                         <Field label={<VisibleText text={label} />} isShort>
