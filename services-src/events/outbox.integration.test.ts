@@ -57,6 +57,57 @@ test('an event that is too large for the stream fails its transaction, and does 
   await expect.poll(() => db`select 1 from outbox where published_at is null`).toHaveLength(0);
 });
 
+test('the log says once that an event has waited to be published for a minute, and once that none waits any more', async () => {
+  const lines: { level: string; msg: string; oldestSeconds?: number }[] = [];
+  const logger = pino(
+    { formatters: { level: (level) => ({ level }) } },
+    { write: (line: string) => void lines.push(JSON.parse(line)) },
+  );
+  await using db = openDatabase({
+    url: environment.variables['POLICY_DATABASE_URL'] ?? '',
+    schema: 'policy',
+    connectionsMax: 3,
+  });
+  const rowIsHeld = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  // A relay passes by a row that another transaction holds.
+  const holding = db.transaction(async (tx) => {
+    const { id } = await db.transaction((other) =>
+      appendEvent(other, {
+        type: 'rule.created',
+        orgId: randomUUID(),
+        audience: [],
+        data: {},
+        audit: blankAuditEntry('Made a rule'),
+      }),
+    );
+    await db`update outbox set created_at = now() - interval '2 minutes' where id = ${id}`;
+    await tx`select 1 from outbox where id = ${id} for update`;
+    rowIsHeld.resolve();
+    await release.promise;
+  });
+  await rowIsHeld.promise;
+  await using _relay = startRelay({
+    db,
+    bus: await environment.connect('policy'),
+    owner: 'policy',
+    logger,
+    checkEveryMs: 50,
+  });
+  const sayings = () => lines.filter(({ msg }) => msg.startsWith('events '));
+
+  await expect.poll(sayings).toMatchObject([
+    { level: 'warn', msg: 'events wait to be published', waiting: 1, oldestSeconds: expect.toSatisfy((seconds) => seconds >= 120) },
+  ]);
+
+  release.resolve();
+  await holding;
+  await expect.poll(sayings).toMatchObject([
+    { level: 'warn' },
+    { level: 'info', msg: 'events are published in time again', waiting: 0, oldestSeconds: 0 },
+  ]);
+});
+
 test('an event whose audit entry a later release stored is recorded without the members that this release does not know', async () => {
   await using db = openDatabase({
     url: environment.variables['POLICY_DATABASE_URL'] ?? '',

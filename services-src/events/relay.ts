@@ -35,6 +35,8 @@ export interface Relay extends AsyncDisposable {
  */
 const pollEveryMs = 1_000;
 const lingerMs = 100;
+/** The age of the oldest waiting row from which the log says that events wait. */
+const waitingSecondsMax = 60;
 const pruneBatchMax = 5_000;
 
 /**
@@ -86,7 +88,9 @@ export function startRelay({
     isStopped: () => isStopped,
   });
   const checkLoop = repeat(checkEveryMs, async () => {
+    const backlogBefore = backlog;
     backlog = await measureBacklog(db).catch(() => backlog);
+    logWaiting(logger, backlogBefore, backlog);
     await repeatLostEvents();
   });
   checkLoop.wake();
@@ -109,6 +113,15 @@ export function startRelay({
       );
     },
   };
+}
+
+/** Logs once that rows have waited for long, and once that none has any more. */
+function logWaiting(logger: Logger, before: OutboxState, now: OutboxState): void {
+  const isLong = ({ oldest_seconds: seconds }: OutboxState) => seconds >= waitingSecondsMax;
+  if (isLong(before) === isLong(now)) return;
+  const fields = { waiting: now.waiting, oldestSeconds: now.oldest_seconds };
+  if (isLong(now)) logger.warn(fields, 'events wait to be published');
+  else logger.info(fields, 'events are published in time again');
 }
 
 /**
