@@ -1,3 +1,4 @@
+import { deleteInParts } from '#database';
 import type { Logger } from '#telemetry';
 import type { Deps } from './deps.ts';
 import { pruneOauthClients } from './oauth-clients/oauth-clients.sql.ts';
@@ -10,21 +11,26 @@ import { pruneSignInDevices } from './sessions/sign-in-devices.sql.ts';
 import { pruneSignInFlows } from './sign-in-providers/sign-in-flows.sql.ts';
 import { pruneSignInLinks } from './sign-in-links/sign-in-links.sql.ts';
 
+/** In this order: a grant is deleted after its tokens, and a client after its grants. */
+const prunings = [
+  pruneSessions,
+  pruneSignInLinks,
+  pruneSignInFlows,
+  pruneSignInAttempts,
+  pruneSignInDevices,
+  pruneInteractions,
+  pruneOauthTokens,
+  pruneOauthGrants,
+  pruneOauthClients,
+];
+
 /**
  * Deletes rows that ended long ago. Every replica runs this once an hour; running it twice does no
  * harm.
  */
 export async function pruneEndedRows({ db }: Pick<Deps, 'db'>, logger: Logger): Promise<void> {
   try {
-    await pruneSessions(db);
-    await pruneSignInLinks(db);
-    await pruneSignInFlows(db);
-    await pruneSignInAttempts(db);
-    await pruneSignInDevices(db);
-    await pruneInteractions(db);
-    await pruneOauthTokens(db);
-    await pruneOauthGrants(db);
-    await pruneOauthClients(db);
+    for (const prune of prunings) await deleteInParts((limit) => prune(db, limit));
   } catch (error) {
     logger.warn({ err: error }, 'what has ended could not be pruned yet');
   }

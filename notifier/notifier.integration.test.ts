@@ -21,6 +21,7 @@ import { createTestEnvironment } from '../test/support/environment.ts';
 import type { TestEnvironment } from '../test/support/environment.ts';
 import { notifierConfig } from './config.ts';
 import { startNotifier } from './start.ts';
+import { pruneDeliveries } from './webhooks/delivery.sql.ts';
 
 interface ReceivedRequest {
   headers: Record<string, string | string[] | undefined>;
@@ -199,6 +200,26 @@ describe('the notifier', () => {
         page.items.some((row) => row.type === 'approval.raised' && row.status === 'delivered'),
     );
     expect(items.filter((row) => row.type === 'approval.raised')).toHaveLength(1);
+  });
+
+  test('deletes deliveries after 30 days, also those of a webhook that was never verified, and none that is pending', async () => {
+    using receiver = await startReceiver(() => ({ status: 503, body: '' }));
+    const { id } = await subscribe(receiver.url);
+    for (const event of [createRaisedEvent(), createRaisedEvent()]) await publishEvent(event);
+    const listStatuses = async () => (await deliveriesOf(id)).items.map(({ status }) => status);
+    await readUntil(listStatuses, (statuses) => statuses.length === 3);
+    await using db = openDatabase({
+      url: environment.variables['NOTIFIER_DATABASE_URL'] ?? '',
+      schema: 'notifier',
+      connectionsMax: 1,
+    });
+    await db`update notifier.delivery set created_at = now() - interval '29 days' where webhook_id = ${id}`;
+    await pruneDeliveries(db, { days: 30, limit: 100 });
+    expect((await listStatuses()).toSorted()).toEqual(['held', 'held', 'pending']);
+
+    await db`update notifier.delivery set created_at = now() - interval '31 days' where webhook_id = ${id}`;
+    await pruneDeliveries(db, { days: 30, limit: 100 });
+    expect(await listStatuses()).toEqual(['pending']);
   });
 
   test('sends the same body with a new signature when it retries', async () => {

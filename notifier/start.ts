@@ -2,7 +2,7 @@ import { connectBus, connectReader, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { notifier } from '#contracts/bus/notifier';
 import { feedSubject } from '#contracts/events';
-import { openDatabase } from '#database';
+import { deleteInParts, openDatabase } from '#database';
 import { openEgress, readEgressSettings } from '#egress';
 import { consumeEvents, startRelay } from '#events';
 import { repeat } from '#process';
@@ -22,6 +22,7 @@ import { sendDeliveries } from './webhooks/send-deliveries.ts';
 
 /** The interval at which due retries are looked for. New deliveries are sent at once. */
 const pollEveryMs = 1_000;
+const pruneEveryMs = 60_000;
 const retentionDays = 7;
 const deliveryRetentionDays = 30;
 
@@ -92,11 +93,11 @@ export async function startNotifier(
 }
 
 function startPruning({ db, logger }: Pick<Deps, 'db' | 'logger'>): AsyncDisposable {
-  return repeat(3_600_000, async () => {
+  return repeat(pruneEveryMs, async () => {
     try {
-      await pruneFeed(db, { days: retentionDays });
-      await pruneInbox(db, { days: retentionDays + 1 });
-      await pruneDeliveries(db, { days: deliveryRetentionDays });
+      await deleteInParts((limit) => pruneFeed(db, { days: retentionDays, limit }));
+      await deleteInParts((limit) => pruneInbox(db, { days: retentionDays + 1, limit }));
+      await deleteInParts((limit) => pruneDeliveries(db, { days: deliveryRetentionDays, limit }));
     } catch (error) {
       logger.warn({ err: error }, 'old rows could not be pruned yet');
     }

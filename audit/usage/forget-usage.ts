@@ -1,10 +1,9 @@
+import { deleteInParts } from '#database';
 import { repeat } from '#process';
 import type { Deps } from '../deps.ts';
 import { forgetOldUsage } from './usage.sql.ts';
 
 const forgetEveryMs = 60 * 60_000;
-const rowsPerPart = 5_000;
-const partsMax = 100;
 
 /**
  * Deletes counts that can no longer be asked for, once an hour. Every replica does so; rows that
@@ -22,9 +21,6 @@ export function startForgettingUsage(deps: Pick<Deps, 'db' | 'logger'>): AsyncDi
   return forgetting;
 }
 
-/** Deletes in parts, each a short transaction; the next run goes on where this one ends. */
 export async function forgetUsage({ db }: Pick<Deps, 'db'>): Promise<void> {
-  for (let part = 0; part < partsMax; part += 1) {
-    if ((await forgetOldUsage(db, { limit: rowsPerPart })) < rowsPerPart) return;
-  }
+  await deleteInParts((limit) => forgetOldUsage(db, { limit }));
 }

@@ -156,8 +156,8 @@ export const listedGrantClientCondition = (sql: Sql) => sql`
  * It keeps clients that an org revoked: a client with a metadata document could otherwise return
  * under its old id.
  */
-export async function pruneOauthClients(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneOauthClients(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.oauth_client
      where id in (select c.id
                     from auth.oauth_client c
@@ -176,6 +176,7 @@ export async function pruneOauthClients(sql: Sql): Promise<void> {
                                         and t.kind = 'refresh'
                                         and t.consumed_at is null
                                         and t.expires_at > now())
-                   limit 10000)
+                   limit ${limit})
   `;
+  return count;
 }

@@ -129,8 +129,8 @@ export async function revokeOauthGrantsOfBinding(
  * Deletes, in every org, the grants whose tokens have all expired. A grant in use always has an
  * unexpired refresh token and is therefore kept.
  */
-export async function pruneOauthGrants(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneOauthGrants(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.oauth_grant
      where id in (select g.id
                     from auth.oauth_grant g
@@ -140,8 +140,9 @@ export async function pruneOauthGrants(sql: Sql): Promise<void> {
                                       where t.org_id = g.org_id
                                         and t.grant_id = g.id
                                         and t.expires_at > now())
-                   limit 10000)
+                   limit ${limit})
   `;
+  return count;
 }
 
 function toGrant(row: GrantRow): OauthGrant {

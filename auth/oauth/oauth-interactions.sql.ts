@@ -79,12 +79,13 @@ export async function deleteInteraction(
 }
 
 /** Deletes the expired authorizations of every org. */
-export async function pruneInteractions(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneInteractions(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.oauth_interaction
      where hash in (select hash
                       from auth.oauth_interaction
                      where expires_at < now()
-                     limit 10000)
+                     limit ${limit})
   `;
+  return count;
 }

@@ -119,12 +119,13 @@ export async function deleteOauthToken(
  * Deletes the expired tokens of every org. Consumed tokens stay until they expire, so that reuse is
  * recognised.
  */
-export async function pruneOauthTokens(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneOauthTokens(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.oauth_token
      where hash in (select hash
                       from auth.oauth_token
                      where expires_at < now() - interval '1 hour'
-                     limit 10000)
+                     limit ${limit})
   `;
+  return count;
 }

@@ -52,12 +52,13 @@ export async function clearAttempts(
   `;
 }
 
-export async function pruneSignInAttempts(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneSignInAttempts(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.sign_in_attempt
      where account in (select account
                          from auth.sign_in_attempt
                         where last_at < now() - interval '2 hours'
-                        limit 10000)
+                        limit ${limit})
   `;
+  return count;
 }

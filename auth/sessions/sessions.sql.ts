@@ -49,12 +49,13 @@ export async function endSession(
 }
 
 /** Deletes the sessions of every org that expired a month ago. */
-export async function pruneSessions(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneSessions(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.session
      where id in (select id
                     from auth.session
                    where expires_at < now() - interval '30 days'
-                   limit 10000)
+                   limit ${limit})
   `;
+  return count;
 }

@@ -82,12 +82,13 @@ export async function forgetDevices(
   `;
 }
 
-export async function pruneSignInDevices(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneSignInDevices(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.sign_in_device
      where (hash, org_id, identity_id) in (select hash, org_id, identity_id
                                              from auth.sign_in_device
                                             where expires_at < now()
-                                            limit 10000)
+                                            limit ${limit})
   `;
+  return count;
 }

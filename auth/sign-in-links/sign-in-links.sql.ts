@@ -76,12 +76,13 @@ export async function consumeSignInLink(
 }
 
 /** Deletes the links of every org that expired a month ago. */
-export async function pruneSignInLinks(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneSignInLinks(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.sign_in_link
      where id in (select id
                     from auth.sign_in_link
                    where expires_at < now() - interval '30 days'
-                   limit 10000)
+                   limit ${limit})
   `;
+  return count;
 }

@@ -46,12 +46,13 @@ export async function consumeSignInFlow(
 }
 
 /** Deletes the expired flows of every org. */
-export async function pruneSignInFlows(sql: Sql): Promise<void> {
-  await sql`
+export async function pruneSignInFlows(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from auth.sign_in_flow
      where state_hash in (select state_hash
                             from auth.sign_in_flow
                            where expires_at < now()
-                           limit 10000)
+                           limit ${limit})
   `;
+  return count;
 }

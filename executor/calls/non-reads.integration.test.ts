@@ -335,8 +335,15 @@ describe('a dispatch whose executor died', () => {
     expect((await send(validLease)).kind).toBe('answered');
   });
 
-  test('is erased after a day, with its outcome and idempotency key', async () => {
+  test('is erased after a day, with its outcome and idempotency key, however many there are', async () => {
     await execute(createCall());
+    await world.sql`
+      insert into executor.dispatch (dispatch_id, org_id, identity_id, call_digest, audit_id, audit,
+                                     audience, lease_token, lease_until, outcome, finished_at)
+      select gen_random_uuid(), org_id, identity_id, call_digest, audit_id, audit, audience,
+             lease_token, lease_until, outcome, finished_at
+        from (select * from executor.dispatch where outcome is not null limit 1) as one,
+             generate_series(1, 2500)`;
     await world.sql`update executor.dispatch set created_at = now() - interval '25 hours'`;
     await sweepDispatches({ db: world.sql, logger });
 

@@ -1,3 +1,4 @@
+import { deleteInParts } from '#database';
 import { settleAsUnknown } from './outcome.ts';
 import type { Deps } from '../deps.ts';
 import { prunePendingConnections } from '../connections/connection.sql.ts';
@@ -30,14 +31,13 @@ export async function sweepDispatches({ db, logger }: Pick<Deps, 'db' | 'logger'
     if (settledDispatch)
       logger.warn({ dispatchId: dispatch.dispatchId, reason: 'lease_passed' }, 'outcome unknown');
   }
-  await eraseOldDispatches(db, { limit: erasedRowsMax });
-  await eraseOldIdempotencyKeys(db, { limit: erasedRowsMax });
+  // Each call adds rows to these tables, so a fixed number per run would let them grow under load.
+  for (const erase of [eraseOldDispatches, eraseOldIdempotencyKeys, eraseOldFiles, pruneShareUse])
+    await deleteInParts((limit) => erase(db, { limit }), erasedRowsMax);
   await eraseWaitingGrants(db, { limit: erasedRowsMax });
   await pruneConnectionFlows(db, { limit: erasedRowsMax });
   await prunePendingConnections(db, { limit: erasedRowsMax });
-  await eraseOldFiles(db, { limit: erasedRowsMax });
   await pruneSecretRequests(db, { limit: erasedRowsMax });
   await expirePersonRequests(db, { limit: batchMax });
   await pruneRequests(db, { limit: erasedRowsMax });
-  await pruneShareUse(db, { limit: erasedRowsMax });
 }

@@ -67,9 +67,10 @@ export async function setShareUse(
 }
 
 /** Deletes, across orgs, uses that have expired. */
-export async function pruneShareUse(sql: Sql, { limit }: { limit: number }): Promise<void> {
-  await sql`
+export async function pruneShareUse(sql: Sql, { limit }: { limit: number }): Promise<number> {
+  const { count } = await sql`
     delete from executor.share_use
      where id in (select id from executor.share_use where expires_at <= now() limit ${limit})
   `;
+  return count;
 }

@@ -58,12 +58,16 @@ export async function getFeedPosition(sql: Sql): Promise<number> {
 }
 
 /** Deletes old items of every org, because retention does not depend on the org. */
-export async function pruneFeed(sql: Sql, { days }: { days: number }): Promise<void> {
-  await sql`
+export async function pruneFeed(
+  sql: Sql,
+  { days, limit }: { days: number; limit: number },
+): Promise<number> {
+  const { count } = await sql`
     delete from notifier.feed_item
      where position in (select position
                           from notifier.feed_item
                          where created_at < now() - make_interval(days => ${days})
-                         limit 10000)
+                         limit ${limit})
   `;
+  return count;
 }

@@ -202,16 +202,23 @@ export async function markOpenDeliveriesFailed(
   `;
 }
 
-/** Deletes old deliveries of every org, because retention does not depend on the org. */
-export async function pruneDeliveries(sql: Sql, { days }: { days: number }): Promise<void> {
-  await sql`
+/**
+ * Deletes old deliveries of every org, because retention does not depend on the org. Held ones are
+ * deleted too: else they would pile up for a webhook that nobody ever verifies.
+ */
+export async function pruneDeliveries(
+  sql: Sql,
+  { days, limit }: { days: number; limit: number },
+): Promise<number> {
+  const { count } = await sql`
     delete from notifier.delivery
      where id in (select id
                     from notifier.delivery
                    where created_at < now() - make_interval(days => ${days})
-                     and status in ('delivered', 'failed')
-                   limit 5000)
+                     and status <> 'pending'
+                   limit ${limit})
   `;
+  return count;
 }
 
 function toDelivery({ next_attempt_at, created_at, delivered_at, ...row }: DeliveryRow): Delivery {

@@ -1,15 +1,11 @@
+import { deleteInParts } from '#database';
 import type { Deps } from '../deps.ts';
 import { pruneEndedRules } from './rule.sql.ts';
 
-const batchMax = 10_000;
-
-/**
- * Deletes ended rules that no event can plant again. The number per run is limited, and the next
- * run deletes further ones.
- */
+/** Deletes ended rules that no event can plant again. */
 export async function pruneRules({ db, logger }: Pick<Deps, 'db' | 'logger'>): Promise<void> {
   try {
-    await pruneEndedRules(db, batchMax);
+    await deleteInParts((limit) => pruneEndedRules(db, limit));
   } catch (error) {
     logger.warn({ err: error }, 'ended rules could not be pruned yet');
   }

@@ -275,14 +275,15 @@ export async function addRuleUses(sql: Sql, usedRules: readonly UsedRule[]): Pro
  * Deletes rules that ended a month ago. Events are kept for less than a month, so no event can
  * plant these rules again.
  */
-export async function pruneEndedRules(sql: Sql, limit: number): Promise<void> {
-  await sql`
+export async function pruneEndedRules(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from policy.rule
      where (org_id, id) in (select org_id, id
                               from policy.rule
                              where coalesce(deleted_at, expires_at) < now() - interval '30 days'
                              limit ${limit})
   `;
+  return count;
 }
 
 function toPublicRule(row: RuleRow): PublicRule {

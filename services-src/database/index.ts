@@ -1,5 +1,6 @@
 export { openDatabase, PostgresError } from './open.ts';
 export type { Database, Sql, Transaction } from './open.ts';
+export { deleteInParts } from './delete-in-parts.ts';
 export { migrate } from './migrate.ts';
 export {
   cursorOf,

@@ -1,4 +1,5 @@
 import type { Bus } from '#bus';
+import { deleteInParts } from '#database';
 import type { Database } from '#database';
 import { repeat } from '#process';
 import type { Logger } from '#telemetry';
@@ -37,7 +38,6 @@ const pollEveryMs = 1_000;
 const lingerMs = 100;
 /** The age of the oldest waiting row from which the log says that events wait. */
 const waitingSecondsMax = 60;
-const pruneBatchMax = 5_000;
 
 /**
  * Moves committed events from a component's outbox to the streams: the record of each event to
@@ -96,7 +96,7 @@ export function startRelay({
   checkLoop.wake();
   const pruneLoop = repeat(pruneEveryMs, async () => {
     try {
-      while (!isStopped && (await pruneOutbox(db, { limit: pruneBatchMax })) === pruneBatchMax);
+      await deleteInParts(async (limit) => (isStopped ? 0 : pruneOutbox(db, { limit })));
     } catch (error) {
       logger.warn({ err: error }, 'old events could not be pruned yet');
     }
