@@ -45,6 +45,8 @@ export const itemBody = { name: 'item', note: 'Bought for the workshop on Thursd
 export interface Gateway extends MeasuredProgram {
   readonly url: string;
   readonly orgId: string;
+  /** The signed-in admin. */
+  readonly admin: Caller;
   readonly mcp: Target;
   raw(url: string): Target;
 }
@@ -167,6 +169,7 @@ async function prepareGateway(
     name,
     url: origin,
     orgId,
+    admin: user,
     rootPids: [],
     get: call({ action: 'get_item', params: { id: '42' } }),
     raw: (url) => call({ service: 'http', method: 'GET', path: url }),

@@ -1,8 +1,9 @@
 /**
- * `npm run soak -- MINUTES`: makes calls at the highest rate that the machine holds, with retention
- * compressed 100 times, or more in a short run, so that rows become old within a fifth of it.
- * Prints every minute what processes, tables and streams take, and fails when anything of it still
- * grows in the second half. The audit log keeps everything, so its table is printed and not judged.
+ * `npm run soak -- MINUTES`: makes calls at the highest rate that the machine holds, a part of which
+ * become approvals that are cancelled and reported to a webhook. Retention is compressed 100 times,
+ * or more in a short run, so that rows become old within a fifth of it. Prints every minute what
+ * processes, tables and streams take, and fails when anything of it still grows in the second half.
+ * The tables from which nothing is ever deleted are printed and not judged.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,15 +17,18 @@ import { startDistributed } from '../bench/gateway.ts';
 import type { Target } from '../bench/measure.ts';
 import { pssMebibytesOf, startProgram, listProcessTree } from '../bench/processes.ts';
 import { openTables } from '../support/database.ts';
+import { createCaller } from '../support/http.ts';
+import { startReceiver } from '../story/receiver.ts';
 import type { Tables } from '../support/database.ts';
 import { judgeFlatness } from './flatness.ts';
 import type { Tolerance } from './flatness.ts';
-import { ageRows, retainedTables } from './retention.ts';
+import { ageRows, keptTables } from './retention.ts';
 
 const minutes = Number(process.argv[2] ?? 60);
 const compression = Math.max(100, (7 * 24 * 60) / (minutes / 5));
 const sampleEveryMs = 5_000;
 const callerCount = 16;
+const approvalPauseMs = 100;
 
 interface Load extends AsyncDisposable {
   readonly countAnswered: () => number;
@@ -38,13 +42,26 @@ await orExit(async () => {
   running.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const upstream = running.use(startProgram(['test/bench/upstream.ts']));
   const upstreamUrl = `http://127.0.0.1:${await upstream.find(/port (\d+)/)}`;
-  const gateway = running.use(await startDistributed({ dataDir: folder, upstreamUrl }));
+  const receiver = running.use(await startReceiver());
+  const environment = {
+    EGRESS_ALLOW: [upstreamUrl, receiver.url].map((url) => new URL(url).host).join(),
+    APPROVALS_RAISED_PER_HOUR: '0',
+  };
+  const gateway = running.use(
+    await startDistributed({ dataDir: folder, upstreamUrl, environment }),
+  );
+  const webhook = await gateway.admin.post('/v1/webhooks', {
+    url: receiver.url,
+    events: ['approval.*'],
+  });
+  if (webhook.status !== 201) throw new Error(`no webhook: ${JSON.stringify(webhook.body)}`);
   const tables = running.use(await openTables(gateway.adminUrl));
   printLine(
     `${minutes} minutes, ${callerCount} callers; seven days are ${Math.round(604_800 / compression)} s`,
   );
 
   const load = running.use(startLoad([gateway.get, gateway.get, gateway.post]));
+  const approvals = running.use(startApprovals(gateway, `${upstreamUrl}/items`));
   const series = new Map<string, number[]>();
   const startedAt = performance.now();
   let printedAt = startedAt;
@@ -59,17 +76,20 @@ await orExit(async () => {
     const perSecond = ((load.countAnswered() - printedCalls) * 1_000) / (now - printedAt);
     [printedAt, printedCalls] = [now, load.countAnswered()];
     printLine(`\n${Math.round((now - startedAt) / 60_000)} min: ${perSecond.toFixed(0)} calls/s`);
-    for (const [name, value] of sample) printLine(`  ${name}: ${Math.round(value)}`);
+    for (const [name, value] of sample)
+      if (!name.startsWith('rows') || value >= 100) printLine(`  ${name}: ${Math.round(value)}`);
   }
 
-  const judgedSeries = [...series].filter(([name]) => name !== 'rows audit.record');
+  const judgedSeries = [...series].filter(([name]) => !keptTables.includes(name.slice(5)));
   const verdicts = judgedSeries.map(([name, values]) =>
     judgeFlatness(name, values, toleranceOf(name)),
   );
   printLine(
-    `\n${load.countAnswered()} calls, ${load.countRefused()} of them not answered with 200`,
+    `\n${load.countAnswered()} calls, ${load.countRefused()} of them not answered with 200; ` +
+      `${approvals.countCancelled()} approvals, ${receiver.receivedEvents.length} events delivered`,
   );
   for (const { name, thirdQuarter, lastQuarter, isFlat } of verdicts) {
+    if (isFlat && name.startsWith('rows') && thirdQuarter < 100) continue;
     printLine(
       `${isFlat ? 'flat ' : 'GROWS'} ${name}: ${Math.round(thirdQuarter)} -> ${Math.round(lastQuarter)}`,
     );
@@ -114,9 +134,38 @@ function startLoad(targets: readonly Target[]): Load {
   };
 }
 
+/** Has calls suspended and cancels each, which publishes two events to EVENTS and the webhook. */
+function startApprovals(
+  gateway: Awaited<ReturnType<typeof startDistributed>>,
+  url: string,
+): AsyncDisposable & { readonly countCancelled: () => number } {
+  const agent = createCaller(gateway.url, { ...gateway.get.headers });
+  let isStopped = false;
+  let cancelled = 0;
+  const raiseAndCancel = async () => {
+    for (let n = 0; !isStopped; n += 1) {
+      const call = { service: 'http', method: 'POST', url, body: { n } };
+      const { body } = await agent.post('/v1/actions/call', call);
+      const reply = await agent.post(`/v1/approvals/${body.approval_id}/cancel`, {});
+      if (reply.status !== 200) throw new Error(`not cancelled: ${JSON.stringify(reply.body)}`);
+      cancelled += 1;
+      await sleep(approvalPauseMs);
+    }
+  };
+  const running = raiseAndCancel();
+  running.catch(() => undefined);
+  return {
+    countCancelled: () => cancelled,
+    async [Symbol.asyncDispose]() {
+      isStopped = true;
+      await running;
+    },
+  };
+}
+
 async function measureAll(
   gateway: Awaited<ReturnType<typeof startDistributed>>,
-  { query }: Tables,
+  tables: Tables,
 ): Promise<Map<string, number>> {
   const sample = new Map<string, number>();
   for (const root of gateway.rootPids) {
@@ -126,8 +175,8 @@ async function measureAll(
       (sample.get(name) ?? 0) + (await pssMebibytesOf(await listProcessTree([root]))),
     );
   }
-  for (const table of [...retainedTables, 'audit.record']) {
-    const [row] = await query(`select count(*)::integer as n from ${table}`);
+  for (const table of await tables.list()) {
+    const [row] = await tables.query(`select count(*)::integer as n from ${table}`);
     sample.set(`rows ${table}`, row?.['n'] as number);
   }
   const { headers = {} } = gateway.get;
