@@ -56,6 +56,8 @@ export interface Running extends AsyncDisposable {
    * active admin exists.
    */
   readonly firstSignInUrl: string | null;
+  /** The names of the components' checks that fail. */
+  failing(): readonly string[];
   /** Resolves with a sentence when embedded Postgres or NATS is down and cannot be started again. */
   readonly failed: Promise<string>;
 }
@@ -232,13 +234,16 @@ export async function startComponents(
   await using startup = new AsyncDisposableStack();
   const settings = { SHUTDOWN_PAUSE_SECONDS: '0', ...environment };
   const inProcess = areCallsLocal ? { local: createLocalTransport() } : {};
+  const started: RunningComponent[] = [];
   const start = async <N extends SettingName, R extends RunningComponent>(
     spec: ConfigSpec<N>,
     startComponent: (config: Config<N>, inProcess: InProcess) => Promise<R>,
     extraEnvironment: Environment = {},
   ) => {
     const config = loadConfig(spec, { ...settings, ...extraEnvironment });
-    return startup.use(await startComponent(config, inProcess));
+    const component = startup.use(await startComponent(config, inProcess));
+    started.push(component);
+    return component;
   };
 
   // auth starts first, because its address is known only once it listens. Components that send
@@ -267,6 +272,7 @@ export async function startComponents(
   return {
     url: gateway.url,
     firstSignInUrl: auth.firstSignInUrl,
+    failing: () => [...new Set(started.flatMap(({ readiness }) => readiness.failing()))],
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
@@ -296,6 +302,7 @@ export async function launch(
   return {
     url: all.url,
     firstSignInUrl: all.firstSignInUrl,
+    failing: all.failing,
     failed: backing.failed,
     get pids() {
       return backing.pids;

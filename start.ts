@@ -1,15 +1,11 @@
 /** `npm start`: the whole product in one process, on embedded servers. */
 import { defineConfig, loadConfig } from '#config';
-import { orExit, untilStopped } from '#process';
-import { startTelemetry } from '#telemetry';
+import { orExit, processSettings, startObserving, untilStopped } from '#process';
 import { launch } from './launch.ts';
+import type { Running } from './launch.ts';
 import { createCallLines } from './terminal.ts';
 
-const startConfig = defineConfig('start', [
-  'DATA_DIR',
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_TRACES_SAMPLER_ARG',
-]);
+const startConfig = defineConfig('start', ['DATA_DIR', ...processSettings]);
 
 await orExit(async () => {
   // A person at a terminal reads the lines that are printed below, so less is logged there.
@@ -18,15 +14,18 @@ await orExit(async () => {
   const environment = { ...(isTTY && { LOG_LEVEL: 'warn' }), ...process.env };
   const config = loadConfig(startConfig, environment);
   await using running = new AsyncDisposableStack();
+  let gateway: Running | undefined;
   running.use(
-    await startTelemetry({
+    await startObserving({
       serviceName: 'gateway',
-      endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
-      sampleRatio: config.OTEL_TRACES_SAMPLER_ARG,
+      config,
+      // Nothing but this machine runs a program that was started by hand.
+      healthHost: '127.0.0.1',
+      failingChecks: () => gateway?.failing(),
     }),
   );
   const stop = untilStopped();
-  const gateway = running.use(
+  gateway = running.use(
     await launch(environment, {
       dataDir: config.DATA_DIR,
       onCall: isTTY ? createCallLines(process.stdout) : undefined,

@@ -14,9 +14,10 @@ import { repeat } from '#process';
 import type { RunningComponent } from '#process';
 import { busCheck, databaseChecks, watchReadiness } from '#readiness';
 import { createPrincipalReader, createPublicVerifier, createVerifier } from '#signing';
-import { createLogger } from '#telemetry';
+import { createLogger, pollBacklog } from '#telemetry';
 import { fillSearchTexts } from './approval/fill-search-texts.ts';
 import { denyRevokedOverdue } from './clocks/deny-revoked.ts';
+import { measureWaitingApprovals } from './clocks/due.sql.ts';
 import { runClocks } from './clocks/run-clocks.ts';
 import type { ApprovalsConfig } from './config.ts';
 import { listenForIdentityChanges } from './consumers.ts';
@@ -72,6 +73,11 @@ export async function startApprovals(
   };
   const deps: DepsWithReplays = { ...baseDeps, replays: startup.use(createReplays(baseDeps)) };
   startup.use(startClocks(deps));
+  startup.use(
+    pollBacklog({ waiting: 'aag.approvals.waiting', oldestAge: 'aag.approvals.oldest_age' }, () =>
+      measureWaitingApprovals(db),
+    ),
+  );
   startup.use(listenForIdentityChanges(bus, baseDeps, settings.drop));
   const readiness = startup.use(
     await watchReadiness({ checks: [...databaseChecks(db), busCheck(bus)], logger }),

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 
 import { describe, expect, test } from 'vitest';
 
@@ -6,8 +8,13 @@ import { usersOf } from '#bus';
 import { busContracts } from '#contracts/all';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
+import { metricDefinitions } from '../services-src/telemetry/metric-definitions.ts';
+import type { MetricName } from '../services-src/telemetry/metric-definitions.ts';
+import { needs } from '../test/support/needs.ts';
+import { alertDefinitions } from './alert-definitions.ts';
 import { renderCatalogue } from './catalogue.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
+import { renderAlertRules, renderDashboard, renderMetricsPage } from './monitoring.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 
@@ -16,8 +23,32 @@ describe('generated files', () => {
     ['deploy/nats.conf', renderNatsConf],
     ['.env.example', renderEnvExample],
     ['docs/services.md', renderCatalogue],
+    ['docs/reference/metrics.md', renderMetricsPage],
+    ['deploy/monitoring/alerts.yml', renderAlertRules],
+    ['deploy/monitoring/dashboard.json', renderDashboard],
   ])('%s is up to date (npm run generate)', async ([path, render]) => {
     expect(await read(path)).toBe(render());
+  });
+});
+
+const promtool = needs('promtool');
+
+describe('the alert rules', () => {
+  test.skipIf(!promtool.isAvailable)(`are rules of Prometheus${promtool.note}`, () => {
+    const rulesPath = fileURLToPath(new URL('monitoring/alerts.yml', import.meta.url));
+    const report = execFileSync('promtool', ['check', 'rules', rulesPath], { encoding: 'utf8' });
+    expect(report).toMatch(/SUCCESS: \d+ rules found/);
+  });
+
+  test('have different names, and name labels that their metrics have', () => {
+    expect(new Set(alertDefinitions.map(({ name }) => name)).size).toBe(alertDefinitions.length);
+    for (const { when, summary } of alertDefinitions) {
+      const [, name = ''] = /\{([a-z_.]+)\}/.exec(when) ?? [];
+      const metricLabels: readonly string[] = metricDefinitions[name as MetricName].labels;
+      const known = [...metricLabels.map((label) => label.replaceAll('.', '_')), 'instance'];
+      const used = [...summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
+      expect(known).toEqual(expect.arrayContaining(used));
+    }
   });
 });
 

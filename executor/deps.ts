@@ -121,6 +121,8 @@ export interface Slots {
   take(caller: CallerIds): Slot;
   /** True while all slots are taken, and for some seconds after a call found no slot. */
   isBusy(): boolean;
+  /** The slots that are taken now. */
+  taken(): number;
   /**
    * Lets no call wait from now on, because this executor is stopping. Other executors may have free
    * slots.

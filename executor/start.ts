@@ -21,7 +21,7 @@ import { busCheck, databaseChecks, watchReadiness } from '#readiness';
 import { callerLevels, createAuditShare } from '#shares';
 import { createMacs, createPrincipalReader, createVerifier } from '#signing';
 import type { Macs } from '#signing';
-import { createLogger } from '#telemetry';
+import { createLogger, observeSlots } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './calls/caches.ts';
 import { createFileSpace } from './limits/file-space.ts';
 import { createRecordIds } from './calls/record-ids.ts';
@@ -88,7 +88,7 @@ export async function startExecutor(
   startup.use(startSweeping({ db, logger }));
   startup.use(listenForRequests(bus, { db, logger }));
 
-  const slots = createSlots({ max: config.EXECUTOR_IN_FLIGHT_MAX, levels: callerLevels(config) });
+  const slots = openSlots(config, startup);
   const cards = createMacs('card', config.CARD_KEY.reveal());
   const handlers: Handlers<typeof executor> = createHandlers({
     relay,
@@ -145,6 +145,14 @@ function startSweeping(deps: Parameters<typeof sweepDispatches>[0]): AsyncDispos
 function openOwnDatabase(config: ExecutorConfig): Database {
   const { DATABASE_URL: url, DATABASE_CONNECTIONS_MAX: connectionsMax } = config;
   return openDatabase({ url, schema: 'executor', connectionsMax });
+}
+
+/** Creates the slots for calls under way; their metrics end with the stack. */
+function openSlots(config: ExecutorConfig, startup: AsyncDisposableStack) {
+  const max = config.EXECUTOR_IN_FLIGHT_MAX;
+  const slots = createSlots({ max, levels: callerLevels(config) });
+  startup.use(observeSlots('executor.calls', { used: () => slots.taken(), limit: max }));
+  return slots;
 }
 
 function limitsOf(config: ExecutorConfig, db: Database) {

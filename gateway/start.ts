@@ -21,7 +21,7 @@ import type { RunningComponent } from '#process';
 import { watchReadiness } from '#readiness';
 import { callerLevels, createAuditShare } from '#shares';
 import { createMacs } from '#signing';
-import { createLogger } from '#telemetry';
+import { count, createLogger, observeSlots } from '#telemetry';
 import { subscribeToAuthEvents } from './events/auth-events.ts';
 import { createAuthenticator } from './authentication/authenticator.ts';
 import type { GatewayConfig } from './config.ts';
@@ -92,7 +92,7 @@ export async function startGateway(
       streams: startup.use(watchStreams({ bus, logger })),
       refusals,
       rates,
-      ...createShares(config),
+      ...createShares(config, startup),
       limits: limitsOf(config),
       // By the time a request arrives, the port is known.
       site: (): Site => (site ??= readSite({ ...config, PORT: portOf(app) })),
@@ -139,6 +139,7 @@ function openReports(
   return {
     accessLog,
     reportCall(report) {
+      count('aag.calls', { outcome: report.outcome });
       if (report.requestId !== null) accessLog.note(report.requestId, report.outcome);
       onCall?.(report);
     },
@@ -156,19 +157,27 @@ function createRates(config: GatewayConfig, replicas: Pick<Replicas, 'live'>): R
   });
 }
 
-function createShares(config: GatewayConfig): Pick<Deps, 'auditShare' | 'slots'> {
+/** Creates the shares of callers; their metrics end with the stack. */
+function createShares(
+  config: GatewayConfig,
+  startup: AsyncDisposableStack,
+): Pick<Deps, 'auditShare' | 'slots'> {
   const levels = callerLevels(config);
+  const { GATEWAY_IN_FLIGHT_MAX: requestsMax, GATEWAY_STREAMS_MAX: streamsMax } = config;
+  const slots = createRequestSlots({ requestsMax, streamsMax, levels });
+  const observedPools = [
+    ['requests', requestsMax],
+    ['streams', streamsMax],
+  ] as const;
+  for (const [name, limit] of observedPools)
+    startup.use(observeSlots(`gateway.${name}`, { used: () => slots.taken()[name], limit }));
   return {
     auditShare: createAuditShare({
       bytesPerMinute: config.AUDIT_BYTES_PER_MINUTE,
       levels,
       component: 'gateway',
     }),
-    slots: createRequestSlots({
-      requestsMax: config.GATEWAY_IN_FLIGHT_MAX,
-      streamsMax: config.GATEWAY_STREAMS_MAX,
-      levels,
-    }),
+    slots,
   };
 }
 

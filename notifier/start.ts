@@ -9,13 +9,13 @@ import { repeat } from '#process';
 import type { RunningComponent } from '#process';
 import { busCheck, consumerCheck, databaseChecks, watchReadiness } from '#readiness';
 import { createPrincipalReader } from '#signing';
-import { createLogger } from '#telemetry';
+import { createLogger, pollBacklog } from '#telemetry';
 import type { NotifierConfig } from './config.ts';
 import { createConsumer } from './consumers.ts';
 import type { Deps } from './deps.ts';
 import { deriveWebhookSecret } from './webhooks/domain/signature.ts';
 import { createHandlers } from './handlers.ts';
-import { pruneDeliveries } from './webhooks/delivery.sql.ts';
+import { measureDueDeliveries, pruneDeliveries } from './webhooks/delivery.sql.ts';
 import { pruneFeed } from './feed/feed-item.sql.ts';
 import { pruneInbox } from './feed/inbox.sql.ts';
 import { sendDeliveries } from './webhooks/send-deliveries.ts';
@@ -68,6 +68,11 @@ export async function startNotifier(
     }),
   );
   startup.use(startPruning(deps));
+  startup.use(
+    pollBacklog({ waiting: 'aag.webhook.due', oldestAge: 'aag.webhook.lag' }, () =>
+      measureDueDeliveries(db),
+    ),
+  );
   const consumer = startup.use(
     consumeEvents({
       bus: reader,

@@ -1,4 +1,5 @@
 import type { Sql } from '#database';
+import type { Backlog } from '#telemetry';
 import { openStatuses } from '../approval/approval-row.sql.ts';
 
 // The time limits of all orgs are checked together, so these statements filter by no org. They find
@@ -50,6 +51,26 @@ export async function findDueWork(sql: Sql): Promise<DueWork> {
     chainChecks: row?.chain_checks ?? false,
     searchTexts: row?.search_texts ?? false,
   };
+}
+
+const countedApprovalsMax = 10_000;
+
+/**
+ * The approvals of all orgs that wait for a person, counted up to 10,000; without an exact age
+ * beyond that number.
+ */
+export async function measureWaitingApprovals(sql: Sql): Promise<Backlog> {
+  const [row] = await sql<Backlog[]>`
+    select count(*)::integer as waiting,
+           coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as "oldestSeconds"
+      from (select created_at
+              from approvals.approval
+             where status in ${openStatuses(sql)}
+               and expires_at > now()
+             order by expires_at
+             limit ${countedApprovalsMax}) as waiting
+  `;
+  return row ?? { waiting: 0, oldestSeconds: 0 };
 }
 
 /** Takes the requesters of open approvals whose chain was not checked within the last minute. */

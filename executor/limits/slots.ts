@@ -109,6 +109,7 @@ export function createSlots({ max, levels, now = () => performance.now() }: Slot
       };
     },
     isBusy: () => startedShares.held >= max - reservedSlots || now() - lastFullAtMs < busyMs,
+    taken: () => startedShares.held,
     stopWaiting: () => queue.close(),
   };
 }

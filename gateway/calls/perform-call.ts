@@ -1,7 +1,7 @@
 import { deadlineIn } from '#bus';
 import type { ErrorCode } from '#contracts/errors';
 import { AppError } from '#errors';
-import { inSpan } from '#telemetry';
+import { inLayer } from '#telemetry';
 import { fieldsOfRequest, fieldsOfDecision, recordDenied } from '../records/record-call.ts';
 import type { Refusal } from '../records/refusals.ts';
 import { awaitDecision } from './await-decision.ts';
@@ -29,11 +29,11 @@ async function runCall(
   const { context } = incomingCall;
 
   // 1. Transport: the request becomes a call, or an error that names the wrong field.
-  const parsedCall = await inSpan('transport', {}, async () => incomingCall.parse());
+  const parsedCall = await inLayer('transport', {}, async () => incomingCall.parse());
   progress.parsed = parsedCall;
 
   // 2. Authentication: the credential becomes a principal signed by auth.
-  const caller = await inSpan('authentication', {}, () => incomingCall.authenticate());
+  const caller = await inLayer('authentication', {}, () => incomingCall.authenticate());
   progress.caller = caller;
 
   // A denial would add a row to the audit log, so the caller's share of the log must have room for
@@ -43,7 +43,7 @@ async function runCall(
   if (parsedCall.kind === 'resume') {
     const auditFields = { approval_id: parsedCall.approvalId };
     const resumeCall = () =>
-      inSpan('execution', {}, () =>
+      inLayer('execution', {}, () =>
         deps.approvals.resume(
           { principal: caller.principal, id: parsedCall.approvalId, context },
           deadlineIn(resumeMsMax),
@@ -64,7 +64,7 @@ async function runCall(
     deps,
     { caller, context, fields: fieldsOfRequest(call) },
     () =>
-      inSpan('permission', { 'aag.service': call.service }, () =>
+      inLayer('permission', { 'aag.service': call.service }, () =>
         deps.policy.decide({ principal: caller.principal, call, options }, deadlineIn(5_000)),
       ),
   );
@@ -91,7 +91,7 @@ async function runCall(
         deps,
         { caller, context, fields: fieldsOfDecision(decision) },
         () =>
-          inSpan('execution', { 'aag.suspended': true }, () =>
+          inLayer('execution', { 'aag.suspended': true }, () =>
             deps.approvals.raise(
               { principal: caller.principal, gap: decision.gap, call, options, context },
               deadlineIn(15_000),
@@ -142,7 +142,7 @@ async function recordRefusals<T>(
 
 async function executeCall(deps: CallDeps, permitted: PermittedCall): Promise<CallOutcome> {
   const { incoming, caller, decision } = permitted;
-  const execution = await inSpan('execution', {}, () => executePermittedCall(deps, permitted));
+  const execution = await inLayer('execution', {}, () => executePermittedCall(deps, permitted));
   if (execution.kind === 'called') {
     const { result, auditId } = execution;
     const { description, service } = decision;

@@ -19,6 +19,8 @@ export interface RequestSlots {
    * errors as `request`.
    */
   stream(caller: CallerIds): Slot;
+  /** The slots that are taken now. */
+  taken(): { readonly requests: number; readonly streams: number };
 }
 
 /** Disposing a slot releases it; disposing it a second time has no effect. */
@@ -32,15 +34,16 @@ interface SlotLimits {
 
 /** Creates two pools, one for requests (including waiting calls) and one for event streams. */
 export function createRequestSlots({ requestsMax, streamsMax, levels }: SlotLimits): RequestSlots {
-  const takeRequestSlot = createPool(requestsMax, { levels, what: 'requests' });
-  const takeStreamSlot = createPool(streamsMax, { levels, what: 'event streams' });
+  const requests = createPool(requestsMax, { levels, what: 'requests' });
+  const streams = createPool(streamsMax, { levels, what: 'event streams' });
   return {
     request(caller, response) {
-      const slot = takeRequestSlot(caller);
+      const slot = requests.take(caller);
       response.once('close', () => slot[Symbol.dispose]());
       return slot;
     },
-    stream: takeStreamSlot,
+    stream: streams.take,
+    taken: () => ({ requests: requests.taken(), streams: streams.taken() }),
   };
 }
 
@@ -49,7 +52,7 @@ function createPool(
   { levels, what }: Pick<SlotLimits, 'levels'> & { what: string },
 ) {
   const shares = new Shares({ capacity, levels });
-  return (caller: CallerIds): Slot => {
+  const take = (caller: CallerIds): Slot => {
     const path = callerPath(caller);
     const refusal = shares.take(path);
     if (refusal === 'pool') {
@@ -64,4 +67,5 @@ function createPool(
       },
     };
   };
+  return { take, taken: () => shares.held };
 }

@@ -6,7 +6,7 @@ import type { CallContext, Principal, Risk } from '#contracts/vocabulary';
 import { createEvent } from '#events';
 import type { Publisher } from '#events';
 import type { AuditShare } from '#shares';
-import { inSpan } from '#telemetry';
+import { inLayer } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { Caller } from '../authentication/caller.ts';
 
@@ -91,7 +91,7 @@ export function publishEntry(
     data: { service: entry.service, action: entry.action },
     audit: entry,
   });
-  return inSpan('audit', {}, () => publisher.publish(event));
+  return inLayer('audit', {}, () => publisher.publish(event));
 }
 
 /** Builds the fields about the caller and the request that every record of the gateway has. */

@@ -1,5 +1,6 @@
 import type { Delivery } from '#contracts/http/webhooks';
 import type { Sql } from '#database';
+import type { Backlog } from '#telemetry';
 
 interface DeliveryRow {
   id: string;
@@ -115,6 +116,23 @@ export async function claimDueDeliveries(
     returning d.id, d.org_id as "orgId", d.webhook_id as "webhookId", d.type, d.body, d.attempts,
               w.url, w.challenge
   `;
+}
+
+const countedDeliveriesMax = 10_000;
+
+/** The deliveries of all orgs whose next attempt is due and not made yet, counted up to 10,000. */
+export async function measureDueDeliveries(sql: Sql): Promise<Backlog> {
+  const [row] = await sql<Backlog[]>`
+    select count(*)::integer as waiting,
+           coalesce(extract(epoch from now() - min(next_attempt_at)), 0)::float8 as "oldestSeconds"
+      from (select next_attempt_at
+              from notifier.delivery
+             where status = 'pending'
+               and next_attempt_at <= now()
+             order by next_attempt_at
+             limit ${countedDeliveriesMax}) as due
+  `;
+  return row ?? { waiting: 0, oldestSeconds: 0 };
 }
 
 /**

@@ -2,6 +2,7 @@ import { blankAuditEntry } from '#contracts/audit';
 import type { Transaction } from '#database';
 import { AppError } from '#errors';
 import { appendEvent } from '#events';
+import { count } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import { failingSecondsMax, nextAttemptInSeconds, parseRetryAfter } from './domain/schedule.ts';
 import { createSignedHeaders } from './domain/signature.ts';
@@ -45,6 +46,7 @@ export async function sendDeliveries(deps: Deps): Promise<number> {
   await Promise.all(
     dueDeliveries.map(async (delivery) => {
       const attempt = await sendDelivery(deps, delivery);
+      count('aag.webhook.attempts', { outcome: attempt.verdict.kind });
       await storeResult(deps, delivery, attempt);
     }),
   );

@@ -7,6 +7,7 @@ import type { EndpointSpec } from '../contracts/define.ts';
 import { readTolerantly } from '../contracts/tolerant.ts';
 import type { Component } from '../contracts/vocabulary.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { recordDuration, startDuration } from '../telemetry/metrics.ts';
 import { startSpan } from '../telemetry/span.ts';
 import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
@@ -29,6 +30,8 @@ export type AnyHandler = (
 export interface ServedEndpoint {
   /** The endpoint's subject, without the caller. */
   readonly subject: string;
+  /** The component and the name of the endpoint, for metrics. */
+  readonly method: string;
   readonly endpoint: EndpointSpec;
   readonly handler: AnyHandler;
   readonly logger: Logger;
@@ -53,10 +56,12 @@ export interface Replies {
 
 /** Never rejects: every outcome, expected or not, becomes a reply. */
 export async function answerRequest(
-  { subject, endpoint, handler, logger, onDatabaseLost }: ServedEndpoint,
+  { subject, method, endpoint, handler, logger, onDatabaseLost }: ServedEndpoint,
   { caller, timeoutMs, parent, readJson }: IncomingRequest,
   { reply, refuse }: Replies,
 ): Promise<void> {
+  const startedAt = startDuration();
+  let errorType = '';
   const spanOptions = { kind: SpanKind.SERVER, ...(parent && { parent }) };
   await startSpan(subject, spanOptions, async (span) => {
     try {
@@ -66,6 +71,7 @@ export async function answerRequest(
       reply(parseResponse(endpoint, response));
     } catch (thrown) {
       const error = AppError.from(thrown);
+      errorType = error.code;
       const isDatabaseLost = error.code === 'unavailable' && error !== thrown;
       if (isDatabaseLost) onDatabaseLost();
       span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
@@ -75,6 +81,10 @@ export async function answerRequest(
       refuse(error, { isDatabaseLost });
     } finally {
       span.end();
+      recordDuration('rpc.server.call.duration', startedAt, {
+        'rpc.method': method,
+        'error.type': errorType,
+      });
     }
   });
 }

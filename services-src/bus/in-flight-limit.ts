@@ -62,6 +62,8 @@ export function createInFlightLimit(max: number) {
   ];
 
   return {
+    /** The places that are taken now. */
+    taken: () => heldRequests.size,
     /**
      * Takes a place. When no place is given, returns the level (org, user or identity) whose share
      * is used up, or `pool` when all places are taken.

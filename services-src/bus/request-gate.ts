@@ -13,6 +13,8 @@ export interface HeldPlace {
 export interface RequestGate {
   /** Takes a place, or says why there is none. `readData` reads the request's JSON text. */
   enter(caller: Component, readData: () => Uint8Array): HeldPlace | AppError;
+  /** The places that are taken now. */
+  readonly taken: () => number;
   /** Resolves when the requests that are being handled have been answered. */
   settle(): Promise<void>;
 }
@@ -40,6 +42,7 @@ export function createRequestGate(owner: Component, inFlightMax: number): Reques
         },
       };
     },
+    taken: inFlightLimit.taken,
     async settle() {
       await Promise.allSettled(inFlight);
     },

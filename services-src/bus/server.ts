@@ -9,6 +9,7 @@ import type { Contract, EndpointSpec } from '../contracts/define.ts';
 import type { Component } from '../contracts/vocabulary.ts';
 import type { Readiness } from '../readiness/readiness.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { observeSlots } from '../telemetry/observe-slots.ts';
 import { accountOf, importedReplyPrefix } from './accounts.ts';
 import { answerRequest, answerTooLargeError, replyBytesMax } from './answer.ts';
 import type { AnyHandler, ServedEndpoint } from './answer.ts';
@@ -68,6 +69,7 @@ export async function serve<C extends Contract>(
         name,
         {
           subject: subjectOf(contract, name),
+        method: `${contract.owner}.${name}`,
           endpoint: { ...endpoint, request: z.compile(endpoint.request) },
           handler: (handlers as Record<string, AnyHandler>)[name] as AnyHandler,
           logger,
@@ -96,6 +98,10 @@ export async function serve<C extends Contract>(
       localRegistration = bus.local?.transport.register(contract.owner, respondLocally);
     }
   };
+  const slotMetrics = observeSlots(`bus.${contract.owner}`, {
+    used: gate.taken,
+    limit: inFlightMax,
+  });
   const readinessSubscription = readiness?.onChange(followReadiness);
   followReadiness();
   await bus.nats.flush();
@@ -103,6 +109,7 @@ export async function serve<C extends Contract>(
   return {
     async [Symbol.asyncDispose]() {
       readinessSubscription?.[Symbol.dispose]();
+      slotMetrics[Symbol.dispose]();
       await stopListening();
       await gate.settle();
     },

@@ -491,9 +491,25 @@ export const settings = {
     doc: 'Share of calls that are traced.',
     example: '0.05',
   },
+  OTEL_METRICS_EXPORTER: {
+    schema: z
+      .string()
+      .default('otlp,prometheus')
+      .transform((text) =>
+        text
+          .toLowerCase()
+          .split(',')
+          .flatMap((each) => each.trim() || []),
+      )
+      .pipe(z.array(z.enum(['otlp', 'prometheus', 'none'])))
+      .refine((names) => names.length === 1 || !names.includes('none'), 'none stands alone')
+      .transform((names) => names.filter((name) => name !== 'none')),
+    doc: 'Comma list of where metrics go: otlp = to OTEL_EXPORTER_OTLP_ENDPOINT, prometheus = /metrics at HEALTH_PORT; none = no metrics.',
+    example: 'otlp,prometheus',
+  },
   HEALTH_PORT: {
     schema: wholeNumber(0, 65_535).optional(),
-    doc: 'Port on which a component process answers /health/live and /health/ready; none when not set.',
+    doc: 'Port on which a component process answers /health/live, /health/ready and /metrics, and npm start on 127.0.0.1; none when not set.',
     example: '9090',
   },
 } as const satisfies Record<string, Setting>;

@@ -1,6 +1,7 @@
 import { SpanKind } from '@opentelemetry/api';
 
 import { AppError } from '../errors/index.ts';
+import { observe } from '../telemetry/metrics.ts';
 import { startSpan } from '../telemetry/span.ts';
 import postgres from './postgres-driver/index.js';
 import { openProbe } from './probe.ts';
@@ -79,6 +80,7 @@ export function openDatabase({
   };
   const sql = postgres(urlWithoutSocket.href, { ...options, max: connectionsMax });
   const probe = openProbe(() => postgres(urlWithoutSocket.href, { ...options, max: 1 }));
+  const poolMetrics = observePool(schema, sql);
   const listeners = new Set<(options: { isUrgent: boolean }) => void>();
   const markEvents = (options: { isUrgent: boolean }) => {
     for (const listener of listeners) listener(options);
@@ -118,10 +120,30 @@ export function openDatabase({
     },
     probe,
     async [Symbol.asyncDispose]() {
+      poolMetrics[Symbol.dispose]();
       await probe[Symbol.asyncDispose]();
       await sql.end({ timeout: 5 });
     },
   });
+}
+
+function observePool(name: string, sql: Pick<postgres.Sql, 'pool'>): Disposable {
+  const labels = { 'db.client.connection.pool.name': name };
+  const metrics = new DisposableStack();
+  metrics.use(
+    observe('db.client.connection.count', () => {
+      const pool = sql.pool();
+      return (['used', 'idle'] as const).map((state) => ({
+        value: pool[state],
+        labels: { ...labels, 'db.client.connection.state': state },
+      }));
+    }),
+  );
+  metrics.use(observe('db.client.connection.max', () => [{ value: sql.pool().max, labels }]));
+  metrics.use(
+    observe('db.client.connection.pending_requests', () => [{ value: sql.pool().waiting, labels }]),
+  );
+  return metrics;
 }
 
 /**

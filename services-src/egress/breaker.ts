@@ -61,6 +61,13 @@ export class Breakers {
     this.#now = nowMs;
   }
 
+  /** The number of keys whose requests fail at once now, apart from a probe. */
+  countOpen(): number {
+    let openCount = 0;
+    for (const { pauseMs } of this.#troubles.values()) if (pauseMs > 0) openCount += 1;
+    return openCount;
+  }
+
   /**
    * Lets a request through, or throws `upstream_unreachable` with `retry_after` before anything is
    * sent.

@@ -5,7 +5,9 @@ import { errors } from 'undici';
 
 import { AppError } from '#errors';
 import type { Logger } from '#telemetry';
+import { componentOf } from '../telemetry/logger.ts';
 import { limitRepeats } from '../telemetry/limit-repeats.ts';
+import { observe, recordDuration, startDuration } from '../telemetry/metrics.ts';
 
 import type { EgressAllow } from './allow.ts';
 import { Breakers } from './breaker.ts';
@@ -149,6 +151,9 @@ export function openEgress(options: EgressOptions): Egress {
   });
   const breakers = new Breakers(options.breaker);
   const patienceMs = options.breaker?.patienceMs ?? 5_000;
+  const breakerMetrics = observe('aag.breakers.open', () => [
+    { value: breakers.countOpen(), labels: { component: componentOf(options.logger) } },
+  ]);
   let isClosed = false;
 
   return {
@@ -165,6 +170,7 @@ export function openEgress(options: EgressOptions): Egress {
           ? undefined
           : breakers.enter(`${url.origin} ${request.circuit}`);
       const startedAt = performance.now();
+      const measuredFrom = startDuration();
       const exchange = new Exchange(withDefaults(request), origin);
       const { method } = request;
       const body = request.body === undefined ? null : toBuffer(request.body);
@@ -176,19 +182,44 @@ export function openEgress(options: EgressOptions): Egress {
       try {
         const response = await exchange.response;
         attempt?.answered();
+        recordExchange(measuredFrom, { method, status: response.status });
         return response;
       } catch (error) {
         const waitedMs = performance.now() - startedAt;
         const hasGivenUp = request.signal?.aborted === true || waitedMs < patienceMs;
         attempt?.[verdictOf(error, hasGivenUp)]();
+        const status = receivedHeadOf(error)?.status ?? 0;
+        recordExchange(measuredFrom, { method, status, errorType: AppError.from(error).code });
         throw error;
       }
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
+      breakerMetrics[Symbol.dispose]();
       await pools[Symbol.asyncDispose]();
     },
   };
+}
+
+const measuredMethods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+]);
+
+function recordExchange(
+  startedAt: number,
+  { method, status, errorType = '' }: { method: string; status: number; errorType?: string },
+): void {
+  recordDuration('http.client.request.duration', startedAt, {
+    'http.request.method': measuredMethods.has(method) ? method : '_OTHER',
+    // An upstream may answer with any number.
+    'http.response.status_code': status <= 599 ? status : 600,
+    'error.type': errorType,
+  });
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Database } from '#database';
 import { repeat } from '#process';
 import type { Logger } from '#telemetry';
 import { limitRepeats } from '../telemetry/limit-repeats.ts';
+import { observe } from '../telemetry/metrics.ts';
 import type { OutboxOwner, OutboxState } from '../contracts/events.ts';
 import { measureBacklog, pruneOutbox } from './outbox.sql.ts';
 import { createRelayBatches } from './relay-batches.ts';
@@ -80,6 +81,10 @@ export function startRelay({
   });
 
   let backlog: OutboxState = { waiting: 0, oldest_seconds: 0 };
+  const metrics = new DisposableStack();
+  const labels = { component: owner };
+  metrics.use(observe('aag.outbox.waiting', () => [{ value: backlog.waiting, labels }]));
+  metrics.use(observe('aag.outbox.oldest_age', () => [{ value: backlog.oldest_seconds, labels }]));
   const repeatLostEvents = createLostStreamRepeater({
     db,
     bus,
@@ -107,6 +112,7 @@ export function startRelay({
     isAuditBlocked: batches.isAuditBlocked,
     async [Symbol.asyncDispose]() {
       isStopped = true;
+      metrics[Symbol.dispose]();
       clearTimeout(lingerTimer);
       await Promise.all(
         [pruneLoop, checkLoop, announceLoop, recordLoop].map((each) => each[Symbol.asyncDispose]()),

@@ -4,6 +4,7 @@ import type { ConsumerInfo, StreamInfo } from '@nats-io/jetstream';
 import { storeApi } from '#bus';
 import type { Bus } from '#bus';
 import { repeat } from '#process';
+import { observe } from '#telemetry';
 import type { Logger } from '#telemetry';
 import { durableConsumers, streams } from '../contracts/events.ts';
 import type {
@@ -94,7 +95,47 @@ export function watchStreams({
     }
   });
   checkLoop.wake();
-  return { states: () => states, [Symbol.asyncDispose]: () => checkLoop[Symbol.asyncDispose]() };
+  const metrics = observeStates(states);
+  return {
+    states: () => states,
+    async [Symbol.asyncDispose]() {
+      metrics[Symbol.dispose]();
+      await checkLoop[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Reports what NATS said when it answered the last time. */
+function observeStates({ streams: streamStates, consumers }: StreamStates): Disposable {
+  const known = <Name extends string, State extends { status: string }>(
+    states: Readonly<Record<Name, State>>,
+  ) =>
+    (Object.entries(states) as [Name, State][]).filter(
+      ([, { status }]) => status !== 'unknown' && status !== 'missing',
+    );
+  const metrics = new DisposableStack();
+  metrics.use(
+    observe('aag.stream.fill', () =>
+      known(streamStates).map(([stream, { fill_percent: percent }]) => ({
+        value: percent / 100,
+        labels: { stream },
+      })),
+    ),
+  );
+  metrics.use(
+    observe('aag.consumer.waiting', () =>
+      known(consumers).map(([consumer, { waiting: value }]) => ({ value, labels: { consumer } })),
+    ),
+  );
+  metrics.use(
+    observe('aag.consumer.unread_time', () =>
+      known(consumers).map(([consumer, { unread_seconds: value }]) => ({
+        value,
+        labels: { consumer },
+      })),
+    ),
+  );
+  return metrics;
 }
 
 function statusOfError(error: unknown): 'missing' | 'unknown' {

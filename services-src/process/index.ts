@@ -1,6 +1,12 @@
 export { repeat } from './repeat.ts';
 export type { Repeating } from './repeat.ts';
-export { runOrExit as orExit, runComponent, warnOfStrayVariables } from './run-component.ts';
+export {
+  runOrExit as orExit,
+  processSettings,
+  runComponent,
+  startObserving,
+  warnOfStrayVariables,
+} from './run-component.ts';
 export type { RunningComponent } from './run-component.ts';
 export { prepareStop } from './stop-server.ts';
 export { waitForStopSignal as untilStopped } from './stop.ts';

@@ -12,12 +12,48 @@ export type RunningComponent = AsyncDisposable & {
   readonly readiness: Pick<Readiness, 'failing' | 'leave'>;
 };
 
-/** The settings that every component's process reads. */
-const processSettings = [
+/** The settings of health and telemetry, which every process reads. */
+export const processSettings = [
   'HEALTH_PORT',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_TRACES_SAMPLER_ARG',
+  'OTEL_METRICS_EXPORTER',
 ] as const satisfies readonly SettingName[];
+
+interface ObservedProcess {
+  readonly serviceName: string;
+  readonly config: Config<(typeof processSettings)[number]>;
+  /** The address at which health is served; every address when it is left out. */
+  readonly healthHost?: string;
+  readonly failingChecks: () => readonly string[] | undefined;
+}
+
+/** Starts telemetry, and serves health and metrics at HEALTH_PORT where it is set. */
+export async function startObserving({
+  serviceName,
+  config,
+  healthHost,
+  failingChecks,
+}: ObservedProcess): Promise<AsyncDisposable> {
+  await using startup = new AsyncDisposableStack();
+  const { HEALTH_PORT: port } = config;
+  const telemetry = await startTelemetry({
+    serviceName,
+    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    sampleRatio: config.OTEL_TRACES_SAMPLER_ARG,
+    // Without the port nobody can read the metrics, so they are not recorded.
+    metricsExporters: config.OTEL_METRICS_EXPORTER.filter(
+      (name) => name !== 'prometheus' || port !== undefined,
+    ),
+  });
+  startup.use(telemetry);
+  const { renderMetrics } = telemetry;
+  if (port !== undefined) {
+    const host = healthHost === undefined ? {} : { host: healthHost };
+    startup.use(await serveHealth({ port, ...host, failingChecks, renderMetrics }));
+  }
+  return startup.move();
+}
 
 /**
  * Runs a component as a process: reads its settings, starts it, waits for a signal, and stops it.
@@ -36,17 +72,14 @@ export async function runComponent<N extends SettingName>(
     // component once it has started.
     const stopSignal = waitForStopSignal();
     await using runningResources = new AsyncDisposableStack();
+    let component: RunningComponent | undefined;
     runningResources.use(
-      await startTelemetry({
+      await startObserving({
         serviceName: `gateway-${spec.component}`,
-        endpoint: ownConfig.OTEL_EXPORTER_OTLP_ENDPOINT,
-        sampleRatio: ownConfig.OTEL_TRACES_SAMPLER_ARG,
+        config: ownConfig,
+        failingChecks: () => component?.readiness.failing(),
       }),
     );
-    let component: RunningComponent | undefined;
-    if (ownConfig.HEALTH_PORT !== undefined) {
-      runningResources.use(await serveHealth(ownConfig.HEALTH_PORT, () => component?.readiness));
-    }
     component = runningResources.use(await start(config));
     warnOfStrayVariables(component.logger, process.env);
     const signal = await stopSignal;

@@ -1,5 +1,7 @@
 import { repeat } from '../process/repeat.ts';
+import { componentOf } from '../telemetry/logger.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { observe } from '../telemetry/metrics.ts';
 
 export interface Check {
   /**
@@ -99,6 +101,8 @@ export async function watchReadiness({
     }
   });
 
+  const checkMetrics = observeChecks(checks, () => failingChecks, logger);
+
   return {
     failing: () => [...(isLeaving ? [stoppingCheck] : []), ...namesOf(failingChecks)],
     takesRequests,
@@ -114,11 +118,25 @@ export async function watchReadiness({
       isLeaving = true;
     },
     async [Symbol.asyncDispose]() {
+      checkMetrics[Symbol.dispose]();
       clearTimeout(againTimer);
       await checkLoop[Symbol.asyncDispose]();
       clearTimeout(againTimer);
     },
   };
+}
+
+function observeChecks(
+  checks: readonly Check[],
+  failingChecks: () => readonly Check[],
+  logger: Logger,
+): Disposable {
+  return observe('aag.check.failing', () =>
+    checks.map((check) => ({
+      value: failingChecks().includes(check) ? 1 : 0,
+      labels: { component: componentOf(logger), check: check.name },
+    })),
+  );
 }
 
 function logChange(

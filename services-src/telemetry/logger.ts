@@ -23,6 +23,11 @@ const redactedPaths = [
   'headers.cookie',
 ];
 
+/** The component whose logger this is; empty for another logger. */
+export function componentOf(logger: Logger | undefined): string {
+  return String(logger?.bindings()['component'] ?? '');
+}
+
 /**
  * Creates a logger that writes JSON lines to stdout. Each line names the component and, inside a
  * span, the trace id.

@@ -8,6 +8,7 @@ import {
 import type { Attributes, Context, Span, SpanOptions } from '@opentelemetry/api';
 
 import { AppError } from '#errors';
+import { recordDuration, startDuration } from './metrics.ts';
 
 const tracer = trace.getTracer('agent-action-gateway');
 /** The tracer provider that the API returns while telemetry is off. */
@@ -47,4 +48,24 @@ export function inSpan<T>(
       span.end();
     }
   });
+}
+
+type Layer = 'transport' | 'authentication' | 'permission' | 'execution' | 'audit';
+
+/** Runs `work` inside a span that has the name of a layer, and records how long it took. */
+export async function inLayer<T>(
+  layer: Layer,
+  attributes: Attributes,
+  work: () => Promise<T>,
+): Promise<T> {
+  const startedAt = startDuration();
+  let errorType = '';
+  try {
+    return await inSpan(layer, attributes, work);
+  } catch (error) {
+    errorType = AppError.from(error).code;
+    throw error;
+  } finally {
+    recordDuration('aag.call.layer.duration', startedAt, { layer, 'error.type': errorType });
+  }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { lastingPort } from '../../services-src/embedded/index.ts';
 import { signIn, createCallerWithKey } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
 import { processesOf, startProgram } from '../support/program.ts';
@@ -31,11 +32,13 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
   let agent: Agent;
   let approvalId: string;
   let program: Program;
+  let healthPort: number;
 
   beforeAll(async () => {
     const stack = new AsyncDisposableStack();
     dir = stack.use(await createTemporaryDir());
     upstream = stack.use(await startUpstream());
+    healthPort = await lastingPort();
     return () => stack.disposeAsync();
   });
 
@@ -69,6 +72,7 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
     program = startProgram(dir.path, {
       DECISION_KEY_FILE: path,
       EGRESS_ALLOW: upstream.host,
+      HEALTH_PORT: String(healthPort),
       LOG_LEVEL: 'INFO',
       WEBHOOK_URL: 'https://hooks.example/CANARY-path',
     });
@@ -90,6 +94,37 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
       .toMatch(/^\{"level":"info".*"msg":"request"\}$/m);
     expect(program.output.stderr).toBe('');
     user = await signIn(await program.signInUrl());
+  });
+
+  test('gives metrics to Prometheus at HEALTH_PORT, without ids and names, and not at the address of the gateway', async () => {
+    const health = `http://127.0.0.1:${healthPort}`;
+    const readMetrics = async () => (await fetch(`${health}/metrics`)).text();
+    const call = { service: 'http', method: 'GET', url: `${upstream.url}/CANARY-path` };
+    await user.post('/v1/actions/call', call);
+
+    await expect.poll(readMetrics).toMatch(/^aag_approvals_waiting 1$/m);
+    const text = await readMetrics();
+    for (const line of [
+      /^aag_calls_total\{outcome="called"\} 1$/m,
+      /^http_server_request_duration_count\{.*http_route="\/v1\/actions\/call",http_response_status_code="200".*\} 1$/m,
+      /^http_client_request_duration_count\{.*http_response_status_code="2\d\d".*\} 1$/m,
+      /^aag_call_layer_duration_count\{layer="permission",error_type=""\} 1$/m,
+      /^rpc_server_call_duration_count\{rpc_method="executor.execute",error_type=""\} 1$/m,
+      /^aag_slots_limit\{pool="executor.calls"\} \d+$/m,
+      /^aag_stream_fill\{stream="AUDIT"\} 0(\.\d+)?$/m,
+      /^aag_consumer_waiting\{consumer="notifier"\} \d+$/m,
+      /^aag_outbox_waiting\{component="approvals"\} \d+$/m,
+      /^aag_webhook_due 0$/m,
+      /^aag_breakers_open\{component="executor"\} 0$/m,
+      /^aag_check_failing\{component="policy",check="database"\} 0$/m,
+      /^db_client_connection_count\{db_client_connection_pool_name="audit",db_client_connection_state="idle"\} \d+$/m,
+      /^db_client_connection_pending_requests\{db_client_connection_pool_name="policy"\} 0$/m,
+    ]) {
+      expect(text).toMatch(line);
+    }
+    expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|CANARY|actions\/call\?|"bot"/);
+    expect((await fetch(`${health}/health/ready`)).status).toBe(200);
+    expect((await user.get('/metrics')).status).toBe(404);
   });
 
   test('answers the requests under way on SIGTERM, and leaves no process running', async () => {

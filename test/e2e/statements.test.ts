@@ -68,6 +68,7 @@ function isBoundToOrg(text: string): boolean {
 }
 
 const housekeepingReason = 'retention: deletes by age alone, of every org alike';
+const measureReason = 'counts rows of all orgs for a metric, which names none of them';
 const sweepReason = 'finds what is due in any org; each move that follows names its org';
 /** The only statements that may read rows of several orgs, each with the reason. */
 const reasonsAcrossOrgs: Record<string, string> = {
@@ -77,6 +78,8 @@ const reasonsAcrossOrgs: Record<string, string> = {
     'lists the unreadable messages of all orgs, which a later release records',
   'audit/records/record.sql.ts listOrgsOfRecords':
     'an id has one record in all orgs; the answer contains the org, so that another org’s is refused',
+  'approvals/clocks/due.sql.ts measureWaitingApprovals': measureReason,
+  'notifier/webhooks/delivery.sql.ts measureDueDeliveries': measureReason,
   'auth/sign-in-links/first-admin.sql.ts hasUsers': 'asks whether there is any user yet',
   'auth/sign-in-links/first-admin.sql.ts findFirstAdmin':
     'there is one org before anyone has signed in',

@@ -5,6 +5,7 @@ export type MachinePart =
   | 'network namespaces'
   | 'a disk of its own'
   | 'chromium'
+  | 'promtool'
   | 'root'
   | 'a terminal';
 
@@ -38,6 +39,14 @@ const reasonChecks: Record<MachinePart, () => string> = {
     }
   },
   root: () => (process.geteuid?.() === 0 ? '' : 'these tests run as an ordinary user'),
+  promtool: () => {
+    try {
+      execFileSync('promtool', ['--version'], { stdio: 'ignore' });
+      return '';
+    } catch {
+      return 'no promtool (Prometheus) on the path';
+    }
+  },
   chromium: () => {
     const chromiumPaths = [
       process.env['CHROMIUM_PATH'] ?? '',

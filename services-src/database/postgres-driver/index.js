@@ -78,7 +78,13 @@ function Postgres(a, b) {
     listen,
     begin,
     close,
-    end
+    end,
+    pool: () => ({ // Fork, change 9
+      max: options.max,
+      idle: open.length,
+      used: busy.length + full.length + reserved.length,
+      waiting: queries.length
+    })
   })
 
   return sql
