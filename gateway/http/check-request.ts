@@ -1,7 +1,8 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { originAt } from '#contracts/oauth';
 import { AppError } from '#errors';
+import { runWithRequestId } from '#telemetry';
 import type { Site } from '../authentication/domain/site.ts';
 import { isOwnHost } from '../authentication/domain/site.ts';
 import type { JsonLimits } from '../input/domain/json-size.ts';
@@ -31,6 +32,12 @@ export function registerRequestChecks(
 ): void {
   app.decorateRequest('bodyCost', null);
   app.decorateRequest('outcome', null);
+  // The body is parsed outside of the context of the first hook, so a later one enters it again.
+  for (const hook of ['onRequest', 'preValidation'] as const) {
+    app.addHook(hook, (request: FastifyRequest, _reply: FastifyReply, next: () => void) =>
+      runWithRequestId(request.id, next),
+    );
+  }
   app.addHook('onRequest', (request, reply, next) => {
     accessLog.watch(request, reply);
     void reply.headers({

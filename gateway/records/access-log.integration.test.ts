@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { AppError } from '#errors';
 import { programEnv } from '../../test/support/program-env.ts';
+import { currentRequestId } from '../../services-src/telemetry/request-id.ts';
 import { pollUntil } from '../../test/support/world.ts';
 import { sendRequest, createStage } from '../neighbours.testing.ts';
 import type { Stage } from '../neighbours.testing.ts';
@@ -65,6 +66,19 @@ async function startGatewayProcess(settings: Record<string, string>): Promise<Ga
 }
 
 const callBody = { service: 'github', action: 'list_issues', params: { secret: 'CANARY-param' } };
+
+test('components that serve a request log it under the id that its client gets', async () => {
+  const loggedIds: (string | undefined)[] = [];
+  stage.standIns.policy.decide = async () => {
+    loggedIds.push(currentRequestId());
+    throw new AppError('unknown_action', 'No such action.');
+  };
+  const token = stage.tokenFor();
+
+  const reply = await sendRequest(gateway.url, '/v1/actions/call', { token, body: callBody });
+
+  expect(loggedIds).toEqual([reply.headers.get('x-request-id')]);
+});
 
 describe('the log has a line for a request', () => {
   test('with its route, its outcome and its caller, and nothing else', async () => {

@@ -16,6 +16,7 @@ import { withCritical } from '../contracts/critical.ts';
 import { subjectOf } from '../contracts/define.ts';
 import type { Contract, EndpointSpec } from '../contracts/define.ts';
 import { readTolerantly } from '../contracts/tolerant.ts';
+import { currentRequestId } from '../telemetry/request-id.ts';
 import { startSpan } from '../telemetry/span.ts';
 import { findLocalResponder } from './ask-locally.ts';
 import type { Bus } from './connect.ts';
@@ -24,6 +25,7 @@ import type { Deadline } from './deadline.ts';
 import {
   errorCodeHeader,
   errorHeader,
+  requestIdHeader,
   timeoutHeader,
   traceSetter,
   withoutDatabaseHeader,
@@ -130,6 +132,8 @@ function createBusRequest(
     body ??= JSON.stringify(withCritical(endpoint.request, request));
     const headers = createHeaders();
     propagation.inject(context.active(), headers, traceSetter);
+    const requestId = currentRequestId();
+    if (requestId !== undefined) headers.set(requestIdHeader, requestId);
     const onSend = (leftMs: number) => headers.set(timeoutHeader, String(leftMs));
     return bus.requests.request(subject, body, { timeoutMs: withinMs, headers, onSend });
   };

@@ -7,6 +7,9 @@ import type { MsgHdrs } from '@nats-io/transport-node';
  */
 export const timeoutHeader = 'Timeout-Ms';
 
+/** The id of the client's request that the message serves; it only stands in logs. */
+export const requestIdHeader = 'Request-Id';
+
 /** The two error headers that every NATS service sets (NATS ADR-32). */
 export const errorHeader = 'Nats-Service-Error';
 export const errorCodeHeader = 'Nats-Service-Error-Code';

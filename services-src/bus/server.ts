@@ -10,6 +10,7 @@ import type { Component } from '../contracts/vocabulary.ts';
 import type { Readiness } from '../readiness/readiness.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { observeSlots } from '../telemetry/observe-slots.ts';
+import { runWithRequestId } from '../telemetry/request-id.ts';
 import { accountOf, importedReplyPrefix } from './accounts.ts';
 import { answerRequest, answerTooLargeError, replyBytesMax } from './answer.ts';
 import type { AnyHandler, ServedEndpoint } from './answer.ts';
@@ -18,6 +19,7 @@ import type { Deadline } from './deadline.ts';
 import {
   errorCodeHeader,
   errorHeader,
+  requestIdHeader,
   timeoutHeader,
   traceGetter,
   withoutDatabaseHeader,
@@ -163,10 +165,12 @@ async function answerMessage(
     parent: propagation.extract(context.active(), message.headers, traceGetter),
     readJson: () => parseJson(message),
   };
-  await answerRequest(served, incoming, {
-    reply: (response) => sendResponse(bus, message, response),
-    refuse: (error, options) => respondError(bus, message, error, options),
-  });
+  await runWithRequestId(message.headers?.get(requestIdHeader), () =>
+    answerRequest(served, incoming, {
+      reply: (response) => sendResponse(bus, message, response),
+      refuse: (error, options) => respondError(bus, message, error, options),
+    }),
+  );
 }
 
 function sendResponse(bus: Bus, message: Msg, response: unknown): void {

@@ -1,8 +1,12 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 /**
  * Runs `task` repeatedly, each time `everyMs` after the last run ended. Disposing waits for the
- * current run. `task` must handle its own errors.
+ * current run. `task` must handle its own errors. It runs outside of the request or trace that wakes
+ * it, because it works for all of them.
  */
 export function repeat(everyMs: number, task: () => Promise<void>): Repeating {
+  const runInOwnContext = AsyncLocalStorage.snapshot();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let isStopped = false;
@@ -14,7 +18,7 @@ export function repeat(everyMs: number, task: () => Promise<void>): Repeating {
     timer = setTimeout(() => {
       timer = undefined;
       isRunAgainNeeded = false;
-      running = task().finally(() => schedule(isRunAgainNeeded ? 0 : everyMs));
+      running = runInOwnContext(task).finally(() => schedule(isRunAgainNeeded ? 0 : everyMs));
     }, delayMs);
   };
   schedule(everyMs);

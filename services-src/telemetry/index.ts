@@ -4,5 +4,6 @@ export { areMetricsOn, count, observe, recordDuration, startDuration } from './m
 export { observeSlots } from './observe-slots.ts';
 export { pollBacklog } from './poll-backlog.ts';
 export type { Backlog } from './poll-backlog.ts';
+export { runWithRequestId } from './request-id.ts';
 export { inLayer, inSpan } from './span.ts';
 export { startTelemetry } from './start.ts';

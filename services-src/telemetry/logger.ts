@@ -2,6 +2,8 @@ import { trace } from '@opentelemetry/api';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
+import { currentRequestId } from './request-id.ts';
+
 export type { Logger };
 
 /** The fields whose values never appear in the log, even when a whole request is logged. */
@@ -29,8 +31,8 @@ export function componentOf(logger: Logger | undefined): string {
 }
 
 /**
- * Creates a logger that writes JSON lines to stdout. Each line names the component and, inside a
- * span, the trace id.
+ * Creates a logger that writes JSON lines to stdout. Each line names the component, the id of the
+ * client's request that is being served, and the trace and the span that it is part of.
  */
 export function createLogger({ component, level }: { component: string; level: string }): Logger {
   return pino({
@@ -40,8 +42,12 @@ export function createLogger({ component, level }: { component: string; level: s
     formatters: { level: (label) => ({ level: label }) },
     redact: { paths: redactedPaths, censor: '[REDACTED]' },
     mixin: () => {
+      const requestId = currentRequestId();
       const span = trace.getActiveSpan()?.spanContext();
-      return span ? { traceId: span.traceId } : {};
+      return {
+        ...(requestId !== undefined && { requestId }),
+        ...(span && { traceId: span.traceId, spanId: span.spanId }),
+      };
     },
   });
 }
