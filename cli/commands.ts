@@ -1,107 +1,112 @@
-import type { ParseArgsOptionsConfig } from 'node:util';
+import type { CommandRow, OptionRow } from './command.ts';
+import { restCommand } from './rest/command.ts';
+import { profilePathOf, readCredentialFileSetting, readProfileSetting } from './settings.ts';
 
-import type { Environment } from './settings.ts';
+const urlOption: OptionRow = [
+  '--url <url>',
+  'address of the gateway (default: http://127.0.0.1:8080)',
+];
+const profileOption: OptionRow = [
+  '--profile <name>',
+  'keep the login under this name, for a second gateway',
+];
+const credentialFileOption: OptionRow = [
+  '--credential-file <file>',
+  'keep the login here, for a second agent or gateway',
+];
+const noBrowserOption: OptionRow = ['--no-browser', 'print the address only'];
 
-/** The option values that `parseArgs` found, by the option names that `options` declares. */
-type OptionValues = Readonly<Record<string, unknown>>;
-
-export interface Command {
-  readonly options: ParseArgsOptionsConfig;
-  readonly help: string;
-  /** @throws Refusal for errors that a person can correct. */
-  readonly run: (values: OptionValues, environment: Environment) => Promise<void>;
-}
-
-const urlOption = { url: { type: 'string' } } as const;
-const credentialFileOption = { 'credential-file': { type: 'string' } } as const;
-
-const variablesHelp = `
-  ACTION_GATEWAY_URL               address of the gateway (default: http://127.0.0.1:8080)
+const variables = `
+  ACTION_GATEWAY_URL               address of the gateway
   ACTION_GATEWAY_CREDENTIAL_FILE   where the login is kept`;
 
 /**
- * The commands, by the words that call them. Each command loads its code only when it runs, so that
- * no command waits for the code of the others.
+ * The table of commands. Each command loads its code only when it runs, so that no command waits
+ * for the code of the others.
  */
-export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
-  [
-    'mcp',
-    {
-      options: { ...urlOption, ...credentialFileOption },
-      help: `action-gateway mcp [--url URL] [--credential-file FILE]
-
-Speaks MCP on stdin and stdout for an editor, and forwards it to the gateway.
-
-  --url URL                address of the gateway (default: the one of the login)
-  --credential-file FILE   use this login instead of the usual one
-
-Environment:${variablesHelp}
+export const commands: readonly CommandRow[] = [
+  {
+    usage: 'login',
+    about: 'Sign in through your browser, as yourself.',
+    options: [urlOption, profileOption, noBrowserOption],
+    notes:
+      'What you do with this login is what you may do in the dashboard. For an agent, set\nACTION_GATEWAY_KEY or ACTION_GATEWAY_KEY_FILE instead, or see "action-gateway mcp login".',
+    run: async ({ options, environment }) => {
+      const { loginAsUser } = await import('./login/login.ts');
+      const profile = readProfileSetting(options['profile'] as string | undefined, environment);
+      await loginAsUser(options, profilePathOf(profile, environment), environment);
+    },
+  },
+  {
+    usage: 'logout',
+    about: 'Revoke the login at the gateway and delete it here.',
+    options: [profileOption],
+    run: async ({ options, environment }) => {
+      const { logout } = await import('./login/logout.ts');
+      const profile = readProfileSetting(options['profile'] as string | undefined, environment);
+      await logout(profilePathOf(profile, environment));
+    },
+  },
+  restCommand(
+    { usage: 'whoami', about: 'Show who you are at which gateway.' },
+    async () => (await import('./rest/whoami.ts')).showCaller,
+  ),
+  {
+    usage: 'mcp',
+    about: 'Speak MCP on stdin and stdout for an editor, and forward it to the gateway.',
+    options: [
+      ['--url <url>', 'address of the gateway (default: the one of the login)'],
+      ['--credential-file <file>', 'use this login instead of the usual one'],
+    ],
+    notes: `Environment:${variables}
   ACTION_GATEWAY_KEY               an agent key, instead of a login
-  ACTION_GATEWAY_KEY_FILE          a file that holds it
-`,
-      run: async (values, environment) => {
-        const { runMcp } = await import('./mcp/run.ts');
-        await runMcp(values, environment);
-      },
+  ACTION_GATEWAY_KEY_FILE          a file that holds it`,
+    run: async ({ options, environment }) => {
+      const { runMcp } = await import('./mcp/run.ts');
+      await runMcp(options, environment);
     },
-  ],
-  [
-    'mcp login',
-    {
-      options: {
-        ...urlOption,
-        ...credentialFileOption,
-        scope: { type: 'string' },
-        'client-id': { type: 'string' },
-        'new-client': { type: 'boolean' },
-        'no-browser': { type: 'boolean' },
-      },
-      help: `action-gateway mcp login [--url URL] [--scope SCOPES] [--no-browser]
-
-Signs in through your browser, where you choose the agent that "action-gateway mcp" acts as.
-
-  --url URL                address of the gateway (default: http://127.0.0.1:8080)
-  --credential-file FILE   keep the login here, for a second agent or gateway
-  --scope SCOPES           ask for these scopes instead of those that the gateway names
-  --new-client             register anew, for example to choose another agent
-  --client-id ID           be this client: one registered beforehand, or the https address of
-                           its metadata document
-  --no-browser             print the address only
-
-Environment:${variablesHelp}
-  ACTION_GATEWAY_CLIENT_SECRET     of --client-id, if it has one
-`,
-      run: async (values, environment) => {
-        const { login } = await import('./login/login.ts');
-        await login(values, environment);
-      },
+  },
+  {
+    usage: 'mcp login',
+    about:
+      'Sign in through your browser, where you choose the agent that "action-gateway mcp" acts as.',
+    options: [
+      urlOption,
+      credentialFileOption,
+      ['--scope <scopes>', 'ask for these scopes instead of those that the gateway names'],
+      ['--new-client', 'register anew, for example to choose another agent'],
+      [
+        '--client-id <id>',
+        'be this client: one registered beforehand, or the https address of its metadata document',
+      ],
+      noBrowserOption,
+    ],
+    notes: `Environment:${variables}
+  ACTION_GATEWAY_CLIENT_SECRET     of --client-id, if it has one`,
+    run: async ({ options, environment }) => {
+      const { loginAsAgent } = await import('./login/login.ts');
+      await loginAsAgent(options, environment);
     },
-  ],
-  [
-    'mcp logout',
-    {
-      options: { ...credentialFileOption },
-      help: `action-gateway mcp logout [--credential-file FILE]
-
-Revokes the login at the gateway and deletes it here.
-
-Environment:
-  ACTION_GATEWAY_CREDENTIAL_FILE   where the login is kept
-`,
-      run: async (values, environment) => {
-        const { logout } = await import('./login/logout.ts');
-        await logout(values, environment);
-      },
+  },
+  {
+    usage: 'mcp logout',
+    about: 'Revoke the login of "action-gateway mcp" and delete it here.',
+    options: [credentialFileOption],
+    run: async ({ options, environment }) => {
+      const { logout } = await import('./login/logout.ts');
+      const file = options['credentialFile'] as string | undefined;
+      await logout(readCredentialFileSetting(file, environment));
     },
-  ],
-]);
-
-export const overview = `action-gateway, the command line of the Agent Action Gateway
-
-  action-gateway mcp           serve an editor that speaks MCP over stdio
-  action-gateway mcp login     sign in as an agent of yours
-  action-gateway mcp logout    end that login
-  action-gateway --version
-
-"action-gateway COMMAND --help" tells more about each.
-`;
+  },
+  {
+    usage: 'completion <shell>',
+    about: 'Print the completion for bash, zsh or fish.',
+    notes: `  bash   source <(action-gateway completion bash)
+  zsh    source <(action-gateway completion zsh)
+  fish   action-gateway completion fish | source`,
+    run: async ({ args }) => {
+      const { createCompletion } = await import('./completion.ts');
+      process.stdout.write(createCompletion(args[0] ?? '', commands));
+    },
+  },
+];

@@ -6,9 +6,11 @@ import { text } from 'node:stream/consumers';
 
 import { lastingPort } from '../services-src/embedded/index.ts';
 
-/** One request to `/mcp`, as the stand-in received it. */
+/** One request to `/mcp` or below `/v1`, as the stand-in received it. */
 export interface McpCall {
   readonly method: string;
+  /** The path with its query. */
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly response: ServerResponse;
@@ -34,6 +36,8 @@ export interface Gateway extends AsyncDisposable {
 
 export interface GatewayBehaviour {
   readonly answerMcp?: (call: McpCall) => void | Promise<void>;
+  /** Answers requests below `/v1`, which need an access token too. */
+  readonly answerRest?: (call: McpCall) => void | Promise<void>;
   /** The token endpoint awaits this after it has used a refresh token and before it answers. */
   readonly whileRefreshing?: () => Promise<void>;
   /** Members to add to the answers of the token endpoint. */
@@ -100,7 +104,11 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
       const { pathname, searchParams } = new URL(request.url ?? '/', url);
       const body = await text(request);
       const { method = '', headers } = request;
-      if (pathname === '/mcp') return handleMcp({ method, headers, body, response });
+      const call = { method, path: request.url ?? '/', headers, body, response };
+      if (pathname === '/mcp') return handleProtected(call, mcp);
+      if (pathname.startsWith('/v1/') && behaviour.answerRest) {
+        return handleProtected(call, behaviour.answerRest);
+      }
       const document = documents[pathname];
       if (document) return json(response, 200, document(url));
       if (!pathname.startsWith('/oauth/')) return json(response, 404, { error: 'not_found' });
@@ -111,7 +119,10 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
     })();
   });
 
-  async function handleMcp(call: McpCall): Promise<void> {
+  async function handleProtected(
+    call: McpCall,
+    answer: (call: McpCall) => void | Promise<void>,
+  ): Promise<void> {
     calls.push(call);
     const token = /^Bearer (.+)$/.exec(call.headers.authorization ?? '')?.[1];
     if (!open && !accessTokens.has(token ?? '') && token?.startsWith('aak_') !== true) {
@@ -120,7 +131,7 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
       json(call.response, 401, { error: 'unauthenticated', message: 'Sign in first.' });
       return;
     }
-    await mcp(call);
+    await answer(call);
   }
 
   async function handleOAuth(path: string, form: URLSearchParams, response: ServerResponse) {

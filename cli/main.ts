@@ -1,62 +1,38 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import type { ParseArgsOptionsConfig } from 'node:util';
 
-import { commands, overview } from './commands.ts';
-import type { Command } from './commands.ts';
+import { commands } from './commands.ts';
+import { exitCodes } from './exit-codes.ts';
+import { runProgram } from './program.ts';
 import { useProxy } from './proxy.ts';
 import { Refusal } from './refusal.ts';
-import { makePrintable } from './words.ts';
+import { makePrintable, makePrintableText } from './words.ts';
 
-/** The exit code for a command line that makes no sense; a refusal exits with 1. */
-const wrongUseExitCode = 2;
+// A reader that has seen enough, such as `head`, closes stdout; that is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
-process.exitCode = await main(process.argv.slice(2));
+await main(process.argv.slice(2));
 
-async function main(args: readonly string[]): Promise<number> {
-  const firstOption = args.findIndex((each) => each.startsWith('-'));
-  const commandWords = firstOption === -1 ? args : args.slice(0, firstOption);
-  const name = [commandWords.slice(0, 2).join(' '), commandWords[0] ?? ''].find((each) =>
-    commands.has(each),
-  );
-  const command = commands.get(name ?? '');
-  if (command && name !== undefined) return runCommand(command, args.slice(name.split(' ').length));
-  if (args[0] === '--version' || args[0] === '-v') return print(`${readVersion()}\n`);
-  if (args[0] === '--help' || args[0] === '-h') return print(overview);
-  return printMisuse(
-    args.length === 0 ? overview : `There is no command "${commandWords.join(' ')}".`,
-  );
-}
-
-async function runCommand(command: Command, args: string[]): Promise<number> {
-  const helpOption = { help: { type: 'boolean', short: 'h' } } as const;
-  const options: ParseArgsOptionsConfig = { ...command.options, ...helpOption };
-  let values;
-  try {
-    ({ values } = parseArgs({ args, options, allowPositionals: false }));
-  } catch (error) {
-    return printMisuse((error as Error).message);
-  }
-  if (values['help'] === true) return print(command.help);
+async function main(args: readonly string[]): Promise<void> {
   useProxy(process.env);
   try {
-    await command.run(values, process.env);
-    return 0;
+    const context = { version: readVersion(), environment: process.env };
+    process.exitCode = (await runProgram(args, commands, context)) ?? process.exitCode ?? 0;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    process.stderr.write(`action-gateway: ${makePrintable(error.message)}\n`);
-    return 1;
+    process.exitCode = error.exitCode;
+    process.stderr.write(`${describeRefusal(error, args)}\n`);
   }
 }
 
-function print(text: string): number {
-  process.stdout.write(text);
-  return 0;
-}
-
-function printMisuse(text: string): number {
-  process.stderr.write(`${text.trim()}\nTry: action-gateway --help\n`);
-  return wrongUseExitCode;
+/** A refusal for a person, or with `--json` as JSON: the gateway's own error, where it is one. */
+function describeRefusal(refusal: Refusal, args: readonly string[]): string {
+  if (args.includes('--json')) {
+    return makePrintableText(JSON.stringify(refusal.envelope ?? { message: refusal.message }));
+  }
+  const tryHelp = refusal.exitCode === exitCodes.usage ? '\nTry: action-gateway --help' : '';
+  return `action-gateway: ${refusal.message.split('\n').map(makePrintable).join('\n')}${tryHelp}`;
 }
 
 function readVersion(): string {

@@ -102,6 +102,21 @@ export function startProgram(
   };
 }
 
+/** Runs the real program, with `input` on its stdin, until it exits. */
+export async function runToEnd(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = {},
+  input = '',
+) {
+  const program = startProgram(args, environment);
+  program.child.stdin?.end(input);
+  const lines: string[] = [];
+  for (let line = await program.nextLine(); line !== undefined; line = await program.nextLine()) {
+    lines.push(line);
+  }
+  return { code: await program.exitCode, stdout: lines.join('\n'), stderr: program.stderr() };
+}
+
 /** A new folder for one test. */
 export async function makeFolder(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'action-gateway-cli-'));

@@ -1,8 +1,28 @@
+import { exitCodes } from './exit-codes.ts';
+import type { ExitCode } from './exit-codes.ts';
+
 /**
- * A foreseen reason to stop. The message says what to do; the CLI prints it without a stack trace.
+ * A foreseen reason to stop. The message says what to do; the CLI prints it without a stack trace
+ * and exits with the code.
  */
 export class Refusal extends Error {
-  override readonly name = 'Refusal';
+  override readonly name: string = 'Refusal';
+  readonly exitCode: ExitCode;
+  /** The error as the gateway answered it, if it did. */
+  readonly envelope?: object;
+
+  constructor(
+    message: string,
+    { cause, exitCode = exitCodes.failed }: { cause?: unknown; exitCode?: ExitCode } = {},
+  ) {
+    super(message, { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+/** A command line that makes no sense; nothing was done. */
+export function misuse(message: string): Refusal {
+  return new Refusal(message, { exitCode: exitCodes.usage });
 }
 
 /** The cause of an error in a few words: `ECONNREFUSED`, `certificate has expired`. */

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { Refusal } from './refusal.ts';
+import { Refusal, misuse } from './refusal.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const defaultProfile = 'default';
+const profileNamePattern = /^[A-Za-z0-9][\w.-]{0,63}$/;
 
 export function readGatewayUrlSetting(
   option: string | undefined,
@@ -49,6 +52,22 @@ export function readCredentialFileSetting(
 
 export function defaultCredentialPathOf(environment: Environment): string {
   return resolve(findConfigFolder(environment), 'action-gateway', 'mcp.json');
+}
+
+/**
+ * The name of the profile: a gateway, and the person who is signed in there.
+ *
+ * @throws Refusal if the name could not be a file name.
+ */
+export function readProfileSetting(option: string | undefined, environment: Environment): string {
+  const name = option ?? readSetting('ACTION_GATEWAY_PROFILE', environment) ?? defaultProfile;
+  if (profileNamePattern.test(name)) return name;
+  throw misuse('The name of a profile is 1 to 64 letters, digits, ".", "-" and "_".');
+}
+
+/** The file that keeps the login of a profile. */
+export function profilePathOf(profile: string, environment: Environment): string {
+  return resolve(findConfigFolder(environment), 'action-gateway', 'profiles', `${profile}.json`);
 }
 
 function findConfigFolder(environment: Environment): string {

@@ -1,9 +1,27 @@
+import { hiddenCharacters } from '#hidden-characters';
+
+const unprintable = new RegExp(String.raw`[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'gu');
+const unprintableInText = new RegExp(String.raw`(?![\n\t])[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'gu');
+
 /**
- * Makes untrusted text safe to print on a terminal, where its control characters could otherwise
- * take effect.
+ * Makes untrusted text safe to print as part of one line on a terminal: a run of control characters
+ * becomes a blank, and characters that are invisible or reorder text become code points (`\u202e`).
  */
 export function makePrintable(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ');
+  return text.replaceAll(/\p{Cc}+/gu, ' ').replaceAll(unprintable, spellCharacter);
+}
+
+/** The same for text of several lines, such as JSON: every character but line ends and tabs is spelled. */
+export function makePrintableText(text: string): string {
+  return text.replaceAll(unprintableInText, spellCharacter);
+}
+
+/** The character as UTF-16 escapes, which JSON takes for the character itself. */
+function spellCharacter(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
 }
 
 /** Quotes one word of a command that a person will copy into a shell. */

@@ -1,13 +1,15 @@
 import * as oauth from 'oauth4webapi';
 
 import { parseGatewayUrl } from '../address.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
 import { readCredentialFile, settleCredentialPath, writeCredentialFile } from './file.ts';
 import type { Credential } from './file.ts';
 import { withFileLock } from './lock.ts';
 import { refreshCredential, refuseUserScope } from './oauth.ts';
+import type { ActsAs } from './oauth.ts';
 
-/** The only credential that a shim holds. */
+/** The only credential that a command holds. */
 export interface Access {
   /** The gateway's base URL, which is the only address that the credential is sent to. */
   readonly gateway: string;
@@ -30,6 +32,12 @@ export interface Access {
   readonly rereadToken: (refused: string) => Promise<string | undefined>;
 }
 
+interface LoginRules {
+  /** The command that a person runs to log in. */
+  readonly loginCommand: string;
+  readonly actsAs: ActsAs;
+}
+
 export function accessWithKey(key: string, gateway: string | undefined): Access {
   const findNoToken = () => Promise.resolve(undefined);
   return {
@@ -43,20 +51,21 @@ export function accessWithKey(key: string, gateway: string | undefined): Access 
 }
 
 /**
- * Creates access from a login that is stored in a file. Several shims may share the file.
+ * Creates access from a login that is stored in a file. Several processes may share the file.
  *
  * @throws Refusal if the file holds no login, a login at another gateway, or a login that acts as
- * the user.
+ * the user although it is for an agent.
  */
 export async function accessWithLogin(
   file: string,
-  { gateway, loginCommand }: { gateway: string | undefined; loginCommand: string },
+  { gateway, ...loginRules }: { gateway: string | undefined } & LoginRules,
 ): Promise<Access> {
   const path = await settleCredentialPath(file);
-  let credential = await loadCredential(path, loginCommand);
+  const { loginCommand, actsAs } = loginRules;
+  let credential = await loadCredential(path, loginRules);
   if (gateway !== undefined && credential.gateway !== parseGatewayUrl(gateway)) {
     throw new Refusal(
-      `${path} is a login at ${credential.gateway}: for another gateway use another --credential-file.`,
+      `${path} is a login at ${credential.gateway}: for another gateway use another ${actsAs === 'user' ? '--profile' : '--credential-file'}.`,
     );
   }
   const origin = credential.gateway;
@@ -68,7 +77,7 @@ export async function accessWithLogin(
   let deadRefreshToken: string | undefined;
 
   const reread = async (refusedToken: string) => {
-    const storedCredential = await loadCredential(path, loginCommand);
+    const storedCredential = await loadCredential(path, loginRules);
     if (storedCredential.gateway !== origin || storedCredential.access_token === refusedToken)
       return undefined;
     credential = storedCredential;
@@ -82,7 +91,7 @@ export async function accessWithLogin(
     try {
       // The new tokens are kept in memory first, so that this process can use them even if storing
       // them fails.
-      credential = await refreshCredential(credential, refreshToken);
+      credential = await refreshCredential(credential, refreshToken, actsAs);
       await storeCredential(path, credential);
     } catch (error) {
       if (hasLoginEnded(error)) deadRefreshToken = refreshToken;
@@ -107,10 +116,17 @@ export async function accessWithLogin(
   };
 }
 
-async function loadCredential(path: string, loginCommand: string): Promise<Credential> {
+async function loadCredential(
+  path: string,
+  { loginCommand, actsAs }: LoginRules,
+): Promise<Credential> {
   const { credential } = await readCredentialFile(path);
-  if (!credential) throw new Refusal(`There is no login yet: run "${loginCommand}".`);
-  refuseUserScope(credential);
+  if (!credential) {
+    throw new Refusal(`There is no login yet: run "${loginCommand}".`, {
+      exitCode: exitCodes.notSignedIn,
+    });
+  }
+  refuseUserScope(credential, actsAs);
   return credential;
 }
 
@@ -130,6 +146,9 @@ function hasLoginEnded(error: unknown): error is oauth.ResponseBodyError {
 function refusalOf(error: unknown, loginCommand: string): Refusal {
   if (error instanceof Refusal) return error;
   return hasLoginEnded(error)
-    ? new Refusal(`The login has ended (${error.error}): run "${loginCommand}".`, { cause: error })
+    ? new Refusal(`The login has ended (${error.error}): run "${loginCommand}".`, {
+        cause: error,
+        exitCode: exitCodes.notSignedIn,
+      })
     : new Refusal(`The login could not be refreshed (${reasonOf(error)}).`, { cause: error });
 }

@@ -6,7 +6,10 @@ import type { Credential, OAuthClient } from './file.ts';
 
 const timeoutMs = 20_000;
 /** The scope of acting as the person. A credential of an agent must not have it. */
-const userScope = 'user';
+export const userScope = 'user';
+
+/** Who the holder of a credential means to be. Only `action-gateway login` signs in as the user. */
+export type ActsAs = 'agent' | 'user';
 
 /**
  * Options for one request of oauth4webapi: a time limit, and permission to use plain http for
@@ -51,6 +54,7 @@ function createBasicAuthentication(secret: string): oauth.ClientAuth {
 export async function refreshCredential(
   credential: Credential,
   refreshToken: string,
+  actsAs: ActsAs,
 ): Promise<Credential> {
   const { issuer, token_endpoint, client, resource } = credential;
   const server = { issuer, token_endpoint };
@@ -62,17 +66,18 @@ export async function refreshCredential(
     { ...createRequestOptions(token_endpoint), additionalParameters: { resource } },
   );
   const tokens = await oauth.processRefreshTokenResponse(server, client, answer);
-  return withTokens(credential, tokens);
+  return withTokens(credential, tokens, actsAs);
 }
 
 /**
  * The credential with new tokens.
  *
- * @throws Refusal if the tokens act as the user: this program is for agents.
+ * @throws Refusal if the tokens act as the user and the login is for an agent.
  */
 export function withTokens(
   credential: Omit<Credential, 'access_token'>,
   { access_token, refresh_token, scope }: oauth.TokenEndpointResponse,
+  actsAs: ActsAs,
 ): Credential {
   const updatedCredential = {
     ...credential,
@@ -80,12 +85,15 @@ export function withTokens(
     ...(refresh_token !== undefined && { refresh_token }),
     ...(scope !== undefined && { scope }),
   };
-  refuseUserScope(updatedCredential);
+  refuseUserScope(updatedCredential, actsAs);
   return updatedCredential;
 }
 
-export function refuseUserScope({ scope }: { readonly scope?: string | undefined }): void {
-  if (!scopesOf(scope).includes(userScope)) return;
+export function refuseUserScope(
+  { scope }: { readonly scope?: string | undefined },
+  actsAs: ActsAs,
+): void {
+  if (actsAs === 'user' || !scopesOf(scope).includes(userScope)) return;
   throw new Refusal(
     'This credential acts as the user, and an agent must not: log in with "action-gateway mcp login".',
   );

@@ -249,7 +249,7 @@ test('without a credential, the shim prints the full command to run', async () =
     ],
   ] as const) {
     await using shim = startProgram(['mcp'], environment);
-    expect(await shim.exitCode).toBe(1);
+    expect(await shim.exitCode).toBe(3);
     expect(shim.stderr()).toContain(`run "${command}"`);
   }
 });

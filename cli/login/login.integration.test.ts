@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../gateway.testing.ts';
 import type { Gateway, GatewayBehaviour } from '../gateway.testing.ts';
 import { readCredentialFile } from '../credential/file.ts';
-import { makeFolder, startProgram } from '../program.testing.ts';
+import { makeFolder, runToEnd, startProgram } from '../program.testing.ts';
 
 interface Visit {
   readonly address: URL;
@@ -32,7 +32,17 @@ async function runLogin(
   args: readonly string[],
   browse: (address: string) => Promise<Visit> = visit,
 ) {
-  const program = startProgram(['mcp', 'login', '--no-browser', ...args]);
+  return runLoginCommand(['mcp', 'login', '--no-browser', ...args], { browse });
+}
+
+async function runLoginCommand(
+  command: readonly string[],
+  {
+    browse = visit,
+    environment = {},
+  }: { browse?: (address: string) => Promise<Visit>; environment?: Record<string, string> } = {},
+) {
+  const program = startProgram(command, environment);
   const stdout: string[] = [];
   let lastVisit: Visit | undefined;
   for (let line = await program.nextLine(); line !== undefined; line = await program.nextLine()) {
@@ -196,6 +206,36 @@ test('a credential that acts as the user is neither requested nor stored', async
   expect(code).toBe(1);
   expect(stderr).toContain('acts as the user');
   expect((await readCredentialFile(world.file)).credential).toBeUndefined();
+});
+
+test('a person signs in with the client that exists for it, and an editor cannot use that login', async () => {
+  await using world = await startWorld({ addedTokenMembers: { scope: 'user' } });
+  const folder = join(world.file, '..', '..');
+  const environment = { XDG_CONFIG_HOME: folder };
+  const command = ['login', '--no-browser', '--url', world.gateway.url, '--profile', 'work'];
+  const { code, stdout, visited } = await runLoginCommand(command, { environment });
+  expect(code).toBe(0);
+  expect(stdout).not.toContain('CANARY');
+  expect(Object.fromEntries(visited?.address.searchParams ?? [])).toMatchObject({
+    client_id: 'action-gateway-cli',
+    scope: 'user',
+    code_challenge_method: 'S256',
+    redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
+  });
+  expect(pathsOf(world.gateway)).toEqual(['/oauth/authorize', '/oauth/token']);
+  const profile = join(folder, 'action-gateway', 'profiles', 'work.json');
+  expect((await stat(profile)).mode & 0o777).toBe(0o600);
+  expect((await readCredentialFile(profile)).credential?.scope).toBe('user');
+
+  const shim = await runToEnd(['mcp', '--credential-file', profile]);
+  expect(shim.code).toBe(1);
+  expect(shim.stderr).toContain('acts as the user');
+  expect(world.gateway.calls.filter(({ headers }) => headers.authorization)).toEqual([]);
+
+  const logout = await runToEnd(['logout', '--profile', 'work'], environment);
+  expect(logout).toMatchObject({ code: 0, stderr: '' });
+  expect(world.gateway.oauthRequests.at(-1)?.body.get('token')).toBe('CANARY-refresh-1');
+  expect(await readFile(profile, 'utf8')).not.toContain('CANARY');
 });
 
 test.each([

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as oauth from 'oauth4webapi';
 
+import { cliClientId } from '#contracts/oauth';
+
 import { parseGatewayUrl } from '../address.ts';
 import {
   readCredentialFile,
@@ -14,8 +16,10 @@ import {
   withoutUserScope,
   authenticationOf,
   createRequestOptions,
+  userScope,
   withTokens,
 } from '../credential/oauth.ts';
+import type { ActsAs } from '../credential/oauth.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
 import {
   readClientSecretSetting,
@@ -38,28 +42,24 @@ const consentTimeoutMs = 10 * 60_000;
 
 export interface LoginOptions {
   readonly url?: string;
-  readonly 'credential-file'?: string;
+  readonly credentialFile?: string;
   readonly scope?: string;
-  readonly 'client-id'?: string;
-  readonly 'new-client'?: boolean;
-  readonly 'no-browser'?: boolean;
+  readonly clientId?: string;
+  readonly newClient?: boolean;
+  /** False for `--no-browser`. */
+  readonly browser?: boolean;
 }
 
 /**
  * `action-gateway mcp login`: finds the authorization server, registers a client, asks for consent
  * in the browser, gets the tokens and stores them.
  */
-export async function login(options: LoginOptions, environment: Environment): Promise<void> {
+export async function loginAsAgent(options: LoginOptions, environment: Environment): Promise<void> {
   const gateway = parseGatewayUrl(readGatewayUrlSetting(options.url, environment));
   const path = await settleCredentialPath(
-    readCredentialFileSetting(options['credential-file'], environment),
+    readCredentialFileSetting(options.credentialFile, environment),
   );
-  const storedCredential = await readCredentialFile(path);
-  if (storedCredential.credential && storedCredential.credential.gateway !== gateway) {
-    throw new Refusal(
-      `${path} is a login at ${storedCredential.credential.gateway}: log out there first, or choose another --credential-file.`,
-    );
-  }
+  const storedCredential = await readForLogin(path, { gateway, option: '--credential-file' });
   const discovered = await discoverAuthorizationServer(gateway);
   const client = await chooseClient(options, {
     environment,
@@ -74,13 +74,58 @@ export async function login(options: LoginOptions, environment: Environment): Pr
   }));
 
   const scope = withoutUserScope(options.scope ?? discovered.scope);
-  const credential = await authorize({ gateway, discovered, client, scope }, async (address) => {
-    const isOpened = options['no-browser'] !== true && (await openBrowser(address));
+  await authorizeAndStore({ gateway, discovered, client, scope, actsAs: 'agent' }, path, options);
+}
+
+/**
+ * `action-gateway login`: the same for the person at the terminal, by the client that exists for it
+ * at every gateway.
+ *
+ * @param profilePath The file that keeps the login.
+ */
+export async function loginAsUser(
+  options: Pick<LoginOptions, 'url' | 'browser'>,
+  profilePath: string,
+  environment: Environment,
+): Promise<void> {
+  const path = await settleCredentialPath(profilePath);
+  const { credential: stored } = await readCredentialFile(path);
+  const gateway = parseGatewayUrl(
+    readGatewayUrlSetting(options.url, environment) ?? stored?.gateway,
+  );
+  await readForLogin(path, { gateway, option: '--profile' });
+  const discovered = await discoverAuthorizationServer(gateway);
+  const client = { client_id: cliClientId, token_endpoint_auth_method: 'none' } as const;
+  const request = { gateway, discovered, client, scope: userScope, actsAs: 'user' } as const;
+  await authorizeAndStore(request, path, options);
+}
+
+/** @throws Refusal if the file holds a login at another gateway. */
+async function readForLogin(
+  path: string,
+  { gateway, option }: { gateway: string; option: string },
+): Promise<CredentialFile> {
+  const stored = await readCredentialFile(path);
+  if (stored.credential && stored.credential.gateway !== gateway) {
+    throw new Refusal(
+      `${path} is a login at ${stored.credential.gateway}: log out there first, or choose another ${option}.`,
+    );
+  }
+  return stored;
+}
+
+async function authorizeAndStore(
+  request: AuthorizationRequest,
+  path: string,
+  { browser = true }: Pick<LoginOptions, 'browser'>,
+): Promise<void> {
+  const credential = await authorize(request, async (address) => {
+    const isOpened = browser && (await openBrowser(address));
     printLine(isOpened ? 'Your browser opens this address:' : 'Open this address in your browser:');
     printLine(`\n  ${address}\n`);
   });
   await updateCredentialFile(path, (file) => ({ ...file, credential }));
-  printLine(`Logged in at ${gateway}. The login is kept in ${path}.`);
+  printLine(`Logged in at ${request.gateway}. The login is kept in ${path}.`);
 }
 
 async function chooseClient(
@@ -88,12 +133,11 @@ async function chooseClient(
   context: { environment: Environment; stored: CredentialFile; server: AuthorizationServer },
 ): Promise<OAuthClient> {
   const { environment, stored, server } = context;
-  const id = options['client-id'];
+  const id = options.clientId;
   if (id !== undefined) {
     return createGivenClient(server, { id, secret: readClientSecretSetting(environment) });
   }
-  const rememberedClient =
-    options['new-client'] === true ? undefined : stored.clients[server.issuer];
+  const rememberedClient = options.newClient === true ? undefined : stored.clients[server.issuer];
   if (rememberedClient && (await isStillKnown(server, rememberedClient))) return rememberedClient;
   return registerClient(server);
 }
@@ -103,6 +147,7 @@ interface AuthorizationRequest {
   readonly discovered: DiscoveryResult;
   readonly client: OAuthClient;
   readonly scope: string;
+  readonly actsAs: ActsAs;
 }
 
 /** Runs the authorization code flow with PKCE, up to the final page in the browser. */
@@ -138,7 +183,7 @@ async function authorize(
   try {
     const { redirectUri } = callbackServer;
     const credential = await exchangeCode(request, { callback, verifier, state, redirectUri });
-    callback.showPage('Logged in', 'You can close this page and go back to your editor.');
+    callback.showPage('Logged in', 'You can close this page and go back.');
     return credential;
   } catch (error) {
     const refusal = refusalOf(error, server.issuer);
@@ -148,7 +193,7 @@ async function authorize(
 }
 
 async function exchangeCode(
-  { gateway, discovered: { server, resource }, client, scope }: AuthorizationRequest,
+  { gateway, discovered: { server, resource }, client, scope, actsAs }: AuthorizationRequest,
   answer: { callback: Callback; verifier: string; state: string; redirectUri: string },
 ): Promise<Credential> {
   const { callback, verifier, state, redirectUri } = answer;
@@ -174,6 +219,7 @@ async function exchangeCode(
       ...(scope !== '' && { scope }),
     },
     tokens,
+    actsAs,
   );
 }
 

@@ -8,24 +8,22 @@ import {
 import type { Credential } from '../credential/file.ts';
 import { withFileLock } from '../credential/lock.ts';
 import { authenticationOf, createRequestOptions } from '../credential/oauth.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
-import { readCredentialFileSetting } from '../settings.ts';
-import type { Environment } from '../settings.ts';
-
-export interface LogoutOptions {
-  readonly 'credential-file'?: string;
-}
 
 /**
- * `action-gateway mcp logout`: revokes the login at the gateway, then deletes it from this machine.
+ * `action-gateway logout` and `mcp logout`: revokes the login at the gateway, then deletes it from
+ * this machine.
+ *
+ * @param file The file in which the login is stored.
  */
-export async function logout(options: LogoutOptions, environment: Environment): Promise<void> {
-  const path = await settleCredentialPath(
-    readCredentialFileSetting(options['credential-file'], environment),
-  );
+export async function logout(file: string): Promise<void> {
+  const path = await settleCredentialPath(file);
   await withFileLock(path, async () => {
     const { credential, ...others } = await readCredentialFile(path);
-    if (!credential) throw new Refusal('There is no login.');
+    if (!credential) {
+      throw new Refusal('There is no login.', { exitCode: exitCodes.notSignedIn });
+    }
     // Tokens are deleted even if they cannot be revoked; they expire by themselves.
     const problem = await revoke(credential);
     await writeCredentialFile(path, others);

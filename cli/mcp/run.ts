@@ -16,7 +16,7 @@ import type { Editor } from './shim-state.ts';
 
 export interface McpOptions {
   readonly url?: string | undefined;
-  readonly 'credential-file'?: string | undefined;
+  readonly credentialFile?: string | undefined;
 }
 
 /**
@@ -41,7 +41,7 @@ export async function runMcp(options: McpOptions, environment: Environment): Pro
 
 async function openAccess(options: McpOptions, environment: Environment): Promise<Access> {
   const gateway = readGatewayUrlSetting(options.url, environment);
-  const chosenPath = options['credential-file'];
+  const chosenPath = options.credentialFile;
   const key = chosenPath === undefined ? readAgentKeySetting(environment) : undefined;
   if (key !== undefined) return accessWithKey(key, gateway);
   const file = readCredentialFileSetting(chosenPath, environment);
@@ -54,7 +54,7 @@ async function openAccess(options: McpOptions, environment: Environment): Promis
       ? []
       : ['--credential-file', quoteForShell(file)]),
   ].join(' ');
-  return accessWithLogin(file, { gateway, loginCommand });
+  return accessWithLogin(file, { gateway, loginCommand, actsAs: 'agent' });
 }
 
 function openEditor(stopController: AbortController): Editor {

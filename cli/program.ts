@@ -1,0 +1,80 @@
+import { Command, CommanderError } from 'commander';
+
+import type { CommandRow, Invocation } from './command.ts';
+import { wordsOf } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { ExitCode } from './exit-codes.ts';
+import type { Environment } from './settings.ts';
+
+const groups: Readonly<Record<string, string>> = {
+  approvals: 'calls that wait for a decision',
+};
+
+/**
+ * Runs the command that the arguments name. Help and version go to stdout, wrong use to stderr.
+ *
+ * @returns the exit code, or undefined when a command ran and set `process.exitCode` itself.
+ * @throws what the command throws.
+ */
+export async function runProgram(
+  args: readonly string[],
+  rows: readonly CommandRow[],
+  context: { readonly version: string; readonly environment: Environment },
+): Promise<ExitCode | undefined> {
+  try {
+    await createProgram(rows, context).parseAsync(args, { from: 'user' });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  }
+}
+
+function createProgram(
+  rows: readonly CommandRow[],
+  { version, environment }: { version: string; environment: Environment },
+): Command {
+  const program = new Command('action-gateway')
+    .description('The command line of the Agent Action Gateway.')
+    .version(version, '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand(false)
+    .enablePositionalOptions() // options of "mcp" are not those of "mcp login"
+    .showHelpAfterError('Try: action-gateway --help')
+    .exitOverride();
+  for (const row of rows) addRow(program, row, environment);
+  return program;
+}
+
+function addRow(program: Command, row: CommandRow, environment: Environment): void {
+  const words = wordsOf(row);
+  const command = words.reduce<Command>(findOrCreateCommand, program);
+  command.summary(row.about.split(/[.:;]/, 1)[0] ?? '').description(row.about);
+  const usedArguments = row.usage.split(' ').slice(words.length).join(' ');
+  if (usedArguments !== '') command.arguments(usedArguments);
+  for (const [flags, about, repeats] of row.options ?? []) {
+    if (repeats === undefined) command.option(flags, about);
+    else command.option(flags, `${about} (repeatable)`, collect);
+  }
+  if (row.notes !== undefined) command.addHelpText('after', `\n${row.notes}`);
+  command.action(async () => {
+    const invocation: Invocation = {
+      args: command.processedArgs.flat().filter((each) => typeof each === 'string'),
+      options: command.opts(),
+      environment,
+    };
+    await row.run(invocation);
+  });
+}
+
+function findOrCreateCommand(parent: Command, word: string): Command {
+  const found = parent.commands.find((each) => each.name() === word);
+  if (found !== undefined) return found;
+  const created = parent.command(word);
+  const about = groups[word];
+  return about === undefined ? created : created.description(about);
+}
+
+function collect(value: string, collected: readonly string[] = []): string[] {
+  return [...collected, value];
+}

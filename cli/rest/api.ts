@@ -1,0 +1,204 @@
+import type { ErrorEnvelope } from '#contracts/http/errors';
+import { accessWithKey, accessWithLogin } from '../credential/access.ts';
+import type { Access } from '../credential/access.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { Refusal, reasonOf } from '../refusal.ts';
+import {
+  defaultProfile,
+  profilePathOf,
+  readAgentKeySetting,
+  readGatewayUrlSetting,
+  readProfileSetting,
+} from '../settings.ts';
+import type { Environment } from '../settings.ts';
+import { quoteForShell } from '../words.ts';
+import { GatewayRefusal, exitCodeOf } from './gateway-refusal.ts';
+
+/** Longer than the longest answer that the gateway holds back. */
+const timeoutMs = 150_000;
+const answerBytesMax = 64 * 1_024 * 1_024;
+const pageSizeMax = 100;
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface RequestParts {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** The gateway's REST API, as one person or agent. */
+export interface Api {
+  /** The gateway's base URL. */
+  readonly gateway: string;
+  /** What the credential is, for a person: `the profile "default"`, `the agent key`. */
+  readonly credential: string;
+  /**
+   * Sends one request. The caller names the type of the answer, which is not checked: it is the one
+   * of the route's contract.
+   *
+   * @throws Refusal for every answer that is an error, and when none comes.
+   */
+  readonly request: <T>(method: Method, path: `/v1/${string}`, parts?: RequestParts) => Promise<T>;
+  /** The first entries of a list, at most `limit`; follows `next_cursor`. */
+  readonly list: <T>(path: `/v1/${string}`, query: Query, limit: number) => Promise<T[]>;
+  /** Opens a stream. Throws as `request` does, and leaves the body to the caller. */
+  readonly open: (
+    path: `/v1/${string}`,
+    parts: RequestParts & { readonly method?: Method; readonly signal: AbortSignal },
+  ) => Promise<Response>;
+}
+
+/**
+ * Creates the API for the credential that options and environment name: an agent key, unless
+ * `--profile` is given, else the login of the profile.
+ *
+ * @throws Refusal if there is no login.
+ */
+export async function openApi(
+  options: { readonly url?: string; readonly profile?: string },
+  environment: Environment,
+): Promise<Api> {
+  const url = readGatewayUrlSetting(options.url, environment);
+  const key = options.profile === undefined ? readAgentKeySetting(environment) : undefined;
+  if (key !== undefined) return createApi(accessWithKey(key, url), 'the agent key');
+  const profile = readProfileSetting(options.profile, environment);
+  const loginCommand = [
+    'action-gateway login',
+    ...(url === undefined ? [] : ['--url', quoteForShell(url)]),
+    ...(profile === defaultProfile ? [] : ['--profile', profile]),
+  ].join(' ');
+  const access = await accessWithLogin(profilePathOf(profile, environment), {
+    gateway: url,
+    loginCommand,
+    actsAs: 'user',
+  });
+  return createApi(access, `the profile "${profile}"`);
+}
+
+function createApi(access: Access, credential: string): Api {
+  const open: Api['open'] = async (path, parts) => {
+    const send = (token: string) => sendRequest(access.gateway, path, { ...parts, token });
+    const token = access.token();
+    let answer = await send(token);
+    if (answer.status === 401) {
+      const renewed = await access.renewToken(token);
+      if (renewed !== undefined) {
+        await answer.body?.cancel();
+        answer = await send(renewed);
+      }
+    }
+    if (answer.ok) return answer;
+    throw refusalOfAnswer(answer, await readText(answer), access);
+  };
+  const request: Api['request'] = async <T>(
+    method: Method,
+    path: `/v1/${string}`,
+    parts: RequestParts = {},
+  ) => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const answer = await open(path, { ...parts, method, signal });
+    const text = await readText(answer);
+    const body = text === '' ? undefined : parseJson(text);
+    if (text !== '' && body === undefined) throw refusalOfAnswer(answer, text, access);
+    return body as T; // the form of an answer is the one of the route's contract
+  };
+  return {
+    gateway: access.gateway,
+    credential,
+    open,
+    request,
+    list: async <T>(path: `/v1/${string}`, query: Query, limit: number) => {
+      const items: T[] = [];
+      let cursor: string | undefined;
+      do {
+        const pageLimit = Math.min(pageSizeMax, limit - items.length);
+        const page: { items: T[]; next_cursor: string | null } = await request('GET', path, {
+          query: { ...query, limit: pageLimit, cursor },
+        });
+        items.push(...page.items);
+        cursor = page.next_cursor ?? undefined;
+      } while (cursor !== undefined && items.length < limit);
+      return items;
+    },
+  };
+}
+
+async function sendRequest(
+  gateway: string,
+  path: string,
+  parts: RequestParts & { token: string; method?: Method; signal: AbortSignal },
+): Promise<Response> {
+  const { query = {}, body, headers = {}, token, method = 'GET', signal } = parts;
+  const url = new URL(`${gateway}${path}`);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  const init: RequestInit = {
+    method,
+    redirect: 'manual',
+    signal,
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+      authorization: `Bearer ${token}`,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    throw new Refusal(
+      `The gateway at ${gateway} did not answer (${reasonOf(error)}). Check the address, and that it is running.`,
+      { cause: error, exitCode: exitCodes.unreachable },
+    );
+  }
+}
+
+/** @throws Refusal if the answer is too long, or if the connection breaks off. */
+async function readText(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of answer.body ?? []) {
+      size += chunk.length;
+      if (size > answerBytesMax) throw new Error(`more than ${answerBytesMax} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw new Refusal(
+      `The gateway's answer broke off (${reasonOf(error)}). What was asked for may have been done.`,
+      { cause: error, exitCode: exitCodes.unreachable },
+    );
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function refusalOfAnswer(answer: Response, text: string, { loginCommand }: Access): Refusal {
+  const envelope = parseJson(text) as Partial<ErrorEnvelope> | undefined;
+  if (answer.status === 401) {
+    const message =
+      loginCommand === undefined
+        ? 'The gateway refuses this agent key: put a valid one into ACTION_GATEWAY_KEY.'
+        : `The gateway refuses this login: run "${loginCommand}".`;
+    return new Refusal(message, { exitCode: exitCodes.notSignedIn });
+  }
+  if (typeof envelope?.error === 'string' && typeof envelope.message === 'string') {
+    return new GatewayRefusal(envelope as ErrorEnvelope);
+  }
+  return new Refusal(
+    `The answer with status ${answer.status} is not one of a gateway: check the address.`,
+    { exitCode: exitCodeOf(answer.status >= 500 ? 'unavailable' : 'internal') },
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

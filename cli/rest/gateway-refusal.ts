@@ -1,0 +1,59 @@
+import type { ErrorEnvelope } from '#contracts/http/errors';
+import { exitCodes } from '../exit-codes.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { Refusal } from '../refusal.ts';
+
+/** An error of the gateway (docs/reference/errors.md#codes). */
+export class GatewayRefusal extends Refusal {
+  override readonly name = 'GatewayRefusal';
+  override readonly envelope: ErrorEnvelope;
+
+  constructor(envelope: ErrorEnvelope) {
+    super(describe(envelope), { exitCode: exitCodeOf(envelope.error) });
+    this.envelope = envelope;
+  }
+}
+
+const deniedCodes: readonly string[] = [
+  'forbidden',
+  'not_in_your_chain',
+  'exceeds_authority',
+  'self_approval_disabled',
+  'insufficient_scope',
+  'risk_exceeded',
+  'identity_archived',
+];
+
+/** The exit code for an error code of the gateway. */
+export function exitCodeOf(code: ErrorEnvelope['error']): ExitCode {
+  if (code === 'unauthenticated') return exitCodes.notSignedIn;
+  if (code === 'unavailable') return exitCodes.unreachable;
+  return deniedCodes.includes(code) ? exitCodes.denied : exitCodes.failed;
+}
+
+/** The message, what to do next, and how an operator finds the request; one line for each. */
+function describe({ message, next, request_id: requestId, ...details }: ErrorEnvelope): string {
+  const { auth_url: authUrl, issues } = details;
+  return [
+    message,
+    ...describeIssues(issues, message),
+    ...(typeof authUrl === 'string' && !message.includes(authUrl) ? [`Open: ${authUrl}`] : []),
+    ...(next?.say === undefined ? [] : [next.say]),
+    ...(next === undefined ? [] : [`Next: ${describeNext(next)}`]),
+    `Error ${details.error}, request ${requestId}`,
+  ].join('\n');
+}
+
+function describeNext({ method, path, body }: NonNullable<ErrorEnvelope['next']>): string {
+  return [method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(' ');
+}
+
+/** The fields that are wrong, unless the message has named them. */
+function describeIssues(issues: unknown, message: string): string[] {
+  if (!Array.isArray(issues)) return [];
+  return issues.slice(0, 20).flatMap((issue: { path?: unknown; message?: unknown } | null) => {
+    const { path, message: problem } = issue ?? {};
+    if (typeof path !== 'string' || typeof problem !== 'string') return [];
+    return message.includes(problem) ? [] : [`  ${path}: ${problem}`];
+  });
+}

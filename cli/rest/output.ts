@@ -1,0 +1,107 @@
+import { styleText } from 'node:util';
+
+import { exitCodes } from '../exit-codes.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { makePrintable, makePrintableText } from '../words.ts';
+
+/** A cell of a table: text, or nothing. */
+export type Cell = string | number | boolean | null | undefined;
+
+/** What a command prints. Without `show`, a person reads the data as JSON too. */
+export interface Answer {
+  /** The data as `--json` prints it. */
+  readonly data: unknown;
+  /** The data for a person. */
+  readonly show?: Shown;
+  /** A sentence for a person, on stderr. Not printed with `--json`. */
+  readonly note?: string | undefined;
+  readonly exitCode?: ExitCode;
+}
+
+export type Shown =
+  | { readonly table: readonly (readonly Cell[])[]; readonly header: readonly string[] }
+  | { readonly facts: readonly (readonly [name: string, value: Cell])[] }
+  | { readonly text: string };
+
+/** What matters of stdout; both are undefined when it is no terminal. */
+interface Stream {
+  readonly isTTY?: boolean;
+  readonly hasColors?: () => boolean;
+}
+
+const cellCharactersMax = 60;
+
+/** Prints the answer of a command, and sets the exit code of the process. */
+export function printAnswer(
+  { data, show, note, exitCode = exitCodes.done }: Answer,
+  { isJson }: { isJson: boolean },
+): void {
+  process.exitCode = exitCode;
+  if (isJson || show === undefined) {
+    if (data !== undefined) writeLine(formatJson(data));
+  } else {
+    const text = formatShown(show, process.stdout);
+    if (text !== '') writeLine(text);
+  }
+  if (!isJson && note !== undefined) printNote(note);
+}
+
+/** Prints one line about what goes on, on stderr, so that stdout holds nothing but the answer. */
+export function printNote(note: string): void {
+  process.stderr.write(`${makePrintableText(note)}\n`);
+}
+
+/** Writes one line of text. The text has only printable characters already. */
+export function writeLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** JSON in which characters that nobody sees are escaped, so that it is the same data. */
+export function formatJson(data: unknown, { indent = 2 }: { indent?: number } = {}): string {
+  return makePrintableText(JSON.stringify(data, null, indent));
+}
+
+/**
+ * Data as a person reads it. On a terminal a table has a header and aligned columns. Elsewhere it
+ * has neither, and tabs between its cells, for other programs.
+ */
+export function formatShown(show: Shown, stream: Stream): string {
+  if ('text' in show) return makePrintableText(show.text);
+  if ('facts' in show) {
+    const facts = show.facts.filter(([, value]) => value !== undefined && value !== null);
+    const width = Math.max(0, ...facts.map(([name]) => name.length));
+    return facts
+      .map(([name, value]) => {
+        const label = `${name}:`.padEnd(width + 1);
+        return `${dim(label, stream)} ${makePrintable(String(value))}`;
+      })
+      .join('\n');
+  }
+  const rows = show.table.map((row) => row.map(formatCell));
+  if (stream.isTTY !== true) return rows.map((row) => row.join('\t')).join('\n');
+  if (rows.length === 0) return dim('none', stream);
+  const shortRows = rows.map((row) => row.map(shorten));
+  const widths = show.header.map((title, column) =>
+    Math.max(title.length, ...shortRows.map((row) => row[column]?.length ?? 0)),
+  );
+  const align = (row: readonly string[]) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return [dim(align(show.header), stream), ...shortRows.map(align)]
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+function formatCell(cell: Cell): string {
+  return cell === undefined || cell === null ? '' : makePrintable(String(cell));
+}
+
+function shorten(cell: string): string {
+  return cell.length > cellCharactersMax ? `${cell.slice(0, cellCharactersMax - 1)}…` : cell;
+}
+
+/** Dim text, unless the stream is no terminal or the environment asks for no colour (NO_COLOR). */
+function dim(text: string, stream: Stream): string {
+  return stream.isTTY === true && stream.hasColors?.() === true
+    ? styleText('dim', text, { validateStream: false })
+    : text;
+}

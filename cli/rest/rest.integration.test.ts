@@ -1,0 +1,151 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { lastingPort } from '../../services-src/embedded/index.ts';
+import { startGateway } from '../gateway.testing.ts';
+import type { GatewayBehaviour } from '../gateway.testing.ts';
+import { makeFolder, runToEnd, writeLogin } from '../program.testing.ts';
+
+/** A stand-in for the gateway, a login at it, and what runs commands with that login. */
+async function startWorld(behaviour: GatewayBehaviour = {}) {
+  const stack = new AsyncDisposableStack();
+  const gateway = stack.use(await startGateway({ answerRest: answerWithCaller, ...behaviour }));
+  const folder = stack.use(await makeFolder());
+  const profiles = join(folder.path, 'action-gateway', 'profiles');
+  gateway.accessTokens.add('CANARY-access-0');
+  gateway.refreshTokens.add('CANARY-refresh-0');
+  await writeLogin(join(profiles, 'default.json'), gateway.url, { scope: 'user' });
+  const settings = { XDG_CONFIG_HOME: folder.path };
+  return {
+    gateway,
+    profiles,
+    run: (args: readonly string[], environment: Record<string, string> = {}) =>
+      runToEnd(args, { ...settings, ...environment }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const caller = {
+  path: ['ann\u202E'],
+  kind: 'user',
+  role: 'admin',
+  org: { name: 'acme' },
+  scopes: ['user'],
+  status: 'active',
+};
+
+function answerWithCaller({ response }: { response: { end: (text: string) => void } }): void {
+  response.end(JSON.stringify(caller));
+}
+
+test('whoami shows the caller, without hidden characters, and --json the same as data', async () => {
+  await using world = await startWorld();
+  const { code, stdout, stderr } = await world.run(['whoami']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain(String.raw`ann\u202e`);
+  expect(stdout).toContain('the profile "default"');
+  const asJson = await world.run(['whoami', '--json']);
+  expect(JSON.parse(asJson.stdout)).toEqual({ gateway: world.gateway.url, ...caller });
+  expect(asJson.stdout).not.toContain('\u202E');
+});
+
+test('an expired login is refreshed, and its new tokens are used the next time', async () => {
+  await using world = await startWorld();
+  world.gateway.accessTokens.clear();
+  for (const _ of [1, 2]) expect(await world.run(['whoami'])).toMatchObject({ code: 0 });
+  expect(world.gateway.calls.map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer CANARY-access-0',
+    'Bearer CANARY-access-1',
+    'Bearer CANARY-access-1',
+  ]);
+});
+
+test('an agent key is used instead of the login, and --profile instead of the key', async () => {
+  await using world = await startWorld();
+  const key = { ACTION_GATEWAY_KEY: 'aak_CANARYkey', ACTION_GATEWAY_URL: world.gateway.url };
+  await world.run(['whoami'], key);
+  await world.run(['whoami', '--profile', 'default'], key);
+  expect(world.gateway.calls.map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer aak_CANARYkey',
+    'Bearer CANARY-access-0',
+  ]);
+});
+
+test('a profile is a login of its own', async () => {
+  await using world = await startWorld();
+  await using other = await startGateway({ answerRest: answerWithCaller });
+  other.accessTokens.add('CANARY-access-other');
+  await writeLogin(join(world.profiles, 'other.json'), other.url, {
+    access_token: 'CANARY-access-other',
+    scope: 'user',
+  });
+  expect(await world.run(['whoami', '--profile', 'other'])).toMatchObject({ code: 0 });
+  expect(await world.run(['whoami'], { ACTION_GATEWAY_PROFILE: 'other' })).toMatchObject({
+    code: 0,
+  });
+  expect([other.calls.length, world.gateway.calls.length]).toEqual([2, 0]);
+  const wrong = await world.run(['whoami', '--url', other.url]);
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toContain(`is a login at ${world.gateway.url}`);
+  expect([other.calls.length, world.gateway.calls.length]).toEqual([2, 0]);
+});
+
+test.each([
+  [401, 'unauthenticated', 3],
+  [403, 'insufficient_scope', 4],
+  [403, 'not_in_your_chain', 4],
+  [404, 'not_found', 1],
+  [503, 'unavailable', 6],
+])('the status %i with the code %s ends with the exit code %i', async (status, error, expected) => {
+  await using world = await startWorld({
+    answerRest: ({ response }) => {
+      const next = { method: 'GET', path: '/v1/search?q=x', say: 'Look first.' };
+      const body = { error, message: 'No\u001B[2J.', request_id: 'CANARY-free', next };
+      response.writeHead(status).end(JSON.stringify(body));
+    },
+  });
+  const { code, stdout, stderr } = await world.run(['whoami']);
+  expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
+  expect(stderr).not.toContain('\u001B');
+  if (status === 401) return expect(stderr).toContain('run "action-gateway login"');
+  expect(stderr).toBe(
+    `action-gateway: No [2J.\nLook first.\nNext: GET /v1/search?q=x\nError ${error}, request CANARY-free\n`,
+  );
+  const asJson = await world.run(['whoami', '--json']);
+  expect(JSON.parse(asJson.stderr)).toMatchObject({ error, next: { say: 'Look first.' } });
+  expect(asJson.stdout).toBe('');
+});
+
+test.each([
+  [200, '<html>'],
+  [302, ''],
+  [404, '<html>'],
+])('an answer of something else, with the status %i, is refused', async (status, text) => {
+  await using world = await startWorld({
+    answerRest: ({ response }) =>
+      void response.writeHead(status, { location: 'http://127.0.0.1:1/' }).end(text),
+  });
+  const { code, stdout, stderr } = await world.run(['whoami']);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('not one of a gateway');
+});
+
+test('a gateway that does not answer ends with the exit code 6', async () => {
+  await using world = await startWorld();
+  await world.gateway.stop();
+  const { code, stderr } = await world.run(['whoami']);
+  expect(code).toBe(6);
+  expect(stderr).toContain('did not answer (ECONNREFUSED)');
+  const url = `http://127.0.0.1:${await lastingPort()}`;
+  expect(
+    await world.run(['whoami', '--url', url], { ACTION_GATEWAY_KEY: 'aak_CANARYkey' }),
+  ).toMatchObject({ code: 6 });
+});
+
+test('without a login or key, the program says how to sign in and exits with 3', async () => {
+  await using world = await startWorld();
+  const { code, stderr } = await world.run(['whoami', '--profile', 'new']);
+  expect(code).toBe(3);
+  expect(stderr).toContain('run "action-gateway login --profile new"');
+});
