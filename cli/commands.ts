@@ -1,4 +1,5 @@
 import type { CommandRow, OptionRow } from './command.ts';
+import { approvalCommands } from './rest/approval-commands.ts';
 import { restCommand } from './rest/command.ts';
 import { profilePathOf, readCredentialFileSetting, readProfileSetting } from './settings.ts';
 
@@ -13,6 +14,10 @@ const profileOption: OptionRow = [
 const credentialFileOption: OptionRow = [
   '--credential-file <file>',
   'keep the login here, for a second agent or gateway',
+];
+const waitOption: OptionRow = [
+  '--wait [time]',
+  'wait for an approval, by default 15m; exits with 5 when nobody decides',
 ];
 const noBrowserOption: OptionRow = ['--no-browser', 'print the address only'];
 
@@ -51,6 +56,53 @@ export const commands: readonly CommandRow[] = [
     { usage: 'whoami', about: 'Show who you are at which gateway.' },
     async () => (await import('./rest/whoami.ts')).showCaller,
   ),
+  restCommand(
+    {
+      usage: 'search [words...]',
+      about: 'Find actions by what they do.',
+      options: [
+        ['--service <name>', 'only in this service'],
+        ['--action <name>', 'only this action of --service, with all its parameters'],
+        ['--catalog', 'also services that are not connected'],
+        ['--limit <number>', 'at most so many, 50 at most'],
+      ],
+    },
+    async () => (await import('./rest/search.ts')).searchActions,
+  ),
+  restCommand(
+    {
+      usage: 'call <service> <action>',
+      about: 'Call an action of a service.',
+      options: [
+        ['--param <name=value>', 'a parameter; name:=JSON for what is no text', 'repeats'],
+        ['--json-params <json>', 'all parameters as JSON; @FILE or - for stdin'],
+        ['--filter <jq>', 'print what this jq program makes of the answer'],
+        ['--max-risk <risk>', 'refuse what is riskier than "read" or "write"'],
+        waitOption,
+      ],
+      notes: `Example:
+  action-gateway call github create_issue --param repository=acme/site --param title=Hello`,
+    },
+    async () => (await import('./rest/calls.ts')).callAction,
+  ),
+  restCommand(
+    {
+      usage: 'http <method> <url>',
+      about: 'Call a URL, with secrets that the gateway puts in.',
+      options: [
+        ["--header <'Name: value'>", 'a header', 'repeats'],
+        ['--data <text>', 'the body; @FILE or - for stdin. JSON is sent as application/json'],
+        ['--secret <name=header:Name>', 'put a secret there; or name=query:parameter', 'repeats'],
+        ['--service <name>', 'call a path of this service instead, with its credential'],
+        waitOption,
+      ],
+      notes: `Example:
+  action-gateway http POST https://api.example.com/notes --data '{"text": "Hello"}' \\
+    --secret 'notes_token=header:Authorization:Bearer '`,
+    },
+    async () => (await import('./rest/calls.ts')).callHttp,
+  ),
+  ...approvalCommands,
   {
     usage: 'mcp',
     about: 'Speak MCP on stdin and stdout for an editor, and forward it to the gateway.',

@@ -14,27 +14,29 @@ export interface StreamEvent {
  * as it is complete. An unfinished event at the end of a broken stream is dropped, as the standard
  * says.
  *
+ * @param types The types of the events to yield; all others are ignored.
  * @throws if one event has more than `limit` characters.
  */
 export async function* readEvents(
-  stream: AsyncIterable<Buffer>,
+  stream: AsyncIterable<Uint8Array>,
   limit: number,
+  types: readonly string[] = ['message'],
 ): AsyncGenerator<StreamEvent> {
-  let eventLines = new EventLines(limit);
+  let eventLines = new EventLines(limit, types);
   for await (const line of readTextLines(stream, limit)) {
     if (line !== '') {
       eventLines.add(line);
       continue;
     }
     const completeEvent = eventLines.finish();
-    eventLines = new EventLines(limit);
+    eventLines = new EventLines(limit, types);
     if (completeEvent) yield completeEvent;
   }
 }
 
 /** Scans each chunk only once, because a large event arrives in thousands of chunks. */
 async function* readTextLines(
-  stream: AsyncIterable<Buffer>,
+  stream: AsyncIterable<Uint8Array>,
   limit: number,
 ): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
@@ -61,14 +63,16 @@ async function* readTextLines(
 
 class EventLines {
   readonly #limit: number;
+  readonly #types: readonly string[];
   readonly #data: string[] = [];
   #size = 0;
   #id: string | undefined;
   #retry: number | undefined;
   #type = '';
 
-  constructor(limit: number) {
+  constructor(limit: number, types: readonly string[]) {
     this.#limit = limit;
+    this.#types = types;
   }
 
   add(line: string): void {
@@ -86,12 +90,12 @@ class EventLines {
   }
 
   /**
-   * The finished event; undefined for one to ignore, which has only comments or a type other than
-   * `message`.
+   * The finished event; undefined for one to ignore, which has only comments or a type that nobody
+   * asked for.
    */
   finish(): StreamEvent | undefined {
-    const isMessage = this.#type === '' || this.#type === 'message';
-    const data = isMessage ? this.#data.join('\n') : '';
+    const isWanted = this.#types.includes(this.#type === '' ? 'message' : this.#type);
+    const data = isWanted ? this.#data.join('\n') : '';
     if (data === '' && this.#id === undefined && this.#retry === undefined) return undefined;
     return {
       data,

@@ -44,7 +44,7 @@ test.each([
   ['text', { text: 'a\u001B[2J\u202E' }],
 ])('no control or bidirectional character of %s reaches the reader', (_, shown) => {
   for (const stream of [plainTerminal, pipe]) {
-    expect(formatShown(shown, stream)).not.toMatch(/[\u{1b}\t\u202E]|b\nc/u);
+    expect(formatShown(shown, stream).replace('X\n', '')).not.toMatch(/[\p{Cc}\u202E]/u);
   }
 });
 

@@ -21,7 +21,8 @@ export interface Answer {
 export type Shown =
   | { readonly table: readonly (readonly Cell[])[]; readonly header: readonly string[] }
   | { readonly facts: readonly (readonly [name: string, value: Cell])[] }
-  | { readonly text: string };
+  /** `isRaw`: in a pipe the text is printed as it is, because it is the answer of a service. */
+  | { readonly text: string; readonly isRaw?: true };
 
 /** What matters of stdout; both are undefined when it is no terminal. */
 interface Stream {
@@ -66,7 +67,10 @@ export function formatJson(data: unknown, { indent = 2 }: { indent?: number } = 
  * has neither, and tabs between its cells, for other programs.
  */
 export function formatShown(show: Shown, stream: Stream): string {
-  if ('text' in show) return makePrintableText(show.text);
+  if ('text' in show) {
+    if (show.isRaw === true && stream.isTTY !== true) return show.text;
+    return makePrintableText(show.text.replaceAll('\r\n', '\n'));
+  }
   if ('facts' in show) {
     const facts = show.facts.filter(([, value]) => value !== undefined && value !== null);
     const width = Math.max(0, ...facts.map(([name]) => name.length));
@@ -85,10 +89,11 @@ export function formatShown(show: Shown, stream: Stream): string {
     Math.max(title.length, ...shortRows.map((row) => row[column]?.length ?? 0)),
   );
   const align = (row: readonly string[]) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return [dim(align(show.header), stream), ...shortRows.map(align)]
-    .map((line) => line.trimEnd())
-    .join('\n');
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [dim(align(show.header), stream), ...shortRows.map(align)].join('\n');
 }
 
 function formatCell(cell: Cell): string {

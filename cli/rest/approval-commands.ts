@@ -1,0 +1,58 @@
+import type { CommandRow, OptionRow } from '../command.ts';
+import { restCommand } from './command.ts';
+
+const reasonOption: OptionRow = ['--reason <text>', 'a sentence for whoever made the call'];
+
+/** Commands about calls that wait for a decision. */
+export const approvalCommands: readonly CommandRow[] = [
+  restCommand(
+    {
+      usage: 'approvals list',
+      about: 'List approvals, the newest first.',
+      options: [
+        [
+          '--status <status>',
+          'open (default), decided, pending, bubbled, allowed, denied, expired',
+        ],
+        ['--requester <id>', 'asked for by this identity'],
+        ['--service <name>', 'of this service'],
+        ['--risk <risk>', 'low, med or high'],
+        ['--search <words>', 'with these words'],
+        ['--mine', 'that you are asked to decide'],
+        ['--limit <number>', 'at most so many (default 50, at most 1000)'],
+      ],
+    },
+    async () => (await import('./approvals.ts')).listApprovals,
+  ),
+  restCommand(
+    { usage: 'approvals show <id>', about: 'Show what would be sent, and what it needs.' },
+    async () => (await import('./approvals.ts')).showApproval,
+  ),
+  restCommand(
+    {
+      usage: 'approvals allow <id>',
+      about: 'Allow a call.',
+      options: [
+        ['--remember', 'and calls like it, from now on'],
+        [
+          '--key <permission-key>',
+          'with --remember: remember this key that "show" names',
+          'repeats',
+        ],
+        ['--ttl <time>', 'with --remember: for so long, such as 24h or 30d'],
+        ['--no-cascade', 'leave other open calls undecided that --remember would allow'],
+        reasonOption,
+        ['--yes', 'do not ask again when the risk is high'],
+      ],
+    },
+    async () => (await import('./approvals.ts')).allowApproval,
+  ),
+  restCommand(
+    { usage: 'approvals deny <id>', about: 'Refuse a call.', options: [reasonOption] },
+    async () => (await import('./approvals.ts')).denyApproval,
+  ),
+  restCommand(
+    { usage: 'approvals watch', about: 'Print a line for each approval that comes or ends.' },
+    async () => (await import('./watch.ts')).watchApprovals,
+  ),
+];

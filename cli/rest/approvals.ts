@@ -1,0 +1,153 @@
+import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
+import { Refusal, misuse } from '../refusal.ts';
+import { makePrintable } from '../words.ts';
+import type { Api } from './api.ts';
+import type { RestCall } from './command.ts';
+import { askPerson, canAsk } from './input.ts';
+import { readLimit } from './limit.ts';
+import { formatJson } from './output.ts';
+import type { Answer } from './output.ts';
+
+interface ListOptions {
+  readonly status?: string;
+  readonly requester?: string;
+  readonly service?: string;
+  readonly risk?: string;
+  readonly search?: string;
+  readonly mine?: true;
+  readonly limit?: string;
+}
+
+/** `action-gateway approvals list`: the open approvals, or those that the options choose. */
+export async function listApprovals({ api, options }: RestCall<ListOptions>): Promise<Answer> {
+  const { status = 'open', requester, service, risk, search, mine } = options;
+  const query = {
+    status,
+    requester,
+    service,
+    risk,
+    q: search,
+    assigned: mine && 'me',
+  };
+  const approvals = await api.list<ApprovalResponse>('/v1/approvals', query, readLimit(options));
+  return {
+    data: approvals,
+    show: {
+      header: ['ID', 'STATUS', 'RISK', 'ASKED BY', 'WHAT'],
+      table: approvals.map((approval) => [
+        approval.id,
+        approval.status,
+        approval.risk,
+        approval.requester.path.join('/'),
+        approval.action_description,
+      ]),
+    },
+  };
+}
+
+/** `action-gateway approvals show <id>`: the whole request, as an approver has to see it. */
+export async function showApproval({ api, args }: RestCall): Promise<Answer> {
+  const approval = await getApproval(api, args[0]);
+  return { data: approval, show: { facts: listFacts(approval) } };
+}
+
+function listFacts(approval: ApprovalResponse): [string, string | null | undefined][] {
+  const { request, execution } = approval;
+  const isEmpty = (value: unknown) => value === null || Object.keys(Object(value)).length === 0;
+  return [
+    ['id', approval.id],
+    ['status', approval.status],
+    ['asked by', approval.requester.path.join('/')],
+    ['what', approval.action_description],
+    ['risk', approval.risk],
+    ['verified', approval.verified ? 'yes' : `no (${approval.unverified ?? 'unknown'})`],
+    ['request', `${request.method} ${request.url}`],
+    ['headers', isEmpty(request.headers) ? null : JSON.stringify(request.headers)],
+    ['params', isEmpty(request.params) ? null : JSON.stringify(request.params)],
+    ['body', request.body === null ? null : JSON.stringify(request.body)],
+    ['credentials', request.credentials.map(({ kind, name }) => `${kind} ${name}`).join(', ')],
+    ...approval.disclosed.map(({ label, value }): [string, string] => [`shown as ${label}`, value]),
+    ['too large', request.too_large && 'only the beginning of large values is shown'],
+    ['permission keys', approval.permission_keys.join(', ')],
+    ...approval.suggested_tiers.map(({ keys, description }): [string, string] => [
+      'can be remembered',
+      `${keys.join(', ')} (${description})`,
+    ]),
+    ['expires', approval.expires_at],
+    ['resolution', approval.resolution],
+    ['reason', approval.reason],
+    ['execution', execution && `${execution.status} ${execution.http_status_code ?? ''}`.trim()],
+  ];
+}
+
+interface AllowOptions {
+  readonly remember?: true;
+  readonly key?: readonly string[];
+  readonly ttl?: string;
+  readonly reason?: string;
+  /** False for `--no-cascade`. */
+  readonly cascade: boolean;
+  readonly yes?: true;
+}
+
+/**
+ * `action-gateway approvals allow <id>`: allows the call, and remembers it with `--remember`. A call
+ * of high risk, or one that is not shown whole, needs a second word: a typed "yes", or `--yes`.
+ */
+export async function allowApproval({
+  api,
+  args,
+  options,
+}: RestCall<AllowOptions>): Promise<Answer> {
+  const { remember, key, ttl, reason, cascade, yes } = options;
+  if (remember === undefined && (key !== undefined || ttl !== undefined)) {
+    throw misuse('--key and --ttl go with --remember.');
+  }
+  const approval = await getApproval(api, args[0]);
+  const isLarge = approval.request.too_large === true;
+  if ((approval.risk === 'high' || isLarge) && yes === undefined) await confirm(approval);
+  return resolve(api, approval.id, {
+    // Without a time the org's own one holds, so nothing is remembered for ever by accident.
+    resolution: remember === undefined ? 'allow' : 'allow_remember',
+    ...(key !== undefined && { remember_keys: [...key] }),
+    ...(ttl !== undefined && { ttl }),
+    ...(reason !== undefined && { reason }),
+    ...(cascade ? {} : { cascade }),
+    ...(isLarge && { acknowledge: 'too_large' }),
+  });
+}
+
+async function confirm(approval: ApprovalResponse): Promise<void> {
+  const why = approval.request.too_large === true ? 'is not shown whole' : 'is of high risk';
+  const what = makePrintable(approval.action_description);
+  if (!canAsk()) throw misuse(`"${what}" ${why}: look at it, and add --yes.`);
+  const request = formatJson(approval.request);
+  const answer = await askPerson(`${request}\n${what}\nThis ${why}. Type "yes" to allow it: `);
+  if (answer.trim().toLowerCase() !== 'yes') throw new Refusal('It was not allowed.');
+}
+
+/** `action-gateway approvals deny <id>`: refuses the call; who made it reads the reason. */
+export async function denyApproval({
+  api,
+  args,
+  options: { reason },
+}: RestCall<{ readonly reason?: string }>): Promise<Answer> {
+  const id = (await getApproval(api, args[0])).id;
+  return resolve(api, id, { resolution: 'deny', ...(reason !== undefined && { reason }) });
+}
+
+async function resolve(api: Api, id: string, body: ResolveApprovalBody): Promise<Answer> {
+  const approval = await api.request<ApprovalResponse>('POST', `/v1/approvals/${id}/resolve`, {
+    body,
+  });
+  const others = approval.cascaded_approval_ids?.length ?? 0;
+  return {
+    data: approval,
+    show: { text: `${approval.status}: ${approval.action_description}` },
+    note: others === 0 ? undefined : `${others} more open calls are allowed by the same rule.`,
+  };
+}
+
+function getApproval(api: Api, id = ''): Promise<ApprovalResponse> {
+  return api.request('GET', `/v1/approvals/${encodeURIComponent(id)}`);
+}

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+
+import { readHeaders, readParams, readSecret, readWaitTime } from './call-input.ts';
+
+test.each([
+  [[], undefined, {}],
+  [['a=1', 'b=x=y'], undefined, { a: '1', b: 'x=y' }],
+  [['n:=1', 'list:=["a"]', 'o:={"b":null}'], undefined, { n: 1, list: ['a'], o: { b: null } }],
+  [['a='], undefined, { a: '' }],
+  [['a=2'], '{"a":1,"b":3}', { a: '2', b: 3 }],
+  [[], '{"id": 12345678901234567890}', '{"id": 12345678901234567890}'],
+])('the params %j with the JSON %j are sent as %j', (params, json, expected) => {
+  expect(readParams(params, json)).toEqual(expected);
+});
+
+test('a param named __proto__ is sent as any other, for the gateway to refuse', () => {
+  expect(JSON.stringify(readParams(['__proto__=x'], undefined))).toBe('{"__proto__":"x"}');
+});
+
+test.each([
+  [['a'], undefined, 'name=value'],
+  [['=x'], undefined, 'name=value'],
+  [['a=1', 'a=2'], undefined, 'given twice'],
+  [['a:=CANARY'], undefined, '--param a is not JSON'],
+  [[], '[1]', 'not a JSON object'],
+  [[], 'CANARY', '--json-params is not JSON'],
+])('the params %j with the JSON %j are refused as wrong use', (params, json, message) => {
+  expect(() => readParams(params, json)).toThrow(message);
+  expect(() => readParams(params, json)).not.toThrow(/CANARY/);
+});
+
+test('headers are split at their first colon', () => {
+  expect(readHeaders(['Accept: text/plain', 'X-Time:12:30'])).toEqual({
+    Accept: 'text/plain',
+    'X-Time': '12:30',
+  });
+});
+
+test.each([['Accept'], [': x'], ['A b: c']])('the header %j is refused', (header) => {
+  expect(() => readHeaders([header])).toThrow("'Name: value'");
+});
+
+test.each([
+  ['t=header:X-Token', { name: 't', in: 'header', key: 'X-Token' }],
+  ['org/t=query:key', { name: 'org/t', in: 'query', key: 'key' }],
+  [
+    't=header:Authorization:Bearer ',
+    { name: 't', in: 'header', key: 'Authorization', prefix: 'Bearer ' },
+  ],
+])('the secret %j goes there', (secret, expected) => {
+  expect(readSecret(secret)).toEqual(expected);
+});
+
+test.each(['t', 't=header', 't=cookie:x', '=header:x', 't=header:'])(
+  'the secret %j is refused',
+  (secret) => {
+    expect(() => readSecret(secret)).toThrow('name=header:Header-Name');
+  },
+);
+
+test.each([
+  ['90', 90_000],
+  ['90s', 90_000],
+  ['5m', 300_000],
+  ['1h', 3_600_000],
+])('the time %s is %i milliseconds', (time, ms) => {
+  expect(readWaitTime(time)).toBe(ms);
+});
+
+test.each(['', '5d', '-1s', '1h30m', '9999999s'])('the time %j is refused', (time) => {
+  expect(() => readWaitTime(time)).toThrow('90s');
+});

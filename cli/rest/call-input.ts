@@ -1,0 +1,77 @@
+import type { CallBody } from '#contracts/http/actions';
+import { misuse } from '../refusal.ts';
+import { parseJsonOption } from './input.ts';
+
+type PerCallSecret = NonNullable<CallBody['secrets']>[number];
+
+/**
+ * The params of a call: the JSON of `--json-params`, and each `--param` added to it.
+ * `name=value` gives a text and `name:=value` a JSON value.
+ *
+ * @returns JSON text alone as it is, so that the gateway reads its numbers to their last digit.
+ * @throws Refusal if a param has no name, has two values, or is not JSON.
+ */
+export function readParams(
+  params: readonly string[],
+  jsonText: string | undefined,
+): NonNullable<CallBody['params']> {
+  const base = jsonText === undefined ? {} : parseJsonOption(jsonText, '--json-params');
+  if (typeof base !== 'object' || base === null || Array.isArray(base)) {
+    throw misuse('--json-params is not a JSON object.');
+  }
+  if (jsonText !== undefined && params.length === 0) return jsonText;
+  const values = new Map(Object.entries(base));
+  const given = new Set<string>();
+  for (const param of params) {
+    const [, name, isJson, value = ''] = /^([^=]+?)(:?)=(.*)$/s.exec(param) ?? [];
+    if (name === undefined) throw misuse('Write --param as name=value, or name:=JSON.');
+    if (given.has(name))
+      throw misuse(`--param ${name} is given twice: use ${name}:=[…] for a list.`);
+    given.add(name);
+    values.set(name, isJson === ':' ? parseJsonOption(value, `--param ${name}`) : value);
+  }
+  return Object.fromEntries(values);
+}
+
+/**
+ * The headers of `--header 'Name: value'`.
+ *
+ * @throws Refusal if one is not written like that, or is given twice.
+ */
+export function readHeaders(headers: readonly string[]): Record<string, string> {
+  const values = new Map<string, string>();
+  for (const header of headers) {
+    const [, name, value = ''] = /^([^\s:]+):(.*)$/s.exec(header) ?? [];
+    if (name === undefined) throw misuse("Write --header as 'Name: value'.");
+    if (values.has(name)) throw misuse(`--header ${name} is given twice.`);
+    values.set(name, value.trim());
+  }
+  return Object.fromEntries(values);
+}
+
+/**
+ * A secret of `--secret name=header:Name` or `name=query:name`, whose value the gateway puts into
+ * that place. Text after another colon is put before the value: `token=header:Authorization:Bearer `.
+ *
+ * @throws Refusal if it is not written like that.
+ */
+export function readSecret(secret: string): PerCallSecret {
+  const [, name, place, key, prefix] =
+    /^([^=]+)=(header|query):([^:]+)(?::(.*))?$/s.exec(secret) ?? [];
+  if (name === undefined || key === undefined) {
+    throw misuse('Write --secret as name=header:Header-Name or name=query:parameter.');
+  }
+  return {
+    name,
+    in: place as PerCallSecret['in'],
+    key,
+    ...(prefix !== undefined && prefix !== '' && { prefix }),
+  };
+}
+
+/** Milliseconds of a time such as `90s`, `10m` or `1h`; a number alone means seconds. */
+export function readWaitTime(time: string): number {
+  const [, amount, unit = 's'] = /^(\d{1,6})(s|m|h)?$/.exec(time) ?? [];
+  if (amount === undefined) throw misuse('Write a time as 90s, 10m or 1h.');
+  return Number(amount) * { s: 1_000, m: 60_000, h: 3_600_000 }[unit as 's' | 'm' | 'h'];
+}

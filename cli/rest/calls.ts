@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { z } from 'zod';
+
+import type { CallBody, calledReply, deniedReply } from '#contracts/http/actions';
+import type { pendingReply } from '#contracts/http/approvals';
+import { exitCodes } from '../exit-codes.ts';
+import { quoteForShell } from '../words.ts';
+import type { Api } from './api.ts';
+import { readHeaders, readParams, readSecret, readWaitTime } from './call-input.ts';
+import type { RestCall } from './command.ts';
+import { GatewayRefusal } from './gateway-refusal.ts';
+import { readTextOption } from './input.ts';
+import { formatJson, printNote } from './output.ts';
+import type { Answer } from './output.ts';
+
+type Called = z.infer<typeof calledReply>;
+type Pending = z.infer<typeof pendingReply>;
+type CallReply = Called | Pending | z.infer<typeof deniedReply>;
+
+const defaultWait = '15m';
+const pollMsMin = 500;
+
+interface WaitOptions {
+  /** True without a time. */
+  readonly wait?: string | true;
+}
+
+interface CallOptions extends WaitOptions {
+  readonly param?: readonly string[];
+  readonly jsonParams?: string;
+  readonly filter?: string;
+  readonly maxRisk?: 'read' | 'write';
+}
+
+/** `action-gateway call <service> <action>`: calls an action of a connected service. */
+export async function callAction(call: RestCall<CallOptions>): Promise<Answer> {
+  const { args, options } = call;
+  const [service = '', action = ''] = args;
+  const text = options.jsonParams && (await readTextOption(options.jsonParams));
+  const params = readParams(options.param ?? [], text);
+  const { filter, maxRisk } = options;
+  return perform(call, {
+    service,
+    action,
+    params,
+    ...(filter !== undefined && { filter }),
+    ...(maxRisk !== undefined && { max_risk: maxRisk }),
+  });
+}
+
+interface HttpOptions extends WaitOptions {
+  readonly header?: readonly string[];
+  readonly data?: string;
+  readonly secret?: readonly string[];
+  readonly service?: string;
+}
+
+/** `action-gateway http <METHOD> <url>`: calls a URL, or with `--service` a path of a service. */
+export async function callHttp(call: RestCall<HttpOptions>): Promise<Answer> {
+  const { args, options } = call;
+  const [method = '', path = ''] = args;
+  const headers = readHeaders(options.header ?? []);
+  const body = options.data === undefined ? undefined : await readTextOption(options.data);
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  const isJson = body !== undefined && !hasType && isJsonText(body);
+  return perform(call, {
+    service: options.service ?? 'http',
+    // The gateway refuses other methods by name.
+    method: method.toUpperCase() as NonNullable<CallBody['method']>,
+    path,
+    headers: { ...headers, ...(isJson && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body }),
+    secrets: (options.secret ?? []).map(readSecret),
+  });
+}
+
+/** The body is sent as text, so that no number in it loses a digit. */
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function perform({ api, options }: RestCall<WaitOptions>, body: CallBody): Promise<Answer> {
+  const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body });
+  if (reply.status !== 'pending_approval' || options.wait === undefined) return answerOf(reply);
+  const waitMs = readWaitTime(options.wait === true ? defaultWait : options.wait);
+  printNote(describePending(reply));
+  return answerOf(await waitForDecision(api, reply, waitMs));
+}
+
+/** Asks for the result again and again, until the call has ended or the time is over. */
+async function waitForDecision(api: Api, pending: Pending, waitMs: number): Promise<CallReply> {
+  const endsAtMs = performance.now() + waitMs;
+  let reply: CallReply = pending;
+  while (reply.status === 'pending_approval' && performance.now() < endsAtMs) {
+    const remainingMs = Math.max(0, endsAtMs - performance.now());
+    await sleep(Math.min(Math.max(pollMsMin, reply.poll_after_ms), remainingMs));
+    try {
+      const body = { approval_id: pending.approval_id };
+      reply = await api.request<CallReply>('POST', '/v1/actions/call', { body });
+    } catch (error) {
+      const isRunning =
+        error instanceof GatewayRefusal && error.envelope.error === 'execution_in_progress';
+      if (!isRunning) throw error;
+    }
+  }
+  return reply;
+}
+
+function answerOf(reply: CallReply): Answer {
+  if (reply.status === 'denied') {
+    return {
+      data: reply,
+      show: { text: '' },
+      note: `Denied: ${reply.reason}`,
+      exitCode: exitCodes.denied,
+    };
+  }
+  if (reply.status === 'pending_approval') {
+    return {
+      data: reply,
+      show: { text: '' },
+      note: describePending(reply),
+      exitCode: exitCodes.waiting,
+    };
+  }
+  const { result, action_description: description } = reply;
+  const { filtered_body: filtered = result.body, file, filter_error: filterError } = result;
+  const body = filtered ?? file;
+  const failure = result.failure && `${result.failure.kind}: ${result.failure.message}`;
+  return {
+    data: reply,
+    show:
+      typeof body === 'string'
+        ? { text: body, isRaw: true }
+        : { text: body === undefined ? '' : formatJson(body) },
+    note: [
+      `${result.status_code} ${description}`,
+      ...(failure === undefined ? [] : [`Failed, ${failure}`]),
+      ...(filterError === undefined ? [] : [`The filter failed: ${filterError}`]),
+      ...(result.body_omitted ? [`The body was left out: ${result.body_omitted.reason}`] : []),
+    ].join('\n'),
+    exitCode: failure === undefined ? exitCodes.done : exitCodes.failed,
+  };
+}
+
+function describePending(pending: Pending): string {
+  return [
+    `Waits for approval: ${pending.action_description}`,
+    `Decide at ${pending.approval_url}`,
+    `or with: action-gateway approvals allow ${quoteForShell(pending.approval_id)}`,
+  ].join('\n');
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+
+import { GatewayRefusal } from './gateway-refusal.ts';
+
+test('an error names the wrong fields, the address to open, the next step and the request', () => {
+  const { message } = new GatewayRefusal({
+    error: 'needs_authentication',
+    message: 'Connect the account.',
+    request_id: 'r-1',
+    auth_url: 'https://gateway.example/connect/1',
+    issues: [{ path: 'params.a', message: 'is required' }, null, { path: 1 }],
+    next: { method: 'POST', path: '/v1/x', body: { a: 1 }, say: 'Ask the user.' },
+  });
+  expect(message.split('\n')).toEqual([
+    'Connect the account.',
+    '  params.a: is required',
+    'Open: https://gateway.example/connect/1',
+    'Ask the user.',
+    'Next: POST /v1/x {"a":1}',
+    'Error needs_authentication, request r-1',
+  ]);
+});
+
+test('what the message says already is not repeated', () => {
+  const { message } = new GatewayRefusal({
+    error: 'invalid_params',
+    message: 'a is required. Open https://a.example.',
+    request_id: 'r-1',
+    auth_url: 'https://a.example',
+    issues: [{ path: 'a', message: 'is required' }],
+  });
+  expect(message.split('\n')).toHaveLength(2);
+});

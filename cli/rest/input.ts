@@ -1,0 +1,66 @@
+import { readFile, stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline/promises';
+
+import { misuse, reasonOf } from '../refusal.ts';
+
+/** As much as the gateway takes in one request. */
+const inputBytesMax = 1_024 * 1_024;
+
+/**
+ * The text of an option: `@FILE` is the content of the file, `-` is stdin, everything else is the
+ * text itself.
+ *
+ * @throws Refusal if a file cannot be read, or if the text has more than 1 MiB.
+ */
+export async function readTextOption(option: string): Promise<string> {
+  if (option === '-') return readStdin();
+  return option.startsWith('@') ? readTextFile(option.slice(1)) : option;
+}
+
+/** The content of a file of at most `limit` bytes, as text; `-` is stdin. */
+export async function readTextFile(path: string, limit = inputBytesMax): Promise<string> {
+  if (path === '-') return readStdin(limit);
+  try {
+    const { size } = await stat(path);
+    if (size <= limit) return await readFile(path, 'utf8');
+  } catch (error) {
+    throw misuse(`${path} cannot be read (${reasonOf(error)}).`);
+  }
+  throw misuse(`${path} has more than ${limit} bytes.`);
+}
+
+/** Everything that is on stdin, as text. */
+export async function readStdin(limit = inputBytesMax): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw misuse(`stdin has more than ${limit} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The JSON value of a text. The error names the option, and not the text, which may be secret. */
+export function parseJsonOption(text: string, option: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw misuse(`${option} is not JSON.`);
+  }
+}
+
+/** Whether a person can be asked. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** Asks the person at the terminal a question, on stderr. */
+export async function askPerson(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await terminal.question(question);
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,16 @@
+import { misuse } from '../refusal.ts';
+
+const limitDefault = 50;
+const limitMax = 1_000;
+
+/**
+ * How many entries of a list a person wants.
+ *
+ * @throws Refusal if it is not a number from 1 to 1,000.
+ */
+export function readLimit({ limit }: { readonly limit?: string }): number {
+  if (limit === undefined) return limitDefault;
+  const count = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
+  if (count >= 1 && count <= limitMax) return count;
+  throw misuse(`--limit is a number from 1 to ${limitMax}.`);
+}

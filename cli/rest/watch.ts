@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { ApprovalResponse } from '#contracts/http/approvals';
+import { readEvents } from '../mcp/event-stream.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { Refusal } from '../refusal.ts';
+import { makePrintable } from '../words.ts';
+import type { RestCall } from './command.ts';
+import { formatJson, printNote, writeLine } from './output.ts';
+import type { Answer } from './output.ts';
+
+const types = ['approval.raised', 'approval.bubbled', 'approval.resolved', 'execution.finished'];
+const eventCharactersMax = 4 * 1_024 * 1_024;
+const failuresMax = 10;
+const pauseMsMax = 30_000;
+
+interface ShownEvent {
+  readonly type: string;
+  readonly data: Partial<ApprovalResponse> & { readonly approval_id?: string };
+}
+
+/**
+ * `action-gateway approvals watch`: prints a line for each approval that is open, is raised or ends,
+ * until the person stops it. With `--json` a line is the event as JSON.
+ *
+ * A stream that ends is opened again where it ended, because the login is refreshed meanwhile. After
+ * ten failures in a row the command gives up.
+ */
+export async function watchApprovals({ api, isJson }: RestCall): Promise<Answer> {
+  const { signal } = new AbortController();
+  const show = (event: ShownEvent) =>
+    writeLine(isJson ? formatJson(event, { indent: 0 }) : describeEvent(event));
+  let lastEventId: string | undefined;
+  let isFirst = true;
+  for (let failures = 0; ;) {
+    try {
+      const answer = await api.open('/v1/events', {
+        query: { types: types.join(',') },
+        headers: {
+          accept: 'text/event-stream',
+          ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+        },
+        signal,
+      });
+      if (isFirst) {
+        printNote('Watching; stop with Ctrl+C.');
+        // The stream is open already, so that nothing is missed in between.
+        const query = { status: 'open', sort: 'oldest' };
+        const open = await api.list<ApprovalResponse>('/v1/approvals', query, 100);
+        for (const data of open) show({ type: 'approval.raised', data });
+        isFirst = false;
+      }
+      failures = 0;
+      const stream = answer.body ?? new ReadableStream<Uint8Array>();
+      for await (const event of readEvents(stream, eventCharactersMax, types)) {
+        lastEventId = event.id ?? lastEventId;
+        if (event.data !== '') show(JSON.parse(event.data) as ShownEvent);
+      }
+    } catch (error) {
+      const isLost = !(error instanceof Refusal) || error.exitCode === exitCodes.unreachable;
+      failures += 1;
+      if (!isLost || isFirst || failures > failuresMax) throw error;
+    }
+    await sleep(Math.min(pauseMsMax, 1_000 * 2 ** failures));
+  }
+}
+
+function describeEvent({ type, data }: ShownEvent): string {
+  const [, what = type] = type.split('.');
+  const requester = data.requester?.path.join('/');
+  const outcome = data.status ?? data.execution?.status;
+  return [what, data.id ?? data.approval_id, data.risk, requester, data.action_description, outcome]
+    .filter((part) => part !== undefined)
+    .map(makePrintable)
+    .join('  ');
+}

@@ -1,0 +1,286 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { makeFolder, runToEnd, startProgram } from '../../cli/program.testing.ts';
+import { needs } from '../support/needs.ts';
+import { openBrowser } from '../support/oauth-browser.ts';
+import { programEnv } from '../support/program-env.ts';
+import { createAgent, pollUntil, startWorld, successfulBodyOf } from '../support/world.ts';
+import type { Agent, World } from '../support/world.ts';
+
+const bin = fileURLToPath(new URL('../../cli/bin.mjs', import.meta.url));
+const terminal = needs('a terminal');
+
+let world: World;
+let bot: Agent;
+let configFolder: string;
+const stack = new AsyncDisposableStack();
+
+beforeAll(async () => {
+  world = stack.use(await startWorld());
+  configFolder = stack.use(await makeFolder()).path;
+  bot = await createAgent(world.url, world.admin, 'bot');
+  await signInAsAdmin();
+});
+afterAll(() => stack.disposeAsync());
+
+/** Runs `action-gateway login`, and is the browser in which the admin agrees. */
+async function signInAsAdmin(): Promise<void> {
+  const login = startProgram(['login', '--no-browser', '--url', world.url], personSettings());
+  let line = await login.nextLine();
+  while (line !== undefined && !URL.canParse(line.trim())) line = await login.nextLine();
+  const browser = openBrowser(world.url, { cookie: world.admin.cookie });
+  await fetch(await browser.authorize(line?.trim() ?? ''));
+  expect(await login.exitCode, login.stderr()).toBe(0);
+}
+
+const personSettings = () => ({ XDG_CONFIG_HOME: configFolder });
+const agentSettings = () => ({
+  XDG_CONFIG_HOME: configFolder,
+  ACTION_GATEWAY_KEY: bot.key,
+  ACTION_GATEWAY_URL: world.url,
+});
+const runAsPerson = (...args: string[]) => runToEnd(args, personSettings());
+const runAsAgent = (...args: string[]) => runToEnd(args, agentSettings());
+
+async function jsonOf(run: ReturnType<typeof runToEnd>, expectedCode = 0) {
+  const { code, stdout, stderr } = await run;
+  expect(code, stderr).toBe(expectedCode);
+  return JSON.parse(stdout);
+}
+
+/** Starts the program at a terminal, as a person does who sits before it. */
+function startAtTerminal(command: string, environment: Record<string, string> = {}) {
+  const child = spawn(
+    '/usr/bin/script',
+    ['--quiet', '--return', '--command', `exec ${process.execPath} ${bin} ${command}`, '/dev/null'],
+    {
+      env: { ...programEnv, TERM: 'xterm-256color', ...personSettings(), ...environment },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
+  let screen = '';
+  child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString().replaceAll('\r', '')));
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  return {
+    exited,
+    screen: () => screen,
+    type: (text: string) => child.stdin.write(text),
+    untilShown: (text: string) =>
+      pollUntil(
+        () => screen.includes(text) || child.exitCode !== null,
+        `${text} on the screen, which has ${screen}`,
+      ),
+  };
+}
+
+/** Suspends a call of the agent, and returns the id of its approval. */
+async function suspendCall(method = 'POST', path = '/notes'): Promise<string> {
+  const url = `${world.upstream.url}${path}`;
+  const call = { service: 'http', method, url, ...(method === 'POST' && { body: {} }) };
+  return successfulBodyOf(await bot.post('/v1/actions/call', call)).approval_id;
+}
+
+describe('who one is', () => {
+  test('a login acts as the person, and an agent key as the agent', async () => {
+    expect(await jsonOf(runAsPerson('whoami', '--json'))).toMatchObject({
+      gateway: world.url,
+      id: world.admin.id,
+      scopes: ['user'],
+    });
+    expect(await jsonOf(runAsAgent('whoami', '--json'))).toMatchObject({ id: bot.id });
+    const file = join(configFolder, 'action-gateway/profiles/default.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  test('an expired access token is refreshed', async () => {
+    await world.tables.query(
+      `update auth.oauth_token set expires_at = now() where kind = 'access'`,
+    );
+    await pollUntil(async () => {
+      const { code } = await runAsPerson('whoami');
+      return code === 0;
+    }, 'a refreshed login');
+    const used = await world.tables.query(
+      `select from auth.oauth_token where kind = 'refresh' and consumed_at is not null`,
+    );
+    expect(used.length).toBeGreaterThan(0);
+  });
+
+  test('an agent key that was revoked exits with 3', async () => {
+    const other = await createAgent(world.url, world.admin, 'other');
+    successfulBodyOf(await world.admin.post(`/v1/identities/${other.id}/revoke`));
+    const environment = { ...agentSettings(), ACTION_GATEWAY_KEY: other.key };
+    await expect.poll(async () => (await runToEnd(['whoami'], environment)).code).toBe(3);
+  });
+});
+
+describe('calls', () => {
+  test('a person calls a URL; stdout has the body alone, and the request what was asked for', async () => {
+    const url = `${world.upstream.url}/echo?a=1`;
+    const args = ['--header', 'X-Note: yes', '--data', '{"id": 12345678901234567890}'];
+    const { code, stdout, stderr } = await runAsPerson('http', 'POST', url, ...args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('200 ') });
+    expect(JSON.parse(stdout)).toMatchObject({
+      method: 'POST',
+      body: '{"id": 12345678901234567890}',
+      headers: { 'x-note': 'yes', 'content-type': 'application/json' },
+    });
+  });
+
+  test('a secret goes where the command says, and is never printed', async () => {
+    const value = 'CANARY-notes-token-of-the-command-line';
+    successfulBodyOf(
+      await world.admin.post('/v1/secrets', {
+        name: 'notes_token',
+        value,
+        allowed_hosts: [world.upstream.host],
+      }),
+    );
+    const secret = 'notes_token=header:X-Token:Key ';
+    const url = `${world.upstream.url}/notes`;
+    const { code, stdout, stderr } = await runAsPerson('http', 'GET', url, '--secret', secret);
+    expect(code, stderr).toBe(0);
+    expect(world.upstream.hits.at(-1)?.headers['x-token']).toBe(`Key ${value}`);
+    expect(stdout + stderr).not.toContain(value);
+  });
+
+  test('a call of an agent waits with exit code 5, and with --wait ends when a person allows it', async () => {
+    const url = `${world.upstream.url}/notes`;
+    const waiting = await runAsAgent('http', 'POST', url, '--data', '{}');
+    expect(waiting).toMatchObject({ code: 5, stdout: '' });
+    const id = /approvals allow (\S+)/.exec(waiting.stderr)?.[1] ?? '';
+    expect((await runAsPerson('approvals', 'deny', id, '--reason', 'too soon')).code).toBe(0);
+
+    const args = ['http', 'POST', url, '--data', '{"b":1}', '--wait', '5m'];
+    const call = startProgram(args, agentSettings());
+    await pollUntil(() => call.stderr().includes('approvals allow'), 'the pending call');
+    const open = await jsonOf(runAsPerson('approvals', 'list', '--json'));
+    expect(open).toHaveLength(1);
+    expect((await runAsPerson('approvals', 'allow', open[0].id)).code).toBe(0);
+    expect(await call.exitCode, call.stderr()).toBe(0);
+    expect(await call.nextLine()).toBe('{');
+    expect(await call.nextLine()).toBe('  "ok": true');
+  });
+
+  test('a denied call exits with 4 and says why', async () => {
+    const url = `${world.upstream.url}/denied`;
+    const call = startProgram(['http', 'POST', url, '--data', '{}', '--wait'], agentSettings());
+    await pollUntil(
+      () => call.stderr().includes('approvals allow') || call.child.exitCode !== null,
+      'the pending call',
+    );
+    expect(call.child.exitCode, call.stderr()).toBe(null);
+    const [approval] = await jsonOf(runAsPerson('approvals', 'list', '--json'));
+    await runAsPerson('approvals', 'deny', approval.id, '--reason', 'not today');
+    expect(await call.exitCode).toBe(4);
+    expect(call.stderr()).toContain('not today');
+  });
+
+  test('an answer that is a failure of the service exits with 1, and its body is printed', async () => {
+    world.upstream.knownTokens = [];
+    const { code, stdout, stderr } = await runAsPerson('http', 'GET', `${world.upstream.url}/x`);
+    world.upstream.knownTokens = null;
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({ ok: true });
+    expect(stderr).toContain('Failed');
+  });
+
+  test('an error of the gateway says what to do, and names the request', async () => {
+    const { code, stdout, stderr } = await runAsPerson('call', 'githib', 'create_issue');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/Next: GET \/v1\/search/);
+    expect(stderr).toMatch(/Error unknown_service, request \S+/);
+    const asJson = await runAsPerson('call', 'githib', 'create_issue', '--json');
+    expect(JSON.parse(asJson.stderr)).toMatchObject({ error: 'unknown_service' });
+  });
+
+  test('search finds an action of the catalogue', async () => {
+    const found = await runAsPerson('search', 'create', 'issue', '--catalog');
+    expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining('create_issue') });
+  });
+});
+
+describe('approvals', () => {
+  test('what an approval would send is shown whole', async () => {
+    const id = await suspendCall('POST', '/shown');
+    const { code, stdout } = await runAsPerson('approvals', 'show', id);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`POST ${world.upstream.url}/shown`);
+    expect(stdout).toContain('can be remembered');
+    await runAsPerson('approvals', 'deny', id);
+  });
+
+  test('an approval that is remembered makes a rule', async () => {
+    const id = await suspendCall('POST', '/remembered');
+    const args = ['approvals', 'allow', id, '--remember', '--ttl', '1h', '--json'];
+    expect(await jsonOf(runAsPerson(...args))).toMatchObject({ resolution: 'allow_remember' });
+    const url = `${world.upstream.url}/remembered`;
+    const call = () => runAsAgent('http', 'POST', url, '--data', '{}');
+    await expect.poll(async () => (await call()).code).toBe(0);
+  });
+
+  test('a call of high risk is not allowed without a second word', async () => {
+    const id = await suspendCall('DELETE', '/all');
+    const refused = await runAsPerson('approvals', 'allow', id);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('high risk') });
+    const [open] = await jsonOf(runAsPerson('approvals', 'list', '--risk', 'high', '--json'));
+    expect(open).toMatchObject({ id, status: 'pending' });
+    expect(await runAsPerson('approvals', 'allow', id, '--yes')).toMatchObject({ code: 0 });
+  });
+
+  test('an agent may not decide on its own call', async () => {
+    const id = await suspendCall('POST', '/own');
+    const { code, stderr } = await runAsAgent('approvals', 'allow', id);
+    expect(code).toBe(4);
+    expect(stderr).toContain('self_approval_disabled');
+    await runAsPerson('approvals', 'deny', id);
+  });
+
+  test('watch prints what is open, and then what comes and ends', async () => {
+    const first = await suspendCall('POST', '/first');
+    await using watch = startProgram(['approvals', 'watch'], personSettings());
+    expect(await watch.nextLine()).toContain(`raised  ${first}`);
+    const second = await suspendCall('POST', '/second');
+    expect(await watch.nextLine()).toContain(`raised  ${second}`);
+    await runAsPerson('approvals', 'deny', first);
+    expect(await watch.nextLine()).toMatch(`resolved  ${first}`);
+    await runAsPerson('approvals', 'deny', second);
+  });
+});
+
+describe.runIf(terminal.isAvailable)(`at a terminal${terminal.note}`, () => {
+  test('a list is a table with a dim header, without colour where NO_COLOR is set', async () => {
+    const id = await suspendCall('POST', '/table');
+    const list = startAtTerminal('approvals list');
+    expect(await list.exited).toBe(0);
+    expect(list.screen()).toContain('\u001B[2mID ');
+    const rows = stripVTControlCharacters(list.screen()).trim().split('\n');
+    expect(rows[0]).toMatch(/^ID +STATUS +RISK +ASKED BY +WHAT$/);
+    expect(rows[1]).toMatch(new RegExp(`^${id}  pending  med +admin/bot +`));
+    const plain = startAtTerminal('approvals list', { NO_COLOR: '1' });
+    await plain.exited;
+    expect(plain.screen()).not.toContain('\u001B');
+    await runAsPerson('approvals', 'deny', id);
+  });
+
+  test('a call of high risk is shown and allowed by a typed "yes" alone', async () => {
+    const id = await suspendCall('DELETE', '/typed');
+    for (const [typed, code] of [
+      ['y', 1],
+      ['yes', 0],
+    ] as const) {
+      const allow = startAtTerminal(`approvals allow ${id}`);
+      await allow.untilShown('Type "yes"');
+      expect(allow.screen()).toContain(`${world.upstream.url}/typed`);
+      allow.type(`${typed}\r`);
+      expect(await allow.exited, allow.screen()).toBe(code);
+    }
+  });
+});
