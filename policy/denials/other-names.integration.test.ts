@@ -127,6 +127,17 @@ describe('a deny rule on one argument of an action', () => {
   });
 });
 
+test('a deny rule for an action at a fixed path stops calls whose path servers may read as that path', async () => {
+  await createDenyRule('github:users.me:*');
+  for (const path of ['/users/me', '/users/me.json', '/users/me%20', '/users/me:', '/users/ME,x']) {
+    expect([path, await decideRawCall('GET', path)]).toEqual([path, 'denied']);
+    const verb = httpCallOf({ method: 'GET', service: 'github', target: path });
+    expect([path, await decideOutcome(verb)]).toEqual([path, 'denied']);
+  }
+  for (const path of ['/users/ann', '/users/me-too', '/users/ann@home.example'])
+    expect([path, await decideRawCall('GET', path)]).toEqual([path, 'permit']);
+});
+
 describe('a template whose server has a variable in the path', () => {
   const server = {
     url: `https://${host}/ex/{tenant}`,
@@ -309,6 +320,21 @@ describe('deny rules for addresses and credentials', () => {
     expect(await decideRawCall('GET', '/repos/acme/site/issues')).toBe('denied');
     expect(await decideRawCall('HEAD', '/repos/ACME/site/issues')).toBe('denied');
     expect(await decideRawCall('POST', '/repos/acme/site/issues')).toBe('permit');
+  });
+
+  test('say nothing about a call to another path whose value servers may read differently', async () => {
+    const getUser = (name: string): Call => ({
+      ...listIssues,
+      action: 'users.get',
+      params: { name },
+    });
+    await createDenyRule(`http:GET:${host}/repos/**`);
+    expect(await decideOutcome(getUser('a;b'))).toBe('permit');
+    expect(await decideOutcome(getUser('100%25'))).toBe('permit');
+    expect(await decideOutcome(getUser('x%2F..%2F..%2Frepos'))).toBe('denied');
+    await createDenyRule(`http:GET:${host}/users/b`);
+    expect(await decideOutcome(getUser('a;b'))).toBe('denied');
+    expect(await decideOutcome(getUser('a'))).toBe('permit');
   });
 
   test('refuse verb and raw calls, also when the org owns the credential and the rule omits org/', async () => {

@@ -42,7 +42,13 @@ export { segmentCountMax } from './segments.ts';
 export { isServedAt, normaliseBaseUrl } from './service-address.ts';
 export { credentialHostsFor, fixedHostsFor, hostIn, serverFor, serversOf } from './servers.ts';
 export { anySegment, mayBeOn, prefixesOn } from './roots.ts';
-export { findServedOperations, isPlainPath, pathBelow } from './served-operations.ts';
+export {
+  findPossibleOperations,
+  findServedOperations,
+  isPlainPath,
+  pathBelow,
+  plainPartOf,
+} from './served-operations.ts';
 export {
   refuseMethodOverride,
   refuseOverrideInBody,

@@ -12,6 +12,8 @@ import type { Segment, Step, Values } from './segments.ts';
 export interface FoundOperation {
   readonly action: CompiledAction;
   readonly pathValues: Values;
+  /** How many segments of its path are fixed. */
+  readonly fixedCount: number;
 }
 
 /**
@@ -112,6 +114,7 @@ export interface ParsedPath {
   readonly segments: readonly Segment[];
   readonly ignoresCase: boolean;
   readonly budget: PathBudget;
+  readonly fixedCountMin?: number;
 }
 
 export function readSegmentsWithin(path: string, budget: PathBudget): Segment[] {
@@ -120,16 +123,19 @@ export function readSegmentsWithin(path: string, budget: PathBudget): Segment[] 
   return segments;
 }
 
-/** The matching operations; undefined when the search would take more than the budget. */
+/**
+ * The matching operations with the most fixed segments, or all with at least `fixedCountMin`;
+ * undefined when the search would take more than the budget.
+ */
 export function lookUpOperations(
   template: CompiledTemplate,
   method: string,
   parsedPath: ParsedPath,
 ): FoundOperation[] | undefined {
-  const { segments, budget } = parsedPath;
+  const { segments, budget, fixedCountMin } = parsedPath;
   if (budget.left < 0) return undefined;
   const routes = routesOf(template, budget).get(toAnsweredMethod(method)) ?? [];
-  const fittingOperations: (FoundOperation & { fixedCount: number })[] = [];
+  const fittingOperations: FoundOperation[] = [];
   let mostFixed = 0;
   for (const route of routes) {
     budget.left -= 1;
@@ -143,9 +149,7 @@ export function lookUpOperations(
       fittingOperations.push({ action: route.action, pathValues, fixedCount: route.fixedCount });
     }
   }
-  return fittingOperations
-    .filter(({ fixedCount: fixed }) => fixed === mostFixed)
-    .map(({ action, pathValues }) => ({ action, pathValues }));
+  return fittingOperations.filter(({ fixedCount }) => fixedCount >= (fixedCountMin ?? mostFixed));
 }
 
 /** Every way in which a request path matches the operation's path, up to a limit. */

@@ -32,6 +32,8 @@ export interface Segment {
   readonly plain: string;
   readonly folded: string;
   readonly foldedPlain: string;
+  /** Whether some servers may read this text in the segment; set where they read it differently. */
+  readonly mayBe?: (foldedText: string) => boolean;
 }
 
 export type Values = Readonly<Record<string, string>>;
@@ -92,6 +94,9 @@ export function matchSegment(
   segment: Segment,
   ignoresCase: boolean,
 ): Values | undefined {
+  if (segment.mayBe) {
+    return [step.folded.prefix, step.folded.suffix].every(segment.mayBe) ? {} : undefined;
+  }
   const { prefix: first, suffix: last } = ignoresCase ? step.folded : step.exact;
   // A server that decodes before it routes reads `x%3Acancel` as `x:cancel`.
   const plainText = ignoresCase ? segment.foldedPlain : segment.plain;
@@ -106,6 +111,39 @@ export function matchSegment(
   if (!isMatch) return undefined;
   if (step.name === undefined) return {};
   return { [step.name]: segment.plain.slice(first.length, segment.plain.length - last.length) };
+}
+
+/** A text that all servers read in one way. */
+const wordPattern = /^[\w-]+$/;
+
+/**
+ * Whether the step says what all servers read in a segment that it matches: its fixed text, with a
+ * word as the value of its parameter.
+ */
+export function isClear(step: Step, segment: Segment): boolean {
+  if (wordPattern.test(segment.plain)) return true;
+  const values = matchSegment(step, segment, true);
+  if (values === undefined || step.isFixed) return values !== undefined;
+  return step.name !== undefined && wordPattern.test(values[step.name] ?? '');
+}
+
+/**
+ * The segment as one in which servers may read each of its words, as `me` in `me.json`. Letters
+ * beyond ASCII may be any, because some servers fold them.
+ */
+export function toUnclear(segment: Segment): Segment {
+  const { foldedPlain } = segment;
+  // oxlint-disable-next-line no-control-regex -- ASCII begins with control characters
+  const isAscii = /^[\u0000-\u007f]*$/.test(foldedPlain);
+  const words = new Set(foldedPlain.split(/[^\w-]+/));
+  return {
+    ...segment,
+    mayBe: (text) =>
+      !isAscii ||
+      text === '' ||
+      words.has(text) ||
+      (!wordPattern.test(text) && foldedPlain.includes(text)),
+  };
 }
 
 export function segmentsOf(path: string): string[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { isPlainPath, pathBelow } from './served-operations.ts';
+import { isPlainPath, pathBelow, plainPartOf } from './served-operations.ts';
 
 describe('the path below a prefix with a segment that is not known', () => {
   test.each([
@@ -29,8 +29,28 @@ test.for<[path: string, expected: boolean]>([
   ['/a%5Cb', false],
   ['/a./b', false],
   ['/a..', false],
+  ['/a%20/b', false],
+  ['/a%C2%A0', false],
   ['/%C1%A1', false],
   ['/%2561', false],
 ])('every server reads the path %s in one way: %s', ([path, expected]) => {
   expect(isPlainPath(path)).toBe(expected);
+});
+
+test.for<[path: string, expected: string]>([
+  ['/a/b', '/a/b'],
+  ['/a/b;v=1/c', '/a'],
+  ['/a/b//c', '/a/b'],
+  ['/a/b/100%2525', '/a/b'],
+  ['/a/b%20', '/a'],
+  ['//a', ''],
+  ['/a/x%252Fy', '/a'],
+  ['/a/x%252F%252E%252E%252Fy', ''],
+  ['/a/%25252E%25252E/x', ''],
+  ['/a/x%252525252525252E', ''],
+  ['/a/%C0%AE%C0%AE/x', ''],
+  ['/a/..%20/x', ''],
+  ['/a/.../x', ''],
+])('the part of the path %s that every server reads in one way is %j', ([path, expected]) => {
+  expect(plainPartOf(path)).toBe(expected);
 });

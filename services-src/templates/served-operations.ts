@@ -1,8 +1,10 @@
 import type { CompiledTemplate } from '../contracts/template.ts';
 import { lookUpOperations, readSegmentsWithin, stepsMax } from './operations.ts';
 import type { FoundOperation, PathBudget } from './operations.ts';
+import { decodePercents } from './percents.ts';
 import { anySegment } from './roots.ts';
-import { decodeText, segmentsOf } from './segments.ts';
+import { decodeText, isClear, readSteps, segmentsOf, toUnclear } from './segments.ts';
+import type { Segment, Step } from './segments.ts';
 
 /**
  * Finds the operations with this method at a path in plain form: those that match it as written and
@@ -23,29 +25,88 @@ export function findServedOperations(
 }
 
 /**
- * Whether every server reads the path in one way (its *plain form*,
- * docs/reference/permissions.md#what-a-deny-reaches): no empty segment but the last, none that ends
- * with a dot, no `;`, and only percent triplets that are UTF-8, encoded once. A slash that the value
- * of a parameter contains is encoded, and plain.
+ * Finds the operations that a call by method and path may be: those that serve it, and, where the
+ * value of a path parameter is more than a word, those that have one of its words in this place.
+ * Servers differ in what they leave away there: `/users/me.json`, `/users/me%20` and `/users/me:` may
+ * be `/users/me`. Undefined when the search would take more than the budget.
  */
-export function isPlainPath(path: string): boolean {
-  if (path.includes(';') || /%(?:3B|5C|25[0-9A-F]{2})/i.test(path)) return false;
-  const isDecodable = !path.includes('%') || tryDecode(path) !== undefined;
-  const segments = path.split('/').slice(1);
-  return (
-    isDecodable &&
-    segments.every(
-      (segment, at) => (segment !== '' || at === segments.length - 1) && !segment.endsWith('.'),
-    )
-  );
+export function findPossibleOperations(
+  template: CompiledTemplate,
+  { method, path }: { method: string; path: string },
+  budget: PathBudget = { left: stepsMax },
+): FoundOperation[] | undefined {
+  const served = findServedOperations(template, { method, path }, budget);
+  if (served === undefined || served.length === 0) return served;
+  const segments = readSegmentsWithin(path, budget);
+  const found = new Map(served.map((each) => [each.action, each]));
+  for (const { action, fixedCount: fixedCountMin } of served) {
+    const marked = markUnclear(segments, readSteps(action));
+    if (marked === segments) continue;
+    const search = { segments: marked, ignoresCase: true, budget, fixedCountMin };
+    const others = lookUpOperations(template, method, search);
+    if (others === undefined) return undefined;
+    for (const each of others) if (!found.has(each.action)) found.set(each.action, each);
+  }
+  return [...found.values()];
 }
 
-function tryDecode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
+/** The same segments if the steps say of each what all servers read. */
+function markUnclear(segments: readonly Segment[], steps: readonly Step[]): readonly Segment[] {
+  const marked = segments.map((segment, at): Segment => {
+    // The parameter of a step may contain slashes, and then any step may be that of the segment.
+    const ofSegment = steps.length === segments.length ? steps.slice(at, at + 1) : steps;
+    return ofSegment.some((step) => isClear(step, segment)) ? segment : toUnclear(segment);
+  });
+  return marked.some(({ mayBe }) => mayBe) ? marked : segments;
+}
+
+/**
+ * Whether every server reads the path in one way (its *plain form*,
+ * docs/reference/permissions.md#what-a-deny-reaches): no empty segment but the last, none that ends
+ * with a dot or a blank, no `;`, and only percent triplets that are UTF-8, encoded once. A slash that
+ * the value of a parameter contains is encoded, and plain.
+ */
+export function isPlainPath(path: string): boolean {
+  return plainPartOf(path) === path;
+}
+
+/**
+ * The part of a path that every server reads in one way: all of it when it is in plain form, otherwise
+ * what stands before the first segment that is not. Empty where a segment may lead back up.
+ */
+export function plainPartOf(path: string): string {
+  const segments = path.split('/').slice(1);
+  const firstUnclear = segments.findIndex((segment, at) =>
+    segment === '' ? at < segments.length - 1 : !isPlainSegment(segment),
+  );
+  if (firstUnclear < 0) return path;
+  if (segments.some(mayLeadUp)) return '';
+  return segments
+    .slice(0, firstUnclear)
+    .map((segment) => `/${segment}`)
+    .join('');
+}
+
+function isPlainSegment(segment: string): boolean {
+  if (/;|%(?:3B|5C|25[0-9A-F]{2})/i.test(segment)) return false;
+  return !/\ufffd|[\s.]$/.test(decodePercents(segment));
+}
+
+/** How many times a text may be encoded that is still read. */
+const decodingsMax = 4;
+
+/**
+ * Whether some servers may read a segment as `..`, alone or between slashes that they decode: they
+ * decode more than once, leave away dots and blanks at the end, or take bytes that are not UTF-8 for
+ * dots.
+ */
+function mayLeadUp(segment: string): boolean {
+  let text = segment;
+  for (let count = 0; count < decodingsMax && text.includes('%'); count += 1) {
+    text = decodePercents(text);
   }
+  if (text.includes('\ufffd') || /%[0-9A-F]{2}/i.test(text)) return true;
+  return text.split(/[\\/;]/).some((part) => /^[\s.]{2,}$/.test(part));
 }
 
 /**

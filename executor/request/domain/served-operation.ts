@@ -1,5 +1,5 @@
 import type { CompiledAction, CompiledTemplate } from '#contracts/template';
-import { findServedOperations, isPlainPath, isSameMethod } from '#templates';
+import { findPossibleOperations, isPlainPath, isSameMethod } from '#templates';
 
 /**
  * The action whose operation a call by HTTP method and path reaches, in the parts of a template whose
@@ -13,7 +13,7 @@ export function findServedOperation(
 ): CompiledAction | undefined {
   const operation = parts.flatMap(({ template, path }) => {
     const operations = isPlainPath(path)
-      ? findServedOperations(template, { method, path })
+      ? findPossibleOperations(template, { method, path })
       : undefined;
     return operations === undefined
       ? Object.values(template.actions).filter((each) => isSameMethod(each.method, method))

@@ -51,6 +51,8 @@ test.for<[address: string, expected: string[]]>([
   ['a.example/admin./x', ['a.example/**']],
   ['a.example/%C1%A1dmin', ['a.example/**']],
   ['a.example/%2573ecret', ['a.example/**']],
+  ['a.example/notes/x;v=1/y', ['a.example/notes', 'a.example/notes/**']],
+  ['a.example/notes/..%20/y', ['a.example/**']],
 ])('http deny rules are compared, for the address %s, with %j', ([address, expected]) => {
   expect(addressArguments(address)).toEqual(expected);
 });
@@ -64,10 +66,8 @@ test('a value of many slashes takes little time, whatever stands between them', 
 });
 
 test('folding bytes that are not UTF-8 takes little longer than folding letters', () => {
-  const [bytes, letters] = ['%80a', '%C3%A4'].map((unit) => unit.repeat(600)) as [string, string];
-  expect(cpuMsOf(() => foldArgument(bytes))).toBeLessThan(
-    30 * cpuMsOf(() => foldArgument(letters)),
-  );
+  const [bytes, letters] = ['%80a', '%C3%A4a'].map((unit) => unit.repeat(600)) as [string, string];
+  expect(cpuMsOf(() => foldArgument(bytes))).toBeLessThan(4 * cpuMsOf(() => foldArgument(letters)));
 });
 
 test('folding a text ten times as long takes about ten times the CPU time', () => {

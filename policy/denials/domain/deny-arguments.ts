@@ -1,7 +1,7 @@
 import type { DerivedKey } from '#contracts/permit';
 import { scopeLimits } from '#contracts/scope-param';
 import { encodeArgument, unknownPosition, wholeAction } from '#permission-key';
-import { decodePercents, isPlainPath } from '#templates';
+import { decodePercents, plainPartOf } from '#templates';
 
 /**
  * The form in which arguments of calls and of deny rules are compared: Unicode NFC, small letters,
@@ -118,12 +118,14 @@ function encodeElement(element: unknown): string {
 
 /**
  * The arguments by which `http` deny rules match a request: its address with and without a slash at
- * the end. A path that is not in plain form may be any path of the host.
+ * the end. A path that is not in plain form may be any path below its segments that are.
  */
 export function addressArguments(address: string): readonly string[] {
   const hostEnd = address.indexOf('/');
   const [host, path] = [address.slice(0, hostEnd), address.slice(hostEnd)];
   if (hostEnd < 0) return [address];
-  if (!isPlainPath(path)) return [`${host}/**`];
+  const plainPart = plainPartOf(path);
+  if (plainPart === '') return [`${host}/**`];
+  if (plainPart !== path) return [host + plainPart, `${host}${plainPart}/**`];
   return path.endsWith('/') ? [address, address.slice(0, -1)] : [address, `${address}/`];
 }

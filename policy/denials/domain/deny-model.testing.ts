@@ -58,12 +58,10 @@ export function isDenied(
 
 function namesOf(services: readonly ModelService[], request: ModelRequest): ModelName[] {
   const { action, method, path, secret } = request;
-  const isPlain = isReadInOneWay(path);
-  const addresses = isPlain ? [path, path.replace(/\/$/, ''), `${path}/`] : undefined;
   const address = {
     service: 'http',
     action: method,
-    values: addresses?.map((each) => modelHost + each),
+    values: readingsOf(path)?.map((each) => modelHost + each),
   };
   const secrets = secret === undefined ? [] : [secret, secret.replace('org/', '')];
   const credentials = secrets.map((name) => ({
@@ -119,8 +117,22 @@ function namesOfRequest(services: readonly ModelService[], request: ModelRequest
   );
 }
 
+/**
+ * Paths of which deny rules match any. For a path that servers read in several ways, these are a few
+ * of those below its part that they all read alike; undefined when that part is the whole host.
+ */
+function readingsOf(path: string): string[] | undefined {
+  if (isReadInOneWay(path)) return [path, path.replace(/\/$/, ''), `${path}/`];
+  const segments = path.split('/').slice(1);
+  const isClear = (segment: string) => segment !== '' && isReadInOneWay(segment);
+  const count = segments.findIndex((segment) => !isClear(segment));
+  if (count === 0 || path.includes('..')) return undefined;
+  const start = `/${segments.slice(0, count).join('/')}`;
+  return ['', '/', '/s', '/a/b'].map((end) => start + end);
+}
+
 function isReadInOneWay(path: string): boolean {
-  return !/;|\/\/|\.\/|\.$|%25/.test(path);
+  return !/;|\/\/|\.\/|\.$|%20\/|%20$|%25/.test(path);
 }
 
 function aliasesOf({ name, template }: ModelService): string[] {
@@ -136,9 +148,20 @@ function findOperations(
     const carrier = { name: '', method, path, carriesOtherOperations: true };
     return isAtPath(endpoint, path) ? [carrier] : [];
   }
-  return operations.filter(
-    (operation) => isSameMethod(operation.method, method) && isAtPath(operation.path, path),
+  const ofMethod = operations.filter((operation) => isSameMethod(operation.method, method));
+  const listed = ofMethod.filter((operation) => isAtPath(operation.path, path));
+  // A value of several words may be each of them, where an operation has this word in its place.
+  const start = path.slice(0, path.lastIndexOf('/') + 1);
+  const words = path.slice(start.length).split(/[^A-Za-z0-9_-]+/);
+  const ofWords = ofMethod.filter(({ path: template }) =>
+    words.some((word) => isAtPath(template, start + word)),
   );
+  const isValue = words.length > 1 && listed.every((each) => each.path.endsWith('{id}'));
+  const mostFixed = (found: readonly ModelOperation[]) => {
+    const fixed = found.filter(({ path: template }) => !template.includes('{id}'));
+    return fixed.length > 0 ? fixed : found;
+  };
+  return isValue && listed.length > 0 ? [...new Set([...listed, ...ofWords])] : mostFixed(listed);
 }
 
 function isAtPath(template: string, path: string): boolean {

@@ -96,6 +96,68 @@ describe('the names of a request in the services on its host (listRequestNames)'
     expect(namesAt([hub], 'GET', '/Users/ann')).toEqual(['hub:users.get read']);
   });
 
+  test.for<[path: string]>([
+    ['/users/me.json'],
+    ['/users/me:'],
+    ['/users/ME,x'],
+    ['/users/@me'],
+    ['/users/%EF%BD%8D%EF%BD%85'],
+  ])(
+    'are also the operation that has a word of the value in the place of the parameter, for %s',
+    ([path]) => {
+      expect(namesAt([hub], 'GET', path)).toEqual(['hub:users.get read', 'hub:users.me read']);
+    },
+  );
+
+  test.for<[path: string]>([['/users/ann'], ['/users/me-too'], ['/users/ann@home.example']])(
+    'are no other operation for a value of other words, here %s',
+    ([path]) => {
+      expect(namesAt([hub], 'GET', path)).toEqual(['hub:users.get read']);
+    },
+  );
+
+  test('are also the operation with another verb behind a colon, and no other for a plain value', () => {
+    const params = [paramOf('id', 'path')];
+    const jobs = templateOf(
+      ['cancel', 'run'].map((verb) =>
+        actionOf(verb, { method: 'POST', path: `/jobs/{id}:${verb}`, params }),
+      ),
+      { key: 'jobs' },
+    );
+    const withAny = templateOf(
+      [
+        ...Object.values(jobs.actions),
+        actionOf('any', { method: 'POST', path: '/jobs/{id}', params }),
+      ],
+      { key: 'jobs' },
+    );
+    expect(namesAt([jobs], 'POST', '/jobs/5:run')).toEqual(['jobs:run write']);
+    expect(namesAt([withAny], 'POST', '/jobs/5:run:')).toEqual([
+      'jobs:any write',
+      'jobs:run write',
+    ]);
+  });
+
+  test('are the file with its extension where parameters may hold slashes', () => {
+    const open = { allowReserved: true };
+    const files = templateOf(
+      [
+        actionOf('file', {
+          path: '/r/{repo}/files/{path}',
+          params: [paramOf('repo', 'path', open), paramOf('path', 'path', open)],
+        }),
+        actionOf('issues', { path: '/r/{repo}/issues', params: [paramOf('repo', 'path', open)] }),
+      ],
+      { key: 'hub' },
+    );
+    expect(namesAt([files], 'GET', '/r/acme/site.js/files/a/b.md')).toEqual(['hub:file read']);
+    expect(namesAt([files], 'GET', '/r/acme/site.js/issues')).toEqual(['hub:issues read']);
+    expect(namesAt([files], 'GET', '/r/acme/site/files/issues.md')).toEqual([
+      'hub:file read',
+      'hub:issues read',
+    ]);
+  });
+
   test('are those of the path below the base path of the service', () => {
     const prefix = '/api/v3';
     expect(namesAt([hub], 'GET', '/api/v3/users/ann', { prefix })).toEqual(['hub:users.get read']);
@@ -110,6 +172,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
     ['GET', '/users/ann%3Bv=1'],
     ['GET', '/users/ann.'],
     ['GET', '/users./ann'],
+    ['GET', '/users/me%20'],
     ['GET', '/users/%2561nn'],
     ['GET', '/users/%C1%A1nn'],
   ])(

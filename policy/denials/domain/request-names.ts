@@ -3,6 +3,7 @@ import type { HttpMethod, Risk } from '#contracts/vocabulary';
 import { encodeName } from '#permission-key';
 import {
   findOperations,
+  findPossibleOperations,
   findServedOperations,
   isPlainPath,
   isSameMethod,
@@ -159,7 +160,7 @@ function findListing(neighbour: Neighbour, request: SentRequest, budget: PathBud
     return { ...unlisted, carriesOthers: isEndpoint };
   }
   const found = pathsBelow.map(({ path, part }) =>
-    findServedOperations(part, { method: request.method, path }, budget),
+    findPossibleOperations(part, { method: request.method, path }, budget),
   );
   const operations = found.flatMap((each) => each ?? []).map(({ action }) => action);
   // What could not be looked up within the budget may be any operation too.
