@@ -32,6 +32,7 @@ export function refuseOverrideInBody(
   mediaType: string | undefined,
   isKnown = isNeverKnown,
 ): void {
+  if (body !== undefined && body !== null && mediaType !== undefined) refuseOtherCharset(mediaType);
   if (typeof body === 'string') return refuseOverrideInText(body, mediaType, isKnown);
   if (typeof body !== 'object' || body === null) return;
   for (const name of Object.keys(body)) refuseMethodOverride(name, isKnown);
@@ -53,11 +54,12 @@ function refuseAmbiguousNames(body: object, kind: 'form' | 'multipart'): void {
   for (let value = pendingValues.pop(); value !== undefined; value = pendingValues.pop()) {
     if (typeof value !== 'object' || value === null) continue;
     for (const [name, member] of Object.entries(value)) {
+      const isEncodedWord = kind === 'multipart' && name.startsWith('=?');
       // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-      if (/[\\"\u0000-\u001f\u007f]/.test(name)) {
+      if (isEncodedWord || /[\\"\u0000-\u001f\u007f]/.test(name)) {
         throw invalidParam(
           name,
-          'is the name of a form field that servers read in different ways; leave out backslashes, quotes and control characters',
+          'is the name of a form field that servers read in different ways; leave out backslashes, quotes, control characters and encoded words ("=?")',
         );
       }
       if (kind === 'form') pendingValues.push(member);
@@ -65,19 +67,40 @@ function refuseAmbiguousNames(body: object, kind: 'form' | 'multipart'): void {
   }
 }
 
+const fieldsPattern = /json|form|multipart/i;
+
 /**
  * Whether some frameworks parse a media type as fields because of a part of its name, although the
  * gateway treats it as bytes.
  */
 function isReadAsFields(mediaType: string): boolean {
-  return bodyKindOf(mediaType) === 'binary' && /json|form|multipart/i.test(mediaType);
+  return bodyKindOf(mediaType) === 'binary' && fieldsPattern.test(mediaType);
+}
+
+/** Charsets in which ASCII letters are the same bytes as in UTF-8. */
+const asciiCharsets = ['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1', 'windows-1252'];
+
+/** In UTF-16 or UTF-7, names of fields would be other ones than those that are checked here. */
+function refuseOtherCharset(mediaType: string): void {
+  if (!fieldsPattern.test(mediaType)) return;
+  for (const [, charset = ''] of mediaType.matchAll(/charset[\s*0]*=[\s"']*([^\s"';,]*)/gi)) {
+    if (asciiCharsets.includes(charset.toLowerCase())) continue;
+    throw invalidParam(
+      'body',
+      'has a media type with a charset in which servers would read other names of fields; write charset=utf-8 or leave it out',
+    );
+  }
 }
 
 /** Looks for JSON in every type: frameworks parse `text/x-json` and `foo/json` as JSON as well. */
 function refuseOverrideInText(text: string, mediaType: string | undefined, isKnown: IsKnown): void {
+  const isMultipart = mediaType !== undefined && /multipart/i.test(mediaType);
+  if (isMultipart) refuseCodedNames(text);
+  else if (text.includes('\0') && /json|urlencoded/i.test(mediaType ?? 'json')) {
+    throw invalidParam('body', 'holds a NUL, as UTF-16 does, where only UTF-8 is read in one way');
+  }
   if (!overrideHintPattern.test(text)) return;
   if (mediaType === undefined || /urlencoded/i.test(mediaType)) refuseOverrideInPairs(text);
-  const isMultipart = mediaType !== undefined && /multipart/i.test(mediaType);
   if (isMultipart || mediaType === undefined) refuseOverrideInParts(text);
   if (isMultipart) return;
   const parsedBody = /^[\s\uFEFF]*\{/.test(text)
@@ -103,6 +126,21 @@ function refuseOverrideInParts(text: string): void {
     const name = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '';
     if (name.length < overrideCharactersMin) continue;
     refuseMethodOverride(decodePercents(name.replace(/^utf-8'[^']*'/i, '')));
+  }
+}
+
+/**
+ * Refuses names of parts that only some servers decode: `name*=`, `name*0=` (RFC 2231, which RFC 7578
+ * §4.2 forbids here) and encoded words (RFC 2047).
+ */
+function refuseCodedNames(text: string): void {
+  for (const [disposition] of text.matchAll(/content-disposition(?:[^\r\n]|\r?\n[ \t])*/gi)) {
+    if (/[\s;]name\s*\*|[\s;]name\s*=[\s"]*=\?/i.test(disposition)) {
+      throw invalidParam(
+        'body',
+        'names a part in a way that only some servers decode; write name="…" in UTF-8',
+      );
+    }
   }
 }
 

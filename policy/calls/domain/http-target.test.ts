@@ -136,6 +136,17 @@ describe('the check of a verb or raw call (checkHttpParts)', () => {
     ['a nested method field', { body: { httpMethod: 'GET', http_method: 'GET' } }],
     ['a picture with bytes', partsWithType('image/png', base64BodyOf('{"_method":"DELETE"}'))],
     ['a file in a text', multipartPartsOf('name="a"; filename="_method"')],
+    ['a file with an encoded name', multipartPartsOf("name=a; filename*=utf-8''%C3%A4")],
+    ['a content about names', multipartPartsOf('name="a"\r\n\r\nchar *name*=0; name*0=1')],
+    ['a text of zeros', partsWithType('text/plain', 'a\0b')],
+    ['UTF-8 that says so', partsWithType('application/json; charset="UTF-8"', '{"a":1}')],
+    [
+      'bytes of a document',
+      partsWithType(
+        'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+        base64BodyOf('PK\0\0'),
+      ),
+    ],
     ['a header about the caller', { headers: { 'X-Method-Name': 'a', 'X-Path': 'b' } }],
   ])('accepts %s that resembles a method override', ([, part]) => {
     expect(() => checkHttpParts({ ...plainCall, ...part })).not.toThrow();
@@ -191,6 +202,31 @@ describe('the check of a verb or raw call (checkHttpParts)', () => {
     ['_method in a multipart text', multipartPartsOf('name="_method"')],
     ['_method in a multipart text, without quotes', multipartPartsOf('name=_method')],
     ['_method in a multipart text, encoded', multipartPartsOf("name*=UTF-8''%5Fmethod")],
+    ['_method in a multipart text, in two parts', multipartPartsOf('name*0="_met"; name*1="hod"')],
+    ['_method in a multipart text, on a folded line', multipartPartsOf('\r\n name*0*="_met"')],
+    ['_method as an encoded word', multipartPartsOf('name="=?utf-8?B?X21ldGhvZA==?="')],
+    [
+      '_method as an encoded word of a form of members',
+      partsWithType('multipart/form-data', { '=?utf-8?B?X21ldGhvZA==?=': 'DELETE' }),
+    ],
+    ...[
+      'application/x-www-form-urlencoded;charset=utf-16le',
+      'application/x-www-form-urlencoded; charset = "UTF-16"',
+      'application/x-www-form-urlencoded; charset=utf-8; charset=utf-16le',
+      "application/x-www-form-urlencoded; charset*=us-ascii''utf-16le",
+      'application/x-www-form-urlencoded; charset=cp037',
+      'application/json; charset=utf-16le',
+      'multipart/form-data; boundary=b; charset=utf-7',
+    ].map((type): [string, Partial<HttpCall>] => [
+      `text in another charset, ${type}`,
+      partsWithType(type, '_method=DELETE'.replaceAll(/./g, '$&\0')),
+    ]),
+    ['members in another charset', partsWithType('multipart/form-data; charset=utf-7', { a: 'x' })],
+    ['UTF-16 that does not say so', partsWithType('application/json', '{\0"\0_\0m\0')],
+    [
+      'bytes in UTF-16 that do not say so',
+      partsWithType('application/x-json', base64BodyOf('{\0"\0_\0m\0')),
+    ],
     ['_method in a multipart text, with blanks', multipartPartsOf('NAME = " _method"')],
     ['_method behind many blanks', multipartPartsOf(`name="${' '.repeat(200)}_method"`)],
     ['_method in a multipart text, a quoted pair', multipartPartsOf('name="\\_m\\ethod"')],

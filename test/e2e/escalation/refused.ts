@@ -101,6 +101,20 @@ export const overridingCalls: readonly (readonly [what: string, call: object])[]
   ],
   ['_method in a multipart form', createPostWithType('multipart/form-data', { _method: 'DELETE' })],
   [
+    '_method in a form in UTF-16',
+    createPostWithType(
+      'application/x-www-form-urlencoded; charset=utf-16le',
+      '_method=DELETE'.replaceAll(/./g, '$&\0'),
+    ),
+  ],
+  [
+    '_method in a multipart text, in two parts',
+    createPostWithType(
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name*0="_met"; name*1="hod"\r\n\r\nDELETE\r\n--b--\r\n',
+    ),
+  ],
+  [
     '_method in a multipart text',
     createPostWithType(
       'multipart/form-data; boundary=b',
