@@ -5,6 +5,7 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { JsonValue } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 import { readNumberTexts } from '#exact-json';
+import type { CheckValue } from '#json-schema';
 import {
   actionBaseUrl,
   actionPath,
@@ -44,13 +45,10 @@ export async function establishActionFacts(
   call: ActionCall,
 ): Promise<CallFacts> {
   const { service, template, action, baseUrl } = await getCalledAction(lookups, owner, call);
-  const checkedParams = readNumberTexts(call.params, action.paramsSchema);
-  const issues = [
-    ...findUnfaithfulValues(call.params, ''),
-    ...(await lookups.getValidator(template, action)(checkedParams, owner.orgId + owner.userId)),
-  ];
-  if (issues.length > 0) throw invalidParamsError(issues);
-
+  await checkParams(call.params, action, {
+    check: lookups.getValidator(template, action),
+    caller: owner.orgId + owner.userId,
+  });
   const params = withDefaults(action, call.params);
   const keys = keysOfCall(service.name, action, params);
   const { host, prefix } = parseBaseUrl(baseUrl);
@@ -108,6 +106,21 @@ export async function establishActionFacts(
     request,
     isJudgedAsRequest: isJudgedAsRequest(template, action),
   };
+}
+
+/** Throws `invalid_params` for params that the schema of the action forbids, or that would be sent changed. */
+async function checkParams(
+  params: Params,
+  { paramsSchema }: CompiledAction,
+  { check, caller }: { check: CheckValue; caller: string },
+): Promise<void> {
+  const numbers = readNumberTexts(params, paramsSchema);
+  const schemaIssues = await check(numbers.value, caller);
+  const issues = [
+    ...findUnfaithfulValues(params, ''),
+    ...(schemaIssues.length > 0 ? schemaIssues : numbers.issues),
+  ];
+  if (issues.length > 0) throw invalidParamsError(issues);
 }
 
 /** The names under which deny rules match the call, but for those of the request that it sends. */

@@ -129,7 +129,7 @@ describe('digits that are given as text', () => {
   });
 
   test('are numbers for the check against the schema', () => {
-    expect(readNumberTexts(value, schema)).toMatchObject({
+    expect(readNumberTexts(value, schema).value).toMatchObject({
       id: 9007199254740992,
       name: '9007199254740993',
       either: '7',
@@ -141,7 +141,7 @@ describe('digits that are given as text', () => {
     'stay text when they are no integer: %j',
     (id) => {
       expect(toRawNumbers({ id }, schema)).toEqual({ id });
-      expect(readNumberTexts({ id }, schema)).toEqual({ id });
+      expect(readNumberTexts({ id }, schema)).toEqual({ value: { id }, issues: [] });
     },
   );
 
@@ -149,9 +149,57 @@ describe('digits that are given as text', () => {
     'stay text when the number has another text that rules may name: %j',
     (price) => {
       expect(toRawNumbers({ price }, schema)).toEqual({ price });
-      expect(readNumberTexts({ price }, schema)).toEqual({ price });
+      expect(readNumberTexts({ price }, schema)).toEqual({ value: { price }, issues: [] });
     },
   );
+
+  test.for<[what: string, schema: object, value: JsonValue, sent: string]>([
+    ['a number or null', { anyOf: [{ type: 'integer' }, { type: 'null' }] }, '7', '7'],
+    ['one of two numbers', { oneOf: [{ type: 'integer' }, { type: 'number' }] }, '0.5', '0.5'],
+    [
+      'a list or null',
+      { anyOf: [{ type: 'array', items: { type: 'integer' } }, { type: 'null' }] },
+      ['9007199254740993'],
+      '[9007199254740993]',
+    ],
+    [
+      'an object or null',
+      { oneOf: [{ type: 'null' }, { properties: { id: { type: 'integer' } } }] },
+      { id: '9007199254740993' },
+      '{"id":9007199254740993}',
+    ],
+    ['a number or a text', { anyOf: [{ type: 'integer' }, { type: 'string' }] }, '7', '"7"'],
+    ['a number or anything', { anyOf: [{ type: 'integer' }, {}] }, '7', '"7"'],
+    ['only null', { anyOf: [{ type: 'null' }] }, '7', '"7"'],
+  ])('are written, where the schema takes %s, as $3', ([, schema, value, sent]) => {
+    expect(JSON.stringify(toRawNumbers(value, schema))).toBe(sent);
+  });
+
+  test.for<[schema: object, allowed: string, refused: string]>([
+    [{ maximum: 1 }, '0.99999999999999999999', '1.00000000000000000001'],
+    [{ minimum: -1 }, '-0.99999999999999999999', '-1.00000000000000000001'],
+    [{ exclusiveMaximum: 1 }, '0.12345678901234567891', '1.00000000000000000001'],
+    [{ exclusiveMinimum: 1e-7 }, '0.00000010000000000000000001', '0.00000009999999999999999999'],
+    [{ multipleOf: 2 }, '9007199254740994', '9007199254740993'],
+    [{ multipleOf: 0.01 }, '90071992547409.93', '0.01000000000000000000001'],
+    [{ enum: [0.1, 9007199254740992] }, '9007199254740993', '0.10000000000000000000001'],
+    [{ allOf: [{ multipleOf: 3 }] }, '9007199254740993', '9007199254740994'],
+    [
+      {
+        anyOf: [
+          { type: 'integer', multipleOf: 10 },
+          { type: 'integer', multipleOf: 3 },
+        ],
+      },
+      '9007199254740990',
+      '9007199254740994',
+    ],
+  ])('are checked by their digits: %j takes %s and not %s', ([keywords, allowed, refused]) => {
+    const schema = { properties: { ids: { items: { type: 'number', ...keywords } } } };
+    const read = (id: string) => readNumberTexts({ ids: [1, id] }, schema).issues;
+    expect(read(allowed)).toEqual([]);
+    expect(read(refused)).toMatchObject([{ path: 'ids.1' }]);
+  });
 
   test('leave other values as they are', () => {
     const plain = { id: 1, price: null, ids: [2], more: { id: '1' } };

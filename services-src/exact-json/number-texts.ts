@@ -1,7 +1,8 @@
 import type { JsonValue } from '../contracts/vocabulary.ts';
+import { violationOf } from './exact-numbers.ts';
+import { isSchema, readNumberSchema } from './number-schema.ts';
+import type { Schema } from './number-schema.ts';
 import { isExact } from './parse-exact-json.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
 
 const { rawJSON: toRawJson } = JSON as unknown as {
   rawJSON(this: void, text: string): object;
@@ -9,15 +10,35 @@ const { rawJSON: toRawJson } = JSON as unknown as {
 
 const integerTextPattern = /^-?(?:0|[1-9]\d{0,399})$/;
 const numberTextPattern = /^-?(?:0|[1-9]\d{0,399})(?:\.\d{0,399}[1-9])?$/;
-const numberTypes = new Set(['integer', 'number', 'null']);
+
+/** A number given as text that its schema forbids. */
+export interface NumberIssue {
+  /** A dotted path such as `ids.0`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+const issuesMax = 20;
 
 /**
  * Replaces digits that were given as text by numbers, where the schema takes only a number; for
  * checking a value against its schema. Callers give numbers of more than fifteen digits as text,
- * because most JSON readers change them.
+ * because most JSON readers change them. Those that doubles do not hold are checked by their digits:
+ * `issues` says which of them their schema forbids, at most twenty.
  */
-export function readNumberTexts(value: JsonValue, schema: unknown): JsonValue {
-  return mapNumberTexts(value, schema, Number) as JsonValue;
+export function readNumberTexts(
+  value: JsonValue,
+  schema: unknown,
+): { readonly value: JsonValue; readonly issues: readonly NumberIssue[] } {
+  const issues: NumberIssue[] = [];
+  const read = (text: string, { schema: ofNumber, path }: NumberPlace) => {
+    const number = Number(text);
+    if (issues.length === issuesMax || isExact(text, number)) return number;
+    const message = violationOf(text, ofNumber);
+    if (message !== undefined) issues.push({ path: toPathText(path), message });
+    return number;
+  };
+  return { value: mapNumberTexts(value, { schema, path: undefined }, read) as JsonValue, issues };
 }
 
 /**
@@ -25,21 +46,48 @@ export function readNumberTexts(value: JsonValue, schema: unknown): JsonValue {
  * takes only a number. The result is only for `JSON.stringify`.
  */
 export function toRawNumbers(value: JsonValue, schema: unknown): unknown {
-  return mapNumberTexts(value, schema, toRawJson);
+  return mapNumberTexts(value, { schema, path: undefined }, (text) => toRawJson(text));
 }
+
+/** The names and indexes that lead to a value, the last one first. */
+interface Path {
+  readonly name: string | number;
+  readonly before: Path | undefined;
+}
+
+interface Place<OfSchema> {
+  readonly schema: OfSchema;
+  readonly path: Path | undefined;
+}
+
+function toPathText(path: Path | undefined): string {
+  const names: (string | number)[] = [];
+  for (let each = path; each !== undefined; each = each.before) names.unshift(each.name);
+  return names.join('.');
+}
+
+type NumberPlace = Place<Schema>;
+type Replace = (text: string, place: NumberPlace) => unknown;
 
 function mapNumberTexts(
   value: JsonValue,
-  schema: unknown,
-  replace: (text: string) => unknown,
+  { schema: givenSchema, path }: Place<unknown>,
+  replace: Replace,
 ): unknown {
-  if (!isSchema(schema)) return value;
-  if (typeof value === 'string') return isNumberText(value, schema) ? replace(value) : value;
+  if (!isSchema(givenSchema)) return value;
+  if (typeof value === 'string') {
+    const place = { schema: givenSchema, path };
+    return isNumberText(value, givenSchema) ? replace(value, place) : value;
+  }
   if (typeof value !== 'object' || value === null) return value;
+  const { schema } = readNumberSchema(givenSchema);
   if (Array.isArray(value)) {
-    if (!isSchema(schema['items'])) return value;
-    const items = value.map((item) => mapNumberTexts(item, schema['items'], replace));
-    return items.some((item, at) => item !== value[at]) ? items : value;
+    const { items } = schema;
+    if (!isSchema(items)) return value;
+    const mapped = value.map((item, name) =>
+      mapNumberTexts(item, { schema: items, path: { name, before: path } }, replace),
+    );
+    return mapped.some((item, at) => item !== value[at]) ? mapped : value;
   }
   const properties = isSchema(schema['properties']) ? schema['properties'] : {};
   let hasChanged = false;
@@ -47,19 +95,18 @@ function mapNumberTexts(
     const ofMember = Object.hasOwn(properties, name)
       ? properties[name]
       : schema['additionalProperties'];
-    const mapped = mapNumberTexts(member, ofMember, replace);
+    const place = { schema: ofMember, path: { name, before: path } };
+    const mapped = mapNumberTexts(member, place, replace);
     hasChanged ||= mapped !== member;
     return [name, mapped];
   });
   return hasChanged ? Object.fromEntries(members) : value;
 }
 
-function isNumberText(text: string, { type }: Schema): boolean {
-  const types = [type].flat();
-  const takesNumbersOnly = types.every((each) => numberTypes.has(String(each)));
-  if (!takesNumbersOnly) return false;
-  const pattern = types.includes('number') ? numberTextPattern : integerTextPattern;
-  return types.some((each) => each !== 'null') && isOnlyText(text, pattern);
+function isNumberText(text: string, schema: Schema): boolean {
+  const { takes } = readNumberSchema(schema);
+  if (takes === undefined) return false;
+  return isOnlyText(text, takes === 'number' ? numberTextPattern : integerTextPattern);
 }
 
 /**
@@ -69,8 +116,4 @@ function isNumberText(text: string, { type }: Schema): boolean {
 function isOnlyText(text: string, pattern: RegExp): boolean {
   const value = Number(text);
   return pattern.test(text) && (!isExact(text, value) || String(value) === text);
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -52,6 +52,61 @@ describe('the argument of a rule cannot match, because its number of positions i
   });
 });
 
+describe('the argument of a rule for numbers', () => {
+  const numbers = [
+    paramOf('amount', 'query', { schema: { type: 'number' } }),
+    paramOf('id', 'query', { schema: { anyOf: [{ type: 'integer' }, { type: 'null' }] } }),
+    paramOf('note', 'query', { schema: { type: ['number', 'string'] } }),
+  ];
+  const amount = actionOf('amount', { params: numbers, scopeParam: 'amount' });
+  const note = actionOf('note', { params: numbers, scopeParam: 'note' });
+  const both = actionOf('both', {
+    params: numbers,
+    scopeParam: [{ params: ['amount'] }, { params: ['id'] }],
+  });
+
+  test.for([
+    ['100', amount],
+    ['-1.5', amount],
+    ['1e-7', amount],
+    ['0.12345678901234567891', amount],
+    ['10*', amount],
+    ['100.0', note],
+    ['1.5/9007199254740993', both],
+    ['*/7', both],
+  ] as const)('can match as %s', ([arg, action]) => {
+    expect(canMatchArgument(arg, action, 'allow')).toBe(true);
+    expect(canMatchArgument(arg, action, 'deny')).toBe(true);
+  });
+
+  test.for([
+    ['100.0', amount, '100'],
+    ['1.50', amount, '1.5'],
+    ['1e2', amount, '100'],
+    ['+5', amount, '5'],
+    ['007', amount, '7'],
+    ['-0.0', amount, '0'],
+    ['0.0000001', amount, '1e-7'],
+    ['0.123456789012345678910', amount, '0.12345678901234567891'],
+    ['1e+21', amount, '1000000000000000000000'],
+    ['1e-500', amount, '*'],
+    ['much', amount, '*'],
+    ['100.0/9007199254740993.0', both, '100/9007199254740993'],
+    ['*/1e20', both, '*/100000000000000000000'],
+    ['many/1', both, '*/1'],
+  ] as const)('cannot match as %s', ([arg, action, suggested]) => {
+    expect(canMatchArgument(arg, action, 'allow')).toBe(false);
+    expect(canMatchArgument(arg, action, 'deny')).toBe(false);
+    expect(withPositionsOf(action, arg)).toBe(suggested);
+    expect(describePositions(action)).toContain('a number as JSON writes it');
+  });
+
+  test('of a deny may have blanks and capital letters, which denies do not compare', () => {
+    expect(canMatchArgument(' 1E-7 ', amount, 'deny')).toBe(true);
+    expect(canMatchArgument('1E-7', amount, 'allow')).toBe(false);
+  });
+});
+
 test('an allow on an argument matches no call whose keys have none, while a deny matches all', () => {
   expect(canMatchArgument('OPS', whole, 'allow')).toBe(false);
   expect(canMatchArgument('OPS', whole, 'deny')).toBe(true);

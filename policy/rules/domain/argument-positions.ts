@@ -1,8 +1,10 @@
 import type { CompiledAction } from '#contracts/template';
+import { canonicalNumber, readNumberSchema } from '#exact-json';
 import {
   compileArgument,
   compileGlob,
   encodePosition,
+  hasWildcard,
   isAnyArgument,
   matchesText,
   overlapsPattern,
@@ -10,6 +12,8 @@ import {
   wholeAction,
 } from '#permission-key';
 import { scopeOf } from '#templates';
+import type { ScopeOfKey } from '#templates';
+import { foldArgument } from '../../denials/domain/deny-arguments.ts';
 import type { Rule } from './rule.ts';
 
 /** A slash within one of several positions. */
@@ -27,8 +31,30 @@ export function canMatchArgument(
   // A deny on any argument refuses every call of an action whose keys have no argument.
   if (only === undefined) return effect === 'deny' || matchesWholeAction(arg);
   // A value that is the only position keeps its slashes, unless it is an address.
-  if (others.length === 0 && only.as !== 'email') return !arg.includes(encodedSlash);
+  const isSingleValue = others.length === 0 && only.as !== 'email';
+  const texts = isSingleValue ? [arg] : arg.split('/');
+  if (texts.some((text, at) => isOtherNumber(text, { position: positions[at], effect })))
+    return false;
+  if (isSingleValue) return !arg.includes(encodedSlash);
   return overlapsPattern(compileGlob(arg), positions.map(() => unknownPosition).join('/'));
+}
+
+/** Whether the position holds numbers, and none of them has this text in keys. */
+function isOtherNumber(
+  text: string,
+  { position, effect }: { position: ScopeOfKey | undefined; effect: Rule['effect'] },
+): boolean {
+  if (hasWildcard(text) || position === undefined || !isNumeric(position)) return false;
+  const comparedText = effect === 'deny' ? foldArgument(text) : text;
+  return canonicalNumber(comparedText) !== comparedText;
+}
+
+/** Whether every value of the position is a number. */
+function isNumeric({ sources }: ScopeOfKey): boolean {
+  return (
+    sources.length > 0 &&
+    sources.every(({ leaf }) => readNumberSchema(leaf.schema).takes !== undefined)
+  );
 }
 
 function matchesWholeAction(arg: string): boolean {
@@ -40,21 +66,32 @@ function matchesWholeAction(arg: string): boolean {
 /** The positions of the action's keys in words, such as `2 positions, project/type`. */
 export function describePositions(action: CompiledAction): string {
   if (action.scopeParam === null) return 'no value, only *';
-  const labels = scopeOf(action).map(
-    ({ label, sources: [source] }) =>
-      label ?? source?.steps.findLast((step) => step !== null) ?? source?.param.name ?? 'value',
-  );
+  const labels = scopeOf(action).map((position) => {
+    const { label, sources } = position;
+    const [source] = sources;
+    const name =
+      label ?? source?.steps.findLast((step) => step !== null) ?? source?.param.name ?? 'value';
+    return isNumeric(position) ? `${name} (a number as JSON writes it, such as 1.5)` : name;
+  });
   return `${labels.length} position${labels.length === 1 ? '' : 's'}, ${labels.join('/')}`;
 }
 
-/** The argument with as many positions as the keys of the action have. */
+/** The argument with as many positions as the keys of the action have, and with its numbers as in keys. */
 export function withPositionsOf(action: CompiledAction, arg: string): string {
-  const { length } = scopeOf(action);
+  const positions = scopeOf(action);
+  const { length } = positions;
+  const [only] = positions;
   if (length < 2) {
+    if (only !== undefined && isNumeric(only)) return canonicalNumber(arg.trim()) ?? wholeAction;
     return arg.includes(encodedSlash) ? arg.replaceAll(encodedSlash, '/') : wholeAction;
   }
   const texts = arg.split('/').slice(0, length);
   return [...texts, ...Array<string>(length - texts.length).fill(unknownPosition)]
-    .map((text) => (text === '' ? unknownPosition : text))
+    .map((text, at) => {
+      const position = positions[at];
+      const isNumber = position !== undefined && isNumeric(position) && !hasWildcard(text);
+      const canonicalText = isNumber ? (canonicalNumber(text.trim()) ?? '') : text;
+      return canonicalText === '' ? unknownPosition : canonicalText;
+    })
     .join('/');
 }
