@@ -133,8 +133,24 @@ export function takenNameOf(
   if (style !== 'deepObject') {
     return explode ? presentEntriesOf(value).find(([key]) => names.has(key))?.[0] : undefined;
   }
-  if (![...names].some((name) => name.startsWith(`${wireName}[`))) return undefined;
+  if (!hasNameWith(`${wireName}[`, names)) return undefined;
   return deepEntriesOf(value, wireName).find(([name]) => names.has(name))?.[0];
+}
+
+/** The names in order, computed once, because each field of a form is compared with all others. */
+const sortedNames = new WeakMap<ReadonlySet<string>, readonly string[]>();
+
+/** Whether one of the names begins with this text. */
+function hasNameWith(start: string, names: ReadonlySet<string>): boolean {
+  let sorted = sortedNames.get(names);
+  if (sorted === undefined) sortedNames.set(names, (sorted = [...names].toSorted()));
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((sorted[middle] ?? '') < start) from = middle + 1;
+    else to = middle;
+  }
+  return sorted[from]?.startsWith(start) === true;
 }
 
 function memberTextsOf(

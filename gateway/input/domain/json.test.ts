@@ -131,6 +131,23 @@ describe('parseUntrustedJson', () => {
     );
   });
 
+  test('takes 10,000 numbers of more digits than a double holds, and refuses more as too_large', () => {
+    const parseIds = (count: number) => () =>
+      parseUntrustedJson(
+        Buffer.from(`{"params":{"ids":[${Array(count).fill('9007199254740993').join()}]}}`),
+        limits,
+      );
+    expect(parseIds(10_000)().value).toMatchObject({
+      params: { ids: expect.arrayContaining(['9007199254740993']) },
+    });
+    expect(parseIds(10_001)).toThrow(
+      expect.objectContaining({
+        code: 'too_large',
+        details: { limit: 'long_numbers', max: 10_000 },
+      }),
+    );
+  });
+
   test('does not repeat the body in its error', () => {
     expect(() => parse('{"token": CANARY-3}')).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('CANARY') }),

@@ -75,20 +75,21 @@ function settleInexactNumbers(
 ): unknown {
   if (inexactCount === 0) return root;
   const paramsPath = places(root);
-  const settle = (value: unknown, path: readonly string[]): unknown => {
-    if (value instanceof InexactNumber) {
-      if (paramsPath.every((name, at) => path[at] === name)) return value.text;
-      throw inexactNumberError(path.join('.'), value.text);
-    }
-    if (!isNested(value)) return value;
+  const isWithin = (path: readonly string[]) => paramsPath.every((name, at) => path[at] === name);
+  const settle = (value: object, path: readonly string[]): void => {
+    const isParams = isWithin(path);
     for (const [name, member] of Object.entries(value)) {
-      if (!isNested(member)) continue;
-      const settledMember = settle(member, [...path, name]);
-      if (settledMember !== member) Object.defineProperty(value, name, { value: settledMember });
+      if (member instanceof InexactNumber) {
+        if (!isParams && !isWithin([...path, name])) {
+          throw inexactNumberError([...path, name].join('.'), member.text);
+        }
+        (value as Record<string, unknown>)[name] = member.text;
+      } else if (isNested(member)) settle(member, [...path, name]);
     }
-    return value;
   };
-  return settle(root, []);
+  if (root instanceof InexactNumber) throw inexactNumberError('', root.text);
+  if (isNested(root)) settle(root, []);
+  return root;
 }
 
 function inexactNumberError(path: string, text: string): AppError {
@@ -100,10 +101,27 @@ function inexactNumberError(path: string, text: string): AppError {
   );
 }
 
+/** More numbers of so many digits than any list of ids has. Each takes a hundred times a short one. */
+const inexactNumbersMax = 10_000;
+
+function tooManyNumbersError(): AppError {
+  return new AppError(
+    'too_large',
+    `The JSON has more than ${inexactNumbersMax.toLocaleString('en')} numbers of more digits than readers keep; send them as text, or in several requests.`,
+    { details: { limit: 'long_numbers', max: inexactNumbersMax } },
+  );
+}
+
 function parse(text: string): ExactJson {
+  let count = 0;
   try {
-    return parseExactJson(text, (numberText) => new InexactNumber(numberText));
+    return parseExactJson(text, (numberText) => {
+      count += 1;
+      if (count > inexactNumbersMax) throw tooManyNumbersError();
+      return new InexactNumber(numberText);
+    });
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     // The parser's message quotes the body, so the caller does not see it; it is kept as the cause.
     throw invalidJsonError('The body is not valid JSON; check quotes, commas and brackets.', cause);
   }
