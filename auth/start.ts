@@ -7,7 +7,9 @@ import { auth } from '#contracts/bus/auth';
 import type { DecisionStatement } from '#contracts/decision';
 import type { Principal } from '#contracts/vocabulary';
 import { openDatabase } from '#database';
+import type { Database } from '#database';
 import { openEgress, readEgressSettings } from '#egress';
+import type { Egress } from '#egress';
 import { startRelay } from '#events';
 import type { RunningComponent } from '#process';
 import { repeat } from '#process';
@@ -76,13 +78,7 @@ export async function startAuth(
     credentials: createCredentialCache({ db, signer, now }),
     activityLog: startup.use(startActivityLog({ db, logger })),
     passwordHasher: createPasswordHasher(),
-    providers: createSignInProviders({
-      db,
-      baseUrl,
-      openid: createOpenidProviders(egress),
-      signInKey: config.SIGN_IN_KEY,
-      environmentSetting: config.SIGN_IN_PROVIDERS,
-    }),
+    providers: openSignInProviders(config, { db, baseUrl, egress }),
     baseUrl,
     logger,
     now,
@@ -122,4 +118,17 @@ function oauthSettingsOf(config: AuthConfig) {
     reuseGraceSeconds: config.REFRESH_REUSE_GRACE_SECONDS,
     redirectSchemes: config.OAUTH_REDIRECT_SCHEMES,
   };
+}
+
+function openSignInProviders(
+  config: AuthConfig,
+  { db, baseUrl, egress }: { db: Database; baseUrl: string; egress: Egress },
+): Deps['providers'] {
+  return createSignInProviders({
+    db,
+    baseUrl,
+    openid: createOpenidProviders(egress),
+    signInKey: config.SIGN_IN_KEY,
+    environmentSetting: config.SIGN_IN_PROVIDERS,
+  });
 }

@@ -71,7 +71,7 @@ export async function serve<C extends Contract>(
         name,
         {
           subject: subjectOf(contract, name),
-        method: `${contract.owner}.${name}`,
+          method: `${contract.owner}.${name}`,
           endpoint: { ...endpoint, request: z.compile(endpoint.request) },
           handler: (handlers as Record<string, AnyHandler>)[name] as AnyHandler,
           logger,

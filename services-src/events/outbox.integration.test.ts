@@ -97,15 +97,22 @@ test('the log says once that an event has waited to be published for a minute, a
   const sayings = () => lines.filter(({ msg }) => msg.startsWith('events '));
 
   await expect.poll(sayings).toMatchObject([
-    { level: 'warn', msg: 'events wait to be published', waiting: 1, oldestSeconds: expect.toSatisfy((seconds) => seconds >= 120) },
+    {
+      level: 'warn',
+      msg: 'events wait to be published',
+      waiting: 1,
+      oldestSeconds: expect.toSatisfy((seconds) => seconds >= 120),
+    },
   ]);
 
   release.resolve();
   await holding;
-  await expect.poll(sayings).toMatchObject([
-    { level: 'warn' },
-    { level: 'info', msg: 'events are published in time again', waiting: 0, oldestSeconds: 0 },
-  ]);
+  await expect
+    .poll(sayings)
+    .toMatchObject([
+      { level: 'warn' },
+      { level: 'info', msg: 'events are published in time again', waiting: 0, oldestSeconds: 0 },
+    ]);
 });
 
 test('an event whose audit entry a later release stored is recorded without the members that this release does not know', async () => {
