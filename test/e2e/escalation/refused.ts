@@ -100,6 +100,7 @@ export const overridingCalls: readonly (readonly [what: string, call: object])[]
     createPostWithType('multipart/form-data', { [String.raw`\_method`]: 'DELETE' }),
   ],
   ['_method in a multipart form', createPostWithType('multipart/form-data', { _method: 'DELETE' })],
+  ['JSON in UTF-7', createPostWithType('application/json; charset=utf-7', '{"to":["+AGI-oss"]}')],
   [
     '_method in a form in UTF-16',
     createPostWithType(
