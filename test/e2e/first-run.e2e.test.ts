@@ -48,6 +48,11 @@ describe.skipIf(!chromium.isAvailable)(`the first run in a browser${chromium.not
   test('leads from an agent and the notice board to a call that waits', async () => {
     await untilStep('Add an agent');
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
+    // Looking at a board that is not connected yet is no call.
+    await page.goto(`${url}/sample`);
+    await page.getByRole('link', { name: 'Connect the notice board' }).waitFor();
+    await page.goto(`${url}/`);
+    await page.getByText(/^Nothing happened yet/).waitFor();
     await page.getByRole('button', { name: 'Add the agent' }).click();
 
     await untilStep('Connect a service');
@@ -70,6 +75,9 @@ describe.skipIf(!chromium.isAvailable)(`the first run in a browser${chromium.not
       .getByText(/answered 201/)
       .first()
       .waitFor();
+    await page.getByRole('link', { name: 'Look at the board' }).waitFor();
+    await page.getByRole('link', { name: 'Go on with the first steps' }).click();
+    await untilStep('Connect your own client');
     await page.goto(`${url}/approvals?show=decided`);
     await page.getByRole('main').getByText('Sample', { exact: true }).waitFor();
     await page.goto(`${url}/`);
@@ -81,7 +89,8 @@ describe.skipIf(!chromium.isAvailable)(`the first run in a browser${chromium.not
       const part = page.getByRole('region', { name, exact: true });
       await part.getByText('Sample', { exact: true }).first().waitFor();
     }
-    await page.goto(`${url}/sample`);
+    await page.goto(`${url}/services/sample`);
+    await page.getByRole('link', { name: 'Look at the board' }).click();
     await page.getByRole('heading', { name: 'kitchen' }).waitFor();
     await page.getByText('Hello from deploy-bot').waitFor();
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
