@@ -72,7 +72,7 @@ test('an agent key is used instead of the login, and --profile instead of the ke
   ]);
 });
 
-test('a profile is a login of its own', async () => {
+test('each profile keeps its own login', async () => {
   await using world = await startWorld();
   await using other = await startGateway({ answerRest: answerWithCaller });
   other.accessTokens.add('CANARY-access-other');

@@ -40,7 +40,7 @@ export interface ServedEndpoint {
 
 export interface IncomingRequest {
   readonly caller: Component;
-  /** Unset when the caller sets no limit of its own. */
+  /** The time that the caller allows; undefined leaves the limit of the endpoint. */
   readonly timeoutMs: number | undefined;
   /** The span of the caller; unset when it is the active one. */
   readonly parent?: Context;

@@ -1,7 +1,7 @@
 const partsMax = 100;
 
 /**
- * Deletes rows in parts of up to `limit` rows, each a transaction of its own, until a part is not
+ * Deletes rows in parts of up to `limit` rows, each in its own transaction, until a part is not
  * full. It stops after 100 parts, so that the process can stop; the next run deletes the rest.
  * `deletePart` returns how many rows it has deleted.
  */

@@ -58,7 +58,7 @@ export interface EventRow {
   readonly type: EventType;
   /** The event as JSON. */
   readonly body: string;
-  /** Whether somebody waits for the event; set by its type. */
+  /** False for events that only audit reads, which the relay collects for a moment. */
   readonly isUrgent: boolean;
 }
 

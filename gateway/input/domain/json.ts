@@ -101,7 +101,7 @@ function inexactNumberError(path: string, text: string): AppError {
   );
 }
 
-/** More numbers of so many digits than any list of ids has. Each takes a hundred times a short one. */
+/** Longer than lists of ids are. To read such a number costs a hundred times as much as a short one. */
 const inexactNumbersMax = 10_000;
 
 function tooManyNumbersError(): AppError {

@@ -146,7 +146,7 @@ describe('an operation of an imported document', () => {
     expect(importSummary({ summary: 'x'.repeat(5000) })).toHaveLength(210);
   });
 
-  test('has words of its own where several operations share theirs, and a mark where it is deprecated', () => {
+  test('gets a description of its own where several operations have the same, and is marked when deprecated', () => {
     const description = '**Deprecated:** Ask us first.';
     const { operations, template } = importChanged((d) => {
       d.paths = Object.fromEntries(

@@ -25,7 +25,7 @@ test('the address holds the filter, and nothing of it that is not set', () => {
   });
 });
 
-test('of an address that somebody made up, only what the API takes is asked', () => {
+test('filters in the URL that the API does not know are left out', () => {
   const filter = readActivityFilter({
     q: ['a', 'b'],
     agent: "' or 1=1",

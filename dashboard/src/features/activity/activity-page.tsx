@@ -26,7 +26,7 @@ import { activityQuery } from './activity.queries.ts';
 import { eventLinesOf } from './calls-view.ts';
 import { EventRow } from './event-row.tsx';
 
-/** More lines than this nobody reads: a filter leads to what is older. */
+/** After this many pages the list points to the filters instead of loading more. */
 const pagesMax = 10;
 
 /** What happened, newest first: members see their own tree, admins and auditors the organisation. */

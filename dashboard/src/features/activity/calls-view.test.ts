@@ -85,7 +85,7 @@ describe('the last calls', () => {
     expect(lastCallsOf([record], 10)).toMatchObject([shown]);
   });
 
-  test('show one that was repeated once, with how often; not one that somebody was asked about', () => {
+  test('show a repeated call once with a count, and each call with an approval by itself', () => {
     const read = { type: 'action.outcome', outcome: 'called', description: 'List notes' } as const;
     const asked = { ...read, approval_id: 'a' };
     const records = [

@@ -34,7 +34,7 @@ test('without words everything that can be connected is found, each key once', (
   expect(keysOf(' ')).toEqual({ keys: ['mail', 'slack', 'discord'], hasAllWords: true });
 });
 
-test('a template has every word somewhere, whatever its letter case', () => {
+test('a search finds the templates that contain every word, in any letter case', () => {
   expect(keysOf('MESSAGE remind')).toEqual({ keys: ['slack'], hasAllWords: true });
 });
 
