@@ -36,6 +36,18 @@ export interface StoredDispatch {
 export type DispatchKey = { orgId: string; dispatchId: string };
 type LeasedDispatchKey = DispatchKey & { leaseToken: string };
 
+/** The insert of a dispatch. It returns a row unless the dispatch exists already. */
+const insertion = (sql: Sql, dispatch: NewDispatch) => sql`
+  insert into executor.dispatch
+         (dispatch_id, org_id, identity_id, call_digest, audit_id, audit, audience, lease_token, lease_until,
+          may_repeat)
+  values (${dispatch.dispatchId}, ${dispatch.orgId}, ${dispatch.identityId}, ${dispatch.callDigest},
+          ${dispatch.auditId}, ${dispatch.audit}, ${[...dispatch.audience]}, ${dispatch.leaseToken},
+          now() + ${leaseSeconds} * interval '1 second', ${dispatch.mayRepeat})
+      on conflict (dispatch_id) do nothing
+  returning dispatch_id
+`;
+
 /**
  * Inserts the row that says that a non-read is about to be sent, together with the event that says
  * so. False when the row exists already; then the event is not stored either. It is one statement,
@@ -47,38 +59,24 @@ export async function insertDispatchAndEvent(
   event: EventRow,
 ): Promise<boolean> {
   const rows = await sql`
-    with inserted as (
-      insert into executor.dispatch
-             (dispatch_id, org_id, identity_id, call_digest, audit_id, audit, audience, lease_token,
-              lease_until, may_repeat)
-      values (${dispatch.dispatchId}, ${dispatch.orgId}, ${dispatch.identityId}, ${dispatch.callDigest},
-              ${dispatch.auditId}, ${dispatch.audit}, ${[...dispatch.audience]}, ${dispatch.leaseToken},
-              now() + ${leaseSeconds} * interval '1 second', ${dispatch.mayRepeat})
-          on conflict (dispatch_id) do nothing
-      returning dispatch_id
-    )
-    insert into executor.outbox (id, org_id, type, body)
-    select ${event.id}::uuid, ${event.orgId}::uuid, ${event.type}::text, ${event.body}::text
-      from inserted
-    returning id
+    with changed as (${insertion(sql, dispatch)}) ${eventOfChange(sql, event)}
   `;
   return rows.length === 1;
 }
 
 /** Inserts the row of an approved read. False when the row exists already. */
 export async function insertDispatch(sql: Sql, dispatch: NewDispatch): Promise<boolean> {
-  const rows = await sql`
-    insert into executor.dispatch
-           (dispatch_id, org_id, identity_id, call_digest, audit_id, audit, audience, lease_token, lease_until,
-            may_repeat)
-    values (${dispatch.dispatchId}, ${dispatch.orgId}, ${dispatch.identityId}, ${dispatch.callDigest},
-            ${dispatch.auditId}, ${dispatch.audit}, ${[...dispatch.audience]}, ${dispatch.leaseToken},
-            now() + ${leaseSeconds} * interval '1 second', ${dispatch.mayRepeat})
-        on conflict (dispatch_id) do nothing
-    returning dispatch_id
-  `;
+  const rows = await insertion(sql, dispatch);
   return rows.length === 1;
 }
+
+/** Stores the event of a change that the statement before it calls `changed`, if it changed a row. */
+const eventOfChange = (sql: Sql, event: EventRow) => sql`
+  insert into executor.outbox (id, org_id, type, body)
+  select ${event.id}::uuid, ${event.orgId}::uuid, ${event.type}::text, ${event.body}::text
+    from changed
+  returning id
+`;
 
 export async function findDispatch(
   sql: Sql,
@@ -162,22 +160,24 @@ export async function renewLease(
   return rows.length === 1;
 }
 
+type Outcome = LeasedDispatchKey & { outcome: string };
+
+/** The update that stores an outcome. It returns a row unless the outcome is decided already. */
+const completion = (sql: Sql, { orgId, dispatchId, leaseToken, outcome }: Outcome) => sql`
+  update executor.dispatch
+     set outcome = ${outcome}, finished_at = now()
+   where org_id = ${orgId}
+     and dispatch_id = ${dispatchId}
+     and lease_token = ${leaseToken}
+     and outcome is null
+  returning dispatch_id
+`;
+
 /**
  * Stores the outcome of a dispatch. False when another executor has decided the outcome already.
  */
-export async function finishDispatch(
-  sql: Sql,
-  { orgId, dispatchId, leaseToken, outcome }: LeasedDispatchKey & { outcome: string },
-): Promise<boolean> {
-  const rows = await sql`
-    update executor.dispatch
-       set outcome = ${outcome}, finished_at = now()
-     where org_id = ${orgId}
-       and dispatch_id = ${dispatchId}
-       and lease_token = ${leaseToken}
-       and outcome is null
-    returning dispatch_id
-  `;
+export async function finishDispatch(sql: Sql, outcome: Outcome): Promise<boolean> {
+  const rows = await completion(sql, outcome);
   return rows.length === 1;
 }
 
@@ -187,23 +187,11 @@ export async function finishDispatch(
  */
 export async function finishDispatchAndStoreEvent(
   sql: Sql,
-  { orgId, dispatchId, leaseToken, outcome }: LeasedDispatchKey & { outcome: string },
+  outcome: Outcome,
   event: EventRow,
 ): Promise<boolean> {
   const rows = await sql`
-    with finished as (
-      update executor.dispatch
-         set outcome = ${outcome}, finished_at = now()
-       where org_id = ${orgId}
-         and dispatch_id = ${dispatchId}
-         and lease_token = ${leaseToken}
-         and outcome is null
-      returning dispatch_id
-    )
-    insert into executor.outbox (id, org_id, type, body)
-    select ${event.id}::uuid, ${event.orgId}::uuid, ${event.type}::text, ${event.body}::text
-      from finished
-    returning id
+    with changed as (${completion(sql, outcome)}) ${eventOfChange(sql, event)}
   `;
   return rows.length === 1;
 }

@@ -13,13 +13,11 @@ import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
 
 /**
- * NATS refuses a larger message. The server answers with a typed error in place of a larger reply,
- * so that the caller is not left without an answer.
+ * The largest request and the largest answer in bytes: what NATS allows (`max_payload`), less the
+ * headers. Both transports refuse a larger one with a typed error, so that no caller is left without
+ * an answer.
  */
-export const replyBytesMax = 4 * 1024 * 1024 - 4096;
-
-/** The largest request, as NATS allows it (`max_payload`). */
-export const requestBytesMax = 4 * 1024 * 1024;
+export const messageBytesMax = 4 * 1024 * 1024 - 4096;
 
 export type AnyHandler = (
   request: unknown,
@@ -87,6 +85,10 @@ export async function answerRequest(
       });
     }
   });
+}
+
+export function requestTooLargeError(component: string): AppError {
+  return new AppError('too_large', `The request to ${component} is too large. Send less at once.`);
 }
 
 export function answerTooLargeError(): AppError {

@@ -1,8 +1,9 @@
 import { TimeoutError } from '@nats-io/transport-node';
 
-import { AppError, isAskAgain } from '#errors';
+import { isAskAgain } from '#errors';
+import type { AppError } from '#errors';
 import type { Contract, EndpointSpec } from '../contracts/define.ts';
-import { requestBytesMax } from './answer.ts';
+import { messageBytesMax, requestTooLargeError } from './answer.ts';
 import type { Bus } from './connect.ts';
 import { copyJson, isLargerThan } from './copy-json.ts';
 import type { LocalAnswer } from './local.ts';
@@ -22,9 +23,7 @@ export function findLocalResponder(
   if (local === undefined || respond === undefined) return undefined;
   return async (timeoutMs) => {
     const body = copyJson(request);
-    if (isLargerThan(requestBytesMax, body)) {
-      throw new AppError('too_large', `The request to ${contract.owner} is too large.`);
-    }
+    if (isLargerThan(messageBytesMax, body)) throw requestTooLargeError(contract.owner);
     const answering = respond({ name, body, caller: local.caller, timeoutMs });
     const answer = await withinTime(answering, timeoutMs);
     if (answer.error === undefined) return answer;

@@ -19,6 +19,7 @@ import { readTolerantly } from '../contracts/tolerant.ts';
 import { currentRequestId } from '../telemetry/request-id.ts';
 import { startSpan } from '../telemetry/span.ts';
 import { findLocalResponder } from './ask-locally.ts';
+import { messageBytesMax, requestTooLargeError } from './answer.ts';
 import type { Bus } from './connect.ts';
 import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
@@ -130,6 +131,7 @@ function createBusRequest(
   let body: string | undefined;
   const send = (withinMs: number) => {
     body ??= JSON.stringify(withCritical(endpoint.request, request));
+    if (Buffer.byteLength(body) > messageBytesMax) throw requestTooLargeError(ownerOf(subject));
     const headers = createHeaders();
     propagation.inject(context.active(), headers, traceSetter);
     const requestId = currentRequestId();
@@ -251,6 +253,8 @@ function errorCodeOf(httpStatus: number): ErrorCode {
   return known as ErrorCode;
 }
 
+const ownerOf = (subject: string): string => subject.split('.')[1] ?? subject;
+
 function toAppError(error: unknown, subject: string): AppError {
   if (error instanceof NoRespondersError) return unansweredError(subject, error, false);
   return possiblyReceivedErrors.some((kind) => error instanceof kind)
@@ -263,7 +267,7 @@ function toAppError(error: unknown, subject: string): AppError {
  * something then ends as `outcome_unknown`, and never as a failure that is safe to retry.
  */
 function unansweredError(subject: string, cause: unknown, wasConnectionLost: boolean): AppError {
-  const component = subject.split('.')[1] ?? subject;
+  const component = ownerOf(subject);
   return new AppError(
     'unavailable',
     `The ${component} component did not answer. Nothing was sent on your behalf; try again shortly.`,

@@ -144,6 +144,12 @@ describe.for(transports)('a request over the %s', (name) => {
     await expect(ask()).resolves.toEqual({});
   });
 
+  test('that is larger than the bus carries is refused as too large', async () => {
+    await using _auth = await serveAuth(await link.connect('auth'), async () => ({}));
+    const { ask } = await connectGateway(link);
+    await expect(ask('\u0001'.repeat(700_000))).rejects.toMatchObject({ code: 'too_large' });
+  });
+
   test('whose answer is larger than the bus carries is refused as too large', async () => {
     const answer = { text: '\u0001'.repeat(700_000) };
     await using _auth = await serveAuth(await link.connect('auth'), async () => answer);

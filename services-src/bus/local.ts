@@ -2,7 +2,7 @@ import { AppError } from '#errors';
 import { subjectOf } from '../contracts/define.ts';
 import type { Contract } from '../contracts/define.ts';
 import type { Component } from '../contracts/vocabulary.ts';
-import { answerRequest, answerTooLargeError, replyBytesMax } from './answer.ts';
+import { answerRequest, answerTooLargeError, messageBytesMax } from './answer.ts';
 import type { ServedEndpoint } from './answer.ts';
 import { copyJson, isLargerThan } from './copy-json.ts';
 import type { JsonCopy } from './copy-json.ts';
@@ -78,7 +78,7 @@ export function createLocalResponder(
       {
         reply: (response) => {
           const copy = copyJson(response);
-          if (isLargerThan(replyBytesMax, copy)) throw answerTooLargeError();
+          if (isLargerThan(messageBytesMax, copy)) throw answerTooLargeError();
           answer = { response: copy.value };
         },
         refuse: (error, { isDatabaseLost }) => {

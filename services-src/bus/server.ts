@@ -12,7 +12,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { observeSlots } from '../telemetry/observe-slots.ts';
 import { runWithRequestId } from '../telemetry/request-id.ts';
 import { accountOf, importedReplyPrefix } from './accounts.ts';
-import { answerRequest, answerTooLargeError, replyBytesMax } from './answer.ts';
+import { answerRequest, answerTooLargeError, messageBytesMax } from './answer.ts';
 import type { AnyHandler, ServedEndpoint } from './answer.ts';
 import type { Bus } from './connect.ts';
 import type { Deadline } from './deadline.ts';
@@ -175,7 +175,7 @@ async function answerMessage(
 
 function sendResponse(bus: Bus, message: Msg, response: unknown): void {
   const body = JSON.stringify(response);
-  if (Buffer.byteLength(body) > replyBytesMax) throw answerTooLargeError();
+  if (Buffer.byteLength(body) > messageBytesMax) throw answerTooLargeError();
   sendReply(bus, message, { body });
 }
 

@@ -21,6 +21,17 @@ test('/metrics has the metrics where they are given to Prometheus, and is unknow
   expect((await fetch(`http://127.0.0.1:${otherPort}/metrics`)).status).toBe(404);
 });
 
+test('/metrics answers 500 without the reason when the metrics cannot be collected', async () => {
+  const port = await lastingPort();
+  const renderMetrics = () => Promise.reject(new Error('CANARY-reason'));
+  await using _health = await serveHealth({ port, failingChecks: () => [], renderMetrics });
+
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+
+  expect(answer.status).toBe(500);
+  expect(await answer.json()).toEqual({ error: 'internal' });
+});
+
 test('a start fails with a readable message when HEALTH_PORT is in use', async () => {
   await using other = createServer();
   await new Promise<void>((resolve) => void other.listen(0, resolve));
