@@ -43,6 +43,7 @@ export async function startAudit(
       logger,
     }),
   );
+  startup.use(eventConsumers.follow(readiness));
   startup.use(await serve(bus, audit, handlers, { logger, readiness }));
 
   logger.info('started');

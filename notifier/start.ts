@@ -8,6 +8,7 @@ import { consumeEvents, startRelay } from '#events';
 import { repeat } from '#process';
 import type { RunningComponent } from '#process';
 import { busCheck, consumerCheck, databaseChecks, watchReadiness } from '#readiness';
+import type { Readiness } from '#readiness';
 import { createPrincipalReader } from '#signing';
 import { createLogger, pollBacklog } from '#telemetry';
 import type { NotifierConfig } from './config.ts';
@@ -58,8 +59,11 @@ export async function startNotifier(
     },
     wakeDeliveries: () => delivering.wake(),
   };
+  let readiness: Readiness | undefined;
   const delivering = startup.use(
     repeat(pollEveryMs, async () => {
+      // With a wrong clock, receivers would refuse the signatures.
+      if (readiness?.takesRequests() === false) return;
       try {
         while ((await sendDeliveries(deps)) > 0);
       } catch (error) {
@@ -82,12 +86,13 @@ export async function startNotifier(
       logger,
     }),
   );
-  const readiness = startup.use(
+  readiness = startup.use(
     await watchReadiness({
       checks: [...databaseChecks(db), busCheck(bus, reader), consumerCheck(consumer)],
       logger,
     }),
   );
+  startup.use(consumer.follow(readiness));
   startup.use(
     await serve(bus, notifier, createHandlers(deps, consumer, relay), { logger, readiness }),
   );

@@ -23,6 +23,13 @@ const readConfigWith = (settings: Record<string, string>) =>
   loadConfig(policyConfig, { ...world.environment.variables, ...settings });
 const variableOf = (name: string) => world.environment.variables[name] ?? '';
 
+/** Connects with the account that may read the state of durable consumers. */
+const connectProvision = () =>
+  connectBus({
+    url: variableOf('POLICY_NATS_URL').replace('//policy:', '//provision:'),
+    name: 'provision',
+  });
+
 /**
  * Waits until the NATS server knows that the replica has left: until then, the replica may still get
  * a request, which then fails.
@@ -44,19 +51,25 @@ async function createRules(ruleCount: number): Promise<void> {
   }
 }
 
-test('a replica whose database is gone takes no requests until it is back', async () => {
+test('a replica whose database is gone takes no requests and no events until it is back', async () => {
   const { url, proxy } = await proxyPostgres(variableOf('POLICY_DATABASE_URL'));
   await using _proxy = proxy;
+  await using bus = await connectProvision();
+  const { consumers } = await jetstreamManager(bus.nats);
+  const waitingReaders = async () => (await consumers.info('EVENTS', 'policy')).num_waiting;
   await using replica = await startPolicy(readConfigWith({ POLICY_DATABASE_URL: url }));
   expect(replica.readiness.failing()).toEqual([]);
+  await expect.poll(waitingReaders).toBe(2);
 
   proxy.cut();
   await expect.poll(() => replica.readiness.failing()).toEqual(['database']);
   await waitUntilReplicaLeft();
   await createRules(50);
+  await expect.poll(waitingReaders).toBe(1);
 
   proxy.restore();
   await expect.poll(() => replica.readiness.failing()).toEqual([]);
+  await expect.poll(waitingReaders).toBe(2);
 });
 
 test('a replica whose database has stopped answering takes no requests', async () => {
@@ -108,8 +121,7 @@ test('a replica whose NATS server has stopped answering is not ready', async () 
 test('a replica whose durable consumer is missing is not ready, and goes on deciding', async () => {
   await using replica = await startPolicy(readConfigWith({}));
   expect(replica.readiness.failing()).toEqual([]);
-  const url = variableOf('POLICY_NATS_URL').replace('//policy:', '//provision:');
-  await using bus = await connectBus({ url, name: 'provision' });
+  await using bus = await connectProvision();
   const { consumers } = await jetstreamManager(bus.nats);
 
   await consumers.delete('EVENTS', 'policy');

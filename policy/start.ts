@@ -91,6 +91,7 @@ export async function startPolicy(
       logger,
     }),
   );
+  startup.use(ruleConsumer.follow(readiness));
   startup.use(
     await serve(bus, policy, createHandlers(deps, ruleConsumer, relay), { logger, readiness }),
   );

@@ -60,7 +60,11 @@ async function startReader({ lingerMs, handle }: ReaderOptions) {
       batches.push(events.map(({ id }) => id));
     },
   });
-  return { batches, [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose]() };
+  return {
+    batches,
+    follow: reader.follow,
+    [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose](),
+  };
 }
 
 /**
@@ -119,6 +123,48 @@ describe.each([0, 100])(
           expect(reader.batches.flat().toSorted()).toEqual(events.map(({ id }) => id).toSorted()),
         { timeout: 12_000, interval: 50 },
       );
+    });
+
+    test('leaves all events to a replica while its component takes no requests, and takes events again afterwards', async () => {
+      const handled: string[] = [];
+      await using replica = await startReader({ lingerMs });
+      let isReady = true;
+      let attemptsWhileAway = 0;
+      let onChange = () => {};
+      await using reader = await startReader({
+        lingerMs,
+        async handle(events) {
+          if (!isReady) {
+            attemptsWhileAway += 1;
+            throw new Error('the database is gone');
+          }
+          handled.push(...events.map(({ id }) => id));
+        },
+      });
+      using _following = reader.follow({
+        takesRequests: () => isReady,
+        onChange(listener) {
+          onChange = listener;
+          return { [Symbol.dispose]() {} };
+        },
+      });
+      const setReady = (value: boolean) => {
+        isReady = value;
+        onChange();
+      };
+      await publishOneByOne(20);
+
+      setReady(false);
+      const whileAway = await publishOneByOne(50);
+      await waitUntil(() =>
+        expect(replica.batches.flat()).toEqual(expect.arrayContaining(whileAway)),
+      );
+      expect(attemptsWhileAway).toBe(0);
+
+      await replica[Symbol.asyncDispose]();
+      const whileAlone = await publishOneByOne(5);
+      setReady(true);
+      await waitUntil(() => expect(handled).toEqual(expect.arrayContaining(whileAlone)));
     });
 
     test('shares events with a replica, which handles the remaining events when the reader stops', async () => {

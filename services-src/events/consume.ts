@@ -6,6 +6,7 @@ import { storeApi } from '#bus';
 import type { Bus } from '#bus';
 import type { Transaction } from '#database';
 import type { Logger } from '#telemetry';
+import type { Readiness } from '../readiness/readiness.ts';
 import { durableConsumers } from '../contracts/events.ts';
 import type {
   DurableConsumerName,
@@ -53,6 +54,11 @@ interface ConsumeOptions {
 export interface Reader extends AsyncDisposable {
   /** The reader's state at the last check, at most a few seconds ago. */
   readonly state: () => ReaderState;
+  /**
+   * Makes the reader take events only while the component takes requests. Meanwhile it gives back
+   * those that it has received, so that other replicas get them.
+   */
+  readonly follow: (readiness: Pick<Readiness, 'takesRequests' | 'onChange'>) => Disposable;
 }
 
 const redeliverAfterMs = 1_000;
@@ -72,12 +78,12 @@ export function consumeEvents({
   ...how
 }: ConsumeOptions): Reader {
   const unhandled = trackUnhandled();
-  const handling: Handling = { ...how, logger, unhandled };
-  const receiver = openReceiver({
-    bus,
-    process: (batch) => unhandled.awaitHandling(processBatch(batch, handling)),
-    lingerMs,
-  });
+  let isAway = false;
+  let back = Promise.resolve();
+  let comeBack = () => {};
+  const handling: Handling = { ...how, logger, unhandled, isAway: () => isAway };
+  const process = (batch: JsMsg[]) => unhandled.awaitHandling(processBatch(batch, handling));
+  let receiver = openReceiver({ bus, process, lingerMs });
   let isStopped = false;
 
   const runReceiver = async () => {
@@ -93,17 +99,35 @@ export function consumeEvents({
         logger.warn({ err: error, durable }, 'events cannot be read yet');
         await delay(500);
       }
+      await back;
     }
   };
   const receiverRun = runReceiver();
   const readerWatch = watchReader({ bus, durable, logger, unhandled, checkEveryMs, behindAfterMs });
 
+  const setAway = (away: boolean): void => {
+    if (isStopped || away === isAway) return;
+    isAway = away;
+    if (away) {
+      ({ promise: back, resolve: comeBack } = Promise.withResolvers<void>());
+      void receiver.stop().catch(() => {});
+    } else {
+      receiver = openReceiver({ bus, process, lingerMs });
+      comeBack();
+    }
+  };
   return {
     state: readerWatch.state,
+    follow(readiness) {
+      const subscription = readiness.onChange(() => setAway(!readiness.takesRequests()));
+      setAway(!readiness.takesRequests());
+      return subscription;
+    },
     async [Symbol.asyncDispose]() {
       isStopped = true;
       await readerWatch[Symbol.asyncDispose]();
       await receiver.stop();
+      comeBack();
       await waitForServer(bus);
       await receiverRun;
     },
@@ -124,9 +148,15 @@ interface Handling extends Pick<
   'handle' | 'logger' | 'keepUnreadable' | 'recordsRefusals'
 > {
   readonly unhandled: Unhandled;
+  /** Whether the reader has left the events to other replicas. */
+  readonly isAway: () => boolean;
 }
 
 async function processBatch(batch: JsMsg[], handling: Handling): Promise<void> {
+  if (handling.isAway()) {
+    for (const message of batch) message.nak();
+    return;
+  }
   const messages = batch.map((message) => ({
     message,
     read: readMessage(message.subject, message.data),

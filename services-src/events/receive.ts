@@ -17,7 +17,7 @@ interface ReceiverOptions {
 export interface Receiver {
   /**
    * Receives messages until `stop` is called or the server ends the delivery. Rejects on any other
-   * failure.
+   * failure. Receives nothing after `stop`.
    */
   readonly receive: (consumer: Consumer) => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -61,6 +61,7 @@ export function openReceiver({ bus, process, lingerMs }: ReceiverOptions): Recei
       // Without this option the client would search for a deleted consumer silently and for ever.
       abort_on_missing_resource: true,
     });
+    if (isStopped) await messages.close();
     const failure = await messages.closed();
     await batches.idle();
     if (failure) throw failure;
