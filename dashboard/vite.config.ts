@@ -1,7 +1,11 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig } from 'vite';
+import type { Plugin } from 'vite';
 import solid from 'vite-plugin-solid';
 
 const gatewayUrl = 'http://127.0.0.1:8080';
@@ -12,7 +16,7 @@ const gatewayUrl = 'http://127.0.0.1:8080';
  */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  plugins: [solid(), tailwindcss()],
+  plugins: [solid(), tailwindcss(), compressAssets()],
   build: {
     target: 'es2022',
     // No asset is inlined, because the content security policy allows nothing inline.
@@ -29,3 +33,19 @@ export default defineConfig({
     },
   },
 });
+
+/** Writes each script and style sheet in compressed forms too, which the gateway sends. */
+function compressAssets(): Plugin {
+  return {
+    name: 'compress-assets',
+    apply: 'build',
+    writeBundle({ dir = '' }) {
+      const folder = join(dir, 'assets');
+      for (const name of readdirSync(folder).filter((each) => /\.(?:js|css)$/.test(each))) {
+        const content = readFileSync(join(folder, name));
+        writeFileSync(join(folder, `${name}.br`), brotliCompressSync(content));
+        writeFileSync(join(folder, `${name}.gz`), gzipSync(content));
+      }
+    },
+  };
+}

@@ -44,7 +44,13 @@ export async function serveDashboard(
   app: FastifyInstance,
   { dist = builtDashboardFolder }: DashboardOptions,
 ): Promise<void> {
-  await app.register(fastifyStatic, { root: dist, serve: false, dotfiles: 'deny' });
+  await app.register(fastifyStatic, {
+    root: dist,
+    serve: false,
+    dotfiles: 'deny',
+    // The build stores each asset in compressed forms as well.
+    preCompressed: true,
+  });
 
   for (const path of Object.values(dashboardPaths)) {
     app.get(path, (request, reply) => {

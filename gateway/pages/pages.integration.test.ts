@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -22,6 +23,7 @@ beforeAll(async () => {
   await writeFile(join(dist, 'favicon.svg'), '<svg/>');
   await writeFile(join(dist, '.built-from'), 'hash');
   await writeFile(join(dist, 'assets', 'index-B7xY.js'), 'export {};');
+  await writeFile(join(dist, 'assets', 'index-B7xY.js.br'), brotliCompressSync('export {};'));
   gateway = await stage.gateway({}, { dashboardDist: dist });
   url = gateway.url;
   stage.standIns.auth.listSignInOptions = async () => ({ needsOrg: false, providers: [] });
@@ -232,6 +234,20 @@ describe('the dashboard', () => {
       expect(headers.get('cache-control')).toBe('no-cache');
     },
   );
+
+  test('sends a script in the compressed form that the browser takes', async () => {
+    const path = '/assets/index-B7xY.js';
+    const compressed = await load(path, { headers: { 'accept-encoding': 'gzip, br' } });
+    expect(compressed.text).toBe('export {};');
+    expect(compressed.headers.get('content-encoding')).toBe('br');
+    expect(compressed.headers.get('content-type')).toContain('javascript');
+    expect(compressed.headers.get('vary')).toContain('accept-encoding');
+    expect(compressed.headers.get('cache-control')).toContain('immutable');
+
+    const plain = await load(path, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.text).toBe('export {};');
+    expect(plain.headers.get('content-encoding')).toBeNull();
+  });
 
   test('lets browsers cache files with a hash in their name for ever, and makes them revalidate all others', async () => {
     const hashedFile = await load('/assets/index-B7xY.js');
