@@ -3,24 +3,25 @@ import { expect, test } from 'vitest';
 import { readHeaders, readParams, readSecret, readWaitTime } from './call-input.ts';
 
 test.each([
-  [[], undefined, {}],
-  [['a=1', 'b=x=y'], undefined, { a: '1', b: 'x=y' }],
-  [['n:=1', 'list:=["a"]', 'o:={"b":null}'], undefined, { n: 1, list: ['a'], o: { b: null } }],
-  [['a='], undefined, { a: '' }],
-  [['a=2'], '{"a":1,"b":3}', { a: '2', b: 3 }],
+  [[], undefined, '{}'],
+  [['a=1', 'b=x=y'], undefined, '{"a":"1","b":"x=y"}'],
+  [['n:=1', 'list:=["a"]', 'o:={"b":null}'], undefined, '{"n":1,"list":["a"],"o":{"b":null}}'],
+  [['a='], undefined, '{"a":""}'],
+  [['a="\n'], ' { } ', '{"a":"\\"\\n"}'],
+  [['a=2'], '{"b":3} ', '{"b":3,"a":"2"}'],
   [[], '{"id": 12345678901234567890}', '{"id": 12345678901234567890}'],
-])('the params %j with the JSON %j are sent as %j', (params, json, expected) => {
-  expect(readParams(params, json)).toEqual(expected);
-});
-
-test('a param named __proto__ is sent as any other, for the gateway to refuse', () => {
-  expect(JSON.stringify(readParams(['__proto__=x'], undefined))).toBe('{"__proto__":"x"}');
+  [['p:=0.12345678901234567890'], '{"n":1e400}', '{"n":1e400,"p":0.12345678901234567890}'],
+  [['o:={"a":1,"a":2}'], undefined, '{"o":{"a":1,"a":2}}'],
+  [['__proto__=x'], undefined, '{"__proto__":"x"}'],
+])('the params %j with the JSON %j are sent as %s', (params, json, expected) => {
+  expect(readParams(params, json)).toBe(expected);
 });
 
 test.each([
   [['a'], undefined, 'name=value'],
   [['=x'], undefined, 'name=value'],
   [['a=1', 'a=2'], undefined, 'given twice'],
+  [['a=2'], '{"a":1}', 'given twice'],
   [['a:=CANARY'], undefined, '--param a is not JSON'],
   [[], '[1]', 'not a JSON object'],
   [[], 'CANARY', '--json-params is not JSON'],

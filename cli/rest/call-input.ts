@@ -5,32 +5,30 @@ import { parseJsonOption } from './input.ts';
 type PerCallSecret = NonNullable<CallBody['secrets']>[number];
 
 /**
- * The params of a call: the JSON of `--json-params`, and each `--param` added to it.
- * `name=value` gives a text and `name:=value` a JSON value.
+ * The params of a call as JSON text: those of `--json-params`, and each `--param` after them.
+ * `name=value` gives a text and `name:=JSON` a JSON value. JSON stays as it was written, so that the
+ * gateway reads its numbers to their last digit and refuses a name that an object has twice.
  *
- * @returns JSON text alone as it is, so that the gateway reads its numbers to their last digit.
  * @throws Refusal if a param has no name, has two values, or is not JSON.
  */
-export function readParams(
-  params: readonly string[],
-  jsonText: string | undefined,
-): NonNullable<CallBody['params']> {
-  const base = jsonText === undefined ? {} : parseJsonOption(jsonText, '--json-params');
+export function readParams(params: readonly string[], jsonText = '{}'): string {
+  const base = parseJsonOption(jsonText, '--json-params');
   if (typeof base !== 'object' || base === null || Array.isArray(base)) {
     throw misuse('--json-params is not a JSON object.');
   }
-  if (jsonText !== undefined && params.length === 0) return jsonText;
-  const values = new Map(Object.entries(base));
-  const given = new Set<string>();
+  const given = new Set(Object.keys(base));
+  const members: string[] = [];
   for (const param of params) {
     const [, name, isJson, value = ''] = /^([^=]+?)(:?)=(.*)$/s.exec(param) ?? [];
     if (name === undefined) throw misuse('Write --param as name=value, or name:=JSON.');
     if (given.has(name))
       throw misuse(`--param ${name} is given twice: use ${name}:=[…] for a list.`);
     given.add(name);
-    values.set(name, isJson === ':' ? parseJsonOption(value, `--param ${name}`) : value);
+    if (isJson === ':') parseJsonOption(value, `--param ${name}`);
+    members.push(`${JSON.stringify(name)}:${isJson === ':' ? value : JSON.stringify(value)}`);
   }
-  return Object.fromEntries(values);
+  const own = jsonText.trim().slice(1, -1).trim();
+  return `{${[...(own === '' ? [] : [own]), ...members].join(',')}}`;
 }
 
 /**
