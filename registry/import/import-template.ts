@@ -86,7 +86,10 @@ function readBaseUrl(text: string | undefined): string | null {
   if (text === undefined) return null;
   const url = parseBaseUrl(text);
   if (typeof url !== 'string') return baseOf(url);
-  throw new AppError('invalid_params', `The base_url cannot be used. ${url}`, {
+  const plainHttpHint = /^http:/i.test(text)
+    ? ' For an API within your network, import it without base_url and publish it for the org; an admin then gives base_url when connecting the org service.'
+    : '';
+  throw new AppError('invalid_params', `The base_url cannot be used. ${url}${plainHttpHint}`, {
     details: { issues: [{ path: 'base_url', message: url }] },
   });
 }

@@ -160,8 +160,31 @@ function errorBeforeSending(cause: unknown): AppError {
       'The request cannot be expressed in HTTP. Check its method, URL and headers.',
     );
   }
-  const message = 'The upstream could not be reached. Nothing was sent.';
-  return withProgress(new AppError('upstream_unreachable', message, { cause }), 'nothing_sent');
+  const found = reasons.find(({ pattern }) => pattern.test(systemCodeOf(cause)));
+  const message = `The upstream could not be reached${found === undefined ? '' : `: ${found.says}`}. Nothing was sent.`;
+  const details = found === undefined ? {} : { details: { reason: found.reason } };
+  const error = new AppError('upstream_unreachable', message, { cause, ...details });
+  return withProgress(error, 'nothing_sent');
+}
+
+/** Why no connection came about, by the error codes of Node and OpenSSL. */
+const reasons = [
+  { pattern: /^(?:ENOTFOUND|EAI_)/, reason: 'dns', says: 'its host name could not be looked up' },
+  { pattern: /^ECONNREFUSED$/, reason: 'refused', says: 'it accepts no connections at this port' },
+  {
+    pattern: /^(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/,
+    reason: 'no_tls',
+    says: 'it does not answer in TLS, which https needs',
+  },
+  {
+    pattern: /^(?:ERR_SSL_|ERR_TLS_|EPROTO|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/,
+    reason: 'tls',
+    says: 'the TLS handshake failed, as with a certificate that is not valid',
+  },
+] as const;
+
+function systemCodeOf(cause: unknown): string {
+  return isObject(cause) && 'code' in cause ? String(cause.code) : '';
 }
 
 /**

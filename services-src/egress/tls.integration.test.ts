@@ -1,9 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
+import type { AppError } from '#errors';
 import type { Logger } from '#telemetry';
 import { failureOf, openLoopback, startConnectProxy } from './calls.testing.ts';
 import { createCertificate } from './certificate.testing.ts';
@@ -53,6 +56,31 @@ describe('a TLS connection', () => {
       delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     }
     expect(upstream.received).toHaveLength(1);
+  });
+
+  it('says why it does not come about', async () => {
+    await using secure = await startRawUpstream({
+      tls: certificate,
+      answer: (socket) => answerOk(socket),
+    });
+    await using plain = createServer();
+    await new Promise<void>((done) => void plain.listen(0, '127.0.0.1', done));
+    const { port: plainPort } = plain.address() as AddressInfo;
+    const closed = await startRawUpstream({ answer: (socket) => answerOk(socket) });
+    await closed[Symbol.asyncDispose]();
+    await using egress = openLoopback({ resolve });
+    const notFound = Object.assign(new Error('none'), { code: 'ENOTFOUND' });
+    await using nameless = openLoopback({ resolve: () => Promise.reject(notFound) });
+    const reasonOf = async (port: number, through = egress) => {
+      const url = `https://up.test:${port}/`;
+      const error: unknown = await through.request({ method: 'POST', url }).catch((e) => e);
+      return (error as AppError).details;
+    };
+
+    expect(await reasonOf(secure.port)).toMatchObject({ reason: 'tls' });
+    expect(await reasonOf(plainPort)).toMatchObject({ reason: 'no_tls' });
+    expect(await reasonOf(closed.port)).toMatchObject({ reason: 'refused' });
+    expect(await reasonOf(secure.port, nameless)).toMatchObject({ reason: 'dns' });
   });
 
   it('verifies the host name when EGRESS_PROXY connects to the address that the guard checked', async () => {

@@ -13,9 +13,10 @@ import { orExit } from '#process';
 import { waitForTransitions } from './axe.ts';
 import { openChromium } from './chromium.ts';
 import type { WatchedPage } from './chromium.ts';
+import { openShot } from './open-shot.ts';
 import { setScene } from './scene.ts';
 import type { Scene } from './scene.ts';
-import { cookieOf, screenSizes, shotsOf } from './shots.ts';
+import { shotsOf } from './shots.ts';
 import type { Shot } from './shots.ts';
 
 const themes = ['light', 'dark'] as const;
@@ -37,38 +38,24 @@ await orExit(async () => {
 
 /** Takes each picture twice where the page is longer than the screen: what is seen first, and the whole. */
 async function takeShot(
-  { page, context }: WatchedPage,
+  watched: WatchedPage,
   { scene, shot, folder }: { scene: Scene; shot: Shot; folder: string },
 ): Promise<void> {
-  // An open page is loaded again when another person signs in.
-  await page.goto('about:blank');
-  await context.clearCookies();
-  if (shot.as !== null) await context.addCookies([cookieOf(shot.as, scene.url)]);
-  for (const [size, viewport] of Object.entries(screenSizes)) {
-    await page.setViewportSize(viewport);
-    await page.emulateMedia({ colorScheme: 'light' });
-    await shot.before?.(page);
-    await page.goto(scene.url + shot.path);
-    await untilQuiet(page);
-    await shot.prepare?.(page);
-    await untilQuiet(page);
-    for (const theme of themes) {
-      await page.emulateMedia({ colorScheme: theme });
-      await page.evaluate(waitForTransitions);
-      const path = join(folder, `${shot.name}.${size}.${theme}`);
-      await page.screenshot({ path: `${path}.png` });
-      if (await isLonger(page))
-        await page.screenshot({ path: `${path}.whole.png`, fullPage: true });
-    }
-    await page.unrouteAll();
-  }
-}
-
-/** A page that follows the event stream always loads something, so its words are waited for instead. */
-async function untilQuiet(page: Page): Promise<void> {
-  await page.locator('h1:visible, h2:visible').first().waitFor();
-  await page.locator('.animate-spin:visible').first().waitFor({ state: 'detached' });
-  await page.evaluate(waitForTransitions);
+  const { page } = watched;
+  await openShot(watched, {
+    scene,
+    shot,
+    async look(size) {
+      for (const theme of themes) {
+        await page.emulateMedia({ colorScheme: theme });
+        await page.evaluate(waitForTransitions);
+        const path = join(folder, `${shot.name}.${size}.${theme}`);
+        await page.screenshot({ path: `${path}.png` });
+        if (await isLonger(page))
+          await page.screenshot({ path: `${path}.whole.png`, fullPage: true });
+      }
+    },
+  });
 }
 
 function isLonger(page: Page): Promise<boolean> {

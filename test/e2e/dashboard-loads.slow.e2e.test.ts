@@ -2,11 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
+import { findProblemsInBothSchemes } from '../browser/axe.ts';
 import { openChromium } from '../browser/chromium.ts';
+import { openShot } from '../browser/open-shot.ts';
 import { followAllPageLoads } from '../browser/page-loads.ts';
 import { setScene } from '../browser/scene.ts';
+import type { Scene } from '../browser/scene.ts';
+import { shotsOf } from '../browser/shots.ts';
 import { needs } from '../support/needs.ts';
 import { chooseSweepValue } from '../support/sweeps.ts';
 
@@ -18,17 +22,23 @@ const pages = chooseSweepValue({
 /** Loads wait until nothing moves any more, which takes long on a busy machine. */
 const timeout = 600_000;
 
+const running = new AsyncDisposableStack();
+let scene: Scene;
+let browser: Awaited<ReturnType<typeof openChromium>>;
+beforeAll(async () => {
+  if (!chromium.isAvailable) return;
+  const dataDir = await mkdtemp(join(tmpdir(), 'aag-scene-'));
+  running.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
+  scene = running.use(await setScene(dataDir));
+  browser = running.use(await openChromium());
+}, timeout);
+afterAll(() => running.disposeAsync());
+
 /** How fast the pages are, `npm run bench:pages` measures; a busy machine would make a test of it fail. */
 test.skipIf(!chromium.isAvailable)(
   `pages of the dashboard come up without moving what they show${chromium.note}`,
   { timeout },
   async () => {
-    await using running = new AsyncDisposableStack();
-    const dataDir = await mkdtemp(join(tmpdir(), 'aag-scene-'));
-    running.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
-    const scene = running.use(await setScene(dataDir));
-    const browser = running.use(await openChromium());
-
     const moved: string[] = [];
     for await (const load of followAllPageLoads(browser, scene, pages)) {
       const { name, size, interactiveMs, moves } = load;
@@ -36,5 +46,29 @@ test.skipIf(!chromium.isAvailable)(
       if (moves.length > 0) moved.push(`${name}, ${size}: ${moves.join('; ')}`);
     }
     expect(moved).toEqual([]);
+  },
+);
+
+test.skipIf(!chromium.isAvailable)(
+  `every page and state has no accessibility problem, and is no wider than the screen${chromium.note}`,
+  { timeout },
+  async () => {
+    const watched = await browser.newPage();
+    const problems: string[] = [];
+    for (const shot of shotsOf(scene).filter((_, at) => at % pages.stride === 0)) {
+      await openShot(watched, {
+        scene,
+        shot,
+        async look(size) {
+          for (const problem of await findProblemsInBothSchemes(watched.page)) {
+            problems.push(`${shot.name}, ${size}: ${problem}`);
+          }
+          if (await watched.page.evaluate('document.documentElement.scrollWidth > innerWidth')) {
+            problems.push(`${shot.name}, ${size}: scrolls sideways`);
+          }
+        },
+      });
+    }
+    expect(problems).toEqual([]);
   },
 );
