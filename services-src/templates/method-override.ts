@@ -117,13 +117,14 @@ const overrideHintPattern = /method|%|\\/i;
 
 /**
  * RFC 7578 §4.2: `Content-Disposition: form-data; name="_method"`, in quotes or without. Rack reads
- * a quoted `\_` as `_` (RFC 9110 §5.6.4).
+ * a quoted `\_` as `_` (RFC 9110 §5.6.4). PHP takes `'` for a quote as well, so a name that begins
+ * with one is read in both ways. The look-ahead keeps a value from hiding a name inside it.
  */
 function refuseOverrideInParts(text: string): void {
-  for (const [, quoted, plain] of text.matchAll(
-    /\bname\*?\s*=\s*(?:"\s*((?:\\.|[^"\\\r\n]){0,100})|([^\s";]{1,100}))/gi,
+  for (const [, quoted, quotedByPhp, plain] of text.matchAll(
+    /\bname\*?\s*=\s*(?=(?:"\s*((?:\\.|[^"\\\r\n]){0,100})|'\s*((?:\\.|[^'\\\r\n]){0,100})|([^\s";]{1,100})))/gi,
   )) {
-    const name = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '';
+    const name = (quoted ?? quotedByPhp)?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '';
     if (name.length < overrideCharactersMin) continue;
     refuseMethodOverride(decodePercents(name.replace(/^utf-8'[^']*'/i, '')));
   }
@@ -135,7 +136,7 @@ function refuseOverrideInParts(text: string): void {
  */
 function refuseCodedNames(text: string): void {
   for (const [disposition] of text.matchAll(/content-disposition(?:[^\r\n]|\r?\n[ \t])*/gi)) {
-    if (/[\s;]name\s*\*|[\s;]name\s*=[\s"]*=\?/i.test(disposition)) {
+    if (/[\s;]name\s*\*|[\s;]name\s*=[\s"']*=\?/i.test(disposition)) {
       throw invalidParam(
         'body',
         'names a part in a way that only some servers decode; write name="…" in UTF-8',
