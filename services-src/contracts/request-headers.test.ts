@@ -38,6 +38,22 @@ test.each([
 });
 
 test.each([
+  'SCRIPT_NAME',
+  'Script-Name',
+  'X-Script-Name',
+  'PATH_INFO',
+  'x-path-info',
+  'Path-Translated',
+  'REQUEST_URI',
+  'REQUEST_METHOD',
+  'QUERY_STRING',
+  'Server.Name',
+])('nobody may set the header %s, which servers read as a variable of CGI', (name) => {
+  expect(refusalOfHeaderName(name)).toContain('method, host or path');
+  expect(refusalOfRawHeaderName(name)).toContain('method, host or path');
+});
+
+test.each([
   'Stripe-Account',
   'Impersonate-User',
   'Impersonate-Group',
@@ -57,6 +73,8 @@ test.each([
   'X-Vault-Token',
   'x-amz-meta-title',
   'X-Amz-Target',
+  'X-Script',
+  'X-Request-Id',
 ])('everybody may set the header %s', (name) => {
   expect(refusalOfRawHeaderName(name)).toBeUndefined();
 });

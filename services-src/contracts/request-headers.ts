@@ -44,7 +44,9 @@ const overridingPatterns = [
   /^(?:http-method|(?:http-)?(?:method|host)-override)$/,
   /^x-(?:http-)?(?:path|uri|url|query)-override$/,
   /^x-(?:envoy-)?(?:original|rewrite|override)-/,
-  /^(?:x-)?(?:base-url|request-uri)$/,
+  /^(?:x-)?base-url$/,
+  // Variables of CGI (RFC 3875 §4.1): Gunicorn before 22 takes `SCRIPT_NAME` from any client.
+  /^(?:x-)?(?:script-name|path-(?:info|translated)|request-(?:uri|method)|query-string|server-name)$/,
   /^x-(?:http-destinationurl|proxy-url)$/,
   // What nginx, Rack and Next.js take from the proxy before them.
   /^x-(?:accel-mapping|sendfile-type)$/,

@@ -281,6 +281,7 @@ describe('the check of a verb or raw call (checkHttpParts)', () => {
       'X.Rewrite.URL',
       'X_Forwarded_Host',
       'X-Forwarded-Host',
+      'SCRIPT_NAME',
       'Host',
       'transfer_encoding',
       'content_length',
