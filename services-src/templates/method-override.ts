@@ -80,10 +80,13 @@ function isReadAsFields(mediaType: string): boolean {
 /** Charsets in which ASCII letters are the same bytes as in UTF-8. */
 const asciiCharsets = ['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1', 'windows-1252'];
 
-/** In UTF-16 or UTF-7, names of fields would be other ones than those that are checked here. */
+/**
+ * In UTF-16 or UTF-7, names of fields would be other ones than those that are checked here. Only
+ * some servers read `charset*=utf-8''utf-7` and `charset*0=` (RFC 2231), so both are refused.
+ */
 function refuseOtherCharset(mediaType: string): void {
   if (!fieldsPattern.test(mediaType)) return;
-  for (const [, charset = ''] of mediaType.matchAll(/charset[\s*0]*=[\s"']*([^\s"';,]*)/gi)) {
+  for (const [, charset = ''] of mediaType.matchAll(/charset\s*(?:=[\s"']*([^\s"';,]*)|\*)/gi)) {
     if (asciiCharsets.includes(charset.toLowerCase())) continue;
     throw invalidParam(
       'body',

@@ -227,6 +227,12 @@ describe('the check of a verb or raw call (checkHttpParts)', () => {
       `text in another charset, ${type}`,
       partsWithType(type, '_method=DELETE'.replaceAll(/./g, '$&\0')),
     ]),
+    ...["*=utf-8''utf-7", "*0*=utf-8''utf-7", ' *0=utf-8', "*=''utf-8"].map(
+      (charset): [string, Partial<HttpCall>] => [
+        `a charset as of RFC 2231, charset${charset}`,
+        partsWithType(`application/x-www-form-urlencoded; charset${charset}`, '+AF8-method=DELETE'),
+      ],
+    ),
     ['members in another charset', partsWithType('multipart/form-data; charset=utf-7', { a: 'x' })],
     ['UTF-16 that does not say so', partsWithType('application/json', '{\0"\0_\0m\0')],
     [
