@@ -71,7 +71,7 @@ export async function executeCall(
       loadCredentials(deps, { permit, ...preparedCall, url: request.url, onRefused }, deadline),
       discloseFields(deps, {
         prepared: preparedCall,
-        userId: permit.userId,
+        permit,
         timeoutMs: discloseMsMax,
       }),
       checkFilter(deps, call.filter, permit),

@@ -71,7 +71,7 @@ export async function previewCall(
   await checkFilter(deps, call.filter, gap);
 
   const [disclosed, description, credentials] = await Promise.all([
-    discloseFields(deps, { prepared: preparedCall, userId: gap.userId, timeoutMs: discloseMsMax }),
+    discloseFields(deps, { prepared: preparedCall, permit: gap, timeoutMs: discloseMsMax }),
     describeCall(deps, { gap, call, prepared: preparedCall }),
     showCredentials(deps, gap),
   ]);

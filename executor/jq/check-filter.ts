@@ -13,10 +13,10 @@ const checkedFilters = new LRUCache<string, true>({ max: 1_000 });
 export async function checkFilter(
   { jq }: Pick<Deps, 'jq'>,
   filter: string | null,
-  { userId }: { userId: string },
+  { userId, identityId }: { userId: string; identityId: string },
 ): Promise<void> {
   if (filter === null || checkedFilters.has(filter)) return;
-  const syntaxCheck = await jq.checkSyntax(filter, userId);
+  const syntaxCheck = await jq.checkSyntax(filter, { owner: userId, identity: identityId });
   if (syntaxCheck.ok) {
     checkedFilters.set(filter, true);
     return;

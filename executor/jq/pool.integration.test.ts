@@ -324,6 +324,18 @@ describe('the pool of jq threads', () => {
     expect(await Promise.all(hostile)).toMatchObject(hostile.map(() => ({ reason: 'timeout' })));
   });
 
+  it('runs a filter of an agent before the waiting ones of another agent of the same user', async () => {
+    await using shared = createJqPool({ workers: 2 });
+    const ended: string[] = [];
+    const run = async (identity: string, filter: string) => {
+      await shared.run({ filter, input: '{"a":1}', owner: 'user', identity });
+      ended.push(identity);
+    };
+    const hanging = Array.from({ length: 4 }, () => run('slow', 'last(range(1e12))'));
+    await Promise.all([...hanging, run('quick', '.a')]);
+    expect(ended).toEqual(['slow', 'quick', 'slow', 'slow', 'slow']);
+  });
+
   it('answers busy to a user that fills the queue, and not to other users', async () => {
     await using small = createJqPool({ workers: 1, queueMax: 8, timeoutMs: 10_000 });
     const calls = (owner: string, count: number) =>

@@ -30,6 +30,8 @@ export interface JqCall {
    * whose filters fill the other threads cannot use the last one.
    */
   readonly owner?: string | undefined;
+  /** The user's identity for which the filter runs. The identities of a user take turns as well. */
+  readonly identity?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -43,7 +45,7 @@ export interface JqPool extends AsyncDisposable {
    */
   runMany(call: JqCall & { readonly filters: readonly { filter: string }[] }): Promise<JqResult[]>;
   /** Compiles a filter without giving it any data. */
-  checkSyntax(filter: string, owner?: string): Promise<JqResult>;
+  checkSyntax(filter: string, by?: Pick<JqCall, 'owner' | 'identity'>): Promise<JqResult>;
 }
 
 const mebibyte = 1024 * 1024;
@@ -75,6 +77,7 @@ export function createJqPool(options: JqPoolOptions = {}): JqPool {
         input,
         timeoutMs: () => call.timeoutMs ?? timeoutMs,
         owner: call.owner,
+        identity: call.identity,
       },
       signal,
     );
@@ -87,7 +90,7 @@ export function createJqPool(options: JqPoolOptions = {}): JqPool {
       ),
     // jq compiles the filter and then runs it once for each input value. The input is empty, so jq
     // only compiles.
-    checkSyntax: async (filter, owner) => (await runMany([filter], { input: '', owner }))[0]!,
+    checkSyntax: async (filter, by) => (await runMany([filter], { ...by, input: '' }))[0]!,
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }

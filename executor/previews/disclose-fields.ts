@@ -4,11 +4,12 @@ import { toDisclosedField } from './domain/disclosed-field.ts';
 import { parsePlainFilter, createPlainBudget, runPlainFilter } from '../jq/domain/plain-filter.ts';
 import { toProjectionJson } from '../request/domain/built-request.ts';
 import type { JqResult } from '../jq/pool.ts';
+import type { PermitOrGap } from '../request/permit.ts';
 import type { PreparedCall } from '../request/prepare-call.ts';
 
 interface DisclosureInput {
   readonly prepared: Pick<PreparedCall, 'action' | 'request'>;
-  readonly userId: string;
+  readonly permit: Pick<PermitOrGap, 'userId' | 'identityId'>;
   /**
    * The time for all filters of the call together. A filter that has not run by then gets the note
    * that it was not run.
@@ -23,7 +24,7 @@ interface DisclosureInput {
  */
 export async function discloseFields(
   { jq, logger }: Pick<Deps, 'jq' | 'logger'>,
-  { prepared: { action, request }, userId, timeoutMs }: DisclosureInput,
+  { prepared: { action, request }, permit, timeoutMs }: DisclosureInput,
 ): Promise<DisclosedField[]> {
   if (action === undefined || action.disclose.length === 0) return [];
   const budget = createPlainBudget();
@@ -40,7 +41,8 @@ export async function discloseFields(
         input: toProjectionJson(request.projection),
         // Disclosures have an owner of their own in the pool. With the user as owner, they would
         // wait behind the user's own filters and could miss the deadline.
-        owner: `${userId} disclosure`,
+        owner: `${permit.userId} disclosure`,
+        identity: permit.identityId,
         signal: AbortSignal.timeout(timeoutMs),
       });
       for (const index of results.keys()) results[index] ??= jqResults.shift();

@@ -5,6 +5,7 @@ import type { ShapedAnswer } from '../answers/domain/failure.ts';
 import { findProviderWords, toPlainLine } from '../answers/domain/provider-words.ts';
 import { isObject } from '../mcp/domain/message.ts';
 import type { Deps } from '../deps.ts';
+import type { PermitOrGap } from '../request/permit.ts';
 import type { PreparedCall } from '../request/prepare-call.ts';
 import type { Credential } from '../request/domain/inject.ts';
 import type { Answer } from '../sending/sending.ts';
@@ -27,7 +28,10 @@ interface ShapedContent {
  */
 export async function findFailure(
   deps: Pick<Deps, 'jq'>,
-  failing: AnsweredCall & { readonly prepared: PreparedCall; readonly permit: { userId: string } },
+  failing: AnsweredCall & {
+    readonly prepared: PreparedCall;
+    readonly permit: Pick<PermitOrGap, 'userId' | 'identityId'>;
+  },
   { jsonText, ...shaped }: ShapedContent & { readonly jsonText: string | undefined },
 ): Promise<CallFailure | undefined> {
   const { action, template } = failing.prepared;
@@ -36,8 +40,8 @@ export async function findFailure(
   const failure = failureByStatus(answer);
   if (failure !== undefined) return withCredential(withNothingDone(rule, failure), failing);
   if (rule === undefined) return undefined;
-  const owner = failing.permit.userId;
-  const said = await findFailureByTemplate(deps, { rule, answer, jsonText, owner });
+  const { userId: owner, identityId: identity } = failing.permit;
+  const said = await findFailureByTemplate(deps, { rule, answer, jsonText, owner, identity });
   return said && withCredential(said, failing);
 }
 

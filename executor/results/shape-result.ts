@@ -62,7 +62,7 @@ export async function shapeResult(
     duration_ms: Math.round(durationMs * 10) / 10,
     ...(call.filter === null
       ? {}
-      : await applyFilter(deps, call.filter, { jsonText, scrubber, owner: permit.userId })),
+      : await applyFilter(deps, call.filter, { jsonText, scrubber, permit })),
     ...(file ? { file } : {}),
     ...(omitted ? { body_omitted: omitted } : {}),
     ...(next ? { next } : {}),
@@ -105,15 +105,19 @@ export async function applyFilter(
   {
     jsonText,
     scrubber,
-    owner,
-  }: { jsonText: string | undefined; scrubber: Scrubber; owner: string },
+    permit: { userId: owner, identityId: identity },
+  }: {
+    jsonText: string | undefined;
+    scrubber: Scrubber;
+    permit: Pick<PermitOrGap, 'userId' | 'identityId'>;
+  },
 ): Promise<Pick<CallResult, 'filtered_body' | 'filter_error' | 'numbers_as_text'>> {
   if (jsonText === undefined)
     return {
       filter_error:
         'The answer is not JSON, or too large to be filtered: only its beginning was looked at.',
     };
-  const filterResult = await jq.run({ filter, input: jsonText, owner });
+  const filterResult = await jq.run({ filter, input: jsonText, owner, identity });
   if (!filterResult.ok) return { filter_error: scrubber.text(filterResult.message).slice(0, 500) };
   const values: JsonValue[] = [];
   let inexactCount = 0;

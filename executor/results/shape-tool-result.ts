@@ -55,7 +55,7 @@ export async function shapeToolResult(
     duration_ms: Math.round(durationMs * 10) / 10,
     ...(call.filter === null
       ? {}
-      : await applyFilter(deps, call.filter, { jsonText, scrubber, owner: permit.userId })),
+      : await applyFilter(deps, call.filter, { jsonText, scrubber, permit })),
   };
   return fitIntoReply(result, contentType, answer.body?.length ?? null);
 }

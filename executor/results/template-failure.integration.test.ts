@@ -25,6 +25,7 @@ const findFailure = (
       rule,
       jsonText: JSON.stringify(body),
       owner: 'user',
+      identity: 'agent',
       answer: { status: 200, headers: {}, body, hadCredential: true, nowMs: 0, ...moreFields },
     },
   );
@@ -72,7 +73,13 @@ describe('a failure that only the template knows of', () => {
     }
     expect(await findFailure(slackRule, [])).toBeUndefined();
     const answer = { status: 200, headers: {}, body: null, hadCredential: true, nowMs: 0 };
-    const unreadableAnswer = { rule: slackRule, answer, jsonText: undefined, owner: 'user' };
+    const unreadableAnswer = {
+      rule: slackRule,
+      answer,
+      jsonText: undefined,
+      owner: 'user',
+      identity: 'agent',
+    };
     expect(await findFailureByTemplate({ jq }, unreadableAnswer)).toBeUndefined();
   });
 });

@@ -19,7 +19,9 @@ interface TemplateFailureQuery {
   readonly answer: ShapedAnswer;
   /** The body as JSON text; undefined when it is not JSON, or not in the answer. */
   readonly jsonText: string | undefined;
+  /** The user and the identity for which jq runs. */
   readonly owner: string;
+  readonly identity: string;
 }
 
 /**
@@ -28,7 +30,7 @@ interface TemplateFailureQuery {
  */
 export async function findFailureByTemplate(
   { jq }: Pick<Deps, 'jq'>,
-  { rule, answer, jsonText, owner }: TemplateFailureQuery,
+  { rule, answer, jsonText, owner, identity }: TemplateFailureQuery,
 ): Promise<CallFailure | undefined> {
   if (jsonText === undefined) return undefined;
   const { plain } = parseCached(rule.when);
@@ -36,7 +38,12 @@ export async function findFailureByTemplate(
     plain === undefined
       ? // An owner of its own: with the user as owner it would wait behind the user's own filters.
         isTruthyResult(
-          await jq.run({ filter: rule.when, input: jsonText, owner: `${owner} failure` }),
+          await jq.run({
+            filter: rule.when,
+            input: jsonText,
+            owner: `${owner} failure`,
+            identity,
+          }),
         )
       : holdsPlainCondition(plain, answer.body) === true;
   if (!hasFailed) return undefined;

@@ -41,13 +41,13 @@ import { keysOfCall } from './domain/scope-values.ts';
  */
 export async function establishActionFacts(
   lookups: Lookups,
-  owner: Owner,
+  owner: Owner & { readonly identityId: string },
   call: ActionCall,
 ): Promise<CallFacts> {
   const { service, template, action, baseUrl } = await getCalledAction(lookups, owner, call);
   await checkParams(call.params, action, {
     check: lookups.getValidator(template, action),
-    caller: owner.orgId + owner.userId,
+    caller: owner,
   });
   const params = withDefaults(action, call.params);
   const keys = keysOfCall(service.name, action, params);
@@ -112,10 +112,10 @@ export async function establishActionFacts(
 async function checkParams(
   params: Params,
   { paramsSchema }: CompiledAction,
-  { check, caller }: { check: CheckValue; caller: string },
+  { check, caller }: { check: CheckValue; caller: Owner & { readonly identityId: string } },
 ): Promise<void> {
   const numbers = readNumberTexts(params, paramsSchema);
-  const schemaIssues = await check(numbers.value, caller);
+  const schemaIssues = await check(numbers.value, caller.orgId + caller.userId, caller.identityId);
   const issues = [
     ...findUnfaithfulValues(params, ''),
     ...(schemaIssues.length > 0 ? schemaIssues : numbers.issues),

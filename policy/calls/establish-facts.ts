@@ -13,7 +13,7 @@ import { establishHttpFacts } from './http-facts.ts';
  */
 export async function establishFacts(
   lookups: Lookups,
-  owner: Owner,
+  owner: Owner & { readonly identityId: string },
   { call, options }: { call: Call; options: CallOptions },
 ): Promise<CallFacts> {
   if (call.kind === 'action' && call.service === 'http') {

@@ -1,6 +1,6 @@
 import { AppError } from '#errors';
 import { WorkerPool, threadStarter } from '../workers/index.ts';
-import type { StepFailure } from '../workers/index.ts';
+import type { StepFailure, WorkerTask } from '../workers/index.ts';
 import { TooCostly } from './bounded-regexp.ts';
 import { describeIssues } from './describe-issues.ts';
 import type { SchemaIssue } from './describe-issues.ts';
@@ -17,8 +17,12 @@ type Schema = Readonly<Record<string, unknown>>;
  */
 export type CheckValue = (
   value: unknown,
-  /** The party that the check is for: when many wait for a thread, parties take turns. */
+  /**
+   * The user that the check is for: when many checks wait for a thread, users take turns, and so do
+   * the identities of a user.
+   */
   owner: string,
+  identity?: string,
 ) => SchemaIssue[] | Promise<SchemaIssue[]>;
 
 /**
@@ -66,12 +70,16 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
     prepare: () => threadStarter(new URL('worker.ts', import.meta.url), { heapMib: 192 }),
     createFailedResult: (reason) => ({ kind: 'failed', reason }),
   });
-  const checkOnThread = async (schemaText: string, value: unknown, owner: string) => {
+  const checkOnThread = async (
+    schemaText: string,
+    value: unknown,
+    by: Pick<WorkerTask<CheckStep>, 'owner' | 'identity'>,
+  ) => {
     const [compiled, checked] = await pool.run({
       steps: [{ do: 'compile', schemaText }, { do: 'check' }],
       input: JSON.stringify(value),
       timeoutMs: (step) => (step.do === 'compile' ? compileTimeoutMs : timeoutMs),
-      owner,
+      ...by,
     });
     if (compiled?.kind === 'failed' && isTooMuch(compiled.reason)) throw unusableSchema();
     return issuesOf(checked ?? { kind: 'failed', reason: 'busy' });
@@ -81,7 +89,7 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
       const isLarge = weighJson(schema, inlineSchemaWeightMax + 1) > inlineSchemaWeightMax;
       let findErrors: FindErrors | undefined;
       let schemaText: string | undefined;
-      return (value, owner) => {
+      return (value, owner, identity) => {
         try {
           if (isLarge) throw new TooCostly();
           findErrors ??= compileSchema(schema);
@@ -89,7 +97,7 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
         } catch (error) {
           if (!(error instanceof TooCostly)) throw error;
           schemaText ??= JSON.stringify(schema);
-          return checkOnThread(schemaText, value, owner);
+          return checkOnThread(schemaText, value, { owner, identity });
         }
       };
     },

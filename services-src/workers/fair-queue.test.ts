@@ -4,6 +4,7 @@ import { FairQueue } from './fair-queue.ts';
 
 interface Job {
   readonly owner: string;
+  readonly identity?: string;
   readonly n: number;
 }
 
@@ -47,6 +48,43 @@ describe('a fair queue', () => {
   test('lets owners take turns: the owner that comes last waits for one job of each other owner', () => {
     expect(ownersInOrder(queueOf('aaaaabc'), 1)).toBe('abcaaaa');
     expect(ownersInOrder(queueOf('aaaabbbb'), 1)).toBe('abababab');
+  });
+
+  test('lets the identities of an owner take turns, and counts their jobs as the owner’s', () => {
+    const queue = queueOf('');
+    for (const [owner, identity, n] of [
+      ['u', 'a', 1],
+      ['u', 'a', 2],
+      ['u', 'a', 3],
+      ['v', 'u', 4],
+      ['u', 'b', 5],
+      ['u', 'u', 6],
+    ] as const) {
+      queue.add({ owner, identity, n });
+    }
+    const takenNumbers = Array.from({ length: 6 }, () => queue.takeNext([])?.n);
+    expect(takenNumbers).toEqual([1, 4, 5, 6, 2, 3]);
+    queue.add({ owner: 'u', identity: 'c', n: 7 });
+    expect(queue.takeNext([{ owner: 'u', identity: 'a' }])).toBeUndefined();
+  });
+
+  test('prefers the identity with the fewest running jobs', () => {
+    const queue = queueOf('', { runningMaxPerOwner: 3 });
+    queue.add({ owner: 'u', identity: 'a', n: 1 });
+    queue.add({ owner: 'u', identity: 'b', n: 2 });
+    expect(queue.takeNext([{ owner: 'u', identity: 'a' }])?.n).toBe(2);
+  });
+
+  test('leaves room for the other identities of an owner', () => {
+    const queue = queueOf('', { waitingMax: 80, waitingMaxPerOwner: 20 });
+    const fillFor = (identity: string) => {
+      let count = 0;
+      for (; queue.hasRoomFor('u', identity); count += 1) queue.add({ owner: 'u', identity, n: 0 });
+      return count;
+    };
+    expect(fillFor('greedy')).toBe(16);
+    expect(fillFor('second')).toBeGreaterThan(0);
+    expect(queue.hasRoomFor('u', 'third')).toBe(true);
   });
 
   test('keeps one worker free for owners without running jobs', () => {

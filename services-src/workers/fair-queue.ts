@@ -1,9 +1,13 @@
+import { findRefusal } from '../shares/index.ts';
+
 interface OwnedJob {
   /**
    * The party whose jobs take turns with other owners' jobs. Owners are compared by identity
    * (`===`).
    */
   readonly owner: unknown;
+  /** The one of the owner's identities that the job is for; they take turns among each other. */
+  readonly identity?: string | undefined;
 }
 
 interface Limits {
@@ -15,17 +19,20 @@ interface Limits {
   readonly waitingMaxPerOwner: number;
 }
 
-const ownersRememberedMax = 1_000;
+const partiesRememberedMax = 2_000;
+
+/** The part of its owner's places that one identity may wait in (docs/reference/limits.md#shares). */
+const identityLevel = { name: 'identity', percent: 80 };
 
 /**
- * A queue that is fair between owners: a job does not wait for all the jobs that another owner
- * queued before it.
+ * A queue that is fair between owners, and between the identities of an owner: a job does not wait
+ * for all the jobs that another one queued before it.
  */
 export class FairQueue<Job extends OwnedJob> {
   readonly #limits: Limits;
   readonly #waiting: Job[] = [];
   /**
-   * Maps an owner to the number of its last turn; the owner whose last turn is longest ago comes
+   * Maps a party to the number of its last turn; the party whose last turn is longest ago comes
    * first.
    */
   readonly #served = new Map<unknown, number>();
@@ -39,17 +46,21 @@ export class FairQueue<Job extends OwnedJob> {
     return this.#waiting.length;
   }
 
-  hasRoomFor(owner: unknown): boolean {
+  hasRoomFor(owner: unknown, identity?: string): boolean {
     const { waitingMax, waitingMaxPerOwner } = this.#limits;
     if (this.#waiting.length >= waitingMax) return false;
-    return countOf(this.#waiting, owner) < waitingMaxPerOwner;
+    const ownerPlaces = { capacity: waitingMaxPerOwner, levels: [identityLevel] };
+    const waitingCounts = partiesOf({ owner, identity }).map((party) =>
+      countOf(this.#waiting, party),
+    );
+    return findRefusal(ownerPlaces, waitingCounts) === null;
   }
 
   add(job: Job): void {
     this.#waiting.push(job);
   }
 
-  /** Queues a job that was interrupted, so that it is the next job of its owner. */
+  /** Queues a job that was interrupted, so that it is the next job of its identity. */
   addFirst(job: Job): void {
     this.#waiting.unshift(job);
   }
@@ -65,23 +76,22 @@ export class FairQueue<Job extends OwnedJob> {
 
   /**
    * Takes a job of the owner with the fewest running jobs. Among equals, the owner whose last turn
-   * is longest ago goes first.
+   * is longest ago goes first. Among the jobs of this owner, identities are compared in the same way.
    */
   takeNext(running: readonly OwnedJob[]): Job | undefined {
-    let bestCandidate: { job: Job; under: number; served: number } | undefined;
+    let best: { job: Job; rank: readonly number[] } | undefined;
     for (const job of this.#waiting) {
-      const runningCount = countOf(running, job.owner);
-      if (runningCount >= this.#limits.runningMaxPerOwner) continue;
-      const servedCount = this.#served.get(job.owner) ?? 0;
-      const isSooner = runningCount < (bestCandidate?.under ?? Infinity);
-      const isEqual = runningCount === bestCandidate?.under;
-      if (isSooner || (isEqual && servedCount < bestCandidate!.served))
-        bestCandidate = { job, under: runningCount, served: servedCount };
+      if (countOf(running, job.owner) >= this.#limits.runningMaxPerOwner) continue;
+      const rank = partiesOf(job).flatMap((party) => [
+        countOf(running, party),
+        this.#served.get(party) ?? 0,
+      ]);
+      if (best === undefined || isBefore(rank, best.rank)) best = { job, rank };
     }
-    if (bestCandidate === undefined) return undefined;
-    this.remove(bestCandidate.job);
-    this.#note(bestCandidate.job.owner);
-    return bestCandidate.job;
+    if (best === undefined) return undefined;
+    this.remove(best.job);
+    this.#note(best.job);
+    return best.job;
   }
 
   /** How many of the waiting jobs could start now if there were enough workers. */
@@ -94,16 +104,29 @@ export class FairQueue<Job extends OwnedJob> {
     }, 0);
   }
 
-  #note(owner: unknown): void {
+  #note(job: OwnedJob): void {
     this.#turn += 1;
-    this.#served.delete(owner);
-    this.#served.set(owner, this.#turn);
-    if (this.#served.size <= ownersRememberedMax) return;
-    const [oldest] = this.#served.keys();
-    this.#served.delete(oldest);
+    for (const party of partiesOf(job)) {
+      this.#served.delete(party);
+      this.#served.set(party, this.#turn);
+      if (this.#served.size <= partiesRememberedMax) continue;
+      const [oldest] = this.#served.keys();
+      this.#served.delete(oldest);
+    }
   }
 }
 
-function countOf(jobs: readonly OwnedJob[], owner: unknown): number {
-  return jobs.filter((job) => job.owner === owner).length;
+/** The owner, then the identity, which is named with its owner so that neither is taken for the other. */
+function partiesOf({ owner, identity }: OwnedJob): unknown[] {
+  return identity === undefined ? [owner] : [owner, `${String(owner)} identity ${identity}`];
+}
+
+function countOf(jobs: readonly OwnedJob[], party: unknown): number {
+  return jobs.filter((job) => partiesOf(job).includes(party)).length;
+}
+
+/** Whether `left` comes before `right` by the first number in which they differ. */
+function isBefore(left: readonly number[], right: readonly number[]): boolean {
+  const at = left.findIndex((number, index) => number !== right[index]);
+  return at >= 0 && left[at]! < (right[at] ?? 0);
 }

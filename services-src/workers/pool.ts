@@ -37,6 +37,8 @@ export interface WorkerTask<Step, Progress = never> {
    * without an owner counts as an owner by itself.
    */
   readonly owner?: unknown;
+  /** The one of the owner's identities that the task is for; they take turns among each other. */
+  readonly identity?: string | undefined;
   /** Called when the task starts on a worker. */
   readonly onStart?: (() => void) | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
@@ -120,7 +122,7 @@ export class WorkerPool<Step, Result, Progress = never> implements AsyncDisposab
     if (task.steps.length === 0) return [];
     if (signal?.aborted) return failAllSteps('cancelled');
     if (this.#closed) return failAllSteps('closed');
-    if (!this.#queue.hasRoomFor(task.owner)) return failAllSteps('busy');
+    if (!this.#queue.hasRoomFor(task.owner, task.identity)) return failAllSteps('busy');
     const { promise, resolve } = Promise.withResolvers<Result[]>();
     const owner = task.owner ?? Symbol('a task of its own');
     const job = { ...task, owner, results: [] as Result[], finish: () => resolve(job.results) };

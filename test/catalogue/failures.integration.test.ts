@@ -119,7 +119,10 @@ describe('an answer with status 200', () => {
       const findFailure = (body: JsonValue) => {
         const answer = { status: 200, headers: {}, body, hadCredential: true, nowMs: 0 };
         const jsonText = JSON.stringify(body);
-        return findFailureByTemplate({ jq }, { rule: rule!, answer, jsonText, owner: 'user' });
+        return findFailureByTemplate(
+          { jq },
+          { rule: rule!, answer, jsonText, owner: 'user', identity: 'agent' },
+        );
       };
       expect(await findFailure(refused)).toMatchObject({ kind, message });
       expect(await findFailure(good)).toBeUndefined();
